@@ -6,10 +6,10 @@ import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 import type { Reporter } from "vitest/node";
 
-/** Where the gateway takes the page from: every file, compressed, and nothing of an earlier build. */
-const PLACE = "../crates/tollgate-server/page";
+/** The gateway's build embeds the files below this directory. They are gzipped, and old ones removed. */
+const PAGE_DIRECTORY = "../crates/tollgate-server/page";
 
-function handedOver(): Plugin {
+function gzipOutput(): Plugin {
   const each = (directory: string, file: (path: string) => void) => {
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
       const path = join(directory, entry.name);
@@ -18,12 +18,12 @@ function handedOver(): Plugin {
     }
   };
   return {
-    name: "handed-over",
+    name: "gzip-output",
     apply: "build",
     closeBundle() {
-      rmSync(join(PLACE, "built"), { recursive: true, force: true });
+      rmSync(join(PAGE_DIRECTORY, "built"), { recursive: true, force: true });
       each("dist", (path) => {
-        const target = join(PLACE, "built", `${relative("dist", path)}.gz`);
+        const target = join(PAGE_DIRECTORY, "built", `${relative("dist", path)}.gz`);
         mkdirSync(dirname(target), { recursive: true });
         const level = constants.Z_BEST_COMPRESSION;
         writeFileSync(target, gzipSync(readFileSync(path), { level }));
@@ -32,13 +32,13 @@ function handedOver(): Plugin {
   };
 }
 
-// `npm run dev` shows the page of a gateway that runs: TOLLGATE_URL says where, TOLLGATE_KEY with which key.
+// `npm run dev` proxies to a running gateway: TOLLGATE_URL is its address, TOLLGATE_KEY the key to use.
 const gateway = process.env.TOLLGATE_URL ?? "http://127.0.0.1:8655";
 const key = process.env.TOLLGATE_KEY;
 const headers = key ? { authorization: `Bearer ${key}` } : undefined;
 const proxied = { target: gateway, changeOrigin: true, headers };
 
-/** Names what passed only when repeated, or was skipped, for `scripts/test-report`. */
+/** Lists flaky and skipped tests for `scripts/test-report`. */
 function flakyReporter(): Reporter {
   return {
     onTestRunEnd(modules) {
@@ -61,7 +61,7 @@ function flakyReporter(): Reporter {
 
 export default defineConfig({
   base: "./",
-  plugins: [react(), handedOver()],
+  plugins: [react(), gzipOutput()],
   build: {
     target: "es2023",
     modulePreload: { polyfill: false },

@@ -1,17 +1,17 @@
-// The frame around every page: menu, search, keys, what was just done.
+// The shell around every page: menu, search, shortcuts and toasts.
 import { Suspense, useEffect, useState } from "react";
 import { useConnected } from "./api/events";
-import { useHappenings, useRead } from "./api/queries";
+import { useLiveUpdates, useRead } from "./api/queries";
 import type { Overview } from "./api/types";
-import { Boundary } from "./boundary";
+import { ErrorBoundary } from "./error-boundary";
 import { Loading } from "./kit/basics";
 import { Dialog } from "./kit/dialog";
-import { applyTheme, type Theme, theme } from "./kit/theme";
+import { applyTheme, storedTheme, type Theme } from "./kit/theme";
 import { Toasts } from "./kit/toast";
 import { GROUPS, PAGES } from "./pages";
-import { go, to, useRoute } from "./route";
+import { navigate, to, useRoute } from "./route";
 import { Search } from "./search";
-import { leave, Session, useLogin } from "./session";
+import { logOut, Session, useLogin } from "./session";
 
 export function App() {
   return (
@@ -23,13 +23,13 @@ export function App() {
 }
 
 function Shell() {
-  useHappenings();
+  useLiveUpdates();
   const route = useRoute();
   const [help, setHelp] = useState(false);
-  useKeys(() => setHelp(true));
-  const shown = PAGES.find((page) => page.id === route.page);
-  // Who opened another page wants to read on there.
-  // In braces: browsers begin to answer with a promise, which is no clean-up.
+  useShortcuts(() => setHelp(true));
+  const page = PAGES.find((page) => page.id === route.page);
+  // Start at the top of a newly opened page. The braces matter: `scrollTo` may return a promise, and
+  // an effect must not return one.
   // biome-ignore lint/correctness/useExhaustiveDependencies: when the page changes
   useEffect(() => {
     window.scrollTo(0, 0);
@@ -41,16 +41,16 @@ function Shell() {
         className="skip"
         onClick={() => document.getElementById("content")?.focus()}
       >
-        To the content
+        Skip to content
       </button>
       <Menu chosen={route.page} help={() => setHelp(true)} />
       <div className="stage">
-        <Lost />
-        <Boundary key={route.page}>
-          <Suspense fallback={<Loading />}>{shown ? <shown.view /> : <Nowhere />}</Suspense>
-        </Boundary>
+        <ConnectionLost />
+        <ErrorBoundary key={route.page}>
+          <Suspense fallback={<Loading />}>{page ? <page.view /> : <NotFound />}</Suspense>
+        </ErrorBoundary>
       </div>
-      {help && <Help close={() => setHelp(false)} />}
+      {help && <ShortcutsDialog close={() => setHelp(false)} />}
     </div>
   );
 }
@@ -84,18 +84,18 @@ function Menu(props: { chosen: string; help: () => void }) {
           </div>
         ))}
       </nav>
-      <Foot version={overview?.version} help={props.help} />
+      <MenuFooter version={overview?.version} help={props.help} />
     </aside>
   );
 }
 
-function Foot(props: { version?: string; help: () => void }) {
+function MenuFooter(props: { version?: string; help: () => void }) {
   const login = useLogin();
-  const [chosen, choose] = useState<Theme>(theme());
+  const [chosen, choose] = useState<Theme>(storedTheme());
   return (
     <footer className="menu-foot">
       <label>
-        <span className="hidden">Colours</span>
+        <span className="hidden">Theme</span>
         <select
           value={chosen}
           onChange={(event) => {
@@ -104,15 +104,15 @@ function Foot(props: { version?: string; help: () => void }) {
             applyTheme(next);
           }}
         >
-          <option value="system">As the system</option>
+          <option value="system">Match system</option>
           <option value="light">Light</option>
           <option value="dark">Dark</option>
         </select>
       </label>
       <div>
-        <span title="Who you are">{login.principal}</span>{" "}
+        <span title="Logged in as">{login.principal}</span>{" "}
         {login.csrf && (
-          <button type="button" className="plain" onClick={() => void leave()}>
+          <button type="button" className="plain" onClick={() => void logOut()}>
             Log out
           </button>
         )}
@@ -120,37 +120,37 @@ function Foot(props: { version?: string; help: () => void }) {
       <div className="quiet">
         {props.version}{" "}
         <button type="button" className="plain" onClick={props.help}>
-          Keys (?)
+          Shortcuts
         </button>
       </div>
     </footer>
   );
 }
 
-/** Figures on a page that hears nothing any more are old. */
-function Lost() {
+/** Without the event stream the figures on the page are out of date. */
+function ConnectionLost() {
   if (useConnected()) return null;
   return (
     <div className="note warn" role="status">
-      The gateway does not answer. What you see is how it was; it goes on by itself when it is back.
+      Connection lost. Showing the last known state; reconnecting.
     </div>
   );
 }
 
-function Nowhere() {
+function NotFound() {
   return (
     <main className="page" id="content">
-      <h1>There is no such page</h1>
+      <h1>Page not found</h1>
       <p>
-        <a href={to("")}>To the overview</a>
+        <a href={to("")}>Go to overview</a>
       </p>
     </main>
   );
 }
 
-function Help(props: { close: () => void }) {
+function ShortcutsDialog(props: { close: () => void }) {
   return (
-    <Dialog title="Keys" close={props.close}>
+    <Dialog title="Keyboard shortcuts" close={props.close}>
       <table className="keys">
         <tbody>
           <tr>
@@ -163,7 +163,7 @@ function Help(props: { close: () => void }) {
             <td>
               <kbd>?</kbd>
             </td>
-            <td>This list</td>
+            <td>Show keyboard shortcuts</td>
           </tr>
           {PAGES.map((page) => (
             <tr key={page.id}>
@@ -179,11 +179,11 @@ function Help(props: { close: () => void }) {
   );
 }
 
-function useKeys(help: () => void) {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `help` only opens a window
+function useShortcuts(showHelp: () => void) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `help` only opens a dialog
   useEffect(() => {
-    let began = 0;
-    const pressed = (event: KeyboardEvent) => {
+    let prefixAt = 0;
+    const handleKey = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       const typing = target.matches("input, textarea, select, [contenteditable]");
       if (
@@ -199,16 +199,16 @@ function useKeys(help: () => void) {
         event.preventDefault();
         document.getElementById("search")?.focus();
       } else if (event.key === "?") {
-        help();
+        showHelp();
       } else if (event.key === "g") {
-        began = Date.now();
-      } else if (Date.now() - began < 1500) {
-        began = 0;
+        prefixAt = Date.now();
+      } else if (Date.now() - prefixAt < 1500) {
+        prefixAt = 0;
         const page = PAGES.find((it) => it.key === event.key);
-        if (page) go(to(page.id));
+        if (page) navigate(to(page.id));
       }
     };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
+    addEventListener("keydown", handleKey);
+    return () => removeEventListener("keydown", handleKey);
   }, []);
 }

@@ -1,10 +1,10 @@
-// Every page there is, in the order of the menu. Pages are fetched when they are first opened.
+// All pages in menu order. Each is loaded when it is first opened.
 import { type ComponentType, type LazyExoticComponent, lazy } from "react";
 
 export interface PageEntry {
   id: string;
   title: string;
-  /** The second key after `g` that leads to it. */
+  /** The key after `g` that opens it. */
   key: string;
   view: LazyExoticComponent<ComponentType>;
 }
@@ -23,7 +23,7 @@ const page = (
 
 export const GROUPS: Group[] = [
   {
-    title: "Now",
+    title: "Monitor",
     pages: [
       page("", "Overview", "o", () => import("./pages/overview")),
       page("calls", "Live calls", "c", () => import("./pages/calls")),
@@ -40,7 +40,7 @@ export const GROUPS: Group[] = [
     ],
   },
   {
-    title: "Try",
+    title: "Playground",
     pages: [
       page("chat", "Chat", "h", () => import("./pages/chat")),
       page("tiers", "Tier playground", "i", () => import("./pages/tiers")),
@@ -48,7 +48,7 @@ export const GROUPS: Group[] = [
     ],
   },
   {
-    title: "Run",
+    title: "Manage",
     pages: [
       page("connect", "Connect", "n", () => import("./pages/connect")),
       page("keys", "Keys", "k", () => import("./pages/keys")),

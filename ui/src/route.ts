@@ -1,25 +1,25 @@
-// Where we are: `#/tools/fs/read?agent=x`. Behind the `#` nothing reaches a server, and the page
-// can live below any path.
+// Hash routes such as `#/tools/fs/read?agent=x`. The hash never reaches a server, and the page works
+// below any base path.
 import { useSyncExternalStore } from "react";
 
 export interface Route {
-  /** Without the page itself, each part decoded. */
+  /** Path segments after the page, decoded. */
   parts: string[];
   page: string;
   query: URLSearchParams;
 }
 
-function read(): Route {
+function readRoute(): Route {
   return parse(location.hash);
 }
 
 export function parse(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const [page = "", ...parts] = path.split("/").map(decoded);
+  const [page = "", ...parts] = path.split("/").map(decodePart);
   return { page, parts: parts.filter(Boolean), query: new URLSearchParams(search) };
 }
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -27,33 +27,33 @@ function decoded(part: string): string {
   }
 }
 
-let known = { hash: location.hash, route: read() };
+let cached = { hash: location.hash, route: readRoute() };
 
 function current(): Route {
-  if (known.hash !== location.hash) known = { hash: location.hash, route: read() };
-  return known.route;
+  if (cached.hash !== location.hash) cached = { hash: location.hash, route: readRoute() };
+  return cached.route;
 }
 
-function subscribe(changed: () => void) {
-  addEventListener("hashchange", changed);
-  return () => removeEventListener("hashchange", changed);
+function subscribe(listener: () => void) {
+  addEventListener("hashchange", listener);
+  return () => removeEventListener("hashchange", listener);
 }
 
 export function useRoute(): Route {
   return useSyncExternalStore(subscribe, current);
 }
 
-/** The address of a page; parts may hold anything. */
+/** The link to a page; parts are escaped. */
 export function to(page: string, ...parts: string[]): string {
   return `#/${[page, ...parts].map(encodeURIComponent).join("/")}`;
 }
 
-export function go(href: string) {
+export function navigate(href: string) {
   location.hash = href;
 }
 
-/** The same page with another query; it makes no new entry in the history. */
-export function narrow(values: Record<string, string | undefined>) {
+/** Changes the query of the current page without a new history entry. */
+export function setQuery(values: Record<string, string | undefined>) {
   const route = current();
   const query = new URLSearchParams(route.query);
   for (const [name, value] of Object.entries(values)) {

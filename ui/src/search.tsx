@@ -1,9 +1,9 @@
-// One search over everything that has a name. Lists are read when somebody begins to type.
+// Search over pages, servers, agents and tools. The lists are loaded when typing starts.
 import { useMemo, useState } from "react";
 import { useRead } from "./api/queries";
 import type { Agent, Server, Tool } from "./api/types";
 import { PAGES } from "./pages";
-import { go, to } from "./route";
+import { navigate, to } from "./route";
 
 interface Hit {
   kind: string;
@@ -12,22 +12,22 @@ interface Hit {
   href: string;
 }
 
-const MOST = 12;
+const MAX_HITS = 12;
 
 export function Search() {
   const [text, setText] = useState("");
   const [open, setOpen] = useState(false);
   const [chosen, setChosen] = useState(0);
   const hits = useHits(open ? text : "");
-  const leave = () => {
+  const close = () => {
     setOpen(false);
     setText("");
     setChosen(0);
   };
   const follow = (hit: Hit | undefined) => {
     if (!hit) return;
-    go(hit.href);
-    leave();
+    navigate(hit.href);
+    close();
     document.getElementById("search")?.blur();
   };
   const expanded = open && text.trim() !== "";
@@ -54,15 +54,15 @@ export function Search() {
           if (event.key === "ArrowDown") setChosen((at) => Math.min(at + 1, hits.length - 1));
           else if (event.key === "ArrowUp") setChosen((at) => Math.max(at - 1, 0));
           else if (event.key === "Enter") follow(hits[chosen]);
-          else if (event.key === "Escape") leave();
+          else if (event.key === "Escape") close();
           else return;
           event.preventDefault();
         }}
       />
       {expanded && (
-        <div id="search-hits" className="hits" role="listbox" aria-label="Found">
+        <div id="search-hits" className="hits" role="listbox" aria-label="Search results">
           {hits.map((hit, at) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are heard by the field
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
             <div
               key={hit.href}
               id={`hit-${at}`}
@@ -77,7 +77,7 @@ export function Search() {
               <span className="hit-note">{hit.note}</span>
             </div>
           ))}
-          {hits.length === 0 && <div className="quiet">Nothing has this in its name.</div>}
+          {hits.length === 0 && <div className="quiet">No results.</div>}
         </div>
       )}
     </div>
@@ -85,13 +85,13 @@ export function Search() {
 }
 
 function useHits(text: string): Hit[] {
-  const wanted = text.trim().toLowerCase();
-  const asked = wanted !== "";
-  const servers = useRead<{ servers: Server[] }>(asked ? "/api/servers" : undefined).data;
-  const tools = useRead<{ tools: Tool[] }>(asked ? "/api/tools" : undefined).data;
-  const agents = useRead<{ agents: Agent[] }>(asked ? "/api/agents" : undefined).data;
+  const needle = text.trim().toLowerCase();
+  const active = needle !== "";
+  const servers = useRead<{ servers: Server[] }>(active ? "/api/servers" : undefined).data;
+  const tools = useRead<{ tools: Tool[] }>(active ? "/api/tools" : undefined).data;
+  const agents = useRead<{ agents: Agent[] }>(active ? "/api/agents" : undefined).data;
   return useMemo(() => {
-    if (!wanted) return [];
+    if (!needle) return [];
     const all: Hit[] = [
       ...PAGES.map((it) => ({ kind: "page", name: it.title, note: "", href: to(it.id) })),
       ...(servers?.servers ?? []).map((it) => ({
@@ -113,8 +113,8 @@ function useHits(text: string): Hit[] {
         href: to("tools", it.server, it.tool),
       })),
     ];
-    const found = all.filter((hit) => hit.name.toLowerCase().includes(wanted));
-    const first = (hit: Hit) => (hit.name.toLowerCase().startsWith(wanted) ? 0 : 1);
-    return found.sort((a, b) => first(a) - first(b)).slice(0, MOST);
-  }, [wanted, servers, tools, agents]);
+    const found = all.filter((hit) => hit.name.toLowerCase().includes(needle));
+    const rank = (hit: Hit) => (hit.name.toLowerCase().startsWith(needle) ? 0 : 1);
+    return found.sort((a, b) => rank(a) - rank(b)).slice(0, MAX_HITS);
+  }, [needle, servers, tools, agents]);
 }

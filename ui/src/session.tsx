@@ -1,100 +1,99 @@
-// Who looks at the page. A key is exchanged for a cookie that scripts cannot read; the key itself is
-// not kept.
+// The login. The key is exchanged for an HttpOnly cookie and is not stored.
 import { createContext, type ReactNode, useContext, useEffect, useRef, useState } from "react";
-import { call, get, Problem, proveWith } from "./api/client";
+import { ApiError, call, get, setCsrfToken } from "./api/client";
 import { queries } from "./api/queries";
 import type { Login } from "./api/types";
-import { Door, DoorAgain } from "./door";
 import { Loading } from "./kit/basics";
+import { LoginDialog, LoginPage } from "./login";
 
-const Visitor = createContext<Login | undefined>(undefined);
+const LoginContext = createContext<Login | undefined>(undefined);
 
 export function useLogin(): Login {
-  const login = useContext(Visitor);
-  if (!login) throw new Error("outside of a session");
+  const login = useContext(LoginContext);
+  if (!login) throw new Error("useLogin outside of <Session>");
   return login;
 }
 
-export function useMay(right: string): boolean {
+export function useHasRight(right: string): boolean {
   return useLogin().rights.includes(right);
 }
 
-/** The link that `serve` prints has the token behind `#`; it does not stay in the address. */
-function tokenOfLink(): string | undefined {
+/** `tollgate serve` prints a link with the token in the hash. Remove it from the address bar at once. */
+function takeTokenFromUrl(): string | undefined {
   const token = /^#token=(.+)$/.exec(location.hash)?.[1];
   if (token) history.replaceState(null, "", "#/");
   return token && decodeURIComponent(token);
 }
 
-interface State {
-  /** The last one; it may have ended. */
+interface SessionState {
+  /** The last login; it may have expired. */
   login?: Login;
-  ended?: boolean;
-  problem?: Problem;
+  expired?: boolean;
+  problem?: ApiError;
   ready: boolean;
 }
 
 export function Session(props: { children: ReactNode }) {
-  const [state, setState] = useState<State>({ ready: false });
-  const begun = useRef(false);
-  const known = useRef<string>(undefined);
+  const [state, setState] = useState<SessionState>({ ready: false });
+  const started = useRef(false);
+  const lastPrincipal = useRef<string>(undefined);
 
-  const enter = async (key?: string) => {
+  const logIn = async (key?: string) => {
     try {
       const login = key
         ? await call<Login>("POST", "/api/login", { body: { key } })
         : await get<Login>("/api/login");
-      proveWith(login.csrf ?? undefined);
-      // Who comes back finds what they typed; another one nothing of it.
-      if (known.current === login.principal) void queries.invalidateQueries();
+      setCsrfToken(login.csrf ?? undefined);
+      // The same user keeps cached data and unsaved input; another user sees none of it.
+      if (lastPrincipal.current === login.principal) void queries.invalidateQueries();
       else queries.clear();
-      known.current = login.principal;
+      lastPrincipal.current = login.principal;
       setState({ login, ready: true });
     } catch (error) {
-      const problem = Problem.of(error);
-      // Nobody is expected to be known before they said who they are.
-      const said = key || problem.status !== 401 ? problem : undefined;
-      setState(({ login }) => ({ login, ended: true, problem: said, ready: true }));
+      const problem = ApiError.from(error);
+      // A 401 without a key is the normal state before login.
+      const shownError = key || problem.status !== 401 ? problem : undefined;
+      setState(({ login }) => ({ login, expired: true, problem: shownError, ready: true }));
     }
   };
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the page opens
   useEffect(() => {
-    // The token of the link is there once, and React may run this twice.
-    if (!begun.current) void enter(tokenOfLink());
-    begun.current = true;
-    const followed = () => {
-      const token = tokenOfLink();
-      if (token) void enter(token);
+    // The token can be read once, and React may run this effect twice.
+    if (!started.current) void logIn(takeTokenFromUrl());
+    started.current = true;
+    const handleHashChange = () => {
+      const token = takeTokenFromUrl();
+      if (token) void logIn(token);
     };
-    addEventListener("hashchange", followed);
-    // A login that is over, or taken away, shows in the first answer after it.
-    const lost = queries.getQueryCache().subscribe((event) => {
-      // Old errors stay in the cache: only the one that just came says something.
+    addEventListener("hashchange", handleHashChange);
+    // An expired or revoked login shows as a 401 in the next response.
+    const unsubscribe = queries.getQueryCache().subscribe((event) => {
+      // Old errors stay in the cache; only a new one counts.
       if (event.type !== "updated" || event.action.type !== "error") return;
-      if (Problem.of(event.action.error).status !== 401) return;
-      setState((before) => (before.ended ? before : { ...before, ended: true }));
+      if (ApiError.from(event.action.error).status !== 401) return;
+      setState((before) => (before.expired ? before : { ...before, expired: true }));
     });
     return () => {
-      removeEventListener("hashchange", followed);
-      lost();
+      removeEventListener("hashchange", handleHashChange);
+      unsubscribe();
     };
   }, []);
 
   if (!state.ready) return <Loading />;
   const { login, problem } = state;
-  if (!login) return <Door problem={problem} enter={enter} />;
+  if (!login) return <LoginPage problem={problem} logIn={logIn} />;
   return (
     <>
-      <Visitor key={login.principal} value={login}>
+      <LoginContext key={login.principal} value={login}>
         {props.children}
-      </Visitor>
-      {state.ended && <DoorAgain problem={problem} enter={enter} />}
+      </LoginContext>
+      {state.expired && <LoginDialog problem={problem} logIn={logIn} />}
     </>
   );
 }
 
-export async function leave() {
+export async function logOut() {
   await call("DELETE", "/api/login");
   location.hash = "#/";
   location.reload();

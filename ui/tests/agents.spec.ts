@@ -20,19 +20,21 @@ test("agents are listed, and each tool in each tier is seen or says what hides i
   const slow = matrix.getByRole("row", { name: /odd_slow/ }).getByRole("cell");
   await expect(slow.nth(1)).toContainText("tier");
   await expect(slow.nth(1)).toContainText("needs `standard`");
-  await expect(slow.nth(2)).toHaveText("seen");
+  await expect(slow.nth(2)).toHaveText("visible");
   const dice = matrix.getByRole("row", { name: /roll_table/ }).getByRole("cell");
   await expect(dice.nth(3)).toContainText("agent");
-  await expect(matrix.getByRole("columnheader", { name: /standard/ })).toContainText("if raised");
+  await expect(matrix.getByRole("columnheader", { name: /standard/ })).toContainText(
+    "override only",
+  );
 });
 
 test("the matrix is narrowed by name, by level and to what is seen", async ({ page }) => {
   await gateway.open(page, "agents/hasty");
   const matrix = page.getByRole("table", { name: "Tools by tier" });
   await expect(matrix.getByRole("link", { name: "odd_slow" })).toBeVisible();
-  await page.getByLabel("Only what it sees").check();
+  await page.getByLabel("Visible only").check();
   await expect(matrix.getByRole("link", { name: "roll_table" })).toHaveCount(0);
-  await page.getByLabel("Only what it sees").uncheck();
+  await page.getByLabel("Visible only").uncheck();
   await page.getByLabel("Hidden by").selectOption("agent");
   await expect(matrix.getByRole("link", { name: "odd_slow" })).toHaveCount(0);
   await expect(matrix.getByRole("link", { name: "roll_table" })).toBeVisible();
@@ -46,7 +48,7 @@ test("the matrix is narrowed by name, by level and to what is seen", async ({ pa
 
 test("a prompt is shown with its placeholders filled in", async ({ page }) => {
   await gateway.open(page, "agents/clerk?tab=prompt");
-  const filled = page.getByRole("region", { name: "As the model gets it" });
+  const filled = page.getByRole("region", { name: "Rendered", exact: true });
   await expect(filled).toContainText("who speaks Latin");
   await page.getByLabel("caller_name").fill("<b>Ada</b>");
   await expect(filled).toContainText("Hello <b>Ada</b>!");

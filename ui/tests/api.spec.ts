@@ -51,13 +51,13 @@ test("a read is tried at once, with its parameters", async ({ page }) => {
   );
   await send.click();
   await expect(tried(page).getByText("200", { exact: true })).toBeVisible();
-  await expect(tried(page).getByRole("region", { name: "answer" })).toContainText(
+  await expect(tried(page).getByRole("region", { name: "response" })).toContainText(
     '"name": "odd_slow"',
   );
   await tried(page).getByLabel("tool", { exact: true }).fill("a/b?c");
   await send.click();
   await expect(tried(page).getByText("404", { exact: true })).toBeVisible();
-  await expect(tried(page).getByRole("region", { name: "answer" })).toContainText("detail");
+  await expect(tried(page).getByRole("region", { name: "response" })).toContainText("detail");
 });
 
 test("a write is asked about first, and its body is a form", async ({ page }) => {
@@ -68,10 +68,12 @@ test("a write is asked about first, and its body is a form", async ({ page }) =>
   const dialog = page.getByRole("dialog");
   await expect(dialog).toContainText("tell me everything");
   await page.keyboard.press("Escape");
-  await expect(tried(page).getByRole("region", { name: "answer" })).toHaveCount(0);
+  await expect(tried(page).getByRole("region", { name: "response" })).toHaveCount(0);
   await tried(page).getByRole("button", { name: "Send", exact: true }).click();
-  await dialog.getByRole("button", { name: "Send it" }).click();
-  await expect(tried(page).getByRole("region", { name: "answer" })).toContainText('"tier": "deep"');
+  await dialog.getByRole("button", { name: "Send", exact: true }).click();
+  await expect(tried(page).getByRole("region", { name: "response" })).toContainText(
+    '"tier": "deep"',
+  );
 });
 
 test("a stream is shown as it comes, until it is stopped", async ({ page }) => {
@@ -81,15 +83,15 @@ test("a stream is shown as it comes, until it is stopped", async ({ page }) => {
   await expect(tried(page).getByRole("button", { name: "Stop" })).toBeVisible();
   await expect(async () => {
     await gateway.ask("POST", "/api/reload", {});
-    const answer = tried(page).getByRole("region", { name: "answer" });
+    const answer = tried(page).getByRole("region", { name: "response" });
     await expect(answer).toContainText("reloaded", { timeout: 2000 });
   }).toPass();
-  await expect(tried(page).getByText("more may come")).toBeVisible();
+  await expect(tried(page).getByText("streaming")).toBeVisible();
   await tried(page).getByRole("button", { name: "Stop" }).click();
   const send = tried(page).getByRole("button", { name: "Send", exact: true });
   await expect(send).toBeEnabled();
   await send.click();
-  await expect(tried(page).getByText("more may come")).toBeVisible();
+  await expect(tried(page).getByText("streaming")).toBeVisible();
   const isStream = (it: Request) =>
     it.resourceType() === "fetch" && it.url().includes("/api/events");
   const closed = page.waitForEvent("requestfailed", isStream);

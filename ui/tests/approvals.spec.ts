@@ -11,19 +11,19 @@ test.afterAll(async () => gateway.stop());
 
 const wipe = (what: string) => execute(gateway, "desk_wipe", { what });
 
-/** Open, and told of what is decided from now on: that is not told again. */
+/** Opens the page and waits for its event stream: earlier decisions are not replayed. */
 async function listening(page: Page, at: Gateway) {
   const heard = page.waitForResponse(/\/api\/events/);
   await at.open(page, "approvals");
   await heard;
-  await expect(page.getByText("Nothing waits for you")).toBeVisible();
+  await expect(page.getByText("No pending approvals")).toBeVisible();
 }
 
 test("a call that waits is shown with its arguments, and approving it lets it run", async ({
   page,
 }) => {
   await gateway.open(page, "approvals");
-  await expect(page.getByText("Nothing waits for you")).toBeVisible();
+  await expect(page.getByText("No pending approvals")).toBeVisible();
   const answer = wipe("the shelf");
   const card = page.getByRole("article", { name: "desk_wipe" });
   await expect(card).toContainText("the shelf");
@@ -33,7 +33,7 @@ test("a call that waits is shown with its arguments, and approving it lets it ru
   await card.getByRole("button", { name: "Approve" }).click();
   await expect(card).toHaveCount(0);
   expect((await answer).message).toContain("wiped the shelf");
-  await expect(page.getByRole("list", { name: "Decided" })).toContainText("approved");
+  await expect(page.getByRole("list", { name: "Decisions" })).toContainText("approved");
 });
 
 test("what hides in arguments is written out, and markup is text", async ({ page }) => {
@@ -55,7 +55,7 @@ test("keys decide on the one in focus, and a reason reaches the caller", async (
   await page.keyboard.press("j");
   await expect(cards.nth(1)).toBeFocused();
   await page.keyboard.press("k");
-  // That is the way to a page, and no leave.
+  // This opens a page and must not approve.
   await Promise.all([page.keyboard.press("g"), page.keyboard.press("a")]);
   await expect(cards).toHaveCount(2);
   await page.waitForTimeout(1600);
@@ -76,7 +76,7 @@ test("of two people who decide at once, the second is told kindly", async ({ pag
   const answer = wipe("the table");
   const card = page.getByRole("article", { name: "desk_wipe" });
   await expect(card).toBeVisible();
-  // The other person's decision reaches the gateway while ours is on its way.
+  // Someone else's decision reaches the gateway first.
   await page.route("**/api/approvals/*", async (route) => {
     if (route.request().method() === "POST") {
       const id = new URL(route.request().url()).pathname.split("/").at(-1);
@@ -85,10 +85,12 @@ test("of two people who decide at once, the second is told kindly", async ({ pag
     await route.continue();
   });
   await card.getByRole("button", { name: "Approve" }).click();
-  await expect(page.getByRole("status").filter({ hasText: "Somebody else" })).toBeVisible();
+  await expect(
+    page.getByRole("status").filter({ hasText: "Someone else already decided" }),
+  ).toBeVisible();
   await expect(card).toHaveCount(0);
   expect((await answer).status).toBe("denied");
-  await expect(page.getByRole("list", { name: "Decided" })).toContainText("denied");
+  await expect(page.getByRole("list", { name: "Decisions" })).toContainText("denied");
 });
 
 test("a caller that goes away takes its call along", async ({ page }) => {
@@ -110,7 +112,9 @@ test("a caller that goes away takes its call along", async ({ page }) => {
   leaving.abort();
   await asked;
   await expect(card).toHaveCount(0);
-  await expect(page.getByRole("list", { name: "Decided" })).toContainText("went away");
+  await expect(page.getByRole("list", { name: "Decisions" })).toContainText(
+    "disconnected before a decision",
+  );
 });
 
 test("a call that nobody decides on in time is gone, and says so", async ({ page }) => {
@@ -118,8 +122,8 @@ test("a call that nobody decides on in time is gone, and says so", async ({ page
   await isUp(hasty);
   await listening(page, hasty);
   const answer = execute(hasty, "desk_wipe", {});
-  await expect(page.getByRole("list", { name: "Decided" })).toContainText("nobody decided in time");
-  await expect(page.getByText("Nothing waits for you")).toBeVisible();
+  await expect(page.getByRole("list", { name: "Decisions" })).toContainText("no decision in time");
+  await expect(page.getByText("No pending approvals")).toBeVisible();
   expect((await answer).status).toBe("denied");
   await page.goto("about:blank");
   await hasty.stop();
@@ -136,7 +140,7 @@ test("always allow shows the line it writes, writes it, and lets the call go on"
   const window = page.getByRole("dialog");
   await expect(window.getByRole("region", { name: "changes" })).toContainText("never");
   expect(other.config()).toContain("approval: always");
-  await window.getByRole("button", { name: "Write it" }).click();
+  await window.getByRole("button", { name: "Save and approve" }).click();
   await expect(window).toHaveCount(0);
   expect((await answer).status).toBe("ok");
   expect(other.config()).not.toContain("approval: always");
@@ -155,9 +159,9 @@ test("always allow is looked at again if somebody changed the file meanwhile", a
   await expect(window.getByRole("region", { name: "changes" })).toContainText("never");
   const { config } = await other.ask<{ config: object }>("GET", "/api/servers/desk");
   await other.ask("PUT", "/api/servers/desk", { ...config, category: "theirs" });
-  const write = window.getByRole("button", { name: "Write it" });
+  const write = window.getByRole("button", { name: "Save and approve" });
   await write.click();
-  await expect(page.getByText("Somebody changed the config meanwhile")).toBeVisible();
+  await expect(page.getByText("Someone else changed the config")).toBeVisible();
   await expect(window.getByRole("region", { name: "changes" })).toContainText("never");
   expect(other.config()).toContain("approval: always");
   await write.click();
@@ -171,7 +175,7 @@ test("always allow is looked at again if somebody changed the file meanwhile", a
 test("a config that cannot be written is shown as what to paste", async ({ page }) => {
   await gateway.open(page, "approvals");
   const yaml = "servers:\n  desk:\n    tools:\n      wipe:\n        approval: never\n";
-  // As docs/reload.md has it of a file that is read only; root, who runs tests, can write any.
+  // The response for a read-only file (docs/reload.md). Mocked, because root can write any file.
   await page.route("**/api/servers/desk*", (route) => {
     if (route.request().method() === "GET") return route.continue();
     const status = 409;
@@ -183,7 +187,7 @@ test("a config that cannot be written is shown as what to paste", async ({ page 
   const answer = wipe("a file");
   await page.getByRole("button", { name: "Always allow" }).click();
   const window = page.getByRole("dialog");
-  await expect(window).toContainText("Make the change in the file yourself");
+  await expect(window).toContainText("Edit the file yourself");
   await expect(window).toContainText("approval: never");
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Approve" }).click();

@@ -35,7 +35,7 @@ test("rows are listed, narrowed by filters that stand in the address, and opened
   );
   await page.keyboard.press("Escape");
   await expect(row).toHaveCount(0);
-  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByRole("button", { name: "Clear filters" }).click();
   await page.getByLabel("Name").fill("desk_s*");
   await expect(table.getByRole("button", { name: "desk_fail" })).toHaveCount(0);
   await expect(table.getByRole("button", { name: "desk_say" })).toHaveCount(5);
@@ -54,7 +54,7 @@ test("the list and a row that is open are for everybody", async ({ page }) => {
 test("a filter that cannot be read says what it should be", async ({ page }) => {
   await gateway.open(page, "audit?since=yesterdayish");
   await expect(page.getByRole("alert")).toContainText("`since` is a time");
-  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByRole("button", { name: "Clear filters" }).click();
   await expect(page.getByRole("table", { name: "Audit trail" })).toBeVisible();
 });
 
@@ -99,19 +99,19 @@ test("older rows come page by page", async ({ page }) => {
   }
   await busy.open(page, "audit?kind=call&server=desk");
   await expect(page.getByText("100 rows shown")).toBeVisible();
-  await page.getByRole("button", { name: "Older rows" }).click();
+  await page.getByRole("button", { name: "Load older rows" }).click();
   await expect(page.getByText("130 rows shown")).toBeVisible();
-  await expect(page.getByRole("button", { name: "Older rows" })).toHaveCount(0);
-  // Those that come late, for a filter that is gone, are not put below those of another.
+  await expect(page.getByRole("button", { name: "Load older rows" })).toHaveCount(0);
+  // A late response for an old filter must not be appended to the rows of the new one.
   await page.reload();
   await expect(page.getByText("100 rows shown")).toBeVisible();
   await page.route(/api\/audit\?.*after=/, async (late) => {
     await new Promise((done) => setTimeout(done, 800));
     await late.continue().catch(() => {});
   });
-  await page.getByRole("button", { name: "Older rows" }).click();
+  await page.getByRole("button", { name: "Load older rows" }).click();
   await page.getByLabel("Outcome").selectOption("error");
-  await expect(page.getByText("No row fits these filters")).toBeVisible();
+  await expect(page.getByText("No rows match these filters")).toBeVisible();
   await page.waitForTimeout(1000);
   await expect(page.getByText("0 rows shown", { exact: true })).toBeVisible();
   await page.goto("about:blank");
@@ -120,7 +120,7 @@ test("older rows come page by page", async ({ page }) => {
 
 test("followed, the trail shows rows as they are written", async ({ page }) => {
   await gateway.open(page, "audit?name=desk_wait");
-  await expect(page.getByText("No row fits these filters")).toBeVisible();
+  await expect(page.getByText("No rows match these filters")).toBeVisible();
   await page.getByRole("button", { name: "Follow" }).click();
   await execute(gateway, "desk_wait", { ms: 1 });
   await execute(gateway, "desk_say", { text: "not wanted here" });
@@ -134,7 +134,7 @@ test("followed, the trail shows rows as they are written", async ({ page }) => {
 test("a row that is not there, or cannot be read, is said to be so", async ({ page }) => {
   await gateway.open(page, "audit?row=987654");
   const row = page.getByRole("dialog", { name: "Row 987654" });
-  await expect(row).toContainText("There is no such row: it was removed, or never written.");
+  await expect(row).toContainText("Row not found. It was removed or never written.");
   await page.keyboard.press("Escape");
   await expect(row).toHaveCount(0);
   await page.route(/api\/audit\?.*order=oldest/, (route) =>
@@ -167,7 +167,7 @@ test("verifying says that nothing was changed, or which row was", async ({ page 
   await execute(other, "roll", { expression: "3d6" });
   await other.open(page, "audit");
   await page.getByRole("button", { name: "Verify" }).click();
-  await expect(page.getByText("none was changed, removed or moved")).toBeVisible();
+  await expect(page.getByText("No tampering found")).toBeVisible();
   const { DatabaseSync } = await import("node:sqlite" as string);
   const trail = new DatabaseSync(join(other.directory, ".tollgate/tollgate.db"));
   trail.exec("PRAGMA busy_timeout = 10000");
@@ -176,8 +176,8 @@ test("verifying says that nothing was changed, or which row was", async ({ page 
   expect(changed.changes).toBe(1);
   trail.close();
   await page.getByRole("button", { name: "Verify" }).click();
-  await expect(page.getByRole("alert")).toContainText("not what was written");
-  await page.getByRole("button", { name: "Show the row" }).click();
+  await expect(page.getByRole("alert")).toContainText("Integrity check failed");
+  await page.getByRole("button", { name: "Show row" }).click();
   await expect(page.getByRole("dialog")).toContainText("nobody");
   await page.goto("about:blank");
   await other.stop();

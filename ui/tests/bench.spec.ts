@@ -33,7 +33,9 @@ test("what was typed and what came stays while one looks elsewhere and while the
 
   away = true;
   await gateway.ask("POST", "/api/reload", {});
-  await expect(page.getByText("Its server is not there")).toBeVisible({ timeout: 15_000 });
+  await expect(page.getByText("Server unavailable. This tool cannot be called.")).toBeVisible({
+    timeout: 15_000,
+  });
   await expect(run).toBeDisabled();
   await expect(text).toHaveValue("kept words");
   away = false;
@@ -41,7 +43,7 @@ test("what was typed and what came stays while one looks elsewhere and while the
   await expect(run).toBeEnabled({ timeout: 15_000 });
   await expect(text).toHaveValue("kept words");
   await expect(came).toBeVisible();
-  // The page asks again and again.
+  // The page keeps polling.
   await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
@@ -63,6 +65,6 @@ test("a call that is tried ends when its page is left", async ({ page }) => {
     (await gateway.ask<{ running: unknown[] }>("GET", "/api/calls?probes=false")).running.length;
   await expect.poll(running).toBe(1);
   await page.getByRole("link", { name: "Approvals" }).click();
-  // Sooner than its time is over.
+  // Earlier than its own duration.
   await expect.poll(running, { timeout: 5000 }).toBe(0);
 });

@@ -12,10 +12,10 @@ test.afterAll(async () => gateway.stop());
 
 const rows = (page: Page, name: string) =>
   page.getByRole("table", { name: "Calls" }).getByRole("button", { name });
-/** Away from the list: rows are held while the pointer is on them. */
+/** Moves the pointer off the list: updates pause while it hovers. */
 const aside = (page: Page) => page.mouse.move(5, 5);
 
-/** The one call that waits for leave gets it. */
+/** Approves the one pending call. */
 async function approve() {
   await expect(async () => {
     const { approvals } = await gateway.ask<{ approvals: { id: string }[] }>(
@@ -55,8 +55,8 @@ test("filters stand in the address, and what fits is kept", async ({ page }) => 
   await expect(rows(page, "desk_say").first()).toBeVisible();
   expect(page.url()).toContain("tool=say");
   await page.getByLabel("Tier").selectOption("fast");
-  await expect(page.getByText("fits these filters")).toBeVisible();
-  await page.getByRole("button", { name: "Show all" }).click();
+  await expect(page.getByText("No recent calls match these filters.")).toBeVisible();
+  await page.getByRole("button", { name: "Clear filters" }).click();
   await expect(rows(page, "desk_fail").first()).toBeVisible();
 });
 
@@ -65,7 +65,7 @@ test("the gateway's own probes are shown to whoever wants them", async ({ page }
   await gateway.open(page, "calls");
   await expect(rows(page, "desk_say").first()).toBeVisible();
   await expect(rows(page, "roll_table")).toHaveCount(0);
-  await page.getByRole("button", { name: "With the gateway's own probes" }).click();
+  await page.getByRole("button", { name: "Include probes" }).click();
   await expect(rows(page, "roll_table").first()).toBeVisible();
   expect(page.url()).toContain("probes=true");
   await page.reload();
@@ -81,9 +81,9 @@ test("paused, nothing moves; going on shows what came meanwhile", async ({ page 
   const before = await rows(page, "desk_say").count();
   await page.getByRole("button", { name: "Pause" }).click();
   await execute(gateway, "desk_say", { text: "meanwhile" });
-  await expect(page.getByText("Paused, 1 newer call")).toBeVisible();
+  await expect(page.getByText("Paused, 1 new call")).toBeVisible();
   await expect(rows(page, "desk_say")).toHaveCount(before);
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
   await expect(rows(page, "desk_say")).toHaveCount(before + 1);
 });
 
@@ -118,9 +118,9 @@ test("a call opens with its ids, its steps and the arguments that the trail kept
   await rows(page, "desk_say").first().click();
   const window = page.getByRole("dialog");
   await expect(window).toContainText("kept by the trail");
-  await expect(window.getByRole("table", { name: "Steps" })).toContainText("at its server");
+  await expect(window.getByRole("table", { name: "Steps" })).toContainText("on server");
   await expect(window.getByRole("link", { name: "desk/say" })).toBeVisible();
-  await window.getByRole("link", { name: "In the audit trail" }).click();
+  await window.getByRole("link", { name: "View in the audit trail" }).click();
   const trail = page.getByRole("table", { name: "Audit trail" });
   await expect(trail.getByRole("button", { name: "desk_say" })).toHaveCount(1);
   await trail.getByRole("button", { name: "desk_say" }).click();
@@ -138,7 +138,7 @@ test("a call that was opened while it ran shows its arguments once it ended", as
   const running = page.getByRole("region", { name: /Running now/ });
   await running.getByRole("button", { name: "desk_wipe" }).click();
   const window = page.getByRole("dialog");
-  await expect(window).toContainText("The trail has no row of this call yet.");
+  await expect(window).toContainText("Not in the audit trail yet.");
   await approve();
   expect((await waiting).status).toBe("ok");
   await expect(window.getByRole("region", { name: "arguments" })).toContainText("the third shelf");
@@ -157,12 +157,13 @@ test("a turn is a waterfall with its ceiling, and what went past it is marked", 
   await expect(turn.getByRole("button", { name: "desk_wait" })).toBeVisible();
   await expect(turn.getByRole("button", { name: "roll" })).toBeVisible();
   await expect(turn).toContainText(/of [\d.]+ m?s/);
-  await expect(turn).toContainText("past the ceiling");
+  await expect(turn).toContainText("over ceiling");
   await expect(turn.locator(".wf-ceiling").first()).toBeAttached();
   await expect(turn.locator(".step-attempt").first()).toBeAttached();
   await isAccessible(page);
   await turn.getByRole("button", { name: "desk_wait" }).click();
-  await expect(page.getByRole("dialog")).toContainText("Its turn");
+  const window = page.getByRole("dialog");
+  await expect(window.getByRole("heading", { name: "Turn", exact: true })).toBeVisible();
 });
 
 test("what a program called stands below it", async ({ page }) => {
@@ -189,12 +190,12 @@ test("what is shown can be had as JSON lines", async ({ page }) => {
   expect(new Set(calls.map((call) => call.tool))).toEqual(new Set(["fail"]));
 });
 
-test("a call that waits for leave says so while it runs", async ({ page }) => {
+test("a running call that awaits approval says so", async ({ page }) => {
   await gateway.open(page, "calls");
   await aside(page);
   const answer = execute(gateway, "desk_wipe", {});
   const running = page.getByRole("region", { name: /Running now/ });
-  await expect(running).toContainText("waits for leave");
+  await expect(running).toContainText("awaiting approval");
   await approve();
   await answer;
   await expect(running).toHaveCount(0);

@@ -9,7 +9,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(async () => gateway.stop());
 
-/** The request by which a turn goes on after calls. */
+/** The request that continues a turn after its calls. */
 function goingOn(page: Page) {
   return page.waitForRequest(
     (asked) =>
@@ -17,7 +17,7 @@ function goingOn(page: Page) {
   );
 }
 
-/** As soon as whoever answers is known and has said all: what is sent before stays in the field. */
+/** Sends a message once the button is enabled; before that, Enter does nothing. */
 async function say(page: Page, text: string) {
   const message = page.getByRole("textbox", { name: "Message" });
   await message.fill(text);
@@ -39,9 +39,9 @@ test("an answer streams, with its call, its tier and what it cost", async ({ pag
   await expect(said).toContainText("fast");
   await expect(said).toContainText("tokens");
   await expect(said).toContainText("visible");
-  await expect(said).toContainText("tools have");
+  await expect(said).toContainText("tool time");
   await isAccessible(page);
-  await said.getByRole("link", { name: "its calls in time" }).click();
+  await said.getByRole("link", { name: "Call timeline" }).click();
   const turn = page.getByRole("region", { name: /Turn at/ });
   await expect(turn.getByRole("button", { name: "roll" })).toBeVisible();
 });
@@ -67,35 +67,35 @@ test("the conversation goes on with what was said before, and is forgotten on de
   await page.getByRole("link", { name: "Chat", exact: true }).click();
   await expect(said).toContainText("first");
   await page.getByRole("button", { name: "New conversation" }).click();
-  await expect(page.getByText("Say something")).toBeVisible();
+  await expect(page.getByText("Send a message")).toBeVisible();
 });
 
 test("a call that comes back is run by a button, and the turn goes on", async ({ page }) => {
   await gateway.open(page, "chat");
   await say(page, 'call desk_fail {"text": "no ink"}\ncall roll {"expression": "1d1"}');
   const said = page.getByRole("list", { name: "Conversation" });
-  await expect(said.getByText("waits for you")).toBeVisible();
+  await expect(said.getByText("awaiting your decision")).toBeVisible();
   await isAccessible(page);
   const went = goingOn(page);
-  await said.getByRole("button", { name: "Run it" }).click();
+  await said.getByRole("button", { name: "Run", exact: true }).click();
   const { messages } = (await went).postDataJSON();
   expect(messages.at(-1)).toMatchObject({
     role: "tool",
     content: expect.stringContaining("no ink"),
   });
-  await expect(said.getByText("waits for you")).toHaveCount(0);
+  await expect(said.getByText("awaiting your decision")).toHaveCount(0);
   await expect(said.getByRole("listitem").last()).toContainText("no ink");
 });
 
 test("a call that may not run is declined, and the model is told", async ({ page }) => {
   await gateway.open(page, "chat");
   await say(page, 'call desk_fail {"text": "x"}');
-  const no = page.getByRole("button", { name: "Do not" });
+  const no = page.getByRole("button", { name: "Decline" });
   await expect(no).toBeVisible();
   const went = goingOn(page);
   await no.click();
   const { messages } = (await went).postDataJSON();
-  expect(messages.at(-1).content).toContain("did not let this call run");
+  expect(messages.at(-1).content).toContain("The user declined this call.");
 });
 
 test("stop ends the answer and what runs for it", async ({ page }) => {
@@ -104,7 +104,7 @@ test("stop ends the answer and what runs for it", async ({ page }) => {
   const said = page.getByRole("list", { name: "Conversation" });
   await expect(said.getByText("running")).toBeVisible();
   await page.getByRole("button", { name: "Stop" }).click();
-  await expect(said).toContainText("Stopped by you");
+  await expect(said).toContainText("Stopped. Running calls were cancelled.");
   await say(page, 'call desk_say {"text": "still here"}');
   await expect(said).toContainText("still here");
 });
@@ -113,7 +113,7 @@ test("tier, model and variables go along", async ({ page }) => {
   await gateway.open(page, "chat?agent=brisk");
   await page.getByLabel("Tier").selectOption("deep");
   await page.getByLabel("Model").selectOption("offline");
-  await page.getByRole("button", { name: "Add a variable" }).click();
+  await page.getByRole("button", { name: "Add variable" }).click();
   await page.getByLabel("Name of variable 1").fill("caller_name");
   await page.getByLabel("Value of variable 1").fill("Łucja");
   const asked = page.waitForRequest("**/v1/chat/completions");

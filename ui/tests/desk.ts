@@ -1,4 +1,4 @@
-// A gateway with one tool server of ours, whose tools wait and fail as they are told.
+// A gateway with one test server whose tools wait and fail on request.
 import { resolve } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
@@ -6,7 +6,7 @@ import { expect, type Gateway } from "./gateway";
 
 const SERVER = JSON.stringify([process.execPath, resolve("tests/servers/desk.mjs")]);
 
-/** `more` is put behind it, as YAML. */
+/** `more` is YAML appended to the config. */
 export function desk(more = ""): string {
   return `servers:
   desk:
@@ -47,7 +47,7 @@ export async function isUp(gateway: Gateway, server = "desk") {
     .toBe("ready");
 }
 
-/** What anybody may call, as a client would. */
+/** Calls a tool over HTTP. */
 export function execute(gateway: Gateway, name: string, given: unknown, more: object = {}) {
   return gateway.ask<{ status: string; message: string }>("POST", "/v1/tools/execute", {
     name,
@@ -56,7 +56,7 @@ export function execute(gateway: Gateway, name: string, given: unknown, more: ob
   });
 }
 
-/** No rule of axe is broken. Between the themes only colours differ. */
+/** Checks the page with axe. In the dark theme only the contrast is checked. */
 export async function isAccessible(page: Page) {
   await expect(page.locator("main h1")).toBeVisible();
   await page.emulateMedia({ colorScheme: "light" });

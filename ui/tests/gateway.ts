@@ -1,5 +1,4 @@
-// A gateway of its own for each file of tests, from the binary that was built; and a browser that
-// may show nothing in its console.
+// Starts the gateway binary for a test file, and fails tests with errors in the browser console.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +13,7 @@ const BINARY = resolve(process.env.TOLLGATE_BIN ?? "../target/debug/tollgate");
 export class Gateway {
   private constructor(
     readonly url: string,
-    /** Where its page is. */
+    /** The URL of the page. */
     readonly page: string,
     readonly token: string,
     readonly directory: string,
@@ -22,13 +21,13 @@ export class Gateway {
     private readonly said: string[],
   ) {}
 
-  /** On a free port, in a new directory; `config` is its file, or what is built in. */
+  /** On a free port, in a new directory; without `config` with the built-in defaults. */
   static async start(config?: string, env: Record<string, string> = {}): Promise<Gateway> {
     const directory = mkdtempSync(join(tmpdir(), "tollgate-page-"));
     const words = ["serve", "--listen", "127.0.0.1:0"];
     if (config !== undefined) writeFileSync(join(directory, "tollgate.yaml"), config);
     const child = spawn(BINARY, words, { cwd: directory, env: { ...process.env, ...env } });
-    // A test that fails does not come to its end.
+    // A failed test may never call `stop`.
     process.once("exit", () => child.kill("SIGKILL"));
     const said: string[] = [];
     const url = await new Promise<string>((found, failed) => {
@@ -52,12 +51,12 @@ export class Gateway {
     return this.said.join("");
   }
 
-  /** The file of the config as it stands. */
+  /** The current config file. */
   config(): string {
     return readFileSync(join(this.directory, "tollgate.yaml"), "utf8");
   }
 
-  /** Asks the gateway itself, as its admin. */
+  /** Sends a request to the API as admin. */
   async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.token}` };
     if (body !== undefined) headers["content-type"] = "application/json";
@@ -67,7 +66,7 @@ export class Gateway {
     return (text ? JSON.parse(text) : undefined) as T;
   }
 
-  /** Opens a page, logged in by the link that `serve` prints. */
+  /** Opens a page, logged in by the link that `tollgate serve` prints. */
   async open(page: Page, route = ""): Promise<void> {
     await page.goto(`${this.page}/#token=${this.token}`);
     await expect(page.getByRole("navigation", { name: "Pages" })).toBeVisible();
@@ -83,8 +82,8 @@ export class Gateway {
   }
 }
 
-/** With UI_DEV=1 the page comes from the sources instead of the binary, with UI_DEV=dist from the last
- * `vite build`, which is quicker; what it asks goes to the gateway. */
+/** With UI_DEV=1 the page is served from the sources instead of the binary, with UI_DEV=dist from the
+ * last `vite build`, which is faster. API requests are proxied to the gateway. */
 async function fromSources(gateway: string): Promise<string> {
   const proxied = { target: gateway, changeOrigin: true };
   const proxy = { "/api": proxied, "/v1": proxied, "/mcp": proxied, "/metrics": proxied };
@@ -97,13 +96,13 @@ async function fromSources(gateway: string): Promise<string> {
   return server.resolvedUrls?.local[0]?.replace(/\/$/, "") ?? gateway;
 }
 
-/** A page whose console stays silent: no error, no refused script, no failed request to elsewhere. */
+/** Fails on console errors, blocked scripts and requests to other hosts. */
 export const test = base.extend<{ quiet: string[] }>({
   quiet: [
     async ({ page }, use) => {
       const heard: string[] = [];
       page.on("console", (message) => {
-        // A refusal that a test provokes is shown on the page; Chromium also counts it here.
+        // Chromium logs expected 4xx responses as errors, too.
         const refused = /Failed to load resource: the server responded with a status of 4/;
         if (message.type() === "error" && !refused.test(message.text())) heard.push(message.text());
       });

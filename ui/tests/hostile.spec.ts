@@ -1,5 +1,5 @@
-// S-16: a server whose every word is markup. Nothing of it may run, nothing may be fetched, and all
-// of it is there to be read.
+// S-16: a server whose every text is markup. Nothing of it may run or fetch anything, and all of it
+// has to be shown as text.
 import { readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import { isUp } from "./desk";
@@ -15,13 +15,13 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => gateway.stop());
 
-/** What is hidden in a text is written out. */
+/** Hidden characters are escaped. */
 const shown = (text: string) =>
   text.replace(/[\u202e\u2066]/g, (sign) => `⟨U+${sign.charCodeAt(0).toString(16).toUpperCase()}⟩`);
 
 const plain = (text: string) => text.replace(/[\u202e\u2066]/g, "");
 
-/** Requests that left the gateway, and windows that opened, while `act` ran. */
+/** Asserts that `act` causes no requests to other hosts, no dialogs and no popups. */
 async function watched(page: Page, act: () => Promise<void>) {
   const heard: string[] = [];
   page.on("request", (request) => {
@@ -78,12 +78,12 @@ for (const [at, payload] of PAYLOADS.entries()) {
       await page.getByRole("button", { name: "Run", exact: true }).click();
       const outcome = page.getByRole("region", { name: "Outcome" });
       await expect(outcome.getByRole("region", { name: "message" })).toContainText(plain(payload));
-      for (const view of ["The ear hears", "Content", "Raw"]) {
+      for (const view of ["Spoken text", "Content", "Raw"]) {
         await outcome.getByRole("tab", { name: view }).click();
         await isUnbroken(page);
       }
       await page.getByRole("tab", { name: "Definition" }).click();
-      await expect(page.getByRole("region", { name: "What it is" })).toContainText(shown(payload));
+      await expect(page.getByRole("region", { name: "Details" })).toContainText(shown(payload));
       await isUnbroken(page);
       await page.getByRole("tab", { name: "Trust" }).click();
       await isUnbroken(page);
@@ -107,7 +107,7 @@ test("what a server says of itself and writes to its log does nothing on any pag
     ] as const) {
       await gateway.open(page, route);
       await expect(page.getByRole("heading", { name: title, level: 1 })).toBeVisible();
-      // What is not there by now says so.
+      // The loading indicator appears after 300 ms.
       await page.waitForTimeout(400);
       await expect(page.getByText("Loading…")).toHaveCount(0);
       await isUnbroken(page);

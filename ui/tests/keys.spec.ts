@@ -17,20 +17,20 @@ test.afterAll(async () => gateway.stop());
 
 test("a key is made, shown once, lets in, is rotated and revoked", async ({ page }) => {
   await gateway.open(page, "keys");
-  await page.getByRole("button", { name: "Make a key" }).click();
-  const form = page.getByRole("dialog", { name: "Make a key" });
+  await page.getByRole("button", { name: "Create key" }).click();
+  const form = page.getByRole("dialog", { name: "Create key" });
   await form.getByLabel("Name").fill("laptop");
   await form.getByRole("checkbox", { name: "dicer" }).check();
-  await form.getByLabel("Lives").selectOption("for a day");
-  await form.getByRole("button", { name: "Make the key" }).click();
+  await form.getByLabel("Expires").selectOption("in 1 day");
+  await form.getByRole("button", { name: "Create key" }).click();
 
-  const shown = page.getByRole("dialog", { name: "The key laptop" });
-  const secret = (await shown.getByRole("region", { name: "the key" }).textContent()) ?? "";
+  const shown = page.getByRole("dialog", { name: "Key laptop" });
+  const secret = (await shown.getByRole("region", { name: "secret" }).textContent()) ?? "";
   expect(secret).toMatch(/^tg_/);
   const asked = (key: string) =>
     fetch(`${gateway.url}/v1/tools?agent=dicer`, { headers: { authorization: `Bearer ${key}` } });
   expect((await asked(secret)).status).toBe(200);
-  await shown.getByRole("button", { name: "I have kept it" }).click();
+  await shown.getByRole("button", { name: "I have saved it" }).click();
   await expect(page.getByText(secret)).toHaveCount(0);
 
   const row = page.getByRole("row").filter({ hasText: "laptop" });
@@ -38,53 +38,53 @@ test("a key is made, shown once, lets in, is rotated and revoked", async ({ page
   await expect(row).toContainText(/ago|just now/, { timeout: 20_000 });
 
   await row.getByRole("button", { name: "Rotate laptop" }).click();
-  await page.getByRole("combobox", { name: "The secret it has now" }).selectOption("for a day");
-  await page.getByRole("button", { name: "Rotate it" }).click();
-  const rotated = page.getByRole("dialog", { name: "The key laptop" });
-  const second = (await rotated.getByRole("region", { name: "the key" }).textContent()) ?? "";
+  await page.getByRole("combobox", { name: "The current secret expires" }).selectOption("in 1 day");
+  await page.getByRole("button", { name: "Rotate key" }).click();
+  const rotated = page.getByRole("dialog", { name: "Key laptop" });
+  const second = (await rotated.getByRole("region", { name: "secret" }).textContent()) ?? "";
   expect(second).not.toBe(secret);
-  await expect(rotated).toContainText("lets in as well until");
-  // It is shown once: nothing but the button takes it away.
+  await expect(rotated).toContainText("The old secret stays valid until");
+  // The secret is shown once: only the button closes the dialog.
   await expect(rotated.getByRole("button", { name: "Copy" })).toBeFocused();
   for (const key of ["Escape", "Escape", "Escape", "Enter"]) await page.keyboard.press(key);
   await expect(rotated).toContainText(second);
   await expect(rotated.getByRole("button", { name: "Close" })).toHaveCount(0);
-  await rotated.getByRole("button", { name: "I have kept it" }).click();
-  await expect(row).toContainText("two secrets");
+  await rotated.getByRole("button", { name: "I have saved it" }).click();
+  await expect(row).toContainText("old secret valid until");
   expect((await asked(secret)).status).toBe(200);
 
   await row.getByRole("button", { name: "Revoke laptop" }).click();
-  await page.getByRole("button", { name: "Revoke it" }).click();
+  await page.getByRole("button", { name: "Revoke key" }).click();
   await expect(row).toContainText("revoked");
   expect((await asked(second)).status).toBe(401);
 });
 
 test("what a key would see is shown before it is made", async ({ page }) => {
   await gateway.open(page, "keys");
-  await page.getByRole("button", { name: "Make a key" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
   const form = page.getByRole("dialog");
   await form.getByLabel("Tools").fill("roll, no_such_*");
-  await form.getByText("What would this key see?").click();
-  await expect(form.getByRole("heading", { name: "Sees 1 tool", exact: true })).toBeVisible();
+  await form.getByText("Preview visible tools").click();
+  await expect(form.getByRole("heading", { name: "1 visible tool", exact: true })).toBeVisible();
   await expect(form.getByRole("link", { name: "roll" })).toBeVisible();
-  await form.getByText(/kept from it/).click();
-  await expect(form.getByText("not among the tools of this key").first()).toBeVisible();
+  await form.getByText(/hidden tools/).click();
+  await expect(form.getByText("not in this key's tool list").first()).toBeVisible();
   await form.getByRole("button", { name: /fast/ }).click();
-  await expect(form.getByRole("heading", { name: /Sees/ })).toBeVisible();
+  await expect(form.getByRole("heading", { name: /visible tools?$/ })).toBeVisible();
 });
 
 test("a key of the config is shown, and changed only there", async ({ page }) => {
   await gateway.open(page, "keys");
   const row = page.getByRole("row").filter({ hasText: "fixed" });
-  await expect(row.getByRole("link", { name: "In the config" })).toBeVisible();
+  await expect(row.getByRole("link", { name: "Edit in config" })).toBeVisible();
   await expect(row.getByRole("button", { name: "Revoke fixed" })).toHaveCount(0);
-  await row.getByRole("button", { name: "What sees fixed" }).click();
-  const seen = page.getByRole("dialog", { name: "What fixed sees" });
+  await row.getByRole("button", { name: "Tools visible to fixed" }).click();
+  const seen = page.getByRole("dialog", { name: "Tools visible to fixed" });
   await expect(seen.getByRole("combobox")).toHaveValue("dicer");
-  await expect(seen.getByRole("heading", { name: /^Sees/ })).toBeVisible();
+  await expect(seen.getByRole("heading", { name: /visible tools?$/ })).toBeVisible();
   await page.keyboard.press("Escape");
-  await expect(row.getByRole("button", { name: "What sees fixed" })).toBeFocused();
-  await expect(row.getByRole("link", { name: "its calls" })).toHaveAttribute(
+  await expect(row.getByRole("button", { name: "Tools visible to fixed" })).toBeFocused();
+  await expect(row.getByRole("link", { name: "View calls" })).toHaveAttribute(
     "href",
     "#/calls?principal=key%3Afixed",
   );
@@ -105,23 +105,23 @@ test("a double click rotates once, and why it failed is said in the dialog", asy
     return route.continue();
   });
   await page.getByRole("button", { name: "Rotate twice" }).click();
-  const rotate = page.getByRole("button", { name: "Rotate it" });
+  const rotate = page.getByRole("button", { name: "Rotate key" });
   await rotate.click();
   await expect(page.getByRole("dialog").getByRole("alert")).toContainText("not just now");
   await rotate.dblclick();
-  const shown = page.getByRole("dialog", { name: "The key twice" });
+  const shown = page.getByRole("dialog", { name: "Key twice" });
   await expect(shown).toBeVisible();
   expect(asked).toBe(2);
-  // What is said lies over the dialog.
+  // Toasts lie above the dialog.
   await shown.getByRole("button", { name: "Copy" }).first().click();
   await expect(page.locator(".toasts:popover-open")).toContainText("Copied");
-  await shown.getByRole("button", { name: "I have kept it" }).click();
+  await shown.getByRole("button", { name: "I have saved it" }).click();
   await expect(page.getByRole("button", { name: "Rotate twice" })).toBeFocused();
 });
 
 test("what cannot be a key is refused in words, and nothing typed is lost", async ({ page }) => {
   await gateway.open(page, "keys");
-  await page.getByRole("button", { name: "Make a key" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
   const form = page.getByRole("dialog");
   const markup = `<img src=x onerror="document.title='owned'">`;
   await form.getByLabel("Name").fill(markup);
@@ -129,14 +129,14 @@ test("what cannot be a key is refused in words, and nothing typed is lost", asyn
   await form.getByLabel("Rate limit").fill(markup);
   await form.getByLabel("Tenant").fill(markup);
   await form.getByLabel("Tools").fill(markup);
-  await form.getByRole("button", { name: "Make the key" }).click();
+  await form.getByRole("button", { name: "Create key" }).click();
   await expect(form.getByRole("alert")).toBeVisible();
   await expect(form.getByLabel("Name")).toHaveValue(markup);
   expect(await page.title()).toContain("Keys");
   await form.getByLabel("Name").fill("fixed");
   await form.getByLabel("Rate limit").fill("");
   await form.getByLabel("Tenant").fill("");
-  await form.getByRole("button", { name: "Make the key" }).click();
+  await form.getByRole("button", { name: "Create key" }).click();
   await expect(form.getByRole("alert")).toContainText("stands in the config");
 });
 
@@ -144,8 +144,8 @@ test("the page is accessible", async ({ page }) => {
   await gateway.open(page, "keys");
   await expect(page.getByText("fixed")).toBeVisible();
   await isAccessible(page);
-  await page.getByRole("button", { name: "Make a key" }).click();
-  await page.getByText("What would this key see?").click();
-  await expect(page.getByRole("heading", { name: /^Sees/ })).toBeVisible();
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByText("Preview visible tools").click();
+  await expect(page.getByRole("heading", { name: /visible tools?$/ })).toBeVisible();
   await isAccessible(page);
 });

@@ -1,4 +1,4 @@
-// A gateway with a server whose tools are odd, and two agents who see different things.
+// A gateway with a server of unusual tools, and two agents with different visibility.
 import { resolve } from "node:path";
 
 const command = (file: string, ...more: string[]) =>

@@ -29,8 +29,8 @@ for (const tab of ["calls", "turns"]) {
     await expect(page.getByRole("button", { name: "roll" }).first()).toBeVisible();
     const seen = await page.evaluate(measured);
     console.log(`${tab}: ${JSON.stringify(seen)}`);
-    // Generous: machines that run tests do other things meanwhile. A page that made all rows for
-    // each call would stand still for seconds.
+    // Generous, because CI machines are busy. Without virtualization the page would block for
+    // seconds.
     expect(seen.longestTask).toBeLessThan(1500);
     expect(seen.blocked / seen.lasted).toBeLessThan(0.6);
     expect(seen.frames).toBeGreaterThan(SECONDS * 2);
@@ -47,7 +47,7 @@ interface Seen {
   elements: number;
 }
 
-/** Counts frames and tasks that block, from now on. */
+/** Starts counting frames and long tasks. */
 function watch() {
   const seen = { frames: 0, longestGap: 0, longestTask: 0, blocked: 0 };
   const began = performance.now();

@@ -15,7 +15,7 @@ test("five thousand tools are listed, searched and scrolled through", async ({ p
   await expect(table.getByText("5,000 tools")).toBeVisible();
   await table.getByRole("button", { name: "many" }).click();
   await expect(table.getByRole("link", { name: "many_book_0009" })).toBeVisible();
-  // Only those in sight are there.
+  // Only visible rows are rendered.
   expect(await table.getByRole("row").count()).toBeLessThan(120);
   await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
   await expect(table.getByRole("link", { name: "many_write_4991" })).toBeVisible();
@@ -41,7 +41,7 @@ test("letters appear as they are typed, however many tools there are", async ({ 
     return spans.sort((one, other) => one - other)[2];
   });
   await expect(search).toHaveValue("number 12");
-  // Of five the one in the middle, and generous: the machine may have much else to do.
+  // The median of five, with a generous limit for busy machines.
   expect(took).toBeLessThan(1500);
 });
 

@@ -1,4 +1,4 @@
-// Somebody who has read nothing, from the printed link to a client that is served: in one go, recorded.
+// The whole journey of a new user, from the printed link to a connected client. Recorded as a trace.
 import { resolve } from "node:path";
 import { expect, Gateway, test } from "./gateway";
 
@@ -12,7 +12,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => gateway.stop());
 
-/** A request of a client, as its config says. */
+/** A request of a client with its generated config. */
 async function asks(
   at: { url: string; headers: Record<string, string> },
   method: string,
@@ -42,23 +42,23 @@ test("a newcomer adds a server, tries a tool, sees its tier, connects a client a
 }) => {
   test.setTimeout(180_000);
   await gateway.open(page);
-  await expect(page.getByText("Nothing needs you.")).toBeVisible();
+  await expect(page.getByText("All clear")).toBeVisible();
 
-  // A server, by pasting what its README says.
+  // Add a server by pasting its command.
   await page.getByRole("link", { name: "Servers", exact: true }).click();
-  await page.getByRole("link", { name: "Add a server" }).first().click();
-  await page.getByLabel("A command, an address").fill(EVERYTHING);
+  await page.getByRole("link", { name: "Add server" }).first().click();
+  await page.getByLabel("Command, URL or MCP client config").fill(EVERYTHING);
   await page.getByRole("button", { name: "Continue" }).click();
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("demo");
-  await page.getByRole("button", { name: "Try it" }).click();
-  await expect(page.getByText(/It works: \d+ tools/)).toBeVisible({ timeout: 30_000 });
+  await page.getByRole("button", { name: "Test", exact: true }).click();
+  await expect(page.getByText(/Test passed: \d+ tools/)).toBeVisible({ timeout: 30_000 });
   await expect(page.getByRole("checkbox", { name: "assistant" })).toBeChecked();
-  await page.getByRole("button", { name: "Look at the changes…" }).click();
+  await page.getByRole("button", { name: "Review changes…" }).click();
   await expect(page.getByRole("region", { name: "changes" })).toContainText("demo_*");
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await expect(page.locator(".standing")).toContainText("ready", { timeout: 30_000 });
+  await expect(page.locator(".server-status")).toContainText("ready", { timeout: 30_000 });
 
-  // One of its tools.
+  // Run one of its tools.
   await page.getByRole("link", { name: "Try its tools" }).click();
   await page.getByRole("link", { name: "demo_echo" }).click();
   const form = page.getByRole("group", { name: "Arguments" });
@@ -76,31 +76,33 @@ test("a newcomer adds a server, tries a tool, sees its tier, connects a client a
   await expect(page.getByRole("img", { name: /latency|calls|took/i }).first()).toBeVisible();
   await expect(page.locator("main")).toContainText("measured", { timeout: 20_000 });
 
-  // From now on somebody has to agree to it.
+  // Require approval for it.
   await page.getByRole("link", { name: "Servers", exact: true }).click();
   await page.getByRole("link", { name: "demo", exact: true }).click();
   await page.getByRole("button", { name: "Edit…" }).click();
   const edit = page.getByRole("dialog", { name: "Edit demo" });
   await edit.getByRole("tab", { name: "JSON" }).click();
-  const json = edit.getByRole("textbox", { name: "Keys as JSON" });
+  const json = edit.getByRole("textbox", { name: "Server config as JSON" });
   const keys = { ...JSON.parse(await json.inputValue()), tools: { echo: { approval: "always" } } };
   await json.fill(JSON.stringify(keys, null, 2));
-  await edit.getByRole("button", { name: "Look at the changes…" }).click();
+  await edit.getByRole("button", { name: "Review changes…" }).click();
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByRole("dialog")).toHaveCount(0);
 
-  // A client, with a key of its own.
+  // Connect a client with its own key.
   await page.getByRole("link", { name: "Connect", exact: true }).click();
   await page.getByRole("button", { name: "Cursor", exact: true }).click();
-  await page.getByRole("button", { name: "Make a key for this client" }).click();
-  const text = page.getByRole("region", { name: "for Cursor" });
+  await page.getByRole("button", { name: "Create key for this client" }).click();
+  const text = page.getByRole("region", { name: "config for Cursor" });
   await expect(text).toContainText("tg_");
   const { mcpServers } = JSON.parse((await text.textContent()) ?? "{}");
   const listed = await asks(mcpServers.tollgate, "tools/list", {});
   expect(listed).toContain("demo_echo");
-  await expect(page.getByText(/Seen: Cursor was here/)).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByText(/Connected: last request from Cursor/)).toBeVisible({
+    timeout: 20_000,
+  });
 
-  // Its call waits, and is agreed to.
+  // Approve its call.
   const call = { name: "demo_echo", arguments: { message: "from the client" } };
   const answer = asks(mcpServers.tollgate, "tools/call", call);
   await page.getByRole("link", { name: /^Approvals/ }).click();

@@ -1,4 +1,4 @@
-// The page as the binary serves it: what its headers allow, and how soon it is there.
+// The page as served by the binary: security headers and first paint.
 import { expect, Gateway, test } from "./gateway";
 
 let gateway: Gateway;
@@ -10,7 +10,7 @@ test.afterAll(async () => gateway.stop());
 async function files(): Promise<string[]> {
   const html = await (await fetch(`${gateway.url}/`)).text();
   const found = new Set(["/", ...named(html)]);
-  // Pages are fetched when they are opened: what the first files name counts as well.
+  // Pages are lazy-loaded: follow the files that the first ones name.
   for (const path of found) {
     if (!path.endsWith(".js")) continue;
     for (const more of named(await (await fetch(gateway.url + path)).text())) found.add(more);
@@ -61,11 +61,11 @@ test("the first paint comes soon", async ({ page }) => {
   }
   console.log(`first paint: ${painted.join(", ")} ms`);
   expect(Math.min(...painted)).toBeGreaterThan(0);
-  // The target is one second; machines that run tests do other things meanwhile.
+  // The target is one second; CI machines are busy.
   expect(Math.min(...painted)).toBeLessThan(5000);
 });
 
-/** Told once the frame is on the screen, which is after it is in the document. */
+/** Resolves once the first frame is painted. */
 function firstPaint(): Promise<number> {
   return new Promise((told) => {
     new PerformanceObserver((list) => {

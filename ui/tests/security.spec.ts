@@ -1,5 +1,5 @@
-// S-17: who comes by cookie is the page and nobody else. Asked of the gateway itself, and of a browser
-// that visits somebody else's page.
+// S-17: the login cookie works for the page only. Tested against the API directly, and from a page
+// of another origin.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -106,7 +106,7 @@ base(
   async ({ page, context }) => {
     await carry(context, await enter());
     const before = gateway.config();
-    // The same machine, another port: for cookies that is the same site.
+    // The same host with another port is the same site for cookies.
     const html = `<!doctype html><title>evil</title><iframe src="${gateway.url}/"></iframe>`;
     const evil = createServer((_, response) => {
       response.setHeader("content-type", "text/html");
@@ -136,7 +136,7 @@ async function attack(url: string) {
       () => "refused",
     );
   const credentials = "include" as const;
-  // What a form can send is sent without asking; it must do nothing.
+  // Simple requests need no preflight; they must have no effect.
   const blind = { method: "POST", mode: "no-cors" as const, credentials, body: "{}" };
   for (const path of ["/api/reload", "/api/servers/desk/disable", "/v1/tools/execute"]) {
     await fetch(url + path, blind).catch(() => undefined);
@@ -174,7 +174,7 @@ test("asking changes nothing: every GET leaves all as it was", async () => {
       .replaceAll("{server}", "desk")
       .replaceAll("{tool}", "say")
       .replaceAll(/\{\w+\}/g, "desk");
-  // At rest: a gateway that has just begun still measures its tools, and keeps rows of that.
+  // Wait until idle: after startup the gateway still calibrates its tools and writes audit rows.
   let before = await standing();
   await expect(async () => {
     const was = before;
@@ -189,7 +189,7 @@ test("asking changes nothing: every GET leaves all as it was", async () => {
       signal: leaving.signal,
     });
     leaving.abort();
-    // A server may be called `try`: asking for it is asking for a server that is not there.
+    // A server may be named `try`, so a GET of that path is a 404 for an unknown server.
     if (methods.get === undefined) expect([404, 405], path).toContain(response.status);
   }
   expect(await standing()).toEqual(before);

@@ -17,7 +17,7 @@ test("the link that serve prints logs in, and its token leaves the address", asy
   await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
 });
 
-test("without a login there is a door, and a wrong key does not open it", async ({ page }) => {
+test("without a login there is a login page, and a wrong key is rejected", async ({ page }) => {
   await page.goto(gateway.page);
   await page.getByLabel("Key").fill("not-a-key");
   await page.getByRole("button", { name: "Log in" }).click();
@@ -31,7 +31,7 @@ test("without a login there is a door, and a wrong key does not open it", async 
 
 test("a login that ends is asked for over the page, and what was typed stays", async ({ page }) => {
   await gateway.open(page, "keys");
-  await page.getByRole("button", { name: "Make a key" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
   const name = page.getByLabel("Name");
   await name.pressSequentially("half a na");
   const again = page.getByRole("dialog", { name: "Log in again" });
@@ -53,7 +53,7 @@ test("a login that ends is asked for over the page, and what was typed stays", a
   await again.getByRole("button", { name: "Log in" }).click();
   await expect(again).toHaveCount(0);
   await expect(name).toHaveValue("half a na");
-  // Somebody else finds nothing of it.
+  // Another user sees nothing of it.
   const { key } = await gateway.ask<{ key: string }>("POST", "/api/keys", {
     name: "other",
     role: "admin",
@@ -62,7 +62,7 @@ test("a login that ends is asked for over the page, and what was typed stays", a
   await again.getByLabel("Key").fill(key);
   await again.getByRole("button", { name: "Log in" }).click();
   await expect(page.getByRole("dialog")).toHaveCount(0);
-  await expect(page.getByTitle("Who you are")).toHaveText("key:other");
+  await expect(page.getByTitle("Logged in as")).toHaveText("key:other");
 });
 
 test("a tab that nobody sees gives up its connection, and takes it up again", async ({ page }) => {
@@ -78,9 +78,9 @@ test("a tab that nobody sees gives up its connection, and takes it up again", as
   const closed = page.waitForEvent("requestfailed", isStream);
   await turn(true);
   await closed;
-  // Longer than what is nothing to speak of.
+  // Longer than the delay before a lost connection is reported.
   await page.waitForTimeout(2000);
-  await expect(page.getByText("The gateway does not answer")).toHaveCount(0);
+  await expect(page.getByText("Connection lost")).toHaveCount(0);
   const again = page.waitForResponse(isStream);
   await turn(false);
   expect((await again).status()).toBe(200);
@@ -88,7 +88,7 @@ test("a tab that nobody sees gives up its connection, and takes it up again", as
 
 test("keys lead through the page", async ({ page }) => {
   await gateway.open(page, "approvals");
-  await expect(page.getByText("Nothing waits for you")).toBeVisible();
+  await expect(page.getByText("No pending approvals")).toBeVisible();
   await page.keyboard.press("?");
   await expect(page.getByRole("dialog")).toContainText("Search servers");
   await page.keyboard.press("Escape");
@@ -105,7 +105,7 @@ test("dark and light are as the system says, unless somebody chose", async ({ pa
   await gateway.open(page);
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const dark = await ground();
-  await page.getByLabel("Colours").selectOption("light");
+  await page.getByLabel("Theme").selectOption("light");
   const light = await ground();
   expect(light).not.toBe(dark);
   await page.reload();

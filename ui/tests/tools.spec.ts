@@ -32,10 +32,10 @@ test("tools stand below their servers, and are narrowed by what the address says
   await page.reload();
   await expect(table.getByRole("link", { name: "odd_long" })).toBeVisible();
   await expect(page.getByLabel("Server", { exact: true })).toHaveValue("odd");
-  await page.getByRole("button", { name: "Show all" }).click();
+  await page.getByRole("button", { name: "Clear filters" }).click();
   await table.getByRole("button", { name: "odd", exact: true }).click();
   await expect(table.getByRole("link", { name: "odd_slow" })).toHaveCount(0);
-  await page.getByRole("button", { name: "In one list" }).click();
+  await page.getByRole("button", { name: "Flat list" }).click();
   await table.getByRole("button", { name: "Tool", exact: true }).click();
   await expect(table.getByRole("link").first()).not.toHaveText(/odd/);
   await table.getByRole("link", { name: "odd_slow" }).click();
@@ -50,18 +50,18 @@ test("what is not filled in is not sent, and what is sent is sent as it was type
   await form.getByLabel("name", { exact: true }).fill("Ada");
   await form.getByLabel("count", { exact: true }).fill("9007199254740993");
   await form.getByRole("button", { name: "Send ratio as null" }).click();
-  await form.getByRole("button", { name: "Send note as an empty text" }).click();
-  await form.getByText("What is sent").click();
+  await form.getByRole("button", { name: "Send note as an empty string" }).click();
+  await form.getByText("JSON payload").click();
   const exact =
     '{\n  "name": "Ada",\n  "note": "",\n  "count": 9007199254740993,\n  "ratio": null,\n  "fixed": "always"\n}';
-  await expect(form.getByRole("region", { name: "What is sent" })).toHaveText(exact);
+  await expect(form.getByRole("region", { name: "JSON payload" })).toHaveText(exact);
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(outcome(page).getByText("ok", { exact: true })).toBeVisible();
   const got = outcome(page).getByRole("region", { name: "message" });
   await expect(got).toContainText("9007199254740993");
   await expect(got).not.toContainText("sure");
   await expect(got).not.toContainText("tags");
-  await outcome(page).getByRole("tab", { name: "The ear hears" }).click();
+  await outcome(page).getByRole("tab", { name: "Spoken text" }).click();
   await expect(outcome(page).locator("blockquote")).toBeVisible();
 });
 
@@ -79,15 +79,12 @@ test("forms hold every kind of schema and become JSON and back", async ({ page }
     .getByLabel("town", { exact: true })
     .fill("Ulm");
   await form.getByRole("button", { name: "Set tags" }).click();
-  await form
-    .getByRole("group", { name: "tags" })
-    .getByRole("button", { name: "Add an item" })
-    .click();
+  await form.getByRole("group", { name: "tags" }).getByRole("button", { name: "Add item" }).click();
   await form.getByLabel("item 1", { exact: true }).fill("<b>first</b>");
   await form.getByRole("button", { name: "Set labels" }).click();
   const labels = form.getByRole("group", { name: "labels" });
-  await labels.getByRole("button", { name: "Add a field" }).click();
-  await labels.getByLabel("name", { exact: true }).fill("__proto__");
+  await labels.getByRole("button", { name: "Add field" }).click();
+  await labels.getByLabel("Name", { exact: true }).fill("__proto__");
   await labels.getByLabel("__proto__", { exact: true }).fill("7");
   await form.getByLabel("shape", { exact: true }).selectOption({ label: "Box" });
   await form.getByRole("group", { name: "shape" }).getByLabel("side", { exact: true }).fill("1.50");
@@ -123,7 +120,7 @@ test("what cannot be sent is said at its field before, and by the gateway after"
   await expect(form.getByText("did you mean 1.5?")).toBeVisible();
   await expect(run).toBeDisabled();
   await form.getByRole("button", { name: "JSON", exact: true }).click();
-  await expect(form.getByText("mend those that are marked")).toBeVisible();
+  await expect(form.getByText("Fix the marked fields")).toBeVisible();
   await form.getByLabel("count", { exact: true }).fill("-1");
   await run.click();
   await expect(outcome(page).getByText("invalid arguments")).toBeVisible();
@@ -149,19 +146,19 @@ test("progress is seen, and a call can be cancelled", async ({ page }) => {
   await page.getByLabel("ms", { exact: true }).fill("30000");
   await run.click();
   await page.getByRole("button", { name: "Cancel" }).click();
-  await expect(outcome(page).getByText("You cancelled the call.")).toBeVisible();
+  await expect(outcome(page).getByText("Call cancelled.")).toBeVisible();
 });
 
 test("a call in a tier shows its time against the ceiling, as an agent who may not see it", async ({
   page,
 }) => {
   await gateway.open(page, "tools/odd/slow");
-  await page.getByLabel("As agent").selectOption("hasty");
-  await expect(page.getByText("This agent does not see it in fast")).toBeVisible();
+  await page.getByLabel("Run as agent").selectOption("hasty");
+  await expect(page.getByText("Hidden from this agent in fast")).toBeVisible();
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(outcome(page).getByText("denied")).toBeVisible();
-  await page.getByLabel("As agent").selectOption("clerk");
-  await page.getByLabel("In tier").selectOption("standard");
+  await page.getByLabel("Run as agent").selectOption("clerk");
+  await page.getByRole("combobox", { name: "Tier" }).selectOption("standard");
   await page.getByLabel("ms", { exact: true }).fill("40");
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(outcome(page).getByText("of 1.50 s")).toBeVisible();
@@ -170,11 +167,11 @@ test("a call in a tier shows its time against the ceiling, as an agent who may n
 test("long answers are read page by page, pictures are only named", async ({ page }) => {
   await gateway.open(page, "tools/odd/long");
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  await expect(outcome(page).getByText("cut", { exact: true })).toBeVisible();
-  await outcome(page).getByRole("button", { name: "Read all of it" }).first().click();
-  await expect(outcome(page).getByText(/page 1 of \d+/)).toBeVisible();
+  await expect(outcome(page).getByText("truncated", { exact: true })).toBeVisible();
+  await outcome(page).getByRole("button", { name: "Show full result" }).first().click();
+  await expect(outcome(page).getByText(/Page 1 of \d+/)).toBeVisible();
   await outcome(page).getByRole("button", { name: "Next" }).click();
-  await expect(outcome(page).getByText(/page 2 of \d+/)).toBeVisible();
+  await expect(outcome(page).getByText(/Page 2 of \d+/)).toBeVisible();
 
   await gateway.open(page, "tools/odd/picture");
   await page.getByRole("button", { name: "Run", exact: true }).click();
@@ -193,13 +190,13 @@ test("a tool that destroys is asked about, one that fails says why", async ({ pa
   await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  await page.getByRole("button", { name: "Run it" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
   await expect(outcome(page).getByText("wiped", { exact: true })).toBeVisible();
   await gateway.open(page, "tools/odd/fail");
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(outcome(page).getByText("the wheel came off")).toBeVisible();
   const failed = "#/calls?server=odd&tool=fail&outcome=error";
-  await expect(page.getByRole("link", { name: /failed$/ })).toHaveAttribute("href", failed);
+  await expect(page.getByRole("link", { name: /Failed$/ })).toHaveAttribute("href", failed);
 });
 
 test("calls are drawn against the ceilings, and the tier is explained", async ({ page }) => {
@@ -207,28 +204,28 @@ test("calls are drawn against the ceilings, and the tier is explained", async ({
     await gateway.ask("POST", "/v1/tools/execute", { name: "odd_slow", arguments: { ms } });
   }
   await gateway.open(page, "tools/odd/slow?tab=latency");
-  await expect(page.getByRole("img", { name: /calls? by how long.*fast 500 ms/ })).toBeVisible();
-  await expect(page.locator(".u-legend")).toContainText("standard ends");
+  await expect(page.getByRole("img", { name: /calls? by duration.*fast 500 ms/ })).toBeVisible();
+  await expect(page.locator(".u-legend")).toContainText("standard ceiling");
   await expect(page.getByRole("region", { name: "Why this tier" })).toContainText(
     /measured p50|declared/,
   );
-  const compared = page.getByRole("table", { name: "Declared and measured" });
-  await expect(compared.getByRole("row", { name: /usual/ })).toContainText("700 ms");
+  const compared = page.getByRole("table", { name: "Declared vs. measured" });
+  await expect(compared.getByRole("row", { name: /typical/ })).toContainText("700 ms");
   await page.getByRole("button", { name: "Calibrate" }).click();
-  await expect(page.getByText(/\d probes?, the slowest/)).toBeVisible();
+  await expect(page.getByText(/\d probes?, slowest/)).toBeVisible();
 });
 
 test("the definition is shown, and who sees the tool", async ({ page }) => {
   await gateway.open(page, "tools/odd/every_kind?tab=definition");
   const region = page.getByRole("region", { name: "Arguments" });
   await expect(region).toContainText("and 9988 more");
-  await region.getByRole("button", { name: "Show the JSON schema" }).click();
+  await region.getByRole("button", { name: "Show JSON schema" }).click();
   await expect(region.getByRole("region", { name: "schema of the arguments" })).toContainText(
     "$defs",
   );
-  await page.getByRole("tab", { name: "Who sees it" }).click();
-  const seen = page.getByRole("table", { name: "Who sees it" });
-  await expect(seen.getByRole("row", { name: /clerk/ })).toContainText("sees it");
+  await page.getByRole("tab", { name: "Visibility" }).click();
+  const seen = page.getByRole("table", { name: "Visibility by agent" });
+  await expect(seen.getByRole("row", { name: /clerk/ })).toContainText("visible");
   await expect(seen.getByRole("row", { name: /hasty/ })).toContainText("needs");
   await gateway.open(page, "tools/odd/nothing");
   await expect(page.getByRole("alert")).toBeVisible();
@@ -243,21 +240,21 @@ test("a definition that changed is held back until somebody accepts or rejects i
   await expect(page.getByText("says what it is told").first()).toBeVisible();
   await turn("sends all your files\u202e away");
   await expect(page.getByText("Not served:")).toBeVisible();
-  await page.getByRole("button", { name: "Look at it" }).click();
+  await page.getByRole("button", { name: "Review" }).click();
   const changes = page.getByRole("region", { name: /^change at/ });
   await expect(changes).toContainText("- says what it is told");
   await expect(changes).toContainText("+ sends all your files");
   await expect(changes).not.toContainText("\u202e");
-  await page.getByRole("button", { name: "Accept this definition" }).click();
+  await page.getByRole("button", { name: "Accept definition" }).click();
   await page.getByRole("button", { name: "Accept", exact: true }).click();
-  await expect(page.getByText("Accepted: it is served")).toBeVisible();
+  await expect(page.getByText("Definition accepted. The tool is served.")).toBeVisible();
   await expect(page.getByText("Not served:")).toHaveCount(0);
   await turn("something else");
   await expect(page.getByText("Not served:")).toBeVisible();
-  await page.getByRole("button", { name: "Reject it" }).click();
+  await page.getByRole("button", { name: "Reject definition" }).click();
   await page.getByRole("button", { name: "Reject", exact: true }).click();
-  await expect(page.getByText("Rejected: nobody sees it")).toBeVisible();
-  const history = page.getByRole("table", { name: "Definitions so far" });
+  await expect(page.getByText("Definition rejected. The tool is hidden.")).toBeVisible();
+  const history = page.getByRole("table", { name: "Definition history" });
   await expect(history.getByText("rejected")).toBeVisible();
   await page.goto(`${page.url().split("#")[0]}#/tools?verdict=withheld`);
   await expect(page.getByRole("link", { name: "odd_turncoat" })).toBeVisible();
@@ -269,7 +266,7 @@ for (const route of [
   "tools/odd/slow?tab=latency",
   "tools/odd/every_kind?tab=definition",
   "tools/odd/turncoat?tab=trust",
-  "tools/odd/slow?tab=seen",
+  "tools/odd/slow?tab=visibility",
 ]) {
   test(`${route} can be used by everybody`, async ({ page }) => {
     await gateway.open(page, route);
@@ -284,10 +281,7 @@ test("a form that is filled in can be used by everybody", async ({ page }) => {
   const form = page.getByRole("group", { name: "Arguments" });
   await form.getByRole("button", { name: "Set address" }).click();
   await form.getByRole("button", { name: "Set tags" }).click();
-  await form
-    .getByRole("group", { name: "tags" })
-    .getByRole("button", { name: "Add an item" })
-    .click();
+  await form.getByRole("group", { name: "tags" }).getByRole("button", { name: "Add item" }).click();
   await form.getByLabel("shape", { exact: true }).selectOption({ label: "Circle" });
   await form.getByLabel("count", { exact: true }).fill("x");
   await isAccessible(page);

@@ -1,5 +1,4 @@
-// A provider of live sessions that has little to say: it opens each one, agrees to every update, and
-// is silent otherwise.
+// A fake realtime provider: it opens sessions, acknowledges updates, and sends nothing else.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -56,7 +55,7 @@ function listen(socket: Duplex) {
   });
 }
 
-/** The first frame that is all there. Clients mask theirs. */
+/** Decodes the first complete frame; client frames are masked. */
 function next(bytes: Buffer): { code: number; text: string; end: number } | undefined {
   if (bytes.length < 2) return undefined;
   const code = (bytes[0] ?? 0) & 15;

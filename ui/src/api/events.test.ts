@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Stream } from "./events";
-import { FakeSource } from "./fake-source";
+import { EventStream } from "./events";
+import { FakeEventSource } from "./fake-event-source";
 
 class Tab extends EventTarget {
   readonly baseURI = "http://gateway/";
@@ -12,12 +12,13 @@ class Tab extends EventTarget {
 }
 
 let tab: Tab;
-const held = () => FakeSource.made.filter((it) => it.readyState !== FakeSource.CLOSED);
+const openSources = () =>
+  FakeEventSource.instances.filter((it) => it.readyState !== FakeEventSource.CLOSED);
 beforeEach(() => {
   vi.useFakeTimers();
   tab = new Tab();
-  FakeSource.made = [];
-  vi.stubGlobal("EventSource", FakeSource);
+  FakeEventSource.instances = [];
+  vi.stubGlobal("EventSource", FakeEventSource);
   vi.stubGlobal("document", tab);
 });
 afterEach(() => {
@@ -25,36 +26,36 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("a hidden tab gives up its stream, and is not told that it is cut off", () => {
-  const stream = new Stream("/api/events");
-  const told: boolean[] = [];
-  const opened = vi.fn();
-  const leave = [stream.watch((open) => told.push(open)), stream.listen("opened", opened)];
-  held()[0]?.opens();
+test("a hidden tab closes its stream, and this is not reported as a lost connection", () => {
+  const stream = new EventStream("/api/events");
+  const states: boolean[] = [];
+  const onOpened = vi.fn();
+  const stops = [stream.watch((open) => states.push(open)), stream.listen("opened", onOpened)];
+  openSources()[0]?.emitOpen();
   tab.turn(true);
-  expect(held()).toEqual([]);
-  expect(told.at(-1)).toBe(true);
+  expect(openSources()).toEqual([]);
+  expect(states.at(-1)).toBe(true);
   tab.turn(false);
-  expect(held()).toHaveLength(1);
-  held()[0]?.opens();
-  // What happened meanwhile has to be read.
-  expect(opened).toHaveBeenCalledTimes(2);
+  expect(openSources()).toHaveLength(1);
+  openSources()[0]?.emitOpen();
+  // Whatever changed meanwhile has to be read.
+  expect(onOpened).toHaveBeenCalledTimes(2);
   tab.turn(true);
-  for (const left of leave) left();
+  for (const stop of stops) stop();
   vi.advanceTimersByTime(1000);
   tab.turn(false);
-  expect(held()).toEqual([]);
+  expect(openSources()).toEqual([]);
 });
 
-test("a tab that was opened out of sight listens when it is looked at", () => {
+test("a tab that was opened in the background connects when it becomes visible", () => {
   tab.hidden = true;
-  const stream = new Stream("/api/events");
-  const told: boolean[] = [];
-  stream.watch((open) => told.push(open));
+  const stream = new EventStream("/api/events");
+  const states: boolean[] = [];
+  stream.watch((open) => states.push(open));
   stream.listen("moved", () => {});
   vi.advanceTimersByTime(10_000);
-  expect(FakeSource.made).toEqual([]);
-  expect(told).toEqual([true]);
+  expect(FakeEventSource.instances).toEqual([]);
+  expect(states).toEqual([true]);
   tab.turn(false);
-  expect(held()).toHaveLength(1);
+  expect(openSources()).toHaveLength(1);
 });

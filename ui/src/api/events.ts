@@ -1,13 +1,13 @@
-// What happens while the page is open. One connection for all who listen; the browser opens it
-// again when it breaks. Events of single calls come on a stream of their own, only while somebody
-// looks at calls: there may be hundreds in a second. Browsers have six connections for all tabs
-// of a gateway, so a tab that nobody sees holds none.
+// Live events of the gateway. All listeners share one connection, which the browser reopens when it
+// breaks. Events of single calls have a stream of their own, open only while calls are shown: there
+// may be hundreds per second. Browsers allow six connections per origin for all tabs, so a hidden
+// tab closes its own.
 import { useEffect, useRef, useState } from "react";
-import { address } from "./client";
+import { absoluteUrl } from "./client";
 
 type Handler = (data: unknown) => void;
 
-export class Stream {
+export class EventStream {
   private source: EventSource | undefined;
   private readonly handlers = new Map<string, Set<Handler>>();
   private readonly watchers = new Set<(open: boolean) => void>();
@@ -15,12 +15,12 @@ export class Stream {
   constructor(private readonly path: string) {}
 
   listen(name: string, handler: Handler): () => void {
-    const known = this.handlers.get(name) ?? new Set();
-    this.handlers.set(name, known.add(handler));
+    const handlers = this.handlers.get(name) ?? new Set();
+    this.handlers.set(name, handlers.add(handler));
     this.open();
     this.attach(name);
     return () => {
-      known.delete(handler);
+      handlers.delete(handler);
       this.closeIfUnused();
     };
   }
@@ -35,33 +35,33 @@ export class Stream {
     };
   }
 
-  private heeded = false;
+  private watchesVisibility = false;
 
-  /** Whether somebody sees the tab; from the first who listens on. */
-  private heed() {
-    if (this.heeded) return;
-    this.heeded = true;
+  /** Follows the visibility of the tab, from the first listener on. */
+  private watchVisibility() {
+    if (this.watchesVisibility) return;
+    this.watchesVisibility = true;
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) return this.reopen();
       this.close();
-      // It hears nothing because it does not want to.
-      this.tell(true);
+      // Closed on purpose, so not reported as a lost connection.
+      this.notifyWatchers(true);
     });
   }
 
   private open() {
-    this.heed();
+    this.watchVisibility();
     if (document.hidden) return;
     if (this.source && this.source.readyState !== EventSource.CLOSED) return;
-    this.source = new EventSource(address(this.path));
+    this.source = new EventSource(absoluteUrl(this.path));
     this.source.onopen = () => {
-      this.tell(true);
-      // What happened while it was closed is not told again.
+      this.notifyWatchers(true);
+      // Events from before are not replayed; listeners of `opened` have to read again.
       for (const handler of this.handlers.get("opened") ?? []) handler(undefined);
     };
     this.source.onerror = () => {
-      this.tell(false);
-      // A refusal closes it for good; the gateway may be back later.
+      this.notifyWatchers(false);
+      // An HTTP error closes the source for good; the gateway may come back.
       if (this.source?.readyState === EventSource.CLOSED) setTimeout(() => this.reopen(), 3000);
     };
     this.attached.clear();
@@ -83,16 +83,18 @@ export class Stream {
     });
   }
 
-  private tell(open: boolean) {
+  private notifyWatchers(open: boolean) {
     for (const watcher of this.watchers) watcher(open);
   }
 
   private isUsed(): boolean {
-    return this.watchers.size > 0 || [...this.handlers.values()].some((known) => known.size > 0);
+    return (
+      this.watchers.size > 0 || [...this.handlers.values()].some((handlers) => handlers.size > 0)
+    );
   }
 
   private closeIfUnused() {
-    // The next page may listen at once.
+    // The next page may start listening right away.
     setTimeout(() => {
       if (this.isUsed()) return;
       this.close();
@@ -105,40 +107,40 @@ export class Stream {
   }
 }
 
-const happenings = new Stream("/api/events");
-const calls = new Stream("/api/events?calls=true");
+const gatewayEvents = new EventStream("/api/events");
+const callEvents = new EventStream("/api/events?calls=true");
 
-/** Hears events of these names while the component is shown; `opened` is heard each time we begin to. */
+/** Handles events of these names while mounted; `opened` comes each time the stream opens. */
 export function useEvents<T>(names: readonly string[], handler: (data: T, name: string) => void) {
   const latest = useRef(handler);
   latest.current = handler;
-  const listed = names.join(" ");
+  const joinedNames = names.join(" ");
   useEffect(() => {
-    const wanted = listed.split(" ");
-    const stream = wanted.some((name) => name.startsWith("call_")) ? calls : happenings;
-    const leave = wanted.map((name) =>
+    const eventNames = joinedNames.split(" ");
+    const stream = eventNames.some((name) => name.startsWith("call_")) ? callEvents : gatewayEvents;
+    const stops = eventNames.map((name) =>
       stream.listen(name, (data) => latest.current(data as T, name)),
     );
     return () => {
-      for (const leaving of leave) leaving();
+      for (const stop of stops) stop();
     };
-  }, [listed]);
+  }, [joinedNames]);
 }
 
-/** Whether we hear of what happens. */
+/** Whether the event stream is connected. */
 export function useConnected(): boolean {
   const [open, setOpen] = useState(true);
   useEffect(() => {
-    let settled: ReturnType<typeof setTimeout> | undefined;
-    const leave = happenings.watch((now) => {
-      clearTimeout(settled);
-      // A moment without it is nothing to speak of.
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stopWatching = gatewayEvents.watch((now) => {
+      clearTimeout(timer);
+      // Short interruptions are not reported.
       if (now) setOpen(true);
-      else settled = setTimeout(() => setOpen(false), 1500);
+      else timer = setTimeout(() => setOpen(false), 1500);
     });
     return () => {
-      clearTimeout(settled);
-      leave();
+      clearTimeout(timer);
+      stopWatching();
     };
   }, []);
   return open;

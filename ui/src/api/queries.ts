@@ -1,8 +1,8 @@
-// What the page reads, and when it reads it again. Keys are paths: what an event is about is read
-// again by everyone who shows it.
+// Cached reads of the API. Query keys are paths, so that an event invalidates every view that shows
+// the resource.
 import { QueryClient, useQuery } from "@tanstack/react-query";
-import { get, Problem } from "./client";
-import { collect } from "./collect";
+import { batchPaths } from "./batch";
+import { ApiError, get } from "./client";
 import { useEvents } from "./events";
 
 export const queries = new QueryClient({
@@ -10,17 +10,20 @@ export const queries = new QueryClient({
     queries: {
       staleTime: 2000,
       refetchOnWindowFocus: true,
-      retry: (count, error) => Problem.of(error).status === 0 && count < 2,
+      retry: (count, error) => ApiError.from(error).status === 0 && count < 2,
     },
   },
 });
 
-type Pace = number | undefined;
+type PollInterval = number | undefined;
 
-/** One answer of the gateway, kept under its path. `every` reads it again after so many ms, or as long
- * as it says so of what was read last. */
-export function useRead<T>(path: string | undefined, every?: Pace | ((last?: T) => Pace)) {
-  return useQuery<T, Problem>({
+/** A GET of the API, cached by its path. `every` polls with this interval in ms; a function decides by
+ * the last data whether to go on. */
+export function useRead<T>(
+  path: string | undefined,
+  every?: PollInterval | ((last?: T) => PollInterval),
+) {
+  return useQuery<T, ApiError>({
     queryKey: [...((path ?? "").split("?")[0] ?? "").split("/").filter(Boolean), path],
     queryFn: ({ signal }) => get<T>(path ?? "", signal),
     enabled: path !== undefined,
@@ -29,20 +32,20 @@ export function useRead<T>(path: string | undefined, every?: Pace | ((last?: T) 
   });
 }
 
-/** Reads again all that stands below a path, such as `api/servers`. */
-export function stale(...paths: string[]) {
-  void again(paths);
+/** Invalidates everything below these paths, such as `api/servers`. */
+export function invalidate(...paths: string[]) {
+  void invalidatePaths(paths);
 }
 
-function again(paths: string[]): Promise<unknown> {
+function invalidatePaths(paths: string[]): Promise<unknown> {
   return Promise.all(
     paths.map((path) => queries.invalidateQueries({ queryKey: path.split("/").filter(Boolean) })),
   );
 }
 
-const staleSoon = collect(again);
+const invalidateSoon = batchPaths(invalidatePaths);
 
-const ABOUT: Record<string, string[]> = {
+const PATHS_BY_EVENT: Record<string, string[]> = {
   server_changed: ["api/servers", "api/overview", "api/tools"],
   reloaded: ["api", "v1"],
   moved: ["api/tools", "api/overview", "v1/tools"],
@@ -57,12 +60,12 @@ const ABOUT: Record<string, string[]> = {
   missed: ["api"],
 };
 
-/** Keeps what is shown in step with what happens. Used once, by the shell. */
-export function useHappenings() {
-  useEvents([...Object.keys(ABOUT), "opened"], (_, name) => {
-    // What happened while nobody told us may have changed anything; what is read for the first time just now is not
+/** Invalidates queries when events arrive. Used once, by the shell. */
+export function useLiveUpdates() {
+  useEvents([...Object.keys(PATHS_BY_EVENT), "opened"], (_, name) => {
+    // Anything may have changed while disconnected. Queries that are loading right now are not
     // read twice.
-    if (name === "opened") stale("api", "v1");
-    else staleSoon(...(ABOUT[name] ?? []));
+    if (name === "opened") invalidate("api", "v1");
+    else invalidateSoon(...(PATHS_BY_EVENT[name] ?? []));
   });
 }

@@ -1,4 +1,4 @@
-// The shapes of the gateway's answers, as `/api/openapi.json` describes them.
+// Response types of the gateway, as described by `/api/openapi.json`.
 
 export type Tier = "fast" | "standard" | "deep";
 export const TIERS: readonly Tier[] = ["fast", "standard", "deep"];
@@ -32,44 +32,44 @@ export interface Server {
   needs_login: boolean;
 }
 
-export type Keys = Record<string, unknown>;
+export type ServerConfig = Record<string, unknown>;
 
 export interface ServerDetail extends Server {
-  config: Keys | null;
+  config: ServerConfig | null;
   yaml: string | null;
   history: { at: string; state: ServerState; reason: string }[];
   version: string | null;
   writable: boolean | null;
 }
 
-export interface Changed {
+export interface ChangeResult {
   applied: boolean;
   version: string;
   diff: string;
   servers: { added: string[]; removed: string[]; restarted: string[]; kept: string[] };
   needs_restart: string[];
-  report: Report;
+  report: CheckReport;
 }
 
-/** As `tollgate check --json` has it. */
-export interface Report {
+/** As `tollgate check --json` prints it. */
+export interface CheckReport {
   file: string;
   ok: boolean;
-  diagnostics: Mistake[];
+  diagnostics: Diagnostic[];
 }
 
-/** One reading of the file. */
-export interface Attempt {
+/** One reload of the config file. */
+export interface ReloadAttempt {
   at: string;
   by: string;
   outcome: "applied" | "unchanged" | "refused";
   error?: string;
-  servers?: Changed["servers"];
+  servers?: ChangeResult["servers"];
   needs_restart?: string[];
-  report: Report;
+  report: CheckReport;
 }
 
-export interface Trial {
+export interface TrialReport {
   ok: boolean;
   message: string;
   protocol: string | null;
@@ -94,7 +94,7 @@ export interface Key {
   revoked: string | null;
 }
 
-export interface Mistake {
+export interface Diagnostic {
   severity: "error" | "warning";
   message: string;
   key: string | null;
@@ -105,7 +105,7 @@ export interface Mistake {
   end_column: number | null;
 }
 
-export interface Measured {
+export interface LatencyStats {
   p50_ms: number | null;
   p95_ms: number | null;
   p99_ms: number | null;
@@ -124,7 +124,7 @@ export interface Tool {
   name: string;
   server: string;
   tool: string;
-  /** `away`: its server is not there, and nothing else is known of it. */
+  /** `away`: its server is unavailable, and no definition is known. */
   verdict: "served" | "flagged" | "withheld" | "away";
   reason: string | null;
   why: string | null;
@@ -140,7 +140,7 @@ export interface Tool {
   health: "healthy" | "failing" | "overrunning";
   bimodal: boolean;
   badge: string | null;
-  measured: Measured | null;
+  measured: LatencyStats | null;
   recent: number[];
   read_only: boolean | null;
   destructive: boolean | null;
@@ -178,7 +178,7 @@ export interface Definition {
   _meta?: Record<string, unknown>;
 }
 
-/** A JSON Schema; whatever a server writes. */
+/** A JSON Schema as written by a server; untrusted. */
 export type Schema = Record<string, unknown> | boolean;
 
 export interface Outcome {
@@ -219,7 +219,7 @@ export interface Agent {
   variables: Record<string, string>;
 }
 
-export interface Explained {
+export interface ToolVisibility {
   name: string;
   server: string;
   tool: string;
@@ -228,7 +228,7 @@ export interface Explained {
   reason?: string;
 }
 
-/** How a call can end. */
+/** The outcomes of a call. */
 export const OUTCOMES = [
   "ok",
   "no_results",
@@ -251,7 +251,7 @@ export const OUTCOMES = [
 export interface Step {
   step: string;
   from_ms: number;
-  /** `null` while it is in it. */
+  /** `null` while the step is running. */
   to_ms: number | null;
   note?: string | null;
 }
@@ -309,7 +309,7 @@ export interface AuditPage {
   last: number;
 }
 
-export interface Verified {
+export interface VerifyResult {
   ok: boolean;
   rows: number;
   removed: number;
@@ -375,15 +375,15 @@ export interface Session {
   calls: number;
 }
 
-export interface Imported {
+export interface ImportResult {
   format: string;
-  servers: { name: string; server: Keys; clash: boolean; notes: string[] }[];
+  servers: { name: string; server: ServerConfig; clash: boolean; notes: string[] }[];
   dropped: { what: string; why: string }[];
-  /** What was written out in the source where references stand now. */
+  /** Plain values of the source that were replaced by references. */
   given?: Record<string, string>;
 }
 
-export interface Connect {
+export interface ConnectInfo {
   clients: {
     id: string;
     name: string;
@@ -397,7 +397,7 @@ export interface Connect {
   needs_key: boolean;
 }
 
-export interface Registry {
+export interface RegistryPage {
   servers: {
     name: string;
     title: string | null;
@@ -407,7 +407,7 @@ export interface Registry {
     choices: {
       kind: string;
       label: string;
-      server: Keys;
+      server: ServerConfig;
       needs: { name: string; description: string | null; secret: boolean }[];
     }[];
   }[];

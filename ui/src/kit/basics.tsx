@@ -1,10 +1,10 @@
-// The small parts that every page is made of.
+// Small components used by all pages.
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { Problem } from "../api/client";
+import { ApiError } from "../api/client";
 import type { ServerState, Tier } from "../api/types";
+import { ago, dateTime } from "./format";
 import { toneOf } from "./tone";
-import { ago, moment } from "./words";
 
 export function Page(props: {
   title: string;
@@ -29,7 +29,7 @@ export function Page(props: {
   );
 }
 
-/** A box with a heading. */
+/** A section with a heading. */
 export function Panel(props: {
   title?: ReactNode;
   actions?: ReactNode;
@@ -53,22 +53,22 @@ export function Panel(props: {
   );
 }
 
-/** What was read, or that it is being read, or why it could not be. */
-export function Shown<T>(props: {
-  of: UseQueryResult<T, Problem>;
+/** The data of a query, or its loading state or error. */
+export function QueryView<T>(props: {
+  of: UseQueryResult<T, ApiError>;
   children: (data: T) => ReactNode;
 }) {
   const { data, error, isPending, refetch } = props.of;
   return (
     <>
-      {error && <Failure error={error} again={() => void refetch()} />}
+      {error && <Failure error={error} retry={() => void refetch()} />}
       {data !== undefined ? props.children(data) : isPending && !error && <Loading />}
     </>
   );
 }
 
 export function Loading() {
-  // What comes at once needs no sign that it comes.
+  // Fast responses need no loading indicator.
   const [late, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), 300);
@@ -77,14 +77,14 @@ export function Loading() {
   return late ? <p className="quiet">Loading…</p> : null;
 }
 
-export function Failure(props: { error: unknown; again?: () => void }) {
-  const problem = Problem.of(props.error);
+export function Failure(props: { error: unknown; retry?: () => void }) {
+  const problem = ApiError.from(props.error);
   return (
     <div className="note bad" role="alert">
       <span>{problem.message}</span>
       {problem.code && <code>{problem.code}</code>}
-      {props.again && (
-        <button type="button" onClick={props.again}>
+      {props.retry && (
+        <button type="button" onClick={props.retry}>
           Try again
         </button>
       )}
@@ -101,13 +101,13 @@ export function TierBadge(props: { tier: Tier | null }) {
   return <span className={`badge tier-${props.tier}`}>{props.tier}</span>;
 }
 
-/** A word about how something stands; never by its colour alone. */
+/** A state as a word; colour alone is not accessible. */
 export function StateBadge(props: { state: ServerState | string | null }) {
   const word = (props.state ?? "running").replaceAll("_", " ");
   return <span className={`badge state ${toneOf(props.state)}`}>{word}</span>;
 }
 
-/** A time that goes on while one looks at it. */
+/** A relative time that keeps updating. */
 export function Ago(props: { time: string | null | undefined }) {
   const [, tick] = useState(0);
   useEffect(() => {
@@ -116,7 +116,7 @@ export function Ago(props: { time: string | null | undefined }) {
   }, []);
   if (!props.time) return <span className="quiet">never</span>;
   return (
-    <time dateTime={props.time} title={moment(props.time)}>
+    <time dateTime={props.time} title={dateTime(props.time)}>
       {ago(props.time)}
     </time>
   );
@@ -130,7 +130,7 @@ export function Field(props: {
 }) {
   const id = useId();
   return (
-    <div className={props.error ? "field wrong" : "field"}>
+    <div className={props.error ? "field invalid" : "field"}>
       <label htmlFor={id}>{props.label}</label>
       {props.children(id)}
       {props.help && <p className="help">{props.help}</p>}
@@ -180,7 +180,7 @@ export function Tabs<T extends string>(props: {
     const next = props.tabs[to];
     if (!next) return;
     props.choose(next.id);
-    // The next key is meant for the tab that is chosen now.
+    // Keep the focus on the selected tab.
     list.current?.querySelectorAll<HTMLElement>("[role=tab]")[to]?.focus();
   };
   return (

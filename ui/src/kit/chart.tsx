@@ -1,4 +1,4 @@
-// A chart by uPlot in the page's colours. It grows with its place and follows the theme.
+// A uPlot chart in the colours of the page. It resizes with its container and follows the theme.
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -29,32 +29,32 @@ export function Chart(props: {
   label: string;
   data: uPlot.AlignedData;
   height: number;
-  /** Everything but size; made anew when the theme changes. */
+  /** Everything but the size; called again when the theme changes. */
   options: (colours: Colours) => Omit<uPlot.Options, "width" | "height">;
 }) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const { data, height, options } = props;
   const latest = useRef(data);
   latest.current = data;
 
   useEffect(() => {
-    const div = place.current;
+    const div = container.current;
     if (!div) return;
-    const make = () => {
+    const createPlot = () => {
       plot.current?.destroy();
       const width = Math.max(div.clientWidth, 100);
       plot.current = new uPlot({ ...options(colours()), width, height }, latest.current, div);
     };
-    make();
-    const resized = new ResizeObserver(() => {
+    createPlot();
+    const resizeObserver = new ResizeObserver(() => {
       plot.current?.setSize({ width: Math.max(div.clientWidth, 100), height });
     });
-    resized.observe(div);
-    addEventListener("tollgate-theme", make);
+    resizeObserver.observe(div);
+    addEventListener("tollgate-theme", createPlot);
     return () => {
-      resized.disconnect();
-      removeEventListener("tollgate-theme", make);
+      resizeObserver.disconnect();
+      removeEventListener("tollgate-theme", createPlot);
       plot.current?.destroy();
       plot.current = undefined;
     };
@@ -63,7 +63,7 @@ export function Chart(props: {
   useEffect(() => {
     plot.current?.setData(data);
   }, [data]);
-  return <div ref={place} className="chart" role="img" aria-label={props.label} />;
+  return <div ref={container} className="chart" role="img" aria-label={props.label} />;
 }
 
 export function axis(colours: Colours, more: uPlot.Axis = {}): uPlot.Axis {
@@ -76,7 +76,7 @@ export function axis(colours: Colours, more: uPlot.Axis = {}): uPlot.Axis {
   };
 }
 
-/** A few numbers as a line beside them. */
+/** A small inline line chart. */
 export function Sparkline(props: { values: readonly number[]; label: string }) {
   const { values } = props;
   if (values.length < 2) return <span className="quiet">–</span>;

@@ -1,16 +1,16 @@
-// Text of machines: shown as it is, to be copied; and the same request for a terminal.
+// Code blocks with a copy button, diffs, and the CLI equivalent of a request.
 import { useState } from "react";
 import { Dialog } from "./dialog";
-import { visible } from "./foreign";
-import { say } from "./toast";
+import { showToast } from "./toast";
+import { escapeHidden } from "./untrusted";
 
 export function CopyButton(props: { text: string; label?: string }) {
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(props.text);
-      say("Copied");
+      showToast("Copied");
     } catch {
-      say("The browser does not let us copy: mark the text and copy it by hand", "bad");
+      showToast("Clipboard access denied. Select the text and copy it manually.", "bad");
     }
   };
   return (
@@ -20,7 +20,7 @@ export function CopyButton(props: { text: string; label?: string }) {
   );
 }
 
-/** What hides in a text is written out; what is copied is the text itself. */
+/** Shows hidden characters escaped, but copies the original text. */
 export function Code(props: { text: string; label?: string; wrap?: boolean }) {
   return (
     <div className="code">
@@ -31,7 +31,7 @@ export function Code(props: { text: string; label?: string; wrap?: boolean }) {
         role="region"
         aria-label={props.label ?? "code"}
       >
-        {visible(props.text)}
+        {escapeHidden(props.text)}
       </pre>
     </div>
   );
@@ -43,13 +43,13 @@ export function Json(props: { value: unknown; label?: string }) {
   );
 }
 
-/** What `diff -u` says, line by line. */
+/** A unified diff, coloured by line. */
 export function Diff(props: { text: string }) {
-  if (!props.text.trim()) return <p className="quiet">Nothing changes.</p>;
+  if (!props.text.trim()) return <p className="quiet">No changes.</p>;
   return (
     <pre className="diff" tabIndex={0} role="region" aria-label="changes">
       {props.text.split("\n").map((line, at) => (
-        <span key={at} className={toneOf(line)}>
+        <span key={at} className={lineClass(line)}>
           {`${line}\n`}
         </span>
       ))}
@@ -57,27 +57,27 @@ export function Diff(props: { text: string }) {
   );
 }
 
-function toneOf(line: string): string {
+function lineClass(line: string): string {
   if (line.startsWith("+++") || line.startsWith("---")) return "file";
-  if (line.startsWith("@@")) return "place";
+  if (line.startsWith("@@")) return "hunk";
   if (line.startsWith("+")) return "more";
   return line.startsWith("-") ? "less" : "";
 }
 
-/** Everything a page shows can be had elsewhere: this says how. */
-export function AsCommand(props: Request & { cli?: string }) {
+/** Shows the CLI command and the curl call for what the page shows. */
+export function ShowAsCli(props: CliRequest & { cli?: string }) {
   const [open, setOpen] = useState(false);
   return (
     <>
       <button type="button" className="plain" onClick={() => setOpen(true)}>
-        As command
+        Show as CLI
       </button>
       {open && (
-        <Dialog title="The same from a terminal" close={() => setOpen(false)}>
-          {props.cli && <Code text={props.cli} label="command line" />}
+        <Dialog title="Run from a terminal" close={() => setOpen(false)}>
+          {props.cli && <Code text={props.cli} label="CLI command" />}
           <Code text={curl(props)} label="curl" />
           <p className="help">
-            <code>$KEY</code> is an admin's key, or what stands in <code>admin.token</code> of the
+            <code>$KEY</code> is an admin key or the contents of <code>admin.token</code> in the
             data directory.
           </p>
         </Dialog>
@@ -86,28 +86,28 @@ export function AsCommand(props: Request & { cli?: string }) {
   );
 }
 
-export interface Request {
+export interface CliRequest {
   method?: string;
   path: string;
   body?: unknown;
-  /** A body that is JSON already, byte by byte. */
+  /** A body that is already serialized. */
   text?: string;
 }
 
-export function curl(request: Request): string {
+export function curl(request: CliRequest): string {
   const body =
     request.text ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
   const method = request.method ?? (body === undefined ? "GET" : "POST");
   const url = `${location.origin}${request.path}`;
-  const lines = [`curl -s ${method === "GET" ? "" : `-X ${method} `}${quoted(url)}`];
+  const lines = [`curl -s ${method === "GET" ? "" : `-X ${method} `}${shellQuote(url)}`];
   lines.push(`  -H "authorization: Bearer $KEY"`);
   if (body !== undefined) {
-    lines.push(`  -H 'content-type: application/json'`, `  --data-binary ${quoted(body)}`);
+    lines.push(`  -H 'content-type: application/json'`, `  --data-binary ${shellQuote(body)}`);
   }
   return lines.join(" \\\n");
 }
 
-/** For a shell. */
-export function quoted(word: string): string {
+/** Quotes a word for a POSIX shell. */
+export function shellQuote(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

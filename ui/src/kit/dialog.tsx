@@ -1,43 +1,46 @@
-// Windows over the page, by the browser's own <dialog>: it keeps the focus and closes by Escape.
+// Modal dialogs. The native <dialog> traps the focus and closes on Escape.
 import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 
 type Props = {
   title: ReactNode;
   children: ReactNode;
-  /** `side`: along the right edge, for what belongs to a row. */
-  place?: "middle" | "side";
+  /** `side`: a drawer at the right edge, for details of a row. */
+  placement?: "middle" | "side";
   actions?: ReactNode;
-} & ({ firm?: false; close: () => void } | { /** Only what stands in it closes it. */ firm: true });
+} & (
+  | { persistent?: false; close: () => void }
+  | { /** Only its own buttons close it. */ persistent: true }
+);
 
 export function Dialog(props: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Closed before it is taken out of the page: only then the focus goes back to where it came from.
+  // Close before unmounting: only then the browser restores the focus.
   useLayoutEffect(() => {
-    const shown = dialog.current;
-    if (shown && !shown.open) shown.showModal();
-    return () => shown?.close();
+    const element = dialog.current;
+    if (element && !element.open) element.showModal();
+    return () => element?.close();
   }, []);
   return (
     <dialog
       ref={dialog}
-      className={props.place === "side" ? "side" : "middle"}
+      className={props.placement === "side" ? "side" : "middle"}
       aria-labelledby={id}
-      closedby={props.firm ? "none" : undefined}
+      closedby={props.persistent ? "none" : undefined}
       onCancel={(event) => {
         event.preventDefault();
-        if (!props.firm) props.close();
+        if (!props.persistent) props.close();
       }}
       onClose={({ currentTarget }) => {
-        // Browsers that do not know `closedby` close it by a second Escape, whatever we say.
-        if (props.firm && currentTarget.isConnected && !currentTarget.open) {
+        // Without support for `closedby`, a second Escape closes the dialog anyway.
+        if (props.persistent && currentTarget.isConnected && !currentTarget.open) {
           currentTarget.showModal();
         }
       }}
     >
       <header className="dialog-head">
         <h2 id={id}>{props.title}</h2>
-        {!props.firm && (
+        {!props.persistent && (
           <button type="button" className="plain" aria-label="Close" onClick={props.close}>
             ✕
           </button>
@@ -49,14 +52,14 @@ export function Dialog(props: Props) {
   );
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation before something irreversible. */
 export function Confirm(props: {
   title: string;
   action: string;
   children: ReactNode;
   confirm: () => void;
   close: () => void;
-  /** It is being done. */
+  /** The action is running. */
   busy?: boolean;
 }) {
   return (

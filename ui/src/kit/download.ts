@@ -1,4 +1,4 @@
-/** Hands a text to the browser as a file. */
+/** Saves a text as a file. */
 export function download(name: string, type: string, text: string) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
@@ -8,7 +8,7 @@ export function download(name: string, type: string, text: string) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** One value on each line. */
-export function lines(values: readonly unknown[]): string {
+/** JSON lines: one value per line. */
+export function toJsonLines(values: readonly unknown[]): string {
   return values.map((value) => `${JSON.stringify(value)}\n`).join("");
 }

@@ -1,5 +1,5 @@
-// A text with numbered lines, and mistakes marked where they stand. The browser's own field: undo,
-// selection and screen readers work as everywhere.
+// A text editor with line numbers and inline diagnostics. It is a native textarea, so undo,
+// selection and screen readers work as usual.
 import {
   type KeyboardEvent,
   type Ref,
@@ -8,10 +8,10 @@ import {
   useRef,
   useState,
 } from "react";
-import type { Mistake } from "../api/types";
+import type { Diagnostic } from "../api/types";
 
-const LINE = 20;
-const EDGE = 10;
+const LINE_HEIGHT = 20;
+const PADDING = 10;
 
 export interface Editor {
   go: (line: number, column: number) => void;
@@ -21,7 +21,7 @@ export function TextEditor(props: {
   label: string;
   text: string;
   change: (text: string) => void;
-  mistakes: readonly Mistake[];
+  diagnostics: readonly Diagnostic[];
   describedBy?: string;
   ref?: Ref<Editor>;
 }) {
@@ -30,37 +30,37 @@ export function TextEditor(props: {
   const gutter = useRef<HTMLDivElement>(null);
   const marks = useRef<HTMLDivElement>(null);
   const lines = useMemo(() => text.split("\n").length, [text]);
-  // High enough for what it began with, and then as somebody drags it.
-  const [height] = useState(() => (Math.min(Math.max(lines + 1, 12), 28) + 1) * LINE);
+  // The initial height fits the text; afterwards the user may resize it.
+  const [height] = useState(() => (Math.min(Math.max(lines + 1, 12), 28) + 1) * LINE_HEIGHT);
   const numbers = useMemo(
     () => Array.from({ length: lines }, (_, at) => at + 1).join("\n"),
     [lines],
   );
   useImperativeHandle(props.ref, () => ({
     go: (line, column) => {
-      const shown = field.current;
-      if (!shown) return;
-      const at = place(shown.value, line, column);
-      shown.focus();
-      shown.setSelectionRange(at, at);
-      shown.scrollTop = Math.max(0, (line - 6) * LINE);
+      const textarea = field.current;
+      if (!textarea) return;
+      const at = offsetOf(textarea.value, line, column);
+      textarea.focus();
+      textarea.setSelectionRange(at, at);
+      textarea.scrollTop = Math.max(0, (line - 6) * LINE_HEIGHT);
     },
   }));
-  const scrolled = () => {
+  const syncScroll = () => {
     const top = `translateY(${-(field.current?.scrollTop ?? 0)}px)`;
-    for (const moved of [gutter.current, marks.current]) if (moved) moved.style.transform = top;
+    for (const layer of [gutter.current, marks.current]) if (layer) layer.style.transform = top;
   };
   return (
     <div className="editor" style={{ height }}>
       <div className="editor-side" aria-hidden="true">
         <div ref={gutter}>
           {numbers}
-          {props.mistakes.map((it, at) =>
+          {props.diagnostics.map((it, at) =>
             it.line === null ? null : (
               <span
                 key={at}
                 className={`editor-flag ${it.severity}`}
-                style={{ top: (it.line - 1) * LINE + EDGE }}
+                style={{ top: (it.line - 1) * LINE_HEIGHT + PADDING }}
               >
                 ●
               </span>
@@ -70,14 +70,14 @@ export function TextEditor(props: {
       </div>
       <div className="editor-field">
         <div ref={marks} aria-hidden="true">
-          {props.mistakes.map((it, at) =>
+          {props.diagnostics.map((it, at) =>
             it.line === null ? null : (
               <div
                 key={at}
                 className={`editor-mark ${it.severity}`}
                 style={{
-                  top: (it.line - 1) * LINE + EDGE,
-                  height: Math.max(1, (it.end_line ?? it.line) - it.line + 1) * LINE,
+                  top: (it.line - 1) * LINE_HEIGHT + PADDING,
+                  height: Math.max(1, (it.end_line ?? it.line) - it.line + 1) * LINE_HEIGHT,
                 }}
               />
             ),
@@ -87,15 +87,15 @@ export function TextEditor(props: {
           ref={field}
           aria-label={props.label}
           aria-describedby={props.describedBy}
-          aria-invalid={props.mistakes.some((it) => it.severity === "error")}
+          aria-invalid={props.diagnostics.some((it) => it.severity === "error")}
           className="mono"
           wrap="off"
           spellCheck={false}
           autoCapitalize="off"
           autoComplete="off"
           value={text}
-          onScroll={scrolled}
-          onKeyDown={indented}
+          onScroll={syncScroll}
+          onKeyDown={keepIndent}
           onChange={(event) => props.change(event.target.value)}
         />
       </div>
@@ -103,22 +103,22 @@ export function TextEditor(props: {
   );
 }
 
-/** A new line begins where the one before it did. */
-function indented(event: KeyboardEvent<HTMLTextAreaElement>) {
+/** Auto-indent: a new line starts with the indent of the previous one. */
+function keepIndent(event: KeyboardEvent<HTMLTextAreaElement>) {
   if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
   const { value, selectionStart } = event.currentTarget;
   const begin = value.lastIndexOf("\n", selectionStart - 1) + 1;
   const blanks = /^ */.exec(value.slice(begin, selectionStart))?.[0] ?? "";
   if (!blanks) return;
   event.preventDefault();
-  // The one way to insert that undo knows of.
+  // The only way to insert text that keeps the undo history.
   document.execCommand("insertText", false, `\n${blanks}`);
 }
 
-/** Where a line and column is, counted in characters from the beginning. */
-export function place(text: string, line: number, column: number): number {
+/** The character offset of a line and column. */
+export function offsetOf(text: string, line: number, column: number): number {
   let at = 0;
-  for (let seen = 1; seen < line; seen += 1) {
+  for (let current = 1; current < line; current += 1) {
     const next = text.indexOf("\n", at);
     if (next < 0) break;
     at = next + 1;

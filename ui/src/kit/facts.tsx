@@ -1,4 +1,4 @@
-// What is known of one thing: a name and a value on each line.
+// A list of names and values.
 import type { ReactNode } from "react";
 import "../style/facts.css";
 
@@ -6,7 +6,7 @@ export function Facts(props: { children: ReactNode }) {
   return <dl className="facts">{props.children}</dl>;
 }
 
-/** Nothing where nothing is known. */
+/** Renders nothing without a value. */
 export function Fact(props: { name: string; children?: ReactNode }) {
   const { children } = props;
   if (children === undefined || children === null || children === false || children === "") {

@@ -1,16 +1,16 @@
-// What narrows a list. Values live in the address, so that a view can be sent to somebody.
+// List filters. Their values are in the URL, so that a filtered view can be shared.
 import { useEffect, useId, useState } from "react";
 import "../style/filters.css";
 
-/** One of a few. */
-export function Choice(props: {
+/** A filter with fixed options. */
+export function SelectFilter(props: {
   label: string;
   value: string | undefined;
   options: readonly string[];
   choose: (value: string | undefined) => void;
 }) {
   const { value, options } = props;
-  // What the address says stays, also when nothing of it was seen.
+  // Keep a value from the URL even if it is not among the options.
   const all = value && !options.includes(value) ? [value, ...options] : options;
   return (
     <label className={value ? "filter set" : "filter"}>
@@ -19,7 +19,7 @@ export function Choice(props: {
         value={value ?? ""}
         onChange={(event) => props.choose(event.target.value || undefined)}
       >
-        <option value="">any</option>
+        <option value="">Any</option>
         {all.map((option) => (
           <option key={option} value={option}>
             {option.replaceAll("_", " ")}
@@ -30,8 +30,8 @@ export function Choice(props: {
   );
 }
 
-/** Anything; counts when the field is left, or after a moment without typing. */
-export function Typed(props: {
+/** A free-text filter; applied on blur, on Enter, or after a pause in typing. */
+export function TextFilter(props: {
   label: string;
   value: string | undefined;
   choose: (value: string | undefined) => void;
@@ -41,22 +41,22 @@ export function Typed(props: {
   const { value, choose } = props;
   const id = useId();
   const [text, setText] = useState(value ?? "");
-  // What counts is trimmed; a blank behind which somebody types on stays.
+  // The value is trimmed, but a trailing blank stays while the user is typing.
   useEffect(() => setText((now) => (now.trim() === (value ?? "") ? now : (value ?? ""))), [value]);
-  const changed = text.trim() !== (value ?? "");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `choose` only writes into the address
+  const isDirty = text.trim() !== (value ?? "");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `choose` only writes to the URL
   useEffect(() => {
-    if (!changed) return;
+    if (!isDirty) return;
     const timer = setTimeout(() => choose(text.trim() || undefined), 500);
     return () => clearTimeout(timer);
-  }, [text, changed]);
-  const commit = () => changed && choose(text.trim() || undefined);
+  }, [text, isDirty]);
+  const commit = () => isDirty && choose(text.trim() || undefined);
   return (
     <label className={value ? "filter set" : "filter"}>
       <span>{props.label}</span>
       <input
         value={text}
-        placeholder={props.placeholder ?? "any"}
+        placeholder={props.placeholder ?? "Any"}
         list={props.options ? id : undefined}
         spellCheck={false}
         autoComplete="off"

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { lets, listed, matches } from "./glob";
+import { isAllowed, matches, parseList } from "./glob";
 
-test("stars take any run, question marks any one character", () => {
-  for (const [glob, name, wanted] of [
+test("a star matches any run, a question mark any one character", () => {
+  for (const [glob, name, expected] of [
     ["*", "", true],
     ["fs_*", "fs_read", true],
     ["fs_*", "FS_read", false],
@@ -15,16 +15,16 @@ test("stars take any run, question marks any one character", () => {
     ["a.c", "abc", false],
     ["*a*a*a*a*a*a*a*b", "a".repeat(200), false],
   ] as const) {
-    expect(matches(glob, name), `${glob} ${name}`).toBe(wanted);
+    expect(matches(glob, name), `${glob} ${name}`).toBe(expected);
   }
 });
 
-test("no list lets everything through, an empty one nothing", () => {
-  expect(lets(null, "x")).toBe(true);
-  expect(lets([], "x")).toBe(false);
+test("no allowlist allows everything, an empty one nothing", () => {
+  expect(isAllowed(null, "x")).toBe(true);
+  expect(isAllowed([], "x")).toBe(false);
 });
 
-test("a list is typed with commas, blanks or lines", () => {
-  expect(listed(" a, b\nc ")).toEqual(["a", "b", "c"]);
-  expect(listed("  ")).toBeUndefined();
+test("a list is split at commas, blanks and newlines", () => {
+  expect(parseList(" a, b\nc ")).toEqual(["a", "b", "c"]);
+  expect(parseList("  ")).toBeUndefined();
 });

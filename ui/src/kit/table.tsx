@@ -1,4 +1,4 @@
-// Rows, as many as there are: only those in sight are made. The page scrolls, not the table.
+// A sortable table. Long ones are virtualized; the page scrolls, not the table.
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
 
@@ -6,34 +6,34 @@ export interface Column<T> {
   id: string;
   title: ReactNode;
   cell: (row: T) => ReactNode;
-  /** By what rows are put in order when somebody asks for it. */
-  by?: (row: T) => string | number;
+  /** The sort value; without it the column is not sortable. */
+  sortValue?: (row: T) => string | number;
   className?: string;
 }
 
-/** Fewer rows than this are simply written down. */
-const MANY = 120;
+/** Tables with fewer rows are not virtualized. */
+const VIRTUALIZE_FROM = 120;
 
 export function Table<T>(props: {
   label: string;
   columns: readonly Column<T>[];
   rows: readonly T[];
   id: (row: T) => string;
-  /** Where a row leads. */
+  /** Opens a row. */
   open?: (row: T) => void;
-  /** Of one row in pixels, where there are many. */
+  /** The height of a row in pixels, for virtualized tables. */
   height?: number;
   empty?: ReactNode;
-  sorted?: string;
+  initialSort?: string;
 }) {
   const [order, setOrder] = useState<{ id: string; down: boolean } | undefined>(
-    props.sorted ? { id: props.sorted, down: false } : undefined,
+    props.initialSort ? { id: props.initialSort, down: false } : undefined,
   );
   const rows = useMemo(() => {
-    const by = props.columns.find((column) => column.id === order?.id)?.by;
+    const by = props.columns.find((column) => column.id === order?.id)?.sortValue;
     if (!by || !order) return props.rows;
-    const compared = (a: T, b: T) => compare(by(a), by(b)) * (order.down ? -1 : 1);
-    return [...props.rows].sort(compared);
+    const compareRows = (a: T, b: T) => compare(by(a), by(b)) * (order.down ? -1 : 1);
+    return [...props.rows].sort(compareRows);
   }, [props.rows, props.columns, order]);
   if (rows.length === 0 && props.empty) return <div className="empty">{props.empty}</div>;
   return (
@@ -50,7 +50,7 @@ export function Table<T>(props: {
                   order?.id === column.id ? (order.down ? "descending" : "ascending") : undefined
                 }
               >
-                {column.by ? (
+                {column.sortValue ? (
                   <button
                     type="button"
                     className="plain"
@@ -70,24 +70,24 @@ export function Table<T>(props: {
             ))}
           </tr>
         </thead>
-        {rows.length < MANY ? (
+        {rows.length < VIRTUALIZE_FROM ? (
           <tbody>
             {rows.map((row) => (
-              <Row key={props.id(row)} row={row} columns={props.columns} open={props.open} />
+              <MemoRow key={props.id(row)} row={row} columns={props.columns} open={props.open} />
             ))}
           </tbody>
         ) : (
-          <InSight {...props} rows={rows} />
+          <VirtualRows {...props} rows={rows} />
         )}
       </table>
     </div>
   );
 }
 
-/** Made again only when it changed: hundreds may come in a second. */
-const Row = memo(RowOf) as typeof RowOf;
+/** Memoized: hundreds of rows may arrive per second. */
+const MemoRow = memo(TableRow) as typeof TableRow;
 
-function RowOf<T>(props: {
+function TableRow<T>(props: {
   row: T;
   columns: readonly Column<T>[];
   open?: (row: T) => void;
@@ -96,12 +96,12 @@ function RowOf<T>(props: {
   const { row, open } = props;
   return (
     <tr
-      className={open ? "opens" : undefined}
+      className={open ? "clickable" : undefined}
       style={props.height ? { height: props.height } : undefined}
       onClick={
         open &&
         ((event) => {
-          // Buttons and links in a row have their own meaning.
+          // Buttons and links in a row handle their own clicks.
           if (!(event.target as Element).closest("a, button, input, select, label")) open(row);
         })
       }
@@ -115,7 +115,7 @@ function RowOf<T>(props: {
   );
 }
 
-function InSight<T>(props: {
+function VirtualRows<T>(props: {
   columns: readonly Column<T>[];
   rows: readonly T[];
   id: (row: T) => string;
@@ -139,12 +139,12 @@ function InSight<T>(props: {
   const after = virtual.getTotalSize() - ((items.at(-1)?.end ?? top) - top);
   return (
     <tbody ref={body}>
-      {before > 0 && <Gap height={before} span={props.columns.length} />}
+      {before > 0 && <SpacerRow height={before} span={props.columns.length} />}
       {items.map((item) => {
         const row = props.rows[item.index];
         if (row === undefined) return null;
         return (
-          <Row
+          <MemoRow
             key={props.id(row)}
             row={row}
             columns={props.columns}
@@ -153,12 +153,12 @@ function InSight<T>(props: {
           />
         );
       })}
-      {after > 0 && <Gap height={after} span={props.columns.length} />}
+      {after > 0 && <SpacerRow height={after} span={props.columns.length} />}
     </tbody>
   );
 }
 
-function Gap(props: { height: number; span: number }) {
+function SpacerRow(props: { height: number; span: number }) {
   return (
     <tr className="gap" aria-hidden="true">
       <td colSpan={props.span} style={{ height: props.height }} />

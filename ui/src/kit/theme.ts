@@ -1,19 +1,19 @@
-// Light or dark: what the system says, unless somebody chose. Styles know only which of the two it is.
+// Light or dark theme: the user's choice, or else the system setting.
 export type Theme = "system" | "light" | "dark";
 
-const PLACE = "tollgate-theme";
+const STORAGE_KEY = "tollgate-theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
 system.addEventListener("change", () => applyTheme());
 
-export function theme(): Theme {
-  const kept = localStorage.getItem(PLACE);
-  return kept === "light" || kept === "dark" ? kept : "system";
+export function storedTheme(): Theme {
+  const stored = localStorage.getItem(STORAGE_KEY);
+  return stored === "light" || stored === "dark" ? stored : "system";
 }
 
-export function applyTheme(chosen: Theme = theme()) {
-  if (chosen === "system") localStorage.removeItem(PLACE);
-  else localStorage.setItem(PLACE, chosen);
-  const shown = chosen === "system" ? (system.matches ? "dark" : "light") : chosen;
-  document.documentElement.dataset.theme = shown;
+export function applyTheme(chosen: Theme = storedTheme()) {
+  if (chosen === "system") localStorage.removeItem(STORAGE_KEY);
+  else localStorage.setItem(STORAGE_KEY, chosen);
+  const effective = chosen === "system" ? (system.matches ? "dark" : "light") : chosen;
+  document.documentElement.dataset.theme = effective;
   dispatchEvent(new Event("tollgate-theme"));
 }

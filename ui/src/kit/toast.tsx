@@ -1,6 +1,6 @@
-// Short words about what was just done, for a few seconds.
+// Toasts: short notifications that disappear after a few seconds.
 import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
-import { Problem } from "../api/client";
+import { ApiError } from "../api/client";
 
 interface Toast {
   id: number;
@@ -9,7 +9,7 @@ interface Toast {
 }
 
 let toasts: Toast[] = [];
-let last = 0;
+let lastId = 0;
 const listeners = new Set<() => void>();
 
 function publish(next: Toast[]) {
@@ -17,9 +17,9 @@ function publish(next: Toast[]) {
   for (const listener of listeners) listener();
 }
 
-export function say(text: string, tone: Toast["tone"] = "good") {
-  last += 1;
-  const toast = { id: last, text, tone };
+export function showToast(text: string, tone: Toast["tone"] = "good") {
+  lastId += 1;
+  const toast = { id: lastId, text, tone };
   publish([...toasts.slice(-3), toast]);
   setTimeout(
     () => publish(toasts.filter((it) => it.id !== toast.id)),
@@ -27,21 +27,21 @@ export function say(text: string, tone: Toast["tone"] = "good") {
   );
 }
 
-export function complain(error: unknown) {
-  say(Problem.of(error).message, "bad");
+export function showError(error: unknown) {
+  showToast(ApiError.from(error).message, "bad");
 }
 
 export function Toasts() {
   const shown = useSyncExternalStore(
-    (changed) => {
-      listeners.add(changed);
-      return () => listeners.delete(changed);
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     () => toasts,
   );
   const box = useRef<HTMLDivElement>(null);
   const newest = shown.at(-1)?.id;
-  // Of windows and dialogs the last that was opened lies on top: it is opened anew for each.
+  // The top layer is ordered by opening time: reopen the popover so that it lies above dialogs.
   useLayoutEffect(() => {
     if (newest === undefined) return;
     box.current?.hidePopover();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { OUTCOMES } from "../api/types";
 import { toneOf } from "./tone";
 
-test("what went well is green, what went wrong is red, and what nobody named is neither", () => {
+test("success is green, failure is red, and an unknown word is neutral", () => {
   const good = ["approved", "made", "rotated", "accepted", "restarted", "tried", "ran", "ready"];
   expect(new Set(good.map(toneOf))).toEqual(new Set(["good"]));
   const idle = [
@@ -20,7 +20,7 @@ test("what went well is green, what went wrong is red, and what nobody named is 
   expect(toneOf(null)).toBe("warn");
 });
 
-test("of the outcomes of a call only these need no colour", () => {
+test("only these outcomes of a call are neutral", () => {
   expect(OUTCOMES.filter((it) => toneOf(it) === "idle")).toEqual([
     "no_results",
     "cancelled",

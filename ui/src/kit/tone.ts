@@ -1,4 +1,4 @@
-// How a word about the state of something is meant. A word that nobody put here says neither good nor bad.
+// Maps state words to a colour. Unknown words are neutral.
 export type Tone = "good" | "warn" | "bad" | "idle";
 
 const GOOD: readonly string[] = [
@@ -48,7 +48,7 @@ const BAD: readonly string[] = [
   "lost",
 ];
 
-/** Without a word it runs. */
+/** `null` means running. */
 export function toneOf(state: string | null): Tone {
   if (state === null || WARN.includes(state)) return "warn";
   if (GOOD.includes(state)) return "good";

@@ -1,4 +1,4 @@
-// Who asks for tools: each agent with its prompt, its models, and what it sees.
+// Agents: the list, or one agent.
 import { useRoute } from "../route";
 import "../style/agents.css";
 import { AgentPage } from "./agents/detail";

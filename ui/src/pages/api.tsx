@@ -1,11 +1,18 @@
-// The HTTP API, as the gateway itself describes it, to be tried where it is read.
+// API explorer, built from the gateway's OpenAPI document.
 import { useMemo } from "react";
 import { useRead } from "../api/queries";
-import { Empty, Page, Shown } from "../kit/basics";
-import { AsCommand } from "../kit/code";
-import { count } from "../kit/words";
-import { narrow, to, useRoute } from "../route";
-import { about, type Document, matching, type Operation, operations, tagged } from "./api/document";
+import { Empty, Page, QueryView } from "../kit/basics";
+import { ShowAsCli } from "../kit/code";
+import { count } from "../kit/format";
+import { setQuery, to, useRoute } from "../route";
+import {
+  type Document,
+  filterOperations,
+  groupByTag,
+  listOperations,
+  type Operation,
+  tagDescription,
+} from "./api/document";
 import { OperationView } from "./api/operation";
 import "../style/api.css";
 import "../style/try.css";
@@ -15,10 +22,10 @@ export default function ApiPage() {
   return (
     <Page
       title="API"
-      lead="Everything this page does goes through these routes. Whatever you try here is done by this gateway, as you."
-      actions={<AsCommand path="/api/openapi.json" />}
+      lead="The HTTP API behind this admin page. Requests sent from here run on this gateway with your permissions."
+      actions={<ShowAsCli path="/api/openapi.json" />}
     >
-      <Shown of={read}>{(document) => <Routes document={document} />}</Shown>
+      <QueryView of={read}>{(document) => <Routes document={document} />}</QueryView>
     </Page>
   );
 }
@@ -26,9 +33,9 @@ export default function ApiPage() {
 function Routes(props: { document: Document }) {
   const { document } = props;
   const { parts, query } = useRoute();
-  const all = useMemo(() => operations(document), [document]);
+  const all = useMemo(() => listOperations(document), [document]);
   const text = query.get("q") ?? "";
-  const found = useMemo(() => matching(all, text), [all, text]);
+  const found = useMemo(() => filterOperations(all, text), [all, text]);
   const chosen = all.find((it) => it.id === parts[0]);
   return (
     <div className="api">
@@ -36,16 +43,16 @@ function Routes(props: { document: Document }) {
         <input
           type="search"
           aria-label="Search operations"
-          placeholder="Path or what it does"
+          placeholder="Path or description"
           value={text}
-          onChange={(event) => narrow({ q: event.target.value })}
+          onChange={(event) => setQuery({ q: event.target.value })}
         />
         <p className="quiet" role="status">
           {found.length} of {count(all.length, "operation")}
         </p>
-        {tagged(found).map(([tag, its]) => (
+        {groupByTag(found).map(([tag, its]) => (
           <section key={tag}>
-            <h2 title={about(document, tag)}>{tag}</h2>
+            <h2 title={tagDescription(document, tag)}>{tag}</h2>
             <ul>
               {its.map((it) => (
                 <li key={it.id}>
@@ -60,7 +67,7 @@ function Routes(props: { document: Document }) {
         {chosen ? (
           <OperationView key={chosen.id} document={document} operation={chosen} />
         ) : (
-          <Empty>Choose an operation to see what it takes and gives, and to try it.</Empty>
+          <Empty>Select an operation to view and try it.</Empty>
         )}
       </div>
     </div>

@@ -1,65 +1,68 @@
-// Calls that wait for a person's leave. The first decision counts; there is no second.
+// Calls awaiting approval. The first decision is final.
 import { useEffect, useRef, useState } from "react";
 import { useEvents } from "../api/events";
-import { stale, useRead } from "../api/queries";
+import { invalidate, useRead } from "../api/queries";
 import type { Approval } from "../api/types";
-import { Empty, Page, Panel, Shown } from "../kit/basics";
-import { AsCommand } from "../kit/code";
-import { count } from "../kit/words";
+import { Empty, Page, Panel, QueryView } from "../kit/basics";
+import { ShowAsCli } from "../kit/code";
+import { count } from "../kit/format";
 import { to } from "../route";
-import { useMay } from "../session";
-import { AlwaysAllow } from "./approvals/always";
-import { Waiting } from "./approvals/card";
-import { type Decided, Decisions } from "./approvals/decisions";
+import { useHasRight } from "../session";
+import { AlwaysAllow } from "./approvals/always-allow";
+import { ApprovalCard } from "./approvals/card";
+import { type Decision, Decisions } from "./approvals/decisions";
 import "../style/approvals.css";
 
-/** Decisions that are still spoken of. */
-const MOST_DECIDED = 12;
-/** A second press of a key is not meant for the call that has just taken the place of another. */
-const SETTLES_MS = 600;
+/** Decisions that stay listed. */
+const MAX_DECISIONS = 12;
+/** Ignore keys right after the focus moved: they were meant for the previous call. */
+const FOCUS_DELAY_MS = 600;
 
 export default function ApprovalsPage() {
-  const may = useMay("approve");
-  const waiting = useRead<{ approvals: Approval[] }>(may ? "/api/approvals" : undefined, 5000);
-  const [decided, setDecided] = useState<Decided[]>([]);
+  const mayApprove = useHasRight("approve");
+  const waiting = useRead<{ approvals: Approval[] }>(
+    mayApprove ? "/api/approvals" : undefined,
+    5000,
+  );
+  const [decisions, setDecisions] = useState<Decision[]>([]);
   const [always, setAlways] = useState<Approval>();
-  const [left, leave] = useState<ReadonlySet<string>>(new Set());
+  const [handled, setHandled] = useState<ReadonlySet<string>>(new Set());
 
-  useEvents<Decided>(["approval_decided"], (data) => {
+  useEvents<Decision>(["approval_decided"], (data) => {
     const one = { ...data, at: new Date().toISOString() };
-    setDecided((all) => [one, ...all.filter((it) => it.id !== one.id)].slice(0, MOST_DECIDED));
+    setDecisions((all) => [one, ...all.filter((it) => it.id !== one.id)].slice(0, MAX_DECISIONS));
   });
 
-  const gone = new Set([...left, ...decided.map((it) => it.id)]);
-  const shown = waiting.data?.approvals.filter((it) => !gone.has(it.id)) ?? [];
+  const doneIds = new Set([...handled, ...decisions.map((it) => it.id)]);
+  const shown = waiting.data?.approvals.filter((it) => !doneIds.has(it.id)) ?? [];
   return (
     <Page
       title="Approvals"
-      lead="Calls that run only if somebody agrees. A yes is for that call alone, with these arguments, once."
-      actions={<AsCommand cli="tollgate approvals" path="/api/approvals" />}
+      lead="Calls awaiting approval. An approval covers one call with exactly these arguments."
+      actions={<ShowAsCli cli="tollgate approvals" path="/api/approvals" />}
     >
-      {!may && <Empty>Deciding needs the right approve; your key does not have it.</Empty>}
-      {may && (
-        <Shown of={waiting}>
+      {!mayApprove && <Empty>Requires the approve right. Your key does not have it.</Empty>}
+      {mayApprove && (
+        <QueryView of={waiting}>
           {() =>
             shown.length === 0 ? (
-              <Nothing />
+              <NoApprovals />
             ) : (
               <Queue
                 of={shown}
                 always={setAlways}
-                over={(id) => {
-                  leave((ids) => new Set([...ids].slice(-200)).add(id));
-                  stale("api/approvals", "api/overview");
+                onDone={(id) => {
+                  setHandled((ids) => new Set([...ids].slice(-200)).add(id));
+                  invalidate("api/approvals", "api/overview");
                 }}
               />
             )
           }
-        </Shown>
+        </QueryView>
       )}
-      {decided.length > 0 && (
-        <Panel title="Decided while you were here">
-          <Decisions of={decided} />
+      {decisions.length > 0 && (
+        <Panel title="Recent decisions">
+          <Decisions of={decisions} />
         </Panel>
       )}
       {always && <AlwaysAllow approval={always} close={() => setAlways(undefined)} />}
@@ -67,13 +70,13 @@ export default function ApprovalsPage() {
   );
 }
 
-function Nothing() {
+function NoApprovals() {
   return (
     <Panel>
       <Empty>
-        Nothing waits for you. Calls come here when a tool has <code>approval: always</code>, or
-        when a model wants one that its agent may not run unasked. See{" "}
-        <a href={to("agents")}>what agents may run</a>.
+        No pending approvals. Calls appear here when a tool has <code>approval: always</code>, or
+        when a model calls a tool that is not in its <a href={to("agents")}>agent</a>'s{" "}
+        <code>auto_execute</code> list.
       </Empty>
     </Panel>
   );
@@ -82,20 +85,20 @@ function Nothing() {
 function Queue(props: {
   of: readonly Approval[];
   always: (approval: Approval) => void;
-  over: (id: string) => void;
+  onDone: (id: string) => void;
 }) {
   const { of } = props;
   const list = useRef<HTMLUListElement>(null);
-  const had = useRef(of.length);
-  const moved = useRef(0);
-  // Whoever decided on one goes on with the next.
+  const lastLength = useRef(of.length);
+  const focusedAt = useRef(0);
+  // After a decision, focus the next call.
   useEffect(() => {
-    const lost = document.activeElement === document.body || document.activeElement === null;
-    if (of.length < had.current && lost) {
-      moved.current = Date.now();
+    const focusLost = document.activeElement === document.body || document.activeElement === null;
+    if (of.length < lastLength.current && focusLost) {
+      focusedAt.current = Date.now();
       list.current?.querySelector<HTMLElement>(".approval")?.focus();
     }
-    had.current = of.length;
+    lastLength.current = of.length;
   }, [of.length]);
   const move = (by: number) => {
     const all = [...(list.current?.querySelectorAll<HTMLElement>(".approval") ?? [])];
@@ -105,17 +108,17 @@ function Queue(props: {
   return (
     <>
       <p className="quiet approvals-keys">
-        {count(of.length, "call")} waiting. On the one in focus: <kbd>a</kbd> approves, <kbd>d</kbd>{" "}
-        denies, <kbd>j</kbd> and <kbd>k</kbd> move.
+        {count(of.length, "call")} waiting. Shortcuts: <kbd>a</kbd> approve, <kbd>d</kbd> deny,{" "}
+        <kbd>j</kbd> next, <kbd>k</kbd> previous.
       </p>
-      <ul ref={list} className="approvals" aria-label="Waiting">
+      <ul ref={list} className="approvals" aria-label="Pending approvals">
         {of.map((approval) => (
           <li key={approval.id}>
-            <Waiting
+            <ApprovalCard
               approval={approval}
               move={move}
-              settled={() => Date.now() - moved.current > SETTLES_MS}
-              over={() => props.over(approval.id)}
+              hasSettled={() => Date.now() - focusedAt.current > FOCUS_DELAY_MS}
+              onDone={() => props.onDone(approval.id)}
               always={() => props.always(approval)}
             />
           </li>

@@ -1,72 +1,81 @@
-// What was called and decided, by whom and with what outcome; how it was written down is proved.
+// The audit trail, with filters, export and verification.
 import { useMemo, useState } from "react";
-import { address, query } from "../api/client";
+import { absoluteUrl, query } from "../api/client";
 import { useRead } from "../api/queries";
 import { type Agent, type AuditPage, type AuditRow, OUTCOMES, type Server } from "../api/types";
 import { Empty, Failure, Loading, Page, StateBadge } from "../kit/basics";
-import { AsCommand } from "../kit/code";
+import { ShowAsCli } from "../kit/code";
 import { Dialog } from "../kit/dialog";
-import { Choice, Typed } from "../kit/filters";
+import { SelectFilter, TextFilter } from "../kit/filters";
+import { count, ms } from "../kit/format";
 import { type Column, Table } from "../kit/table";
-import { count, ms } from "../kit/words";
-import { narrow, useRoute } from "../route";
-import { useMay } from "../session";
-import { Detail } from "./audit/detail";
-import { command, type Filter, KINDS, NAMES, type Name, read, route, SPANS } from "./audit/filter";
-import { MOST, useTrail } from "./audit/use-trail";
-import { Result, useVerify } from "./audit/verify";
+import { setQuery, useRoute } from "../route";
+import { useHasRight } from "../session";
+import { RowDetail } from "./audit/detail";
+import {
+  auditPath,
+  cliCommand,
+  FILTER_NAMES,
+  type Filter,
+  type FilterName,
+  KINDS,
+  readFilter,
+  TIME_RANGES,
+} from "./audit/filter";
+import { MAX_ROWS, useTrail } from "./audit/use-trail";
+import { useVerify, VerifyNote } from "./audit/verify";
 import "../style/audit.css";
 
 export default function Audit() {
-  const may = useMay("admin");
-  const { query: asked } = useRoute();
-  const filter = useMemo(() => read(asked), [asked]);
+  const mayRead = useHasRight("admin");
+  const { query: params } = useRoute();
+  const filter = useMemo(() => readFilter(params), [params]);
   const verify = useVerify();
   return (
     <Page
       title="Audit"
-      lead="Every call has one row, however it ended, and so has every decision. Rows are chained by their hashes: none can change unseen."
+      lead="One row for every call and every decision. Rows are hash-chained, so that tampering is detected."
       actions={
         <>
-          {may && (
+          {mayRead && (
             <button type="button" disabled={verify.busy} onClick={() => void verify.verify()}>
               {verify.busy ? "Verifying…" : "Verify"}
             </button>
           )}
-          <AsCommand cli={command(filter)} path={route(filter)} />
+          <ShowAsCli cli={cliCommand(filter)} path={auditPath(filter)} />
         </>
       }
     >
-      <Result found={verify.found} problem={verify.problem} />
-      {may ? <Rows filter={filter} /> : <Empty>Reading the trail needs the right admin.</Empty>}
+      <VerifyNote result={verify.found} problem={verify.problem} />
+      {mayRead ? <Rows filter={filter} /> : <Empty>Requires the admin right.</Empty>}
     </Page>
   );
 }
 
 function Rows(props: { filter: Filter }) {
   const { filter } = props;
-  const { query: asked } = useRoute();
-  const [followed, setFollowed] = useState(false);
-  const trail = useTrail(filter, followed);
-  const opened = Number(asked.get("row")) || undefined;
-  const found = trail.rows.find((row) => row.sequence === opened);
+  const { query: params } = useRoute();
+  const [following, setFollowing] = useState(false);
+  const trail = useTrail(filter, following);
+  const openSequence = Number(params.get("row")) || undefined;
+  const found = trail.rows.find((row) => row.sequence === openSequence);
   return (
     <>
       <Filters filter={filter} />
       <div className="bar">
-        <button type="button" aria-pressed={followed} onClick={() => setFollowed(!followed)}>
-          {followed ? "Stop following" : "Follow"}
+        <button type="button" aria-pressed={following} onClick={() => setFollowing(!following)}>
+          {following ? "Stop following" : "Follow"}
         </button>
-        <a className="button" href={exported(filter, "jsonl")} download="audit.jsonl">
+        <a className="button" href={exportUrl(filter, "jsonl")} download="audit.jsonl">
           Export JSONL
         </a>
-        <a className="button" href={exported(filter, "csv")} download="audit.csv">
+        <a className="button" href={exportUrl(filter, "csv")} download="audit.csv">
           Export CSV
         </a>
         <span className="quiet" role="status">
-          {followed ? "New rows come in on top. " : ""}
+          {following ? "Following new rows. " : ""}
           {count(trail.rows.length, "row")} shown
-          {trail.rows.length >= MOST ? ", older ones left out" : ""}
+          {trail.rows.length >= MAX_ROWS ? ", oldest hidden" : ""}
         </span>
       </div>
       {trail.problem && <Failure error={trail.problem} />}
@@ -88,57 +97,57 @@ function Rows(props: { filter: Filter }) {
       {trail.more && (
         <p className="audit-more">
           <button type="button" disabled={trail.loading} onClick={trail.more}>
-            Older rows
+            Load older rows
           </button>
         </p>
       )}
-      {opened && <Opened sequence={opened} known={found} />}
+      {openSequence && <OpenRow sequence={openSequence} known={found} />}
     </>
   );
 }
 
-const open = (row: AuditRow) => narrow({ row: String(row.sequence) });
-const close = () => narrow({ row: undefined });
+const open = (row: AuditRow) => setQuery({ row: String(row.sequence) });
+const close = () => setQuery({ row: undefined });
 
-/** The row that the address names, as it stands now: rows that do change are what one looks for. */
-function Opened(props: { sequence: number; known?: AuditRow }) {
+/** The row named in the URL, read again: a row that was tampered with has to show its current state. */
+function OpenRow(props: { sequence: number; known?: AuditRow }) {
   const page = useRead<AuditPage>(
     `/api/audit${query({ after: props.sequence - 1, order: "oldest", limit: 1 })}`,
   );
   const row = page.data?.rows.find((it) => it.sequence === props.sequence) ?? props.known;
-  if (row) return <Detail row={row} close={close} />;
+  if (row) return <RowDetail row={row} close={close} />;
   return (
-    <Dialog title={`Row ${props.sequence}`} close={close} place="side">
+    <Dialog title={`Row ${props.sequence}`} close={close} placement="side">
       {page.error ? (
-        <Failure error={page.error} again={() => void page.refetch()} />
+        <Failure error={page.error} retry={() => void page.refetch()} />
       ) : page.isPending || page.isPlaceholderData ? (
         <Loading />
       ) : (
-        <p>There is no such row: it was removed, or never written.</p>
+        <p>Row not found. It was removed or never written.</p>
       )}
     </Dialog>
   );
 }
 
-function exported(filter: Filter, format: "jsonl" | "csv"): string {
-  return address(route(filter, { format }));
+function exportUrl(filter: Filter, format: "jsonl" | "csv"): string {
+  return absoluteUrl(auditPath(filter, { format }));
 }
 
-/** With its date: the trail is long. In the order in which it sorts. */
+/** Date and time in sortable order. */
 const TIME = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" });
 
 const COLUMNS: readonly Column<AuditRow>[] = [
   { id: "sequence", title: "Row", className: "number", cell: (row) => row.sequence },
   {
     id: "at",
-    title: "At",
+    title: "Time",
     className: "number",
     cell: (row) => <time dateTime={row.at}>{TIME.format(Date.parse(row.at))}</time>,
   },
   { id: "kind", title: "Kind", cell: (row) => row.kind },
   {
     id: "name",
-    title: "What",
+    title: "Name",
     cell: (row) => (
       <button type="button" className="plain" title={row.name} onClick={() => open(row)}>
         {row.name ?? row.method ?? row.kind}
@@ -149,20 +158,25 @@ const COLUMNS: readonly Column<AuditRow>[] = [
   { id: "principal", title: "Key", cell: (row) => row.principal },
   { id: "agent", title: "Agent", cell: (row) => row.agent ?? "–" },
   { id: "outcome", title: "Outcome", cell: (row) => <StateBadge state={row.outcome} /> },
-  { id: "took", title: "Took", className: "number", cell: (row) => ms(row.duration_ms) },
+  { id: "took", title: "Duration", className: "number", cell: (row) => ms(row.duration_ms) },
 ];
 
 function Filters(props: { filter: Filter }) {
   const { filter } = props;
   const servers = useRead<{ servers: Server[] }>("/api/servers").data?.servers;
   const agents = useRead<{ agents: Agent[] }>("/api/agents").data?.agents;
-  const typed = (name: Name, label: string, options?: string[], placeholder?: string) => (
-    <Typed
+  const textFilter = (
+    name: FilterName,
+    label: string,
+    options?: string[],
+    placeholder?: string,
+  ) => (
+    <TextFilter
       label={label}
       value={filter[name]}
       options={options}
       placeholder={placeholder}
-      choose={(value) => narrow({ [name]: value, row: undefined })}
+      choose={(value) => setQuery({ [name]: value, row: undefined })}
     />
   );
   return (
@@ -170,68 +184,68 @@ function Filters(props: { filter: Filter }) {
       <label className={filter.since ? "filter set" : "filter"}>
         <span>Last</span>
         <select
-          value={SPANS.some((span) => span.value === filter.since) ? filter.since : ""}
-          onChange={(event) => narrow({ since: event.target.value, until: undefined })}
+          value={TIME_RANGES.some((span) => span.value === filter.since) ? filter.since : ""}
+          onChange={(event) => setQuery({ since: event.target.value, until: undefined })}
         >
-          <option value="">any time</option>
-          {SPANS.map((span) => (
+          <option value="">Any time</option>
+          {TIME_RANGES.map((span) => (
             <option key={span.value} value={span.value}>
-              {span.words}
+              {span.label}
             </option>
           ))}
         </select>
       </label>
-      {typed("since", "From", undefined, "2026-11-15")}
-      {typed("until", "To", undefined, "now")}
-      <Choice
+      {textFilter("since", "From", undefined, "2026-11-15")}
+      {textFilter("until", "To", undefined, "now")}
+      <SelectFilter
         label="Kind"
         value={filter.kind}
         options={KINDS}
-        choose={(kind) => narrow({ kind })}
+        choose={(kind) => setQuery({ kind })}
       />
-      <Choice
+      <SelectFilter
         label="Outcome"
         value={filter.outcome}
         options={OUTCOMES}
-        choose={(outcome) => narrow({ outcome })}
+        choose={(outcome) => setQuery({ outcome })}
       />
-      {typed("name", "Name", undefined, "fs_*")}
-      {typed("principal", "Key")}
-      {typed(
+      {textFilter("name", "Name", undefined, "fs_*")}
+      {textFilter("principal", "Key")}
+      {textFilter(
         "agent",
         "Agent",
         agents?.map((it) => it.name),
       )}
-      {typed(
+      {textFilter(
         "server",
         "Server",
         servers?.map((it) => it.id),
       )}
-      {typed("tool", "Tool")}
-      {filter.call && typed("call", "Call")}
+      {textFilter("tool", "Tool")}
+      {filter.call && textFilter("call", "Call")}
       {Object.keys(filter).length > 0 && (
         <button type="button" className="plain" onClick={clear}>
-          Clear
+          Clear filters{" "}
         </button>
       )}
     </div>
   );
 }
 
-const clear = () => narrow(Object.fromEntries(NAMES.map((name) => [name, undefined])));
+const clear = () => setQuery(Object.fromEntries(FILTER_NAMES.map((name) => [name, undefined])));
 
 function NoRows(props: { filtered: boolean }) {
   return (
     <Empty>
       {props.filtered ? (
         <>
-          No row fits these filters.{" "}
+          No rows match these filters.{" "}
           <button type="button" className="plain" onClick={clear}>
-            Show all
+            Clear filters
           </button>
         </>
       ) : (
-        "Nothing was called or decided yet."
+        "No rows yet."
       )}
     </Empty>
   );

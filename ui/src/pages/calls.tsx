@@ -1,27 +1,34 @@
-// What is called right now: call by call, turn by turn, and the live sessions.
+// Live calls, turns and sessions.
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { query } from "../api/client";
 import { useRead } from "../api/queries";
 import { type Call, OUTCOMES, type Session, TIERS } from "../api/types";
 import { Failure, Loading, Page, Tabs } from "../kit/basics";
-import { AsCommand } from "../kit/code";
-import { download, lines } from "../kit/download";
-import { Choice } from "../kit/filters";
-import { count } from "../kit/words";
-import { narrow, to, useRoute } from "../route";
-import { useMay } from "../session";
-import { Detail } from "./calls/detail";
-import { List, Running } from "./calls/list";
-import { FILTERS, type Filter, type FilterName, MOST, type Snapshot, wire } from "./calls/log";
+import { ShowAsCli } from "../kit/code";
+import { download, toJsonLines } from "../kit/download";
+import { SelectFilter } from "../kit/filters";
+import { count } from "../kit/format";
+import { setQuery, to, useRoute } from "../route";
+import { useHasRight } from "../session";
+import {
+  apiFilter,
+  FILTERS,
+  type Filter,
+  type FilterName,
+  MAX_CALLS,
+  type Snapshot,
+} from "./calls/call-log";
+import { CallDetail } from "./calls/detail";
+import { CallTable, RunningCalls } from "./calls/list";
 import { Sessions } from "./calls/sessions";
 import { TurnList } from "./calls/turn-list";
-import { type Turn, turns } from "./calls/turns";
-import { type Live, useLog } from "./calls/use-log";
+import { groupTurns, type Turn } from "./calls/turns";
+import { type LiveCalls, useCallLog } from "./calls/use-call-log";
 import "../style/calls.css";
 
 type Tab = "calls" | "turns" | "sessions";
 
-const WORDS: Record<FilterName, string> = {
+const FILTER_LABELS: Record<FilterName, string> = {
   server: "Server",
   tool: "Tool",
   agent: "Agent",
@@ -30,130 +37,135 @@ const WORDS: Record<FilterName, string> = {
   tier: "Tier",
 };
 
-/** What there can be is known beforehand; else what was seen is offered. */
-const FIXED: Partial<Record<FilterName, readonly string[]>> = {
+/** Filters with fixed values; the others offer the values seen so far. */
+const FIXED_VALUES: Partial<Record<FilterName, readonly string[]>> = {
   tier: TIERS,
   outcome: ["running", ...OUTCOMES],
 };
 
 export default function CallsPage() {
-  const { query: asked } = useRoute();
+  const { query: params } = useRoute();
   const filter = useMemo<Filter>(() => {
     const names = [...FILTERS, "turn", "probes"] as const;
-    return Object.fromEntries(names.map((name) => [name, asked.get(name) ?? undefined]));
-  }, [asked]);
-  const tab = (asked.get("tab") ?? "calls") as Tab;
-  const live = useLog(filter);
+    return Object.fromEntries(names.map((name) => [name, params.get(name) ?? undefined]));
+  }, [params]);
+  const tab = (params.get("tab") ?? "calls") as Tab;
+  const live = useCallLog(filter);
   const sessions = useRead<{ sessions: Session[] }>("/api/sessions").data?.sessions.length;
   return (
     <Page
       title="Live calls"
-      lead={`What runs, and the last ${MOST.toLocaleString("en")} that ran. Older ones are in the audit trail.`}
+      lead={`Running calls and the last ${MAX_CALLS.toLocaleString("en")} finished ones. Older calls are in the audit trail.`}
       actions={
-        <AsCommand
+        <ShowAsCli
           cli="tollgate audit --follow"
-          path={tab === "sessions" ? "/api/sessions" : `/api/calls${query({ ...wire(filter) })}`}
+          path={
+            tab === "sessions" ? "/api/sessions" : `/api/calls${query({ ...apiFilter(filter) })}`
+          }
         />
       }
     >
       <Tabs
-        label="What is shown"
+        label="View"
         chosen={tab}
-        choose={(next) => narrow({ tab: next === "calls" ? undefined : next })}
+        choose={(next) => setQuery({ tab: next === "calls" ? undefined : next })}
         tabs={[
           { id: "calls", title: "Calls" },
           { id: "turns", title: "Turns" },
           { id: "sessions", title: sessions ? `Sessions (${sessions})` : "Sessions" },
         ]}
       />
-      {tab === "sessions" ? <Sessions /> : <Tail live={live} filter={filter} tab={tab} />}
+      {tab === "sessions" ? <Sessions /> : <CallsView live={live} filter={filter} tab={tab} />}
     </Page>
   );
 }
 
-function Tail(props: { live: Live; filter: Filter; tab: Tab }) {
+function CallsView(props: { live: LiveCalls; filter: Filter; tab: Tab }) {
   const { live, filter, tab } = props;
-  const { query: asked } = useRoute();
+  const { query: params } = useRoute();
   const [paused, setPaused] = useState(false);
   const list = useRef<HTMLDivElement>(null);
-  const held = useHeld(list);
-  const shown = useFrozen(live.shown, paused || held.holds);
-  const byTurn = useMemo(() => (tab === "turns" ? grouped(shown) : []), [shown, tab]);
-  const open = useCallback((call: Call) => narrow({ call: call.id }), []);
-  const chosen = asked.get("call");
-  const newer = live.shown.ended - shown.ended;
+  const readingPause = useReadingPause(list);
+  const shown = useFrozenSnapshot(live.snapshot, paused || readingPause.paused);
+  const byTurn = useMemo(() => (tab === "turns" ? turnsOf(shown) : []), [shown, tab]);
+  const open = useCallback((call: Call) => setQuery({ call: call.id }), []);
+  const chosen = params.get("call");
+  const newer = live.snapshot.ended - shown.ended;
   const isEmpty = shown.calls.length === 0 && shown.running.length === 0;
   return (
     <>
       <div className="filters">
         {FILTERS.map((name) => (
-          <Choice
+          <SelectFilter
             key={name}
-            label={WORDS[name]}
+            label={FILTER_LABELS[name]}
             value={filter[name]}
-            options={FIXED[name] ?? live.log.seen(name)}
-            choose={(value) => narrow({ [name]: value })}
+            options={FIXED_VALUES[name] ?? live.log.knownValues(name)}
+            choose={(value) => setQuery({ [name]: value })}
           />
         ))}
         {filter.turn && (
-          <button type="button" onClick={() => narrow({ turn: undefined })}>
-            One turn ✕
+          <button type="button" onClick={() => setQuery({ turn: undefined })}>
+            Clear turn filter ✕
           </button>
         )}
       </div>
       <div className="bar">
         <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          {paused ? "Go on" : "Pause"}
+          {paused ? "Resume" : "Pause"}
         </button>
         <button
           type="button"
           aria-pressed={filter.probes === "true"}
-          onClick={() => narrow({ probes: filter.probes ? undefined : "true" })}
+          onClick={() => setQuery({ probes: filter.probes ? undefined : "true" })}
         >
-          With the gateway's own probes
+          Include probes
         </button>
         <button
           type="button"
           disabled={shown.calls.length === 0}
-          onClick={() => download("calls.jsonl", "application/x-ndjson", lines(shown.calls))}
+          onClick={() => download("calls.jsonl", "application/x-ndjson", toJsonLines(shown.calls))}
         >
           Export JSONL
         </button>
         <span className="quiet" role="status">
-          {state(shown, { paused, holds: held.holds, newer })}
+          {statusText(shown, { paused, reading: readingPause.paused, newer })}
         </span>
       </div>
       {live.problem && <Failure error={live.problem} />}
       {!live.ready && <Loading />}
       {live.ready && isEmpty && <NoCalls filtered={Object.values(filter).some(Boolean)} />}
-      <div ref={list} onPointerEnter={held.enter} onPointerLeave={held.leave}>
+      <div ref={list} onPointerEnter={readingPause.enter} onPointerLeave={readingPause.leave}>
         {tab === "turns" ? (
-          !isEmpty && <TurnList turns={byTurn} open={(id) => narrow({ call: id })} />
+          !isEmpty && <TurnList turns={byTurn} open={(id) => setQuery({ call: id })} />
         ) : (
           <>
-            <Running of={shown.running} open={open} />
-            {shown.calls.length > 0 && <List calls={shown.calls} open={open} />}
+            <RunningCalls of={shown.running} open={open} />
+            {shown.calls.length > 0 && <CallTable calls={shown.calls} open={open} />}
           </>
         )}
       </div>
-      {live.ready && !isEmpty && <End live={live} filter={filter} />}
+      {live.ready && !isEmpty && <ListFooter live={live} filter={filter} />}
       {chosen && (
-        <Detail
+        <CallDetail
           id={chosen}
           call={live.log.find(chosen)}
-          turn={turnOf(live.shown, live.log.find(chosen))}
-          open={(id) => narrow({ call: id })}
-          close={() => narrow({ call: undefined })}
+          turn={turnOf(live.snapshot, live.log.find(chosen))}
+          open={(id) => setQuery({ call: id })}
+          close={() => setQuery({ call: undefined })}
         />
       )}
     </>
   );
 }
 
-function state(shown: Snapshot, now: { paused: boolean; holds: boolean; newer: number }): string {
-  const newer = now.newer > 0 ? `, ${count(now.newer, "newer call")}` : "";
+function statusText(
+  shown: Snapshot,
+  now: { paused: boolean; reading: boolean; newer: number },
+): string {
+  const newer = now.newer > 0 ? `, ${count(now.newer, "new call")}` : "";
   if (now.paused) return `Paused${newer}`;
-  if (now.holds) return `Held while you read${newer}`;
+  if (now.reading) return `Updates paused while you read${newer}`;
   const running = shown.running.length;
   return `${count(shown.calls.length, "call")}${running > 0 ? `, ${running} running` : ""}`;
 }
@@ -162,52 +174,51 @@ function NoCalls(props: { filtered: boolean }) {
   if (props.filtered) {
     return (
       <div className="empty">
-        Nothing that the gateway remembers fits these filters.{" "}
+        No recent calls match these filters.{" "}
         <button
           type="button"
           className="plain"
-          onClick={() => narrow(Object.fromEntries([...FILTERS, "turn"].map((it) => [it, ""])))}
+          onClick={() => setQuery(Object.fromEntries([...FILTERS, "turn"].map((it) => [it, ""])))}
         >
-          Show all
+          Clear filters
         </button>
       </div>
     );
   }
   return (
     <div className="empty">
-      Nobody has called anything yet. Try one of the <a href={to("tools")}>tools</a>, ask for one in
-      the <a href={to("chat")}>chat</a>, or <a href={to("connect")}>connect a client</a>: calls
-      appear here as they happen.
+      No calls yet. <a href={to("tools")}>Try a tool</a>, use the <a href={to("chat")}>chat</a> or{" "}
+      <a href={to("connect")}>connect a client</a>. Calls appear here live.
     </div>
   );
 }
 
-function End(props: { live: Live; filter: Filter }) {
-  const { server, tool, agent, principal, outcome } = wire(props.filter);
-  const may = useMay("admin");
+function ListFooter(props: { live: LiveCalls; filter: Filter }) {
+  const { server, tool, agent, principal, outcome } = apiFilter(props.filter);
+  const mayReadAudit = useHasRight("admin");
   return (
     <p className="calls-end">
       {props.live.older && (
         <button type="button" onClick={props.live.older}>
-          Load older ones
+          Load older calls
         </button>
       )}
-      {may && (
+      {mayReadAudit && (
         <a href={`${to("audit")}${query({ server, tool, agent, principal, outcome })}`}>
-          All of them in the audit trail
+          View all in the audit trail
         </a>
       )}
     </p>
   );
 }
 
-/** Turns with a call that is shown, each with all of its calls. */
-function grouped(shown: Snapshot): Turn[] {
-  const wanted = new Set(shown.calls.map((call) => call.turn));
-  for (const { call } of shown.running) wanted.add(call.turn);
+/** Turns that have a shown call, each with all of its calls. */
+function turnsOf(shown: Snapshot): Turn[] {
+  const turnIds = new Set(shown.calls.map((call) => call.turn));
+  for (const { call } of shown.running) turnIds.add(call.turn);
   const all = new Map([...shown.calls, ...shown.all].map((call) => [call.id, call]));
-  const theirs = [...all.values()].filter((call) => wanted.has(call.turn));
-  return turns(theirs, shown.running, performance.now());
+  const calls = [...all.values()].filter((call) => turnIds.has(call.turn));
+  return groupTurns(calls, shown.running, performance.now());
 }
 
 function turnOf(shown: Snapshot, call: Call | undefined): Turn | undefined {
@@ -215,35 +226,36 @@ function turnOf(shown: Snapshot, call: Call | undefined): Turn | undefined {
   const of = (it: Call) => it.turn === call.turn;
   const all = new Map([...shown.calls, ...shown.all].map((it) => [it.id, it]));
   const running = shown.running.filter((it) => of(it.call));
-  return turns([...all.values()].filter(of), running, performance.now())[0];
+  return groupTurns([...all.values()].filter(of), running, performance.now())[0];
 }
 
-/** So much of the list may be out of sight before it is held, in pixels. */
-const SLACK = 40;
+/** How far the list may be scrolled before updates pause, in pixels. */
+const SCROLL_TOLERANCE = 40;
 
-/** Rows that move away under somebody's eyes or pointer cannot be read. */
-function useHeld(list: RefObject<HTMLElement | null>) {
-  const [over, setOver] = useState(false);
+/** Pauses updates while the user hovers or has scrolled, so that rows do not move away. */
+function useReadingPause(list: RefObject<HTMLElement | null>) {
+  const [hovered, setHovered] = useState(false);
   const [scrolled, setScrolled] = useState(false);
   useEffect(() => {
-    const moved = () => setScrolled((list.current?.getBoundingClientRect().top ?? 0) < -SLACK);
-    moved();
-    addEventListener("scroll", moved, { passive: true });
-    return () => removeEventListener("scroll", moved);
+    const handleScroll = () =>
+      setScrolled((list.current?.getBoundingClientRect().top ?? 0) < -SCROLL_TOLERANCE);
+    handleScroll();
+    addEventListener("scroll", handleScroll, { passive: true });
+    return () => removeEventListener("scroll", handleScroll);
   }, [list]);
   return {
-    holds: over || scrolled,
-    enter: () => setOver(true),
-    leave: () => setOver(false),
+    paused: hovered || scrolled,
+    enter: () => setHovered(true),
+    leave: () => setHovered(false),
   };
 }
 
-function useFrozen(latest: Snapshot, frozen: boolean): Snapshot {
-  const kept = useRef(latest);
-  // What somebody asks for is shown all the same.
-  if (!frozen || latest.asked !== kept.current.asked) kept.current = latest;
+function useFrozenSnapshot(latest: Snapshot, frozen: boolean): Snapshot {
+  const shown = useRef(latest);
+  // What the user requested is shown even while paused.
+  if (!frozen || latest.requests !== shown.current.requests) shown.current = latest;
   const running = new Set(latest.running.map((it) => it.call.id));
-  const still = kept.current.running.filter((it) => running.has(it.call.id));
-  const unchanged = still.length === kept.current.running.length;
-  return unchanged ? kept.current : { ...kept.current, running: still };
+  const still = shown.current.running.filter((it) => running.has(it.call.id));
+  const unchanged = still.length === shown.current.running.length;
+  return unchanged ? shown.current : { ...shown.current, running: still };
 }

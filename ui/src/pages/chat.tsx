@@ -1,31 +1,31 @@
-// Talk with an agent, or with a model alone, and see what happens on the way to the answer.
+// Chat with an agent, or with a model alone, showing every tool call.
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Page } from "../kit/basics";
-import { AsCommand } from "../kit/code";
-import { narrow, useRoute } from "../route";
+import { ShowAsCli } from "../kit/code";
+import { setQuery, useRoute } from "../route";
 import { type Conversation, type Settings, type State, useConversation } from "./chat/conversation";
-import { Choose, type Offered, useModels } from "./chat/settings";
-import { Answered, User } from "./chat/shown";
+import { AnswerMessage, UserMessage } from "./chat/messages";
+import { ChatSettings, type ModelChoices, useModels } from "./chat/settings";
 import "../style/chat.css";
 
 export default function ChatPage() {
   const { state, conversation } = useConversation();
-  const offered = useModels();
+  const choices = useModels();
   const { query } = useRoute();
-  const [settings, setSettings] = useState<Settings>(() => kept);
+  const [settings, setSettings] = useState<Settings>(() => savedSettings);
   useEffect(() => {
-    kept = settings;
+    savedSettings = settings;
   }, [settings]);
-  const chosen = withSomebody(settings, query.get("agent") || undefined, offered);
+  const chosen = withDefaults(settings, query.get("agent") || undefined, choices);
   const change = (next: Settings) => {
     setSettings(next);
-    narrow({ agent: next.agent });
+    setQuery({ agent: next.agent });
   };
   const body = { model: chosen.model ?? chosen.agent, messages: [{ role: "user", content: "…" }] };
   return (
     <Page
       title="Chat"
-      lead="As a client of the chat API would have it: words as they come, calls as they happen. Nothing is kept."
+      lead="Chat through the gateway's API, with streaming and live tool calls. Nothing is stored."
       actions={
         <>
           <button
@@ -35,7 +35,7 @@ export default function ChatPage() {
           >
             New conversation
           </button>
-          <AsCommand
+          <ShowAsCli
             cli={`tollgate chat ${chosen.agent ?? chosen.model ?? ""}`}
             path="/v1/chat/completions"
             body={body}
@@ -44,39 +44,44 @@ export default function ChatPage() {
       }
     >
       <div className="chat">
-        <div className="chat-talk">
-          <Said state={state} settings={chosen} conversation={conversation} />
-          <Input state={state} settings={chosen} conversation={conversation} />
+        <div className="chat-main">
+          <Messages state={state} settings={chosen} conversation={conversation} />
+          <MessageInput state={state} settings={chosen} conversation={conversation} />
         </div>
-        <Choose settings={chosen} change={change} offered={offered} />
+        <ChatSettings settings={chosen} change={change} choices={choices} />
       </div>
     </Page>
   );
 }
 
-/** As long as the tab lives, like the conversation. */
-let kept: Settings = { variables: [] };
+/** Kept for the lifetime of the tab, like the conversation. */
+let savedSettings: Settings = { variables: [] };
 
-/** Who is asked unless somebody was chosen: the one of the address, else the first there is; nobody while that is unknown. */
-function withSomebody(settings: Settings, named: string | undefined, offered: Offered): Settings {
+/** The default without a selection: the agent in the URL, or else the first one; none while loading. */
+function withDefaults(
+  settings: Settings,
+  fromUrl: string | undefined,
+  offered: ModelChoices,
+): Settings {
   if (settings.agent || settings.model) return settings;
-  const agent = named ?? offered.agents[0]?.id;
+  const agent = fromUrl ?? offered.agents[0]?.id;
   return { ...settings, agent, model: agent ? undefined : offered.models[0]?.id };
 }
 
-const isSomebody = (settings: Settings) => Boolean(settings.agent || settings.model);
+const hasTarget = (settings: Settings) => Boolean(settings.agent || settings.model);
 
-function Said(props: { state: State; settings: Settings; conversation: Conversation }) {
+function Messages(props: { state: State; settings: Settings; conversation: Conversation }) {
   const { state, settings, conversation } = props;
   const list = useRef<HTMLOListElement>(null);
   const atEnd = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever something was said
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever a message changes
   useLayoutEffect(() => {
-    const shown = list.current;
-    if (shown && atEnd.current) shown.scrollTop = shown.scrollHeight;
+    const element = list.current;
+    if (element && atEnd.current) element.scrollTop = element.scrollHeight;
   }, [state]);
-  if (state.items.length === 0) return <Nothing settings={settings} conversation={conversation} />;
-  const hands = {
+  if (state.items.length === 0)
+    return <NoMessages settings={settings} conversation={conversation} />;
+  const actions = {
     run: (call: Parameters<Conversation["run"]>[0]) => void conversation.run(call, settings),
     decline: (call: Parameters<Conversation["run"]>[0]) => conversation.decline(call, settings),
     running: state.running,
@@ -84,7 +89,7 @@ function Said(props: { state: State; settings: Settings; conversation: Conversat
   return (
     <ol
       ref={list}
-      className="chat-said"
+      className="chat-messages"
       aria-label="Conversation"
       tabIndex={0}
       onScroll={(event) => {
@@ -94,12 +99,12 @@ function Said(props: { state: State; settings: Settings; conversation: Conversat
     >
       {state.items.map((item, at) =>
         item.kind === "user" ? (
-          <User key={at} text={item.text} />
+          <UserMessage key={at} text={item.text} />
         ) : (
-          <Answered
+          <AnswerMessage
             key={at}
             item={item}
-            hands={{ ...hands, last: at === state.items.length - 1 && !state.busy }}
+            actions={{ ...actions, last: at === state.items.length - 1 && !state.busy }}
           />
         ),
       )}
@@ -109,20 +114,20 @@ function Said(props: { state: State; settings: Settings; conversation: Conversat
 
 const EXAMPLES = ["roll 2d6+3", 'call roll {"expression": "1d20"}', "what can you do?"];
 
-function Nothing(props: { settings: Settings; conversation: Conversation }) {
+function NoMessages(props: { settings: Settings; conversation: Conversation }) {
   return (
-    <div className="chat-said empty">
+    <div className="chat-messages empty">
       <p>
-        Say something. With the model <code>offline</code> a line <code>call NAME {"{json}"}</code>{" "}
-        calls exactly that tool.
+        Send a message. With the <code>offline</code> model, <code>call NAME {"{json}"}</code> calls
+        that tool directly.
       </p>
       <p className="actions">
         {EXAMPLES.map((text) => (
           <button
             key={text}
             type="button"
-            disabled={!isSomebody(props.settings)}
-            onClick={() => props.conversation.say(text, props.settings)}
+            disabled={!hasTarget(props.settings)}
+            onClick={() => props.conversation.send(text, props.settings)}
           >
             {text}
           </button>
@@ -132,14 +137,14 @@ function Nothing(props: { settings: Settings; conversation: Conversation }) {
   );
 }
 
-function Input(props: { state: State; settings: Settings; conversation: Conversation }) {
+function MessageInput(props: { state: State; settings: Settings; conversation: Conversation }) {
   const { state, settings, conversation } = props;
   const [text, setText] = useState("");
-  const free = !state.busy && state.running.size === 0 && isSomebody(settings);
-  const ready = free && text.trim() !== "";
+  const idle = !state.busy && state.running.size === 0 && hasTarget(settings);
+  const ready = idle && text.trim() !== "";
   const send = () => {
     if (!ready) return;
-    conversation.say(text.trim(), settings);
+    conversation.send(text.trim(), settings);
     setText("");
   };
   return (
@@ -153,7 +158,7 @@ function Input(props: { state: State; settings: Settings; conversation: Conversa
       <textarea
         aria-label="Message"
         rows={3}
-        placeholder="Message; Enter sends it, Shift and Enter begin a new line"
+        placeholder="Message (Enter to send, Shift+Enter for a new line)"
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {

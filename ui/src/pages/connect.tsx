@@ -1,35 +1,35 @@
-// How other programs come to use the gateway: what to write where, with a key of their own.
+// Setup instructions for clients, each with its own key.
 import { useState } from "react";
 import { query } from "../api/client";
 import { useRead } from "../api/queries";
-import type { Agent, Connect } from "../api/types";
-import { Page, Panel, Shown } from "../kit/basics";
-import { AsCommand, Code } from "../kit/code";
-import { narrow, useRoute } from "../route";
+import type { Agent, ConnectInfo } from "../api/types";
+import { Page, Panel, QueryView } from "../kit/basics";
+import { Code, ShowAsCli } from "../kit/code";
+import { setQuery, useRoute } from "../route";
+import { ConnectionStatus } from "./connect/connection-status";
 import { ClientKey } from "./connect/key";
 import { installLink, lacksKey, PLACEHOLDER } from "./connect/links";
-import { Seen } from "./connect/seen";
-import type { MadeKey } from "./keys/secret";
+import type { CreatedKey } from "./keys/secret";
 import "../style/connect.css";
 
-type Client = Connect["clients"][number];
+type Client = ConnectInfo["clients"][number];
 
 export default function ConnectPage() {
   const route = useRoute();
   const agent = route.query.get("agent") ?? "";
   const path = `/api/connect${query({ agent })}`;
-  const connect = useRead<Connect>(path);
-  const [keys, setKeys] = useState<Record<string, MadeKey>>({});
+  const connect = useRead<ConnectInfo>(path);
+  const [keys, setKeys] = useState<Record<string, CreatedKey>>({});
   const chosen =
     connect.data?.clients.find((it) => it.id === route.query.get("client")) ??
     connect.data?.clients[0];
   return (
     <Page
       title="Connect"
-      lead="Choose the program that should use the tools; copy what it needs."
-      actions={<AsCommand cli={`tollgate connect ${chosen?.id ?? "CLIENT"}`} path={path} />}
+      lead="Choose a client and copy its configuration."
+      actions={<ShowAsCli cli={`tollgate connect ${chosen?.id ?? "CLIENT"}`} path={path} />}
     >
-      <Shown of={connect}>
+      <QueryView of={connect}>
         {(data) => (
           <div className="connect">
             <Clients of={data.clients} chosen={chosen?.id} />
@@ -39,28 +39,28 @@ export default function ConnectPage() {
                   client={chosen}
                   agent={agent}
                   of={data}
-                  made={keys[chosen.id]}
-                  make={(made) => setKeys({ ...keys, [chosen.id]: made })}
+                  created={keys[chosen.id]}
+                  onCreated={(created) => setKeys({ ...keys, [chosen.id]: created })}
                 />
               </div>
             )}
           </div>
         )}
-      </Shown>
+      </QueryView>
     </Page>
   );
 }
 
 function Clients(props: { of: readonly Client[]; chosen: string | undefined }) {
   return (
-    <nav className="clients" aria-label="Programs">
+    <nav className="clients" aria-label="Clients">
       <ul>
         {props.of.map((it) => (
           <li key={it.id}>
             <button
               type="button"
               aria-pressed={it.id === props.chosen}
-              onClick={() => narrow({ client: it.id })}
+              onClick={() => setQuery({ client: it.id })}
             >
               {it.name}
             </button>
@@ -74,30 +74,30 @@ function Clients(props: { of: readonly Client[]; chosen: string | undefined }) {
 function Steps(props: {
   client: Client;
   agent: string;
-  of: Connect;
-  made: MadeKey | undefined;
-  make: (made: MadeKey) => void;
+  of: ConnectInfo;
+  created: CreatedKey | undefined;
+  onCreated: (created: CreatedKey) => void;
 }) {
-  const { client, agent, of, made } = props;
+  const { client, agent, of, created } = props;
   return (
     <>
-      <Panel title={`1. Which tools ${client.name} gets`}>
+      <Panel title={`1. Tools for ${client.name}`}>
         <AgentChoice agent={agent} />
       </Panel>
-      <Panel title="2. A key">
+      <Panel title="2. Key">
         <ClientKey
           client={client.id}
           agent={agent}
           needed={of.needs_key}
-          made={made}
-          make={props.make}
+          created={created}
+          onCreated={props.onCreated}
         />
       </Panel>
-      <Panel title={client.file ? `3. Into ${client.file}` : "3. What to write"}>
-        <Snippet of={client} made={made} needed={of.needs_key} />
+      <Panel title={client.file ? `3. Add to ${client.file}` : "3. Configuration"}>
+        <Snippet of={client} created={created} needed={of.needs_key} />
       </Panel>
-      <Panel title="4. Does it come through?">
-        <Seen name={made?.name} client={client.name} />
+      <Panel title="4. Verify">
+        <ConnectionStatus name={created?.name} client={client.name} />
       </Panel>
     </>
   );
@@ -106,19 +106,19 @@ function Steps(props: {
 function AgentChoice(props: { agent: string }) {
   const agents = useRead<{ agents: Agent[] }>("/api/agents").data?.agents ?? [];
   const known = agents.find((it) => it.name === props.agent);
-  const usual = agents.find((it) => it.default);
+  const defaultAgent = agents.find((it) => it.default);
   return (
     <>
       <label>
-        Those of{" "}
+        Agent{" "}
         <select
           value={props.agent}
-          onChange={(event) => narrow({ agent: event.target.value || undefined })}
+          onChange={(event) => setQuery({ agent: event.target.value || undefined })}
         >
-          <option value="">the usual agent{usual ? `, ${usual.name}` : ""}</option>
+          <option value="">{defaultAgent ? `${defaultAgent.name} (default)` : "default"}</option>
           {agents.map((it) => (
             <option key={it.name} value={it.name}>
-              the agent {it.name}
+              {it.name}
             </option>
           ))}
         </select>
@@ -128,32 +128,32 @@ function AgentChoice(props: { agent: string }) {
   );
 }
 
-function Snippet(props: { of: Client; made: MadeKey | undefined; needed: boolean }) {
-  const { of, made } = props;
-  const filled = (text: string) => (made ? text.replaceAll(PLACEHOLDER, made.key) : text);
-  const open = of.text.includes(PLACEHOLDER) && !made;
-  const link = installLink(of.link, made?.key);
+function Snippet(props: { of: Client; created: CreatedKey | undefined; needed: boolean }) {
+  const { of, created } = props;
+  const fillIn = (text: string) => (created ? text.replaceAll(PLACEHOLDER, created.key) : text);
+  const hasPlaceholder = of.text.includes(PLACEHOLDER) && !created;
+  const link = installLink(of.link, created?.key);
   return (
     <>
-      {open && (
+      {hasPlaceholder && (
         <p className="help">
-          Make a key above and it is filled in; or put one that you have where it says{" "}
-          <code>{PLACEHOLDER}</code>.
+          Create a key above to have it filled in, or replace <code>{PLACEHOLDER}</code> by an
+          existing key.
         </p>
       )}
       {link &&
-        (props.needed && !made && lacksKey(link) ? (
-          <p className="help">With a key there is a button here that installs it in one step.</p>
+        (props.needed && !created && lacksKey(link) ? (
+          <p className="help">Create a key to get a one-click install button.</p>
         ) : (
           <p className="bar">
             <a className="button primary" href={link} rel="noopener noreferrer">
               Install in {of.name}
             </a>
-            <span className="quiet">or by hand:</span>
+            <span className="quiet">or configure it manually:</span>
           </p>
         ))}
-      <Code text={filled(of.text)} label={`for ${of.name}`} />
-      {of.note && <p className="help note-text">{filled(of.note)}</p>}
+      <Code text={fillIn(of.text)} label={`config for ${of.name}`} />
+      {of.note && <p className="help note-text">{fillIn(of.note)}</p>}
     </>
   );
 }

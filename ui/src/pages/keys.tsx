@@ -1,65 +1,69 @@
-// Who may come in: keys of the config and those made here.
+// API keys: those of the config, and those created here.
 import { useState } from "react";
 import { call, path, post, query } from "../api/client";
-import { stale, useRead } from "../api/queries";
+import { invalidate, useRead } from "../api/queries";
 import type { Key } from "../api/types";
-import { Ago, Failure, Page, Shown } from "../kit/basics";
-import { AsCommand } from "../kit/code";
+import { Ago, Failure, Page, QueryView } from "../kit/basics";
+import { ShowAsCli } from "../kit/code";
 import { Confirm, Dialog } from "../kit/dialog";
+import { count, dateTime } from "../kit/format";
 import { type Column, Table } from "../kit/table";
-import { complain, say } from "../kit/toast";
-import { moment } from "../kit/words";
+import { showError, showToast } from "../kit/toast";
 import { to } from "../route";
-import { MakeKey } from "./keys/make";
-import { type MadeKey, SecretDialog } from "./keys/secret";
-import { Sees } from "./keys/sees";
+import { CreateKey } from "./keys/create";
+import { type CreatedKey, SecretDialog } from "./keys/secret";
+import { VisibleTools } from "./keys/visible-tools";
 import "../style/keys.css";
 
-type Open =
+type OpenDialog =
   | { what: "make" }
-  | { what: "made"; made: MadeKey }
+  | { what: "created"; created: CreatedKey }
   | { what: "revoke" | "rotate" | "sees"; key: Key };
 
 export default function KeysPage() {
   const keys = useRead<{ keys: Key[] }>("/api/keys", 10_000);
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const close = () => setOpen(undefined);
   return (
     <Page
       title="Keys"
-      lead="Who may come in, and what they may do. A secret is shown when it is made, and never again."
+      lead="API keys and their permissions. A secret is shown only once, when it is created."
       actions={
         <>
-          <AsCommand cli="tollgate keys list" path="/api/keys" />
+          <ShowAsCli cli="tollgate keys list" path="/api/keys" />
           <button type="button" className="primary" onClick={() => setOpen({ what: "make" })}>
-            Make a key
+            Create key
           </button>
         </>
       }
     >
-      <Shown of={keys}>{(data) => <List keys={data.keys} open={setOpen} />}</Shown>
+      <QueryView of={keys}>{(data) => <KeyTable keys={data.keys} open={setOpen} />}</QueryView>
       {open?.what === "make" && (
-        <MakeKey
+        <CreateKey
           first={keys.data?.keys.length === 0}
           close={close}
-          made={(made) => setOpen({ what: "made", made })}
+          onCreated={(created) => setOpen({ what: "created", created })}
         />
       )}
-      {open?.what === "made" && <SecretDialog made={open.made} close={close} />}
+      {open?.what === "created" && <SecretDialog created={open.created} close={close} />}
       {open?.what === "sees" && (
-        <Dialog title={`What ${open.key.name} sees`} close={close} place="side">
-          <Sees of={open.key} />
+        <Dialog title={`Tools visible to ${open.key.name}`} close={close} placement="side">
+          <VisibleTools of={open.key} />
         </Dialog>
       )}
       {open?.what === "revoke" && <Revoke of={open.key} close={close} />}
       {open?.what === "rotate" && (
-        <Rotate of={open.key} close={close} made={(made) => setOpen({ what: "made", made })} />
+        <Rotate
+          of={open.key}
+          close={close}
+          onCreated={(created) => setOpen({ what: "created", created })}
+        />
       )}
     </Page>
   );
 }
 
-function List(props: { keys: Key[]; open: (open: Open) => void }) {
+function KeyTable(props: { keys: Key[]; open: (open: OpenDialog) => void }) {
   return (
     <Table
       label="Keys"
@@ -68,10 +72,10 @@ function List(props: { keys: Key[]; open: (open: Open) => void }) {
       columns={columns(props.open)}
       empty={
         <>
-          <p>There are no keys: whoever is on this machine may call tools, nobody else.</p>
+          <p>No keys. Only clients on this machine can call tools.</p>
           <p>
-            Make one for each client that comes from elsewhere, or to tell clients apart. The page{" "}
-            <a href={to("connect")}>Connect</a> does both at once.
+            Create one for each remote client, or to tell clients apart.{" "}
+            <a href={to("connect")}>Connect</a> sets up a client and its key in one step.
           </p>
         </>
       }
@@ -79,39 +83,39 @@ function List(props: { keys: Key[]; open: (open: Open) => void }) {
   );
 }
 
-function columns(open: (open: Open) => void): Column<Key>[] {
+function columns(open: (open: OpenDialog) => void): Column<Key>[] {
   return [
     {
       id: "name",
       title: "Name",
-      by: (row) => row.name,
+      sortValue: (row) => row.name,
       cell: (row) => (
         <>
-          <strong>{row.name}</strong> <Standing of={row} />
+          <strong>{row.name}</strong> <KeyStatus of={row} />
         </>
       ),
     },
-    { id: "role", title: "Role", by: (row) => row.role, cell: (row) => row.role },
+    { id: "role", title: "Role", sortValue: (row) => row.role, cell: (row) => row.role },
     {
-      id: "opens",
-      title: "Opens",
+      id: "access",
+      title: "Access",
       cell: (row) => (
-        <div className="opened">
-          <span>{row.agents ? `agents ${row.agents.join(", ")}` : "every agent"}</span>
+        <div className="key-access">
+          <span>{row.agents ? `agents ${row.agents.join(", ")}` : "all agents"}</span>
           <span className="quiet">
-            {row.tools ? `tools ${row.tools.join(", ") || "none"}` : "all of their tools"}
+            {row.tools ? `tools ${row.tools.join(", ") || "none"}` : "all tools"}
           </span>
-          <Limit of={row} />
+          <KeyLimits of={row} />
         </div>
       ),
     },
     {
       id: "used",
       title: "Last used",
-      by: (row) => row.last_used ?? "",
+      sortValue: (row) => row.last_used ?? "",
       cell: (row) =>
         row.origin === "config" ? (
-          <a href={to("calls") + query({ principal: `key:${row.name}` })}>its calls</a>
+          <a href={to("calls") + query({ principal: `key:${row.name}` })}>View calls</a>
         ) : (
           <Ago time={row.last_used} />
         ),
@@ -119,8 +123,8 @@ function columns(open: (open: Open) => void): Column<Key>[] {
     {
       id: "expires",
       title: "Expires",
-      by: (row) => row.expires ?? "9",
-      cell: (row) => (row.expires ? moment(row.expires) : <span className="quiet">never</span>),
+      sortValue: (row) => row.expires ?? "9",
+      cell: (row) => (row.expires ? dateTime(row.expires) : <span className="quiet">never</span>),
     },
     {
       id: "actions",
@@ -130,51 +134,51 @@ function columns(open: (open: Open) => void): Column<Key>[] {
   ];
 }
 
-function Limit(props: { of: Key }) {
+function KeyLimits(props: { of: Key }) {
   const { rate_limit, concurrent, tenant, rights } = props.of;
   const words = [
     rights.join(", "),
-    rate_limit && `at most ${rate_limit}`,
-    concurrent && `${concurrent} at a time`,
+    rate_limit && `rate limit ${rate_limit}`,
+    concurrent && count(concurrent, "concurrent call"),
     tenant && `tenant ${tenant}`,
   ].filter(Boolean);
   return <span className="quiet">{words.join(" · ")}</span>;
 }
 
-function Standing(props: { of: Key }) {
+function KeyStatus(props: { of: Key }) {
   const { of } = props;
   if (of.revoked) return <span className="badge">revoked</span>;
   if (of.expires && Date.parse(of.expires) < Date.now()) {
     return <span className="badge bad">expired</span>;
   }
   if (of.former_until && Date.parse(of.former_until) > Date.now()) {
-    return <span className="badge warn">two secrets until {moment(of.former_until)}</span>;
+    return <span className="badge warn">old secret valid until {dateTime(of.former_until)}</span>;
   }
   return of.origin === "config" ? <span className="badge">config</span> : null;
 }
 
-function Actions(props: { of: Key; open: (open: Open) => void }) {
+function Actions(props: { of: Key; open: (open: OpenDialog) => void }) {
   const { of, open } = props;
-  const about = (what: string) => `${what} ${of.name}`;
+  const labelFor = (what: string) => `${what} ${of.name}`;
   return (
     <div className="row-actions">
       <button
         type="button"
         className="small"
-        aria-label={about("What sees")}
+        aria-label={labelFor("Tools visible to")}
         onClick={() => open({ what: "sees", key: of })}
       >
-        Sees…
+        Tools…
       </button>
       {of.origin === "config" ? (
-        <a href={to("settings")}>In the config</a>
+        <a href={to("settings")}>Edit in config</a>
       ) : (
         !of.revoked && (
           <>
             <button
               type="button"
               className="small"
-              aria-label={about("Rotate")}
+              aria-label={labelFor("Rotate")}
               onClick={() => open({ what: "rotate", key: of })}
             >
               Rotate
@@ -182,7 +186,7 @@ function Actions(props: { of: Key; open: (open: Open) => void }) {
             <button
               type="button"
               className="small danger"
-              aria-label={about("Revoke")}
+              aria-label={labelFor("Revoke")}
               onClick={() => open({ what: "revoke", key: of })}
             >
               Revoke
@@ -201,39 +205,40 @@ function Revoke(props: { of: Key; close: () => void }) {
     setBusy(true);
     try {
       await call("DELETE", path("api", "keys", name));
-      say(`${name} lets nobody in any more`);
-      stale("api/keys");
+      showToast(`Key ${name} revoked`);
+      invalidate("api/keys");
     } catch (error) {
-      complain(error);
+      showError(error);
     }
     props.close();
   };
   return (
     <Confirm
       title={`Revoke ${name}?`}
-      action="Revoke it"
+      action="Revoke key"
       confirm={() => void revoke()}
       close={props.close}
       busy={busy}
     >
       <p>
-        It lets nobody in from then on; its sessions and streams end. This cannot be taken back.
+        The key stops working immediately, and its sessions and streams are closed. This cannot be
+        undone.
       </p>
     </Confirm>
   );
 }
 
-const GRACES: readonly { seconds: number; words: string }[] = [
-  { seconds: 0, words: "not at all" },
-  { seconds: 3600, words: "for an hour" },
-  { seconds: 86_400, words: "for a day" },
-  { seconds: 7 * 86_400, words: "for a week" },
+const GRACE_PERIODS: readonly { seconds: number; label: string }[] = [
+  { seconds: 0, label: "immediately" },
+  { seconds: 3600, label: "in 1 hour" },
+  { seconds: 86_400, label: "in 1 day" },
+  { seconds: 7 * 86_400, label: "in 1 week" },
 ];
 
-function Rotate(props: { of: Key; close: () => void; made: (made: MadeKey) => void }) {
+function Rotate(props: { of: Key; close: () => void; onCreated: (created: CreatedKey) => void }) {
   const { name } = props.of;
   const [grace, setGrace] = useState(3600);
-  // Rotated twice, the secret that is in use would be let in no longer.
+  // A second rotation would invalidate the secret that is in use.
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>();
   const rotate = async () => {
@@ -241,8 +246,8 @@ function Rotate(props: { of: Key; close: () => void; made: (made: MadeKey) => vo
     setProblem(undefined);
     try {
       const route = `${path("api", "keys", name)}/rotate`;
-      props.made(await post<MadeKey>(route, { grace_s: grace }));
-      stale("api/keys");
+      props.onCreated(await post<CreatedKey>(route, { grace_s: grace }));
+      invalidate("api/keys");
     } catch (error) {
       setProblem(error);
     }
@@ -250,23 +255,22 @@ function Rotate(props: { of: Key; close: () => void; made: (made: MadeKey) => vo
   };
   return (
     <Confirm
-      title={`Another secret for ${name}`}
-      action="Rotate it"
+      title={`Rotate ${name}`}
+      action="Rotate key"
       confirm={() => void rotate()}
       close={props.close}
       busy={busy}
     >
       {problem !== undefined && <Failure error={problem} />}
       <label>
-        The secret it has now lets in{" "}
+        The current secret expires{" "}
         <select value={grace} onChange={(event) => setGrace(Number(event.target.value))}>
-          {GRACES.map((it) => (
+          {GRACE_PERIODS.map((it) => (
             <option key={it.seconds} value={it.seconds}>
-              {it.words}
+              {it.label}
             </option>
           ))}
-        </select>{" "}
-        longer.
+        </select>
       </label>
     </Confirm>
   );

@@ -1,13 +1,13 @@
-// Is it well, what is slow, what needs a person.
+// Health at a glance: attention items, key figures, latency.
 import { useMemo } from "react";
 import type uPlot from "uplot";
 import { useRead } from "../api/queries";
 import type { Overview } from "../api/types";
-import { Empty, Figure, Page, Panel, Shown, TierBadge } from "../kit/basics";
+import { Empty, Figure, Page, Panel, QueryView, TierBadge } from "../kit/basics";
 import { axis, Chart, type Colours } from "../kit/chart";
-import { AsCommand } from "../kit/code";
+import { ShowAsCli } from "../kit/code";
+import { duration, ms, percent } from "../kit/format";
 import { Table } from "../kit/table";
-import { count, ms, percent, span } from "../kit/words";
 import { to } from "../route";
 
 export default function OverviewPage() {
@@ -16,18 +16,18 @@ export default function OverviewPage() {
     <Page
       title="Overview"
       lead={overview.data && lead(overview.data)}
-      actions={<AsCommand cli="tollgate doctor" path="/api/overview" />}
+      actions={<ShowAsCli cli="tollgate doctor" path="/api/overview" />}
     >
-      <Shown of={overview}>
+      <QueryView of={overview}>
         {(data) => (
           <>
             <Attention of={data} />
             <Figures of={data} />
-            <Panel title="Calls of the last hour">
+            <Panel title="Calls, last hour">
               <Minutes of={data} />
             </Panel>
             <div className="columns">
-              <Panel title="By tier, last hour">
+              <Panel title="Calls by tier, last hour">
                 <Tiers of={data} />
               </Panel>
               <Panel title="Slowest tools">
@@ -36,24 +36,24 @@ export default function OverviewPage() {
             </div>
           </>
         )}
-      </Shown>
+      </QueryView>
     </Page>
   );
 }
 
 function lead(of: Overview): string {
   const file = of.config.file ?? "built-in defaults";
-  const locked = of.config.file && !of.config.writable ? ", read only" : "";
-  return `Up for ${span(of.uptime_s)} on ${of.listen}, environment ${of.environment}, config: ${file}${locked}.`;
+  const readOnly = of.config.file && !of.config.writable ? " (read-only)" : "";
+  return `Up for ${duration(of.uptime_s)} on ${of.listen}. Environment: ${of.environment}. Config: ${file}${readOnly}.`;
 }
 
 function Attention(props: { of: Overview }) {
   const { attention } = props.of;
   if (attention.length === 0) {
-    return <div className="note good">Nothing needs you.</div>;
+    return <div className="note good">All clear</div>;
   }
   return (
-    <Panel title="Needs a person">
+    <Panel title="Needs attention">
       <ul className="attention">
         {attention.map((it) => (
           <li key={it.kind + it.text}>
@@ -78,47 +78,47 @@ function Figures(props: { of: Overview }) {
   return (
     <div className="figures">
       <Figure
-        label="servers up"
+        label="Servers up"
         value={`${up} / ${all}`}
         href={to("servers")}
         tone={up < all ? "warn" : ""}
         note={servers.disabled > 0 ? `${servers.disabled} disabled` : undefined}
       />
       <Figure
-        label="tools served"
+        label="Tools served"
         value={tools.served.toLocaleString("en")}
         href={to("tools")}
         note={hidden}
       />
       <Figure
-        label="calls a minute"
+        label="Calls per minute"
         value={(recent / Math.max(lastMinutes.length, 1)).toFixed(1)}
         href={to("calls")}
       />
       <Figure
-        label="failed, last 5 min"
+        label="Failed, last 5 min"
         value={recent > 0 ? percent(errors / recent) : "–"}
         href={`${to("calls")}?outcome=error`}
         tone={errors > 0 ? "warn" : ""}
       />
       <Figure
-        label="out of time, last hour"
+        label="Timed out, last hour"
         value={misses}
         href={to("calls")}
         tone={misses > 0 ? "warn" : ""}
       />
       <Figure
-        label="wait for approval"
+        label="Awaiting approval"
         value={approvals}
         href={to("approvals")}
         tone={approvals > 0 ? "warn" : ""}
       />
-      <Figure label="live sessions" value={sessions} href={`${to("calls")}?tab=sessions`} />
+      <Figure label="Live sessions" value={sessions} href={`${to("calls")}?tab=sessions`} />
     </div>
   );
 }
 
-/** Seconds since 1970, as uPlot has them. */
+/** uPlot uses Unix seconds. */
 const clock = (at: number) => new Date(at * 1000).toLocaleTimeString("en-GB");
 
 function minutes(colours: Colours): Omit<uPlot.Options, "width" | "height"> {
@@ -133,14 +133,14 @@ function minutes(colours: Colours): Omit<uPlot.Options, "width" | "height"> {
     series: [
       { value: (_, at) => (at ? clock(at) : "–") },
       {
-        label: "calls",
+        label: "Calls",
         stroke: colours.accent,
         width: 2,
         fill: `${colours.accent}22`,
         points: { show: false },
       },
-      { label: "failed", stroke: colours.bad, width: 2, points: { show: false } },
-      { label: "out of time", stroke: colours.warn, width: 2, points: { show: false } },
+      { label: "Failed", stroke: colours.bad, width: 2, points: { show: false } },
+      { label: "Timed out", stroke: colours.warn, width: 2, points: { show: false } },
     ],
   };
 }
@@ -157,7 +157,7 @@ function Minutes(props: { of: Overview }) {
   }, [props.of]);
   return (
     <Chart
-      label="Calls, failed calls and calls out of time by minute"
+      label="Calls, failed calls and timed-out calls per minute"
       data={data}
       height={180}
       options={minutes}
@@ -180,7 +180,7 @@ function Tiers(props: { of: Overview }) {
           cell: (row) => row.calls.toLocaleString("en"),
         },
         { id: "errors", title: "Failed", className: "number", cell: (row) => row.errors },
-        { id: "misses", title: "Out of time", className: "number", cell: (row) => row.misses },
+        { id: "misses", title: "Timed out", className: "number", cell: (row) => row.misses },
         { id: "p50", title: "p50", className: "number", cell: (row) => ms(row.p50_ms) },
         { id: "p99", title: "p99", className: "number", cell: (row) => ms(row.p99_ms) },
       ]}
@@ -192,7 +192,7 @@ function Slowest(props: { of: Overview }) {
   if (props.of.slowest.length === 0) {
     return (
       <Empty>
-        Nothing was measured yet. <a href={to("tools")}>Try {count(1, "tool")}</a>, or run{" "}
+        No measurements yet. <a href={to("tools")}>Try a tool</a> or run{" "}
         <code>tollgate calibrate</code>.
       </Empty>
     );

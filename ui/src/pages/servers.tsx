@@ -1,4 +1,4 @@
-// Tool servers: all of them, one of them, or a new one.
+// Servers: the list, one server, or the wizard for a new one.
 import { useRoute } from "../route";
 import { AddServer } from "./servers/add";
 import { ServerPage } from "./servers/detail";

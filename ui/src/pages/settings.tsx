@@ -1,17 +1,17 @@
-// The config file: seen, checked while one types, and saved only after its changes were looked at.
+// Editor for the config file: validated while typing, and reviewed before saving.
 import { useId, useMemo, useRef, useState } from "react";
-import type { Changed } from "../api/types";
-import { Failure, Page, Panel, Shown } from "../kit/basics";
-import { Mistakes, Review } from "../kit/change";
-import { AsCommand, CopyButton } from "../kit/code";
+import type { ChangeResult } from "../api/types";
+import { Failure, Page, Panel, QueryView } from "../kit/basics";
+import { CopyButton, ShowAsCli } from "../kit/code";
 import { type Editor, TextEditor } from "../kit/editor";
-import { say } from "../kit/toast";
-import { count } from "../kit/words";
-import { Aside, Conflict } from "./settings/conflict";
+import { count } from "../kit/format";
+import { Diagnostics, ReviewChange } from "../kit/review-change";
+import { showToast } from "../kit/toast";
+import { Conflict, DiscardedEdits } from "./settings/conflict";
 import {
-  type Checked,
+  type CheckedText,
   type ConfigFile,
-  useChecked,
+  useCheck,
   useConfigFile,
   useDraft,
 } from "./settings/file";
@@ -23,10 +23,12 @@ export default function SettingsPage() {
   return (
     <Page
       title="Settings"
-      lead="Everything the gateway is told stands in one file. What is saved here is written there; what is changed there by hand shows up here."
-      actions={<AsCommand cli="tollgate check" path="/api/config" />}
+      lead="All settings are in one config file. Changes saved here are written to it, and changes to the file show up here."
+      actions={<ShowAsCli cli="tollgate check" path="/api/config" />}
     >
-      <Shown of={file}>{(data) => <Config file={data} reread={() => void file.refetch()} />}</Shown>
+      <QueryView of={file}>
+        {(data) => <Config file={data} reload={() => void file.refetch()} />}
+      </QueryView>
       <div className="columns">
         <Reload />
         <About />
@@ -35,18 +37,18 @@ export default function SettingsPage() {
   );
 }
 
-function Config(props: { file: ConfigFile; reread: () => void }) {
+function Config(props: { file: ConfigFile; reload: () => void }) {
   const { file } = props;
-  const { draft, dirty, put, conflict } = useDraft(file);
-  const checked = useChecked(draft.text);
-  const [reviewed, setReviewed] = useState<string>();
+  const { draft, dirty, update, conflict } = useDraft(file);
+  const check = useCheck(draft.text);
+  const [reviewing, setReviewing] = useState<string>();
   const [aside, setAside] = useState<string>();
   const editor = useRef<Editor>(null);
   const id = useId();
-  const type = (text: string) => put({ base: draft.base, text });
+  const updateText = (text: string) => update({ base: draft.base, text });
   return (
     <>
-      {conflict && <Conflict file={file} draft={draft} put={put} aside={setAside} />}
+      {conflict && <Conflict file={file} draft={draft} update={update} keepAside={setAside} />}
       <Panel
         title={file.file ?? "Built-in defaults"}
         actions={
@@ -54,60 +56,60 @@ function Config(props: { file: ConfigFile; reread: () => void }) {
             <button
               type="button"
               disabled={!dirty}
-              onClick={() => put({ base: file, text: file.text })}
+              onClick={() => update({ base: file, text: file.text })}
             >
-              Undo all
+              Discard changes
             </button>
             {file.writable ? (
               <button
                 type="button"
                 className="primary"
-                disabled={!dirty || conflict || isBad(checked)}
-                onClick={() => setReviewed(draft.text)}
+                disabled={!dirty || conflict || hasErrors(check)}
+                onClick={() => setReviewing(draft.text)}
               >
-                Look at the changes…
+                Review changes…
               </button>
             ) : (
-              <CopyButton text={draft.text} label="Copy the text" />
+              <CopyButton text={draft.text} label="Copy config" />
             )}
           </>
         }
       >
-        <Standing file={file} />
+        <FileNotes file={file} />
         <TextEditor
           ref={editor}
           label="Config"
           text={draft.text}
-          change={type}
-          mistakes={checked?.text === draft.text ? checked.mistakes : []}
+          change={updateText}
+          diagnostics={check?.text === draft.text ? check.diagnostics : []}
           describedBy={id}
         />
         <div id={id}>
-          <Verdict of={checked?.text === draft.text ? checked : undefined} dirty={dirty} />
-          <Mistakes
-            of={checked?.mistakes ?? []}
+          <CheckResult of={check?.text === draft.text ? check : undefined} dirty={dirty} />
+          <Diagnostics
+            of={check?.diagnostics ?? []}
             go={(it) => editor.current?.go(it.line ?? 1, it.column ?? 1)}
           />
         </div>
       </Panel>
       {aside !== undefined && (
-        <Aside
+        <DiscardedEdits
           text={aside}
           back={() => {
-            type(aside);
+            updateText(aside);
             setAside(undefined);
           }}
           drop={() => setAside(undefined)}
         />
       )}
-      {reviewed !== undefined && (
+      {reviewing !== undefined && (
         <ReviewText
-          text={reviewed}
+          text={reviewing}
           version={draft.base.version}
-          close={() => setReviewed(undefined)}
-          reread={props.reread}
+          close={() => setReviewing(undefined)}
+          reload={props.reload}
           saved={({ version }) =>
-            put({ base: { ...draft.base, text: reviewed, version }, text: reviewed })
+            update({ base: { ...draft.base, text: reviewing, version }, text: reviewing })
           }
         />
       )}
@@ -119,41 +121,41 @@ function ReviewText(props: {
   text: string;
   version: string;
   close: () => void;
-  reread: () => void;
-  saved: (changed: Changed) => void;
+  reload: () => void;
+  saved: (result: ChangeResult) => void;
 }) {
-  const wish = useMemo(
+  const change = useMemo(
     () => ({ method: "PUT" as const, path: "/api/config", text: props.text }),
     [props.text],
   );
   return (
-    <Review
-      title="What changes"
+    <ReviewChange
+      title="Review changes"
       action="Save and apply"
-      wish={wish}
+      change={change}
       version={props.version}
       close={props.close}
-      done={props.saved}
+      onSaved={props.saved}
       conflict={() => {
-        props.reread();
+        props.reload();
         props.close();
-        say("The file was changed meanwhile: nothing was written", "bad");
+        showToast("The file has changed. Nothing was saved.", "bad");
       }}
     />
   );
 }
 
-function isBad(checked: Checked | undefined): boolean {
-  return checked?.mistakes.some((it) => it.severity === "error") ?? false;
+function hasErrors(checked: CheckedText | undefined): boolean {
+  return checked?.diagnostics.some((it) => it.severity === "error") ?? false;
 }
 
-function Standing(props: { file: ConfigFile }) {
+function FileNotes(props: { file: ConfigFile }) {
   const { file, writable } = props.file;
   if (!file) {
     return (
       <div className="note">
-        There is no file yet: this is what is built in. Saving makes <code>tollgate.yaml</code> in
-        the directory that the gateway runs in.
+        No config file yet; showing the built-in defaults. Saving creates <code>tollgate.yaml</code>{" "}
+        in the gateway's working directory.
       </div>
     );
   }
@@ -161,47 +163,47 @@ function Standing(props: { file: ConfigFile }) {
     <>
       {!writable && (
         <div className="note warn">
-          The gateway may not write this file. Change it here to see what would come of it, then
-          copy the text to where the file is made; the gateway takes it by itself.
+          This file is read-only for the gateway. Edit it here to preview changes, then copy the
+          text to the source of the file. The gateway reloads it automatically.
         </div>
       )}
       <p className="help">
-        Secrets are covered as <code>"***…"</code>; left as they are, they stay what they were.
+        Secrets are masked as <code>"***…"</code>. Leave them unchanged to keep their values.
       </p>
     </>
   );
 }
 
-function Verdict(props: { of: Checked | undefined; dirty: boolean }) {
+function CheckResult(props: { of: CheckedText | undefined; dirty: boolean }) {
   const { of, dirty } = props;
   if (!of) return <p className="quiet verdict">Checking…</p>;
   if (of.problem) return <Failure error={of.problem} />;
-  const errors = of.mistakes.filter((it) => it.severity === "error").length;
-  const warnings = of.mistakes.length - errors;
+  const errors = of.diagnostics.filter((it) => it.severity === "error").length;
+  const warnings = of.diagnostics.length - errors;
   if (errors > 0) {
     return (
       <p className="verdict error" role="status">
-        {count(errors, "mistake")}: this cannot be saved yet.
+        {count(errors, "error")}. Fix {errors === 1 ? "it" : "them"} before saving.
       </p>
     );
   }
-  const said = warnings > 0 ? `good, with ${count(warnings, "warning")}` : "good";
+  const verdict = warnings > 0 ? `valid, with ${count(warnings, "warning")}` : "valid";
   return (
     <p className="verdict" role="status">
-      {dirty ? `What you typed is ${said}.` : `The file is ${said}.`}
-      {of.changed && dirty && <Consequence of={of.changed} />}
+      {dirty ? `Your changes are ${verdict}.` : `The file is ${verdict}.`}
+      {of.changed && dirty && <ChangeImpact of={of.changed} />}
     </p>
   );
 }
 
-function Consequence(props: { of: NonNullable<Checked["changed"]> }) {
+function ChangeImpact(props: { of: NonNullable<CheckedText["changed"]> }) {
   const { servers, needs_restart } = props.of;
-  const touched = [...servers.added, ...servers.restarted, ...servers.removed];
+  const affected = [...servers.added, ...servers.restarted, ...servers.removed];
   return (
     <>
       {" "}
-      {touched.length > 0 && `Touches ${touched.join(", ")}. `}
-      {needs_restart.length > 0 && `Needs a restart of the gateway: ${needs_restart.join(", ")}.`}
+      {affected.length > 0 && `Affects ${affected.join(", ")}. `}
+      {needs_restart.length > 0 && `Requires a gateway restart: ${needs_restart.join(", ")}.`}
     </>
   );
 }

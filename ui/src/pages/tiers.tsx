@@ -1,15 +1,15 @@
-// What somebody says, and which tier that gives the turn; while it is being typed.
+// Tier playground: shows the tier of an utterance while it is typed.
 import { useState } from "react";
 import { useRead } from "../api/queries";
 import { type Agent, TIERS, type Tier } from "../api/types";
-import { Failure, Field, Page, Panel, Shown, TierBadge } from "../kit/basics";
-import { AsCommand, quoted } from "../kit/code";
-import { visible } from "../kit/foreign";
-import { count } from "../kit/words";
-import { narrow, useRoute } from "../route";
-import { type Asked, bodyOf, type Chosen, useTier } from "./tiers/ask";
-import { Compared } from "./tiers/compared";
-import { Hidden } from "./tiers/hidden";
+import { Failure, Field, Page, Panel, QueryView, TierBadge } from "../kit/basics";
+import { ShowAsCli, shellQuote } from "../kit/code";
+import { count } from "../kit/format";
+import { escapeHidden } from "../kit/untrusted";
+import { setQuery, useRoute } from "../route";
+import { Comparison } from "./tiers/comparison";
+import { HiddenTools } from "./tiers/hidden";
+import { bodyOf, type TierInput, type TierResult, useTier } from "./tiers/use-tier";
 import "../style/tiers.css";
 
 const EXAMPLES = [
@@ -23,53 +23,54 @@ export default function TiersPage() {
   return (
     <Page
       title="Tier playground"
-      lead="Type what a caller says and see how much time the turn gets, why, and which tools fit into it. No model is asked."
+      lead="Type an utterance to see its tier, the reason and the visible tools. No model is called."
     >
-      <Shown of={read}>{({ agents }) => <Playground agents={agents} />}</Shown>
+      <QueryView of={read}>{({ agents }) => <Playground agents={agents} />}</QueryView>
     </Page>
   );
 }
 
 function Playground(props: { agents: Agent[] }) {
   const { query } = useRoute();
-  const usual = props.agents.find((it) => it.default)?.name ?? "";
-  const asked: Asked = {
+  const defaultAgent = props.agents.find((it) => it.default)?.name ?? "";
+  const input: TierInput = {
     text: query.get("text") ?? "",
-    agent: query.get("agent") || usual,
+    agent: query.get("agent") || defaultAgent,
     queue: query.get("queue") ?? "",
     override: (query.get("override") ?? "") as Tier | "",
     conversation: query.get("conversation") ?? "",
   };
-  const { chosen, problem, say } = useTier(asked);
-  const [said, setSaid] = useState<{ text: string; chosen: Chosen }[]>([]);
+  const { result: chosen, problem, submitTurn: say } = useTier(input);
+  const [history, setHistory] = useState<{ text: string; chosen: TierResult }[]>([]);
   const turn = async () => {
     const answer = await say();
-    if (answer) setSaid((before) => [{ text: asked.text, chosen: answer }, ...before].slice(0, 10));
+    if (answer)
+      setHistory((before) => [{ text: input.text, chosen: answer }, ...before].slice(0, 10));
   };
   return (
     <>
       <Panel
-        title="What is said"
+        title="Input"
         actions={
-          <AsCommand
-            cli={`tollgate tier ${quoted(asked.text || "…")}`}
+          <ShowAsCli
+            cli={`tollgate tier ${shellQuote(input.text || "…")}`}
             path="/v1/tier"
-            body={bodyOf(asked, "partial")}
+            body={bodyOf(input, "partial")}
           />
         }
       >
-        <Inputs asked={asked} agents={props.agents} turn={() => void turn()} />
+        <Inputs input={input} agents={props.agents} turn={() => void turn()} />
       </Panel>
       {problem && <Failure error={problem} />}
-      {chosen && <Answer chosen={chosen} />}
-      {said.length > 0 && <Said said={said} />}
+      {chosen && <TierAnswer chosen={chosen} />}
+      {history.length > 0 && <TurnHistory turns={history} />}
       {chosen && (
         <div className="columns">
-          <Panel title={`Sees ${count(chosen.tools.length, "tool")}`}>
-            <ul className="names" tabIndex={0} aria-label="Tools that are seen">
+          <Panel title={count(chosen.tools.length, "visible tool")}>
+            <ul className="names" tabIndex={0} aria-label="Visible tools">
               {chosen.tools.slice(0, 200).map((name) => (
                 <li key={name}>
-                  <code>{visible(name)}</code>
+                  <code>{escapeHidden(name)}</code>
                 </li>
               ))}
             </ul>
@@ -77,16 +78,16 @@ function Playground(props: { agents: Agent[] }) {
               <p className="quiet">and {chosen.tools.length - 200} more</p>
             )}
           </Panel>
-          <Hidden agent={chosen.agent} tier={chosen.tier} />
+          <HiddenTools agent={chosen.agent} tier={chosen.tier} />
         </div>
       )}
-      <Compared agents={props.agents} asked={asked} />
+      <Comparison agents={props.agents} input={input} />
     </>
   );
 }
 
-function Inputs(props: { asked: Asked; agents: Agent[]; turn: () => void }) {
-  const { asked } = props;
+function Inputs(props: { input: TierInput; agents: Agent[]; turn: () => void }) {
+  const { input } = props;
   return (
     <form
       onSubmit={(event) => {
@@ -102,15 +103,15 @@ function Inputs(props: { asked: Asked; agents: Agent[]; turn: () => void }) {
             className="utterance"
             autoComplete="off"
             placeholder="What the caller says"
-            value={asked.text}
-            onChange={(event) => narrow({ text: event.target.value })}
+            value={input.text}
+            onChange={(event) => setQuery({ text: event.target.value })}
           />
         )}
       </Field>
       <p className="help examples">
-        For example:{" "}
+        Examples:{" "}
         {EXAMPLES.map((text) => (
-          <button key={text} type="button" className="plain" onClick={() => narrow({ text })}>
+          <button key={text} type="button" className="plain" onClick={() => setQuery({ text })}>
             {text}
           </button>
         ))}
@@ -120,26 +121,26 @@ function Inputs(props: { asked: Asked; agents: Agent[]; turn: () => void }) {
           {(id) => (
             <select
               id={id}
-              value={asked.agent}
-              onChange={(event) => narrow({ agent: event.target.value })}
+              value={input.agent}
+              onChange={(event) => setQuery({ agent: event.target.value })}
             >
               {props.agents.map((it) => (
                 <option key={it.name} value={it.name}>
-                  {visible(it.name)}
+                  {escapeHidden(it.name)}
                 </option>
               ))}
             </select>
           )}
         </Field>
-        <Field label="Turns waiting" help="3 or more: fast">
+        <Field label="Queued turns" help="3 or more select fast, unless a deep keyword matches.">
           {(id) => (
             <input
               id={id}
               type="number"
               min={0}
               placeholder="0"
-              value={asked.queue}
-              onChange={(event) => narrow({ queue: event.target.value })}
+              value={input.queue}
+              onChange={(event) => setQuery({ queue: event.target.value })}
             />
           )}
         </Field>
@@ -147,10 +148,10 @@ function Inputs(props: { asked: Asked; agents: Agent[]; turn: () => void }) {
           {(id) => (
             <select
               id={id}
-              value={asked.override}
-              onChange={(event) => narrow({ override: event.target.value })}
+              value={input.override}
+              onChange={(event) => setQuery({ override: event.target.value })}
             >
-              <option value="">none: what is said decides</option>
+              <option value="">None (automatic)</option>
               {TIERS.map((it) => (
                 <option key={it} value={it}>
                   {it}
@@ -159,45 +160,45 @@ function Inputs(props: { asked: Asked; agents: Agent[]; turn: () => void }) {
             </select>
           )}
         </Field>
-        <Field label="Conversation" help="its first turn is standard, deep ones are spaced">
+        <Field label="Conversation" help="Its first turn is standard. Deep turns have a cooldown.">
           {(id) => (
             <input
               id={id}
               type="text"
               autoComplete="off"
               placeholder="none"
-              value={asked.conversation}
-              onChange={(event) => narrow({ conversation: event.target.value })}
+              value={input.conversation}
+              onChange={(event) => setQuery({ conversation: event.target.value })}
             />
           )}
         </Field>
       </div>
-      <button type="submit" disabled={asked.text.trim() === ""}>
-        Say it
+      <button type="submit" disabled={input.text.trim() === ""}>
+        Submit turn
       </button>{" "}
-      <span className="help">counts as a turn of the conversation; typing does not</span>
+      <span className="help">Counts as a turn of the conversation. Typing does not.</span>
     </form>
   );
 }
 
-function Answer(props: { chosen: Chosen }) {
+function TierAnswer(props: { chosen: TierResult }) {
   const { tier, reason } = props.chosen;
   return (
     <p className="chosen-tier" role="status">
       <TierBadge tier={tier} />
-      <span>{visible(reason)}</span>
+      <span>{escapeHidden(reason)}</span>
     </p>
   );
 }
 
-function Said(props: { said: { text: string; chosen: Chosen }[] }) {
+function TurnHistory(props: { turns: { text: string; chosen: TierResult }[] }) {
   return (
-    <Panel title="Said so far">
-      <ol className="said">
-        {props.said.map((it, at) => (
+    <Panel title="Turn history">
+      <ol className="turn-history">
+        {props.turns.map((it, at) => (
           <li key={at}>
-            <TierBadge tier={it.chosen.tier} /> <span>{visible(it.text)}</span>{" "}
-            <span className="quiet">{visible(it.chosen.reason)}</span>
+            <TierBadge tier={it.chosen.tier} /> <span>{escapeHidden(it.text)}</span>{" "}
+            <span className="quiet">{escapeHidden(it.chosen.reason)}</span>
           </li>
         ))}
       </ol>

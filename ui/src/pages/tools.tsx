@@ -1,4 +1,4 @@
-// Every tool that a server lists, and one of them.
+// Tools: the list, or one tool.
 import { useEffect } from "react";
 import { to, useRoute } from "../route";
 import "../style/tools.css";
@@ -10,7 +10,7 @@ export default function ToolsPage() {
   const { parts } = useRoute();
   const [server, tool] = parts;
   useEffect(() => {
-    // `tools/SERVER` is the list of that server.
+    // `tools/SERVER` redirects to the list filtered by that server.
     if (server && !tool) location.replace(`${to("tools")}?server=${encodeURIComponent(server)}`);
   }, [server, tool]);
   if (server === undefined || tool === undefined) return <ToolList />;

@@ -1,25 +1,25 @@
-// What every part of one form knows.
+// State shared by all fields of one form.
 import { createContext, useContext } from "react";
 import type { Schema } from "../api/types";
 import type { Draft } from "./draft";
-import { type Path, type Placed, placeOf } from "./places";
+import { type ErrorsByPath, formatPath, type Path } from "./paths";
 
-export interface Around {
-  /** The document that references are about. */
+export interface FormState {
+  /** The document that references are resolved against. */
   root: Schema;
-  said: Placed;
-  /** Of the whole form; ids of its fields begin with it. */
+  errors: ErrorsByPath;
+  /** Prefix of the ids of all fields. */
   id: string;
 }
 
-export const Surroundings = createContext<Around>({ root: true, said: new Map(), id: "" });
+export const FormContext = createContext<FormState>({ root: true, errors: new Map(), id: "" });
 
-export function useAround() {
-  return useContext(Surroundings);
+export function useFormContext() {
+  return useContext(FormContext);
 }
 
-/** One place of a form: what may stand there, and what does. */
-export interface Place {
+/** One field of a form: its schema and its value. */
+export interface FieldProps {
   schema: Schema;
   draft: Draft | undefined;
   change: (draft: Draft | undefined) => void;
@@ -28,8 +28,8 @@ export interface Place {
   required: boolean;
 }
 
-export function useSaid(path: Path): { id: string; error: string | undefined } {
-  const { id, said } = useAround();
-  const place = placeOf(path);
-  return { id: `${id}/${place}`, error: said.get(place) };
+export function useFieldError(path: Path): { id: string; error: string | undefined } {
+  const { id, errors } = useFormContext();
+  const key = formatPath(path);
+  return { id: `${id}/${key}`, error: errors.get(key) };
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Schema } from "../api/types";
-import { begin, type Draft, drafted, opened, written } from "./draft";
-import { parse } from "./json";
+import { type Draft, draftFromJson, initialDraft, openDraft, serializeDraft } from "./draft";
+import { parseJson } from "./json";
 
 const compact = (text: string | undefined) => text?.replace(/\n\s*/g, "");
 
-describe("what a form begins with", () => {
+describe("the initial input of a form", () => {
   it.each<[Schema, string | undefined]>([
     [{ type: "object", properties: { a: { type: "string" }, b: { type: "object" } } }, "{}"],
     [{ type: "object", properties: { a: { type: "string", default: "x" } } }, "{}"],
@@ -18,7 +18,7 @@ describe("what a form begins with", () => {
     [{ type: "string" }, undefined],
     [false, undefined],
   ])("%j begins as %s", (schema, expected) => {
-    expect(compact(written(begin(schema, schema)).text)).toBe(expected);
+    expect(compact(serializeDraft(initialDraft(schema, schema)).text)).toBe(expected);
   });
 
   it.each<[Schema]>([
@@ -31,13 +31,13 @@ describe("what a form begins with", () => {
         required: ["me"],
       },
     ],
-  ])("one that must contain itself begins all the same: %j", (schema) => {
-    expect(begin(schema, schema)).toBeDefined();
-    expect(opened(schema, schema)).toBeDefined();
+  ])("a recursive schema has an initial input as well: %j", (schema) => {
+    expect(initialDraft(schema, schema)).toBeDefined();
+    expect(openDraft(schema, schema)).toBeDefined();
   });
 });
 
-describe("what is sent", () => {
+describe("serialization", () => {
   it.each<[Draft | undefined, string | undefined]>([
     [undefined, undefined],
     [{ type: "string", text: "" }, '""'],
@@ -58,20 +58,20 @@ describe("what is sent", () => {
       '{"__proto__": 1,"b": [null]}',
     ],
   ])("%j as %s", (draft, expected) => {
-    expect(compact(written(draft).text)).toBe(expected);
+    expect(compact(serializeDraft(draft).text)).toBe(expected);
   });
 
   it.each<[Draft, string, string]>([
-    [{ type: "number", text: "" }, "", "a number is missing: type one, or clear the field"],
-    [{ type: "number", text: "1,5" }, "", "“1,5” is no number of JSON, did you mean 1.5?"],
-    [{ type: "number", text: ".5" }, "", "“.5” is no number of JSON, did you mean 0.5?"],
-    [{ type: "number", text: "12a" }, "", "“12a” is no number of JSON"],
-    [{ type: "json", text: "{a" }, "", 'line 1, column 2: a text in "quotes" is expected here'],
-    [{ type: "form", at: 0, of: undefined }, "", "this is not filled in yet"],
+    [{ type: "number", text: "" }, "", "enter a number or clear the field"],
+    [{ type: "number", text: "1,5" }, "", "“1,5” is not a valid JSON number; did you mean 1.5?"],
+    [{ type: "number", text: ".5" }, "", "“.5” is not a valid JSON number; did you mean 0.5?"],
+    [{ type: "number", text: "12a" }, "", "“12a” is not a valid JSON number"],
+    [{ type: "json", text: "{a" }, "", "line 1, column 2: expected a string in double quotes"],
+    [{ type: "form", at: 0, of: undefined }, "", "value missing"],
     [
       { type: "object", fields: [["a", { type: "list", items: [undefined] }]] },
       "a,0",
-      "this item is not filled in: fill it in or remove it",
+      "empty item: fill it in or remove it",
     ],
     [
       {
@@ -82,16 +82,16 @@ describe("what is sent", () => {
         ],
       },
       "a",
-      'the name "a" is twice',
+      'duplicate name "a"',
     ],
-  ])("nothing for %j, and why", (draft, path, message) => {
-    const { text, wrong } = written(draft);
+  ])("%j gives an error instead", (draft, path, message) => {
+    const { text, errors } = serializeDraft(draft);
     expect(text).toBeUndefined();
-    expect(wrong.map((it) => [it.path.join(), it.message])).toEqual([[path, message]]);
+    expect(errors.map((it) => [it.path.join(), it.message])).toEqual([[path, message]]);
   });
 });
 
-describe("JSON by hand as a form", () => {
+describe("from JSON to form input", () => {
   const schema: Schema = {
     type: "object",
     properties: {
@@ -118,13 +118,17 @@ describe("JSON by hand as a form", () => {
     "[1]",
     '"text"',
     "null",
-  ])("%s comes back as it was", (text) => {
-    const draft = drafted(schema, schema, parse(text));
-    expect(compact(written(draft).text)).toBe(text);
+  ])("%s survives the round trip", (text) => {
+    const draft = draftFromJson(schema, schema, parseJson(text));
+    expect(compact(serializeDraft(draft).text)).toBe(text);
   });
 
-  it("finds the form that was meant", () => {
-    const draft = drafted(schema, schema, parse('{"how": {"kind": "far"}, "size": "large"}'));
+  it("picks the alternative that fits", () => {
+    const draft = draftFromJson(
+      schema,
+      schema,
+      parseJson('{"how": {"kind": "far"}, "size": "large"}'),
+    );
     expect(draft).toMatchObject({
       fields: [
         ["how", { type: "form", at: 1 }],

@@ -1,52 +1,52 @@
-// What somebody has entered so far, and the bytes that it becomes. What is not set is `undefined`
-// and is never sent; nothing that was typed is thrown away because it does not fit.
+// The input of a form so far, and the JSON it becomes. Unset fields are `undefined` and never sent;
+// input that does not fit the schema is kept.
 import type { Schema } from "../api/types";
-import { isNumber, NotJson, parse, print, type Tree } from "./json";
-import type { Path } from "./places";
-import { shape } from "./shape";
+import { isNumber, JsonSyntaxError, parseJson, printJson, type Tree } from "./json";
+import type { Path } from "./paths";
+import { shapeOf } from "./shape";
 
 export type Draft =
   | { type: "null" }
   | { type: "boolean"; value: boolean }
-  /** As typed; it may be no number yet. */
+  /** As typed; it may not be a number yet. */
   | { type: "number"; text: string }
   | { type: "string"; text: string }
   | { type: "list"; items: (Draft | undefined)[] }
   | { type: "object"; fields: [string, Draft | undefined][] }
-  /** One of several forms, and what was entered in it. */
+  /** The selected alternative of `anyOf` or `oneOf`, and its input. */
   | { type: "form"; at: number; of: Draft | undefined }
-  /** JSON by hand, for what has no form. */
+  /** Raw JSON, where there is no form. */
   | { type: "json"; text: string };
 
-export interface Wrong {
+export interface DraftError {
   path: Path;
   message: string;
 }
 
-/** What is sent, or all that keeps it from being sent. */
-export interface Written {
+/** The JSON to send, or all errors that prevent it. */
+export interface SerializedDraft {
   text: string | undefined;
-  wrong: Wrong[];
+  errors: DraftError[];
 }
 
-/** Objects that must be there are opened this deep by themselves. */
-const OPENED = 4;
+/** Required objects are opened automatically up to this depth. */
+const MAX_OPEN_DEPTH = 4;
 
-/** How a form begins: what must be there is there and empty, everything else is not set. */
-export function begin(root: Schema, schema: Schema, depth = 0): Draft | undefined {
-  if (depth > OPENED) return undefined;
-  const { kind } = shape(root, schema);
+/** The initial input: required objects and lists are present but empty, everything else is unset. */
+export function initialDraft(root: Schema, schema: Schema, depth = 0): Draft | undefined {
+  if (depth > MAX_OPEN_DEPTH) return undefined;
+  const { kind } = shapeOf(root, schema);
   switch (kind.is) {
     case "object":
       return {
         type: "object",
         fields: kind.fields.flatMap(({ name, schema, required }): [string, Draft | undefined][] => {
-          const begun = required ? begin(root, schema, depth + 1) : undefined;
-          return begun ? [[name, begun]] : [];
+          const draft = required ? initialDraft(root, schema, depth + 1) : undefined;
+          return draft ? [[name, draft]] : [];
         }),
       };
     case "list":
-      return { type: "list", items: kind.first.map((it) => begin(root, it, depth + 1)) };
+      return { type: "list", items: kind.first.map((it) => initialDraft(root, it, depth + 1)) };
     case "choice": {
       const [only, ...others] = kind.options;
       return only && others.length === 0 ? only : undefined;
@@ -58,102 +58,102 @@ export function begin(root: Schema, schema: Schema, depth = 0): Draft | undefine
   }
 }
 
-/** What somebody opened: never `undefined`, so that there is something to fill in. */
-export function opened(root: Schema, schema: Schema): Draft {
-  return begin(root, schema) ?? { type: "json", text: "" };
+/** The input of a group that the user opens: never `undefined`, so that there is something to fill in. */
+export function openDraft(root: Schema, schema: Schema): Draft {
+  return initialDraft(root, schema) ?? { type: "json", text: "" };
 }
 
-/** The JSON of a draft. */
-export function written(draft: Draft | undefined): Written {
-  if (draft === undefined) return { text: undefined, wrong: [] };
-  const wrong: Wrong[] = [];
-  const tree = treeOfDraft(draft, [], wrong);
-  return { text: tree && wrong.length === 0 ? print(tree) : undefined, wrong };
+/** Serializes a draft to JSON. */
+export function serializeDraft(draft: Draft | undefined): SerializedDraft {
+  if (draft === undefined) return { text: undefined, errors: [] };
+  const errors: DraftError[] = [];
+  const tree = treeOfDraft(draft, [], errors);
+  return { text: tree && errors.length === 0 ? printJson(tree) : undefined, errors };
 }
 
-function treeOfDraft(draft: Draft, path: Path, wrong: Wrong[]): Tree | undefined {
+function treeOfDraft(draft: Draft, path: Path, errors: DraftError[]): Tree | undefined {
   switch (draft.type) {
     case "number": {
       const text = draft.text.trim();
       if (isNumber(text)) return { type: "number", text };
-      wrong.push({ path, message: notNumber(text) });
+      errors.push({ path, message: describeBadNumber(text) });
       return undefined;
     }
     case "json":
       try {
-        return parse(draft.text);
+        return parseJson(draft.text);
       } catch (error) {
-        wrong.push({ path, message: whyNot(error) });
+        errors.push({ path, message: describeJsonError(error) });
         return undefined;
       }
     case "form":
-      if (draft.of) return treeOfDraft(draft.of, path, wrong);
-      wrong.push({ path, message: "this is not filled in yet" });
+      if (draft.of) return treeOfDraft(draft.of, path, errors);
+      errors.push({ path, message: "value missing" });
       return undefined;
     case "list":
       return {
         type: "list",
-        items: draft.items.flatMap((item, at) => itemOf(item, [...path, at], wrong)),
+        items: draft.items.flatMap((item, at) => itemOf(item, [...path, at], errors)),
       };
     case "object":
-      return { type: "object", fields: fieldsOf(draft.fields, path, wrong) };
+      return { type: "object", fields: fieldsOf(draft.fields, path, errors) };
     default:
       return draft;
   }
 }
 
-function itemOf(item: Draft | undefined, path: Path, wrong: Wrong[]): Tree[] {
+function itemOf(item: Draft | undefined, path: Path, errors: DraftError[]): Tree[] {
   if (item === undefined) {
-    wrong.push({ path, message: "this item is not filled in: fill it in or remove it" });
+    errors.push({ path, message: "empty item: fill it in or remove it" });
     return [];
   }
-  const tree = treeOfDraft(item, path, wrong);
+  const tree = treeOfDraft(item, path, errors);
   return tree ? [tree] : [];
 }
 
 function fieldsOf(
   fields: [string, Draft | undefined][],
   path: Path,
-  wrong: Wrong[],
+  errors: DraftError[],
 ): [string, Tree][] {
   const seen = new Set<string>();
   return fields.flatMap(([name, value]): [string, Tree][] => {
     const here = [...path, name];
     if (seen.has(name))
-      wrong.push({ path: here, message: `the name ${JSON.stringify(name)} is twice` });
+      errors.push({ path: here, message: `duplicate name ${JSON.stringify(name)}` });
     seen.add(name);
-    const tree = value && treeOfDraft(value, here, wrong);
+    const tree = value && treeOfDraft(value, here, errors);
     return tree ? [[name, tree]] : [];
   });
 }
 
-function notNumber(text: string): string {
-  if (text === "") return "a number is missing: type one, or clear the field";
-  const mended = text
+function describeBadNumber(text: string): string {
+  if (text === "") return "enter a number or clear the field";
+  const corrected = text
     .replace(",", ".")
     .replace(/^\+/, "")
     .replace(/^(-?)\./, "$10.");
-  const hint = mended !== text && isNumber(mended) ? `, did you mean ${mended}?` : "";
-  return `“${text}” is no number of JSON${hint}`;
+  const hint = corrected !== text && isNumber(corrected) ? `; did you mean ${corrected}?` : "";
+  return `“${text}” is not a valid JSON number${hint}`;
 }
 
-export function whyNot(error: unknown): string {
-  if (!(error instanceof NotJson)) return String(error);
+export function describeJsonError(error: unknown): string {
+  if (!(error instanceof JsonSyntaxError)) return String(error);
   return `line ${error.line}, column ${error.column}: ${error.message}`;
 }
 
-/** JSON that was written by hand, as a form. What fits no field stays JSON where it stands. */
-export function drafted(root: Schema, schema: Schema, tree: Tree): Draft {
+/** Converts JSON to form input. Parts that fit no field stay raw JSON. */
+export function draftFromJson(root: Schema, schema: Schema, tree: Tree): Draft {
   if (tree.type === "null") return tree;
-  const { kind } = shape(root, schema);
+  const { kind } = shapeOf(root, schema);
   switch (kind.is) {
     case "forms": {
-      const at = nearest(
+      const at = closestForm(
         root,
         kind.forms.map((it) => it.schema),
         tree,
       );
-      return { type: "form", at, of: drafted(root, kind.forms[at]?.schema ?? true, tree) };
+      return { type: "form", at, of: draftFromJson(root, kind.forms[at]?.schema ?? true, tree) };
     }
     case "object":
       if (tree.type !== "object") break;
@@ -161,7 +161,7 @@ export function drafted(root: Schema, schema: Schema, tree: Tree): Draft {
         type: "object",
         fields: tree.fields.map(([name, value]) => {
           const known = kind.fields.find((it) => it.name === name)?.schema ?? kind.others ?? true;
-          return [name, drafted(root, known, value)];
+          return [name, draftFromJson(root, known, value)];
         }),
       };
     case "list":
@@ -169,11 +169,11 @@ export function drafted(root: Schema, schema: Schema, tree: Tree): Draft {
       return {
         type: "list",
         items: tree.items.map((item, at) =>
-          drafted(root, kind.first[at] ?? kind.items ?? true, item),
+          draftFromJson(root, kind.first[at] ?? kind.items ?? true, item),
         ),
       };
     case "choice":
-      if (kind.options.some((it) => print(it) === print(tree))) return tree;
+      if (kind.options.some((it) => printJson(it) === printJson(tree))) return tree;
       break;
     case "string":
     case "number":
@@ -181,31 +181,33 @@ export function drafted(root: Schema, schema: Schema, tree: Tree): Draft {
       if (tree.type === kind.is) return tree;
       break;
   }
-  return { type: "json", text: print(tree) };
+  return { type: "json", text: printJson(tree) };
 }
 
-/** The form that a value was most likely meant for. */
-function nearest(root: Schema, forms: Schema[], tree: Tree): number {
-  const all = forms.map((form) => closeness(root, form, tree));
+/** The alternative that fits a value best. */
+function closestForm(root: Schema, forms: Schema[], tree: Tree): number {
+  const all = forms.map((form) => scoreForm(root, form, tree));
   return Math.max(all.indexOf(Math.max(...all)), 0);
 }
 
-function closeness(root: Schema, form: Schema, tree: Tree): number {
-  const { kind } = shape(root, form);
+function scoreForm(root: Schema, form: Schema, tree: Tree): number {
+  const { kind } = shapeOf(root, form);
   switch (kind.is) {
     case "choice":
-      return kind.options.some((it) => print(it) === print(tree)) ? 3 : -1;
+      return kind.options.some((it) => printJson(it) === printJson(tree)) ? 3 : -1;
     case "object": {
       if (tree.type !== "object") return -1;
       const names = new Map(tree.fields);
       const missing = kind.fields.filter((it) => it.required && !names.has(it.name)).length;
-      const told = kind.fields.reduce((sum, it) => {
+      const matches = kind.fields.reduce((sum, it) => {
         const value = names.get(it.name);
-        const inner = value && shape(root, it.schema).kind;
+        const inner = value && shapeOf(root, it.schema).kind;
         if (!value || inner?.is !== "choice") return sum;
-        return sum + (inner.options.some((option) => print(option) === print(value)) ? 1 : -2);
+        return (
+          sum + (inner.options.some((option) => printJson(option) === printJson(value)) ? 1 : -2)
+        );
       }, 0);
-      return 2 - missing + told;
+      return 2 - missing + matches;
     }
     case "any":
     case "forms":

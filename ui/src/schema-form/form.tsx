@@ -1,15 +1,21 @@
-// Values for a JSON Schema: a form and the JSON that it becomes, one of the two at a time. What is
-// sent is what is shown, byte by byte.
+// Input for a JSON Schema: either as a form or as JSON. The JSON shown is sent byte by byte.
 import { useId, useState } from "react";
 import type { Schema } from "../api/types";
-import { visible } from "../kit/foreign";
-import { count } from "../kit/words";
-import { Surroundings } from "./context";
-import { begin, type Draft, drafted, opened, whyNot, written } from "./draft";
-import { parse } from "./json";
-import { Node } from "./node";
-import { type Placed, placed } from "./places";
-import { shape } from "./shape";
+import { count } from "../kit/format";
+import { escapeHidden } from "../kit/untrusted";
+import { FormContext } from "./context";
+import {
+  type Draft,
+  describeJsonError,
+  draftFromJson,
+  initialDraft,
+  openDraft,
+  serializeDraft,
+} from "./draft";
+import { parseJson } from "./json";
+import { SchemaField } from "./node";
+import { type ErrorsByPath, groupErrors } from "./paths";
+import { shapeOf } from "./shape";
 import "../style/schema-form.css";
 
 export interface Edit {
@@ -18,105 +24,105 @@ export interface Edit {
   text: string;
 }
 
-/** What can be sent: the exact text, or why there is none. */
-export interface Sendable {
+/** The exact JSON to send, or the errors that prevent it. */
+export interface Payload {
   text: string | undefined;
-  said: Placed;
+  errors: ErrorsByPath;
 }
 
-export function beginEdit(schema: Schema, root: Schema = schema): Edit {
-  return { mode: "form", draft: begin(root, schema) ?? undefined, text: "" };
+export function initialEdit(schema: Schema, root: Schema = schema): Edit {
+  return { mode: "form", draft: initialDraft(root, schema) ?? undefined, text: "" };
 }
 
-/** An edit of a value that is there already, as JSON. */
+/** Starts from an existing value, given as JSON. */
 export function editOf(text: string, schema: Schema, root: Schema = schema): Edit {
-  return inForm({ mode: "json", draft: undefined, text }, schema, root);
+  return toFormMode({ mode: "json", draft: undefined, text }, schema, root);
 }
 
-export function sendable(edit: Edit): Sendable {
+export function payloadOf(edit: Edit): Payload {
   if (edit.mode === "form") {
-    const { text, wrong } = written(edit.draft);
-    return { text, said: placed(wrong) };
+    const { text, errors } = serializeDraft(edit.draft);
+    return { text, errors: groupErrors(errors) };
   }
-  if (edit.text.trim() === "") return { text: undefined, said: new Map() };
+  if (edit.text.trim() === "") return { text: undefined, errors: new Map() };
   try {
-    parse(edit.text);
-    return { text: edit.text, said: new Map() };
+    parseJson(edit.text);
+    return { text: edit.text, errors: new Map() };
   } catch (error) {
-    return { text: undefined, said: new Map([["", whyNot(error)]]) };
+    return { text: undefined, errors: new Map([["", describeJsonError(error)]]) };
   }
 }
 
-function inForm(edit: Edit, schema: Schema, root: Schema): Edit {
+function toFormMode(edit: Edit, schema: Schema, root: Schema): Edit {
   if (edit.text.trim() === "") return { mode: "form", draft: undefined, text: "" };
-  return { mode: "form", draft: drafted(root, schema, parse(edit.text)), text: "" };
+  return { mode: "form", draft: draftFromJson(root, schema, parseJson(edit.text)), text: "" };
 }
 
-/** A form that cannot be written down yet goes over with its parts as they are. */
-function inJson(edit: Edit): Edit | undefined {
-  const { text, wrong } = written(edit.draft);
-  return wrong.length > 0 ? undefined : { mode: "json", draft: undefined, text: text ?? "" };
+/** `undefined` if the form has errors. */
+function toJsonMode(edit: Edit): Edit | undefined {
+  const { text, errors } = serializeDraft(edit.draft);
+  return errors.length > 0 ? undefined : { mode: "json", draft: undefined, text: text ?? "" };
 }
 
 export function SchemaForm(props: {
   schema: Schema;
-  /** The document that references are about, where it is not the schema itself. */
+  /** The document that references are resolved against; by default the schema itself. */
   root?: Schema;
   edit: Edit;
   change: (edit: Edit) => void;
-  /** What the gateway said about places. */
-  said?: Placed;
+  /** Validation errors of the gateway. */
+  gatewayErrors?: ErrorsByPath;
   label: string;
-  /** `fields`: what is entered is sent elsewhere than in a body, so its JSON says nothing. */
+  /** `fields`: no JSON view, because the input is not sent as a JSON body. */
   shows?: "fields";
 }) {
   const { schema, edit, change } = props;
   const root = props.root ?? schema;
   const id = useId();
-  const [stuck, setStuck] = useState<string>();
-  const { text, said } = sendable(edit);
+  const [switchError, setSwitchError] = useState<string>();
+  const { text, errors } = payloadOf(edit);
   const choose = (mode: Edit["mode"]) => {
-    setStuck(undefined);
+    setSwitchError(undefined);
     if (mode === edit.mode) return;
     try {
-      const next = mode === "form" ? inForm(edit, schema, root) : inJson(edit);
+      const next = mode === "form" ? toFormMode(edit, schema, root) : toJsonMode(edit);
       if (next) change(next);
-      else setStuck("Some fields cannot be written as JSON yet: mend those that are marked.");
+      else setSwitchError("Some fields are invalid. Fix the marked fields to switch to JSON.");
     } catch {
-      setStuck("This is no JSON yet: mend it to see it as a form.");
+      setSwitchError("Invalid JSON. Fix it to switch to the form.");
     }
   };
-  const words: Placed = new Map([...(props.said ?? []), ...said]);
+  const allErrors: ErrorsByPath = new Map([...(props.gatewayErrors ?? []), ...errors]);
   return (
     <div className="sf" role="group" aria-label={props.label}>
       {props.shows !== "fields" && (
         <div className="switch sf-modes">
-          <Mode mode="form" now={edit.mode} choose={choose}>
+          <ModeButton mode="form" now={edit.mode} choose={choose}>
             Form
-          </Mode>
-          <Mode mode="json" now={edit.mode} choose={choose}>
+          </ModeButton>
+          <ModeButton mode="json" now={edit.mode} choose={choose}>
             JSON
-          </Mode>
+          </ModeButton>
         </div>
       )}
-      {stuck && (
+      {switchError && (
         <p className="error" role="alert">
-          {stuck}
+          {switchError}
         </p>
       )}
       {edit.mode === "form" ? (
-        <Surroundings value={{ root, said: words, id }}>
-          <Whole schema={schema} root={root} edit={edit} change={change} said={words} />
-          {props.shows !== "fields" && <Bytes text={text} />}
-        </Surroundings>
+        <FormContext value={{ root, errors: allErrors, id }}>
+          <RootField schema={schema} root={root} edit={edit} change={change} errors={allErrors} />
+          {props.shows !== "fields" && <PayloadPreview text={text} />}
+        </FormContext>
       ) : (
-        <ByHand id={id} label={props.label} edit={edit} change={change} said={words} />
+        <JsonEditor id={id} label={props.label} edit={edit} change={change} errors={allErrors} />
       )}
     </div>
   );
 }
 
-function Mode(props: {
+function ModeButton(props: {
   mode: Edit["mode"];
   now: Edit["mode"];
   choose: (mode: Edit["mode"]) => void;
@@ -134,75 +140,77 @@ function Mode(props: {
   );
 }
 
-function Whole(props: {
+function RootField(props: {
   schema: Schema;
   root: Schema;
   edit: Edit;
   change: (edit: Edit) => void;
-  said: Placed;
+  errors: ErrorsByPath;
 }) {
   const { schema, root, edit, change } = props;
-  const isObject = shape(root, schema).kind.is === "object";
+  const isObject = shapeOf(root, schema).kind.is === "object";
   const set = (draft: Draft | undefined) => change({ mode: "form", draft, text: "" });
-  const error = props.said.get("");
+  const error = props.errors.get("");
   return (
     <>
-      <Node
+      <SchemaField
         schema={schema}
         required={false}
         label="value"
         path={[]}
-        inside={isObject}
-        draft={isObject ? (edit.draft ?? opened(root, schema)) : edit.draft}
+        bare={isObject}
+        draft={isObject ? (edit.draft ?? openDraft(root, schema)) : edit.draft}
         change={set}
       />
       {error && isObject && (
         <p className="error" role="alert">
-          {visible(error)}
+          {escapeHidden(error)}
         </p>
       )}
     </>
   );
 }
 
-function Bytes(props: { text: string | undefined }) {
+function PayloadPreview(props: { text: string | undefined }) {
   if (props.text === undefined) return null;
   const size = new TextEncoder().encode(props.text).length;
   return (
-    <details className="sf-bytes">
-      <summary>What is sent ({count(size, "byte")})</summary>
-      <pre tabIndex={0} role="region" aria-label="What is sent">
+    <details className="sf-payload">
+      <summary>JSON payload ({count(size, "byte")})</summary>
+      <pre tabIndex={0} role="region" aria-label="JSON payload">
         {props.text}
       </pre>
     </details>
   );
 }
 
-function ByHand(props: {
+function JsonEditor(props: {
   id: string;
   label: string;
   edit: Edit;
   change: (edit: Edit) => void;
-  said: Placed;
+  errors: ErrorsByPath;
 }) {
-  const words = [...props.said].map(([place, said]) => (place ? `${place}: ${said}` : said));
+  const messages = [...props.errors].map(([path, message]) =>
+    path ? `${path}: ${message}` : message,
+  );
   return (
-    <div className="sf-place">
+    <div className="sf-field">
       <textarea
         className="mono"
         rows={10}
         spellCheck={false}
         aria-label={`${props.label} as JSON`}
-        aria-invalid={words.length > 0 || undefined}
-        aria-describedby={words.length > 0 ? `${props.id}-wrong` : undefined}
+        aria-invalid={messages.length > 0 || undefined}
+        aria-describedby={messages.length > 0 ? `${props.id}-error` : undefined}
         value={props.edit.text}
         onChange={(event) =>
           props.change({ mode: "json", draft: undefined, text: event.target.value })
         }
       />
-      {words.length > 0 && (
-        <p className="error" role="alert" id={`${props.id}-wrong`}>
-          {visible(words.join("; "))}
+      {messages.length > 0 && (
+        <p className="error" role="alert" id={`${props.id}-error`}>
+          {escapeHidden(messages.join("; "))}
         </p>
       )}
     </div>

@@ -1,20 +1,20 @@
-// Fields that hold others: objects and maps, lists, and one of several forms.
+// Composite fields: objects and maps, lists, and alternatives.
 import { type ReactNode, useState } from "react";
-import { visible } from "../kit/foreign";
-import { count } from "../kit/words";
-import { type Place, useAround } from "./context";
-import { begin, type Draft, opened } from "./draft";
-import { Node } from "./node";
+import { count } from "../kit/format";
+import { escapeHidden } from "../kit/untrusted";
+import { type FieldProps, useFormContext } from "./context";
+import { type Draft, initialDraft, openDraft } from "./draft";
+import { SchemaField } from "./node";
 import type { Kind } from "./shape";
 
 type Fields = [string, Draft | undefined][];
 
-type Group<K extends Kind["is"]> = Place & { kind: Extract<Kind, { is: K }>; id: string };
+type GroupProps<K extends Kind["is"]> = FieldProps & { kind: Extract<Kind, { is: K }>; id: string };
 
-/** More fields than this are shown when somebody asks for them. */
-const MANY = 60;
+/** More fields are shown on demand. */
+const MAX_FIELDS = 60;
 
-export function ObjectGroup(group: Group<"object">) {
+export function ObjectGroup(group: GroupProps<"object">) {
   const { kind, draft, change, path, id } = group;
   const [all, setAll] = useState(false);
   const fields: Fields = draft?.type === "object" ? draft.fields : [];
@@ -23,20 +23,20 @@ export function ObjectGroup(group: Group<"object">) {
   const set = (name: string, value: Draft | undefined) => {
     const others = fields.filter(([it]) => it !== name);
     const now: Fields = value === undefined ? others : [...others, [name, value]];
-    // In the order of the schema, whatever was filled in first.
-    const given = new Map(now);
-    const first = kind.fields.filter((it) => given.has(it.name));
+    // Keep the order of the schema, not the order of input.
+    const values = new Map(now);
+    const first = kind.fields.filter((it) => values.has(it.name));
     const rest = now.filter(([it]) => !known.has(it));
     write([
-      ...first.map((it): [string, Draft | undefined] => [it.name, given.get(it.name)]),
+      ...first.map((it): [string, Draft | undefined] => [it.name, values.get(it.name)]),
       ...rest,
     ]);
   };
-  const shown = all ? kind.fields : kind.fields.slice(0, MANY);
+  const shown = all ? kind.fields : kind.fields.slice(0, MAX_FIELDS);
   return (
     <div className="sf-fields">
       {shown.map((field) => (
-        <Node
+        <SchemaField
           key={field.name}
           schema={field.schema}
           required={field.required}
@@ -53,14 +53,14 @@ export function ObjectGroup(group: Group<"object">) {
       )}
       {fields.map(([name, value], at) =>
         known.has(name) ? null : (
-          <Entry
+          <ExtraField
             key={at}
             id={`${id}/entry-${at}`}
             name={name}
             rename={(next) => write(fields.map((it, index) => (index === at ? [next, it[1]] : it)))}
             remove={() => write(fields.filter((_, index) => index !== at))}
           >
-            <Node
+            <SchemaField
               schema={kind.others ?? true}
               required
               label={name === "" ? "value" : name}
@@ -70,12 +70,12 @@ export function ObjectGroup(group: Group<"object">) {
                 write(fields.map((it, index) => (index === at ? [it[0], next] : it)))
               }
             />
-          </Entry>
+          </ExtraField>
         ),
       )}
       {kind.others !== undefined && <AddField add={() => write([...fields, ["", undefined]])} />}
       {kind.fields.length === 0 && kind.others === undefined && (
-        <p className="quiet">It takes no arguments.</p>
+        <p className="quiet">No arguments.</p>
       )}
     </div>
   );
@@ -84,12 +84,12 @@ export function ObjectGroup(group: Group<"object">) {
 function AddField(props: { add: () => void }) {
   return (
     <button type="button" className="small" onClick={props.add}>
-      Add a field
+      Add field
     </button>
   );
 }
 
-function Entry(props: {
+function ExtraField(props: {
   id: string;
   name: string;
   rename: (name: string) => void;
@@ -99,7 +99,7 @@ function Entry(props: {
   return (
     <div className="sf-entry">
       <div className="sf-head">
-        <label htmlFor={props.id}>name</label>
+        <label htmlFor={props.id}>Name</label>
         <input
           id={props.id}
           type="text"
@@ -111,7 +111,7 @@ function Entry(props: {
         <button
           type="button"
           className="small"
-          aria-label={`Remove ${visible(props.name) || "this field"}`}
+          aria-label={`Remove ${escapeHidden(props.name) || "this field"}`}
           onClick={props.remove}
         >
           Remove
@@ -122,21 +122,21 @@ function Entry(props: {
   );
 }
 
-/** Items beyond these are there, and edited as JSON. */
-const MANY_ITEMS = 100;
+/** Further items are edited as JSON. */
+const MAX_ITEMS = 100;
 
-export function ListGroup(group: Group<"list">) {
+export function ListGroup(group: GroupProps<"list">) {
   const { kind, draft, change, path } = group;
-  const { root } = useAround();
+  const { root } = useFormContext();
   const items = draft?.type === "list" ? draft.items : [];
   const write = (next: (Draft | undefined)[]) => change({ type: "list", items: next });
   const schemaAt = (at: number) => kind.first[at] ?? kind.items;
   const next = schemaAt(items.length);
   return (
     <div className="sf-fields">
-      {items.slice(0, MANY_ITEMS).map((item, at) => (
+      {items.slice(0, MAX_ITEMS).map((item, at) => (
         <div key={at} className="sf-item">
-          <Node
+          <SchemaField
             schema={schemaAt(at) ?? true}
             required
             label={`item ${at + 1}`}
@@ -154,25 +154,25 @@ export function ListGroup(group: Group<"list">) {
           </button>
         </div>
       ))}
-      {items.length > MANY_ITEMS && (
-        <p className="quiet">{count(items.length - MANY_ITEMS, "more item")}: edit them as JSON.</p>
+      {items.length > MAX_ITEMS && (
+        <p className="quiet">{count(items.length - MAX_ITEMS, "more item")}. Edit them as JSON.</p>
       )}
       {next !== undefined && (
         <button
           type="button"
           className="small"
-          onClick={() => write([...items, begin(root, next)])}
+          onClick={() => write([...items, initialDraft(root, next)])}
         >
-          Add an item
+          Add item
         </button>
       )}
     </div>
   );
 }
 
-export function FormsGroup(group: Group<"forms">) {
+export function FormsGroup(group: GroupProps<"forms">) {
   const { kind, draft, change, path, id } = group;
-  const { root } = useAround();
+  const { root } = useFormContext();
   const chosen = draft?.type === "form" ? draft.at : undefined;
   const form = chosen === undefined ? undefined : kind.forms[chosen];
   return (
@@ -184,24 +184,24 @@ export function FormsGroup(group: Group<"forms">) {
           const at = Number(target.value);
           const schema = kind.forms[at]?.schema;
           if (target.value === "" || schema === undefined) change(undefined);
-          else change({ type: "form", at, of: begin(root, schema) });
+          else change({ type: "form", at, of: initialDraft(root, schema) });
         }}
       >
-        <option value="">not set</option>
+        <option value="">Not set</option>
         {kind.forms.map((it, at) => (
           <option key={at} value={at}>
-            {visible(it.title)}
+            {escapeHidden(it.title)}
           </option>
         ))}
       </select>
       {draft?.type === "form" && form && (
         <div className="sf-form">
-          <Node
+          <SchemaField
             schema={form.schema}
             required
             label={form.title}
             path={path}
-            inside
+            bare
             draft={draft.of}
             change={(value) => change({ ...draft, of: value })}
           />
@@ -211,16 +211,16 @@ export function FormsGroup(group: Group<"forms">) {
   );
 }
 
-/** Something larger that is not there yet. */
-export function Closed(props: Place) {
-  const { root } = useAround();
+/** A composite field that is not set yet. */
+export function UnsetGroup(props: FieldProps) {
+  const { root } = useFormContext();
   return (
     <button
       type="button"
       className="small"
-      onClick={() => props.change(opened(root, props.schema))}
+      onClick={() => props.change(openDraft(root, props.schema))}
     >
-      Set {visible(props.label)}
+      Set {escapeHidden(props.label)}
     </button>
   );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { isNumber, NotJson, parse, print, treeOf } from "./json";
+import { isNumber, JsonSyntaxError, parseJson, printJson, treeOf } from "./json";
 
-describe("JSON that loses nothing", () => {
+describe("lossless JSON", () => {
   it.each([
     "null",
     "true",
@@ -14,35 +14,35 @@ describe("JSON that loses nothing", () => {
     "{}",
     '{\n  "__proto__": 1,\n  "constructor": 2\n}',
     '[\n  1,\n  [\n    {\n      "a": null\n    }\n  ]\n]',
-  ])("%j stays what it is", (text) => {
-    expect(print(parse(text))).toBe(text.replace("\\u202e", "\u202e"));
+  ])("%j is unchanged", (text) => {
+    expect(printJson(parseJson(text))).toBe(text.replace("\\u202e", "\u202e"));
   });
 
   it.each([
-    ["", "the text ends too early", 1, 1],
-    ["{", 'a text in "quotes" is expected here', 1, 2],
-    ['{"a": 1,\n}', "there is a comma too many before this", 2, 1],
-    ['{"a": 1, "a": 2}', 'the field "a" is twice', 1, 10],
-    ["[1 2]", 'a "," is expected here', 1, 4],
-    ["01", "nothing more is expected here", 1, 2],
-    ["{'a': 1}", 'a text in "quotes" is expected here', 1, 2],
-    ['"a\nb"', 'a text in "quotes" is expected here', 1, 1],
-    ["NaN", "a value is expected here", 1, 1],
-    ["// no", "a value is expected here", 1, 1],
-  ])("%j is refused where it is wrong", (text, message, line, column) => {
+    ["", "unexpected end of input", 1, 1],
+    ["{", "expected a string in double quotes", 1, 2],
+    ['{"a": 1,\n}', "trailing comma", 2, 1],
+    ['{"a": 1, "a": 2}', 'duplicate field "a"', 1, 10],
+    ["[1 2]", 'expected ","', 1, 4],
+    ["01", "unexpected text after the value", 1, 2],
+    ["{'a': 1}", "expected a string in double quotes", 1, 2],
+    ['"a\nb"', "expected a string in double quotes", 1, 1],
+    ["NaN", "expected a value", 1, 1],
+    ["// no", "expected a value", 1, 1],
+  ])("%j is rejected with its position", (text, message, line, column) => {
     let found: unknown;
     try {
-      parse(text);
+      parseJson(text);
     } catch (error) {
       found = error;
     }
-    expect(found).toBeInstanceOf(NotJson);
+    expect(found).toBeInstanceOf(JsonSyntaxError);
     expect(found).toMatchObject({ message, line, column });
   });
 
-  it("ends where brackets have no end", () => {
-    expect(() => parse("[".repeat(100_000))).toThrow("nested deeper than 120 levels");
-    expect(() => parse('{"a":'.repeat(100_000))).toThrow("nested deeper than 120 levels");
+  it("stops at endless nesting", () => {
+    expect(() => parseJson("[".repeat(100_000))).toThrow("nested deeper than 120 levels");
+    expect(() => parseJson('{"a":'.repeat(100_000))).toThrow("nested deeper than 120 levels");
   });
 
   it.each([
@@ -60,9 +60,9 @@ describe("JSON that loses nothing", () => {
     expect(isNumber(text)).toBe(is);
   });
 
-  it("takes values with fields of any name", () => {
+  it("accepts fields of any name", () => {
     const value = JSON.parse('{"__proto__": {"x": 1}, "toString": null}');
-    expect(print(treeOf(value))).toBe(
+    expect(printJson(treeOf(value))).toBe(
       '{\n  "__proto__": {\n    "x": 1\n  },\n  "toString": null\n}',
     );
   });

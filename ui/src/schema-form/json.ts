@@ -1,5 +1,5 @@
-// JSON that loses nothing: numbers stay as they were typed, fields keep their order, and a field may
-// have any name. `JSON.parse` would round 9007199254740993 and 1.10.
+// Lossless JSON: numbers stay as typed, fields keep their order, and may have any name.
+// `JSON.parse` would round 9007199254740993 and 1.10.
 
 export type Tree =
   | { type: "null" }
@@ -9,8 +9,8 @@ export type Tree =
   | { type: "list"; items: Tree[] }
   | { type: "object"; fields: [string, Tree][] };
 
-/** Where a text is no JSON, and why. Lines and columns count from one. */
-export class NotJson extends Error {
+/** A syntax error with its position. Lines and columns count from one. */
+export class JsonSyntaxError extends Error {
   constructor(
     message: string,
     readonly line: number,
@@ -20,11 +20,11 @@ export class NotJson extends Error {
   }
 }
 
-/** Deeper than any tool asks for, and far from the end of the stack. */
-const DEEPEST = 120;
+/** Deeper than any real schema, and safe for the call stack. */
+const MAX_DEPTH = 120;
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids just these
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const BLANK = /[ \t\r\n]*/y;
 
@@ -33,53 +33,54 @@ export function isNumber(text: string): boolean {
   return NUMBER.exec(text)?.[0].length === text.length && text !== "";
 }
 
-export function parse(text: string): Tree {
-  const reader = new Reader(text);
+export function parseJson(text: string): Tree {
+  const reader = new JsonReader(text);
   const tree = reader.value(0);
   reader.end();
   return tree;
 }
 
-class Reader {
+class JsonReader {
   private at = 0;
 
   constructor(private readonly text: string) {}
 
   value(depth: number): Tree {
-    if (depth > DEEPEST) throw this.wrong(`nested deeper than ${DEEPEST} levels`);
-    this.blank();
+    if (depth > MAX_DEPTH) throw this.syntaxError(`nested deeper than ${MAX_DEPTH} levels`);
+    this.skipBlanks();
     const next = this.text[this.at];
     if (next === "{") return this.object(depth);
     if (next === "[") return this.list(depth);
     if (next === '"') return { type: "string", text: this.string() };
     const number = this.take(NUMBER);
     if (number) return { type: "number", text: number };
-    for (const [word, tree] of WORDS) {
+    for (const [word, tree] of LITERALS) {
       if (this.text.startsWith(word, this.at)) {
         this.at += word.length;
         return tree;
       }
     }
-    throw this.wrong(next === undefined ? "the text ends too early" : "a value is expected here");
+    throw this.syntaxError(next === undefined ? "unexpected end of input" : "expected a value");
   }
 
   end() {
-    this.blank();
-    if (this.at < this.text.length) throw this.wrong("nothing more is expected here");
+    this.skipBlanks();
+    if (this.at < this.text.length) throw this.syntaxError("unexpected text after the value");
   }
 
   private object(depth: number): Tree {
     const fields = new Map<string, Tree>();
     this.at += 1;
-    this.blank();
+    this.skipBlanks();
     while (this.text[this.at] !== "}") {
-      this.blank();
+      this.skipBlanks();
       const began = this.at;
       const name = this.string();
-      if (fields.has(name)) throw this.wrong(`the field ${JSON.stringify(name)} is twice`, began);
+      if (fields.has(name))
+        throw this.syntaxError(`duplicate field ${JSON.stringify(name)}`, began);
       this.expect(":");
       fields.set(name, this.value(depth + 1));
-      if (!this.goesOn("}")) break;
+      if (!this.hasMore("}")) break;
     }
     this.at += 1;
     return { type: "object", fields: [...fields] };
@@ -88,38 +89,38 @@ class Reader {
   private list(depth: number): Tree {
     const items: Tree[] = [];
     this.at += 1;
-    this.blank();
+    this.skipBlanks();
     while (this.text[this.at] !== "]") {
       items.push(this.value(depth + 1));
-      if (!this.goesOn("]")) break;
+      if (!this.hasMore("]")) break;
     }
     this.at += 1;
     return { type: "list", items };
   }
 
-  /** Whether another part follows; leaves the closing bracket where it is. */
-  private goesOn(close: string): boolean {
-    this.blank();
+  /** Whether another element follows; does not consume the closing bracket. */
+  private hasMore(close: string): boolean {
+    this.skipBlanks();
     if (this.text[this.at] === close) return false;
     this.expect(",");
-    this.blank();
-    if (this.text[this.at] === close) throw this.wrong("there is a comma too many before this");
+    this.skipBlanks();
+    if (this.text[this.at] === close) throw this.syntaxError("trailing comma");
     return true;
   }
 
   private string(): string {
     const found = this.take(STRING);
-    if (found === undefined) throw this.wrong('a text in "quotes" is expected here');
+    if (found === undefined) throw this.syntaxError("expected a string in double quotes");
     return JSON.parse(found) as string;
   }
 
   private expect(sign: string) {
-    this.blank();
-    if (this.text[this.at] !== sign) throw this.wrong(`a "${sign}" is expected here`);
+    this.skipBlanks();
+    if (this.text[this.at] !== sign) throw this.syntaxError(`expected "${sign}"`);
     this.at += 1;
   }
 
-  private blank() {
+  private skipBlanks() {
     this.take(BLANK);
   }
 
@@ -130,20 +131,20 @@ class Reader {
     return found;
   }
 
-  private wrong(message: string, at = this.at): NotJson {
+  private syntaxError(message: string, at = this.at): JsonSyntaxError {
     const before = this.text.slice(0, at).split("\n");
-    return new NotJson(message, before.length, (before.at(-1)?.length ?? 0) + 1);
+    return new JsonSyntaxError(message, before.length, (before.at(-1)?.length ?? 0) + 1);
   }
 }
 
-const WORDS: [string, Tree][] = [
+const LITERALS: [string, Tree][] = [
   ["null", { type: "null" }],
   ["true", { type: "boolean", value: true }],
   ["false", { type: "boolean", value: false }],
 ];
 
-/** With two blanks for each level, as people read it. */
-export function print(tree: Tree, indent = ""): string {
+/** Pretty-prints with an indent of two. */
+export function printJson(tree: Tree, indent = ""): string {
   const inner = `${indent}  `;
   switch (tree.type) {
     case "null":
@@ -156,20 +157,20 @@ export function print(tree: Tree, indent = ""): string {
       return JSON.stringify(tree.text);
     case "list": {
       if (tree.items.length === 0) return "[]";
-      const items = tree.items.map((item) => inner + print(item, inner));
+      const items = tree.items.map((item) => inner + printJson(item, inner));
       return `[\n${items.join(",\n")}\n${indent}]`;
     }
     case "object": {
       if (tree.fields.length === 0) return "{}";
       const fields = tree.fields.map(
-        ([name, value]) => `${inner}${JSON.stringify(name)}: ${print(value, inner)}`,
+        ([name, value]) => `${inner}${JSON.stringify(name)}: ${printJson(value, inner)}`,
       );
       return `{\n${fields.join(",\n")}\n${indent}}`;
     }
   }
 }
 
-/** Of a value that was read already, such as a default in a schema. */
+/** Converts a parsed value, such as a default in a schema. */
 export function treeOf(value: unknown): Tree {
   if (Array.isArray(value)) return { type: "list", items: value.map(treeOf) };
   switch (typeof value) {

@@ -1,11 +1,11 @@
-// Fields that hold one value.
+// Fields with a single value.
 import { useState } from "react";
-import { clipped, visible } from "../kit/foreign";
+import { escapeHidden, truncate } from "../kit/untrusted";
 import type { Draft } from "./draft";
-import { print, type Tree } from "./json";
+import { printJson, type Tree } from "./json";
 import type { Kind, Shape } from "./shape";
 
-export interface Leaf<K extends Kind["is"]> {
+export interface LeafProps<K extends Kind["is"]> {
   id: string;
   kind: Extract<Kind, { is: K }>;
   shape: Shape;
@@ -15,17 +15,17 @@ export interface Leaf<K extends Kind["is"]> {
   describedBy: string | undefined;
 }
 
-/** A value as people read it. */
-export function nameOf(tree: Tree): string {
-  const text = tree.type === "string" && tree.text.trim() !== "" ? tree.text : print(tree);
-  return visible(clipped(text, 160));
+/** A value for display. */
+export function displayValue(tree: Tree): string {
+  const text = tree.type === "string" && tree.text.trim() !== "" ? tree.text : printJson(tree);
+  return escapeHidden(truncate(text, 160));
 }
 
-function unset(shape: Shape): string {
-  return shape.usual ? `not set (${nameOf(shape.usual)} is usual)` : "not set";
+function unsetLabel(shape: Shape): string {
+  return shape.defaultValue ? `Not set (default: ${displayValue(shape.defaultValue)})` : "Not set";
 }
 
-function marks(leaf: { id: string; invalid: boolean; describedBy: string | undefined }) {
+function inputProps(leaf: { id: string; invalid: boolean; describedBy: string | undefined }) {
   return {
     id: leaf.id,
     "aria-invalid": leaf.invalid || undefined,
@@ -33,41 +33,41 @@ function marks(leaf: { id: string; invalid: boolean; describedBy: string | undef
   };
 }
 
-/** Plain text may have lines, so it is a field that can hold them: a single one would drop them. */
-export function TextLeaf(leaf: Leaf<"string">) {
+/** A textarea, because a text may have several lines and an input would drop the line breaks. */
+export function TextLeaf(leaf: LeafProps<"string">) {
   const { kind, draft, change } = leaf;
   const text = draft?.type === "string" ? draft.text : "";
-  const hint = leaf.shape.usual ?? leaf.shape.example;
-  const given = {
-    ...marks(leaf),
+  const hint = leaf.shape.defaultValue ?? leaf.shape.example;
+  const props = {
+    ...inputProps(leaf),
     value: text,
     spellCheck: false,
     autoComplete: "off",
     placeholder: draft
-      ? "sent as an empty text"
+      ? "Empty string"
       : hint
-        ? `${leaf.shape.usual ? "" : "such as "}${nameOf(hint)}`
-        : "not set",
+        ? `${leaf.shape.defaultValue ? "" : "e.g. "}${displayValue(hint)}`
+        : "Not set",
     onChange: (event: { target: { value: string } }) =>
       change(event.target.value === "" ? undefined : { type: "string", text: event.target.value }),
   };
-  if (kind.secret) return <input type="password" {...given} />;
-  if (kind.format && !text.includes("\n")) return <input type="text" {...given} />;
-  return <textarea rows={1} {...given} />;
+  if (kind.secret) return <input type="password" {...props} />;
+  if (kind.format && !text.includes("\n")) return <input type="text" {...props} />;
+  return <textarea rows={1} {...props} />;
 }
 
-/** A number as it was typed: `type="number"` would hide from us what it cannot read. */
-export function NumberLeaf(leaf: Leaf<"number">) {
+/** Keeps the number as typed: `type="number"` would hide invalid input from us. */
+export function NumberLeaf(leaf: LeafProps<"number">) {
   const { draft, change, shape } = leaf;
   return (
     <input
-      {...marks(leaf)}
+      {...inputProps(leaf)}
       type="text"
       className="sf-number"
-      inputMode={leaf.kind.whole ? "numeric" : "decimal"}
+      inputMode={leaf.kind.integer ? "numeric" : "decimal"}
       autoComplete="off"
       value={draft?.type === "number" ? draft.text : ""}
-      placeholder={shape.usual ? nameOf(shape.usual) : "not set"}
+      placeholder={shape.defaultValue ? displayValue(shape.defaultValue) : "Not set"}
       onChange={(event) =>
         change(event.target.value === "" ? undefined : { type: "number", text: event.target.value })
       }
@@ -75,11 +75,11 @@ export function NumberLeaf(leaf: Leaf<"number">) {
   );
 }
 
-export function BooleanLeaf(leaf: Leaf<"boolean">) {
+export function BooleanLeaf(leaf: LeafProps<"boolean">) {
   const { draft, change, shape } = leaf;
   return (
     <select
-      {...marks(leaf)}
+      {...inputProps(leaf)}
       value={draft?.type === "boolean" ? String(draft.value) : ""}
       onChange={({ target }) =>
         change(
@@ -87,32 +87,32 @@ export function BooleanLeaf(leaf: Leaf<"boolean">) {
         )
       }
     >
-      <option value="">{unset(shape)}</option>
+      <option value="">{unsetLabel(shape)}</option>
       <option value="true">true</option>
       <option value="false">false</option>
     </select>
   );
 }
 
-/** More options than this are searched, not scrolled through. */
-const MANY = 60;
+/** More options get a search field instead of a select. */
+const MAX_SELECT_OPTIONS = 60;
 
-export function ChoiceLeaf(leaf: Leaf<"choice">) {
+export function ChoiceLeaf(leaf: LeafProps<"choice">) {
   const { kind, draft, change, shape } = leaf;
-  if (kind.options.length > MANY) return <ManyChoice {...leaf} />;
+  if (kind.options.length > MAX_SELECT_OPTIONS) return <SearchableChoice {...leaf} />;
   const chosen = kind.options.findIndex((it) => isSame(it, draft));
   return (
     <select
-      {...marks(leaf)}
+      {...inputProps(leaf)}
       value={chosen < 0 ? "" : String(chosen)}
       onChange={({ target }) =>
         change(target.value === "" ? undefined : kind.options[Number(target.value)])
       }
     >
-      <option value="">{unset(shape)}</option>
+      <option value="">{unsetLabel(shape)}</option>
       {kind.options.map((option, at) => (
         <option key={at} value={at}>
-          {nameOf(option)}
+          {displayValue(option)}
         </option>
       ))}
     </select>
@@ -121,23 +121,23 @@ export function ChoiceLeaf(leaf: Leaf<"choice">) {
 
 function isSame(option: Tree, draft: Draft | undefined): boolean {
   if (draft === undefined || draft.type === "json" || draft.type === "form") return false;
-  return option.type === draft.type && print(option) === print(draft as Tree);
+  return option.type === draft.type && printJson(option) === printJson(draft as Tree);
 }
 
-const SHOWN = 40;
+const MAX_HITS = 40;
 
-function ManyChoice(leaf: Leaf<"choice">) {
+function SearchableChoice(leaf: LeafProps<"choice">) {
   const { kind, draft, change, shape, id } = leaf;
   const [search, setSearch] = useState<string>();
   const [at, setAt] = useState(0);
   const chosen = kind.options.find((it) => isSame(it, draft));
-  const wanted = (search ?? "").toLowerCase();
+  const needle = (search ?? "").toLowerCase();
   const hits: Tree[] = [];
   for (const option of search === undefined ? [] : kind.options) {
-    if (hits.length === SHOWN) break;
-    if (nameOf(option).toLowerCase().includes(wanted)) hits.push(option);
+    if (hits.length === MAX_HITS) break;
+    if (displayValue(option).toLowerCase().includes(needle)) hits.push(option);
   }
-  const take = (option: Tree | undefined) => {
+  const select = (option: Tree | undefined) => {
     if (option) change(option);
     setSearch(undefined);
     setAt(0);
@@ -145,17 +145,17 @@ function ManyChoice(leaf: Leaf<"choice">) {
   return (
     <div className="sf-many">
       <input
-        {...marks(leaf)}
+        {...inputProps(leaf)}
         type="text"
         role="combobox"
         autoComplete="off"
         aria-expanded={search !== undefined}
         aria-controls={`${id}-options`}
         aria-activedescendant={hits[at] ? `${id}-option-${at}` : undefined}
-        value={search ?? (chosen ? nameOf(chosen) : "")}
-        placeholder={`${unset(shape)}; ${kind.options.length.toLocaleString("en")} to choose from`}
+        value={search ?? (chosen ? displayValue(chosen) : "")}
+        placeholder={`${unsetLabel(shape)}; ${kind.options.length.toLocaleString("en")} options`}
         onFocus={() => setSearch("")}
-        onBlur={() => take(undefined)}
+        onBlur={() => select(undefined)}
         onChange={(event) => {
           setSearch(event.target.value);
           setAt(0);
@@ -163,8 +163,8 @@ function ManyChoice(leaf: Leaf<"choice">) {
         onKeyDown={(event) => {
           if (event.key === "ArrowDown") setAt(Math.min(at + 1, hits.length - 1));
           else if (event.key === "ArrowUp") setAt(Math.max(at - 1, 0));
-          else if (event.key === "Enter") take(hits[at]);
-          else if (event.key === "Escape") take(undefined);
+          else if (event.key === "Enter") select(hits[at]);
+          else if (event.key === "Escape") select(undefined);
           else return;
           event.preventDefault();
         }}
@@ -172,7 +172,7 @@ function ManyChoice(leaf: Leaf<"choice">) {
       {search !== undefined && (
         <div id={`${id}-options`} role="listbox" aria-label="Options" className="sf-options">
           {hits.map((option, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are heard by the field
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
             <div
               key={index}
               id={`${id}-option-${index}`}
@@ -180,28 +180,28 @@ function ManyChoice(leaf: Leaf<"choice">) {
               tabIndex={-1}
               aria-selected={index === at}
               onMouseDown={(event) => event.preventDefault()}
-              onClick={() => take(option)}
+              onClick={() => select(option)}
             >
-              {nameOf(option)}
+              {displayValue(option)}
             </div>
           ))}
-          {hits.length === 0 && <div className="quiet">Nothing has this in it.</div>}
-          {hits.length === SHOWN && <div className="quiet">Type more of it to see others.</div>}
+          {hits.length === 0 && <div className="quiet">No matching options.</div>}
+          {hits.length === MAX_HITS && <div className="quiet">Keep typing to narrow the list.</div>}
         </div>
       )}
     </div>
   );
 }
 
-export function JsonLeaf(leaf: Omit<Leaf<"any">, "kind" | "shape"> & { hint?: string }) {
+export function JsonLeaf(leaf: Omit<LeafProps<"any">, "kind" | "shape"> & { hint?: string }) {
   const { draft, change } = leaf;
   return (
     <textarea
-      {...marks(leaf)}
+      {...inputProps(leaf)}
       rows={2}
       className="mono"
       spellCheck={false}
-      placeholder={leaf.hint ?? 'JSON, such as {"a": 1} or "text"; empty: not set'}
+      placeholder={leaf.hint ?? 'JSON, e.g. {"a": 1} or "text". Leave empty to omit.'}
       value={draft?.type === "json" ? draft.text : ""}
       onChange={(event) =>
         change(

@@ -1,40 +1,40 @@
-// One place of a form: its name, what it is for, its value, and how to leave it out.
+// One field of a form: label, description, control, constraints and error.
 import { useMemo } from "react";
-import { Foreign, visible } from "../kit/foreign";
-import { type Place, useAround, useSaid } from "./context";
+import { escapeHidden, UntrustedText } from "../kit/untrusted";
+import { type FieldProps, useFieldError, useFormContext } from "./context";
 import type { Draft } from "./draft";
-import { Closed, FormsGroup, ListGroup, ObjectGroup } from "./groups";
-import { BooleanLeaf, ChoiceLeaf, JsonLeaf, NumberLeaf, nameOf, TextLeaf } from "./leaves";
-import { type Shape, shape } from "./shape";
+import { FormsGroup, ListGroup, ObjectGroup, UnsetGroup } from "./groups";
+import { BooleanLeaf, ChoiceLeaf, displayValue, JsonLeaf, NumberLeaf, TextLeaf } from "./leaves";
+import { type Shape, shapeOf } from "./shape";
 
-/** Deeper than this, JSON is easier to read than a form. */
-const DEEPEST = 10;
+/** Deeper fields are edited as JSON. */
+const MAX_FORM_DEPTH = 10;
 
-/** `inside`: the place has a head already, of the form that it is one of. */
-export function Node(place: Place & { inside?: boolean }) {
-  const { root } = useAround();
-  const found = useMemo(() => shape(root, place.schema), [root, place.schema]);
-  const { id, error } = useSaid(place.path);
+/** `inside`: without a label, because the parent already shows one. */
+export function SchemaField(field: FieldProps & { bare?: boolean }) {
+  const { root } = useFormContext();
+  const found = useMemo(() => shapeOf(root, field.schema), [root, field.schema]);
+  const { id, error } = useFieldError(field.path);
   if (found.kind.is === "nothing") return null;
-  const control = <Control place={place} found={found} id={id} error={error} />;
-  if (place.inside) return control;
-  const isGroup = ["object", "list", "forms"].includes(found.kind.is) && isOpen(place.draft);
+  const control = <Control field={field} found={found} id={id} error={error} />;
+  if (field.bare) return control;
+  const isGroup = ["object", "list", "forms"].includes(found.kind.is) && isOpen(field.draft);
   return (
     <div
-      className={`sf-place ${error ? "wrong" : ""} ${isGroup ? "sf-group" : ""}`}
-      {...(isGroup && { role: "group", "aria-label": visible(place.label) })}
+      className={`sf-field ${error ? "invalid" : ""} ${isGroup ? "sf-group" : ""}`}
+      {...(isGroup && { role: "group", "aria-label": escapeHidden(field.label) })}
     >
-      <Head place={place} found={found} id={id} />
+      <FieldHead field={field} found={found} id={id} />
       {found.description && (
         <p className="help" id={`${id}-about`}>
-          <Foreign text={found.description} clip={300} />
+          <UntrustedText text={found.description} clip={300} />
         </p>
       )}
       {control}
-      <Facts found={found} />
+      <Constraints found={found} />
       {error && (
-        <p className="error" role="alert" id={`${id}-wrong`}>
-          {visible(error)}
+        <p className="error" role="alert" id={`${id}-error`}>
+          {escapeHidden(error)}
         </p>
       )}
     </div>
@@ -45,10 +45,10 @@ function isOpen(draft: Draft | undefined): boolean {
   return draft?.type === "object" || draft?.type === "list" || draft?.type === "form";
 }
 
-function Head(props: { place: Place; found: Shape; id: string }) {
-  const { place, found, id } = props;
-  const { draft, change } = place;
-  const name = visible(place.label);
+function FieldHead(props: { field: FieldProps; found: Shape; id: string }) {
+  const { field, found, id } = props;
+  const { draft, change } = field;
+  const name = escapeHidden(field.label);
   const isLeaf = !["object", "list"].includes(found.kind.is) || draft?.type === "json";
   return (
     <div className="sf-head">
@@ -57,22 +57,22 @@ function Head(props: { place: Place; found: Shape; id: string }) {
       ) : (
         <span className="sf-name">{name}</span>
       )}
-      {found.title && found.title !== place.label && (
+      {found.title && found.title !== field.label && (
         <span className="sf-title">
-          <Foreign text={found.title} clip={80} />
+          <UntrustedText text={found.title} clip={80} />
         </span>
       )}
       <span className="sf-type">
-        {visible(found.type)}
-        {place.required && <b className="sf-required"> required</b>}
+        {escapeHidden(found.type)}
+        {field.required && <b className="sf-required"> required</b>}
       </span>
-      <span className="sf-ways">
+      <span className="sf-actions">
         {found.kind.is === "string" && draft === undefined && (
           <button
             type="button"
             className="plain"
-            title="Sends a text without characters"
-            aria-label={`Send ${name} as an empty text`}
+            title="Send an empty string"
+            aria-label={`Send ${name} as an empty string`}
             onClick={() => change({ type: "string", text: "" })}
           >
             empty
@@ -93,7 +93,7 @@ function Head(props: { place: Place; found: Shape; id: string }) {
             type="button"
             className="plain"
             aria-label={`Clear ${name}`}
-            title="Not set: it is not sent"
+            title="Omit this field"
             onClick={() => change(undefined)}
           >
             clear
@@ -104,12 +104,17 @@ function Head(props: { place: Place; found: Shape; id: string }) {
   );
 }
 
-function Control(props: { place: Place; found: Shape; id: string; error: string | undefined }) {
-  const { place, found, id } = props;
-  const { draft, change } = place;
+function Control(props: {
+  field: FieldProps;
+  found: Shape;
+  id: string;
+  error: string | undefined;
+}) {
+  const { field, found, id } = props;
+  const { draft, change } = field;
   const { kind } = found;
   if (draft?.type === "null" && kind.is !== "null") {
-    return <p className="sf-null">is sent as null</p>;
+    return <p className="sf-null">Sent as null</p>;
   }
   const leaf = {
     id,
@@ -117,10 +122,10 @@ function Control(props: { place: Place; found: Shape; id: string; error: string 
     draft,
     change,
     invalid: props.error !== undefined,
-    describedBy: props.error ? `${id}-wrong` : found.description ? `${id}-about` : undefined,
+    describedBy: props.error ? `${id}-error` : found.description ? `${id}-about` : undefined,
   };
-  if (draft?.type === "json" || place.path.length > DEEPEST) return <JsonLeaf {...leaf} />;
-  const group = { ...place, id };
+  if (draft?.type === "json" || field.path.length > MAX_FORM_DEPTH) return <JsonLeaf {...leaf} />;
+  const group = { ...field, id };
   switch (kind.is) {
     case "string":
       return <TextLeaf {...leaf} kind={kind} />;
@@ -133,24 +138,24 @@ function Control(props: { place: Place; found: Shape; id: string; error: string 
     case "forms":
       return <FormsGroup {...group} kind={kind} />;
     case "object":
-      return draft ? <ObjectGroup {...group} kind={kind} /> : <Closed {...place} />;
+      return draft ? <ObjectGroup {...group} kind={kind} /> : <UnsetGroup {...field} />;
     case "list":
-      return draft ? <ListGroup {...group} kind={kind} /> : <Closed {...place} />;
+      return draft ? <ListGroup {...group} kind={kind} /> : <UnsetGroup {...field} />;
     case "null":
-      return draft ? <p className="sf-null">is sent as null</p> : <Closed {...place} />;
+      return draft ? <p className="sf-null">Sent as null</p> : <UnsetGroup {...field} />;
     default:
       return <JsonLeaf {...leaf} />;
   }
 }
 
-/** What the schema says of the value beside its type. */
-function Facts(props: { found: Shape }) {
-  const { bounds, usual, problem, kind } = props.found;
+/** Constraints and default of the schema. */
+function Constraints(props: { found: Shape }) {
+  const { bounds, defaultValue, problem, kind } = props.found;
   const facts = [...bounds];
   const shown = ["string", "number", "boolean", "choice"].includes(kind.is);
-  if (usual) facts.push(`${nameOf(usual)} if it is not set`);
-  if (problem) facts.push(`there is no form for this: ${problem}`);
-  if (facts.length === 0 || (facts.length === 1 && usual && shown && bounds.length === 0))
+  if (defaultValue) facts.push(`default: ${displayValue(defaultValue)}`);
+  if (problem) facts.push(`no form available: ${problem}`);
+  if (facts.length === 0 || (facts.length === 1 && defaultValue && shown && bounds.length === 0))
     return null;
-  return <p className="help sf-facts">{visible(facts.join(" · "))}</p>;
+  return <p className="help sf-facts">{escapeHidden(facts.join(" · "))}</p>;
 }

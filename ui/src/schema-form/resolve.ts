@@ -1,17 +1,17 @@
-// What a schema says at one place, with its references followed and its `allOf` put together. A
-// stranger wrote it: it may refer to itself, to nothing, or be no schema at all. Nothing is fetched.
+// The keywords of a schema with references resolved and `allOf` merged. Schemas are untrusted: they
+// may be recursive, dangling or no schema at all. Nothing is fetched.
 import type { Schema } from "../api/types";
 
 export type Keywords = Record<string, unknown>;
 
-/** A plain view of one schema. `problem`: why it cannot be shown as a form. */
+/** A flat view of one schema. `problem`: why it cannot be shown as a form. */
 export interface Resolved {
-  words: Keywords;
+  keywords: Keywords;
   problem?: string;
 }
 
-/** More parts than this at one place are not put together. */
-const MOST_PARTS = 64;
+/** Limit of subschemas that are merged for one field. */
+const MAX_SUBSCHEMAS = 64;
 
 export function resolve(root: Schema, schema: unknown): Resolved {
   return new Resolver(root).at(schema, new Set());
@@ -21,9 +21,9 @@ export function isObject(value: unknown): value is Keywords {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A keyword of the schema itself, never one that every object inherits. */
-export function own(words: Keywords, name: string): unknown {
-  return Object.hasOwn(words, name) ? words[name] : undefined;
+/** An own property of the schema, never an inherited one. */
+export function own(keywords: Keywords, name: string): unknown {
+  return Object.hasOwn(keywords, name) ? keywords[name] : undefined;
 }
 
 class Resolver {
@@ -33,46 +33,46 @@ class Resolver {
 
   at(schema: unknown, followed: ReadonlySet<string>): Resolved {
     this.parts += 1;
-    if (this.parts > MOST_PARTS) return { words: {}, problem: "it has too many parts" };
-    if (schema === false) return { words: { not: {} } };
-    if (!isObject(schema)) return { words: {} };
-    let { words, problem } = this.followed(schema, followed);
+    if (this.parts > MAX_SUBSCHEMAS) return { keywords: {}, problem: "too many subschemas" };
+    if (schema === false) return { keywords: { not: {} } };
+    if (!isObject(schema)) return { keywords: {} };
+    let { keywords, problem } = this.followReference(schema, followed);
     const all = own(schema, "allOf");
     for (const part of Array.isArray(all) ? all : []) {
       const other = this.at(part, followed);
-      words = together(words, other.words);
+      keywords = mergeKeywords(keywords, other.keywords);
       problem ??= other.problem;
     }
-    return { words, problem };
+    return { keywords, problem };
   }
 
-  private followed(schema: Keywords, followed: ReadonlySet<string>): Resolved {
+  private followReference(schema: Keywords, followed: ReadonlySet<string>): Resolved {
     const reference = own(schema, "$ref") ?? own(schema, "$dynamicRef");
     const { allOf: _, $ref: __, $dynamicRef: ___, ...beside } = schema;
-    if (typeof reference !== "string") return { words: beside };
-    if (followed.has(reference)) return { words: beside, problem: "it refers to itself" };
-    const target = find(this.root, reference);
+    if (typeof reference !== "string") return { keywords: beside };
+    if (followed.has(reference)) return { keywords: beside, problem: "recursive reference" };
+    const target = findReference(this.root, reference);
     if (target === undefined) {
-      return { words: beside, problem: `it refers to ${reference}, which is not there` };
+      return { keywords: beside, problem: `unresolved reference ${reference}` };
     }
     const found = this.at(target, new Set([...followed, reference]));
-    // What stands beside a reference is said of this very place.
-    return { words: together(found.words, beside), problem: found.problem };
+    // Keywords beside a reference take precedence over its target.
+    return { keywords: mergeKeywords(found.keywords, beside), problem: found.problem };
   }
 }
 
-/** A place in the same document: `#`, `#/$defs/item` or `#anchor`. */
-function find(root: Schema, reference: string): unknown {
+/** Resolves a reference within the document: `#`, `#/$defs/item` or `#anchor`. */
+function findReference(root: Schema, reference: string): unknown {
   if (reference === "#") return root;
   if (reference.startsWith("#/")) {
-    let place: unknown = root;
+    let target: unknown = root;
     for (const part of reference.slice(2).split("/")) {
-      const name = unescaped(part);
-      if (Array.isArray(place)) place = place[Number(name)];
-      else if (isObject(place)) place = own(place, name);
+      const name = unescapePointer(part);
+      if (Array.isArray(target)) target = target[Number(name)];
+      else if (isObject(target)) target = own(target, name);
       else return undefined;
     }
-    return place;
+    return target;
   }
   const definitions = isObject(root) ? own(root, "$defs") : undefined;
   if (!reference.startsWith("#") || !isObject(definitions)) return undefined;
@@ -84,17 +84,17 @@ function find(root: Schema, reference: string): unknown {
   );
 }
 
-function unescaped(part: string): string {
+function unescapePointer(part: string): string {
   let name = part;
   try {
     name = decodeURIComponent(part);
   } catch {
-    // It stays as it is written.
+    // Keep it as it is.
   }
   return name.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-function together(first: Keywords, second: Keywords): Keywords {
+function mergeKeywords(first: Keywords, second: Keywords): Keywords {
   const merged: Keywords = { ...first, ...second };
   const properties = [own(first, "properties"), own(second, "properties")];
   if (properties.every(isObject)) merged.properties = { ...properties[0], ...properties[1] };

@@ -1,27 +1,28 @@
 import { describe, expect, it } from "vitest";
 import type { Schema } from "../api/types";
-import { print } from "./json";
-import { type Shape, shape } from "./shape";
+import { printJson } from "./json";
+import { type Shape, shapeOf } from "./shape";
 
-/** A shape in a few words: `object{a: text!, b: integer?null}`. */
-function words(root: Schema, found: Shape): string {
+/** A shape in short notation: `object{a: text!, b: integer?null}`. */
+function notation(root: Schema, found: Shape): string {
   const { kind } = found;
   const none = found.nullable ? "?null" : "";
   switch (kind.is) {
     case "object": {
       const fields = kind.fields.map(
-        (it) => `${it.name}: ${words(root, shape(root, it.schema))}${it.required ? "!" : ""}`,
+        (it) => `${it.name}: ${notation(root, shapeOf(root, it.schema))}${it.required ? "!" : ""}`,
       );
-      if (kind.others !== undefined) fields.push(`*: ${words(root, shape(root, kind.others))}`);
+      if (kind.others !== undefined)
+        fields.push(`*: ${notation(root, shapeOf(root, kind.others))}`);
       return `object{${fields.join(", ")}}${none}`;
     }
     case "list": {
-      const parts = kind.first.map((it) => words(root, shape(root, it)));
-      if (kind.items !== undefined) parts.push(`*${words(root, shape(root, kind.items))}`);
+      const parts = kind.first.map((it) => notation(root, shapeOf(root, it)));
+      if (kind.items !== undefined) parts.push(`*${notation(root, shapeOf(root, kind.items))}`);
       return `list[${parts.join(", ")}]${none}`;
     }
     case "choice":
-      return `choice(${kind.options.map((it) => print(it)).join(" ")})${none}`;
+      return `choice(${kind.options.map((it) => printJson(it)).join(" ")})${none}`;
     case "forms":
       return `forms(${kind.forms.map((it) => it.title).join(" | ")})${none}`;
     default:
@@ -30,7 +31,7 @@ function words(root: Schema, found: Shape): string {
 }
 
 function check(schema: unknown, expected: string) {
-  expect(words(schema as Schema, shape(schema as Schema, schema as Schema))).toBe(expected);
+  expect(notation(schema as Schema, shapeOf(schema as Schema, schema as Schema))).toBe(expected);
 }
 
 describe("from a schema to a form", () => {
@@ -106,7 +107,7 @@ describe("from a schema to a form", () => {
     [{ properties: { a: null, b: false, c: 3 } }, "object{a: JSON, b: nothing, c: JSON}"],
     [{ anyOf: "no" }, "JSON"],
     [{ anyOf: [] }, "JSON"],
-    [{ anyOf: [false, null] }, "forms(form 1 | form 2)"],
+    [{ anyOf: [false, null] }, "forms(option 1 | option 2)"],
     [{ $ref: "#" }, "JSON"],
     [{ $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } } }, "JSON"],
     [{ $ref: "http://169.254.169.254/x" }, "JSON"],
@@ -116,29 +117,29 @@ describe("from a schema to a form", () => {
     [{ allOf: [{ $ref: "#" }, { $ref: "#" }] }, "JSON"],
   ])("hostile %j is %s", check);
 
-  it("follows a schema that contains itself as far as somebody opens it", () => {
+  it("follows a recursive schema as deep as it is opened", () => {
     const tree: Schema = {
       $ref: "#/$defs/node",
       $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },
     };
     let at: Schema = tree;
     for (let depth = 0; depth < 500; depth += 1) {
-      const { kind } = shape(tree, at);
+      const { kind } = shapeOf(tree, at);
       expect(kind.is).toBe("object");
       at = (kind.is === "object" && kind.fields[0]?.schema) || false;
     }
   });
 
-  it("ends where parts of parts would be without number", () => {
+  it("stops at exponentially many subschemas", () => {
     const $defs: Record<string, unknown> = {};
     for (let at = 0; at < 40; at += 1) {
       $defs[`d${at}`] = { allOf: [{ $ref: `#/$defs/d${at + 1}` }, { $ref: `#/$defs/d${at + 1}` }] };
     }
     const schema = { $ref: "#/$defs/d0", $defs };
-    expect(shape(schema, schema).problem).toBe("it has too many parts");
+    expect(shapeOf(schema, schema).problem).toBe("too many subschemas");
   });
 
-  it("keeps names that every object has", () => {
+  it("keeps property names that objects inherit", () => {
     const schema = JSON.parse(
       '{"properties": {"__proto__": {"type": "string"}, "constructor": {"type": "number"}, "toString": {}}, "required": ["__proto__", "hasOwnProperty"]}',
     );
@@ -153,14 +154,14 @@ describe("from a schema to a form", () => {
     );
   });
 
-  it("takes ten thousand options", () => {
+  it("supports ten thousand options", () => {
     const options = Array.from({ length: 10_000 }, (_, at) => `option ${at}`);
-    const { kind } = shape(true, { enum: options });
+    const { kind } = shapeOf(true, { enum: options });
     expect(kind.is === "choice" && kind.options.length).toBe(10_000);
   });
 
-  it("says what is usual and what bounds there are", () => {
-    const found = shape(true, {
+  it("reports the default and the constraints", () => {
+    const found = shapeOf(true, {
       type: "integer",
       title: "<b>Count</b>",
       minimum: 1,
@@ -170,7 +171,7 @@ describe("from a schema to a form", () => {
     });
     expect(found).toMatchObject({
       title: "<b>Count</b>",
-      usual: { type: "number", text: "3" },
+      defaultValue: { type: "number", text: "3" },
       example: { type: "number", text: "4" },
       bounds: ["at least 1", "at most 5"],
     });

@@ -1,5 +1,5 @@
-// From a schema to what a form shows at one place. Only one level at a time: a schema may contain
-// itself, a form has what somebody opened.
+// Derives from a schema what the form shows for one field. One level at a time: a schema may be
+// recursive, and the form is only as deep as the user opened it.
 import type { Schema } from "../api/types";
 import { type Tree, treeOf } from "./json";
 import { isObject, type Keywords, own, resolve } from "./resolve";
@@ -17,7 +17,7 @@ export interface Form {
 
 export type Kind =
   | { is: "string"; format?: string; secret: boolean }
-  | { is: "number"; whole: boolean }
+  | { is: "number"; integer: boolean }
   | { is: "boolean" }
   | { is: "null" }
   | { is: "choice"; options: Tree[] }
@@ -29,87 +29,97 @@ export type Kind =
 
 export interface Shape {
   kind: Kind;
-  /** One word or two for its type. */
+  /** The type in a word or two. */
   type: string;
   title?: string;
   description?: string;
   nullable: boolean;
-  /** What the tool takes if nothing is sent. */
-  usual?: Tree;
+  /** The default of the schema. */
+  defaultValue?: Tree;
   example?: Tree;
-  /** Bounds in words. */
+  /** Constraints in words. */
   bounds: string[];
-  /** Why there is no form for it, only JSON. */
+  /** Why there is only a JSON field for it. */
   problem?: string;
 }
 
-/** Forms within forms within forms: who has more of them means to keep us busy. */
-const DEEPEST_FORM = 16;
+/** Limit of nested alternatives; more of them are an attack. */
+const MAX_FORM_DEPTH = 16;
 
-export function shape(root: Schema, schema: Schema): Shape {
+export function shapeOf(root: Schema, schema: Schema): Shape {
   return shapeAt(root, schema, 0);
 }
 
 function shapeAt(root: Schema, schema: Schema, depth: number): Shape {
   const resolved = resolve(root, schema);
-  const { words } = resolved;
-  const problem = depth > DEEPEST_FORM ? "it refers to itself" : resolved.problem;
-  const found: Found = problem ? { kind: ANY, nullable: false } : kindOf(root, words, depth);
+  const { keywords } = resolved;
+  const problem = depth > MAX_FORM_DEPTH ? "recursive reference" : resolved.problem;
+  const found: KindResult = problem
+    ? { kind: ANY, nullable: false }
+    : kindOf(root, keywords, depth);
   const { kind, nullable } = found;
-  const examples = own(words, "examples");
-  const example = Array.isArray(examples) ? examples[0] : own(words, "example");
+  const examples = own(keywords, "examples");
+  const example = Array.isArray(examples) ? examples[0] : own(keywords, "example");
   return {
     kind,
     nullable,
-    type: named(kind, words),
-    title: text(words, "title"),
-    description: text(words, "description"),
-    usual: own(words, "default") === undefined ? undefined : treeOf(own(words, "default")),
+    type: typeName(kind, keywords),
+    title: text(keywords, "title"),
+    description: text(keywords, "description"),
+    defaultValue:
+      own(keywords, "default") === undefined ? undefined : treeOf(own(keywords, "default")),
     example: example === undefined ? undefined : treeOf(example),
-    bounds: bounds(words),
+    bounds: describeBounds(keywords),
     problem: problem ?? found.problem,
   };
 }
 
 const ANY: Kind = { is: "any" };
-const NOTHING: Kind = { is: "nothing" };
+const NEVER: Kind = { is: "nothing" };
 
-interface Found {
+interface KindResult {
   kind: Kind;
   nullable: boolean;
   problem?: string;
 }
 
-function kindOf(root: Schema, words: Keywords, depth: number): Found {
-  const not = own(words, "not");
+function kindOf(root: Schema, keywords: Keywords, depth: number): KindResult {
+  const not = own(keywords, "not");
   if (not === true || (isObject(not) && Object.keys(not).length === 0)) {
-    return { kind: NOTHING, nullable: false };
+    return { kind: NEVER, nullable: false };
   }
-  if (Object.hasOwn(words, "const")) return choice([words.const]);
-  const options = own(words, "enum");
-  if (Array.isArray(options)) return choice(options);
-  const forms = own(words, "anyOf") ?? own(words, "oneOf");
-  if (Array.isArray(forms) && forms.length > 0) return formsOf(root, words, forms, depth);
-  return byType(words);
+  if (Object.hasOwn(keywords, "const")) return choiceKind([keywords.const]);
+  const options = own(keywords, "enum");
+  if (Array.isArray(options)) return choiceKind(options);
+  const forms = own(keywords, "anyOf") ?? own(keywords, "oneOf");
+  if (Array.isArray(forms) && forms.length > 0) return formsKind(root, keywords, forms, depth);
+  return kindByKeywords(keywords);
 }
 
-function choice(options: unknown[]): Found {
+function choiceKind(options: unknown[]): KindResult {
   const trees = options.map(treeOf);
-  if (trees.length === 0) return { kind: NOTHING, nullable: false };
+  if (trees.length === 0) return { kind: NEVER, nullable: false };
   const others = trees.filter((it) => it.type !== "null");
-  // `null` alone is the only thing that can be chosen.
+  // Only `null` can be selected.
   if (others.length === 0) return { kind: { is: "null" }, nullable: false };
   return { kind: { is: "choice", options: others }, nullable: others.length < trees.length };
 }
 
-/** Forms, each with what stands beside `anyOf`; of one that is `null`, only the switch is left. */
-function formsOf(root: Schema, words: Keywords, forms: unknown[], depth: number): Found {
-  const { anyOf: _, oneOf: __, title: ___, default: ____, description: _____, ...beside } = words;
-  const constants = forms.map((form) => constant(root, form));
-  if (constants.every((it) => it !== undefined)) return choice(constants.map((it) => it.value));
-  const kept = forms.filter((form) => !isNull(root, form));
-  const nullable = kept.length < forms.length;
-  const schemas = kept.map((form): Schema => {
+/** Alternatives, each merged with the keywords beside `anyOf`; a `null` alternative makes it nullable. */
+function formsKind(root: Schema, keywords: Keywords, forms: unknown[], depth: number): KindResult {
+  const {
+    anyOf: _,
+    oneOf: __,
+    title: ___,
+    default: ____,
+    description: _____,
+    ...beside
+  } = keywords;
+  const constants = forms.map((form) => constantOf(root, form));
+  if (constants.every((it) => it !== undefined)) return choiceKind(constants.map((it) => it.value));
+  const nonNull = forms.filter((form) => !isNull(root, form));
+  const nullable = nonNull.length < forms.length;
+  const schemas = nonNull.map((form): Schema => {
     if (!isObject(form)) return form === false ? false : beside;
     return Object.keys(beside).length > 0 ? { allOf: [beside, form] } : form;
   });
@@ -122,119 +132,123 @@ function formsOf(root: Schema, words: Keywords, forms: unknown[], depth: number)
   return { kind: { is: "forms", forms: titled }, nullable };
 }
 
-function constant(root: Schema, form: unknown): { value: unknown } | undefined {
+function constantOf(root: Schema, form: unknown): { value: unknown } | undefined {
   if (!isObject(form)) return undefined;
-  const { words } = resolve(root, form);
-  return Object.hasOwn(words, "const") ? { value: words.const } : undefined;
+  const { keywords } = resolve(root, form);
+  return Object.hasOwn(keywords, "const") ? { value: keywords.const } : undefined;
 }
 
 function isNull(root: Schema, form: unknown): boolean {
   if (!isObject(form)) return false;
-  const { words } = resolve(root, form);
-  return own(words, "type") === "null" || (Object.hasOwn(words, "const") && words.const === null);
+  const { keywords } = resolve(root, form);
+  return (
+    own(keywords, "type") === "null" ||
+    (Object.hasOwn(keywords, "const") && keywords.const === null)
+  );
 }
 
 function titleOf(root: Schema, schema: Schema, at: number): string {
-  const { words } = resolve(root, schema);
-  const title = text(words, "title");
+  const { keywords } = resolve(root, schema);
+  const title = text(keywords, "title");
   if (title) return title;
-  const properties = own(words, "properties");
+  const properties = own(keywords, "properties");
   if (isObject(properties)) {
-    // Forms of one kind are told apart by a field that says which it is.
-    const told = Object.entries(properties).find(
+    // A constant field is a discriminator.
+    const discriminator = Object.entries(properties).find(
       ([, it]) => isObject(it) && Object.hasOwn(it, "const"),
     );
-    if (told) return `${told[0]}: ${String((told[1] as Keywords).const)}`;
-    const required = own(words, "required");
+    if (discriminator)
+      return `${discriminator[0]}: ${String((discriminator[1] as Keywords).const)}`;
+    const required = own(keywords, "required");
     if (Array.isArray(required) && required.length > 0) return `with ${required.join(", ")}`;
   }
-  const found = byType(words);
-  return found.kind.is === "any" ? `form ${at + 1}` : named(found.kind, words);
+  const found = kindByKeywords(keywords);
+  return found.kind.is === "any" ? `option ${at + 1}` : typeName(found.kind, keywords);
 }
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
-function byType(words: Keywords): Found {
-  const said = own(words, "type");
-  const types = (Array.isArray(said) ? said : [said]).filter(
+function kindByKeywords(keywords: Keywords): KindResult {
+  const declared = own(keywords, "type");
+  const types = (Array.isArray(declared) ? declared : [declared]).filter(
     (it): it is string => typeof it === "string" && TYPES.includes(it),
   );
   const nullable = types.includes("null");
   const others = [...new Set(types.filter((it) => it !== "null"))];
   if (nullable && others.length === 0) return { kind: { is: "null" }, nullable: false };
   if (others.length > 1) {
-    const forms = others.map((type) => ({ title: type, schema: { ...words, type } }));
+    const forms = others.map((type) => ({ title: type, schema: { ...keywords, type } }));
     return { kind: { is: "forms", forms }, nullable };
   }
-  return { kind: one(others[0] ?? guessed(words), words), nullable };
+  return { kind: kindByType(others[0] ?? guessType(keywords), keywords), nullable };
 }
 
-/** The type that somebody forgot to write down. */
-function guessed(words: Keywords): string | undefined {
-  const has = (...names: string[]) => names.some((name) => Object.hasOwn(words, name));
+/** Guesses a missing type from the other keywords. */
+function guessType(keywords: Keywords): string | undefined {
+  const has = (...names: string[]) => names.some((name) => Object.hasOwn(keywords, name));
   if (has("properties", "additionalProperties", "patternProperties")) return "object";
   if (has("items", "prefixItems")) return "array";
   if (has("pattern", "minLength", "maxLength")) return "string";
   return has("minimum", "maximum", "multipleOf") ? "number" : undefined;
 }
 
-function one(type: string | undefined, words: Keywords): Kind {
+function kindByType(type: string | undefined, keywords: Keywords): Kind {
   switch (type) {
     case "string":
-      return textual(words);
+      return stringKind(keywords);
     case "number":
     case "integer":
-      return { is: "number", whole: type === "integer" };
+      return { is: "number", integer: type === "integer" };
     case "boolean":
       return { is: "boolean" };
     case "object":
-      return objectOf(words);
+      return objectKind(keywords);
     case "array":
-      return listOf(words);
+      return listKind(keywords);
     default:
       return ANY;
   }
 }
 
-function textual(words: Keywords): Kind {
-  const format = text(words, "format");
-  const secret = format === "password" || own(words, "writeOnly") === true;
+function stringKind(keywords: Keywords): Kind {
+  const format = text(keywords, "format");
+  const secret = format === "password" || own(keywords, "writeOnly") === true;
   return { is: "string", format, secret };
 }
 
-function objectOf(words: Keywords): Kind {
-  const properties = own(words, "properties");
-  const required = own(words, "required");
+function objectKind(keywords: Keywords): Kind {
+  const properties = own(keywords, "properties");
+  const required = own(keywords, "required");
   const needed = new Set(Array.isArray(required) ? required : []);
   const fields = Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => ({
     name,
     schema: schemaOf(schema),
     required: needed.delete(name),
   }));
-  // A name that is asked for and not described can be anything.
+  // A required field without a schema accepts anything.
   for (const name of needed) {
     if (typeof name === "string") fields.push({ name, schema: true, required: true });
   }
-  return { is: "object", fields, others: othersOf(words, fields.length) };
+  return { is: "object", fields, others: othersOf(keywords, fields.length) };
 }
 
-/** The schema of fields with names of one's own choice. */
-function othersOf(words: Keywords, named: number): Schema | undefined {
-  const patterns = own(words, "patternProperties");
+/** The schema of additional properties. */
+function othersOf(keywords: Keywords, fieldCount: number): Schema | undefined {
+  const patterns = own(keywords, "patternProperties");
   const [pattern] = isObject(patterns) ? Object.values(patterns) : [];
   if (pattern !== undefined) return schemaOf(pattern);
-  const others = own(words, "additionalProperties");
+  const others = own(keywords, "additionalProperties");
   if (others === false) return undefined;
   if (isObject(others)) return others;
-  // Most servers allow anything beside their fields without meaning it.
-  return named === 0 || others === true ? true : undefined;
+  // Most schemas allow additional properties only by default, not on purpose.
+  return fieldCount === 0 || others === true ? true : undefined;
 }
 
-function listOf(words: Keywords): Kind {
-  const items = own(words, "items");
-  const prefix = own(words, "prefixItems") ?? (Array.isArray(items) ? items : []);
+function listKind(keywords: Keywords): Kind {
+  const items = own(keywords, "items");
+  const prefix = own(keywords, "prefixItems") ?? (Array.isArray(items) ? items : []);
   const first = Array.isArray(prefix) ? prefix.map(schemaOf) : [];
-  const rest = Array.isArray(items) ? own(words, "additionalItems") : items;
+  const rest = Array.isArray(items) ? own(keywords, "additionalItems") : items;
   return { is: "list", first, items: rest === false ? undefined : schemaOf(rest) };
 }
 
@@ -242,23 +256,23 @@ function schemaOf(value: unknown): Schema {
   return isObject(value) || value === false ? value : true;
 }
 
-function text(words: Keywords, name: string): string | undefined {
-  const value = own(words, name);
+function text(keywords: Keywords, name: string): string | undefined {
+  const value = own(keywords, name);
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function named(kind: Kind, words: Keywords): string {
+function typeName(kind: Kind, keywords: Keywords): string {
   switch (kind.is) {
     case "string":
       return kind.format ?? "text";
     case "number":
-      return kind.whole ? "integer" : "number";
+      return kind.integer ? "integer" : "number";
     case "choice":
-      return kind.options.length === 1 ? "fixed" : "choice";
+      return kind.options.length === 1 ? "constant" : "choice";
     case "forms":
-      return "one of several";
+      return "one of";
     case "object":
-      return kind.fields.length === 0 && own(words, "additionalProperties") ? "map" : "object";
+      return kind.fields.length === 0 && own(keywords, "additionalProperties") ? "map" : "object";
     case "any":
       return "JSON";
     default:
@@ -278,12 +292,12 @@ const BOUNDS: [string, (value: unknown) => string][] = [
   ["maxItems", (it) => `up to ${it} items`],
 ];
 
-function bounds(words: Keywords): string[] {
-  const said = BOUNDS.filter(([name]) => typeof own(words, name) === "number").map(([name, say]) =>
-    say(words[name]),
+function describeBounds(keywords: Keywords): string[] {
+  const parts = BOUNDS.filter(([name]) => typeof own(keywords, name) === "number").map(
+    ([name, say]) => say(keywords[name]),
   );
-  const pattern = text(words, "pattern");
-  if (pattern) said.push(`matches ${pattern}`);
-  if (own(words, "uniqueItems") === true) said.push("no item twice");
-  return said;
+  const pattern = text(keywords, "pattern");
+  if (pattern) parts.push(`matches ${pattern}`);
+  if (own(keywords, "uniqueItems") === true) parts.push("unique items");
+  return parts;
 }

@@ -1,11 +1,11 @@
-// A schema to read: its fields in a list, opened as far as somebody wants; and the schema itself.
+// A read-only view of a schema as a tree, and its source.
 import { useMemo, useState } from "react";
 import type { Schema } from "../api/types";
 import { Json } from "../kit/code";
-import { Foreign, visible } from "../kit/foreign";
-import { count } from "../kit/words";
-import { nameOf } from "./leaves";
-import { type Shape, shape } from "./shape";
+import { count } from "../kit/format";
+import { escapeHidden, UntrustedText } from "../kit/untrusted";
+import { displayValue } from "./leaves";
+import { type Shape, shapeOf } from "./shape";
 import "../style/schema-form.css";
 
 export function SchemaView(props: { schema: Schema; root?: Schema; label: string }) {
@@ -13,30 +13,30 @@ export function SchemaView(props: { schema: Schema; root?: Schema; label: string
   const [raw, setRaw] = useState(false);
   return (
     <div className="sv">
-      <Inner root={root} schema={props.schema} depth={0} />
+      <SchemaTree root={root} schema={props.schema} depth={0} />
       <button type="button" className="plain" aria-expanded={raw} onClick={() => setRaw(!raw)}>
-        {raw ? "Hide the JSON schema" : "Show the JSON schema"}
+        {raw ? "Hide JSON schema" : "Show JSON schema"}
       </button>
       {raw && <Json value={props.schema} label={props.label} />}
     </div>
   );
 }
 
-/** Levels that are open at first. */
-const OPEN = 2;
-const MANY = 60;
+/** Levels that are expanded initially. */
+const OPEN_DEPTH = 2;
+const MAX_FIELDS = 60;
 
-function Inner(props: { root: Schema; schema: Schema; depth: number }) {
+function SchemaTree(props: { root: Schema; schema: Schema; depth: number }) {
   const { root, schema, depth } = props;
-  const found = useMemo(() => shape(root, schema), [root, schema]);
+  const found = useMemo(() => shapeOf(root, schema), [root, schema]);
   const [all, setAll] = useState(false);
   const parts = partsOf(found);
-  if (parts.length === 0) return <p className="quiet">{words(found)}</p>;
-  const shown = all ? parts : parts.slice(0, MANY);
+  if (parts.length === 0) return <p className="quiet">{describeShape(found)}</p>;
+  const shown = all ? parts : parts.slice(0, MAX_FIELDS);
   return (
     <ul className="sv-fields">
       {shown.map((part, at) => (
-        <Part key={at} {...part} root={root} depth={depth} />
+        <TreeNode key={at} {...part} root={root} depth={depth} />
       ))}
       {shown.length < parts.length && (
         <li>
@@ -49,16 +49,16 @@ function Inner(props: { root: Schema; schema: Schema; depth: number }) {
   );
 }
 
-interface PartOf {
+interface TreeNodeProps {
   name: string;
   schema: Schema;
   required: boolean;
 }
 
-function Part(props: PartOf & { root: Schema; depth: number }) {
+function TreeNode(props: TreeNodeProps & { root: Schema; depth: number }) {
   const { root, schema, depth } = props;
-  const found = useMemo(() => shape(root, schema), [root, schema]);
-  const [open, setOpen] = useState(depth < OPEN);
+  const found = useMemo(() => shapeOf(root, schema), [root, schema]);
+  const [open, setOpen] = useState(depth < OPEN_DEPTH);
   const has = partsOf(found).length > 0;
   return (
     <li>
@@ -70,39 +70,39 @@ function Part(props: PartOf & { root: Schema; depth: number }) {
             aria-expanded={open}
             onClick={() => setOpen(!open)}
           >
-            {open ? "▾" : "▸"} {visible(props.name)}
+            {open ? "▾" : "▸"} {escapeHidden(props.name)}
           </button>
         ) : (
-          <span className="sf-name">{visible(props.name)}</span>
+          <span className="sf-name">{escapeHidden(props.name)}</span>
         )}
         {found.title && found.title !== props.name && (
           <span className="sf-title">
-            <Foreign text={found.title} clip={80} />
+            <UntrustedText text={found.title} clip={80} />
           </span>
         )}
         <span className="sf-type">
-          {visible(words(found))}
+          {escapeHidden(describeShape(found))}
           {props.required && <b className="sf-required"> required</b>}
         </span>
       </div>
       {found.description && (
         <p className="help">
-          <Foreign text={found.description} clip={300} />
+          <UntrustedText text={found.description} clip={300} />
         </p>
       )}
-      {has && open && <Inner root={root} schema={schema} depth={depth + 1} />}
+      {has && open && <SchemaTree root={root} schema={schema} depth={depth + 1} />}
     </li>
   );
 }
 
-function partsOf(found: Shape): PartOf[] {
+function partsOf(found: Shape): TreeNodeProps[] {
   const { kind } = found;
   switch (kind.is) {
     case "object": {
       const others = kind.others;
-      // Anything at all needs no line of its own.
+      // Arbitrary values need no row of their own.
       if (others === undefined || others === true) return kind.fields;
-      return [...kind.fields, { name: "any other name", schema: others, required: false }];
+      return [...kind.fields, { name: "additional properties", schema: others, required: false }];
     }
     case "list": {
       const first = kind.first.map((schema, at) => ({
@@ -111,7 +111,7 @@ function partsOf(found: Shape): PartOf[] {
         required: true,
       }));
       if (kind.items === undefined || kind.items === true) return first;
-      return [...first, { name: "each item", schema: kind.items, required: false }];
+      return [...first, { name: "items", schema: kind.items, required: false }];
     }
     case "forms":
       return kind.forms.map(({ title, schema }) => ({ name: title, schema, required: false }));
@@ -120,18 +120,19 @@ function partsOf(found: Shape): PartOf[] {
   }
 }
 
-const SHOWN = 12;
+const MAX_OPTIONS = 12;
 
-function words(found: Shape): string {
+function describeShape(found: Shape): string {
   const { kind } = found;
-  const said = [found.nullable ? `${found.type} or null` : found.type];
+  const parts = [found.nullable ? `${found.type} or null` : found.type];
   if (kind.is === "choice") {
-    const options = kind.options.slice(0, SHOWN).map(nameOf).join(", ");
-    const more = kind.options.length > SHOWN ? ` and ${kind.options.length - SHOWN} more` : "";
-    said.push(options + more);
+    const options = kind.options.slice(0, MAX_OPTIONS).map(displayValue).join(", ");
+    const more =
+      kind.options.length > MAX_OPTIONS ? ` and ${kind.options.length - MAX_OPTIONS} more` : "";
+    parts.push(options + more);
   }
-  said.push(...found.bounds);
-  if (found.usual) said.push(`${nameOf(found.usual)} if not set`);
-  if (found.problem) said.push(found.problem);
-  return said.join(" · ");
+  parts.push(...found.bounds);
+  if (found.defaultValue) parts.push(`default: ${displayValue(found.defaultValue)}`);
+  if (found.problem) parts.push(found.problem);
+  return parts.join(" · ");
 }

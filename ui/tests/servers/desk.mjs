@@ -1,5 +1,5 @@
-// A tool server of one file, without libraries: newline-delimited JSON-RPC on stdin and stdout. Its
-// tools take as long as they are told, fail when they are told, and one is better asked about.
+// A minimal MCP server over stdio, without libraries. Its tools wait and fail on request, and one
+// requires approval.
 import { createInterface } from "node:readline";
 
 const text = { type: "string" };

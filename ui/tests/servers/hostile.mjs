@@ -1,5 +1,5 @@
-// An MCP server over stdio, without libraries: every text it can say is markup that would run a
-// script or fetch something if a page took it for more than text.
+// A minimal MCP server over stdio. All its texts are markup that would run a script or fetch
+// something if it were not shown as plain text.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -7,9 +7,9 @@ const PAYLOADS = JSON.parse(readFileSync(new URL("./payloads.json", import.meta.
 
 const plain = (payload) => payload.replace(/[\u202e\u2066]/g, "");
 
-/** One tool for each payload, with the payload wherever a server may write something. */
+/** One tool per payload, with the payload in every text field. */
 const tools = PAYLOADS.map((payload, at) => ({
-  // Names of tools have rules, and of fields hidden signs are taken away; the rest has none.
+  // Tool names are restricted, and hidden characters are removed from field names.
   name: `tool_${at}`,
   title: payload,
   description: payload,
@@ -69,7 +69,7 @@ const ANSWERS = {
         params: { progressToken: token, progress: 1, total: 2, message: payload },
       });
     }
-    // Half of them fail, with the payload as the reason.
+    // Half of the calls fail with the payload as the reason.
     const failed = Number(name.slice("tool_".length)) % 2 === 1;
     return {
       isError: failed,

@@ -1,5 +1,5 @@
-// An MCP server over stdio, without libraries, whose tools are odd in many ways: schemas of every
-// kind, slow ones with progress, long answers, pictures, and one whose definition changes.
+// A minimal MCP server over stdio with unusual tools: all kinds of schemas, progress, long results,
+// images, and a definition that changes.
 import { createInterface } from "node:readline";
 
 const text = (value) => ({ content: [{ type: "text", text: value }] });
@@ -58,7 +58,7 @@ const TOOLS = {
     description: "Gives back the arguments as they came",
     inputSchema: EVERY_KIND,
     annotations: { readOnlyHint: true },
-    // The bytes, not what a parser makes of them.
+    // Echo the raw bytes, not the parsed value.
     run: (_, line) => text(line.slice(line.indexOf('"arguments"'))),
   },
   slow: {

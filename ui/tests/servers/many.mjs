@@ -1,5 +1,4 @@
-// An MCP server over stdio, in one file and without libraries: it offers as many tools as it is
-// asked for. `node many.mjs 5000`
+// A minimal MCP server over stdio with a given number of tools: `node many.mjs 5000`
 import { createInterface } from "node:readline";
 
 const count = Number(process.argv[2] ?? 5000);

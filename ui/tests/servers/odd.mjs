@@ -1,5 +1,4 @@
-// A tool server that behaves oddly, as it is told: `hang` never answers, `markup` writes markup into
-// every text it has.
+// A misbehaving MCP server: `hang` never responds, `markup` writes markup into all its texts.
 import { createInterface } from "node:readline";
 
 const way = process.argv[2];

@@ -1,20 +1,20 @@
-// One agent: what it is told, what answers for it, and every tool in every tier with the reason.
+// One agent: tools by tier, prompt and settings.
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
 import type { Agent } from "../../api/types";
-import { Page, Panel, Shown, Tabs, TierBadge } from "../../kit/basics";
-import { AsCommand, quoted } from "../../kit/code";
+import { Page, Panel, QueryView, Tabs, TierBadge } from "../../kit/basics";
+import { ShowAsCli, shellQuote } from "../../kit/code";
 import { Fact, Facts } from "../../kit/facts";
-import { Foreign, visible } from "../../kit/foreign";
-import { count } from "../../kit/words";
-import { narrow, to, useRoute } from "../../route";
+import { count } from "../../kit/format";
+import { escapeHidden, UntrustedText } from "../../kit/untrusted";
+import { setQuery, to, useRoute } from "../../route";
 import { Matrix } from "./matrix";
 import { Prompt } from "./prompt";
 
 type TabId = "tools" | "prompt" | "settings";
 
 const TABS: { id: TabId; title: string }[] = [
-  { id: "tools", title: "What it sees" },
+  { id: "tools", title: "Tools" },
   { id: "prompt", title: "Prompt" },
   { id: "settings", title: "Settings" },
 ];
@@ -26,35 +26,38 @@ export function AgentPage(props: { name: string }) {
   const chosen = TABS.find((tab) => tab.id === query.get("tab"))?.id ?? "tools";
   return (
     <Page
-      title={visible(props.name)}
-      lead={read.data?.description && <Foreign text={read.data.description} clip={260} />}
+      title={escapeHidden(props.name)}
+      lead={read.data?.description && <UntrustedText text={read.data.description} clip={260} />}
       actions={
-        <AsCommand cli={`tollgate tools --explain --agent ${quoted(props.name)}`} path={address} />
+        <ShowAsCli
+          cli={`tollgate tools --explain --agent ${shellQuote(props.name)}`}
+          path={address}
+        />
       }
     >
       <p className="crumbs">
-        <a href={to("agents")}>Agents</a> › {visible(props.name)}
+        <a href={to("agents")}>Agents</a> › {escapeHidden(props.name)}
       </p>
-      <Shown of={read}>
+      <QueryView of={read}>
         {(agent) => (
           <>
             <p className="agent-head">
               <TierBadge tier={agent.budget_tier} />
               {agent.default && <span className="badge">default</span>}
-              <span className="quiet">{visible(agent.models.join(", "))}</span>
+              <span className="quiet">{escapeHidden(agent.models.join(", "))}</span>
             </p>
             <Tabs
               label="About this agent"
               tabs={TABS}
               chosen={chosen}
-              choose={(tab) => narrow({ tab: tab === "tools" ? "" : tab })}
+              choose={(tab) => setQuery({ tab: tab === "tools" ? "" : tab })}
             />
             {chosen === "tools" && <Matrix agent={agent} />}
             {chosen === "prompt" && <Prompt agent={agent} />}
             {chosen === "settings" && <Settings agent={agent} />}
           </>
         )}
-      </Shown>
+      </QueryView>
     </Page>
   );
 }
@@ -65,16 +68,16 @@ function Settings(props: { agent: Agent }) {
   const facts: [string, string][] = [
     ["Models", agent.models.join(", ")],
     ["Engine", agent.engine],
-    ["Opener", agent.opener_model ?? "none"],
-    ["Budget", agent.budget_tier ?? "none: it sees every tool, whatever it takes"],
+    ["Opener model", agent.opener_model ?? "none"],
+    ["Budget", agent.budget_tier ?? "none: all tools are visible, whatever their latency"],
     ["Tools", agent.tools.join(", ") || "none"],
     ["Pinned tools", agent.pinned_tools.join(", ") || "none"],
-    ["Run unasked", agent.auto_execute.join(", ") || "none"],
-    ["Tools at once", `up to ${agent.max_tools}, tool search ${agent.tool_search}`],
-    ["Rounds of tools", String(agent.max_depth)],
-    ["Calls at once", agent.concurrent === null ? "no limit" : String(agent.concurrent)],
+    ["Auto-executed tools", agent.auto_execute.join(", ") || "none"],
+    ["Max tools", `${agent.max_tools}, tool search ${agent.tool_search}`],
+    ["Max tool rounds", String(agent.max_depth)],
+    ["Concurrent calls", agent.concurrent === null ? "unlimited" : String(agent.concurrent)],
     ["Code mode", agent.code_mode ? "on" : "off"],
-    ["Mixed answers", agent.mixed_response],
+    ["Mixed responses", agent.mixed_response],
     [
       "Memory",
       `namespace ${memory.namespace}, record ${memory.record}, recall ${memory.recall ? "on" : "off"}`,
@@ -82,11 +85,11 @@ function Settings(props: { agent: Agent }) {
     ["Variables", count(Object.keys(agent.variables).length, "variable")],
   ];
   return (
-    <Panel title="Settings" actions={<a href={to("settings")}>Edit the config</a>}>
+    <Panel title="Settings" actions={<a href={to("settings")}>Edit config</a>}>
       <Facts>
         {facts.map(([name, value]) => (
           <Fact key={name} name={name}>
-            {visible(value)}
+            {escapeHidden(value)}
           </Fact>
         ))}
       </Facts>

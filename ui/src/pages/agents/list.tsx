@@ -1,62 +1,66 @@
 import { useRead } from "../../api/queries";
 import type { Agent } from "../../api/types";
-import { Page, Shown, TierBadge } from "../../kit/basics";
-import { AsCommand } from "../../kit/code";
-import { clipped, visible } from "../../kit/foreign";
+import { Page, QueryView, TierBadge } from "../../kit/basics";
+import { ShowAsCli } from "../../kit/code";
 import { Table } from "../../kit/table";
-import { go, to } from "../../route";
+import { escapeHidden, truncate } from "../../kit/untrusted";
+import { navigate, to } from "../../route";
 
 export function AgentList() {
   const read = useRead<{ agents: Agent[] }>("/api/agents");
   return (
     <Page
       title="Agents"
-      lead="Whoever asks is one of these: it decides which tools are seen, which models answer, and how long a turn may take."
-      actions={<AsCommand path="/api/agents" />}
+      lead="Every request runs as one of these agents. The agent determines the visible tools, the models and the time limit of a turn."
+      actions={<ShowAsCli path="/api/agents" />}
     >
-      <Shown of={read}>
+      <QueryView of={read}>
         {({ agents }) => (
           <div className="panel">
             <Table
               label="Agents"
               rows={agents}
               id={(row) => row.name}
-              open={(row) => go(to("agents", row.name))}
-              empty="There is no agent. Add one under `agents:` in the config."
+              open={(row) => navigate(to("agents", row.name))}
+              empty="No agents. Add one under `agents:` in the config."
               columns={[
                 {
                   id: "name",
                   title: "Agent",
-                  by: (row) => row.name,
+                  sortValue: (row) => row.name,
                   cell: (row) => (
                     <>
-                      <a href={to("agents", row.name)}>{visible(row.name)}</a>{" "}
+                      <a href={to("agents", row.name)}>{escapeHidden(row.name)}</a>{" "}
                       {row.default && <span className="badge">default</span>}
                     </>
                   ),
                 },
                 {
                   id: "description",
-                  title: "For",
-                  cell: (row) => visible(clipped(row.description ?? "–", 120)),
+                  title: "Description",
+                  cell: (row) => escapeHidden(truncate(row.description ?? "–", 120)),
                 },
                 {
                   id: "budget",
                   title: "Budget",
-                  by: (row) => row.budget_tier ?? "",
+                  sortValue: (row) => row.budget_tier ?? "",
                   cell: (row) => <TierBadge tier={row.budget_tier} />,
                 },
-                { id: "models", title: "Models", cell: (row) => visible(row.models.join(", ")) },
+                {
+                  id: "models",
+                  title: "Models",
+                  cell: (row) => escapeHidden(row.models.join(", ")),
+                },
                 {
                   id: "tools",
                   title: "Tools",
-                  cell: (row) => <code>{visible(clipped(row.tools.join(", "), 80))}</code>,
+                  cell: (row) => <code>{escapeHidden(truncate(row.tools.join(", "), 80))}</code>,
                 },
               ]}
             />
           </div>
         )}
-      </Shown>
+      </QueryView>
     </Page>
   );
 }

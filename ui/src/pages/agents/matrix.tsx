@@ -1,29 +1,35 @@
-// Every tool in every tier: seen, or the level that hides it and why.
+// All tools by tier: visible, or the level that hides it and the reason.
 import { useDeferredValue, useMemo } from "react";
 import { query as search } from "../../api/client";
 import { useRead } from "../../api/queries";
-import { type Agent, type Explained, TIERS, type Tier } from "../../api/types";
+import { type Agent, TIERS, type Tier, type ToolVisibility } from "../../api/types";
 import { Failure, Loading, Panel, TierBadge } from "../../kit/basics";
-import { visible } from "../../kit/foreign";
+import { count } from "../../kit/format";
 import { type Column, Table } from "../../kit/table";
-import { count } from "../../kit/words";
-import { narrow, to, useRoute } from "../../route";
-import { countOf, levels, narrowed, type Seen, together } from "./seen";
+import { escapeHidden } from "../../kit/untrusted";
+import { setQuery, to, useRoute } from "../../route";
+import {
+  countVisible,
+  filterTools,
+  hidingLevels,
+  mergeTiers,
+  type TierVisibility,
+} from "./visibility";
 
-type Answer = { tools: Explained[] };
+type ToolsResponse = { tools: ToolVisibility[] };
 
-function useExplained(agent: string, tier: Tier) {
-  return useRead<Answer>(`/v1/tools${search({ explain: true, agent, tier })}`, 30_000);
+function useVisibility(agent: string, tier: Tier) {
+  return useRead<ToolsResponse>(`/v1/tools${search({ explain: true, agent, tier })}`, 30_000);
 }
 
 export function Matrix(props: { agent: Agent }) {
   const { agent } = props;
-  const fast = useExplained(agent.name, "fast");
-  const standard = useExplained(agent.name, "standard");
-  const deep = useExplained(agent.name, "deep");
+  const fast = useVisibility(agent.name, "fast");
+  const standard = useVisibility(agent.name, "standard");
+  const deep = useVisibility(agent.name, "deep");
   const all = useMemo(
     () =>
-      together([
+      mergeTiers([
         { tier: "fast", tools: fast.data?.tools ?? [] },
         { tier: "standard", tools: standard.data?.tools ?? [] },
         { tier: "deep", tools: deep.data?.tools ?? [] },
@@ -33,17 +39,20 @@ export function Matrix(props: { agent: Agent }) {
   const error = fast.error ?? standard.error ?? deep.error;
   if (error) return <Failure error={error} />;
   if (!fast.data || !standard.data || !deep.data) return <Loading />;
-  return <Filtered agent={agent} all={all} />;
+  return <FilteredMatrix agent={agent} all={all} />;
 }
 
-function Filtered(props: { agent: Agent; all: Seen[] }) {
+function FilteredMatrix(props: { agent: Agent; all: TierVisibility[] }) {
   const { agent, all } = props;
   const { query } = useRoute();
   const text = query.get("q") ?? "";
   const level = query.get("level") ?? "";
-  const only = query.get("only") === "visible";
-  const wanted = useDeferredValue(text);
-  const rows = useMemo(() => narrowed(all, wanted, level, only), [all, wanted, level, only]);
+  const visibleOnly = query.get("only") === "visible";
+  const deferredText = useDeferredValue(text);
+  const rows = useMemo(
+    () => filterTools(all, deferredText, level, visibleOnly),
+    [all, deferredText, level, visibleOnly],
+  );
   const columns = useMemo(() => columnsOf(all, agent), [all, agent]);
   return (
     <Panel>
@@ -53,27 +62,27 @@ function Filtered(props: { agent: Agent; all: Seen[] }) {
           aria-label="Filter tools"
           placeholder="Name or server/tool"
           value={text}
-          onChange={(event) => narrow({ q: event.target.value })}
+          onChange={(event) => setQuery({ q: event.target.value })}
         />
         <select
           aria-label="Hidden by"
           value={level}
-          onChange={(event) => narrow({ level: event.target.value })}
+          onChange={(event) => setQuery({ level: event.target.value })}
         >
-          <option value="">Hidden by: anything</option>
-          {levels(all).map((it) => (
+          <option value="">Hidden by: any</option>
+          {hidingLevels(all).map((it) => (
             <option key={it} value={it}>
-              hidden by {it}
+              Hidden by {it}
             </option>
           ))}
         </select>
         <label>
           <input
             type="checkbox"
-            checked={only}
-            onChange={(event) => narrow({ only: event.target.checked ? "visible" : "" })}
+            checked={visibleOnly}
+            onChange={(event) => setQuery({ only: event.target.checked ? "visible" : "" })}
           />{" "}
-          Only what it sees
+          Visible only
         </label>
         <span className="quiet" role="status">
           {rows.length.toLocaleString("en")} of {count(all.length, "tool")}
@@ -86,62 +95,66 @@ function Filtered(props: { agent: Agent; all: Seen[] }) {
           columns={columns}
           id={(row) => `${row.server}/${row.tool}`}
           height={52}
-          empty="No tool is like that."
+          empty="No matching tools."
         />
       </div>
       <p className="help">
-        The level is the first that hides a tool; all levels are described in docs/security.md.
+        Each cell shows the first level that hides the tool. All levels are described in
+        docs/security.md.
       </p>
     </Panel>
   );
 }
 
-const PLACES: Record<Tier, number> = { fast: 0, standard: 1, deep: 2 };
+const TIER_ORDER: Record<Tier, number> = { fast: 0, standard: 1, deep: 2 };
 
-function columnsOf(all: Seen[], agent: Agent): Column<Seen>[] {
-  const above = (tier: Tier) =>
-    agent.budget_tier !== null && PLACES[tier] > PLACES[agent.budget_tier];
+function columnsOf(all: TierVisibility[], agent: Agent): Column<TierVisibility>[] {
+  const isAboveBudget = (tier: Tier) =>
+    agent.budget_tier !== null && TIER_ORDER[tier] > TIER_ORDER[agent.budget_tier];
   return [
     {
       id: "name",
       title: "Tool",
-      by: (row) => row.name,
+      sortValue: (row) => row.name,
       cell: (row) => (
         <>
           <a className="clip" href={to("tools", row.server, row.tool)}>
-            {visible(row.name)}
+            {escapeHidden(row.name)}
           </a>
-          <span className="clip quiet">{visible(row.server)}</span>
+          <span className="clip quiet">{escapeHidden(row.server)}</span>
         </>
       ),
     },
-    ...TIERS.map((tier) => ({
-      id: tier,
-      by: (row: Seen) => (row.tiers[tier]?.visible ? "" : (row.tiers[tier]?.level ?? "?")),
-      title: (
-        <>
-          <TierBadge tier={tier} /> {countOf(all, tier).toLocaleString("en")}
-          {above(tier) && (
-            <span title="Above its budget: only for callers with the right override_tier">
-              {" "}
-              if raised
-            </span>
-          )}
-        </>
-      ),
-      cell: (row: Seen) => <Cell seen={row.tiers[tier]} />,
-    })),
+    ...TIERS.map(
+      (tier): Column<TierVisibility> => ({
+        id: tier,
+        sortValue: (row: TierVisibility) =>
+          row.tiers[tier]?.visible ? "" : (row.tiers[tier]?.level ?? "?"),
+        title: (
+          <>
+            <TierBadge tier={tier} /> {countVisible(all, tier).toLocaleString("en")}
+            {isAboveBudget(tier) && (
+              <span title="Above the agent's budget. Requires the override_tier right.">
+                {" "}
+                override only
+              </span>
+            )}
+          </>
+        ),
+        cell: (row: TierVisibility) => <Cell visibility={row.tiers[tier]} />,
+      }),
+    ),
   ];
 }
 
-function Cell(props: { seen: Explained | undefined }) {
-  const { seen } = props;
-  if (!seen) return <span className="quiet">–</span>;
-  if (seen.visible) return <span className="badge good">seen</span>;
-  const why = visible(seen.reason ?? "");
+function Cell(props: { visibility: ToolVisibility | undefined }) {
+  const { visibility } = props;
+  if (!visibility) return <span className="quiet">–</span>;
+  if (visibility.visible) return <span className="badge good">visible</span>;
+  const why = escapeHidden(visibility.reason ?? "");
   return (
     <>
-      <span className="badge">{visible(seen.level ?? "hidden")}</span>
+      <span className="badge">{escapeHidden(visibility.level ?? "hidden")}</span>
       <span className="clip quiet" title={why}>
         {why}
       </span>

@@ -1,18 +1,18 @@
-// What an agent is told, with its placeholders, and with them filled in.
+// The prompt of an agent, as a template and rendered.
 import { useEffect, useMemo, useState } from "react";
-import { Problem, path, post } from "../../api/client";
+import { ApiError, path, post } from "../../api/client";
 import type { Agent } from "../../api/types";
 import { Failure, Field, Panel } from "../../kit/basics";
-import { AsCommand, Code } from "../../kit/code";
-import { visible } from "../../kit/foreign";
+import { Code, ShowAsCli } from "../../kit/code";
+import { escapeHidden } from "../../kit/untrusted";
 
-interface Rendered {
+interface RenderedPrompt {
   prompt: string | null;
   greeting: string | null;
 }
 
-/** Names in braces, in the order in which they come. */
-export function placeholders(texts: (string | null)[]): string[] {
+/** Placeholder names in braces, in order of appearance. */
+export function findPlaceholders(texts: (string | null)[]): string[] {
   const found = new Set<string>();
   for (const text of texts) {
     for (const [, name] of (text ?? "").matchAll(/\{([A-Za-z_][A-Za-z0-9_]*)\}/g)) {
@@ -24,10 +24,10 @@ export function placeholders(texts: (string | null)[]): string[] {
 
 export function Prompt(props: { agent: Agent }) {
   const { agent } = props;
-  const names = useMemo(() => placeholders([agent.prompt, agent.greeting]), [agent]);
+  const names = useMemo(() => findPlaceholders([agent.prompt, agent.greeting]), [agent]);
   const [values, setValues] = useState<ReadonlyMap<string, string>>(new Map());
-  const [rendered, setRendered] = useState<Rendered>();
-  const [problem, setProblem] = useState<Problem>();
+  const [rendered, setRendered] = useState<RenderedPrompt>();
+  const [problem, setProblem] = useState<ApiError>();
   const address = `/api/agents${path(agent.name)}/render`;
   const body = useMemo(
     () => ({ variables: Object.fromEntries([...values].filter(([, it]) => it !== "")) }),
@@ -36,13 +36,13 @@ export function Prompt(props: { agent: Agent }) {
   useEffect(() => {
     let latest = true;
     const timer = setTimeout(() => {
-      post<Rendered>(address, body)
+      post<RenderedPrompt>(address, body)
         .then((it) => {
           if (!latest) return;
           setRendered(it);
           setProblem(undefined);
         })
-        .catch((error: unknown) => latest && setProblem(Problem.of(error)));
+        .catch((error: unknown) => latest && setProblem(ApiError.from(error)));
     }, 150);
     return () => {
       latest = false;
@@ -50,12 +50,12 @@ export function Prompt(props: { agent: Agent }) {
     };
   }, [address, body]);
   if (!agent.prompt && !agent.greeting) {
-    return <Panel title="Prompt">This agent has no prompt and no greeting of its own.</Panel>;
+    return <Panel title="Prompt">No prompt or greeting configured.</Panel>;
   }
   return (
     <div className="columns">
-      <Panel title="As written">
-        <Texts prompt={agent.prompt} greeting={agent.greeting} how="as written" />
+      <Panel title="Template">
+        <Texts prompt={agent.prompt} greeting={agent.greeting} variant="template" />
         {names.length > 0 && <h3>Placeholders</h3>}
         {names.map((name) => (
           <Field key={name} label={name}>
@@ -64,7 +64,7 @@ export function Prompt(props: { agent: Agent }) {
                 id={id}
                 type="text"
                 autoComplete="off"
-                placeholder={agent.variables[name] ?? "what is built in, if anything"}
+                placeholder={agent.variables[name] ?? "Built-in value, if any"}
                 value={values.get(name) ?? ""}
                 onChange={(event) => setValues(new Map(values).set(name, event.target.value))}
               />
@@ -72,29 +72,26 @@ export function Prompt(props: { agent: Agent }) {
           </Field>
         ))}
       </Panel>
-      <Panel
-        title="As the model gets it"
-        actions={<AsCommand method="POST" path={address} body={body} />}
-      >
+      <Panel title="Rendered" actions={<ShowAsCli method="POST" path={address} body={body} />}>
         {problem && <Failure error={problem} />}
         {rendered && (
-          <Texts prompt={rendered.prompt} greeting={rendered.greeting} how="filled in" />
+          <Texts prompt={rendered.prompt} greeting={rendered.greeting} variant="rendered" />
         )}
       </Panel>
     </div>
   );
 }
 
-function Texts(props: Rendered & { how: string }) {
+function Texts(props: RenderedPrompt & { variant: string }) {
   return (
     <>
       {props.prompt !== null && (
-        <Code text={visible(props.prompt)} label={`prompt ${props.how}`} wrap />
+        <Code text={escapeHidden(props.prompt)} label={`prompt ${props.variant}`} wrap />
       )}
       {props.greeting !== null && (
         <>
           <h3>Greeting</h3>
-          <Code text={visible(props.greeting)} label={`greeting ${props.how}`} wrap />
+          <Code text={escapeHidden(props.greeting)} label={`greeting ${props.variant}`} wrap />
         </>
       )}
     </>

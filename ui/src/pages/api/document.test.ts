@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type Document, matching, operations, parametersSchema, placeOf, tagged } from "./document";
+import {
+  type Document,
+  filterOperations,
+  groupByTag,
+  listOperations,
+  parametersSchema,
+  targetOf,
+} from "./document";
 
 const DOCUMENT: Document = {
   openapi: "3.1.0",
@@ -34,11 +41,11 @@ const DOCUMENT: Document = {
   },
 };
 
-const [server, replace] = operations(DOCUMENT);
+const [server, replace] = listOperations(DOCUMENT);
 
 describe("an OpenAPI document", () => {
-  it("is a list of operations with what they share", () => {
-    expect(operations(DOCUMENT).map((it) => `${it.method} ${it.id}`)).toEqual([
+  it("is a list of operations with their shared parameters", () => {
+    expect(listOperations(DOCUMENT).map((it) => `${it.method} ${it.id}`)).toEqual([
       "GET server",
       "PUT put /api/servers/{id}",
     ]);
@@ -47,23 +54,25 @@ describe("an OpenAPI document", () => {
       "query deep",
       "header if-match",
     ]);
-    expect(server?.answers.map((it) => [it.status, it.contents[0]?.type])).toEqual([
+    expect(server?.responses.map((it) => [it.status, it.contents[0]?.type])).toEqual([
       ["200", "application/json"],
       ["404", undefined],
     ]);
     expect(replace?.body).toMatchObject({ type: "application/json", required: true });
-    expect(tagged(operations(DOCUMENT)).map(([tag]) => tag)).toEqual(["servers", "other"]);
+    expect(groupByTag(listOperations(DOCUMENT)).map(([tag]) => tag)).toEqual(["servers", "other"]);
   });
 
   it.each([{}, { paths: null }, { paths: { "/a": null } }, { paths: { "/a": { get: [] } } }])(
-    "%j has none, and breaks nothing",
+    "%j has no operations and does not fail",
     (document) => {
-      expect(operations(document as Document)).toEqual([]);
+      expect(listOperations(document as Document)).toEqual([]);
     },
   );
 
   it("is searched by words", () => {
-    expect(matching(operations(DOCUMENT), "one SERVER").map((it) => it.id)).toEqual(["server"]);
+    expect(filterOperations(listOperations(DOCUMENT), "one SERVER").map((it) => it.id)).toEqual([
+      "server",
+    ]);
   });
 
   it.each([
@@ -71,15 +80,15 @@ describe("an OpenAPI document", () => {
     ['{"id": "$&", "deep": true}', "/api/servers/%24%26?deep=true", []],
     ["{}", "/api/servers/{id}", ["id"]],
     [undefined, "/api/servers/{id}", ["id"]],
-  ])("%s goes to %s", (text, path, missing) => {
-    const [one] = operations(DOCUMENT);
+  ])("%s is sent to %s", (text, path, missing) => {
+    const [one] = listOperations(DOCUMENT);
     if (!one) throw new Error("there is one");
-    expect(placeOf(one, text)).toMatchObject({ path, missing });
+    expect(targetOf(one, text)).toMatchObject({ path, missing });
   });
 
-  it("puts headers where headers belong, and asks for what must be there", () => {
+  it("sends header parameters as headers, and marks required ones", () => {
     if (!server) throw new Error("there is one");
-    expect(placeOf(server, '{"id": "a", "if-match": "\\"v1\\""}').headers).toEqual({
+    expect(targetOf(server, '{"id": "a", "if-match": "\\"v1\\""}').headers).toEqual({
       "if-match": '"v1"',
     });
     expect(parametersSchema(server)).toMatchObject({ required: ["id"] });

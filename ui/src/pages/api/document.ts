@@ -1,6 +1,6 @@
-// An OpenAPI document as a list of operations. Pure.
+// Lists the operations of an OpenAPI document. Pure functions.
 import type { Schema } from "../../api/types";
-import { parse, print, type Tree } from "../../schema-form/json";
+import { parseJson, printJson, type Tree } from "../../schema-form/json";
 import { isObject, type Keywords, resolve } from "../../schema-form/resolve";
 
 export type Document = Record<string, unknown>;
@@ -18,7 +18,7 @@ export interface Body {
   schema: Schema;
 }
 
-export interface Answer {
+export interface ApiResponse {
   status: string;
   description: string;
   contents: Content[];
@@ -27,7 +27,7 @@ export interface Answer {
 export interface Content {
   type: string;
   schema: Schema;
-  /** Of a stream: its events by name, and the data of each. */
+  /** For streams: the schema of each event by name. */
   events: [string, Schema][];
 }
 
@@ -40,33 +40,34 @@ export interface Operation {
   description: string;
   parameters: Parameter[];
   body: Body | undefined;
-  answers: Answer[];
+  responses: ApiResponse[];
 }
 
 const METHODS = ["get", "put", "post", "delete", "patch"];
 
-export function operations(document: Document): Operation[] {
-  const at = (value: unknown): Keywords => resolve(document, value).words;
+export function listOperations(document: Document): Operation[] {
+  const at = (value: unknown): Keywords => resolve(document, value).keywords;
   return Object.entries(at(document.paths)).flatMap(([path, item]) => {
     const shared = at(item);
     return METHODS.flatMap((method): Operation[] => {
       const found = shared[method];
       if (!isObject(found)) return [];
-      const said = (name: string) => (typeof found[name] === "string" ? String(found[name]) : "");
+      const stringAt = (name: string) =>
+        typeof found[name] === "string" ? String(found[name]) : "";
       return [
         {
-          id: said("operationId") || `${method} ${path}`,
+          id: stringAt("operationId") || `${method} ${path}`,
           method: method.toUpperCase(),
           path,
           tag: String(list(found.tags)[0] ?? "other"),
-          summary: said("summary"),
-          description: said("description"),
+          summary: stringAt("summary"),
+          description: stringAt("description"),
           parameters: [...list(shared.parameters), ...list(found.parameters)].flatMap((it) =>
-            parameter(at(it)),
+            parametersOf(at(it)),
           ),
           body: bodyOf(at(found.requestBody)),
-          answers: Object.entries(at(found.responses)).map(([status, it]) =>
-            answer(status, at(it)),
+          responses: Object.entries(at(found.responses)).map(([status, it]) =>
+            responseOf(status, at(it)),
           ),
         },
       ];
@@ -78,23 +79,24 @@ function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function parameter(words: Keywords): Parameter[] {
-  const place = words.in;
-  if (place !== "path" && place !== "query" && place !== "header") return [];
-  const schema = isObject(words.schema) ? words.schema : {};
-  const about = typeof words.description === "string" ? { description: words.description } : {};
+function parametersOf(keywords: Keywords): Parameter[] {
+  const location = keywords.in;
+  if (location !== "path" && location !== "query" && location !== "header") return [];
+  const schema = isObject(keywords.schema) ? keywords.schema : {};
+  const about =
+    typeof keywords.description === "string" ? { description: keywords.description } : {};
   return [
     {
-      name: String(words.name),
-      in: place,
-      required: place === "path" || words.required === true,
+      name: String(keywords.name),
+      in: location,
+      required: location === "path" || keywords.required === true,
       schema: { ...schema, ...about },
     },
   ];
 }
 
-function contentsOf(words: Keywords): Content[] {
-  const contents = Object.entries(isObject(words.content) ? words.content : {});
+function contentsOf(keywords: Keywords): Content[] {
+  const contents = Object.entries(isObject(keywords.content) ? keywords.content : {});
   return contents.map(([type, media]) => {
     const schema = schemaOf(isObject(media) ? media.schema : undefined);
     const events = isObject(schema) && isObject(schema["x-events"]) ? schema["x-events"] : {};
@@ -110,39 +112,39 @@ function schemaOf(value: unknown): Schema {
   return isObject(value) || value === false ? value : true;
 }
 
-function bodyOf(words: Keywords): Body | undefined {
-  const [content] = contentsOf(words);
+function bodyOf(keywords: Keywords): Body | undefined {
+  const [content] = contentsOf(keywords);
   if (!content) return undefined;
-  return { type: content.type, schema: content.schema, required: words.required === true };
+  return { type: content.type, schema: content.schema, required: keywords.required === true };
 }
 
-function answer(status: string, words: Keywords): Answer {
-  const description = typeof words.description === "string" ? words.description : "";
-  return { status, description, contents: contentsOf(words) };
+function responseOf(status: string, keywords: Keywords): ApiResponse {
+  const description = typeof keywords.description === "string" ? keywords.description : "";
+  return { status, description, contents: contentsOf(keywords) };
 }
 
-/** What a group of operations is about. */
-export function about(document: Document, tag: string): string {
+/** The description of a tag. */
+export function tagDescription(document: Document, tag: string): string {
   const found = list(document.tags).find((it) => isObject(it) && it.name === tag);
-  const said = isObject(found) ? found.description : undefined;
-  return typeof said === "string" ? said : "";
+  const description = isObject(found) ? found.description : undefined;
+  return typeof description === "string" ? description : "";
 }
 
-export function matching(all: readonly Operation[], text: string): Operation[] {
+export function filterOperations(all: readonly Operation[], text: string): Operation[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return all.filter((it) => {
-    const said = `${it.method} ${it.path} ${it.id} ${it.tag} ${it.summary}`.toLowerCase();
-    return words.every((word) => said.includes(word));
+    const text = `${it.method} ${it.path} ${it.id} ${it.tag} ${it.summary}`.toLowerCase();
+    return words.every((word) => text.includes(word));
   });
 }
 
-export function tagged(all: readonly Operation[]): [string, Operation[]][] {
+export function groupByTag(all: readonly Operation[]): [string, Operation[]][] {
   const tags = new Map<string, Operation[]>();
   for (const it of all) tags.set(it.tag, [...(tags.get(it.tag) ?? []), it]);
   return [...tags];
 }
 
-/** One form for all parameters of an operation. */
+/** One schema for all parameters of an operation. */
 export function parametersSchema(operation: Operation): Schema {
   return {
     type: "object",
@@ -152,40 +154,40 @@ export function parametersSchema(operation: Operation): Schema {
   };
 }
 
-export interface Place {
+export interface RequestTarget {
   path: string;
   headers: Record<string, string>;
-  /** Parts of the path that nobody filled in. */
+  /** Path parameters without a value. */
   missing: string[];
 }
 
-/** Where a request goes, from what was entered in the form of its parameters. */
-export function placeOf(operation: Operation, text: string | undefined): Place {
-  const tree = text === undefined ? undefined : parse(text);
-  const given = new Map(tree?.type === "object" ? tree.fields : []);
+/** The URL and headers of a request, from the input of the parameter form. */
+export function targetOf(operation: Operation, text: string | undefined): RequestTarget {
+  const tree = text === undefined ? undefined : parseJson(text);
+  const values = new Map(tree?.type === "object" ? tree.fields : []);
   const headers: Record<string, string> = {};
   const search = new URLSearchParams();
   const missing: string[] = [];
   let path = operation.path;
   for (const it of operation.parameters) {
-    const value = given.get(it.name);
-    const words = value && worded(value);
+    const value = values.get(it.name);
+    const text = value && parameterText(value);
     if (it.in === "path") {
-      if (!words) missing.push(it.name);
-      else path = path.replace(`{${it.name}}`, () => encodeURIComponent(words));
-    } else if (words === undefined) {
-      // What is not set is not sent.
+      if (!text) missing.push(it.name);
+      else path = path.replace(`{${it.name}}`, () => encodeURIComponent(text));
+    } else if (text === undefined) {
+      // Unset parameters are not sent.
     } else if (it.in === "query") {
-      search.append(it.name, words);
+      search.append(it.name, text);
     } else {
-      headers[it.name.toLowerCase()] = words;
+      headers[it.name.toLowerCase()] = text;
     }
   }
   return { path: search.size > 0 ? `${path}?${search}` : path, headers, missing };
 }
 
-function worded(tree: Tree): string {
+function parameterText(tree: Tree): string {
   if (tree.type === "string" || tree.type === "number") return tree.text;
-  if (tree.type === "list") return tree.items.map(worded).join(",");
-  return print(tree);
+  if (tree.type === "list") return tree.items.map(parameterText).join(",");
+  return printJson(tree);
 }

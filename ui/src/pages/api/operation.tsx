@@ -1,8 +1,8 @@
-// One operation: what it takes, what it gives, and a form to try it.
+// One operation: description, form, body and responses.
 import { Panel } from "../../kit/basics";
-import { Foreign } from "../../kit/foreign";
+import { UntrustedText } from "../../kit/untrusted";
 import { SchemaView } from "../../schema-form/view";
-import type { Answer, Content, Document, Operation } from "./document";
+import type { ApiResponse, Content, Document, Operation } from "./document";
 import { TryOperation } from "./try";
 
 export function OperationView(props: { document: Document; operation: Operation }) {
@@ -21,7 +21,7 @@ export function OperationView(props: { document: Document; operation: Operation 
         <p>{operation.summary}</p>
         {operation.description && (
           <p className="quiet">
-            <Foreign text={operation.description} clip={1500} />
+            <UntrustedText text={operation.description} clip={1500} />
           </p>
         )}
       </Panel>
@@ -31,16 +31,16 @@ export function OperationView(props: { document: Document; operation: Operation 
           <SchemaView schema={operation.body.schema} root={document} label="schema of the body" />
         </Panel>
       )}
-      <Panel title="Answers">
-        {operation.answers.map((it) => (
-          <AnswerView key={it.status} document={document} answer={it} />
+      <Panel title="Responses">
+        {operation.responses.map((it) => (
+          <ResponseView key={it.status} document={document} answer={it} />
         ))}
       </Panel>
     </>
   );
 }
 
-function AnswerView(props: { document: Document; answer: Answer }) {
+function ResponseView(props: { document: Document; answer: ApiResponse }) {
   const { document, answer } = props;
   const tone = answer.status.startsWith("2") ? "good" : "warn";
   return (
@@ -49,7 +49,7 @@ function AnswerView(props: { document: Document; answer: Answer }) {
         <span className={`badge ${tone}`}>{answer.status}</span> {answer.description}{" "}
         <span className="quiet">{answer.contents.map((it) => it.type).join(", ")}</span>
       </summary>
-      {answer.contents.length === 0 && <p className="quiet">It has no body.</p>}
+      {answer.contents.length === 0 && <p className="quiet">No body.</p>}
       {answer.contents.map((it) => (
         <ContentView
           key={it.type}

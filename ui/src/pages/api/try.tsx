@@ -1,42 +1,47 @@
-// Sends a request as it was filled in. What changes something is asked about first.
+// Sends a request; everything but GET has to be confirmed.
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Panel } from "../../kit/basics";
 import { Code, curl } from "../../kit/code";
 import { Confirm } from "../../kit/dialog";
-import { bytes, ms } from "../../kit/words";
-import { beginEdit, type Edit, SchemaForm, sendable } from "../../schema-form/form";
-import { type Document, type Operation, parametersSchema, placeOf } from "./document";
-import { type Got, request } from "./request";
+import { bytes, ms } from "../../kit/format";
+import { type Edit, initialEdit, payloadOf, SchemaForm } from "../../schema-form/form";
+import { type Document, type Operation, parametersSchema, targetOf } from "./document";
+import { type ResponseState, sendRequest } from "./request";
 
 export function TryOperation(props: { document: Document; operation: Operation }) {
   const { document, operation } = props;
   const parameters = useMemo(() => parametersSchema(operation), [operation]);
-  const [wishes, setWishes] = useState<Edit>(() => beginEdit(parameters, document));
-  const [body, setBody] = useState<Edit>(() => beginEdit(operation.body?.schema ?? true, document));
-  const [plain, setPlain] = useState("");
-  const [asked, setAsked] = useState(false);
-  const [got, setGot] = useState<Got>();
+  const [parameterInput, setParameterInput] = useState<Edit>(() =>
+    initialEdit(parameters, document),
+  );
+  const [body, setBody] = useState<Edit>(() =>
+    initialEdit(operation.body?.schema ?? true, document),
+  );
+  const [rawBody, setRawBody] = useState("");
+  const [confirming, setConfirming] = useState(false);
+  const [response, setResponse] = useState<ResponseState>();
   const abort = useRef<AbortController>(undefined);
-  // A stream has no end of its own.
+  // Streams run until they are aborted.
   useEffect(() => () => abort.current?.abort(), []);
 
   const isJson = operation.body !== undefined && /json$/.test(operation.body.type);
-  const text = !operation.body ? undefined : isJson ? sendable(body).text : plain;
-  const wrong = sendable(wishes).said.size > 0 || (isJson && sendable(body).said.size > 0);
-  const place = placeOf(operation, wrong ? undefined : sendable(wishes).text);
-  const running = got !== undefined && !got.ended;
-  const ready = !wrong && place.missing.length === 0 && !running;
-  const shown = curl({ method: operation.method, path: place.path, text });
+  const text = !operation.body ? undefined : isJson ? payloadOf(body).text : rawBody;
+  const invalid =
+    payloadOf(parameterInput).errors.size > 0 || (isJson && payloadOf(body).errors.size > 0);
+  const target = targetOf(operation, invalid ? undefined : payloadOf(parameterInput).text);
+  const running = response !== undefined && !response.ended;
+  const ready = !invalid && target.missing.length === 0 && !running;
+  const command = curl({ method: operation.method, path: target.path, text });
 
   const run = async () => {
-    setAsked(false);
+    setConfirming(false);
     abort.current?.abort();
     const controller = new AbortController();
     abort.current = controller;
-    const headers = { ...place.headers };
+    const headers = { ...target.headers };
     if (operation.body && text !== undefined) headers["content-type"] = operation.body.type;
-    const order = { method: operation.method, path: place.path, headers, text };
-    await request(order, controller.signal, setGot);
+    const order = { method: operation.method, path: target.path, headers, text };
+    await sendRequest(order, controller.signal, setResponse);
   };
   return (
     <Panel title="Try it">
@@ -45,7 +50,7 @@ export function TryOperation(props: { document: Document; operation: Operation }
           event.preventDefault();
           if (!ready) return;
           if (operation.method === "GET") void run();
-          else setAsked(true);
+          else setConfirming(true);
         }}
       >
         {operation.parameters.length > 0 && (
@@ -54,8 +59,8 @@ export function TryOperation(props: { document: Document; operation: Operation }
             <SchemaForm
               schema={parameters}
               root={document}
-              edit={wishes}
-              change={setWishes}
+              edit={parameterInput}
+              change={setParameterInput}
               label="Parameters"
               shows="fields"
             />
@@ -78,13 +83,13 @@ export function TryOperation(props: { document: Document; operation: Operation }
                 rows={8}
                 aria-label={`Body as ${operation.body.type}`}
                 spellCheck={false}
-                value={plain}
-                onChange={(event) => setPlain(event.target.value)}
+                value={rawBody}
+                onChange={(event) => setRawBody(event.target.value)}
               />
             )}
           </>
         )}
-        <Code text={shown} label="curl" />
+        <Code text={command} label="curl" />
         <div className="try-foot">
           <button type="submit" className="primary" disabled={!ready}>
             {running ? "Waiting…" : "Send"}
@@ -94,20 +99,20 @@ export function TryOperation(props: { document: Document; operation: Operation }
               Stop
             </button>
           )}
-          {place.missing.length > 0 && (
-            <span className="help">Fill in {place.missing.join(", ")} first.</span>
+          {target.missing.length > 0 && (
+            <span className="help">Missing: {target.missing.join(", ")}</span>
           )}
         </div>
       </form>
-      {got && <GotView got={got} />}
-      {asked && (
+      {response && <SentResponse got={response} />}
+      {confirming && (
         <Confirm
-          title={`${operation.method} ${place.path}`}
-          action="Send it"
+          title={`${operation.method} ${target.path}`}
+          action="Send"
           confirm={() => void run()}
-          close={() => setAsked(false)}
+          close={() => setConfirming(false)}
         >
-          <p>{operation.summary}. This is done on the gateway that you look at.</p>
+          <p>{operation.summary}. The request runs on this gateway.</p>
           {text !== undefined && <Code text={text} label="body" />}
         </Confirm>
       )}
@@ -115,7 +120,7 @@ export function TryOperation(props: { document: Document; operation: Operation }
   );
 }
 
-function GotView(props: { got: Got }) {
+function SentResponse(props: { got: ResponseState }) {
   const { got } = props;
   if (got.problem) {
     return (
@@ -124,7 +129,7 @@ function GotView(props: { got: Got }) {
       </div>
     );
   }
-  if (got.status === undefined) return <p className="quiet">Waiting for an answer…</p>;
+  if (got.status === undefined) return <p className="quiet">Waiting for a response…</p>;
   return (
     <div aria-live="polite">
       <p className="outcome-head">
@@ -132,12 +137,12 @@ function GotView(props: { got: Got }) {
         <span>{ms(got.took_ms)}</span>
         <span className="quiet">
           {got.type}, {bytes(got.size)}
-          {!got.ended && ", more may come"}
-          {got.cut && ", the first part of it"}
+          {!got.ended && ", streaming"}
+          {got.truncated && ", truncated"}
         </span>
         {got.etag && <code>etag {got.etag}</code>}
       </p>
-      <Code text={got.text} label="answer" wrap />
+      <Code text={got.text} label="response" wrap />
     </div>
   );
 }

@@ -1,33 +1,33 @@
-// One call that waits: who wants what, why it asks, how long it can wait, and the decision.
+// One pending call: caller, arguments, reason, countdown and decision.
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
-import { Problem, path, post } from "../../api/client";
+import { ApiError, path, post } from "../../api/client";
 import type { Approval } from "../../api/types";
 import { Ago, Failure } from "../../kit/basics";
 import { Code } from "../../kit/code";
-import { say } from "../../kit/toast";
-import { bytes } from "../../kit/words";
+import { bytes } from "../../kit/format";
+import { showToast } from "../../kit/toast";
 import { to } from "../../route";
-import { useMay } from "../../session";
+import { useHasRight } from "../../session";
 
-const LONGEST_NOTE = 1000;
-/** How long after `g` a key leads to a page. */
-const LEADS_MS = 1500;
+const MAX_NOTE_LENGTH = 1000;
+/** How long after `g` a key opens a page. */
+const PREFIX_MS = 1500;
 
-export function Waiting(props: {
+export function ApprovalCard(props: {
   approval: Approval;
   move: (by: number) => void;
-  /** Whether the focus came here long enough ago for a key to be meant for this call. */
-  settled: () => boolean;
-  over: () => void;
+  /** Whether the focus has been here long enough for a key press to be meant for this call. */
+  hasSettled: () => boolean;
+  onDone: () => void;
   always: () => void;
 }) {
   const { approval } = props;
   const [denying, setDenying] = useState(false);
   const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Problem>();
+  const [problem, setProblem] = useState<ApiError>();
   const card = useRef<HTMLElement>(null);
   const heading = useId();
-  const mayChange = useMay("admin");
+  const mayChange = useHasRight("admin");
 
   const decide = async (decision: "approve" | "deny", note?: string) => {
     if (busy) return;
@@ -35,29 +35,29 @@ export function Waiting(props: {
     setProblem(undefined);
     try {
       await post(path("api", "approvals", approval.id), { decision, ...(note && { note }) });
-      say(`${approval.name} is ${decision === "approve" ? "approved" : "denied"}`);
-      props.over();
+      showToast(`${decision === "approve" ? "Approved" : "Denied"} ${approval.name}`);
+      props.onDone();
     } catch (error) {
-      const refused = Problem.of(error);
-      if (refused.status === 409 || refused.status === 404) {
-        // Nothing was lost: somebody else was first, or nobody waits for it any more.
-        say(gone(approval, refused), "bad");
-        props.over();
+      const failure = ApiError.from(error);
+      if (failure.status === 409 || failure.status === 404) {
+        // Not an error: someone else decided first, or the call is no longer pending.
+        showToast(describeGone(approval, failure), "bad");
+        props.onDone();
       } else {
-        setProblem(refused);
+        setProblem(failure);
         setBusy(false);
       }
     }
   };
 
-  const led = useRef(0);
-  const pressed = (event: KeyboardEvent) => {
+  const prefixAt = useRef(0);
+  const handleKey = (event: KeyboardEvent) => {
     if (event.target !== card.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    // `g a` leads to another page, and a key that is held down decides once.
-    if (event.key === "g") led.current = Date.now();
-    if (event.repeat || Date.now() - led.current < LEADS_MS) return;
+    // `g a` opens a page, and a key held down must not decide twice.
+    if (event.key === "g") prefixAt.current = Date.now();
+    if (event.repeat || Date.now() - prefixAt.current < PREFIX_MS) return;
     const acts = new Map([
-      ["a", () => props.settled() && void decide("approve")],
+      ["a", () => props.hasSettled() && void decide("approve")],
       ["d", () => setDenying(true)],
       ["j", () => props.move(1)],
       ["k", () => props.move(-1)],
@@ -77,7 +77,7 @@ export function Waiting(props: {
       className="panel approval"
       tabIndex={0}
       aria-labelledby={heading}
-      onKeyDown={pressed}
+      onKeyDown={handleKey}
     >
       <header className="approval-head">
         <h2 id={heading}>{approval.name}</h2>
@@ -87,12 +87,12 @@ export function Waiting(props: {
         <Countdown approval={approval} />
       </header>
       <p>
-        <strong>{approval.principal}</strong> asks as agent{" "}
+        Requested by <strong>{approval.principal}</strong> as agent{" "}
         <a href={to("agents", approval.agent)}>{approval.agent}</a>,{" "}
         <span className="quiet">
           <Ago time={approval.since} />
         </span>
-        . {sentence(approval.reason)}
+        . {toSentence(approval.reason)}
       </p>
       <Arguments of={approval} />
       {problem && <Failure error={problem} />}
@@ -129,13 +129,13 @@ export function Waiting(props: {
   );
 }
 
-function gone(approval: Approval, refused: Problem): string {
-  return refused.status === 409
-    ? `Somebody else decided on ${approval.name} a moment before you; their word counts`
-    : `${approval.name} waits no longer: its time was over, or its caller went away`;
+function describeGone(approval: Approval, failure: ApiError): string {
+  return failure.status === 409
+    ? `Someone else already decided on ${approval.name}`
+    : `${approval.name} is no longer pending: it timed out or the caller disconnected`;
 }
 
-function sentence(text: string): string {
+function toSentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
 }
 
@@ -155,13 +155,13 @@ function Deny(props: { busy: boolean; deny: (note: string) => void; cancel: () =
         props.cancel();
       }}
     >
-      <label htmlFor={id}>Why? The caller is told; it may stay empty.</label>
+      <label htmlFor={id}>Reason (optional, sent to the caller)</label>
       <div className="actions">
         <input
           id={id}
           value={note}
-          maxLength={LONGEST_NOTE}
-          // biome-ignore lint/a11y/noAutofocus: whoever presses "deny" writes here next
+          maxLength={MAX_NOTE_LENGTH}
+          // biome-ignore lint/a11y/noAutofocus: the user just pressed "deny"
           autoFocus
           onChange={(event) => setNote(event.target.value)}
         />
@@ -179,15 +179,15 @@ function Deny(props: { busy: boolean; deny: (note: string) => void; cancel: () =
 function Arguments(props: { of: Approval }) {
   const { of } = props;
   if (of.arguments !== null) {
-    // Whoever decides sees all of it, without moving it to and fro.
+    // Wrapped, so that all of it is visible without scrolling sideways.
     const text = JSON.stringify(of.arguments, null, 2);
     return <Code text={text} label={`arguments of ${of.name}`} wrap />;
   }
-  if (of.arguments_bytes === 0) return <p className="quiet">Without arguments.</p>;
+  if (of.arguments_bytes === 0) return <p className="quiet">No arguments.</p>;
   return (
     <>
       <p className="note warn">
-        The arguments are {bytes(of.arguments_bytes)} long: this is only their beginning.
+        The arguments are {bytes(of.arguments_bytes)} long. Only the beginning is shown.
       </p>
       <Code text={of.beginning ?? ""} label={`beginning of the arguments of ${of.name}`} wrap />
     </>
@@ -201,19 +201,19 @@ function Countdown(props: { approval: Approval }) {
     const timer = setInterval(() => setNow(Date.now()), 500);
     return () => clearInterval(timer);
   }, []);
-  const whole = Math.max(Date.parse(until) - Date.parse(since), 1);
+  const total = Math.max(Date.parse(until) - Date.parse(since), 1);
   const left = Math.max(0, Date.parse(until) - now);
   const tone = left < 15_000 ? "bad" : left < 45_000 ? "warn" : "";
   return (
     <span className={`countdown ${tone}`}>
-      <progress value={left} max={whole} aria-label="Time that is left" />
-      <span>{left === 0 ? "its time is over" : `${minutes(left)} left`}</span>
+      <progress value={left} max={total} aria-label="Time left" />
+      <span>{left === 0 ? "timed out" : `${formatCountdown(left)} left`}</span>
     </span>
   );
 }
 
-/** As a clock that counts down. */
-export function minutes(ms: number): string {
+/** Minutes and seconds, as `1:05`. */
+export function formatCountdown(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

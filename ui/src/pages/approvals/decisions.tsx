@@ -1,25 +1,25 @@
-// What became of calls that waited, and who said so.
+// Decided calls, and who decided.
 import { Ago, StateBadge } from "../../kit/basics";
 
-export interface Decided {
+export interface Decision {
   id: string;
   name: string;
   principal: string;
   agent: string;
   outcome: "approved" | "denied" | "expired" | "withdrawn";
   by: string | null;
-  /** When we heard of it. */
+  /** When the event arrived. */
   at: string;
 }
 
-export function Decisions(props: { of: readonly Decided[] }) {
+export function Decisions(props: { of: readonly Decision[] }) {
   return (
-    <ul className="decisions" aria-label="Decided">
+    <ul className="decisions" aria-label="Decisions">
       {props.of.map((it) => (
         <li key={it.id}>
           <StateBadge state={it.outcome} />
           <strong>{it.name}</strong>
-          <span>{words(it)}</span>
+          <span>{describeDecision(it)}</span>
           <span className="quiet">
             <Ago time={it.at} />
           </span>
@@ -29,15 +29,15 @@ export function Decisions(props: { of: readonly Decided[] }) {
   );
 }
 
-export function words(it: Pick<Decided, "outcome" | "by" | "principal">): string {
+export function describeDecision(it: Pick<Decision, "outcome" | "by" | "principal">): string {
   switch (it.outcome) {
     case "approved":
-      return `for ${it.principal}, by ${it.by ?? "somebody"}`;
+      return `for ${it.principal}, by ${it.by ?? "unknown"}`;
     case "denied":
-      return `to ${it.principal}, by ${it.by ?? "somebody"}`;
+      return `for ${it.principal}, by ${it.by ?? "unknown"}`;
     case "expired":
-      return "nobody decided in time; the caller was told so";
+      return `for ${it.principal}, no decision in time`;
     case "withdrawn":
-      return `${it.principal} went away before anybody decided`;
+      return `${it.principal} disconnected before a decision`;
   }
 }

@@ -1,18 +1,22 @@
-// One row of the trail, whole.
+// All fields of one audit row.
 import type { AuditRow } from "../../api/types";
 import { StateBadge, TierBadge } from "../../kit/basics";
 import { CopyButton, Json } from "../../kit/code";
 import { Dialog } from "../../kit/dialog";
 import { Fact, Facts } from "../../kit/facts";
-import { bytes, moment, ms } from "../../kit/words";
+import { bytes, dateTime, ms } from "../../kit/format";
 import { to } from "../../route";
 
-export function Detail(props: { row: AuditRow; close: () => void }) {
+export function RowDetail(props: { row: AuditRow; close: () => void }) {
   const { row } = props;
   return (
-    <Dialog title={`Row ${row.sequence}: ${row.name ?? row.kind}`} close={props.close} place="side">
+    <Dialog
+      title={`Row ${row.sequence}: ${row.name ?? row.kind}`}
+      close={props.close}
+      placement="side"
+    >
       <Facts>
-        <Fact name="At">{moment(row.at)}</Fact>
+        <Fact name="Time">{dateTime(row.at)}</Fact>
         <Fact name="Kind">{row.kind}</Fact>
         <Fact name="Outcome">
           <StateBadge state={row.outcome} />
@@ -26,16 +30,14 @@ export function Detail(props: { row: AuditRow; close: () => void }) {
           {row.server && <a href={to("servers", row.server)}>{row.server}</a>}
         </Fact>
         <Fact name="Tier">{row.tier && <TierBadge tier={row.tier} />}</Fact>
-        <Fact name="Took">{row.duration_ms !== undefined && ms(row.duration_ms)}</Fact>
+        <Fact name="Duration">{row.duration_ms !== undefined && ms(row.duration_ms)}</Fact>
         <Fact name="Result">{row.bytes !== undefined && bytes(row.bytes)}</Fact>
         <Fact name="Cached">{row.cached && "yes"}</Fact>
-        <Fact name="Catalogue">{row.catalog_version}</Fact>
+        <Fact name="Catalog version">{row.catalog_version}</Fact>
         <Fact name="Call">{row.call && <CallLink id={row.call} />}</Fact>
-        <Fact name="Called by">{row.within && <CallLink id={row.within} />}</Fact>
-        <Fact name="Arguments' hash">
-          {row.arguments_hash && <code>{row.arguments_hash}</code>}
-        </Fact>
-        <Fact name="Hash of the row">
+        <Fact name="Parent call">{row.within && <CallLink id={row.within} />}</Fact>
+        <Fact name="Arguments hash">{row.arguments_hash && <code>{row.arguments_hash}</code>}</Fact>
+        <Fact name="Row hash">
           <code>{row.hash}</code>
         </Fact>
       </Facts>
@@ -45,7 +47,7 @@ export function Detail(props: { row: AuditRow; close: () => void }) {
           <Json value={row.arguments} label="arguments" />
         </>
       )}
-      <h3>As the API gives it</h3>
+      <h3>Raw</h3>
       <Json value={row} label="row" />
     </Dialog>
   );

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { command, route, wire } from "./filter";
+import { apiFilter, auditPath, cliCommand } from "./filter";
 
 beforeAll(() => vi.stubEnv("TZ", "Asia/Kolkata"));
 afterAll(() => vi.unstubAllEnvs());
 
-test("times as the page shows them are those of here, and a day counts to its end", () => {
-  const since = (text: string) => wire({ since: text }).since;
-  const until = (text: string) => wire({ until: text }).until;
+test("times are local, and an upper bound includes its whole day", () => {
+  const since = (text: string) => apiFilter({ since: text }).since;
+  const until = (text: string) => apiFilter({ until: text }).until;
   expect(since("2026-11-15")).toBe("2026-11-14T18:30:00.000Z");
   expect(since("2026-11-15 10:00")).toBe("2026-11-15T04:30:00.000Z");
   expect(since("2026-11-15 10:00:07")).toBe("2026-11-15T04:30:07.000Z");
@@ -16,7 +16,7 @@ test("times as the page shows them are those of here, and a day counts to its en
   expect(until("2026-11-15 10:00:07")).toBe("2026-11-15T04:30:07.999Z");
 });
 
-test("spans, times with a zone and what is no time go as they are", () => {
+test("ranges, times with a zone and invalid times are passed on", () => {
   for (const text of [
     "1h",
     "2026-11-15T10:00:00Z",
@@ -24,12 +24,12 @@ test("spans, times with a zone and what is no time go as they are", () => {
     "2026-02-30",
     "2026-11-15 25:00",
   ]) {
-    expect(wire({ since: text, until: text })).toEqual({ since: text, until: text });
+    expect(apiFilter({ since: text, until: text })).toEqual({ since: text, until: text });
   }
 });
 
-test("what is asked and what a terminal is given say the same time", () => {
+test("the API and the CLI get the same time", () => {
   const filter = { until: "2026-11-15", kind: "call" };
-  expect(route(filter)).toBe("/api/audit?until=2026-11-15T18%3A29%3A59.999Z&kind=call");
-  expect(command(filter)).toBe("tollgate audit --until 2026-11-15T18:29:59.999Z --kind call");
+  expect(auditPath(filter)).toBe("/api/audit?until=2026-11-15T18%3A29%3A59.999Z&kind=call");
+  expect(cliCommand(filter)).toBe("tollgate audit --until 2026-11-15T18:29:59.999Z --kind call");
 });

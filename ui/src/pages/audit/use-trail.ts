@@ -1,17 +1,17 @@
-// Rows of the trail: page by page into the past, and as they are written while somebody follows it.
+// Audit rows: older ones page by page, and new ones live while followed.
 import { useCallback, useEffect, useRef, useState } from "react";
-import { get, Problem } from "../../api/client";
+import { ApiError, get } from "../../api/client";
 import type { AuditPage, AuditRow } from "../../api/types";
-import { type Filter, route } from "./filter";
-import { follow } from "./tail";
+import { auditPath, type Filter } from "./filter";
+import { follow } from "./follow";
 
-/** Rows that are kept while the trail is followed. */
-export const MOST = 5000;
-const PACE_MS = 150;
+/** Limit of rows while following. */
+export const MAX_ROWS = 5000;
+const RENDER_INTERVAL_MS = 150;
 
-export interface Trail {
+export interface AuditTrail {
   rows: AuditRow[];
-  problem?: Problem;
+  problem?: ApiError;
   loading: boolean;
   more?: () => void;
 }
@@ -20,40 +20,43 @@ interface State {
   rows: AuditRow[];
   next: number | null;
   loading: boolean;
-  problem?: Problem;
+  problem?: ApiError;
 }
 
-export function useTrail(filter: Filter, followed: boolean): Trail {
-  const wanted = JSON.stringify(filter);
+export function useTrail(filter: Filter, following: boolean): AuditTrail {
+  const filterKey = JSON.stringify(filter);
   const [state, setState] = useState<State>({ rows: [], next: null, loading: true });
-  /** The last row that is there: what is written next follows it. */
+  /** The last known row, where following starts. */
   const last = useRef<number>(undefined);
-  /** Goes with the filter: what comes for another one is nobody's. */
-  const read = useRef<AbortSignal>(undefined);
+  /** Aborted when the filter changes: late responses for an old filter are dropped. */
+  const readSignal = useRef<AbortSignal>(undefined);
 
   useEffect(() => {
-    const leaving = new AbortController();
-    read.current = leaving.signal;
+    const controller = new AbortController();
+    readSignal.current = controller.signal;
     last.current = undefined;
     setState((before) => ({ ...before, loading: true, problem: undefined }));
-    get<AuditPage>(route(JSON.parse(wanted)), leaving.signal)
+    get<AuditPage>(auditPath(JSON.parse(filterKey)), controller.signal)
       .then((page) => {
         last.current = page.last;
         setState({ rows: page.rows, next: page.next, loading: false });
       })
       .catch((error) => {
-        if (leaving.signal.aborted) return;
-        setState({ rows: [], next: null, loading: false, problem: Problem.of(error) });
+        if (controller.signal.aborted) return;
+        setState({ rows: [], next: null, loading: false, problem: ApiError.from(error) });
       });
-    return () => leaving.abort();
-  }, [wanted]);
+    return () => controller.abort();
+  }, [filterKey]);
 
   const more = useCallback(async () => {
-    const signal = read.current;
+    const signal = readSignal.current;
     if (state.next === null || signal?.aborted) return;
     setState((before) => ({ ...before, loading: true }));
     try {
-      const page = await get<AuditPage>(route(JSON.parse(wanted), { after: state.next }), signal);
+      const page = await get<AuditPage>(
+        auditPath(JSON.parse(filterKey), { after: state.next }),
+        signal,
+      );
       if (signal?.aborted) return;
       setState((before) => ({
         rows: [...before.rows, ...page.rows],
@@ -62,37 +65,37 @@ export function useTrail(filter: Filter, followed: boolean): Trail {
       }));
     } catch (error) {
       if (signal?.aborted) return;
-      setState((before) => ({ ...before, loading: false, problem: Problem.of(error) }));
+      setState((before) => ({ ...before, loading: false, problem: ApiError.from(error) }));
     }
-  }, [state.next, wanted]);
+  }, [state.next, filterKey]);
 
   const ready = !state.loading && !state.problem;
   useEffect(() => {
-    if (!followed || !ready) return;
-    let fresh: AuditRow[] = [];
-    let waiting: ReturnType<typeof setTimeout> | undefined;
+    if (!following || !ready) return;
+    let newRows: AuditRow[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const publish = () => {
-      waiting = undefined;
-      const newest = fresh.reverse();
-      fresh = [];
+      timer = undefined;
+      const newest = newRows.reverse();
+      newRows = [];
       setState((before) => {
         const known = before.rows[0]?.sequence ?? 0;
         const added = newest.filter((row) => row.sequence > known);
-        return { ...before, rows: [...added, ...before.rows].slice(0, MOST) };
+        return { ...before, rows: [...added, ...before.rows].slice(0, MAX_ROWS) };
       });
     };
-    const heard = (row: AuditRow) => {
+    const onRow = (row: AuditRow) => {
       last.current = row.sequence;
-      fresh.push(row);
-      waiting ??= setTimeout(publish, PACE_MS);
+      newRows.push(row);
+      timer ??= setTimeout(publish, RENDER_INTERVAL_MS);
     };
-    const leave = follow(JSON.parse(wanted), () => last.current, heard);
+    const stop = follow(JSON.parse(filterKey), () => last.current, onRow);
     return () => {
-      leave();
-      clearTimeout(waiting);
-      if (fresh.length > 0) publish();
+      stop();
+      clearTimeout(timer);
+      if (newRows.length > 0) publish();
     };
-  }, [followed, ready, wanted]);
+  }, [following, ready, filterKey]);
 
   return {
     rows: state.rows,

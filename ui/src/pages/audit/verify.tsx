@@ -1,57 +1,58 @@
-// Whether the trail is still what was written: every hash is computed again.
+// Verifies the hash chain of the audit trail.
 import { useState } from "react";
-import { get, Problem } from "../../api/client";
-import type { Verified } from "../../api/types";
+import { ApiError, get } from "../../api/client";
+import type { VerifyResult } from "../../api/types";
 import { Failure } from "../../kit/basics";
 import { CopyButton } from "../../kit/code";
-import { count } from "../../kit/words";
-import { narrow } from "../../route";
+import { count } from "../../kit/format";
+import { setQuery } from "../../route";
 
 export function useVerify() {
-  const [found, setFound] = useState<Verified>();
-  const [problem, setProblem] = useState<Problem>();
+  const [result, setResult] = useState<VerifyResult>();
+  const [problem, setProblem] = useState<ApiError>();
   const [busy, setBusy] = useState(false);
   const verify = async () => {
     setBusy(true);
     setProblem(undefined);
     try {
-      setFound(await get<Verified>("/api/audit/verify"));
+      setResult(await get<VerifyResult>("/api/audit/verify"));
     } catch (error) {
-      setProblem(Problem.of(error));
+      setProblem(ApiError.from(error));
     }
     setBusy(false);
   };
-  return { found, problem, busy, verify };
+  return { found: result, problem, busy, verify };
 }
 
-export function Result(props: { found?: Verified; problem?: Problem }) {
-  const { found, problem } = props;
+export function VerifyNote(props: { result?: VerifyResult; problem?: ApiError }) {
+  const { result, problem } = props;
   if (problem) return <Failure error={problem} />;
-  if (!found) return null;
-  const removed = found.removed > 0 ? `; ${count(found.removed, "older one")} removed by age` : "";
-  if (found.ok) {
+  if (!result) return null;
+  const removed =
+    result.removed > 0 ? `, ${count(result.removed, "older row")} removed by retention` : "";
+  if (result.ok) {
     return (
       <div className="note good" role="status">
         <span>
-          {count(found.rows, "row")} checked{removed}: none was changed, removed or moved.
+          {count(result.rows, "row")} verified{removed}. No tampering found.
         </span>
         <span>
-          Head: <code>{found.head}</code>
+          Head: <code>{result.head}</code>
         </span>
-        <CopyButton text={found.head} label="Copy head" />
+        <CopyButton text={result.head} label="Copy head" />
       </div>
     );
   }
   return (
     <div className="note bad" role="alert">
       <span>
-        <strong>The trail is not what was written.</strong>{" "}
-        {found.broken && `Row ${found.broken.sequence}: ${found.broken.problem}. `}
-        {found.losses?.map((loss) => `${loss.problem}. `)}
+        <strong>Integrity check failed.</strong>{" "}
+        {result.broken && `Row ${result.broken.sequence}: ${result.broken.problem}. `}
+        {result.losses?.map((loss) => `${loss.problem}. `)}
       </span>
-      {found.broken && (
-        <button type="button" onClick={() => narrow({ row: String(found.broken?.sequence) })}>
-          Show the row
+      {result.broken && (
+        <button type="button" onClick={() => setQuery({ row: String(result.broken?.sequence) })}>
+          Show row
         </button>
       )}
     </div>

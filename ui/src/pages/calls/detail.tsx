@@ -1,4 +1,4 @@
-// All that is known of one call: its turn in time, its steps, who made it, what the trail kept of it.
+// Details of one call: facts, its turn as a waterfall, its steps, and its audit row.
 import { query } from "../../api/client";
 import { useRead } from "../../api/queries";
 import type { AuditPage, AuditRow, Call } from "../../api/types";
@@ -6,16 +6,16 @@ import { Failure, Loading, StateBadge, TierBadge } from "../../kit/basics";
 import { CopyButton, Json } from "../../kit/code";
 import { Dialog } from "../../kit/dialog";
 import { Fact, Facts } from "../../kit/facts";
-import { bytes, moment, ms } from "../../kit/words";
+import { bytes, dateTime, ms } from "../../kit/format";
 import { to } from "../../route";
-import { useMay } from "../../session";
+import { useHasRight } from "../../session";
 import { TurnHead } from "./turn-list";
 import type { Turn } from "./turns";
 import { Legend, STEPS, Waterfall } from "./waterfall";
 
-const AGAIN_MS = 2000;
+const POLL_INTERVAL_MS = 2000;
 
-export function Detail(props: {
+export function CallDetail(props: {
   id: string;
   call?: Call;
   turn?: Turn;
@@ -23,26 +23,26 @@ export function Detail(props: {
   close: () => void;
 }) {
   const { id, call, turn } = props;
-  const allowed = useMay("admin");
+  const allowed = useHasRight("admin");
   const rowOf = (page?: AuditPage) => page?.rows.find((it) => it.call === id);
-  // Its row is written when the call ends.
+  // The audit row is written when the call ends.
   const trail = useRead<AuditPage>(
     allowed ? `/api/audit${query({ call: id })}` : undefined,
-    (page) => (rowOf(page) ? undefined : AGAIN_MS),
+    (page) => (rowOf(page) ? undefined : POLL_INTERVAL_MS),
   );
   const row = rowOf(trail.data);
   return (
-    <Dialog title={call?.name ?? row?.name ?? "A call"} close={props.close} place="side">
+    <Dialog title={call?.name ?? row?.name ?? "Call"} close={props.close} placement="side">
       {call ? (
-        <Known call={call} />
+        <CallFacts call={call} />
       ) : row ? (
-        <OfTrail row={row} />
+        <AuditFacts row={row} />
       ) : (
-        <Nothing loading={trail.isPending && allowed} error={trail.error} />
+        <MissingCall loading={trail.isPending && allowed} error={trail.error} />
       )}
       {turn && (
         <>
-          <h3>Its turn</h3>
+          <h3>Turn</h3>
           <TurnHead turn={turn} />
           <Waterfall turn={turn} chosen={id} open={props.open} />
           <Legend />
@@ -52,13 +52,13 @@ export function Detail(props: {
       <h3>Arguments</h3>
       <Arguments allowed={allowed} row={row} />
       <p>
-        <a href={`${to("audit")}${query({ call: id })}`}>In the audit trail</a>
+        <a href={`${to("audit")}${query({ call: id })}`}>View in the audit trail</a>
       </p>
     </Dialog>
   );
 }
 
-function Known(props: { call: Call }) {
+function CallFacts(props: { call: Call }) {
   const { call } = props;
   return (
     <Facts>
@@ -76,8 +76,8 @@ function Known(props: { call: Call }) {
       <Fact name="Tier">
         <TierBadge tier={call.tier} />
       </Fact>
-      <Fact name="Began">{moment(call.at)}</Fact>
-      <Fact name="Took">{call.outcome === null ? "it runs" : ms(call.duration_ms)}</Fact>
+      <Fact name="Started">{dateTime(call.at)}</Fact>
+      <Fact name="Duration">{call.outcome === null ? "running" : ms(call.duration_ms)}</Fact>
       <Fact name="Result">{bytes(call.result_bytes)}</Fact>
       <Fact name="Method">{call.method}</Fact>
       <Fact name="Call">
@@ -86,16 +86,16 @@ function Known(props: { call: Call }) {
       <Fact name="Turn">
         <Id of={call.turn} />
       </Fact>
-      <Fact name="Called by">{call.within && <Id of={call.within} />}</Fact>
+      <Fact name="Parent call">{call.within && <Id of={call.within} />}</Fact>
     </Facts>
   );
 }
 
-function OfTrail(props: { row: AuditRow }) {
+function AuditFacts(props: { row: AuditRow }) {
   const { row } = props;
   return (
     <>
-      <p className="quiet">The gateway has it no longer in memory; this is what the trail says.</p>
+      <p className="quiet">No longer in memory. Showing the audit row.</p>
       <Facts>
         <Fact name="Outcome">
           <StateBadge state={row.outcome} />
@@ -105,18 +105,18 @@ function OfTrail(props: { row: AuditRow }) {
         </Fact>
         <Fact name="Agent">{row.agent}</Fact>
         <Fact name="Key">{row.principal}</Fact>
-        <Fact name="Began">{moment(row.at)}</Fact>
-        <Fact name="Took">{ms(row.duration_ms)}</Fact>
+        <Fact name="Started">{dateTime(row.at)}</Fact>
+        <Fact name="Duration">{ms(row.duration_ms)}</Fact>
         <Fact name="Detail">{row.detail}</Fact>
       </Facts>
     </>
   );
 }
 
-function Nothing(props: { loading: boolean; error: unknown }) {
+function MissingCall(props: { loading: boolean; error: unknown }) {
   if (props.error) return <Failure error={props.error} />;
   if (props.loading) return <Loading />;
-  return <p className="quiet">Nobody remembers this call.</p>;
+  return <p className="quiet">Call not found.</p>;
 }
 
 function ToolLink(props: { of: { server?: string | null; tool?: string | null; name?: string } }) {
@@ -140,7 +140,7 @@ function Id(props: { of: string }) {
 function Steps(props: { of: Call }) {
   const { steps } = props.of;
   if (steps.length === 0) return null;
-  const words = (step: string) => STEPS.find((it) => it.step === step)?.words ?? step;
+  const labelOf = (step: string) => STEPS.find((it) => it.step === step)?.label ?? step;
   return (
     <>
       <h3>Steps</h3>
@@ -149,10 +149,10 @@ function Steps(props: { of: Call }) {
           <tr>
             <th scope="col">Step</th>
             <th scope="col" className="number">
-              From
+              Start{" "}
             </th>
             <th scope="col" className="number">
-              Took
+              Duration{" "}
             </th>
           </tr>
         </thead>
@@ -160,11 +160,11 @@ function Steps(props: { of: Call }) {
           {steps.map((step, at) => (
             <tr key={at}>
               <td>
-                <span className={`swatch step-${step.step}`} /> {words(step.step)} {step.note}
+                <span className={`swatch step-${step.step}`} /> {labelOf(step.step)} {step.note}
               </td>
               <td className="number">{ms(step.from_ms)}</td>
               <td className="number">
-                {step.to_ms === null ? "still" : ms(step.to_ms - step.from_ms)}
+                {step.to_ms === null ? "running" : ms(step.to_ms - step.from_ms)}
               </td>
             </tr>
           ))}
@@ -176,17 +176,17 @@ function Steps(props: { of: Call }) {
 
 function Arguments(props: { allowed: boolean; row?: AuditRow }) {
   const { row } = props;
-  if (!props.allowed) return <p className="quiet">Reading them needs the right admin.</p>;
+  if (!props.allowed) return <p className="quiet">Requires the admin right.</p>;
   if (row?.arguments !== undefined) return <Json value={row.arguments} label="arguments" />;
-  if (!row) return <p className="quiet">The trail has no row of this call yet.</p>;
+  if (!row) return <p className="quiet">Not in the audit trail yet.</p>;
   return (
     <p className="quiet">
-      They are not kept. <code>audit: {"{ arguments: redacted }"}</code> in the config keeps them
+      Not recorded. Set <code>audit: {"{ arguments: redacted }"}</code> in the config to record them
       without secrets.
       {row.arguments_hash && (
         <>
           {" "}
-          Their SHA-256 is <code>{row.arguments_hash}</code>.
+          SHA-256: <code>{row.arguments_hash}</code>
         </>
       )}
     </p>

@@ -1,65 +1,67 @@
-// The calls one by one: those that run on top with their clock, below them the last that are over.
+// Running calls with a live clock on top, the last finished calls below.
 import { useEffect, useMemo, useState } from "react";
 import type { Call } from "../../api/types";
 import { Panel, StateBadge, TierBadge } from "../../kit/basics";
+import { bytes, count, ms } from "../../kit/format";
 import { type Column, Table } from "../../kit/table";
-import { bytes, count, ms } from "../../kit/words";
-import type { Heard } from "./log";
+import type { RunningCall } from "./call-log";
 
-/** Calls that are over sooner are seen when they are. */
-const SEEN_MS = 250;
-const MOST_RUNNING = 12;
+/** Shorter calls are not shown as running. */
+const SHOW_AFTER_MS = 250;
+const MAX_RUNNING = 12;
 
-export function Running(props: { of: readonly Heard[]; open: (call: Call) => void }) {
+export function RunningCalls(props: { of: readonly RunningCall[]; open: (call: Call) => void }) {
   const now = useNow(props.of.length > 0);
-  const old = props.of.filter((it) => took(it, now) > SEEN_MS);
-  if (old.length === 0) return null;
-  const more = old.length - MOST_RUNNING;
+  const shown = props.of.filter((it) => elapsed(it, now) > SHOW_AFTER_MS);
+  if (shown.length === 0) return null;
+  const more = shown.length - MAX_RUNNING;
   return (
-    <Panel title={`Running now: ${old.length}`} className="running-calls">
+    <Panel title={`Running now: ${shown.length}`} className="running-calls">
       <ul>
-        {old.slice(0, MOST_RUNNING).map((it) => (
+        {shown.slice(0, MAX_RUNNING).map((it) => (
           <li key={it.call.id}>
-            <span className="running-clock">{ms(took(it, now))}</span>
+            <span className="running-clock">{ms(elapsed(it, now))}</span>
             <button type="button" className="plain" onClick={() => props.open(it.call)}>
               {it.call.name}
             </button>
-            <span className={isWaiting(it.call) ? "badge warn" : "badge"}>{where(it.call)}</span>
+            <span className={isWaiting(it.call) ? "badge warn" : "badge"}>
+              {stateLabel(it.call)}
+            </span>
             <span className="quiet running-who">
               {it.call.agent}, {it.call.principal}
             </span>
             <TierBadge tier={it.call.tier} />
-            {it.call.deadline_ms !== null && <Left of={it} now={now} />}
+            {it.call.deadline_ms !== null && <TimeLeft of={it} now={now} />}
           </li>
         ))}
       </ul>
-      {more > 0 && <p className="quiet">and {count(more, "other")} that began later.</p>}
+      {more > 0 && <p className="quiet">and {count(more, "more call")}</p>}
     </Panel>
   );
 }
 
-/** What is left of its turn. */
-function Left(props: { of: Heard; now: number }) {
+/** The time left in its turn. */
+function TimeLeft(props: { of: RunningCall; now: number }) {
   const { call } = props.of;
   const began = Date.parse(call.at) - Date.parse(call.turn_began);
-  const left = (call.deadline_ms ?? 0) - began - took(props.of, props.now);
+  const left = (call.deadline_ms ?? 0) - began - elapsed(props.of, props.now);
   return left > 0 ? (
     <span className="quiet">{ms(left)} left</span>
   ) : (
-    <span className="badge bad">past the ceiling</span>
+    <span className="badge bad">over ceiling</span>
   );
 }
 
-function took(of: Heard, now: number): number {
-  return of.call.duration_ms + Math.max(0, now - of.heard);
+function elapsed(of: RunningCall, now: number): number {
+  return of.call.duration_ms + Math.max(0, now - of.receivedAt);
 }
 
 function isWaiting(call: Call): boolean {
   return call.steps.at(-1)?.step === "leave";
 }
 
-function where(call: Call): string {
-  if (isWaiting(call)) return "waits for leave";
+function stateLabel(call: Call): string {
+  if (isWaiting(call)) return "awaiting approval";
   return call.steps.at(-1)?.step === "queued" ? "queued" : "running";
 }
 
@@ -83,7 +85,7 @@ const TIME = new Intl.DateTimeFormat("en-GB", {
 const columns = (open: (call: Call) => void): Column<Call>[] => [
   {
     id: "at",
-    title: "Began",
+    title: "Started",
     className: "number",
     cell: (call) => <time dateTime={call.at}>{TIME.format(Date.parse(call.at))}</time>,
   },
@@ -110,11 +112,11 @@ const columns = (open: (call: Call) => void): Column<Call>[] => [
       </>
     ),
   },
-  { id: "took", title: "Took", className: "number", cell: (call) => ms(call.duration_ms) },
+  { id: "took", title: "Duration", className: "number", cell: (call) => ms(call.duration_ms) },
   { id: "size", title: "Result", className: "number", cell: (call) => bytes(call.result_bytes) },
 ];
 
-export function List(props: { calls: readonly Call[]; open: (call: Call) => void }) {
+export function CallTable(props: { calls: readonly Call[]; open: (call: Call) => void }) {
   const { open } = props;
   const shown = useMemo(() => columns(open), [open]);
   return (

@@ -1,12 +1,12 @@
-// Calls for tests of what is made of them.
+// Sample calls for tests.
 import type { Call } from "../../api/types";
 
-let made = 0;
+let count = 0;
 
-export function sample(more: Partial<Call> = {}): Call {
-  made += 1;
+export function sampleCall(more: Partial<Call> = {}): Call {
+  count += 1;
   return {
-    id: `call-${made}`,
+    id: `call-${count}`,
     turn: "turn",
     within: null,
     at: "2026-11-15T10:00:00.100Z",

@@ -1,45 +1,45 @@
-// Live speech sessions that are held now: what they have done, their tier, and their end.
+// Open live sessions, with controls for their tier and for closing them.
 import { useState } from "react";
 import { call, path, post } from "../../api/client";
-import { stale, useRead } from "../../api/queries";
+import { invalidate, useRead } from "../../api/queries";
 import type { Session, Tier } from "../../api/types";
 import { TIERS } from "../../api/types";
-import { Ago, Panel, Shown, TierBadge } from "../../kit/basics";
+import { Ago, Panel, QueryView, TierBadge } from "../../kit/basics";
 import { Confirm } from "../../kit/dialog";
+import { count } from "../../kit/format";
 import { type Column, Table } from "../../kit/table";
-import { complain, say } from "../../kit/toast";
-import { count } from "../../kit/words";
+import { showError, showToast } from "../../kit/toast";
 import { to } from "../../route";
-import { useMay } from "../../session";
+import { useHasRight } from "../../session";
 
 export function Sessions() {
   const sessions = useRead<{ sessions: Session[] }>("/api/sessions", 5000);
   const [closing, setClosing] = useState<Session>();
-  const may = useMay("admin");
+  const mayEdit = useHasRight("admin");
   return (
     <Panel className="sessions">
-      <Shown of={sessions}>
+      <QueryView of={sessions}>
         {(data) => (
           <Table
             label="Live sessions"
             rows={data.sessions}
             id={(session) => session.id}
-            columns={columns(may, setClosing)}
+            columns={columns(mayEdit, setClosing)}
             empty={
               <>
-                Nobody is speaking. Voice clients connect to <code>/v1/realtime</code> and its like;
-                the page <a href={to("connect")}>Connect</a> has what they need.
+                No live sessions. Voice clients connect to <code>/v1/realtime</code>; see{" "}
+                <a href={to("connect")}>Connect</a> for the setup.
               </>
             }
           />
         )}
-      </Shown>
-      {closing && <Close session={closing} close={() => setClosing(undefined)} />}
+      </QueryView>
+      {closing && <CloseSession session={closing} close={() => setClosing(undefined)} />}
     </Panel>
   );
 }
 
-const columns = (may: boolean, close: (session: Session) => void): Column<Session>[] => [
+const columns = (mayEdit: boolean, close: (session: Session) => void): Column<Session>[] => [
   {
     id: "id",
     title: "Session",
@@ -60,8 +60,8 @@ const columns = (may: boolean, close: (session: Session) => void): Column<Sessio
       </>
     ),
   },
-  { id: "since", title: "Since", cell: (it) => <Ago time={it.since} /> },
-  { id: "tier", title: "Tier", cell: (it) => <TierOf session={it} may={may} /> },
+  { id: "since", title: "Started", cell: (it) => <Ago time={it.since} /> },
+  { id: "tier", title: "Tier", cell: (it) => <TierControl session={it} mayEdit={mayEdit} /> },
   { id: "tools", title: "Tools", className: "number", cell: (it) => it.tools },
   { id: "turns", title: "Turns", className: "number", cell: (it) => it.turns },
   { id: "calls", title: "Calls", className: "number", cell: (it) => it.calls },
@@ -69,7 +69,7 @@ const columns = (may: boolean, close: (session: Session) => void): Column<Sessio
     id: "close",
     title: <span className="hidden">Close</span>,
     cell: (it) =>
-      may && (
+      mayEdit && (
         <button type="button" className="small danger" onClick={() => close(it)}>
           Close
         </button>
@@ -77,35 +77,35 @@ const columns = (may: boolean, close: (session: Session) => void): Column<Sessio
   },
 ];
 
-/** Lets what is said decide. */
-const AS_SAID = "as said";
+/** Removes the override: the tier is chosen per turn again. */
+const AUTOMATIC = "automatic";
 
-/** The tier that counts, and a command: what somebody insisted on is not told. */
-function TierOf(props: { session: Session; may: boolean }) {
-  const { session, may } = props;
-  const change = async (wish: string) => {
-    const tier = wish === AS_SAID ? null : (wish as Tier);
+/** Shows the current tier and sets an override. The API does not return the override itself. */
+function TierControl(props: { session: Session; mayEdit: boolean }) {
+  const { session, mayEdit } = props;
+  const change = async (choice: string) => {
+    const tier = choice === AUTOMATIC ? null : (choice as Tier);
     try {
       await post(`${path("api", "sessions", session.id)}/tier`, { tier });
-      say(tier ? `The session is ${tier} from now on` : "What is said decides again");
+      showToast(`Session tier set to ${tier ?? "automatic"}`);
     } catch (error) {
-      complain(error);
+      showError(error);
     }
-    stale("api/sessions");
+    invalidate("api/sessions");
   };
   return (
     <div className="session-tier">
       <TierBadge tier={session.tier} />
       <select
-        aria-label={`Set the tier of session ${session.id}`}
+        aria-label={`Set tier of session ${session.id}`}
         value=""
-        disabled={!may}
+        disabled={!mayEdit}
         onChange={(event) => void change(event.target.value)}
       >
         <option value="" disabled>
-          set…
+          Set…
         </option>
-        <option>{AS_SAID}</option>
+        <option>{AUTOMATIC}</option>
         {TIERS.map((tier) => (
           <option key={tier}>{tier}</option>
         ))}
@@ -117,28 +117,28 @@ function TierOf(props: { session: Session; may: boolean }) {
   );
 }
 
-function Close(props: { session: Session; close: () => void }) {
+function CloseSession(props: { session: Session; close: () => void }) {
   const { session } = props;
   const confirm = async () => {
     props.close();
     try {
       await call("DELETE", path("api", "sessions", session.id));
-      say("The session is closed");
+      showToast("Session closed");
     } catch (error) {
-      complain(error);
+      showError(error);
     }
-    stale("api/sessions");
+    invalidate("api/sessions");
   };
   return (
     <Confirm
       title="Close this session?"
-      action="Close it"
+      action="Close session"
       confirm={() => void confirm()}
       close={props.close}
     >
       <p>
-        {session.agent} speaks with {session.principal}, {count(session.turns, "turn")} so far. The
-        line goes dead for whoever is on it; calls that run are ended.
+        Agent {session.agent} with {session.principal}, {count(session.turns, "turn")} so far. The
+        client is disconnected and running calls are cancelled.
       </p>
     </Confirm>
   );

@@ -1,8 +1,8 @@
-// Turn after turn, the newest first, each with its waterfall. Only those in sight are made.
+// A virtualized list of turns, newest first, each with its waterfall.
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useRef, useState } from "react";
 import { TierBadge } from "../../kit/basics";
-import { clock, count, ms } from "../../kit/words";
+import { count, ms, timeOfDay } from "../../kit/format";
 import { to } from "../../route";
 import type { Turn } from "./turns";
 import { Legend, Waterfall } from "./waterfall";
@@ -16,7 +16,7 @@ export function TurnList(props: { turns: readonly Turn[]; open: (id: string) => 
   }, []);
   const virtual = useWindowVirtualizer({
     count: turns.length,
-    // As the style says: a head, an axis, and a line for each call.
+    // Matches the CSS: a header, an axis, and a row per call.
     estimateSize: (at) => 92 + (turns[at]?.lines.length ?? 1) * 28,
     getItemKey: (at) => turns[at]?.id ?? at,
     overscan: 4,
@@ -41,7 +41,7 @@ export function TurnList(props: { turns: readonly Turn[]; open: (id: string) => 
               data-index={item.index}
               style={{ transform: `translateY(${item.start - top}px)` }}
             >
-              <section className="panel turn" aria-label={`Turn at ${clock(turn.began)}`}>
+              <section className="panel turn" aria-label={`Turn at ${timeOfDay(turn.began)}`}>
                 <TurnHead turn={turn} />
                 <Waterfall turn={turn} open={props.open} />
               </section>
@@ -59,7 +59,7 @@ export function TurnHead(props: { turn: Turn }) {
   return (
     <header className="turn-head">
       <a href={`${to("calls")}?tab=turns&turn=${encodeURIComponent(turn.id)}`}>
-        {clock(turn.began)}
+        {timeOfDay(turn.began)}
       </a>
       <TierBadge tier={turn.deadline === null ? null : turn.tier} />
       <span>{turn.agent}</span>
@@ -70,7 +70,7 @@ export function TurnHead(props: { turn: Turn }) {
         {turn.deadline !== null && (
           <span className={turn.late > 0 ? "late" : "quiet"}> of {ms(turn.deadline)}</span>
         )}
-        {turn.late > 0 && <span className="badge bad">{turn.late} past the ceiling</span>}
+        {turn.late > 0 && <span className="badge bad">{turn.late} over ceiling</span>}
       </span>
     </header>
   );

@@ -1,12 +1,12 @@
-// Calls as turns: which belong together, and where each lies in the time that its turn has. Pure.
+// Groups calls into turns and positions them on the turn's time axis. Pure functions.
 import type { Call, Step } from "../../api/types";
-import type { Heard } from "./log";
+import type { RunningCall } from "./call-log";
 
 export interface Line {
   call: Call;
-  /** How deep it lies within calls of programs. */
+  /** Nesting depth within calls of programs. */
   depth: number;
-  /** From the beginning of the turn, in ms. */
+  /** In ms since the start of the turn. */
   from: number;
   to: number;
   running: boolean;
@@ -21,51 +21,56 @@ export interface Turn {
   began: string;
   deadline: number | null;
   lines: Line[];
-  /** The last end of all, or of the deadline if that is later. */
+  /** The end of the last call, or the deadline if that is later. */
   span: number;
-  /** Calls that went past the deadline. */
+  /** Calls that ended after the deadline. */
   late: number;
 }
 
-/** The newest turn first. Calls that run have come as far as `now` says. */
-export function turns(calls: readonly Call[], running: readonly Heard[], now: number): Turn[] {
+/** Newest turn first. Running calls extend up to `now`. */
+export function groupTurns(
+  calls: readonly Call[],
+  running: readonly RunningCall[],
+  now: number,
+): Turn[] {
   const found = new Map<string, Line[]>();
   const add = (line: Line) => {
     const known = found.get(line.call.turn);
     if (known) known.push(line);
     else found.set(line.call.turn, [line]);
   };
-  for (const { call, heard } of running) add(line(call, call.duration_ms + (now - heard)));
+  for (const { call, receivedAt } of running)
+    add(createLine(call, call.duration_ms + (now - receivedAt)));
   for (const call of calls) add(lineOf(call));
-  return [...found.values()].map(turn).sort((a, b) => order(b.began, a.began));
+  return [...found.values()].map(createTurn).sort((a, b) => compareCodeUnits(b.began, a.began));
 }
 
-/** Of times and ids; a comparison for readers takes many times as long. */
-function order(a: string, b: string): number {
+/** Code-unit order, which is much faster than `localeCompare`. */
+function compareCodeUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** What is over does not change, and is drawn again and again. */
-const drawn = new WeakMap<Call, Line>();
+/** Finished calls do not change, but are rendered often. */
+const lineCache = new WeakMap<Call, Line>();
 
 function lineOf(call: Call): Line {
-  const known = drawn.get(call) ?? line(call, call.duration_ms);
-  drawn.set(call, known);
+  const known = lineCache.get(call) ?? createLine(call, call.duration_ms);
+  lineCache.set(call, known);
   return known;
 }
 
-function line(call: Call, took: number): Line {
+function createLine(call: Call, took: number): Line {
   const from = Math.max(0, Date.parse(call.at) - Date.parse(call.turn_began));
   const running = call.outcome === null;
   const steps = call.steps.map((step) => ({ ...step, to_ms: step.to_ms ?? took }));
   const last = steps.at(-1);
-  // Nothing is told while a call runs: it is where it was when we heard of it.
+  // There are no events for steps: assume that the last known step is still running.
   if (running && last) last.to_ms = took;
   return { call, depth: 0, from, to: from + took, running, steps };
 }
 
-function turn(lines: Line[]): Turn {
-  const ordered = nested(lines);
+function createTurn(lines: Line[]): Turn {
+  const ordered = nestLines(lines);
   const first = (ordered[0] as Line).call;
   const deadline = first.deadline_ms;
   const end = Math.max(...ordered.map((it) => it.to), 1);
@@ -82,25 +87,27 @@ function turn(lines: Line[]): Turn {
   };
 }
 
-/** By their beginning; what a program called stands below it. */
-function nested(lines: Line[]): Line[] {
-  const sorted = [...lines].sort((a, b) => a.from - b.from || order(a.call.id, b.call.id));
+/** Sorted by start; calls made by a program come below it. */
+function nestLines(lines: Line[]): Line[] {
+  const sorted = [...lines].sort(
+    (a, b) => a.from - b.from || compareCodeUnits(a.call.id, b.call.id),
+  );
   const known = new Set(sorted.map((it) => it.call.id));
-  const below = new Map<string | null, Line[]>();
+  const children = new Map<string | null, Line[]>();
   for (const it of sorted) {
     const parent = it.call.within && known.has(it.call.within) ? it.call.within : null;
-    below.set(parent, [...(below.get(parent) ?? []), it]);
+    children.set(parent, [...(children.get(parent) ?? []), it]);
   }
-  const put = (parent: string | null, depth: number): Line[] =>
-    (below.get(parent) ?? []).flatMap((it) => [
+  const collect = (parent: string | null, depth: number): Line[] =>
+    (children.get(parent) ?? []).flatMap((it) => [
       { ...it, depth },
-      ...(it.call.id === parent ? [] : put(it.call.id, depth + 1)),
+      ...(it.call.id === parent ? [] : collect(it.call.id, depth + 1)),
     ]);
-  return put(null, 0);
+  return collect(null, 0);
 }
 
-/** Round values for the marks of an axis, without its beginning. */
-export function marks(span: number): number[] {
+/** Round values for the axis ticks, without zero. */
+export function axisTicks(span: number): number[] {
   const rough = span / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((it) => it * power).find((it) => it >= rough) ?? rough;

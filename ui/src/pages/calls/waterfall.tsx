@@ -1,33 +1,33 @@
-// One turn in time: each call a bar made of its steps, and the ceiling of the turn as a line.
+// Waterfall of a turn: each call is a bar of its steps, and the turn's ceiling is a line.
 import type { CSSProperties } from "react";
 import type { Step } from "../../api/types";
 import { StateBadge } from "../../kit/basics";
-import { ms } from "../../kit/words";
-import { type Line, marks, type Turn } from "./turns";
+import { ms } from "../../kit/format";
+import { axisTicks, type Line, type Turn } from "./turns";
 
-export const STEPS: readonly { step: string; words: string }[] = [
-  { step: "admitted", words: "looked at" },
-  { step: "leave", words: "waiting for leave" },
-  { step: "queued", words: "queued" },
-  { step: "attempt", words: "at its server" },
-  { step: "shared", words: "waiting for the same answer" },
-  { step: "shaped", words: "shaping" },
-  { step: "whole", words: "a program" },
+export const STEPS: readonly { step: string; label: string }[] = [
+  { step: "admitted", label: "admission" },
+  { step: "leave", label: "awaiting approval" },
+  { step: "queued", label: "queued" },
+  { step: "attempt", label: "on server" },
+  { step: "shared", label: "shared with an identical call" },
+  { step: "shaped", label: "formatting result" },
+  { step: "whole", label: "program (code mode)" },
 ];
 
 export function Legend() {
   return (
-    <ul className="legend" aria-label="What the bars are made of">
-      {STEPS.map(({ step, words }) => (
+    <ul className="legend" aria-label="Legend">
+      {STEPS.map(({ step, label }) => (
         <li key={step}>
-          <span className={`swatch step-${step}`} /> {words}
+          <span className={`swatch step-${step}`} /> {label}
         </li>
       ))}
       <li>
-        <span className="swatch ceiling" /> ceiling of the turn
+        <span className="swatch ceiling" /> turn ceiling
       </li>
       <li>
-        <span className="swatch past" /> past it
+        <span className="swatch past" /> over ceiling
       </li>
     </ul>
   );
@@ -35,7 +35,7 @@ export function Legend() {
 
 export function Waterfall(props: { turn: Turn; chosen?: string; open: (id: string) => void }) {
   const { turn } = props;
-  // Some room behind the last end, so that a line at the ceiling can be seen.
+  // Leave some room at the right, so that a line at the ceiling is visible.
   const scale = turn.span * 1.04;
   const at = (moment: number): number => Math.min(100, (moment / scale) * 100);
   return (
@@ -43,7 +43,7 @@ export function Waterfall(props: { turn: Turn; chosen?: string; open: (id: strin
       <div className="wf-row wf-axis" aria-hidden="true">
         <span />
         <div className="wf-track">
-          {marks(scale).map((mark) => (
+          {axisTicks(scale).map((mark) => (
             <span key={mark} className="wf-mark" style={{ left: `${at(mark)}%` }}>
               {ms(mark)}
             </span>
@@ -66,8 +66,8 @@ export function Waterfall(props: { turn: Turn; chosen?: string; open: (id: strin
                 {line.call.name}
               </button>
             </span>
-            <div className="wf-track" title={described(line, turn)}>
-              {marks(scale).map((mark) => (
+            <div className="wf-track" title={describeLine(line, turn)}>
+              {axisTicks(scale).map((mark) => (
                 <span key={mark} className="wf-rule" style={{ left: `${at(mark)}%` }} />
               ))}
               <Bar line={line} turn={turn} at={at} />
@@ -77,7 +77,7 @@ export function Waterfall(props: { turn: Turn; chosen?: string; open: (id: strin
             </div>
             <span className={isLate(line, turn) ? "wf-took late" : "wf-took"}>
               {ms(line.to - line.from)}
-              {isLate(line, turn) && <span className="hidden"> past the ceiling</span>}
+              {isLate(line, turn) && <span className="hidden"> over ceiling</span>}
               {line.call.outcome !== "ok" && <StateBadge state={line.call.outcome} />}
             </span>
           </li>
@@ -89,29 +89,29 @@ export function Waterfall(props: { turn: Turn; chosen?: string; open: (id: strin
 
 function Bar(props: { line: Line; turn: Turn; at: (moment: number) => number }) {
   const { line, turn, at } = props;
-  const place = (from: number, to: number): CSSProperties => ({
+  const position = (from: number, to: number): CSSProperties => ({
     left: `${at(from)}%`,
     width: `${Math.max(at(to) - at(from), 0)}%`,
   });
-  const steps = line.steps.length > 0 ? line.steps : [whole(line)];
+  const steps = line.steps.length > 0 ? line.steps : [wholeCallStep(line)];
   return (
     <>
       {steps.map((step, index) => (
         <span
           key={index}
           className={`wf-step step-${step.step} ${line.running ? "running" : ""}`}
-          style={place(line.from + step.from_ms, line.from + (step.to_ms ?? 0))}
+          style={position(line.from + step.from_ms, line.from + (step.to_ms ?? 0))}
         />
       ))}
       {turn.deadline !== null && isLate(line, turn) && (
-        <span className="wf-past" style={place(Math.max(turn.deadline, line.from), line.to)} />
+        <span className="wf-past" style={position(Math.max(turn.deadline, line.from), line.to)} />
       )}
     </>
   );
 }
 
-/** A program is what it calls; what was refused at once has no steps either. */
-function whole(line: Line): Step {
+/** Programs have no steps of their own, and neither have calls that were rejected at once. */
+function wholeCallStep(line: Line): Step {
   return { step: "whole", from_ms: 0, to_ms: line.to - line.from };
 }
 
@@ -119,12 +119,12 @@ export function isLate(line: Line, turn: Turn): boolean {
   return turn.deadline !== null && line.to > turn.deadline;
 }
 
-function described(line: Line, turn: Turn): string {
-  const words = (step: string) => STEPS.find((it) => it.step === step)?.words ?? step;
+function describeLine(line: Line, turn: Turn): string {
+  const labelOf = (step: string) => STEPS.find((it) => it.step === step)?.label ?? step;
   const parts = line.steps.map(
-    (step) => `${words(step.step)} ${ms((step.to_ms ?? 0) - step.from_ms)}`,
+    (step) => `${labelOf(step.step)} ${ms((step.to_ms ?? 0) - step.from_ms)}`,
   );
-  const began = `began ${ms(line.from)} into the turn`;
-  const late = isLate(line, turn) ? [`${ms(line.to - (turn.deadline ?? 0))} past the ceiling`] : [];
+  const began = `started ${ms(line.from)} into the turn`;
+  const late = isLate(line, turn) ? [`${ms(line.to - (turn.deadline ?? 0))} over ceiling`] : [];
   return [began, ...parts, ...late].join(", ");
 }

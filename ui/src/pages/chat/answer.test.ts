@@ -1,16 +1,25 @@
 import { expect, test } from "vitest";
-import { type Answer, BLANK, factsOf, heard, messagesOf, waiting, withResults } from "./answer";
+import {
+  type Answer,
+  applyEvent,
+  EMPTY_ANSWER,
+  factsOf,
+  messagesOf,
+  undecidedCalls,
+  withResults,
+} from "./answer";
 
 const chunk = (delta: object, more: object = {}) =>
   [
     "message",
     JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }], ...more }),
   ] as const;
-const told = (said: object) => ["tollgate", JSON.stringify({ ...said, choices: [] })] as const;
-const all = (...said: (readonly [string, string])[]): Answer =>
-  said.reduce((answer, [name, data]) => heard(answer, name, data), BLANK);
+const gatewayEvent = (event: object) =>
+  ["tollgate", JSON.stringify({ ...event, choices: [] })] as const;
+const all = (...events: (readonly [string, string])[]): Answer =>
+  events.reduce((answer, [name, data]) => applyEvent(answer, name, data), EMPTY_ANSWER);
 
-test("words come together, and the end says why", () => {
+test("text is concatenated, and the last chunk has the reason for the end", () => {
   const end = JSON.stringify({
     choices: [{ delta: {}, finish_reason: "stop" }],
     tollgate: { ended: "answered", model: "small", rounds: 2 },
@@ -19,13 +28,13 @@ test("words come together, and the end says why", () => {
   expect(answer).toMatchObject({ text: "Well met.", ended: "answered", model: "small", rounds: 2 });
 });
 
-test("calls run one by one or side by side, also where ids come again", () => {
+test("calls run one by one or in parallel, even with reused ids", () => {
   const answer = all(
-    told({ type: "call", id: "c1", name: "roll", arguments: "{}" }),
-    told({ type: "call", id: "c2", name: "search", arguments: "{}" }),
-    told({ type: "result", id: "c2", name: "search", status: "ok", duration_ms: 7 }),
-    told({ type: "result", id: "c1", name: "roll", status: "error", duration_ms: 3 }),
-    told({ type: "call", id: "c1", name: "roll", arguments: "{}" }),
+    gatewayEvent({ type: "call", id: "c1", name: "roll", arguments: "{}" }),
+    gatewayEvent({ type: "call", id: "c2", name: "search", arguments: "{}" }),
+    gatewayEvent({ type: "result", id: "c2", name: "search", status: "ok", duration_ms: 7 }),
+    gatewayEvent({ type: "result", id: "c1", name: "roll", status: "error", duration_ms: 3 }),
+    gatewayEvent({ type: "call", id: "c1", name: "roll", arguments: "{}" }),
   );
   expect(answer.calls.map((call) => [call.name, call.status, call.duration_ms])).toEqual([
     ["roll", "error", 3],
@@ -34,7 +43,7 @@ test("calls run one by one or side by side, also where ids come again", () => {
   ]);
 });
 
-test("a call for us comes in pieces", () => {
+test("a returned call is streamed in pieces", () => {
   const piece = (index: number, more: object) => chunk({ tool_calls: [{ index, ...more }] });
   const answer = all(
     piece(0, { id: "a", function: { name: "wipe", arguments: "" } }),
@@ -42,40 +51,40 @@ test("a call for us comes in pieces", () => {
     piece(0, { function: { arguments: '"all"}' } }),
     piece(1, { id: "b", function: { name: "say", arguments: "{}" } }),
   );
-  expect(waiting(answer).map((call) => [call.name, call.arguments])).toEqual([
+  expect(undecidedCalls(answer).map((call) => [call.name, call.arguments])).toEqual([
     ["wipe", '{"what":"all"}'],
     ["say", "{}"],
   ]);
 });
 
-test("notes are kept, but of progress only the last", () => {
+test("notes are kept, but only the last progress", () => {
   const answer = all(
-    told({ type: "announcement", message: "One moment." }),
-    told({ type: "progress", progress: { progress: 1, total: 3 } }),
-    told({ type: "progress", progress: { progress: 2, total: 3, message: "reading" } }),
-    told({ type: "fallback", from: "big", to: "small", why: "503" }),
-    told({ type: "lost", lost: ["top_k"] }),
-    told({ type: "something new" }),
+    gatewayEvent({ type: "announcement", message: "One moment." }),
+    gatewayEvent({ type: "progress", progress: { progress: 1, total: 3 } }),
+    gatewayEvent({ type: "progress", progress: { progress: 2, total: 3, message: "reading" } }),
+    gatewayEvent({ type: "fallback", from: "big", to: "small", why: "503" }),
+    gatewayEvent({ type: "lost", lost: ["top_k"] }),
+    gatewayEvent({ type: "something new" }),
   );
   expect(answer.notes.map((note) => note.text)).toEqual([
     "One moment.",
     "reading: 2 of 3",
-    "big could not answer (503): small",
-    "the provider has no words for top_k",
+    "big failed (503), using small",
+    "not supported by the provider: top_k",
   ]);
 });
 
-test("what cannot be read, and what the model says of its failure, is an error", () => {
-  expect(all(["message", "{half"]).error).toContain("no JSON");
+test("invalid JSON and a failure of the model are errors", () => {
+  expect(all(["message", "{half"]).error).toBe("invalid JSON in the stream");
   expect(all(["message", '{"error":{"message":"overloaded"}}']).error).toBe("overloaded");
-  expect(all(["message", "[DONE]"])).toEqual(BLANK);
+  expect(all(["message", "[DONE]"])).toEqual(EMPTY_ANSWER);
 });
 
-test("results stand beside their calls, and go back in the order of the history", () => {
+test("results are added to their calls, and are sent in the order of the history", () => {
   const answer = withResults({
     ...all(
       chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "wipe", arguments: "{}" } }] }),
-      told({ type: "call", id: "b", name: "roll", arguments: "{}" }),
+      gatewayEvent({ type: "call", id: "b", name: "roll", arguments: "{}" }),
     ),
     history: [
       {
@@ -100,7 +109,7 @@ test("results stand beside their calls, and go back in the order of the history"
   ]);
 });
 
-test("calls that are only for us go back with their own message", () => {
+test("returned calls are sent with an assistant message of their own", () => {
   const answer = all(
     chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "wipe", arguments: "{}" } }] }),
   );
@@ -110,16 +119,18 @@ test("calls that are only for us go back with their own message", () => {
       content: null,
       tool_calls: [{ id: "a", type: "function", function: { name: "wipe", arguments: "{}" } }],
     },
-    { role: "tool", tool_call_id: "a", content: "The user did not let this call run." },
+    { role: "tool", tool_call_id: "a", content: "The user declined this call." },
   ]);
 });
 
-test("an answer without history is its words, and one without words is nothing", () => {
-  expect(messagesOf({ ...BLANK, text: "Hm." })).toEqual([{ role: "assistant", content: "Hm." }]);
-  expect(messagesOf(BLANK)).toEqual([]);
+test("an answer without history is its text, and an empty one is nothing", () => {
+  expect(messagesOf({ ...EMPTY_ANSWER, text: "Hm." })).toEqual([
+    { role: "assistant", content: "Hm." },
+  ]);
+  expect(messagesOf(EMPTY_ANSWER)).toEqual([]);
 });
 
-test("headers say what was decided", () => {
+test("facts are read from the headers", () => {
   const facts = factsOf(
     new Headers({
       "x-tollgate-tier": "fast",

@@ -1,4 +1,4 @@
-// One answer as it comes: words, calls and what the gateway says beside them. Pure: events in, state out.
+// Reduces the stream of one answer to state: text, tool calls and gateway events. Pure functions.
 import type { Tier } from "../../api/types";
 
 export interface ToolCall {
@@ -7,32 +7,32 @@ export interface ToolCall {
   function: { name: string; arguments: string };
 }
 
-/** A message as the API has it. */
+/** A message in the format of the API. */
 export type Message =
   | { role: "user" | "system"; content: string }
   | { role: "assistant"; content: string | null; tool_calls?: ToolCall[] }
   | { role: "tool"; tool_call_id: string; content: string };
 
-export interface Shown {
+export interface ChatCall {
   id: string;
   name: string;
   arguments: string;
-  /** It came back to us, to be run or not. */
-  ours: boolean;
-  /** `null` while it runs; `returned` until we have decided. */
+  /** Returned to the client, which decides whether to run it. */
+  returned: boolean;
+  /** `null` while running; `returned` until the user decides. */
   status: string | null;
   duration_ms: number | null;
   result: string | null;
 }
 
-const NEW = { ours: false, status: null, duration_ms: null, result: null };
+const NEW_CALL = { returned: false, status: null, duration_ms: null, result: null };
 
 export interface Note {
   kind: "announcement" | "fallback" | "lost" | "progress";
   text: string;
 }
 
-/** What the headers of the answer said. */
+/** From the response headers. */
 export interface Facts {
   agent: string | null;
   model: string | null;
@@ -53,20 +53,20 @@ export interface Usage {
 
 export interface Answer {
   text: string;
-  calls: Shown[];
+  calls: ChatCall[];
   notes: Note[];
   facts: Facts | null;
   usage: Usage | null;
-  /** Why it is over; `null` while it comes. */
+  /** Why it ended; `null` while streaming. */
   ended: string | null;
   model: string | null;
   rounds: number | null;
   error: string | null;
-  /** What stands for this answer in the conversation. */
+  /** The messages of this answer in the conversation. */
   history: Message[] | null;
 }
 
-export const BLANK: Answer = {
+export const EMPTY_ANSWER: Answer = {
   text: "",
   calls: [],
   notes: [],
@@ -100,7 +100,7 @@ export function factsOf(headers: Headers): Facts {
 
 interface Chunk {
   choices?: {
-    delta?: { content?: string | null; tool_calls?: Piece[] };
+    delta?: { content?: string | null; tool_calls?: CallPiece[] };
     finish_reason?: string | null;
   }[];
   usage?: Usage | null;
@@ -108,31 +108,33 @@ interface Chunk {
   tollgate?: { ended?: string; model?: string; rounds?: number; history?: Message[] };
 }
 
-interface Piece {
+interface CallPiece {
   index: number;
   id?: string;
   function?: { name?: string; arguments?: string };
 }
 
-/** An event of the stream, by its name. */
-export function heard(answer: Answer, name: string, data: string): Answer {
+/** Applies an event of the stream. */
+export function applyEvent(answer: Answer, name: string, data: string): Answer {
   if (data === "[DONE]") return answer;
-  let said: unknown;
+  let parsed: unknown;
   try {
-    said = JSON.parse(data);
+    parsed = JSON.parse(data);
   } catch {
-    return { ...answer, error: "the stream has something in it that is no JSON" };
+    return { ...answer, error: "invalid JSON in the stream" };
   }
-  return name === "tollgate" ? beside(answer, said as Beside) : part(answer, said as Chunk);
+  return name === "tollgate"
+    ? applyGatewayEvent(answer, parsed as GatewayEvent)
+    : applyChunk(answer, parsed as Chunk);
 }
 
-function part(answer: Answer, chunk: Chunk): Answer {
+function applyChunk(answer: Answer, chunk: Chunk): Answer {
   const next = { ...answer };
   if (chunk.error) next.error = chunk.error.message ?? "the model failed";
   if (chunk.usage) next.usage = chunk.usage;
   const choice = chunk.choices?.[0];
   if (choice?.delta?.content) next.text += choice.delta.content;
-  for (const piece of choice?.delta?.tool_calls ?? []) next.calls = returned(next.calls, piece);
+  for (const piece of choice?.delta?.tool_calls ?? []) next.calls = addReturned(next.calls, piece);
   if (choice?.finish_reason) next.ended = choice.finish_reason;
   if (chunk.tollgate) {
     next.ended = chunk.tollgate.ended ?? next.ended;
@@ -143,24 +145,27 @@ function part(answer: Answer, chunk: Chunk): Answer {
   return next;
 }
 
-/** A call that the model asks us for comes in pieces: first its name, then its arguments. */
-function returned(calls: Shown[], piece: Piece): Shown[] {
-  const ours = calls.filter((call) => call.status === "returned");
+/** A returned call is streamed in pieces: first its name, then its arguments. */
+function addReturned(calls: ChatCall[], piece: CallPiece): ChatCall[] {
+  const undecided = calls.filter((call) => call.status === "returned");
   const known = piece.id
     ? calls.find((call) => call.id === piece.id)
-    : ours[Math.min(piece.index, ours.length - 1)];
+    : undecided[Math.min(piece.index, undecided.length - 1)];
   const more = piece.function?.arguments ?? "";
   if (!known) {
     const name = piece.function?.name ?? "";
     const id = piece.id ?? `call_${piece.index}`;
-    return [...calls, { ...NEW, id, name, arguments: more, ours: true, status: "returned" }];
+    return [
+      ...calls,
+      { ...NEW_CALL, id, name, arguments: more, returned: true, status: "returned" },
+    ];
   }
   return calls.map((call) =>
     call === known ? { ...call, arguments: call.arguments + more } : call,
   );
 }
 
-type Beside =
+type GatewayEvent =
   | { type: "call"; id: string; name: string; arguments: string }
   | { type: "result"; id: string; name: string; status: string; duration_ms: number }
   | { type: "progress"; progress: { message?: string; progress?: number; total?: number } }
@@ -168,53 +173,53 @@ type Beside =
   | { type: "fallback"; from: string; to: string; why: string }
   | { type: "lost"; lost: string[] };
 
-function beside(answer: Answer, said: Beside): Answer {
-  switch (said.type) {
+function applyGatewayEvent(answer: Answer, event: GatewayEvent): Answer {
+  switch (event.type) {
     case "call": {
-      const { id, name } = said;
+      const { id, name } = event;
       return {
         ...answer,
-        calls: [...answer.calls, { ...NEW, id, name, arguments: said.arguments }],
+        calls: [...answer.calls, { ...NEW_CALL, id, name, arguments: event.arguments }],
       };
     }
     case "result":
       return {
         ...answer,
-        calls: finished(answer.calls, said.id, said.status, said.duration_ms),
+        calls: finishCall(answer.calls, event.id, event.status, event.duration_ms),
       };
     case "progress":
-      return noted(answer, "progress", progressed(said.progress));
+      return addNote(answer, "progress", describeProgress(event.progress));
     case "announcement":
-      return noted(answer, "announcement", said.message);
+      return addNote(answer, "announcement", event.message);
     case "fallback":
-      return noted(answer, "fallback", `${said.from} could not answer (${said.why}): ${said.to}`);
+      return addNote(answer, "fallback", `${event.from} failed (${event.why}), using ${event.to}`);
     case "lost":
-      return noted(answer, "lost", `the provider has no words for ${said.lost.join(", ")}`);
+      return addNote(answer, "lost", `not supported by the provider: ${event.lost.join(", ")}`);
     default:
       return answer;
   }
 }
 
-/** The latest of that id which runs: models number their calls anew in each round. */
-function finished(calls: Shown[], id: string, status: string, took: number): Shown[] {
+/** The latest running call of that id: models may reuse ids in each round. */
+function finishCall(calls: ChatCall[], id: string, status: string, took: number): ChatCall[] {
   const at = calls.findLastIndex((call) => call.id === id && call.status === null);
   return calls.map((call, index) => (index === at ? { ...call, status, duration_ms: took } : call));
 }
 
-function noted(answer: Answer, kind: Note["kind"], text: string): Answer {
+function addNote(answer: Answer, kind: Note["kind"], text: string): Answer {
   const last = answer.notes.at(-1);
-  // Progress takes the place of the progress before it.
+  // Progress replaces the previous progress.
   const before =
     kind === "progress" && last?.kind === kind ? answer.notes.slice(0, -1) : answer.notes;
   return { ...answer, notes: [...before, { kind, text }] };
 }
 
-function progressed(of: { message?: string; progress?: number; total?: number }): string {
-  const far = of.total ? `${of.progress ?? 0} of ${of.total}` : `${of.progress ?? ""}`;
-  return [of.message, far].filter(Boolean).join(": ");
+function describeProgress(of: { message?: string; progress?: number; total?: number }): string {
+  const amount = of.total ? `${of.progress ?? 0} of ${of.total}` : `${of.progress ?? ""}`;
+  return [of.message, amount].filter(Boolean).join(": ");
 }
 
-/** The answer with what its tools gave, which only the history knows. */
+/** Adds the results of the tools, which are only in the history. */
 export function withResults(answer: Answer): Answer {
   const results = new Map<string, string[]>();
   for (const message of answer.history ?? []) {
@@ -229,36 +234,36 @@ export function withResults(answer: Answer): Answer {
   return { ...answer, calls };
 }
 
-/** Calls that wait for us to have them run. */
-export function waiting(answer: Answer): Shown[] {
+/** Calls that await a decision of the user. */
+export function undecidedCalls(answer: Answer): ChatCall[] {
   return answer.calls.filter((call) => call.status === "returned");
 }
 
-/** What stands for the answer when the conversation goes on. */
+/** The messages of the answer for the next request. */
 export function messagesOf(answer: Answer): Message[] {
-  const said = answer.history ?? own(answer);
-  const known = new Set(said.map((it) => (it.role === "tool" ? it.tool_call_id : "")));
-  const results = answer.calls.filter((call) => call.ours && !known.has(call.id));
+  const messages = answer.history ?? answerMessages(answer);
+  const known = new Set(messages.map((it) => (it.role === "tool" ? it.tool_call_id : "")));
+  const results = answer.calls.filter((call) => call.returned && !known.has(call.id));
   return [
-    ...said,
+    ...messages,
     ...results.map<Message>((call) => ({
       role: "tool",
       tool_call_id: call.id,
-      content: call.result ?? "The user did not let this call run.",
+      content: call.result ?? "The user declined this call.",
     })),
   ];
 }
 
-/** Where the gateway ran nothing itself it gives no history. */
-function own(answer: Answer): Message[] {
-  const asked = answer.calls.filter((call) => call.ours);
-  if (asked.length === 0) {
+/** The gateway sends no history if it ran no tools itself. */
+function answerMessages(answer: Answer): Message[] {
+  const returned = answer.calls.filter((call) => call.returned);
+  if (returned.length === 0) {
     return answer.text ? [{ role: "assistant", content: answer.text }] : [];
   }
-  const calls = asked.map<ToolCall>(({ id, name, arguments: given }) => ({
+  const calls = returned.map<ToolCall>(({ id, name, arguments: args }) => ({
     id,
     type: "function",
-    function: { name, arguments: given },
+    function: { name, arguments: args },
   }));
   return [{ role: "assistant", content: answer.text || null, tool_calls: calls }];
 }

@@ -1,25 +1,25 @@
-// The conversation itself. It outlives the page that shows it, and nothing else: it is kept in memory
-// only, and gone when the tab is.
+// The conversation. It survives navigation to other pages, but is only in memory and gone with the
+// tab.
 import { useSyncExternalStore } from "react";
-import { call, Problem, send } from "../../api/client";
-import { events } from "../../api/stream";
+import { ApiError, call, send } from "../../api/client";
+import { readEvents } from "../../api/sse";
 import type { Tier } from "../../api/types";
 import {
   type Answer,
-  BLANK,
+  applyEvent,
+  type ChatCall,
+  EMPTY_ANSWER,
   factsOf,
-  heard,
   type Message,
   messagesOf,
-  type Shown,
-  waiting,
+  undecidedCalls,
   withResults,
 } from "./answer";
 
 export interface Settings {
-  /** Whoever is asked: an agent; or nobody, and the model alone answers. */
+  /** The agent; without one, the model alone answers. */
   agent?: string;
-  /** By which model the agent answers; its own choice if there is none. */
+  /** The model; without one, the agent's default. */
   model?: string;
   tier?: Tier;
   variables: { name: string; value: string }[];
@@ -31,9 +31,9 @@ export type Item =
 
 export interface State {
   items: readonly Item[];
-  /** An answer comes. */
+  /** An answer is streaming. */
   busy: boolean;
-  /** Calls that were sent to be run. */
+  /** Ids of returned calls that are running. */
   running: ReadonlySet<string>;
 }
 
@@ -42,7 +42,7 @@ type AnswerItem = Extract<Item, { kind: "answer" }>;
 export class Conversation {
   private items: Item[] = [];
   private running = new Set<string>();
-  private leaving: AbortController | undefined;
+  private controller: AbortController | undefined;
   private id = newId();
   private state: State = { items: [], busy: false, running: new Set() };
   private readonly listeners = new Set<() => void>();
@@ -55,13 +55,13 @@ export class Conversation {
 
   readonly snapshot = () => this.state;
 
-  say(text: string, settings: Settings) {
+  send(text: string, settings: Settings) {
     this.items.push({ kind: "user", text });
-    void this.ask(settings);
+    void this.requestAnswer(settings);
   }
 
   stop() {
-    this.leaving?.abort();
+    this.controller?.abort();
   }
 
   forget() {
@@ -72,63 +72,69 @@ export class Conversation {
     this.publish();
   }
 
-  /** Has a call run that the model asked us for; when it was the last of them the turn goes on. */
-  async run(shown: Shown, settings: Settings) {
-    const asked = this.last();
-    if (!asked || this.running.has(shown.id)) return;
-    this.running.add(shown.id);
+  /** Runs a returned call; after the last one the turn continues. */
+  async run(toolCall: ChatCall, settings: Settings) {
+    const item = this.last();
+    if (!item || this.running.has(toolCall.id)) return;
+    this.running.add(toolCall.id);
     this.publish();
     const began = performance.now();
     let [status, result] = ["ran", ""];
     try {
-      const { name, arguments: given } = shown;
-      const body = { id: shown.id, type: "function", function: { name, arguments: given } };
+      const { name, arguments: args } = toolCall;
+      const body = { id: toolCall.id, type: "function", function: { name, arguments: args } };
       const headers = headersOf(settings);
       const message = await call<{ content: unknown }>("POST", EXECUTE, { body, headers });
       result =
         typeof message.content === "string" ? message.content : JSON.stringify(message.content);
     } catch (error) {
-      [status, result] = ["failed", Problem.of(error).message];
+      [status, result] = ["failed", ApiError.from(error).message];
     }
-    this.running.delete(shown.id);
-    const came = { status, result, duration_ms: performance.now() - began };
-    this.settle(asked.began, shown.id, came, settings);
+    this.running.delete(toolCall.id);
+    const outcome = { status, result, duration_ms: performance.now() - began };
+    this.settle(item.began, toolCall.id, outcome, settings);
   }
 
-  /** The model is told that it may not. */
-  decline(shown: Shown, settings: Settings) {
+  /** Declines a returned call; the model is told. */
+  decline(toolCall: ChatCall, settings: Settings) {
     const item = this.last();
-    if (item) this.settle(item.began, shown.id, { status: "declined", result: null }, settings);
+    if (item) this.settle(item.began, toolCall.id, { status: "declined", result: null }, settings);
   }
 
-  private settle(began: number, id: string, came: Partial<Shown>, settings: Settings) {
-    // By its time: the answer is another object since a call beside this one came back.
+  private settle(began: number, id: string, outcome: Partial<ChatCall>, settings: Settings) {
+    // Found by its start time: a parallel call may have replaced the object.
     const at = this.items.findIndex((it) => it.kind === "answer" && it.began === began);
     const item = this.items[at];
-    // Somebody may have begun anew meanwhile.
+    // The user may have started a new conversation.
     if (item?.kind !== "answer") return this.publish();
     const calls = item.answer.calls.map((it) =>
-      it.id === id && it.status === "returned" ? { ...it, ...came } : it,
+      it.id === id && it.status === "returned" ? { ...it, ...outcome } : it,
     );
-    const settled = { ...item, answer: { ...item.answer, calls } };
-    this.items[at] = settled;
+    const updated = { ...item, answer: { ...item.answer, calls } };
+    this.items[at] = updated;
     this.publish();
-    if (waiting(settled.answer).length === 0) void this.ask(settings);
+    if (undecidedCalls(updated.answer).length === 0) void this.requestAnswer(settings);
   }
 
-  private async ask(settings: Settings) {
+  private async requestAnswer(settings: Settings) {
     const messages = this.messages();
     const began = performance.now();
-    const leaving = new AbortController();
-    this.leaving = leaving;
-    let item: AnswerItem = { kind: "answer", answer: BLANK, began, took: null, stopped: false };
+    const controller = new AbortController();
+    this.controller = controller;
+    let item: AnswerItem = {
+      kind: "answer",
+      answer: EMPTY_ANSWER,
+      began,
+      took: null,
+      stopped: false,
+    };
     this.items.push(item);
     const at = this.items.length - 1;
     const change = (more: Partial<AnswerItem>) => {
       const before = item;
       item = { ...item, ...more };
       if (this.items[at] === before) this.items[at] = item;
-      this.touch();
+      this.publishSoon();
     };
     this.publish();
     try {
@@ -140,21 +146,21 @@ export class Conversation {
           stream: true,
           stream_options: { include_usage: true },
         },
-        signal: leaving.signal,
+        signal: controller.signal,
       });
       change({ answer: { ...item.answer, facts: factsOf(response.headers) } });
-      for await (const { event, data } of events(response)) {
-        if (event !== "comment") change({ answer: heard(item.answer, event, data) });
+      for await (const { event, data } of readEvents(response)) {
+        if (event !== "comment") change({ answer: applyEvent(item.answer, event, data) });
       }
-      const brokeOff = item.answer.ended === null && item.answer.error === null;
-      const error = brokeOff ? "the answer broke off" : item.answer.error;
+      const truncated = item.answer.ended === null && item.answer.error === null;
+      const error = truncated ? "the response ended unexpectedly" : item.answer.error;
       change({ answer: withResults({ ...item.answer, error }) });
     } catch (error) {
-      if (leaving.signal.aborted) change({ stopped: true });
-      else change({ answer: { ...item.answer, error: Problem.of(error).message } });
+      if (controller.signal.aborted) change({ stopped: true });
+      else change({ answer: { ...item.answer, error: ApiError.from(error).message } });
     }
     change({ took: performance.now() - began });
-    if (this.leaving === leaving) this.leaving = undefined;
+    if (this.controller === controller) this.controller = undefined;
     this.publish();
   }
 
@@ -169,8 +175,8 @@ export class Conversation {
     return item?.kind === "answer" ? item : undefined;
   }
 
-  /** Words come faster than they are drawn. */
-  private touch() {
+  /** Chunks arrive faster than frames. */
+  private publishSoon() {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => this.publish());
   }
@@ -180,7 +186,7 @@ export class Conversation {
     this.frame = 0;
     this.state = {
       items: [...this.items],
-      busy: this.leaving !== undefined,
+      busy: this.controller !== undefined,
       running: new Set(this.running),
     };
     for (const listener of this.listeners) listener();
@@ -194,21 +200,21 @@ function newId(): string {
   return `page-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
-export const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+export const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export function headersOf(settings: Settings): Record<string, string> {
   const headers: Record<string, string> = { "x-tollgate-events": "true" };
   if (settings.agent) headers["x-tollgate-agent"] = settings.agent;
   if (settings.tier) headers["x-tollgate-tier"] = settings.tier;
   for (const { name, value } of settings.variables) {
-    if (!NAME.test(name) || !value) continue;
-    headers[`x-tollgate-var-${name.replaceAll("_", "-")}`] = asBytes(value);
+    if (!VARIABLE_NAME.test(name) || !value) continue;
+    headers[`x-tollgate-var-${name.replaceAll("_", "-")}`] = toHeaderValue(value);
   }
   return headers;
 }
 
-/** Headers hold bytes: each byte of the UTF-8 is one character of it. */
-function asBytes(text: string): string {
+/** Header values are bytes: each UTF-8 byte becomes one character. */
+function toHeaderValue(text: string): string {
   const line = text.replace(/[\r\n\0]/g, " ");
   return String.fromCharCode(...new TextEncoder().encode(line));
 }

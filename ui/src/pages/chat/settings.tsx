@@ -1,8 +1,8 @@
-// Who is asked, and how.
+// Agent, model, tier and variables of the chat.
 import { useRead } from "../../api/queries";
 import { TIERS, type Tier } from "../../api/types";
 import { Failure, Field, Panel } from "../../kit/basics";
-import { NAME, type Settings } from "./conversation";
+import { type Settings, VARIABLE_NAME } from "./conversation";
 
 interface Models {
   data: { id: string; display_name: string; owned_by: string }[];
@@ -14,42 +14,42 @@ export function useModels() {
   return {
     agents: all.filter((it) => it.owned_by === "tollgate-agent"),
     models: all.filter((it) => it.owned_by !== "tollgate-agent"),
-    /** Not yet: a choice among what is not there would be another one once it is. */
+    /** While loading: a selection made now would change once the options arrive. */
     pending: models.isPending,
     error: models.error,
   };
 }
 
-export type Offered = ReturnType<typeof useModels>;
+export type ModelChoices = ReturnType<typeof useModels>;
 
-export function Choose(props: {
+export function ChatSettings(props: {
   settings: Settings;
   change: (settings: Settings) => void;
-  offered: Offered;
+  choices: ModelChoices;
 }) {
-  const { settings, change, offered } = props;
+  const { settings, change, choices } = props;
   const isAgent = settings.agent !== undefined;
-  const named = offered.agents.find((it) => it.id === settings.agent)?.display_name;
-  const described = named === settings.agent ? undefined : named;
+  const displayName = choices.agents.find((it) => it.id === settings.agent)?.display_name;
+  const description = displayName === settings.agent ? undefined : displayName;
   return (
-    <Panel title="Who answers">
-      {offered.error && <Failure error={offered.error} />}
-      <Field label="Agent" help={isAgent ? described : "No prompt, no tools, no loop."}>
+    <Panel title="Chat settings">
+      {choices.error && <Failure error={choices.error} />}
+      <Field label="Agent" help={isAgent ? description : "No prompt, no tools, no loop."}>
         {(id) => (
           <select
             id={id}
             value={settings.agent ?? ""}
-            disabled={offered.pending}
+            disabled={choices.pending}
             onChange={(event) => {
               const agent = event.target.value || undefined;
-              const model = agent ? undefined : (settings.model ?? offered.models[0]?.id);
+              const model = agent ? undefined : (settings.model ?? choices.models[0]?.id);
               change({ ...settings, agent, model });
             }}
           >
-            {offered.agents.map((it) => (
+            {choices.agents.map((it) => (
               <option key={it.id}>{it.id}</option>
             ))}
-            <option value="">none: a model alone</option>
+            <option value="">None (model only)</option>
           </select>
         )}
       </Field>
@@ -58,17 +58,17 @@ export function Choose(props: {
           <select
             id={id}
             value={settings.model ?? ""}
-            disabled={offered.pending}
+            disabled={choices.pending}
             onChange={(event) => change({ ...settings, model: event.target.value || undefined })}
           >
-            {isAgent && <option value="">as the agent prefers</option>}
-            {offered.models.map((it) => (
+            {isAgent && <option value="">Agent default</option>}
+            {choices.models.map((it) => (
               <option key={it.id}>{it.id}</option>
             ))}
           </select>
         )}
       </Field>
-      <Field label="Tier" help="Above the agent's ceiling it needs the right override_tier.">
+      <Field label="Tier" help="A tier above the agent's ceiling requires the override_tier right.">
         {(id) => (
           <select
             id={id}
@@ -78,7 +78,7 @@ export function Choose(props: {
               change({ ...settings, tier: (event.target.value || undefined) as Tier | undefined })
             }
           >
-            <option value="">what is said decides</option>
+            <option value="">Automatic</option>
             {TIERS.map((tier) => (
               <option key={tier}>{tier}</option>
             ))}
@@ -94,7 +94,7 @@ export function Choose(props: {
 function Variables(props: { settings: Settings; change: (settings: Settings) => void }) {
   const { settings, change } = props;
   const { variables } = settings;
-  const put = (at: number, more: Partial<{ name: string; value: string }>) =>
+  const update = (at: number, more: Partial<{ name: string; value: string }>) =>
     change({
       ...settings,
       variables: variables.map((it, index) => (index === at ? { ...it, ...more } : it)),
@@ -106,17 +106,17 @@ function Variables(props: { settings: Settings; change: (settings: Settings) => 
         <div key={at} className="variable">
           <input
             aria-label={`Name of variable ${at + 1}`}
-            aria-invalid={it.name !== "" && !NAME.test(it.name)}
+            aria-invalid={it.name !== "" && !VARIABLE_NAME.test(it.name)}
             placeholder="caller_name"
             spellCheck={false}
             value={it.name}
-            onChange={(event) => put(at, { name: event.target.value.trim() })}
+            onChange={(event) => update(at, { name: event.target.value.trim() })}
           />
           <input
             aria-label={`Value of variable ${at + 1}`}
             placeholder="value"
             value={it.value}
-            onChange={(event) => put(at, { value: event.target.value })}
+            onChange={(event) => update(at, { value: event.target.value })}
           />
           <button
             type="button"
@@ -130,9 +130,9 @@ function Variables(props: { settings: Settings; change: (settings: Settings) => 
           </button>
         </div>
       ))}
-      {variables.some((it) => it.name !== "" && !NAME.test(it.name)) && (
+      {variables.some((it) => it.name !== "" && !VARIABLE_NAME.test(it.name)) && (
         <p className="error" role="alert">
-          Names have letters, digits and _.
+          Use only letters, digits and _ in names.
         </p>
       )}
       <button
@@ -140,7 +140,7 @@ function Variables(props: { settings: Settings; change: (settings: Settings) => 
         className="small"
         onClick={() => change({ ...settings, variables: [...variables, { name: "", value: "" }] })}
       >
-        Add a variable
+        Add variable
       </button>
     </fieldset>
   );

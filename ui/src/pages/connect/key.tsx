@@ -1,33 +1,33 @@
-// A key for one client, made where it is needed.
+// Creates a key for one client.
 import { type FormEvent, useState } from "react";
-import { Problem, post } from "../../api/client";
-import { stale, useRead } from "../../api/queries";
+import { ApiError, post } from "../../api/client";
+import { invalidate, useRead } from "../../api/queries";
 import type { Key } from "../../api/types";
 import { Failure, Field } from "../../kit/basics";
 import { Code } from "../../kit/code";
-import type { MadeKey } from "../keys/secret";
-import { free } from "../servers/add/draft";
+import type { CreatedKey } from "../keys/secret";
+import { freeName } from "../servers/add/draft";
 
 export function ClientKey(props: {
-  /** What the key is for: the id of a client. */
+  /** The id of the client. */
   client: string;
   agent: string;
   needed: boolean;
-  made: MadeKey | undefined;
-  make: (made: MadeKey) => void;
+  created: CreatedKey | undefined;
+  onCreated: (created: CreatedKey) => void;
 }) {
-  const { made, needed } = props;
+  const { created, needed } = props;
   const keys = useRead<{ keys: Key[] }>("/api/keys").data?.keys;
-  if (made) {
+  if (created) {
     return (
       <>
         <div className="note good">
           <span>
-            The key <strong>{made.name}</strong> is in the text below. It is shown this once: when
-            you leave this page, it is gone.
+            Key <strong>{created.name}</strong> is filled in below. It is shown only until you leave
+            this page.
           </span>
         </div>
-        <Code text={made.key} label="the key" wrap />
+        <Code text={created.key} label="secret" wrap />
       </>
     );
   }
@@ -35,64 +35,66 @@ export function ClientKey(props: {
     <>
       <p>
         {needed
-          ? "This gateway lets nobody in without a key."
-          : "On this machine no key is needed. With one you can tell clients apart and take it away from one of them."}
+          ? "This gateway requires a key."
+          : "No key is needed on this machine. A key identifies the client and can be revoked."}
       </p>
       {!needed && keys?.length === 0 && (
         <p className="help">
-          It would be the first key: from then on every client needs one, also on this machine.
+          This would be the first key. Every client will then need one, even on this machine.
         </p>
       )}
-      {keys && <Make {...props} taken={keys.map((it) => it.name)} />}
+      {keys && <CreateClientKey {...props} taken={keys.map((it) => it.name)} />}
     </>
   );
 }
 
-function Make(props: {
+function CreateClientKey(props: {
   client: string;
   agent: string;
   taken: readonly string[];
-  make: (made: MadeKey) => void;
+  onCreated: (created: CreatedKey) => void;
 }) {
-  const [typed, setTyped] = useState<string>();
-  const [problem, setProblem] = useState<Problem>();
+  const [typedName, setTypedName] = useState<string>();
+  const [problem, setProblem] = useState<ApiError>();
   const [busy, setBusy] = useState(false);
-  const name = typed ?? free(props.client, props.taken);
-  const make = async (event: FormEvent) => {
+  const name = typedName ?? freeName(props.client, props.taken);
+  const create = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
     setProblem(undefined);
     try {
       const agents = props.agent ? [props.agent] : undefined;
-      props.make(await post<MadeKey>("/api/keys", { name: name.trim(), role: "caller", agents }));
-      stale("api/keys", "api/connect");
+      props.onCreated(
+        await post<CreatedKey>("/api/keys", { name: name.trim(), role: "caller", agents }),
+      );
+      invalidate("api/keys", "api/connect");
     } catch (error) {
-      setProblem(Problem.of(error));
+      setProblem(ApiError.from(error));
     } finally {
       setBusy(false);
     }
   };
   return (
-    <form onSubmit={(event) => void make(event)}>
+    <form onSubmit={(event) => void create(event)}>
       {problem && <Failure error={problem} />}
       <div className="bar key-line">
-        <Field label="Name of the key">
+        <Field label="Key name">
           {(id) => (
             <input
               id={id}
               value={name}
               autoComplete="off"
-              onChange={(event) => setTyped(event.target.value)}
+              onChange={(event) => setTypedName(event.target.value)}
             />
           )}
         </Field>
         <button type="submit" disabled={busy || !name.trim()}>
-          Make a key for this client
+          Create key for this client
         </button>
       </div>
       <p className="help">
-        It may call the tools of {props.agent ? `the agent ${props.agent}` : "every agent"}, and
-        nothing else. More choices: on the page Keys.
+        It can call the tools of {props.agent ? `agent ${props.agent}` : "all agents"}, and nothing
+        else. The Keys page has more options.
       </p>
     </form>
   );

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { installLink } from "./links";
 
-test("a key is put where it belongs, in plain links and in base64", () => {
+test("a key is inserted into plain links and into base64", () => {
   const code = "vscode:mcp/install?%7B%22k%22%3A%22TOLLGATE_KEY%22%7D";
   expect(installLink(code, "tg_a/b")).toBe("vscode:mcp/install?%7B%22k%22%3A%22tg_a%2Fb%22%7D");
   const config = btoa(`{"headers":{"Authorization":"Bearer TOLLGATE_KEY"}}`);
@@ -14,7 +14,7 @@ test("a key is put where it belongs, in plain links and in base64", () => {
   expect(installLink(code, undefined)).toBe(code);
 });
 
-test("links elsewhere are no links", () => {
+test("links to unknown schemes are dropped", () => {
   for (const bad of ["javascript:alert(1)", "https://example.com", "data:x", "nonsense", null]) {
     expect(installLink(bad, "k")).toBeUndefined();
   }

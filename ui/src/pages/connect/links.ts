@@ -1,7 +1,7 @@
-// Links that put the gateway into another program. They are ours, but they are checked all the same.
+// Deep links that install the gateway in a client. They come from the gateway, but are checked anyway.
 
 export const PLACEHOLDER = "TOLLGATE_KEY";
-const PROGRAMS: readonly string[] = [
+const CLIENT_SCHEMES: readonly string[] = [
   "cursor:",
   "vscode:",
   "vscode-insiders:",
@@ -9,17 +9,17 @@ const PROGRAMS: readonly string[] = [
   "lmstudio:",
 ];
 
-/** The link with a key in it, if it leads into one of the programs that we know. */
+/** The link with the key inserted, if it belongs to a known client. */
 export function installLink(link: string | null, key: string | undefined): string | undefined {
   if (!link) return undefined;
   try {
-    if (!PROGRAMS.includes(new URL(link).protocol)) return undefined;
+    if (!CLIENT_SCHEMES.includes(new URL(link).protocol)) return undefined;
   } catch {
     return undefined;
   }
   if (!key) return link;
   if (link.includes(PLACEHOLDER)) return link.replaceAll(PLACEHOLDER, encodeURIComponent(key));
-  // Cursor takes its config in base64.
+  // Cursor expects its config in base64.
   return link.replace(/([?&]config=)([^&]+)/, (whole, name: string, config: string) => {
     try {
       const text = atob(decodeURIComponent(config));
@@ -30,7 +30,7 @@ export function installLink(link: string | null, key: string | undefined): strin
   });
 }
 
-/** Whether a link has no place for a key that is needed. */
+/** Whether the link still contains the placeholder for a key. */
 export function lacksKey(link: string): boolean {
   return installLink(link, "x") !== link;
 }

@@ -1,33 +1,35 @@
-// A secret that was just made. It is in no other answer, so it is shown until somebody says they
-// have it.
+// Shows a new secret. No other response contains it, so the dialog stays until the user confirms
+// having saved it.
 import type { Key } from "../../api/types";
 import { Code } from "../../kit/code";
 import { Dialog } from "../../kit/dialog";
-import { moment } from "../../kit/words";
+import { dateTime } from "../../kit/format";
 import { to } from "../../route";
 
-export type MadeKey = Key & { key: string };
+export type CreatedKey = Key & { key: string };
 
-export function SecretDialog(props: { made: MadeKey; close: () => void }) {
-  const { made } = props;
+export function SecretDialog(props: { created: CreatedKey; close: () => void }) {
+  const { created } = props;
   return (
     <Dialog
-      title={`The key ${made.name}`}
-      firm
+      title={`Key ${created.name}`}
+      persistent
       actions={
         <button type="button" className="primary" onClick={props.close}>
-          I have kept it
+          I have saved it
         </button>
       }
     >
-      <div className="note warn">This is shown once. Keep it where the client finds it.</div>
-      <Code text={made.key} label="the key" wrap />
-      {made.former_until && (
-        <p>The secret from before lets in as well until {moment(made.former_until)}.</p>
+      <div className="note warn">
+        This secret is shown only once. Store it where the client can read it.
+      </div>
+      <Code text={created.key} label="secret" wrap />
+      {created.former_until && (
+        <p>The old secret stays valid until {dateTime(created.former_until)}.</p>
       )}
       <p className="help">
-        Clients send it as <code>authorization: Bearer …</code> or <code>x-api-key</code>; the page{" "}
-        <a href={to("connect")}>Connect</a> has it written out for most of them.
+        Clients send it as <code>authorization: Bearer …</code> or <code>x-api-key</code>.{" "}
+        <a href={to("connect")}>Connect</a> has ready-made configs for most clients.
       </p>
     </Dialog>
   );

@@ -1,18 +1,18 @@
-// What can be done to a server. What changes the config is looked at first.
+// Actions on a server. Changes of the config are reviewed first.
 import { useEffect, useMemo, useState } from "react";
-import { Problem, path, post } from "../../api/client";
-import { stale, useRead } from "../../api/queries";
+import { ApiError, path, post } from "../../api/client";
+import { invalidate, useRead } from "../../api/queries";
 import type { ServerDetail } from "../../api/types";
 import { Failure } from "../../kit/basics";
-import { Review, type Wish } from "../../kit/change";
 import { CopyButton } from "../../kit/code";
 import { Dialog } from "../../kit/dialog";
-import { isSafe } from "../../kit/foreign";
-import { complain, say } from "../../kit/toast";
-import { count, ms } from "../../kit/words";
-import { go, to } from "../../route";
+import { count, ms } from "../../kit/format";
+import { type ConfigChange, ReviewChange } from "../../kit/review-change";
+import { showError, showToast } from "../../kit/toast";
+import { isSafeUrl } from "../../kit/untrusted";
+import { navigate, to } from "../../route";
 
-interface Tested {
+interface TestResult {
   ok: boolean;
   message: string;
   protocol: string | null;
@@ -20,49 +20,49 @@ interface Tested {
   took_ms: number;
 }
 
-type Open = "switch" | "remove" | "login";
+type OpenDialog = "switch" | "remove" | "login";
 
 export function Actions(props: { of: ServerDetail; edit: () => void }) {
   const { of } = props;
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenDialog>();
   const [busy, setBusy] = useState<string>();
-  const [tested, setTested] = useState<Tested>();
-  const built = of.transport === "in-process";
-  const during = (what: string, work: () => Promise<void>) => {
+  const [result, setResult] = useState<TestResult>();
+  const builtIn = of.transport === "in-process";
+  const runBusy = (what: string, work: () => Promise<void>) => {
     setBusy(what);
     void work()
-      .catch(complain)
+      .catch(showError)
       .finally(() => setBusy(undefined));
   };
   const test = async () => {
-    setTested(undefined);
-    setTested(await post<Tested>(path("mcp", "test", of.id)));
+    setResult(undefined);
+    setResult(await post<TestResult>(path("mcp", "test", of.id)));
   };
   const restart = async () => {
     const { restarted } = await post<{ restarted: boolean }>(
       `${path("api", "servers", of.id)}/restart`,
     );
-    say(restarted ? `${of.id} starts again` : `${of.id} is disabled: nothing to restart`);
-    stale("api/servers");
+    showToast(restarted ? `Restarting ${of.id}` : `${of.id} is disabled`);
+    invalidate("api/servers");
   };
   return (
     <>
-      {tested && <TestNote of={tested} />}
+      {result && <TestNote of={result} />}
       <div className="bar">
         {of.needs_login && (
           <button type="button" className="primary" onClick={() => setOpen("login")}>
             Log in…
           </button>
         )}
-        <button type="button" disabled={!!busy} onClick={() => during("test", test)}>
+        <button type="button" disabled={!!busy} onClick={() => runBusy("test", test)}>
           {busy === "test" ? "Testing…" : "Test"}
         </button>
-        {!built && (
+        {!builtIn && (
           <>
             <button
               type="button"
               disabled={!!busy || !of.enabled}
-              onClick={() => during("restart", restart)}
+              onClick={() => runBusy("restart", restart)}
             >
               {busy === "restart" ? "Restarting…" : "Restart"}
             </button>
@@ -78,35 +78,35 @@ export function Actions(props: { of: ServerDetail; edit: () => void }) {
           </>
         )}
       </div>
-      {open === "switch" && <SwitchOver of={of} close={() => setOpen(undefined)} />}
+      {open === "switch" && <ToggleEnabled of={of} close={() => setOpen(undefined)} />}
       {open === "remove" && <Remove of={of} close={() => setOpen(undefined)} />}
       {open === "login" && <LogIn of={of} close={() => setOpen(undefined)} />}
     </>
   );
 }
 
-function TestNote(props: { of: Tested }) {
+function TestNote(props: { of: TestResult }) {
   const { ok, message, tools, took_ms, protocol } = props.of;
   return (
     <div className={`note ${ok ? "good" : "bad"}`} role="status">
-      {ok ? "Works" : "Does not work"}: {message} ({count(tools, "tool")}, {ms(took_ms)}
+      {ok ? "Test passed" : "Test failed"}: {message} ({count(tools, "tool")}, {ms(took_ms)}
       {protocol && `, protocol ${protocol}`})
     </div>
   );
 }
 
-function SwitchOver(props: { of: ServerDetail; close: () => void }) {
+function ToggleEnabled(props: { of: ServerDetail; close: () => void }) {
   const { id, enabled } = props.of;
   const word = enabled ? "disable" : "enable";
-  const wish = useMemo<Wish>(
+  const change = useMemo<ConfigChange>(
     () => ({ method: "POST", path: `${path("api", "servers", id)}/${word}` }),
     [id, word],
   );
   return (
-    <Review
+    <ReviewChange
       title={enabled ? `Disable ${id}` : `Enable ${id}`}
-      action={enabled ? "Disable it" : "Enable it"}
-      wish={wish}
+      action={enabled ? "Disable" : "Enable"}
+      change={change}
       close={props.close}
     />
   );
@@ -114,30 +114,33 @@ function SwitchOver(props: { of: ServerDetail; close: () => void }) {
 
 function Remove(props: { of: ServerDetail; close: () => void }) {
   const { id } = props.of;
-  const wish = useMemo<Wish>(() => ({ method: "DELETE", path: path("api", "servers", id) }), [id]);
+  const change = useMemo<ConfigChange>(
+    () => ({ method: "DELETE", path: path("api", "servers", id) }),
+    [id],
+  );
   return (
-    <Review
+    <ReviewChange
       title={`Remove ${id}`}
-      action="Remove it"
-      wish={wish}
+      action="Remove"
+      change={change}
       close={props.close}
-      done={() => go(to("servers"))}
+      onSaved={() => navigate(to("servers"))}
     />
   );
 }
 
-/** A person has to agree elsewhere; the gateway sees by itself that they did. */
+/** The user authorizes on the server's page; the gateway detects it by itself. */
 function LogIn(props: { of: ServerDetail; close: () => void }) {
   const { id } = props.of;
   const [url, setUrl] = useState<string>();
-  const [problem, setProblem] = useState<Problem>();
+  const [problem, setProblem] = useState<ApiError>();
   const now = useRead<ServerDetail>(path("api", "servers", id), 2000).data;
   const done = now !== undefined && !now.needs_login;
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it opens
   useEffect(() => {
     post<{ url: string }>(`${path("api", "servers", id)}/login`).then(
-      (begun) => setUrl(begun.url),
-      (error) => setProblem(Problem.of(error)),
+      (login) => setUrl(login.url),
+      (error) => setProblem(ApiError.from(error)),
     );
   }, []);
   return (
@@ -145,21 +148,21 @@ function LogIn(props: { of: ServerDetail; close: () => void }) {
       {problem && <Failure error={problem} />}
       {url && !done && (
         <>
-          <p>Open this link and agree there. It leads to the server's own login.</p>
-          {isSafe(url) ? (
+          <p>Open the server's login page and grant access.</p>
+          {isSafeUrl(url) ? (
             <p className="bar">
               <a className="button primary" href={url} target="_blank" rel="noopener noreferrer">
-                Open the login
+                Open login page
               </a>
-              <CopyButton text={url} label="Copy the link" />
+              <CopyButton text={url} label="Copy link" />
             </p>
           ) : (
             <div className="note bad" role="alert">
-              The server gave an address that is not https: <code>{url}</code>. It is not opened.
+              The server returned a login URL that is not https: <code>{url}</code>. It was blocked.
             </div>
           )}
           <p className="quiet" role="status">
-            Waiting for you to agree…
+            Waiting for authorization…
           </p>
         </>
       )}

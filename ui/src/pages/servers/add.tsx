@@ -1,50 +1,50 @@
-// A new server, step by step: found, set up, tried, saved. Nothing is written before the last one.
+// The wizard for a new server. Nothing is saved before the last step.
 import { useMemo, useState } from "react";
 import { useRead } from "../../api/queries";
-import type { Imported, Server } from "../../api/types";
+import type { ImportResult, Server } from "../../api/types";
 import { Page } from "../../kit/basics";
-import { AsCommand } from "../../kit/code";
+import { ShowAsCli } from "../../kit/code";
 import { to } from "../../route";
-import { Choose } from "./add/choose";
-import { begin, type Draft, type Found } from "./add/draft";
-import { Fill } from "./add/fill";
-import { Done, TryAndSave } from "./add/save";
-import { Source } from "./add/source";
+import { ChooseServer } from "./add/choose";
+import { ConfigureServer } from "./add/configure";
+import { type Candidate, createDraft, type ServerDraft } from "./add/draft";
+import { Done, TestAndSave } from "./add/save";
+import { ServerSource } from "./add/source";
 
 type Step = "source" | "choose" | "fill" | "try" | "done";
 
 const STEPS: readonly { id: string; title: string; steps: readonly Step[] }[] = [
-  { id: "find", title: "Find it", steps: ["source", "choose"] },
-  { id: "fill", title: "Set it up", steps: ["fill"] },
-  { id: "try", title: "Try it, choose tools, save", steps: ["try"] },
-  { id: "done", title: "Use it", steps: ["done"] },
+  { id: "find", title: "Source", steps: ["source", "choose"] },
+  { id: "fill", title: "Configure", steps: ["fill"] },
+  { id: "try", title: "Test and save", steps: ["try"] },
+  { id: "done", title: "Done", steps: ["done"] },
 ];
 
 export function AddServer() {
   const servers = useRead<{ servers: Server[] }>("/api/servers").data?.servers;
-  const taken = useMemo(() => servers?.map((it) => it.id) ?? [], [servers]);
+  const takenNames = useMemo(() => servers?.map((it) => it.id) ?? [], [servers]);
   const [step, setStep] = useState<Step>("source");
-  const [imported, setImported] = useState<Imported>();
-  const [draft, setDraft] = useState<Draft>();
-  const [added, setAdded] = useState<string[]>([]);
+  const [imported, setImported] = useState<ImportResult>();
+  const [draft, setDraft] = useState<ServerDraft>();
+  const [addedNames, setAddedNames] = useState<string[]>([]);
 
-  const take = (found: Found) => {
-    setDraft(begin(found, taken));
+  const configure = (found: Candidate) => {
+    setDraft(createDraft(found, takenNames));
     setStep("fill");
   };
-  const read = (answer: Imported) => {
+  const read = (answer: ImportResult) => {
     setImported(answer);
     const [only] = answer.servers;
-    if (answer.servers.length === 1 && only) take(foundIn(answer, only));
+    if (answer.servers.length === 1 && only) configure(candidateOf(answer, only));
     else setStep("choose");
   };
   const several = imported && imported.servers.length > 1;
   return (
     <Page
-      title="Add a server"
+      title="Add server"
       lead={<a href={to("servers")}>Servers</a>}
       actions={
-        <AsCommand
+        <ShowAsCli
           cli="tollgate servers add"
           method="POST"
           path="/api/servers"
@@ -53,19 +53,19 @@ export function AddServer() {
       }
     >
       <Stepper step={step} />
-      {step === "source" && <Source read={read} take={take} />}
+      {step === "source" && <ServerSource read={read} configure={configure} />}
       {step === "choose" && imported && (
-        <Choose
+        <ChooseServer
           of={imported}
-          added={added}
-          take={(one) => take(foundIn(imported, one))}
+          added={addedNames}
+          configure={(one) => configure(candidateOf(imported, one))}
           back={() => setStep("source")}
         />
       )}
       {step === "fill" && draft && (
-        <Fill
+        <ConfigureServer
           draft={draft}
-          taken={taken}
+          takenNames={takenNames}
           change={setDraft}
           dropped={several ? [] : (imported?.dropped ?? [])}
           back={() => setStep(several ? "choose" : "source")}
@@ -73,12 +73,12 @@ export function AddServer() {
         />
       )}
       {step === "try" && draft && (
-        <TryAndSave
+        <TestAndSave
           draft={draft}
           change={setDraft}
           back={() => setStep("fill")}
           saved={() => {
-            setAdded([...added, draft.name]);
+            setAddedNames([...addedNames, draft.name]);
             setStep("done");
           }}
         />
@@ -86,7 +86,7 @@ export function AddServer() {
       {step === "done" && draft && (
         <Done
           name={draft.name}
-          more={several ? imported.servers.length - added.length : 0}
+          more={several ? imported.servers.length - addedNames.length : 0}
           next={() => setStep(several ? "choose" : "source")}
         />
       )}
@@ -94,8 +94,8 @@ export function AddServer() {
   );
 }
 
-function foundIn(imported: Imported, one: Imported["servers"][number]): Found {
-  return { name: one.name, keys: one.server, given: imported.given, notes: one.notes };
+function candidateOf(imported: ImportResult, one: ImportResult["servers"][number]): Candidate {
+  return { name: one.name, keys: one.server, originalValues: imported.given, notes: one.notes };
 }
 
 function Stepper(props: { step: Step }) {

@@ -1,14 +1,14 @@
-// One server: how it is and was, what it writes, what the config says of it, and what can be done.
+// One server: state, actions, history, log and config.
 import { useState } from "react";
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
 import type { ServerDetail } from "../../api/types";
-import { Ago, Page, Panel, Shown, StateBadge } from "../../kit/basics";
-import { AsCommand, Code } from "../../kit/code";
+import { Ago, Page, Panel, QueryView, StateBadge } from "../../kit/basics";
+import { Code, ShowAsCli } from "../../kit/code";
 import { Fact, Facts as FactList } from "../../kit/facts";
-import { count } from "../../kit/words";
+import { count } from "../../kit/format";
 import { to } from "../../route";
-import { useMay } from "../../session";
+import { useHasRight } from "../../session";
 import { Actions } from "./actions";
 import { EditServer } from "./edit";
 import { History } from "./history";
@@ -18,9 +18,9 @@ export function ServerPage(props: { id: string }) {
   const { id } = props;
   const route = path("api", "servers", id);
   const server = useRead<ServerDetail>(route, 3000);
-  // A form shows what it began with, whatever happens meanwhile.
-  const [edited, setEdited] = useState<ServerDetail>();
-  const admin = useMay("admin");
+  // The edit form keeps the version it started from, even while the page polls.
+  const [editing, setEditing] = useState<ServerDetail>();
+  const admin = useHasRight("admin");
   return (
     <Page
       title={id}
@@ -30,16 +30,16 @@ export function ServerPage(props: { id: string }) {
           {server.data?.category && ` · ${server.data.category}`}
         </>
       }
-      actions={<AsCommand cli={`tollgate servers test ${id}`} path={route} />}
+      actions={<ShowAsCli cli={`tollgate servers test ${id}`} path={route} />}
     >
-      <Shown of={server}>
+      <QueryView of={server}>
         {(data) => (
           <>
-            <Standing of={data} />
-            {admin && <Actions of={data} edit={() => setEdited(data)} />}
+            <ServerStatus of={data} />
+            {admin && <Actions of={data} edit={() => setEditing(data)} />}
             <div className="columns">
-              <Facts of={data} />
-              <Panel title="How it has been">
+              <ServerFacts of={data} />
+              <Panel title="History">
                 <History of={data.history} />
               </Panel>
             </div>
@@ -47,24 +47,24 @@ export function ServerPage(props: { id: string }) {
             <Config of={data} />
           </>
         )}
-      </Shown>
-      {edited && <EditServer of={edited} close={() => setEdited(undefined)} />}
+      </QueryView>
+      {editing && <EditServer of={editing} close={() => setEditing(undefined)} />}
     </Page>
   );
 }
 
-function Standing(props: { of: ServerDetail }) {
+function ServerStatus(props: { of: ServerDetail }) {
   const { state, reason, since, last_ok, transport } = props.of;
   return (
-    <div className="standing" role="status">
+    <div className="server-status" role="status">
       <StateBadge state={state} />
       <strong>{reason}</strong>
       <span className="quiet">
-        since <Ago time={since} />
+        changed <Ago time={since} />
         {transport !== "in-process" && (
           <>
             {" "}
-            · last answer <Ago time={last_ok} />
+            · last response <Ago time={last_ok} />
           </>
         )}
       </span>
@@ -72,28 +72,28 @@ function Standing(props: { of: ServerDetail }) {
   );
 }
 
-function Facts(props: { of: ServerDetail }) {
+function ServerFacts(props: { of: ServerDetail }) {
   const { of } = props;
   return (
-    <Panel title="Facts">
+    <Panel title="Details">
       <FactList>
         <Fact name="Tools">
           <a href={`${to("tools")}?server=${encodeURIComponent(of.id)}`}>
             {count(of.tools, "tool")}
           </a>
         </Fact>
-        <Fact name="Reached by">{of.transport}</Fact>
-        <Fact name="Protocol">{of.protocol ?? "not agreed on yet"}</Fact>
-        <Fact name="Process">{of.pid}</Fact>
+        <Fact name="Transport">{of.transport}</Fact>
+        <Fact name="Protocol">{of.protocol ?? "not negotiated yet"}</Fact>
+        <Fact name="Process ID">{of.pid}</Fact>
         <Fact name="Restarts">{of.restarts}</Fact>
-        <Fact name="Late answers">{of.late_answers}</Fact>
+        <Fact name="Late responses">{of.late_answers}</Fact>
         <Fact name="Trusted">
-          {of.trusted ? "yes: its annotations count" : "no: its annotations are only hints"}
+          {of.trusted ? "yes: its annotations are used" : "no: its annotations are only hints"}
         </Fact>
         <Fact name="Last error">{of.last_error ?? <span className="quiet">none</span>}</Fact>
         <Fact name="Calls">
-          <a href={`${to("calls")}?server=${encodeURIComponent(of.id)}`}>live and recent</a>,{" "}
-          <a href={`${to("audit")}?server=${encodeURIComponent(of.id)}`}>all, in the audit trail</a>
+          <a href={`${to("calls")}?server=${encodeURIComponent(of.id)}`}>Recent calls</a>,{" "}
+          <a href={`${to("audit")}?server=${encodeURIComponent(of.id)}`}>audit trail</a>
         </Fact>
       </FactList>
     </Panel>
@@ -103,21 +103,21 @@ function Facts(props: { of: ServerDetail }) {
 function Config(props: { of: ServerDetail }) {
   const { yaml, transport, writable } = props.of;
   return (
-    <Panel title="In the config">
+    <Panel title="Config">
       {yaml ? (
         <>
           {writable === false && (
             <div className="note">
-              The gateway may not write its config: “Edit” shows what to write.
+              The config file is read-only. “Edit” shows the config to copy.
             </div>
           )}
-          <Code text={yaml} label="its lines in the config" />
+          <Code text={yaml} label="server config" />
         </>
       ) : (
         <p className="quiet">
           {transport === "in-process"
-            ? "It is built in; `builtin:` in the settings says where it may work."
-            : "Only admins see it."}
+            ? "Built in. Configure it under `builtin:` in the settings."
+            : "Visible to admins only."}
         </p>
       )}
     </Panel>

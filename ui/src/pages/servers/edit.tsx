@@ -1,34 +1,34 @@
-// One server's keys in a form, or as the JSON they are; tried and looked at before they are saved.
+// Edits the config of a server as a form or as JSON. It can be tested, and is reviewed before saving.
 import { useMemo, useState } from "react";
 import { path } from "../../api/client";
-import type { Keys, Mistake, ServerDetail } from "../../api/types";
+import type { Diagnostic, ServerConfig, ServerDetail } from "../../api/types";
 import { Tabs } from "../../kit/basics";
-import { Mistakes, Review, type Wish } from "../../kit/change";
 import { Dialog } from "../../kit/dialog";
 import { TextEditor } from "../../kit/editor";
+import { type ConfigChange, Diagnostics, ReviewChange } from "../../kit/review-change";
+import { normalize } from "./config";
 import { ServerForm } from "./form";
-import { tidied } from "./keys";
 import { TrialView, useTrial } from "./trial";
 
 type Tab = "form" | "json";
 
 export function EditServer(props: { of: ServerDetail; close: () => void }) {
   const { of } = props;
-  const [typed, setTyped] = useState<Typed>(() => written(of.config ?? {}));
+  const [input, setInput] = useState<ConfigInput>(() => inputOf(of.config ?? {}));
   const [tab, setTab] = useState<Tab>("form");
-  const [reviewed, setReviewed] = useState<Keys>();
-  const { tried, begin, stop } = useTrial();
-  const wish = useMemo<Wish>(
-    () => ({ method: "PUT", path: path("api", "servers", of.id), body: reviewed }),
-    [of.id, reviewed],
+  const [reviewing, setReviewing] = useState<ServerConfig>();
+  const { trial, start: begin, stop } = useTrial();
+  const change = useMemo<ConfigChange>(
+    () => ({ method: "PUT", path: path("api", "servers", of.id), body: reviewing }),
+    [of.id, reviewing],
   );
-  const keys = tidied(typed.keys);
-  const attempt = () => void begin(of.id, keys);
-  const same = JSON.stringify(keys) === JSON.stringify(of.config);
+  const keys = normalize(input.keys);
+  const startTrial = () => void begin(of.id, keys);
+  const unchanged = JSON.stringify(keys) === JSON.stringify(of.config);
   return (
     <>
       <Dialog
-        place="side"
+        placement="side"
         title={`Edit ${of.id}`}
         close={props.close}
         actions={
@@ -36,94 +36,98 @@ export function EditServer(props: { of: ServerDetail; close: () => void }) {
             <button type="button" onClick={props.close}>
               Cancel
             </button>
-            <button type="button" disabled={tried.running || !!typed.mistake} onClick={attempt}>
-              Try it
+            <button type="button" disabled={trial.running || !!input.error} onClick={startTrial}>
+              Test
             </button>
             <button
               type="button"
               className="primary"
-              disabled={same || !!typed.mistake}
-              onClick={() => setReviewed(keys)}
+              disabled={unchanged || !!input.error}
+              onClick={() => setReviewing(keys)}
             >
-              Look at the changes…
+              Review changes…
             </button>
           </>
         }
       >
-        <KeysEditor typed={typed} change={setTyped} tab={tab} choose={setTab} />
+        <ConfigEditor input={input} change={setInput} tab={tab} choose={setTab} />
         <p className="help">
-          Secrets are covered as <code>"***…"</code>; left as they are, they stay what they were.
+          Secrets are masked as <code>"***…"</code>. Leave them unchanged to keep their values.
         </p>
-        {(tried.running || tried.report || tried.problem) && (
-          <TrialView of={tried} stop={stop} again={attempt} />
+        {(trial.running || trial.report || trial.problem) && (
+          <TrialView of={trial} stop={stop} retry={startTrial} />
         )}
       </Dialog>
-      {reviewed && (
-        <Review
-          title={`What changes of ${of.id}`}
+      {reviewing && (
+        <ReviewChange
+          title={`Changes to ${of.id}`}
           action="Save"
-          wish={wish}
+          change={change}
           version={of.version}
-          edited={of}
-          close={() => setReviewed(undefined)}
-          done={props.close}
+          original={of}
+          close={() => setReviewing(undefined)}
+          onSaved={props.close}
         />
       )}
     </>
   );
 }
 
-export interface Typed {
-  keys: Keys;
-  /** The JSON as it is typed; it may be none yet. */
+export interface ConfigInput {
+  keys: ServerConfig;
+  /** The JSON as typed; it may be invalid. */
   json: string;
-  mistake?: Mistake;
+  error?: Diagnostic;
 }
 
-export function written(keys: Keys): Typed {
+export function inputOf(keys: ServerConfig): ConfigInput {
   return { keys, json: JSON.stringify(keys, null, 2) };
 }
 
-/** What was typed as JSON, with the place of what is wrong in it. */
-export function parsed(before: Typed, json: string): Typed {
+/** Parses the typed JSON; an error has its position. */
+export function parseInput(before: ConfigInput, json: string): ConfigInput {
   try {
     const keys: unknown = JSON.parse(json);
     if (typeof keys === "object" && keys !== null && !Array.isArray(keys)) {
-      return { keys: keys as Keys, json };
+      return { keys: keys as ServerConfig, json };
     }
-    return { ...before, json, mistake: mistake('write an object: { "command": … }', 1, 1) };
+    return { ...before, json, error: syntaxError('expected an object: { "command": … }', 1, 1) };
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    const position = Number(/position (\d+)/.exec(said)?.[1] ?? json.length);
-    const until = json.slice(0, position).split("\n");
-    const words = said.replace(/ at position.*| \(line.*/s, "").replace(/^JSON\.parse: /, "");
+    const message = error instanceof Error ? error.message : String(error);
+    const position = Number(/position (\d+)/.exec(message)?.[1] ?? json.length);
+    const linesBefore = json.slice(0, position).split("\n");
+    const reason = message.replace(/ at position.*| \(line.*/s, "").replace(/^JSON\.parse: /, "");
     return {
       ...before,
       json,
-      mistake: mistake(`not JSON: ${words}`, until.length, (until.at(-1)?.length ?? 0) + 1),
+      error: syntaxError(
+        `invalid JSON: ${reason}`,
+        linesBefore.length,
+        (linesBefore.at(-1)?.length ?? 0) + 1,
+      ),
     };
   }
 }
 
-function mistake(message: string, line: number, column: number): Mistake {
-  const place = { line, column, end_line: line, end_column: column };
-  return { severity: "error", message, key: null, help: [], ...place };
+function syntaxError(message: string, line: number, column: number): Diagnostic {
+  const range = { line, column, end_line: line, end_column: column };
+  return { severity: "error", message, key: null, help: [], ...range };
 }
 
-/** A form and its JSON; each shows what the other made. */
-export function KeysEditor(props: {
-  typed: Typed;
-  change: (typed: Typed) => void;
+/** Two tabs for the same config: form and JSON. */
+export function ConfigEditor(props: {
+  input: ConfigInput;
+  change: (typed: ConfigInput) => void;
   tab: Tab;
   choose: (tab: Tab) => void;
-  /** A field was left. */
-  left?: () => void;
+  /** A field lost the focus. */
+  onBlur?: () => void;
 }) {
-  const { typed, change, tab } = props;
+  const { input, change, tab } = props;
   return (
     <>
       <Tabs
-        label="How to edit"
+        label="Editor"
         tabs={[
           { id: "form", title: "Form" },
           { id: "json", title: "JSON" },
@@ -131,22 +135,24 @@ export function KeysEditor(props: {
         chosen={tab}
         choose={props.choose}
       />
-      {tab === "form" && typed.mistake && (
-        <div className="note warn">
-          What stands under “JSON” cannot be read yet; the form shows the keys from before that.
-        </div>
+      {tab === "form" && input.error && (
+        <div className="note warn">The JSON is invalid. The form shows the last valid version.</div>
       )}
       {tab === "form" ? (
-        <ServerForm keys={typed.keys} change={(keys) => change(written(keys))} left={props.left} />
+        <ServerForm
+          keys={input.keys}
+          change={(keys) => change(inputOf(keys))}
+          onBlur={props.onBlur}
+        />
       ) : (
         <>
           <TextEditor
-            label="Keys as JSON"
-            text={typed.json}
-            change={(json) => change(parsed(typed, json))}
-            mistakes={typed.mistake ? [typed.mistake] : []}
+            label="Server config as JSON"
+            text={input.json}
+            change={(json) => change(parseInput(input, json))}
+            diagnostics={input.error ? [input.error] : []}
           />
-          <Mistakes of={typed.mistake ? [typed.mistake] : []} />
+          <Diagnostics of={input.error ? [input.error] : []} />
         </>
       )}
     </>

@@ -1,24 +1,24 @@
-// Single keys of a server as fields; an empty one is no key.
+// Form fields for single settings of a server; an empty field removes the setting.
 import { useState } from "react";
-import type { Keys } from "../../api/types";
+import type { ServerConfig } from "../../api/types";
 import { Field } from "../../kit/basics";
-import { listed } from "../../kit/glob";
-import { at, put, text } from "./keys";
+import { parseList } from "../../kit/glob";
+import { getAt, setAt, textAt } from "./config";
 
 export interface FormProps {
-  keys: Keys;
-  change: (keys: Keys) => void;
-  /** A field was left: secrets in it may be lifted out. */
-  left?: () => void;
+  keys: ServerConfig;
+  change: (keys: ServerConfig) => void;
+  /** A field lost the focus: secrets in it can be extracted. */
+  onBlur?: () => void;
 }
 
-type Part = FormProps & { path: readonly string[]; label: string; help?: string };
+type FieldProps = FormProps & { path: readonly string[]; label: string; help?: string };
 
-export function Text(props: Part & { mono?: boolean; keep?: boolean }) {
+export function TextField(props: FieldProps & { mono?: boolean; keepEmpty?: boolean }) {
   const { keys, change, path } = props;
   const set = (value: string) =>
-    // Inside of a section that was chosen, an empty field does not take the section away.
-    change(props.keep && !value ? emptied(keys, path) : put(keys, path, value));
+    // An empty field must not remove the section that the user selected.
+    change(props.keepEmpty && !value ? setEmpty(keys, path) : setAt(keys, path, value));
   return (
     <Field label={props.label} help={props.help}>
       {(id) => (
@@ -27,7 +27,7 @@ export function Text(props: Part & { mono?: boolean; keep?: boolean }) {
           className={props.mono ? "mono" : ""}
           spellCheck={false}
           autoComplete="off"
-          value={text(keys, ...path)}
+          value={textAt(keys, ...path)}
           onChange={(event) => set(event.target.value)}
         />
       )}
@@ -35,13 +35,13 @@ export function Text(props: Part & { mono?: boolean; keep?: boolean }) {
   );
 }
 
-function emptied(keys: Keys, path: readonly string[]): Keys {
+function setEmpty(keys: ServerConfig, path: readonly string[]): ServerConfig {
   const [first = "", ...rest] = path;
   if (rest.length === 0) return { ...keys, [first]: "" };
-  return { ...keys, [first]: emptied((keys[first] ?? {}) as Keys, rest) };
+  return { ...keys, [first]: setEmpty((keys[first] ?? {}) as ServerConfig, rest) };
 }
 
-export function Whole(props: Part) {
+export function NumberField(props: FieldProps) {
   const { keys, change, path } = props;
   return (
     <Field label={props.label} help={props.help}>
@@ -50,10 +50,10 @@ export function Whole(props: Part) {
           id={id}
           type="number"
           min={1}
-          value={text(keys, ...path)}
+          value={textAt(keys, ...path)}
           onChange={(event) => {
             const { value, valueAsNumber } = event.target;
-            change(put(keys, path, value === "" ? undefined : valueAsNumber));
+            change(setAt(keys, path, value === "" ? undefined : valueAsNumber));
           }}
         />
       )}
@@ -61,13 +61,13 @@ export function Whole(props: Part) {
   );
 }
 
-export function List(props: Part) {
+export function ListField(props: FieldProps) {
   const { keys, change, path } = props;
-  const value = at(keys, ...path);
+  const value = getAt(keys, ...path);
   const words = Array.isArray(value) ? value.map(String) : [];
-  const [typed, setTyped] = useState(words.join(", "));
-  // What is typed stays as it is, a comma at its end too, until the keys say something else.
-  const isSame = (listed(typed) ?? []).join(" ") === words.join(" ");
+  const [text, setText] = useState(words.join(", "));
+  // Keep the text as typed, with a trailing comma, as long as it means the same list.
+  const isSame = (parseList(text) ?? []).join(" ") === words.join(" ");
   return (
     <Field label={props.label} help={props.help}>
       {(id) => (
@@ -76,10 +76,10 @@ export function List(props: Part) {
           className="mono"
           spellCheck={false}
           autoComplete="off"
-          value={isSame ? typed : words.join(", ")}
+          value={isSame ? text : words.join(", ")}
           onChange={(event) => {
-            setTyped(event.target.value);
-            change(put(keys, path, listed(event.target.value)));
+            setText(event.target.value);
+            change(setAt(keys, path, parseList(event.target.value)));
           }}
         />
       )}
@@ -87,16 +87,16 @@ export function List(props: Part) {
   );
 }
 
-export function Flag(props: Part & { usually: boolean }) {
-  const { keys, change, path, usually } = props;
-  const value = at(keys, ...path);
-  const on = typeof value === "boolean" ? value : usually;
+export function CheckboxField(props: FieldProps & { defaultValue: boolean }) {
+  const { keys, change, path, defaultValue } = props;
+  const value = getAt(keys, ...path);
+  const on = typeof value === "boolean" ? value : defaultValue;
   return (
     <label>
       <input
         type="checkbox"
         checked={on}
-        onChange={() => change(put(keys, path, on === usually ? !on : undefined))}
+        onChange={() => change(setAt(keys, path, on === defaultValue ? !on : undefined))}
       />
       {props.label}
     </label>

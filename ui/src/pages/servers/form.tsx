@@ -1,49 +1,58 @@
-// The usual keys of a server. What it does not show stays as it is.
+// A form for the common settings of a server. Other settings are preserved.
 import type { ReactNode } from "react";
-import type { Keys } from "../../api/types";
+import type { ServerConfig } from "../../api/types";
 import { Field } from "../../kit/basics";
-import { Flag, type FormProps, List, Text, Whole } from "./fields";
-import { at, commandLine, kindOf, ofKind, pairs, put, text, withCommand } from "./keys";
+import {
+  commandLine,
+  convertTo,
+  getAt,
+  kindOf,
+  setAt,
+  tableEntries,
+  textAt,
+  withCommand,
+} from "./config";
+import { CheckboxField, type FormProps, ListField, NumberField, TextField } from "./fields";
 import { Pairs } from "./pairs";
 
 export function ServerForm(props: FormProps & { children?: ReactNode }) {
   const { keys, change } = props;
   const kind = kindOf(keys);
   return (
-    <div className="server-form" role="group" aria-label="Keys" onBlur={props.left}>
+    <div className="server-form" role="group" aria-label="Server config" onBlur={props.onBlur}>
       <fieldset>
-        <legend>Where it runs</legend>
+        <legend>Type</legend>
         <div className="checks">
           <label>
             <input
               type="radio"
               checked={kind === "command"}
-              onChange={() => change(ofKind(keys, "command"))}
+              onChange={() => change(convertTo(keys, "command"))}
             />
-            a program on the gateway's machine
+            Local process
           </label>
           <label>
             <input
               type="radio"
               checked={kind === "url"}
-              onChange={() => change(ofKind(keys, "url"))}
+              onChange={() => change(convertTo(keys, "url"))}
             />
-            elsewhere, at an address
+            Remote server (URL)
           </label>
         </div>
       </fieldset>
-      {kind === "command" ? <Command {...props} /> : <Address {...props} />}
+      {kind === "command" ? <LocalProcess {...props} /> : <RemoteServer {...props} />}
       {props.children}
-      <More {...props} />
+      <Advanced {...props} />
     </div>
   );
 }
 
-function Command(props: FormProps) {
+function LocalProcess(props: FormProps) {
   const { keys, change } = props;
   return (
     <>
-      <Field label="Command" help="Program and arguments, as in a terminal. No shell runs it.">
+      <Field label="Command" help="Program and arguments. Not run through a shell.">
         {(id) => (
           <input
             id={id}
@@ -58,39 +67,45 @@ function Command(props: FormProps) {
       </Field>
       <Pairs
         label="Environment"
-        help="The program gets these, and else only PATH, HOME, LANG and TMPDIR."
+        help="Passed in addition to PATH, HOME, LANG and TMPDIR. No other variables are inherited."
         name="Variable"
-        of={pairs(keys, "env")}
-        change={(env) => change(put(keys, ["env"], env))}
+        of={tableEntries(keys, "env")}
+        change={(env) => change(setAt(keys, ["env"], env))}
       />
-      <Text {...props} path={["cwd"]} label="Working directory" help="Empty: the gateway's." mono />
+      <TextField
+        {...props}
+        path={["cwd"]}
+        label="Working directory"
+        help="Default: the gateway's."
+        mono
+      />
     </>
   );
 }
 
-function Address(props: FormProps) {
+function RemoteServer(props: FormProps) {
   const { keys, change } = props;
   return (
     <>
-      <Text
+      <TextField
         {...props}
         path={["url"]}
         label="URL"
-        help="Its MCP endpoint, http or https."
-        keep
+        help="MCP endpoint, http or https."
+        keepEmpty
         mono
       />
       <Field label="Transport">
         {(id) => (
           <select
             id={id}
-            value={text(keys, "transport")}
-            onChange={(event) => change(put(keys, ["transport"], event.target.value))}
+            value={textAt(keys, "transport")}
+            onChange={(event) => change(setAt(keys, ["transport"], event.target.value))}
           >
-            <option value="">streamable HTTP</option>
-            <option value="sse">SSE, for old servers</option>
-            {text(keys, "transport") === "streamable-http" && (
-              <option value="streamable-http">streamable HTTP, said so</option>
+            <option value="">Streamable HTTP</option>
+            <option value="sse">SSE (legacy)</option>
+            {textAt(keys, "transport") === "streamable-http" && (
+              <option value="streamable-http">Streamable HTTP (explicit)</option>
             )}
           </select>
         )}
@@ -100,40 +115,40 @@ function Address(props: FormProps) {
         label="Headers"
         help="Sent with every request."
         name="Header"
-        of={pairs(keys, "headers")}
-        change={(headers) => change(put(keys, ["headers"], headers))}
+        of={tableEntries(keys, "headers")}
+        change={(headers) => change(setAt(keys, ["headers"], headers))}
       />
     </>
   );
 }
 
-const WAYS: readonly { id: string; title: string; empty: Keys }[] = [
-  { id: "none", title: "no proof, or by a header", empty: {} },
-  { id: "token", title: "a token (authorization: Bearer …)", empty: { token: "" } },
-  { id: "apiKey", title: "an API key (x-api-key)", empty: { apiKey: "" } },
-  { id: "login", title: "a person logs in (OAuth)", empty: { login: true } },
+const AUTH_METHODS: readonly { id: string; title: string; empty: ServerConfig }[] = [
+  { id: "none", title: "None, or a custom header", empty: {} },
+  { id: "token", title: "Bearer token", empty: { token: "" } },
+  { id: "apiKey", title: "API key (x-api-key)", empty: { apiKey: "" } },
+  { id: "login", title: "User login (OAuth)", empty: { login: true } },
   {
     id: "oauth",
-    title: "client credentials (OAuth)",
+    title: "Client credentials (OAuth)",
     empty: { oauth: { client_id: "", client_secret: "" } },
   },
 ];
 
 function Auth(props: FormProps) {
   const { keys, change } = props;
-  const auth = (at(keys, "auth") ?? {}) as Keys;
-  const way = ["oauth", "login", "token", "apiKey"].find((it) => it in auth) ?? "none";
+  const auth = (getAt(keys, "auth") ?? {}) as ServerConfig;
+  const method = ["oauth", "login", "token", "apiKey"].find((it) => it in auth) ?? "none";
   const choose = (id: string) => {
     const { auth: _, ...rest } = keys;
-    const empty = WAYS.find((it) => it.id === id)?.empty ?? {};
+    const empty = AUTH_METHODS.find((it) => it.id === id)?.empty ?? {};
     change(id === "none" ? rest : { ...rest, auth: empty });
   };
   return (
     <>
-      <Field label="How the gateway proves who it is">
+      <Field label="Authentication">
         {(id) => (
-          <select id={id} value={way} onChange={(event) => choose(event.target.value)}>
-            {WAYS.map((it) => (
+          <select id={id} value={method} onChange={(event) => choose(event.target.value)}>
+            {AUTH_METHODS.map((it) => (
               <option key={it.id} value={it.id}>
                 {it.title}
               </option>
@@ -141,28 +156,32 @@ function Auth(props: FormProps) {
           </select>
         )}
       </Field>
-      {(way === "token" || way === "apiKey") && (
-        <Text
+      {(method === "token" || method === "apiKey") && (
+        <TextField
           {...props}
-          path={["auth", way]}
-          label={way === "token" ? "Token" : "API key"}
-          keep
+          path={["auth", method]}
+          label={method === "token" ? "Token" : "API key"}
+          keepEmpty
           mono
         />
       )}
-      {way === "login" && (
-        <p className="help">
-          Once it is saved, its page has a button that opens the server's login.
-        </p>
+      {method === "login" && (
+        <p className="help">After saving, log in with the button on the server's page.</p>
       )}
-      {way === "oauth" && (
+      {method === "oauth" && (
         <>
-          <Text {...props} path={["auth", "oauth", "client_id"]} label="Client id" keep mono />
-          <Text
+          <TextField
+            {...props}
+            path={["auth", "oauth", "client_id"]}
+            label="Client ID"
+            keepEmpty
+            mono
+          />
+          <TextField
             {...props}
             path={["auth", "oauth", "client_secret"]}
             label="Client secret"
-            keep
+            keepEmpty
             mono
           />
         </>
@@ -171,54 +190,64 @@ function Auth(props: FormProps) {
   );
 }
 
-function More(props: FormProps) {
+function Advanced(props: FormProps) {
   return (
     <details>
-      <summary>More</summary>
+      <summary>Advanced</summary>
       <div className="columns">
-        <Text
+        <TextField
           {...props}
           path={["category"]}
           label="Category"
-          help="Groups it with others in lists and on the leaderboard."
+          help="Groups servers in lists and on the leaderboard."
         />
-        <Whole
+        <NumberField
           {...props}
           path={["defaults", "timeout_ms"]}
-          label="Time for a call, ms"
-          help="Empty: 10,000."
+          label="Call timeout (ms)"
+          help="Default: 10,000."
         />
-        <Whole
+        <NumberField
           {...props}
           path={["limits", "concurrent"]}
-          label="Calls at a time"
-          help="Empty: 64."
+          label="Concurrent calls"
+          help="Default: 64."
         />
-        <List
+        <ListField
           {...props}
           path={["allow"]}
-          label="Tools offered"
-          help="Names as the server says them, and globs. Empty: all."
+          label="Allowed tools"
+          help="Tool names of the server, or globs. Default: all."
         />
-        <List {...props} path={["deny"]} label="Tools never offered" help="Wins over the above." />
+        <ListField
+          {...props}
+          path={["deny"]}
+          label="Denied tools"
+          help="Takes precedence over allowed tools."
+        />
       </div>
       <div className="checks">
-        <Flag
+        <CheckboxField
           {...props}
           path={["trusted"]}
-          label="trusted: its annotations count"
-          usually={false}
+          label="Trusted: use its annotations"
+          defaultValue={false}
         />
-        <Flag {...props} path={["enabled"]} label="enabled" usually />
-        <Flag {...props} path={["calibrate"]} label="may be measured by probes" usually />
-        <Flag
+        <CheckboxField {...props} path={["enabled"]} label="Enabled" defaultValue />
+        <CheckboxField
+          {...props}
+          path={["calibrate"]}
+          label="Allow calibration probes"
+          defaultValue
+        />
+        <CheckboxField
           {...props}
           path={["code_mode"]}
-          label="called in programs (code mode)"
-          usually={false}
+          label="Code mode: models call its tools from programs"
+          defaultValue={false}
         />
       </div>
-      <p className="help">All other keys: under “JSON”.</p>
+      <p className="help">Edit other settings as JSON.</p>
     </details>
   );
 }

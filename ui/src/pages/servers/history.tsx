@@ -1,17 +1,17 @@
-// How a server has been: a strip over time, and each change with its reason.
+// State history of a server: a timeline strip, and each change with its reason.
 import type { ServerDetail, ServerState } from "../../api/types";
 import { Ago, Empty, StateBadge } from "../../kit/basics";
-import { moment, span } from "../../kit/words";
+import { dateTime, duration } from "../../kit/format";
 
-interface Episode {
+interface StatePeriod {
   at: string;
   state: ServerState;
   reason: string;
   seconds: number;
 }
 
-/** Each with how long it lasted; newest first, as they come. */
-export function episodes(history: ServerDetail["history"], now = Date.now()): Episode[] {
+/** Adds the duration of each state; newest first. */
+export function statePeriods(history: ServerDetail["history"], now = Date.now()): StatePeriod[] {
   return history.map((it, at) => {
     const next = history[at - 1];
     const end = next ? Date.parse(next.at) : now;
@@ -20,8 +20,8 @@ export function episodes(history: ServerDetail["history"], now = Date.now()): Ep
 }
 
 export function History(props: { of: ServerDetail["history"] }) {
-  const all = episodes(props.of);
-  if (all.length === 0) return <Empty>Nothing is known of before.</Empty>;
+  const all = statePeriods(props.of);
+  if (all.length === 0) return <Empty>No history yet.</Empty>;
   return (
     <>
       <div className="strip" aria-hidden="true">
@@ -29,8 +29,8 @@ export function History(props: { of: ServerDetail["history"] }) {
           <span
             key={at}
             className={`strip-part ${it.state}`}
-            title={`${it.state} for ${span(it.seconds)}: ${it.reason}`}
-            // Short ones stay visible beside long ones.
+            title={`${it.state} for ${duration(it.seconds)}: ${it.reason}`}
+            // Keep short states visible beside long ones.
             style={{ flexGrow: Math.sqrt(it.seconds + 1) }}
           />
         ))}
@@ -42,13 +42,13 @@ export function History(props: { of: ServerDetail["history"] }) {
               <StateBadge state={it.state} /> <span>{it.reason}</span>
             </div>
             <div className="quiet">
-              <time dateTime={it.at}>{moment(it.at)}</time>
+              <time dateTime={it.at}>{dateTime(it.at)}</time>
               {at === 0 ? (
                 <>
                   , <Ago time={it.at} />
                 </>
               ) : (
-                `, for ${span(it.seconds)}`
+                `, for ${duration(it.seconds)}`
               )}
             </div>
           </li>

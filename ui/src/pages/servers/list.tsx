@@ -1,13 +1,13 @@
-// One row per server: how it is, since when, and when it last answered.
+// The list of servers with their state.
 import { useMemo } from "react";
 import { useRead } from "../../api/queries";
 import type { Server, ServerState } from "../../api/types";
-import { Ago, Page, Shown, StateBadge } from "../../kit/basics";
-import { AsCommand } from "../../kit/code";
+import { Ago, Page, QueryView, StateBadge } from "../../kit/basics";
+import { ShowAsCli } from "../../kit/code";
+import { count } from "../../kit/format";
 import { type Column, Table } from "../../kit/table";
-import { count } from "../../kit/words";
-import { go, narrow, to, useRoute } from "../../route";
-import { useMay } from "../../session";
+import { navigate, setQuery, to, useRoute } from "../../route";
+import { useHasRight } from "../../session";
 
 const STATES: readonly ServerState[] = [
   "ready",
@@ -17,8 +17,8 @@ const STATES: readonly ServerState[] = [
   "failed",
   "disabled",
 ];
-/** The worst first. */
-const ORDER: readonly ServerState[] = [
+/** Worst state first. */
+const SEVERITY_ORDER: readonly ServerState[] = [
   "failed",
   "offline",
   "degraded",
@@ -31,39 +31,39 @@ export const addLink = `${to("servers")}?add=paste`;
 
 export function ServerList() {
   const servers = useRead<{ servers: Server[] }>("/api/servers", 5000);
-  const admin = useMay("admin");
+  const admin = useHasRight("admin");
   return (
     <Page
       title="Servers"
-      lead="Where tools come from: programs that the gateway runs, and addresses that it talks to."
+      lead="MCP servers that the gateway runs or connects to."
       actions={
         <>
-          <AsCommand cli="tollgate servers list" path="/api/servers" />
+          <ShowAsCli cli="tollgate servers list" path="/api/servers" />
           {admin && (
             <a className="button primary" href={addLink}>
-              Add a server
+              Add server{" "}
             </a>
           )}
         </>
       }
     >
-      <Shown of={servers}>{(data) => <Filtered servers={data.servers} />}</Shown>
+      <QueryView of={servers}>{(data) => <FilteredServers servers={data.servers} />}</QueryView>
     </Page>
   );
 }
 
-function Filtered(props: { servers: Server[] }) {
+function FilteredServers(props: { servers: Server[] }) {
   const { query } = useRoute();
-  const wanted = (query.get("q") ?? "").trim().toLowerCase();
+  const needle = (query.get("q") ?? "").trim().toLowerCase();
   const state = query.get("state") ?? "";
   const rows = useMemo(
     () =>
       props.servers.filter(
-        (it) => (!state || it.state === state) && (!wanted || described(it).includes(wanted)),
+        (it) => (!state || it.state === state) && (!needle || searchText(it).includes(needle)),
       ),
-    [props.servers, wanted, state],
+    [props.servers, needle, state],
   );
-  const own = props.servers.some((it) => it.transport !== "in-process");
+  const hasConfigured = props.servers.some((it) => it.transport !== "in-process");
   return (
     <>
       <div className="bar">
@@ -72,9 +72,9 @@ function Filtered(props: { servers: Server[] }) {
           aria-label="Filter servers"
           placeholder="Name, reason, category…"
           value={query.get("q") ?? ""}
-          onChange={(event) => narrow({ q: event.target.value })}
+          onChange={(event) => setQuery({ q: event.target.value })}
         />
-        <States servers={props.servers} chosen={state} />
+        <StateFilter servers={props.servers} chosen={state} />
         <span className="quiet" role="status">
           {rows.length < props.servers.length
             ? `${rows.length} of ${count(props.servers.length, "server")}`
@@ -88,29 +88,29 @@ function Filtered(props: { servers: Server[] }) {
         open={openServer}
         columns={COLUMNS}
         height={57}
-        sorted="state"
+        initialSort="state"
         empty={
           <>
-            <p>No server fits.</p>
-            <button type="button" onClick={() => narrow({ q: undefined, state: undefined })}>
-              Show all
+            <p>No matching servers.</p>
+            <button type="button" onClick={() => setQuery({ q: undefined, state: undefined })}>
+              Clear filters
             </button>
           </>
         }
       />
-      {!own && <Nothing />}
+      {!hasConfigured && <NoServers />}
     </>
   );
 }
 
-const openServer = (row: Server) => go(to("servers", row.id));
+const openServer = (row: Server) => navigate(to("servers", row.id));
 
-function described(it: Server): string {
+function searchText(it: Server): string {
   const words = [it.id, it.state, it.reason, it.transport, it.category, it.protocol, it.last_error];
   return words.join(" ").toLowerCase();
 }
 
-function States(props: { servers: Server[]; chosen: string }) {
+function StateFilter(props: { servers: Server[]; chosen: string }) {
   return (
     <div className="chips" role="group" aria-label="State">
       {STATES.map((state) => {
@@ -123,7 +123,7 @@ function States(props: { servers: Server[]; chosen: string }) {
             type="button"
             className="chip"
             aria-pressed={pressed}
-            onClick={() => narrow({ state: pressed ? undefined : state })}
+            onClick={() => setQuery({ state: pressed ? undefined : state })}
           >
             {state} <span className="quiet">{number}</span>
           </button>
@@ -133,13 +133,12 @@ function States(props: { servers: Server[]; chosen: string }) {
   );
 }
 
-function Nothing() {
+function NoServers() {
   return (
     <div className="panel empty">
-      <p>Only what is built in runs so far.</p>
+      <p>Only built-in servers so far.</p>
       <p>
-        Paste the line that starts an MCP server, its address, or the config of a client you have:{" "}
-        <a href={addLink}>add a server</a>.
+        <a href={addLink}>Add a server</a> by its command, its URL or an existing client config.
       </p>
     </div>
   );
@@ -150,13 +149,13 @@ const COLUMNS: readonly Column<Server>[] = [
     id: "state",
     title: "State",
     className: "narrow",
-    by: (row) => ORDER.indexOf(row.state),
+    sortValue: (row) => SEVERITY_ORDER.indexOf(row.state),
     cell: (row) => <StateBadge state={row.state} />,
   },
   {
     id: "id",
     title: "Server",
-    by: (row) => row.id,
+    sortValue: (row) => row.id,
     cell: (row) => (
       <>
         <a className="strong" href={to("servers", row.id)}>
@@ -172,15 +171,15 @@ const COLUMNS: readonly Column<Server>[] = [
   },
   {
     id: "since",
-    title: "Since",
+    title: "Changed",
     className: "narrow",
-    by: (row) => row.since,
+    sortValue: (row) => row.since,
     cell: (row) => <Ago time={row.since} />,
   },
   {
     id: "transport",
-    title: "By",
-    by: (row) => row.transport,
+    title: "Transport",
+    sortValue: (row) => row.transport,
     cell: (row) => (
       <>
         {row.transport}
@@ -192,25 +191,25 @@ const COLUMNS: readonly Column<Server>[] = [
     id: "tools",
     title: "Tools",
     className: "number",
-    by: (row) => row.tools,
+    sortValue: (row) => row.tools,
     cell: (row) => <a href={`${to("tools")}?server=${encodeURIComponent(row.id)}`}>{row.tools}</a>,
   },
   {
     id: "restarts",
     title: "Restarts",
     className: "number",
-    by: (row) => row.restarts,
+    sortValue: (row) => row.restarts,
     cell: (row) =>
       row.restarts > 0 ? <a href={to("servers", row.id)}>{row.restarts}</a> : row.restarts,
   },
   {
     id: "last",
-    title: "Last answer",
+    title: "Last response",
     className: "narrow",
-    by: (row) => row.last_ok ?? "",
+    sortValue: (row) => row.last_ok ?? "",
     cell: (row) =>
       row.transport === "in-process" ? (
-        <span className="quiet" title="It runs in this process">
+        <span className="quiet" title="Runs in the gateway process">
           –
         </span>
       ) : (
@@ -226,7 +225,7 @@ const COLUMNS: readonly Column<Server>[] = [
         {row.last_error && row.last_error !== row.reason ? (
           row.last_error
         ) : (
-          <span className="quiet">{row.last_error ? "the same" : "none"}</span>
+          <span className="quiet">{row.last_error ? "see state" : "none"}</span>
         )}
       </span>
     ),

@@ -1,24 +1,24 @@
-// What a server writes to its standard error, as it comes.
+// Live stderr output of a server.
 import { useLayoutEffect, useRef, useState } from "react";
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
 import { Failure, Panel } from "../../kit/basics";
 import { CopyButton } from "../../kit/code";
 
-const EVERY = 1500;
+const POLL_INTERVAL_MS = 1500;
 
 export function Logs(props: { id: string }) {
   const [following, setFollowing] = useState(true);
   const [filter, setFilter] = useState("");
   const logs = useRead<{ lines: string[] }>(
     `${path("api", "servers", props.id)}/logs`,
-    following ? EVERY : undefined,
+    following ? POLL_INTERVAL_MS : undefined,
   );
-  // What is shown stands still while somebody reads it.
-  const [held, setHeld] = useState<string[]>([]);
-  const all = following ? (logs.data?.lines ?? []) : held;
-  const wanted = filter.trim().toLowerCase();
-  const lines = wanted ? all.filter((line) => line.toLowerCase().includes(wanted)) : all;
+  // The lines shown while paused.
+  const [frozenLines, setFrozenLines] = useState<string[]>([]);
+  const all = following ? (logs.data?.lines ?? []) : frozenLines;
+  const needle = filter.trim().toLowerCase();
+  const lines = needle ? all.filter((line) => line.toLowerCase().includes(needle)) : all;
   return (
     <Panel
       title="Log"
@@ -26,8 +26,8 @@ export function Logs(props: { id: string }) {
         <>
           <input
             type="search"
-            aria-label="Filter the log"
-            placeholder="Lines with…"
+            aria-label="Filter log"
+            placeholder="Filter lines…"
             value={filter}
             onChange={(event) => setFilter(event.target.value)}
           />
@@ -35,7 +35,7 @@ export function Logs(props: { id: string }) {
             type="button"
             aria-pressed={!following}
             onClick={() => {
-              setHeld(logs.data?.lines ?? []);
+              setFrozenLines(logs.data?.lines ?? []);
               setFollowing(!following);
             }}
           >
@@ -45,26 +45,23 @@ export function Logs(props: { id: string }) {
         </>
       }
     >
-      {logs.error && <Failure error={logs.error} again={() => void logs.refetch()} />}
-      <LogLines
-        lines={lines}
-        empty={wanted ? "No line has this in it." : "It has written nothing to its standard error."}
-      />
+      {logs.error && <Failure error={logs.error} retry={() => void logs.refetch()} />}
+      <LogLines lines={lines} empty={needle ? "No matching lines." : "No output on stderr."} />
       <p className="help" role="status">
-        {following ? "Follows what it writes." : "Paused: what it writes now is not shown."}
-        {wanted && ` ${lines.length} of ${all.length} lines.`}
+        {following ? "Following live output." : "Paused. New output is not shown."}
+        {needle && ` ${lines.length} of ${all.length} lines.`}
       </p>
     </Panel>
   );
 }
 
-/** Stays at the end, unless somebody scrolled up. */
+/** Auto-scrolls to the end, unless the user scrolled up. */
 export function LogLines(props: { lines: readonly string[]; empty: string }) {
   const box = useRef<HTMLPreElement>(null);
   const atEnd = useRef(true);
   useLayoutEffect(() => {
-    const shown = box.current;
-    if (shown && atEnd.current) shown.scrollTop = shown.scrollHeight;
+    const element = box.current;
+    if (element && atEnd.current) element.scrollTop = element.scrollHeight;
   });
   return (
     <pre

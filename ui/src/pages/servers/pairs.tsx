@@ -1,31 +1,33 @@
-// Names with values, row by row.
+// An editor for rows of names and values.
 import { useEffect, useId, useState } from "react";
-import { table } from "./keys";
+import { tableOf } from "./config";
 
 type Row = [string, string];
 
 export function Pairs(props: {
   label: string;
   help: string;
-  /** What a name is called. */
+  /** The label of a row, such as "Variable". */
   name: string;
   of: readonly Row[];
   change: (values: Record<string, string>) => void;
 }) {
   const { change } = props;
-  // A row without a name, or with one that another has, is none yet, but somebody types it.
+  // Incomplete rows (no name, or a duplicate one) exist only here while the user types.
   const [rows, setRows] = useState<Row[]>([...props.of]);
-  const given = JSON.stringify(props.of);
+  const valueKey = JSON.stringify(props.of);
   useEffect(() => {
-    const fresh = JSON.parse(given) as Row[];
-    setRows((before) => (JSON.stringify(Object.entries(table(before))) === given ? before : fresh));
-  }, [given]);
+    const fresh = JSON.parse(valueKey) as Row[];
+    setRows((before) =>
+      JSON.stringify(Object.entries(tableOf(before))) === valueKey ? before : fresh,
+    );
+  }, [valueKey]);
   const id = useId();
-  const put = (next: Row[]) => {
+  const update = (next: Row[]) => {
     setRows(next);
-    change(table(next));
+    change(tableOf(next));
   };
-  const set = (at: number, row: Row) => put(rows.map((it, of) => (of === at ? row : it)));
+  const set = (at: number, row: Row) => update(rows.map((it, of) => (of === at ? row : it)));
   return (
     <fieldset className="pairs" aria-describedby={id}>
       <legend>{props.label}</legend>
@@ -52,8 +54,8 @@ export function Pairs(props: {
           <button
             type="button"
             className="small"
-            aria-label={`Take out ${name || `row ${at + 1}`}`}
-            onClick={() => put(rows.filter((_, of) => of !== at))}
+            aria-label={`Remove ${name || `row ${at + 1}`}`}
+            onClick={() => update(rows.filter((_, of) => of !== at))}
           >
             ✕
           </button>
@@ -61,7 +63,7 @@ export function Pairs(props: {
       ))}
       <div>
         <button type="button" className="small" onClick={() => setRows([...rows, ["", ""]])}>
-          Add a {props.name.toLowerCase()}
+          Add {props.name.toLowerCase()}
         </button>
       </div>
       <p className="help" id={id}>

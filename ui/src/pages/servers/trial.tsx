@@ -1,50 +1,50 @@
-// Starts a server aside and shows what it says while it does; nobody else sees it.
+// Test runs of a server config: the server is started in isolation, and its output streamed here.
 import { useEffect, useRef, useState } from "react";
-import { Problem, send } from "../../api/client";
-import { events } from "../../api/stream";
-import type { Keys, Trial as Report } from "../../api/types";
+import { ApiError, send } from "../../api/client";
+import { readEvents } from "../../api/sse";
+import type { TrialReport as Report, ServerConfig } from "../../api/types";
 import { StateBadge } from "../../kit/basics";
-import { Refused } from "../../kit/change";
-import { count, ms } from "../../kit/words";
+import { count, ms } from "../../kit/format";
+import { ChangeError } from "../../kit/review-change";
 import { LogLines } from "./logs";
 
-const MOST_LINES = 500;
+const MAX_LINES = 500;
 
-export interface Tried {
+export interface TrialState {
   running: boolean;
   lines: string[];
   states: { state: string; reason: string }[];
   report?: Report;
-  problem?: Problem;
+  problem?: ApiError;
 }
 
-const NOTHING: Tried = { running: false, lines: [], states: [] };
+const NO_TRIAL: TrialState = { running: false, lines: [], states: [] };
 
 export function useTrial() {
-  const [tried, setTried] = useState<Tried>(NOTHING);
-  const away = useRef<AbortController>(undefined);
-  useEffect(() => () => away.current?.abort(), []);
+  const [trial, setTrial] = useState<TrialState>(NO_TRIAL);
+  const controller = useRef<AbortController>(undefined);
+  useEffect(() => () => controller.current?.abort(), []);
 
-  const begin = async (name: string, keys: Keys) => {
-    away.current?.abort();
-    const mine = new AbortController();
-    away.current = mine;
-    const add = (change: (before: Tried) => Tried) => {
-      if (away.current === mine) setTried(change);
+  const start = async (name: string, keys: ServerConfig) => {
+    controller.current?.abort();
+    const current = new AbortController();
+    controller.current = current;
+    const add = (change: (before: TrialState) => TrialState) => {
+      if (controller.current === current) setTrial(change);
     };
-    setTried({ ...NOTHING, running: true });
+    setTrial({ ...NO_TRIAL, running: true });
     try {
       const response = await send("POST", "/api/servers/try", {
         body: { ...keys, name: name || undefined },
         headers: { accept: "text/event-stream" },
-        signal: mine.signal,
+        signal: current.signal,
       });
-      for await (const { event, data } of events(response)) {
+      for await (const { event, data } of readEvents(response)) {
         if (event === "log") {
           const { line } = JSON.parse(data) as { line: string };
-          add((it) => ({ ...it, lines: [...it.lines.slice(1 - MOST_LINES), line] }));
+          add((it) => ({ ...it, lines: [...it.lines.slice(1 - MAX_LINES), line] }));
         } else if (event === "state") {
-          const state = JSON.parse(data) as Tried["states"][number];
+          const state = JSON.parse(data) as TrialState["states"][number];
           add((it) => ({ ...it, states: [...it.states.slice(-9), state] }));
         } else if (event === "report") {
           const report = JSON.parse(data) as Report;
@@ -52,19 +52,19 @@ export function useTrial() {
         }
       }
     } catch (error) {
-      if (!mine.signal.aborted) add((it) => ({ ...it, problem: Problem.of(error) }));
+      if (!current.signal.aborted) add((it) => ({ ...it, problem: ApiError.from(error) }));
     }
     add((it) => ({ ...it, running: false }));
   };
   const stop = () => {
-    away.current?.abort();
-    away.current = undefined;
-    setTried((it) => ({ ...it, running: false }));
+    controller.current?.abort();
+    controller.current = undefined;
+    setTrial((it) => ({ ...it, running: false }));
   };
-  return { tried, begin, stop };
+  return { trial, start, stop };
 }
 
-export function TrialView(props: { of: Tried; stop: () => void; again: () => void }) {
+export function TrialView(props: { of: TrialState; stop: () => void; retry: () => void }) {
   const { running, lines, states, report, problem } = props.of;
   return (
     <div className="trial">
@@ -78,61 +78,61 @@ export function TrialView(props: { of: Tried; stop: () => void; again: () => voi
       {running && (
         <p className="bar" role="status">
           <span className="spinner" aria-hidden="true" />
-          Trying it, for 30 seconds at most…{" "}
+          Testing, up to 30 seconds…{" "}
           <button type="button" className="small" onClick={props.stop}>
             Stop
           </button>
         </p>
       )}
-      {problem && <Refused problem={problem} again={props.again} />}
-      {report && <Verdict of={report} />}
+      {problem && <ChangeError problem={problem} retry={props.retry} />}
+      {report && <TrialResult of={report} />}
       {!running && !report && !problem && (
         <p className="quiet" role="status">
-          Not tried to the end.
+          Test stopped.
         </p>
       )}
       {(lines.length > 0 || running) && (
-        <LogLines lines={lines} empty="What it writes to its standard error appears here." />
+        <LogLines lines={lines} empty="Output on stderr appears here." />
       )}
     </div>
   );
 }
 
-function Verdict(props: { of: Report }) {
+function TrialResult(props: { of: Report }) {
   const { ok, message, tools, took_ms, protocol } = props.of;
   if (ok) {
     return (
       <div className="note good" role="status">
-        It works: {count(tools.length, "tool")} in {ms(took_ms)}
+        Test passed: {count(tools.length, "tool")} in {ms(took_ms)}
         {protocol && `, protocol ${protocol}`}.
       </div>
     );
   }
-  const help = advice(message);
+  const help = suggestFix(message);
   return (
     <div className="note bad" role="alert">
       <div>
-        It does not work: {message}
+        Test failed: {message}
         {help && <p className="help">{help}</p>}
       </div>
     </div>
   );
 }
 
-/** What mostly helps. */
-function advice(message: string): string | undefined {
-  const said = message.toLowerCase();
-  if (/no such file|not found|os error 2\b|cannot be started|can not be started/.test(said)) {
-    return "Is the program installed on the machine of the gateway, and in its PATH? Try its full path, like /usr/local/bin/npx.";
+/** Common fixes for an error. */
+function suggestFix(message: string): string | undefined {
+  const text = message.toLowerCase();
+  if (/no such file|not found|os error 2\b|cannot be started|can not be started/.test(text)) {
+    return "Check that the program is installed on the gateway's machine and in its PATH, or use its full path, e.g. /usr/local/bin/npx.";
   }
-  if (/401|403|unauthor|forbidden|login/.test(said)) {
-    return "It wants to know who asks: give a token, or choose “a person logs in”.";
+  if (/401|403|unauthor|forbidden|login/.test(text)) {
+    return "The server requires authentication. Set a token or choose “User login (OAuth)”.";
   }
-  if (/time|did not answer|no answer|within/.test(said)) {
-    return "It started but said nothing in time. Does it speak MCP over its standard input and output? Some need an argument such as `stdio` for that. The first start of npx or uvx downloads the program: try again.";
+  if (/time|did not answer|no answer|within/.test(text)) {
+    return "The server started but did not respond in time. Check that it speaks MCP over stdin and stdout; some need an argument such as `stdio`. npx and uvx download the program on first start, so test again.";
   }
-  if (/connect|dns|resolve|refused/.test(said)) {
-    return "Is the address right, and can it be reached from the machine of the gateway?";
+  if (/connect|dns|resolve|refused/.test(text)) {
+    return "Check the URL, and that it is reachable from the gateway's machine.";
   }
   return undefined;
 }

@@ -1,87 +1,87 @@
-// Two wrote at the same time. Both texts are there; whoever typed decides.
+// Resolves a conflict between unsaved edits and a concurrent change of the file.
 import { useMemo } from "react";
 import { Panel } from "../../kit/basics";
 import { Code, Diff } from "../../kit/code";
-import { difference, merged } from "../../kit/lines";
+import { diffLines, mergeLines } from "../../kit/diff";
 import type { ConfigFile, Draft } from "./file";
 
 export function Conflict(props: {
   file: ConfigFile;
   draft: Draft;
-  put: (next: Draft) => void;
-  /** Lays what was typed aside. */
-  aside: (text: string) => void;
+  update: (next: Draft) => void;
+  /** Sets the discarded edits aside, so that they can be restored. */
+  keepAside: (text: string) => void;
 }) {
-  const { file, draft, put } = props;
-  const both = useMemo(
-    () => merged(draft.base.text, draft.text, file.text),
+  const { file, draft, update } = props;
+  const merged = useMemo(
+    () => mergeLines(draft.base.text, draft.text, file.text),
     [draft.base.text, draft.text, file.text],
   );
   return (
     <Panel
       className="conflict"
-      title="The file was changed while you typed"
+      title="The file changed while you were editing"
       actions={
         <>
-          {both !== undefined && (
+          {merged !== undefined && (
             <button
               type="button"
               className="primary"
-              onClick={() => put({ base: file, text: both })}
+              onClick={() => update({ base: file, text: merged })}
             >
-              Put both together
+              Merge both
             </button>
           )}
-          <button type="button" onClick={() => put({ base: file, text: draft.text })}>
-            Go on with mine
+          <button type="button" onClick={() => update({ base: file, text: draft.text })}>
+            Keep mine
           </button>
           <button
             type="button"
             onClick={() => {
-              props.aside(draft.text);
-              put({ base: file, text: file.text });
+              props.keepAside(draft.text);
+              update({ base: file, text: file.text });
             }}
           >
-            Take theirs
+            Use theirs
           </button>
         </>
       }
     >
       <p className="help">
-        Nothing is lost and nothing was written by you yet. “Go on with mine” would undo what they
-        did: the changes are shown once more before you save.
+        Nothing was saved or lost. “Keep mine” would revert their changes; you can review the result
+        before saving.
       </p>
       <div className="columns">
         <div>
-          <h3>What changed in the file</h3>
-          <Diff text={difference(draft.base.text, file.text)} />
+          <h3>Changes in the file</h3>
+          <Diff text={diffLines(draft.base.text, file.text)} />
         </div>
         <div>
-          <h3>What you changed</h3>
-          <Diff text={difference(draft.base.text, draft.text)} />
+          <h3>Your changes</h3>
+          <Diff text={diffLines(draft.base.text, draft.text)} />
         </div>
       </div>
     </Panel>
   );
 }
 
-/** What was typed and laid aside; it can be had back. */
-export function Aside(props: { text: string; back: () => void; drop: () => void }) {
+/** The discarded edits, which can be restored. */
+export function DiscardedEdits(props: { text: string; back: () => void; drop: () => void }) {
   return (
     <Panel
-      title="What you typed, laid aside"
+      title="Your discarded edits"
       actions={
         <>
           <button type="button" onClick={props.back}>
-            Bring it back
+            Restore
           </button>
           <button type="button" onClick={props.drop}>
-            Throw it away
+            Delete
           </button>
         </>
       }
     >
-      <Code text={props.text} label="what you typed" />
+      <Code text={props.text} label="your edits" />
     </Panel>
   );
 }

@@ -1,12 +1,12 @@
-// The config file as it stands, and what somebody made of it here. What was typed outlives a look at
-// another page, and a change of the file by others.
+// The config file and the unsaved edits. Edits survive navigation to other pages and changes of the
+// file by others.
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { call, get, Problem, send } from "../../api/client";
-import type { Changed, Mistake } from "../../api/types";
+import { ApiError, call, get, send } from "../../api/client";
+import type { ChangeResult, Diagnostic } from "../../api/types";
 
 export interface ConfigFile {
-  /** `null` while what is built in runs. */
+  /** `null` while the built-in defaults are used. */
   file: string | null;
   writable: boolean;
   text: string;
@@ -24,7 +24,7 @@ async function read(signal: AbortSignal): Promise<ConfigFile> {
 }
 
 export function useConfigFile() {
-  return useQuery<ConfigFile, Problem>({
+  return useQuery<ConfigFile, ApiError>({
     queryKey: ["api", "config", "text"],
     queryFn: ({ signal }) => read(signal),
     refetchInterval: 10_000,
@@ -32,19 +32,19 @@ export function useConfigFile() {
 }
 
 export interface Draft {
-  /** What the typing began with. */
+  /** The version the edits are based on. */
   base: ConfigFile;
   text: string;
 }
 
-let kept: Draft | undefined;
+let savedDraft: Draft | undefined;
 
-/** What is being typed; follows the file as long as nothing was. */
+/** The edits; follows the file while there are none. */
 export function useDraft(file: ConfigFile) {
-  const [draft, setDraft] = useState<Draft>(kept ?? { base: file, text: file.text });
+  const [draft, setDraft] = useState<Draft>(savedDraft ?? { base: file, text: file.text });
   const dirty = draft.text !== draft.base.text;
-  const put = (next: Draft) => {
-    kept = next.text === next.base.text ? undefined : next;
+  const update = (next: Draft) => {
+    savedDraft = next.text === next.base.text ? undefined : next;
     setDraft(next);
   };
   const seen = useRef(file);
@@ -55,49 +55,53 @@ export function useDraft(file: ConfigFile) {
   }, [file, dirty]);
   useEffect(() => {
     if (!dirty) return;
-    const leaving = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener("beforeunload", leaving);
-    return () => removeEventListener("beforeunload", leaving);
+    const warnUnsaved = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener("beforeunload", warnUnsaved);
+    return () => removeEventListener("beforeunload", warnUnsaved);
   }, [dirty]);
-  return { draft, dirty, put, conflict: dirty && file.version !== draft.base.version };
+  return { draft, dirty, update, conflict: dirty && file.version !== draft.base.version };
 }
 
-export interface Checked {
+export interface CheckedText {
   text: string;
-  mistakes: Mistake[];
-  problem?: Problem;
-  changed?: Changed;
+  diagnostics: Diagnostic[];
+  problem?: ApiError;
+  changed?: ChangeResult;
 }
 
-const PAUSE = 350;
+const DEBOUNCE_MS = 350;
 
-/** What the gateway says of a text, a moment after the last key. */
-export function useChecked(text: string): Checked | undefined {
-  const [checked, setChecked] = useState<Checked>();
+/** Validates a text on the gateway, debounced. */
+export function useCheck(text: string): CheckedText | undefined {
+  const [checked, setChecked] = useState<CheckedText>();
   useEffect(() => {
-    const away = new AbortController();
+    const controller = new AbortController();
     const timer = setTimeout(() => {
-      check(text, away.signal).then(setChecked, () => undefined);
-    }, PAUSE);
+      check(text, controller.signal).then(setChecked, () => undefined);
+    }, DEBOUNCE_MS);
     return () => {
       clearTimeout(timer);
-      away.abort();
+      controller.abort();
     };
   }, [text]);
   return checked;
 }
 
-async function check(text: string, signal: AbortSignal): Promise<Checked> {
+async function check(text: string, signal: AbortSignal): Promise<CheckedText> {
   const headers = { "content-type": "application/yaml" };
   try {
-    const changed = await call<Changed>("POST", "/api/config/check", { text, headers, signal });
-    return { text, changed, mistakes: changed.report.diagnostics };
+    const changed = await call<ChangeResult>("POST", "/api/config/check", {
+      text,
+      headers,
+      signal,
+    });
+    return { text, changed, diagnostics: changed.report.diagnostics };
   } catch (error) {
     if (signal.aborted) throw error;
-    const problem = Problem.of(error);
+    const problem = ApiError.from(error);
     const { errors } = problem.more;
     return Array.isArray(errors)
-      ? { text, mistakes: errors as Mistake[] }
-      : { text, mistakes: [], problem };
+      ? { text, diagnostics: errors as Diagnostic[] }
+      : { text, diagnostics: [], problem };
   }
 }

@@ -1,30 +1,32 @@
-// How the file was last read, and what runs here.
+// The last reload of the config file, and facts about the gateway.
 import { useState } from "react";
-import { call, Problem } from "../../api/client";
-import { stale, useRead } from "../../api/queries";
-import type { Attempt, Overview } from "../../api/types";
-import { Ago, Failure, Panel, Shown, StateBadge } from "../../kit/basics";
-import { Mistakes } from "../../kit/change";
-import { AsCommand } from "../../kit/code";
+import { ApiError, call } from "../../api/client";
+import { invalidate, useRead } from "../../api/queries";
+import type { Overview, ReloadAttempt } from "../../api/types";
+import { Ago, Failure, Panel, QueryView, StateBadge } from "../../kit/basics";
+import { ShowAsCli } from "../../kit/code";
 import { Fact, Facts } from "../../kit/facts";
-import { say } from "../../kit/toast";
+import { Diagnostics } from "../../kit/review-change";
+import { showToast } from "../../kit/toast";
 
 export function Reload() {
-  const last = useRead<{ last: Attempt | null; applied: number; refused: number }>(
+  const last = useRead<{ last: ReloadAttempt | null; applied: number; refused: number }>(
     "/api/reload",
     10_000,
   );
   const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Problem>();
+  const [problem, setProblem] = useState<ApiError>();
   const reload = async () => {
     setBusy(true);
     setProblem(undefined);
     try {
-      const attempt = await call<Attempt>("POST", "/api/reload");
-      say(attempt.outcome === "refused" ? "The file has mistakes" : `The file: ${attempt.outcome}`);
-      stale("api", "v1");
+      const attempt = await call<ReloadAttempt>("POST", "/api/reload");
+      showToast(
+        attempt.outcome === "refused" ? "The config file has errors" : `Config ${attempt.outcome}`,
+      );
+      invalidate("api", "v1");
     } catch (error) {
-      setProblem(Problem.of(error));
+      setProblem(ApiError.from(error));
     } finally {
       setBusy(false);
     }
@@ -34,49 +36,49 @@ export function Reload() {
       title="Reload"
       actions={
         <>
-          <AsCommand cli="tollgate reload" method="POST" path="/api/reload" />
+          <ShowAsCli cli="tollgate reload" method="POST" path="/api/reload" />
           <button type="button" disabled={busy} onClick={() => void reload()}>
-            Read the file again
+            Reload config
           </button>
         </>
       }
     >
       <p className="help">
-        A saved file is taken by itself. Reading it again also reads the files that{" "}
-        <code>$&#123;file:…&#125;</code> names.
+        The file is reloaded automatically when it is saved. A manual reload also re-reads the files
+        referenced by <code>$&#123;file:…&#125;</code>.
       </p>
       {problem && <Failure error={problem} />}
-      <Shown of={last}>
+      <QueryView of={last}>
         {(data) => (
           <>
-            {data.last ? <LastReload of={data.last} /> : <p>Not read again since the start.</p>}
+            {data.last ? <LastReload of={data.last} /> : <p>Not reloaded since startup.</p>}
             <p className="quiet">
-              Since the start {data.applied} applied, {data.refused} refused.
+              Since startup: {data.applied} applied, {data.refused} refused.
             </p>
           </>
         )}
-      </Shown>
+      </QueryView>
     </Panel>
   );
 }
 
-function LastReload(props: { of: Attempt }) {
+function LastReload(props: { of: ReloadAttempt }) {
   const { of } = props;
   return (
     <>
       <p>
         <StateBadge state={of.outcome} /> <Ago time={of.at} />, by {of.by}
         {of.servers && of.servers.restarted.length > 0 && (
-          <>; started again: {of.servers.restarted.join(", ")}</>
+          <>; restarted: {of.servers.restarted.join(", ")}</>
         )}
       </p>
-      {of.error && <div className="note bad">{of.error}; the config from before goes on.</div>}
+      {of.error && <div className="note bad">{of.error}. The previous config stays active.</div>}
       {of.needs_restart && of.needs_restart.length > 0 && (
         <div className="note warn">
-          Counts when the gateway is started again: {of.needs_restart.join(", ")}
+          Takes effect after a gateway restart: {of.needs_restart.join(", ")}
         </div>
       )}
-      <Mistakes of={of.report.diagnostics} />
+      <Diagnostics of={of.report.diagnostics} />
     </>
   );
 }
@@ -86,30 +88,29 @@ export function About() {
   const secure = location.protocol === "https:";
   return (
     <Panel title="This gateway">
-      <Shown of={overview}>
+      <QueryView of={overview}>
         {(data) => (
           <Facts>
             <Fact name="Version">{data.version}</Fact>
             <Fact name="Listens on">{data.listen}</Fact>
             <Fact name="Environment">{data.environment}</Fact>
             <Fact name="Config">
-              {data.config.file ?? "built in"}
-              {data.config.good ? "" : ", with mistakes: the one from before runs"}
+              {data.config.file ?? "built-in defaults"}
+              {data.config.good ? "" : ", invalid: the previous config is active"}
             </Fact>
           </Facts>
         )}
-      </Shown>
+      </QueryView>
       <p className="help">
         {secure ? (
           <>
-            You see this page over TLS. Clients trust the gateway if they trust its certificate;
-            with <code>tollgate serve --tls</code> that is <code>tls/ca.pem</code> in the data
-            directory.
+            Served over TLS. Clients have to trust the gateway's certificate: with{" "}
+            <code>tollgate serve --tls</code> it is <code>tls/ca.pem</code> in the data directory.
           </>
         ) : (
           <>
-            Plain HTTP: fine on this machine. From elsewhere use <code>tollgate serve --tls</code>,
-            or <code>tls:</code> in the config.
+            Served over plain HTTP, which is fine on this machine. For remote access use{" "}
+            <code>tollgate serve --tls</code> or <code>tls:</code> in the config.
           </>
         )}
       </p>

@@ -1,40 +1,42 @@
-// The tools that do not fit into a turn, with what keeps each of them out.
+// The tools hidden in a turn, each with the reason.
 import { query } from "../../api/client";
 import { useRead } from "../../api/queries";
-import type { Explained, Tier } from "../../api/types";
-import { Panel, Shown } from "../../kit/basics";
-import { visible } from "../../kit/foreign";
-import { count } from "../../kit/words";
+import type { Tier, ToolVisibility } from "../../api/types";
+import { Panel, QueryView } from "../../kit/basics";
+import { count } from "../../kit/format";
+import { escapeHidden } from "../../kit/untrusted";
 import { to } from "../../route";
 
-const MOST = 100;
+const MAX_TOOLS = 100;
 
-export function Hidden(props: { agent: string; tier: Tier | null }) {
+export function HiddenTools(props: { agent: string; tier: Tier | null }) {
   const tier = props.tier ?? undefined;
   const address = `/v1/tools${query({ explain: true, agent: props.agent, tier })}`;
-  const read = useRead<{ tools: Explained[] }>(address);
+  const read = useRead<{ tools: ToolVisibility[] }>(address);
   const hidden = (read.data?.tools ?? []).filter((it) => !it.visible);
   return (
     <Panel
-      title={read.data ? `Does not see ${count(hidden.length, "tool")}` : "Does not see"}
+      title={read.data ? count(hidden.length, "hidden tool") : "Hidden tools"}
       actions={<a href={to("agents", props.agent)}>All tools of this agent</a>}
     >
-      <Shown of={read}>
+      <QueryView of={read}>
         {() => (
           <>
-            <ul className="names" tabIndex={0} aria-label="Tools that are not seen">
-              {hidden.slice(0, MOST).map((it) => (
+            <ul className="names" tabIndex={0} aria-label="Hidden tools">
+              {hidden.slice(0, MAX_TOOLS).map((it) => (
                 <li key={`${it.server}/${it.tool}`}>
-                  <a href={to("tools", it.server, it.tool)}>{visible(it.name)}</a>{" "}
+                  <a href={to("tools", it.server, it.tool)}>{escapeHidden(it.name)}</a>{" "}
                   <span className="badge">{it.level}</span>{" "}
-                  <span className="quiet">{visible(it.reason ?? "")}</span>
+                  <span className="quiet">{escapeHidden(it.reason ?? "")}</span>
                 </li>
               ))}
             </ul>
-            {hidden.length > MOST && <p className="quiet">and {hidden.length - MOST} more</p>}
+            {hidden.length > MAX_TOOLS && (
+              <p className="quiet">and {hidden.length - MAX_TOOLS} more</p>
+            )}
           </>
         )}
-      </Shown>
+      </QueryView>
     </Panel>
   );
 }

@@ -1,13 +1,13 @@
-// Measures one tool now, as far as it may be probed.
+// Measures the latency of one tool with probes.
 import { useState } from "react";
-import { Problem, send } from "../../api/client";
-import { stale } from "../../api/queries";
-import { events } from "../../api/stream";
+import { ApiError, send } from "../../api/client";
+import { invalidate } from "../../api/queries";
+import { readEvents } from "../../api/sse";
 import type { Tool } from "../../api/types";
-import { complain, say } from "../../kit/toast";
-import { count, ms } from "../../kit/words";
+import { count, ms } from "../../kit/format";
+import { showError, showToast } from "../../kit/toast";
 
-interface Step {
+interface CalibrationStep {
   outcome: string;
   took_ms?: number;
   why?: string;
@@ -16,24 +16,24 @@ interface Step {
 }
 
 export function Calibrate(props: { tool: Tool }) {
-  const [step, setStep] = useState<Step>();
+  const [step, setStep] = useState<CalibrationStep>();
   const [busy, setBusy] = useState(false);
   const run = async () => {
     setBusy(true);
     try {
       const body = { tool: props.tool.name };
       const response = await send("POST", "/api/calibrate", { body });
-      const steps: Step[] = [];
-      for await (const { event, data } of events(response)) {
+      const steps: CalibrationStep[] = [];
+      for await (const { event, data } of readEvents(response)) {
         if (event !== "step") continue;
-        const heard = JSON.parse(data) as Step;
-        steps.push(heard);
-        setStep(heard);
+        const step = JSON.parse(data) as CalibrationStep;
+        steps.push(step);
+        setStep(step);
       }
-      tell(steps);
-      stale("api/tools", "v1/tools");
+      reportResult(steps);
+      invalidate("api/tools", "v1/tools");
     } catch (error) {
-      complain(Problem.of(error));
+      showError(ApiError.from(error));
     } finally {
       setBusy(false);
       setStep(undefined);
@@ -43,7 +43,7 @@ export function Calibrate(props: { tool: Tool }) {
     <button
       type="button"
       disabled={busy || !props.tool.online}
-      title="Calls it a few times, if it may be probed"
+      title="Measure latency with a few probe calls"
       onClick={() => void run()}
     >
       {step ? `Calibrating ${step.done} / ${step.total}` : busy ? "Calibrating…" : "Calibrate"}
@@ -51,15 +51,15 @@ export function Calibrate(props: { tool: Tool }) {
   );
 }
 
-function tell(steps: Step[]) {
+function reportResult(steps: CalibrationStep[]) {
   const probed = steps.filter((it) => it.took_ms !== undefined);
-  const left = steps.find((it) => it.why);
+  const skipped = steps.find((it) => it.why);
   if (probed.length > 0) {
     const slowest = Math.max(...probed.map((it) => it.took_ms ?? 0));
-    say(`${count(probed.length, "probe")}, the slowest ${ms(slowest)}`);
-  } else if (left?.why) {
-    say(`Not probed: ${left.why}`, "bad");
+    showToast(`${count(probed.length, "probe")}, slowest ${ms(slowest)}`);
+  } else if (skipped?.why) {
+    showToast(`Not probed: ${skipped.why}`, "bad");
   } else {
-    say("Nothing could be probed", "bad");
+    showToast("No probes could be run", "bad");
   }
 }

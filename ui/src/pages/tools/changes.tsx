@@ -1,20 +1,23 @@
-// Two definitions side by side, change by change; what hides in them is written out.
+// The differences between two definitions, with hidden characters escaped.
 import type { ToolDetail } from "../../api/types";
-import { visible } from "../../kit/foreign";
+import { escapeHidden } from "../../kit/untrusted";
 
 export function Changes(props: { changes: ToolDetail["changes"] }) {
   const { changes } = props;
-  if (changes === null)
-    return <p className="quiet">Nothing was trusted yet, so nothing changed.</p>;
-  if (changes.length === 0) return <p className="quiet">Nothing: it is what was trusted.</p>;
+  if (changes === null) return <p className="quiet">No trusted definition yet.</p>;
+  if (changes.length === 0) return <p className="quiet">No changes since it was trusted.</p>;
   return (
     <div className="changes">
       {changes.map((change, at) => (
         <div key={at}>
-          <code>{visible(change.at) || "the whole"}</code>
+          <code>{escapeHidden(change.at) || "(root)"}</code>
           <pre className="diff" tabIndex={0} role="region" aria-label={`change at ${change.at}`}>
-            {change.before !== null && <span className="less">{signed("-", change.before)}</span>}
-            {change.after !== null && <span className="more">{signed("+", change.after)}</span>}
+            {change.before !== null && (
+              <span className="less">{prefixLines("-", change.before)}</span>
+            )}
+            {change.after !== null && (
+              <span className="more">{prefixLines("+", change.after)}</span>
+            )}
           </pre>
         </div>
       ))}
@@ -22,8 +25,8 @@ export function Changes(props: { changes: ToolDetail["changes"] }) {
   );
 }
 
-function signed(sign: string, text: string): string {
-  return visible(text)
+function prefixLines(sign: string, text: string): string {
+  return escapeHidden(text)
     .split("\n")
     .map((line) => `${sign} ${line}\n`)
     .join("");

@@ -1,39 +1,39 @@
-// The parts of a result. Whatever a server sends is shown as text, or only named: pictures and
-// sounds of strangers are not drawn or played here.
+// The content parts of a result. Content is untrusted: texts are shown as plain text, and images and
+// audio only by type and size.
 import type { Outcome } from "../../api/types";
 import { Code, Json } from "../../kit/code";
-import { Foreign, SafeLink, visible } from "../../kit/foreign";
-import { bytes } from "../../kit/words";
+import { bytes } from "../../kit/format";
+import { escapeHidden, SafeLink, UntrustedText } from "../../kit/untrusted";
 
 export function Contents(props: { outcome: Outcome }) {
   const { content, message } = props.outcome;
-  if (!content) return <Code text={visible(message)} label="text" wrap />;
+  if (!content) return <Code text={escapeHidden(message)} label="text" wrap />;
   return (
     <ol className="contents">
       {content.map((part, at) => (
         <li key={at}>
-          <Part part={part} />
+          <ContentPart part={part} />
         </li>
       ))}
     </ol>
   );
 }
 
-function Part(props: { part: unknown }) {
+function ContentPart(props: { part: unknown }) {
   const part = (props.part ?? {}) as Record<string, unknown>;
-  const said = (name: string) => (typeof part[name] === "string" ? (part[name] as string) : "");
+  const text = (name: string) => (typeof part[name] === "string" ? (part[name] as string) : "");
   switch (part.type) {
     case "text":
-      return <Code text={visible(said("text"))} label="text" wrap />;
+      return <Code text={escapeHidden(text("text"))} label="text" wrap />;
     case "image":
     case "audio":
-      return <Blob kind={part.type} type={said("mimeType")} data={said("data")} />;
+      return <BinaryContent kind={part.type} type={text("mimeType")} data={text("data")} />;
     case "resource_link":
       return (
         <p>
-          <span className="badge">link</span> <SafeLink href={said("uri")} />{" "}
+          <span className="badge">link</span> <SafeLink href={text("uri")} />{" "}
           <span className="quiet">
-            {visible([said("name"), said("mimeType")].filter(Boolean).join(", "))}
+            {escapeHidden([text("name"), text("mimeType")].filter(Boolean).join(", "))}
           </span>
         </p>
       );
@@ -51,18 +51,20 @@ function Resource(props: { part: Record<string, unknown> }) {
       <p>
         <span className="badge">resource</span> <SafeLink href={String(uri ?? "")} />
       </p>
-      {typeof blob === "string" && <Blob kind="file" type={String(mimeType ?? "")} data={blob} />}
-      {typeof text === "string" && <Code text={visible(text)} label="resource" wrap />}
+      {typeof blob === "string" && (
+        <BinaryContent kind="file" type={String(mimeType ?? "")} data={blob} />
+      )}
+      {typeof text === "string" && <Code text={escapeHidden(text)} label="resource" wrap />}
     </>
   );
 }
 
-function Blob(props: { kind: string; type: string; data: string }) {
+function BinaryContent(props: { kind: string; type: string; data: string }) {
   const size = Math.floor((props.data.replace(/=+$/, "").length * 3) / 4);
   return (
     <p>
       <span className="badge">{props.kind}</span>{" "}
-      <Foreign text={props.type || "of no type"} clip={100} />, {bytes(size)}
+      <UntrustedText text={props.type || "unknown type"} clip={100} />, {bytes(size)}
     </p>
   );
 }

@@ -1,35 +1,41 @@
-// What the server says of its tool, word by word.
+// The definition of a tool as reported by its server.
 import type { ToolDetail } from "../../api/types";
 import { Empty, Panel } from "../../kit/basics";
 import { Json } from "../../kit/code";
 import { Fact, Facts } from "../../kit/facts";
-import { Foreign } from "../../kit/foreign";
-import { ms } from "../../kit/words";
+import { ms } from "../../kit/format";
+import { UntrustedText } from "../../kit/untrusted";
 import { SchemaView } from "../../schema-form/view";
 
 export function DefinitionTab(props: { tool: ToolDetail }) {
   const { offered, trusted, read_only, destructive, declared } = props.tool;
   const definition = offered ?? trusted;
   if (!definition) {
-    return <Empty>Its server is away, and nobody kept what it said of this tool.</Empty>;
+    return <Empty>Server unavailable, and no definition is stored.</Empty>;
   }
-  const effect = destructive ? "may destroy" : read_only ? "only reads" : "may change things";
+  const effect = destructive ? "destructive" : read_only ? "read-only" : "may modify data";
   return (
     <>
-      <Panel title="What it is">
+      <Panel title="Details">
         <Facts>
-          <Fact name="Title">{definition.title ? <Foreign text={definition.title} /> : "–"}</Fact>
+          <Fact name="Title">
+            {definition.title ? <UntrustedText text={definition.title} /> : "–"}
+          </Fact>
           <Fact name="Description">
-            {definition.description ? <Foreign text={definition.description} clip={2000} /> : "–"}
+            {definition.description ? (
+              <UntrustedText text={definition.description} clip={2000} />
+            ) : (
+              "–"
+            )}
           </Fact>
           <Fact name="Effect">{effect}</Fact>
-          <Fact name="Repeatable">
-            {declared?.idempotent ? "yes: it may be retried and kept" : "no"}
+          <Fact name="Idempotent">
+            {declared?.idempotent ? "yes: may be retried and cached" : "no"}
           </Fact>
-          <Fact name="Kept for">
-            {declared?.cacheable_seconds ? `${declared.cacheable_seconds} s` : "not kept"}
+          <Fact name="Cache TTL">
+            {declared?.cacheable_seconds ? `${declared.cacheable_seconds} s` : "not cached"}
           </Fact>
-          <Fact name="Limit of a call">{ms(declared?.max_duration_ms)}</Fact>
+          <Fact name="Max duration">{ms(declared?.max_duration_ms)}</Fact>
           <Fact name="Hash">
             <code>{props.tool.hash ?? "–"}</code>
           </Fact>
@@ -43,7 +49,7 @@ export function DefinitionTab(props: { tool: ToolDetail }) {
           <SchemaView schema={definition.outputSchema} label="schema of the result" />
         </Panel>
       )}
-      <Panel title="As the server says it">
+      <Panel title="Raw definition">
         <Json value={definition} label="definition" />
       </Panel>
     </>

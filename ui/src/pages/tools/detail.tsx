@@ -1,31 +1,30 @@
-// One tool: try it, how quick it is and why it stands where it stands, what its server says of it,
-// and who may see it.
+// One tool: try it, latency and tier, definition, trust and visibility.
 import { useState } from "react";
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
 import type { ToolDetail } from "../../api/types";
-import { Figure, Page, Shown, StateBadge, Tabs, TierBadge } from "../../kit/basics";
-import { AsCommand, quoted } from "../../kit/code";
-import { Foreign, visible } from "../../kit/foreign";
-import { count, ms, percent } from "../../kit/words";
-import { narrow, to, useRoute } from "../../route";
+import { Figure, Page, QueryView, StateBadge, Tabs, TierBadge } from "../../kit/basics";
+import { ShowAsCli, shellQuote } from "../../kit/code";
+import { count, ms, percent } from "../../kit/format";
+import { escapeHidden, UntrustedText } from "../../kit/untrusted";
+import { setQuery, to, useRoute } from "../../route";
 import { Calibrate } from "./calibrate";
 import { DefinitionTab } from "./definition";
 import { LatencyTab } from "./latency";
 import { callsOf } from "./links";
-import { SeenTab } from "./seen";
 import { stateOf } from "./state";
 import { TrustTab } from "./trust";
 import { TryTab } from "./try";
+import { VisibilityTab } from "./visibility";
 
-type TabId = "try" | "latency" | "definition" | "trust" | "seen";
+type TabId = "try" | "latency" | "definition" | "trust" | "visibility";
 
 const TABS: { id: TabId; title: string }[] = [
   { id: "try", title: "Try it" },
   { id: "latency", title: "Latency and tier" },
   { id: "definition", title: "Definition" },
   { id: "trust", title: "Trust" },
-  { id: "seen", title: "Who sees it" },
+  { id: "visibility", title: "Visibility" },
 ];
 
 export function ToolPage(props: { server: string; tool: string }) {
@@ -34,39 +33,39 @@ export function ToolPage(props: { server: string; tool: string }) {
   const { query } = useRoute();
   const chosen = TABS.find((tab) => tab.id === query.get("tab"))?.id ?? "try";
   const name = read.data?.name ?? props.tool;
-  // What was typed and what came of it stays while another tab is looked at.
-  const [tried, setTried] = useState(false);
-  if (chosen === "try" && !tried) setTried(true);
+  // Keep the input and the result while another tab is shown.
+  const [tryMounted, setTryMounted] = useState(false);
+  if (chosen === "try" && !tryMounted) setTryMounted(true);
   return (
     <Page
-      title={visible(name)}
+      title={escapeHidden(name)}
       lead={read.data && <Lead of={read.data} />}
       actions={
         <>
           {read.data && <Calibrate tool={read.data} />}
-          <AsCommand cli={`tollgate tools diff ${quoted(name)}`} path={address} />
+          <ShowAsCli cli={`tollgate tools diff ${shellQuote(name)}`} path={address} />
         </>
       }
     >
       <p className="crumbs">
         <a href={to("tools")}>Tools</a> ›{" "}
         <a href={`${to("tools")}?server=${encodeURIComponent(props.server)}`}>
-          {visible(props.server)}
+          {escapeHidden(props.server)}
         </a>{" "}
-        › {visible(props.tool)}
+        › {escapeHidden(props.tool)}
       </p>
-      <Shown of={read}>
+      <QueryView of={read}>
         {(tool) => (
           <>
-            <Doubts of={tool} />
+            <Warnings of={tool} />
             <Figures of={tool} />
             <Tabs
               label="About this tool"
               tabs={TABS}
               chosen={chosen}
-              choose={(tab) => narrow({ tab: tab === "try" ? "" : tab })}
+              choose={(tab) => setQuery({ tab: tab === "try" ? "" : tab })}
             />
-            {tried && (
+            {tryMounted && (
               <div hidden={chosen !== "try"}>
                 <TryTab tool={tool} />
               </div>
@@ -74,10 +73,10 @@ export function ToolPage(props: { server: string; tool: string }) {
             {chosen === "latency" && <LatencyTab tool={tool} />}
             {chosen === "definition" && <DefinitionTab tool={tool} />}
             {chosen === "trust" && <TrustTab tool={tool} />}
-            {chosen === "seen" && <SeenTab tool={tool} />}
+            {chosen === "visibility" && <VisibilityTab tool={tool} />}
           </>
         )}
-      </Shown>
+      </QueryView>
     </Page>
   );
 }
@@ -85,20 +84,21 @@ export function ToolPage(props: { server: string; tool: string }) {
 function Lead(props: { of: ToolDetail }) {
   const { offered, description } = props.of;
   const text = offered?.description ?? description;
-  return text ? <Foreign text={text} clip={260} /> : <>Its server says nothing of what it does.</>;
+  return text ? <UntrustedText text={text} clip={260} /> : <>No description.</>;
 }
 
-/** What a person has to look at before anything else. */
-function Doubts(props: { of: ToolDetail }) {
+/** Warnings that need attention first. */
+function Warnings(props: { of: ToolDetail }) {
   const { verdict, why, online, server } = props.of;
   if (verdict === "withheld" || verdict === "flagged") {
     return (
       <div className={`note ${verdict === "withheld" ? "bad" : "warn"}`} role="status">
         <span>
-          {verdict === "withheld" ? "Not served" : "Served, with doubts"}: {visible(why ?? "")}
+          {verdict === "withheld" ? "Not served" : "Served with warnings"}:{" "}
+          {escapeHidden(why ?? "")}
         </span>
-        <button type="button" onClick={() => narrow({ tab: "trust" })}>
-          Look at it
+        <button type="button" onClick={() => setQuery({ tab: "trust" })}>
+          Review
         </button>
       </div>
     );
@@ -106,8 +106,8 @@ function Doubts(props: { of: ToolDetail }) {
   if (online) return null;
   return (
     <div className="note warn" role="status">
-      <span>Its server is not there, so it cannot be called.</span>
-      <a href={to("servers", server)}>See why</a>
+      <span>Server unavailable. This tool cannot be called.</span>
+      <a href={to("servers", server)}>View server</a>
     </div>
   );
 }
@@ -116,24 +116,24 @@ function Figures(props: { of: ToolDetail }) {
   const { tier, tier_reason, measured, badge, bimodal } = props.of;
   return (
     <div className="figures">
-      <Figure label="tier" value={<TierBadge tier={tier} />} note={visible(tier_reason)} />
+      <Figure label="Tier" value={<TierBadge tier={tier} />} note={escapeHidden(tier_reason)} />
       <Figure
-        label="state"
+        label="State"
         value={<StateBadge state={stateOf(props.of)} />}
         note={[badge && `badge: ${badge}`, bimodal && "bimodal"].filter(Boolean).join(", ")}
       />
       <Figure label="p50" value={ms(measured?.p50_ms)} />
       <Figure label="p99" value={ms(measured?.p99_ms)} />
       <Figure
-        label="failed"
+        label="Failed"
         value={measured ? percent(measured.error_rate) : "–"}
         tone={measured && measured.error_rate > 0.2 ? "bad" : ""}
         href={callsOf(props.of, "error")}
       />
       <Figure
-        label="calls that count"
+        label="Measured calls"
         value={measured ? measured.calls : 0}
-        note={measured ? `the last ${count(measured.calls, "call")}` : "not measured yet"}
+        note={measured ? `last ${count(measured.calls, "call")}` : "not measured yet"}
         href={callsOf(props.of)}
       />
     </div>

@@ -1,12 +1,12 @@
-// What the list is narrowed by; all of it stands in the address.
+// Filters of the tool list; their values are in the URL.
 import { useMemo } from "react";
 import { TIERS, type Tool } from "../../api/types";
-import { visible } from "../../kit/foreign";
-import { narrow } from "../../route";
-import { isNarrowed, type Wanted } from "./rows";
+import { escapeHidden } from "../../kit/untrusted";
+import { setQuery } from "../../route";
+import { isFiltered, type ToolFilter } from "./rows";
 
-export function Filters(props: { tools: Tool[]; wanted: Wanted }) {
-  const { wanted } = props;
+export function Filters(props: { tools: Tool[]; filter: ToolFilter }) {
+  const { filter } = props;
   const servers = useMemo(
     () => [...new Set(props.tools.map((it) => it.server))].sort((a, b) => a.localeCompare(b)),
     [props.tools],
@@ -16,40 +16,40 @@ export function Filters(props: { tools: Tool[]; wanted: Wanted }) {
       <input
         type="search"
         aria-label="Search tools"
-        placeholder="Name, server or what it does"
-        value={wanted.q}
-        onChange={(event) => narrow({ q: event.target.value })}
+        placeholder="Name, server or description"
+        value={filter.q}
+        onChange={(event) => setQuery({ q: event.target.value })}
       />
-      <Select label="Server" name="server" wanted={wanted} options={servers} />
-      <Select label="Tier" name="tier" wanted={wanted} options={TIERS} />
+      <Select label="Server" name="server" filter={filter} options={servers} />
+      <Select label="Tier" name="tier" filter={filter} options={TIERS} />
       <Select
         label="Health"
         name="health"
-        wanted={wanted}
+        filter={filter}
         options={["healthy", "failing", "overrunning"]}
       />
       <Select
         label="Verdict"
         name="verdict"
-        wanted={wanted}
+        filter={filter}
         options={["served", "flagged", "withheld", "away"]}
       />
       <Select
         label="Online"
         name="online"
-        wanted={wanted}
+        filter={filter}
         options={["true", "false"]}
-        words={{ true: "online", false: "offline" }}
+        labels={{ true: "online", false: "offline" }}
       />
-      {isNarrowed(wanted) && (
+      {isFiltered(filter) && (
         <button
           type="button"
           className="plain"
           onClick={() =>
-            narrow({ q: "", server: "", tier: "", health: "", verdict: "", online: "" })
+            setQuery({ q: "", server: "", tier: "", health: "", verdict: "", online: "" })
           }
         >
-          Show all
+          Clear filters
         </button>
       )}
     </div>
@@ -58,22 +58,22 @@ export function Filters(props: { tools: Tool[]; wanted: Wanted }) {
 
 function Select(props: {
   label: string;
-  name: keyof Wanted;
-  wanted: Wanted;
+  name: keyof ToolFilter;
+  filter: ToolFilter;
   options: readonly string[];
-  words?: Record<string, string>;
+  labels?: Record<string, string>;
 }) {
   return (
     <select
       aria-label={props.label}
-      value={props.wanted[props.name]}
-      className={props.wanted[props.name] ? "chosen" : undefined}
-      onChange={(event) => narrow({ [props.name]: event.target.value })}
+      value={props.filter[props.name]}
+      className={props.filter[props.name] ? "chosen" : undefined}
+      onChange={(event) => setQuery({ [props.name]: event.target.value })}
     >
       <option value="">{props.label}: any</option>
       {props.options.map((option) => (
         <option key={option} value={option}>
-          {visible(props.words?.[option] ?? option)}
+          {escapeHidden(props.labels?.[option] ?? option)}
         </option>
       ))}
     </select>

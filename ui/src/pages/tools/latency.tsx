@@ -1,12 +1,12 @@
-// How long calls took, with the ceilings of the tiers drawn in; and why the tool is in its tier.
+// Call durations against the tier ceilings, and the reason for the tool's tier.
 import { useMemo } from "react";
 import type uPlot from "uplot";
 import { TIERS, type Tier, type ToolDetail } from "../../api/types";
 import { Empty, Panel, TierBadge } from "../../kit/basics";
 import { axis, Chart, type Colours } from "../../kit/chart";
-import { visible } from "../../kit/foreign";
+import { count, ms, percent } from "../../kit/format";
 import { Table } from "../../kit/table";
-import { count, ms, percent } from "../../kit/words";
+import { escapeHidden } from "../../kit/untrusted";
 import { to } from "../../route";
 import { chartData, lowest } from "./samples";
 
@@ -14,15 +14,15 @@ export function LatencyTab(props: { tool: ToolDetail }) {
   const { tool } = props;
   return (
     <>
-      <Panel title="Calls that count, the latest on the right">
+      <Panel title="Measured calls, latest on the right">
         <Samples tool={tool} />
       </Panel>
       <div className="columns">
         <Panel title="Why this tier">
-          <Why tool={tool} />
+          <TierReason tool={tool} />
         </Panel>
-        <Panel title="Declared and measured">
-          <Compared tool={tool} />
+        <Panel title="Declared vs. measured">
+          <DeclaredVsMeasured tool={tool} />
         </Panel>
       </div>
     </>
@@ -38,23 +38,19 @@ function Samples(props: { tool: ToolDetail }) {
   }, [samples, ceilings]);
   const failed = samples.filter((it) => !it.ok).length;
   if (samples.length === 0) {
-    return (
-      <Empty>
-        No call of it was measured yet. Try it, or calibrate it: what it takes then shows here.
-      </Empty>
-    );
+    return <Empty>No measured calls yet. Try or calibrate the tool.</Empty>;
   }
   return (
     <>
       <Chart
-        label={`${count(samples.length, "call")} by how long they took, ${failed} failed; ceilings: fast ${ms(ceilings.fast_ms)}, standard ${ms(ceilings.standard_ms)}, deep ${ms(ceilings.deep_ms)}`}
+        label={`${count(samples.length, "call")} by duration, ${failed} failed; ceilings: fast ${ms(ceilings.fast_ms)}, standard ${ms(ceilings.standard_ms)}, deep ${ms(ceilings.deep_ms)}`}
         data={data}
         height={300}
         options={options}
       />
       <p className="help">
-        {count(samples.length, "call")}, {failed} failed. The scale is logarithmic; lines are the
-        ceilings of the tiers.
+        {count(samples.length, "call")}, {failed} failed. Logarithmic scale; dashed lines are the
+        tier ceilings.
       </p>
     </>
   );
@@ -67,7 +63,7 @@ function optionsOf(
 ): Omit<uPlot.Options, "width" | "height"> {
   const style = getComputedStyle(document.documentElement);
   const ceiling = (tier: Tier): uPlot.Series => ({
-    label: `${tier} ends`,
+    label: `${tier} ceiling`,
     stroke: style.getPropertyValue(`--${tier}`).trim(),
     width: 1.5,
     dash: [6, 4],
@@ -98,14 +94,14 @@ function optionsOf(
       axis(colours, { incrs: [1, 2, 5, 10, 20, 50] }),
       axis(colours, {
         size: 64,
-        // Between powers of ten there is no room for words.
+        // Label only powers of ten.
         values: (_, splits) => splits.map((it) => (it !== null && isPower(it) ? ms(it) : "")),
       }),
     ],
     series: [
-      { label: "call", value: (_, value) => value ?? "–" },
-      points("answered", colours.accent, 7),
-      points("failed", colours.bad, 10),
+      { label: "Call", value: (_, value) => value ?? "–" },
+      points("Succeeded", colours.accent, 7),
+      points("Failed", colours.bad, 10),
       ...TIERS.map(ceiling),
     ],
   };
@@ -116,52 +112,61 @@ function isPower(value: number): boolean {
   return Math.abs(power - Math.round(power)) < 1e-9;
 }
 
-function Why(props: { tool: ToolDetail }) {
+function TierReason(props: { tool: ToolDetail }) {
   const { tier, tier_reason, bimodal, measured, ceilings, health } = props.tool;
   const ceiling = ceilings[`${tier}_ms`];
   return (
     <>
       <p>
-        <TierBadge tier={tier} /> {visible(tier_reason)}
+        <TierBadge tier={tier} /> {escapeHidden(tier_reason)}
       </p>
       <p className="quiet">
-        A tool is in the lowest tier whose ceiling fits: {ms(ceilings.fast_ms)} for fast,{" "}
+        A tool is in the lowest tier whose ceiling it meets: {ms(ceilings.fast_ms)} for fast,{" "}
         {ms(ceilings.standard_ms)} for standard, {ms(ceilings.deep_ms)} for deep.
       </p>
       {bimodal && (
         <div className="note warn">
-          It has two speeds: p95 is {ms(measured?.p95_ms)}, over the {ms(ceiling)} of its tier.
-          <code>budget.percentile: 95</code> puts such tools where their slow calls belong.
+          Bimodal latency: p95 is {ms(measured?.p95_ms)}, above the {ms(ceiling)} ceiling of its
+          tier. Set <code>budget.percentile: 95</code> to assign such tools by their slow calls.
         </div>
       )}
       {health !== "healthy" && (
         <div className="note bad">
-          It is {health}: one tier higher until it is better. <a href={to("calls")}>See calls</a>
+          Currently {health}: one tier higher until it recovers.{" "}
+          <a href={to("calls")}>View calls</a>
         </div>
       )}
     </>
   );
 }
 
-function Compared(props: { tool: ToolDetail }) {
+function DeclaredVsMeasured(props: { tool: ToolDetail }) {
   const { declared, measured } = props.tool;
-  const rows: { what: string; said: string; seen: string }[] = [
-    { what: "usual", said: ms(declared?.estimated_duration_ms), seen: ms(measured?.p50_ms) },
-    { what: "p95", said: "–", seen: ms(measured?.p95_ms) },
-    { what: "p99", said: "–", seen: ms(measured?.p99_ms) },
-    { what: "at most", said: ms(declared?.max_duration_ms), seen: "–" },
-    { what: "calls", said: "–", seen: measured ? String(measured.calls) : "0" },
-    { what: "failed", said: "–", seen: measured ? percent(measured.error_rate) : "–" },
+  const rows: { what: string; declaredText: string; measuredText: string }[] = [
+    {
+      what: "typical",
+      declaredText: ms(declared?.estimated_duration_ms),
+      measuredText: ms(measured?.p50_ms),
+    },
+    { what: "p95", declaredText: "–", measuredText: ms(measured?.p95_ms) },
+    { what: "p99", declaredText: "–", measuredText: ms(measured?.p99_ms) },
+    { what: "max", declaredText: ms(declared?.max_duration_ms), measuredText: "–" },
+    { what: "calls", declaredText: "–", measuredText: measured ? String(measured.calls) : "0" },
+    {
+      what: "failed",
+      declaredText: "–",
+      measuredText: measured ? percent(measured.error_rate) : "–",
+    },
   ];
   return (
     <Table
-      label="Declared and measured"
+      label="Declared vs. measured"
       rows={rows}
       id={(row) => row.what}
       columns={[
-        { id: "what", title: "A call", cell: (row) => row.what },
-        { id: "said", title: "Declared", className: "number", cell: (row) => row.said },
-        { id: "seen", title: "Measured", className: "number", cell: (row) => row.seen },
+        { id: "what", title: "Metric", cell: (row) => row.what },
+        { id: "declared", title: "Declared", className: "number", cell: (row) => row.declaredText },
+        { id: "measured", title: "Measured", className: "number", cell: (row) => row.measuredText },
       ]}
     />
   );

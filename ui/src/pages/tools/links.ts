@@ -1,4 +1,4 @@
-// Where the calls of a tool are listed.
+// Link to the calls of a tool.
 import { query } from "../../api/client";
 import type { Tool } from "../../api/types";
 import { to } from "../../route";

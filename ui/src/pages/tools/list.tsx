@@ -1,81 +1,93 @@
-// All tools: servers first, tools inside; or all in one table that can be put in order.
+// The list of tools: grouped by server, or as a flat sortable table.
 import { type ReactNode, useCallback, useDeferredValue, useMemo, useState } from "react";
 import { useRead } from "../../api/queries";
 import { TIERS, type Tool } from "../../api/types";
-import { Empty, Page, Shown, StateBadge, TierBadge } from "../../kit/basics";
+import { Empty, Page, QueryView, StateBadge, TierBadge } from "../../kit/basics";
 import { Sparkline } from "../../kit/chart";
-import { AsCommand } from "../../kit/code";
-import { clipped, visible } from "../../kit/foreign";
+import { ShowAsCli } from "../../kit/code";
+import { count, ms, percent } from "../../kit/format";
 import { type Column, Table } from "../../kit/table";
-import { count, ms, percent } from "../../kit/words";
-import { go, narrow, to, useRoute } from "../../route";
+import { escapeHidden, truncate } from "../../kit/untrusted";
+import { navigate, setQuery, to, useRoute } from "../../route";
 import { Filters } from "./filters";
 import { callsOf } from "./links";
-import { grouped, isNarrowed, matching, type Row, rowOf, type ServerRow, wantedOf } from "./rows";
+import {
+  filterOf,
+  filterTools,
+  groupByServer,
+  isFiltered,
+  type Row,
+  rowOf,
+  type ServerRow,
+} from "./rows";
 import { stateOf } from "./state";
 
-/** Up to so many tools, all of them are shown at once. */
-const FEW = 150;
+/** Up to this many tools, all groups are expanded. */
+const EXPAND_UP_TO = 150;
 
 const NONE: ReadonlySet<string> = new Set();
 
 export function ToolList() {
   const { query } = useRoute();
   const read = useRead<{ tools: Tool[] }>("/api/tools", 30_000);
-  const wanted = wantedOf(useDeferredValue(query));
+  const filter = filterOf(useDeferredValue(query));
   const flat = query.get("view") === "flat";
   return (
     <Page
       title="Tools"
-      lead="Everything that servers offer: how quick it is, which tier that puts it in, and whether it is served."
-      actions={<AsCommand cli="tollgate tools" path="/api/tools" />}
+      lead="All tools offered by servers, with latency, tier and state."
+      actions={<ShowAsCli cli="tollgate tools" path="/api/tools" />}
     >
-      <Shown of={read}>
+      <QueryView of={read}>
         {({ tools }) => (
           <>
-            <Filters tools={tools} wanted={wantedOf(query)} />
-            <Found tools={tools} wanted={wanted} flat={flat} />
+            <Filters tools={tools} filter={filterOf(query)} />
+            <FoundTools tools={tools} filter={filter} flat={flat} />
           </>
         )}
-      </Shown>
+      </QueryView>
     </Page>
   );
 }
 
-function Found(props: { tools: Tool[]; wanted: ReturnType<typeof wantedOf>; flat: boolean }) {
+function FoundTools(props: { tools: Tool[]; filter: ReturnType<typeof filterOf>; flat: boolean }) {
   const { tools, flat } = props;
-  const { q, server, tier, health, verdict, online } = props.wanted;
+  const { q, server, tier, health, verdict, online } = props.filter;
   const found = useMemo(
-    () => matching(tools, { q, server, tier, health, verdict, online }),
+    () => filterTools(tools, { q, server, tier, health, verdict, online }),
     [tools, q, server, tier, health, verdict, online],
   );
-  const narrowed = isNarrowed(props.wanted);
-  const usual = narrowed || found.length <= FEW;
-  // Servers that somebody opened or closed; another search begins as usual.
-  const [turns, setTurns] = useState({ usual, servers: NONE });
-  const turned = turns.usual === usual ? turns.servers : NONE;
+  const filtered = isFiltered(props.filter);
+  const openByDefault = filtered || found.length <= EXPAND_UP_TO;
+  // Servers toggled by the user; reset when the default changes with the search.
+  const [toggles, setToggles] = useState({ openByDefault, servers: NONE });
+  const toggled = toggles.openByDefault === openByDefault ? toggles.servers : NONE;
   const rows = useMemo(
-    () => (flat ? found.map(rowOf) : grouped(found, (server) => turned.has(server) !== usual)),
-    [found, flat, turned, usual],
+    () =>
+      flat
+        ? found.map(rowOf)
+        : groupByServer(found, (server) => toggled.has(server) !== openByDefault),
+    [found, flat, toggled, openByDefault],
   );
   const toggle = useCallback(
     (group: ServerRow) =>
-      setTurns((before) => {
-        const servers = new Set(before.usual === usual ? before.servers : NONE);
+      setToggles((before) => {
+        const servers = new Set(before.openByDefault === openByDefault ? before.servers : NONE);
         if (!servers.delete(group.server)) servers.add(group.server);
-        return { usual, servers };
+        return { openByDefault, servers };
       }),
-    [usual],
+    [openByDefault],
   );
   const open = useCallback(
-    (row: Row) => (row.group ? toggle(row.group) : go(to("tools", row.tool.server, row.tool.tool))),
+    (row: Row) =>
+      row.group ? toggle(row.group) : navigate(to("tools", row.tool.server, row.tool.tool)),
     [toggle],
   );
   const columns = useMemo(() => columnsOf(flat, toggle), [flat, toggle]);
   if (tools.length === 0) {
     return (
       <Empty>
-        No server offers a tool yet. <a href={to("servers")}>Add a server</a>.
+        No tools yet. <a href={to("servers")}>Add a server</a>.
       </Empty>
     );
   }
@@ -83,11 +95,11 @@ function Found(props: { tools: Tool[]; wanted: ReturnType<typeof wantedOf>; flat
     <>
       <div className="tools-count">
         <span className="quiet" role="status">
-          {narrowed
+          {filtered
             ? `${found.length.toLocaleString("en")} of ${count(tools.length, "tool")}`
             : count(tools.length, "tool")}
         </span>
-        <View flat={flat} />
+        <ViewSwitch flat={flat} />
       </div>
       <div className="panel tools-panel">
         <Table
@@ -98,20 +110,20 @@ function Found(props: { tools: Tool[]; wanted: ReturnType<typeof wantedOf>; flat
           id={(row) => row.id}
           height={57}
           open={open}
-          empty="No tool is like that. Take a filter away."
+          empty="No matching tools. Clear a filter."
         />
       </div>
     </>
   );
 }
 
-/** Of a server's own row, the first cell says all. */
-const of =
+/** Rows of servers have only the first two cells. */
+const toolCell =
   (cell: (tool: Tool) => ReactNode) =>
   (row: Row): ReactNode =>
     row.group ? null : cell(row.tool);
 
-const by =
+const toolSort =
   (value: (tool: Tool) => string | number) =>
   (row: Row): string | number =>
     row.group ? "" : value(row.tool);
@@ -119,44 +131,45 @@ const by =
 const UNKNOWN = Number.MAX_VALUE;
 
 function columnsOf(flat: boolean, toggle: (group: ServerRow) => void): Column<Row>[] {
-  const ordered = (value: (tool: Tool) => string | number) => (flat ? by(value) : undefined);
+  const sortIfFlat = (value: (tool: Tool) => string | number) =>
+    flat ? toolSort(value) : undefined;
   return [
     {
       id: "name",
       title: "Tool",
       className: "tool-name",
-      by: ordered((tool) => tool.name),
+      sortValue: sortIfFlat((tool) => tool.name),
       cell: (row) =>
         row.group ? <ServerCell group={row.group} toggle={toggle} /> : <Name tool={row.tool} />,
     },
     {
       id: "tier",
-      title: "Tier, and why",
+      title: "Tier",
       className: "tool-tier",
-      by: ordered((tool) => tool.tier),
-      cell: (row) => (row.group ? <Tiers group={row.group} /> : <Why tool={row.tool} />),
+      sortValue: sortIfFlat((tool) => tool.tier),
+      cell: (row) => (row.group ? <Tiers group={row.group} /> : <TierCell tool={row.tool} />),
     },
     {
       id: "p50",
       title: "p50",
       className: "number",
-      by: ordered((tool) => tool.measured?.p50_ms ?? UNKNOWN),
-      cell: of((tool) => ms(tool.measured?.p50_ms)),
+      sortValue: sortIfFlat((tool) => tool.measured?.p50_ms ?? UNKNOWN),
+      cell: toolCell((tool) => ms(tool.measured?.p50_ms)),
     },
     {
       id: "p99",
       title: "p99",
       className: "number",
-      by: ordered((tool) => tool.measured?.p99_ms ?? UNKNOWN),
-      cell: of((tool) => ms(tool.measured?.p99_ms)),
+      sortValue: sortIfFlat((tool) => tool.measured?.p99_ms ?? UNKNOWN),
+      cell: toolCell((tool) => ms(tool.measured?.p99_ms)),
     },
     {
       id: "recent",
-      title: "Last calls",
-      cell: of((tool) => (
+      title: "Recent calls",
+      cell: toolCell((tool) => (
         <Sparkline
           values={tool.recent}
-          label={`the last ${tool.recent.length} calls, up to ${ms(Math.max(...tool.recent))}`}
+          label={`last ${tool.recent.length} calls, at most ${ms(Math.max(...tool.recent))}`}
         />
       )),
     },
@@ -164,14 +177,14 @@ function columnsOf(flat: boolean, toggle: (group: ServerRow) => void): Column<Ro
       id: "errors",
       title: "Failed",
       className: "number",
-      by: ordered((tool) => tool.measured?.error_rate ?? -1),
-      cell: of((tool) => <Failed tool={tool} />),
+      sortValue: sortIfFlat((tool) => tool.measured?.error_rate ?? -1),
+      cell: toolCell((tool) => <Failed tool={tool} />),
     },
     {
       id: "state",
       title: "State",
-      by: ordered(stateOf),
-      cell: of((tool) => <State tool={tool} />),
+      sortValue: sortIfFlat(stateOf),
+      cell: toolCell((tool) => <State tool={tool} />),
     },
   ];
 }
@@ -186,11 +199,11 @@ function ServerCell(props: { group: ServerRow; toggle: (group: ServerRow) => voi
         aria-expanded={group.open}
         onClick={() => props.toggle(group)}
       >
-        <span aria-hidden="true">{group.open ? "▾" : "▸"}</span> {visible(group.server)}
+        <span aria-hidden="true">{group.open ? "▾" : "▸"}</span> {escapeHidden(group.server)}
       </button>
       <span className="quiet">{count(group.tools, "tool")}</span>
       {!group.online && <span className="badge bad">offline</span>}
-      {group.doubtful > 0 && <span className="badge warn">{group.doubtful} to look at</span>}
+      {group.toReview > 0 && <span className="badge warn">{group.toReview} to review</span>}
       <a href={to("servers", group.server)}>server</a>
     </span>
   );
@@ -202,8 +215,8 @@ function Tiers(props: { group: ServerRow }) {
   return <span className="quiet">{some.map((it) => `${tiers[it]} ${it}`).join(", ")}</span>;
 }
 
-function Why(props: { tool: Tool }) {
-  const why = visible(props.tool.tier_reason);
+function TierCell(props: { tool: Tool }) {
+  const why = escapeHidden(props.tool.tier_reason);
   return (
     <>
       <TierBadge tier={props.tool.tier} />
@@ -214,7 +227,7 @@ function Why(props: { tool: Tool }) {
   );
 }
 
-function View(props: { flat: boolean }) {
+function ViewSwitch(props: { flat: boolean }) {
   const { flat } = props;
   return (
     <span className="switch" role="group" aria-label="View">
@@ -222,7 +235,7 @@ function View(props: { flat: boolean }) {
         type="button"
         className="small"
         aria-pressed={!flat}
-        onClick={() => narrow({ view: "" })}
+        onClick={() => setQuery({ view: "" })}
       >
         By server
       </button>
@@ -230,9 +243,9 @@ function View(props: { flat: boolean }) {
         type="button"
         className="small"
         aria-pressed={flat}
-        onClick={() => narrow({ view: "flat" })}
+        onClick={() => setQuery({ view: "flat" })}
       >
-        In one list
+        Flat list
       </button>
     </span>
   );
@@ -243,10 +256,14 @@ function Name(props: { tool: Tool }) {
   const about = tool.description ?? tool.title ?? "";
   return (
     <>
-      <a className="clip" href={to("tools", tool.server, tool.tool)} title={visible(tool.name)}>
-        {visible(tool.name)}
+      <a
+        className="clip"
+        href={to("tools", tool.server, tool.tool)}
+        title={escapeHidden(tool.name)}
+      >
+        {escapeHidden(tool.name)}
       </a>
-      <span className="clip quiet">{visible(clipped(about, 160)).replaceAll("\n", " ")}</span>
+      <span className="clip quiet">{escapeHidden(truncate(about, 160)).replaceAll("\n", " ")}</span>
     </>
   );
 }

@@ -1,31 +1,31 @@
-// What came of a call: as a model gets it, as it is spoken, and as the server said it.
+// The outcome of a call: as the model sees it, as spoken text, as content parts, and raw.
 import { useEffect, useState } from "react";
 import type { Outcome } from "../../api/types";
 import { Failure, StateBadge, Tabs } from "../../kit/basics";
 import { Code, Json } from "../../kit/code";
-import { Foreign, visible } from "../../kit/foreign";
-import { ms } from "../../kit/words";
+import { ms } from "../../kit/format";
+import { escapeHidden, UntrustedText } from "../../kit/untrusted";
 import { Contents } from "./contents";
-import { Pages } from "./kept";
 import type { Run } from "./run";
+import { StoredResult } from "./stored-result";
 
-type View = "model" | "ear" | "content" | "raw";
+type View = "model" | "speech" | "content" | "raw";
 
 export function OutcomeView(props: { run: Run; ceiling: number | undefined }) {
   const { run } = props;
   const { outcome } = run;
   return (
     <div aria-live="polite">
-      {!run.ended && !outcome && <Waiting run={run} ceiling={props.ceiling} />}
+      {!run.ended && !outcome && <RunningCall run={run} ceiling={props.ceiling} />}
       {run.problem && <Failure error={run.problem} />}
-      {outcome && <Came outcome={outcome} ceiling={props.ceiling} />}
-      {run.heard.length > 0 && (
+      {outcome && <OutcomeTabs outcome={outcome} ceiling={props.ceiling} />}
+      {run.events.length > 0 && (
         <>
-          <h3>Heard on the way</h3>
-          <ol className="heard">
-            {run.heard.map((it, at) => (
+          <h3>Events</h3>
+          <ol className="call-events">
+            {run.events.map((it, at) => (
               <li key={at}>
-                <span className="badge">{it.kind}</span> <Foreign text={it.text} clip={300} />
+                <span className="badge">{it.kind}</span> <UntrustedText text={it.text} clip={300} />
               </li>
             ))}
           </ol>
@@ -35,7 +35,7 @@ export function OutcomeView(props: { run: Run; ceiling: number | undefined }) {
   );
 }
 
-function Waiting(props: { run: Run; ceiling: number | undefined }) {
+function RunningCall(props: { run: Run; ceiling: number | undefined }) {
   const { run } = props;
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
@@ -46,7 +46,7 @@ function Waiting(props: { run: Run; ceiling: number | undefined }) {
   return (
     <>
       <p>Running for {ms(Math.max(now - run.began, 0))}</p>
-      <Spent took={now - run.began} ceiling={props.ceiling} />
+      <TimeUsed took={now - run.began} ceiling={props.ceiling} />
       {progress && (
         <p>
           <progress
@@ -55,34 +55,34 @@ function Waiting(props: { run: Run; ceiling: number | undefined }) {
             max={progress.total || undefined}
           />{" "}
           {progress.progress}
-          {progress.total ? ` of ${progress.total}` : ""} {visible(progress.message ?? "")}
+          {progress.total ? ` of ${progress.total}` : ""} {escapeHidden(progress.message ?? "")}
         </p>
       )}
     </>
   );
 }
 
-/** The time that was spent against what the turn has. */
-function Spent(props: { took: number; ceiling: number | undefined }) {
+/** The time used of the turn's budget. */
+function TimeUsed(props: { took: number; ceiling: number | undefined }) {
   const { took, ceiling } = props;
   if (!ceiling) return null;
   const over = took > ceiling;
   return (
-    <p className="spent">
+    <p className="time-used">
       <meter
-        aria-label="Time spent of the tier's ceiling"
+        aria-label="Time used of the tier ceiling"
         min={0}
         max={ceiling}
         high={ceiling * 0.8}
         value={Math.min(took, ceiling)}
       />{" "}
       {ms(took)} of {ms(ceiling)}
-      {over && " (over)"}
+      {over && " (over ceiling)"}
     </p>
   );
 }
 
-function Came(props: { outcome: Outcome; ceiling: number | undefined }) {
+function OutcomeTabs(props: { outcome: Outcome; ceiling: number | undefined }) {
   const { outcome } = props;
   const [view, setView] = useState<View>("model");
   const speech = outcome.also?.speech;
@@ -91,45 +91,45 @@ function Came(props: { outcome: Outcome; ceiling: number | undefined }) {
       <p className="outcome-head">
         <StateBadge state={outcome.status} />
         <span>{ms(outcome.duration_ms)}</span>
-        {outcome.cached && <span className="badge">kept answer</span>}
-        {outcome.truncated && <span className="badge warn">cut</span>}
-        {outcome.retryable && outcome.status !== "ok" && (
-          <span className="badge">may be tried again</span>
-        )}
+        {outcome.cached && <span className="badge">cached</span>}
+        {outcome.truncated && <span className="badge warn">truncated</span>}
+        {outcome.retryable && outcome.status !== "ok" && <span className="badge">retryable</span>}
       </p>
-      <Spent took={outcome.duration_ms} ceiling={props.ceiling} />
-      {outcome.retry_hint && <p>{visible(outcome.retry_hint)}</p>}
+      <TimeUsed took={outcome.duration_ms} ceiling={props.ceiling} />
+      {outcome.retry_hint && <p>{escapeHidden(outcome.retry_hint)}</p>}
       {outcome.warning && (
         <div className="note warn">
-          <Foreign text={outcome.warning} />
+          <UntrustedText text={outcome.warning} />
         </div>
       )}
       <Tabs<View>
-        label="Seen as"
+        label="View"
         chosen={view}
         choose={setView}
         tabs={[
-          { id: "model", title: "The model gets" },
-          { id: "ear", title: "The ear hears" },
+          { id: "model", title: "Model view" },
+          { id: "speech", title: "Spoken text" },
           { id: "content", title: "Content" },
           { id: "raw", title: "Raw" },
         ]}
       />
-      {view === "model" && <Model outcome={outcome} />}
-      {view === "ear" && <Ear speech={speech} />}
+      {view === "model" && <ModelView outcome={outcome} />}
+      {view === "speech" && <SpokenText speech={speech} />}
       {view === "content" && <Contents outcome={outcome} />}
       {view === "raw" && <Json value={outcome} label="outcome" />}
-      {outcome.handle && <Pages handle={outcome.handle} pending={outcome.status === "pending"} />}
+      {outcome.handle && (
+        <StoredResult handle={outcome.handle} pending={outcome.status === "pending"} />
+      )}
     </>
   );
 }
 
-function Model(props: { outcome: Outcome }) {
+function ModelView(props: { outcome: Outcome }) {
   const { message, data } = props.outcome;
   const same = typeof data === "string" && data === message;
   return (
     <>
-      <Code text={visible(message)} label="message" wrap />
+      <Code text={escapeHidden(message)} label="message" wrap />
       {!same && data !== null && data !== undefined && (
         <>
           <h3>Data</h3>
@@ -140,20 +140,20 @@ function Model(props: { outcome: Outcome }) {
   );
 }
 
-function Ear(props: { speech: Outcome | undefined }) {
+function SpokenText(props: { speech: Outcome | undefined }) {
   const { speech } = props;
-  if (!speech) return <p className="quiet">Nothing is said.</p>;
+  if (!speech) return <p className="quiet">No spoken text.</p>;
   return (
     <>
-      <blockquote className="ear">
-        <Foreign text={speech.message} clip={4000} />
+      <blockquote className="spoken-text">
+        <UntrustedText text={speech.message} clip={4000} />
       </blockquote>
       {speech.truncated && (
         <p className="help">
-          It was cut: an ear gets 4,000 bytes. Speech templates make it shorter.
+          Truncated: spoken text is limited to 4,000 bytes. Speech templates make it shorter.
         </p>
       )}
-      {speech.handle && <Pages handle={speech.handle} pending={false} />}
+      {speech.handle && <StoredResult handle={speech.handle} pending={false} />}
     </>
   );
 }

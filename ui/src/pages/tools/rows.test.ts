@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Tool } from "../../api/types";
-import { grouped, matching, wantedOf } from "./rows";
+import { filterOf, filterTools, groupByServer } from "./rows";
 
 const tool = (server: string, name: string, more: Partial<Tool> = {}): Tool =>
   ({
@@ -23,7 +23,7 @@ const TOOLS = [
   tool("web", "search", { online: false, health: "failing", category: "search" }),
 ];
 
-describe("which tools are shown", () => {
+describe("the rows of the tool list", () => {
   it.each([
     ["", "fs_read fs_write web_search"],
     ["q=file", "fs_read"],
@@ -35,12 +35,12 @@ describe("which tools are shown", () => {
     ["online=false", "web_search"],
     ["health=failing", "web_search"],
   ])("%s: %s", (query, expected) => {
-    const found = matching(TOOLS, wantedOf(new URLSearchParams(query)));
+    const found = filterTools(TOOLS, filterOf(new URLSearchParams(query)));
     expect(found.map((it) => it.name).join(" ")).toBe(expected);
   });
 
-  it("stand below their servers, unless those are closed", () => {
-    const rows = grouped(TOOLS, (server) => server === "fs");
+  it("are grouped by server, unless it is collapsed", () => {
+    const rows = groupByServer(TOOLS, (server) => server === "fs");
     expect(rows.map((row) => row.id)).toEqual([
       "server fs",
       "tool fs read",
@@ -52,16 +52,16 @@ describe("which tools are shown", () => {
       tools: 2,
       online: true,
       open: true,
-      doubtful: 1,
+      toReview: 1,
       tiers: { fast: 1, standard: 0, deep: 1 },
     });
-    expect(rows[3]?.group).toMatchObject({ online: false, doubtful: 1 });
+    expect(rows[3]?.group).toMatchObject({ online: false, toReview: 1 });
   });
 
-  it("five thousand are found in no time worth speaking of", () => {
+  it("scale to five thousand tools", () => {
     const many = Array.from({ length: 5000 }, (_, at) => tool(`s${at % 50}`, `t${at}`));
-    const found = matching(many, wantedOf(new URLSearchParams("q=t49")));
+    const found = filterTools(many, filterOf(new URLSearchParams("q=t49")));
     expect(found.length).toBe(111);
-    expect(grouped(many, () => true).length).toBe(5050);
+    expect(groupByServer(many, () => true).length).toBe(5050);
   });
 });

@@ -1,7 +1,7 @@
-// Which tools are shown, and under which server. Pure: the page and its tests call it.
+// Filters tools and groups them by server. Pure functions.
 import type { Tier, Tool } from "../../api/types";
 
-export interface Wanted {
+export interface ToolFilter {
   q: string;
   server: string;
   tier: string;
@@ -10,7 +10,7 @@ export interface Wanted {
   online: string;
 }
 
-export const FILTERS: readonly (keyof Wanted)[] = [
+export const FILTERS: readonly (keyof ToolFilter)[] = [
   "q",
   "server",
   "tier",
@@ -19,7 +19,7 @@ export const FILTERS: readonly (keyof Wanted)[] = [
   "online",
 ];
 
-export function wantedOf(query: URLSearchParams): Wanted {
+export function filterOf(query: URLSearchParams): ToolFilter {
   const of = (name: string) => query.get(name) ?? "";
   return {
     q: of("q"),
@@ -31,19 +31,19 @@ export function wantedOf(query: URLSearchParams): Wanted {
   };
 }
 
-export function isNarrowed(wanted: Wanted): boolean {
-  return FILTERS.some((name) => wanted[name] !== "");
+export function isFiltered(filter: ToolFilter): boolean {
+  return FILTERS.some((name) => filter[name] !== "");
 }
 
-/** Every word has to be somewhere in what the tool is called or does. */
-export function matching(tools: readonly Tool[], wanted: Wanted): Tool[] {
-  const words = wanted.q.toLowerCase().split(/\s+/).filter(Boolean);
+/** Every word has to occur in the name, the title, the category or the description. */
+export function filterTools(tools: readonly Tool[], filter: ToolFilter): Tool[] {
+  const words = filter.q.toLowerCase().split(/\s+/).filter(Boolean);
   return tools.filter((tool) => {
-    if (wanted.server && tool.server !== wanted.server) return false;
-    if (wanted.tier && tool.tier !== wanted.tier) return false;
-    if (wanted.health && tool.health !== wanted.health) return false;
-    if (wanted.verdict && tool.verdict !== wanted.verdict) return false;
-    if (wanted.online && String(tool.online) !== wanted.online) return false;
+    if (filter.server && tool.server !== filter.server) return false;
+    if (filter.tier && tool.tier !== filter.tier) return false;
+    if (filter.health && tool.health !== filter.health) return false;
+    if (filter.verdict && tool.verdict !== filter.verdict) return false;
+    if (filter.online && String(tool.online) !== filter.online) return false;
     if (words.length === 0) return true;
     const text = [tool.name, tool.tool, tool.server, tool.title, tool.category, tool.description]
       .join(" ")
@@ -57,15 +57,15 @@ export interface ServerRow {
   tools: number;
   online: boolean;
   open: boolean;
-  /** How many of them somebody should look at. */
-  doubtful: number;
+  /** How many of its tools need review. */
+  toReview: number;
   tiers: Record<Tier, number>;
 }
 
 export type Row = { id: string; tool: Tool; group?: undefined } | { id: string; group: ServerRow };
 
-/** Tools below their servers, both by name; of a server that is closed only its own row. */
-export function grouped(tools: readonly Tool[], isOpen: (server: string) => boolean): Row[] {
+/** Groups tools by server, sorted by name; collapsed servers have only their own row. */
+export function groupByServer(tools: readonly Tool[], isOpen: (server: string) => boolean): Row[] {
   const servers = new Map<string, Tool[]>();
   for (const tool of tools) {
     const known = servers.get(tool.server);
@@ -74,17 +74,17 @@ export function grouped(tools: readonly Tool[], isOpen: (server: string) => bool
   }
   const names = [...servers.keys()].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   return names.flatMap((server): Row[] => {
-    const its = servers.get(server) ?? [];
+    const ownTools = servers.get(server) ?? [];
     const open = isOpen(server);
     const group: ServerRow = {
       server,
-      tools: its.length,
-      online: its.some((tool) => tool.online),
+      tools: ownTools.length,
+      online: ownTools.some((tool) => tool.online),
       open,
-      doubtful: its.filter((tool) => isDoubtful(tool)).length,
-      tiers: tiersOf(its),
+      toReview: ownTools.filter((tool) => needsReview(tool)).length,
+      tiers: tiersOf(ownTools),
     };
-    return [{ id: `server ${server}`, group }, ...(open ? its.map(rowOf) : [])];
+    return [{ id: `server ${server}`, group }, ...(open ? ownTools.map(rowOf) : [])];
   });
 }
 
@@ -98,6 +98,6 @@ function tiersOf(tools: readonly Tool[]): Record<Tier, number> {
   return tiers;
 }
 
-function isDoubtful(tool: Tool): boolean {
+function needsReview(tool: Tool): boolean {
   return tool.verdict === "flagged" || tool.verdict === "withheld" || tool.health !== "healthy";
 }

@@ -1,17 +1,17 @@
-// One call of a tool, from what was entered to its outcome, with all that is heard on the way.
-import { Problem, send } from "../../api/client";
-import { stale } from "../../api/queries";
-import { events } from "../../api/stream";
+// Executes one tool call and streams its progress, events and outcome.
+import { ApiError, send } from "../../api/client";
+import { invalidate } from "../../api/queries";
+import { readEvents } from "../../api/sse";
 import type { Outcome, Tier } from "../../api/types";
-import { quoted } from "../../kit/code";
+import { shellQuote } from "../../kit/code";
 
-export interface Order {
+export interface CallRequest {
   name: string;
-  /** The exact JSON of the arguments. */
+  /** The arguments as exact JSON. */
   text: string;
   agent: string;
   tier: Tier | "";
-  fresh: boolean;
+  bypassCache: boolean;
 }
 
 export interface Progress {
@@ -23,18 +23,18 @@ export interface Progress {
 export interface Run {
   began: number;
   ended: boolean;
-  /** Whose ceiling counts. */
+  /** The tier whose ceiling applies. */
   tier: Tier | undefined;
   progress?: Progress;
-  /** What the server logged, and what would have been said to a caller who waits. */
-  heard: { kind: string; text: string }[];
+  /** Log messages of the server, and announcements for a waiting caller. */
+  events: { kind: string; text: string }[];
   outcome?: Outcome;
-  problem?: Problem;
+  problem?: ApiError;
 }
 
-/** The body as it is sent: arguments go in byte by byte. */
-export function bodyOf(order: Order): string {
-  const wishes = [
+/** The request body; the arguments are inserted byte by byte. */
+export function bodyOf(order: CallRequest): string {
+  const members = [
     `"name": ${JSON.stringify(order.name)}`,
     `"arguments": ${order.text}`,
     ...(order.agent ? [`"agent": ${JSON.stringify(order.agent)}`] : []),
@@ -42,28 +42,28 @@ export function bodyOf(order: Order): string {
     `"consumer": "chat"`,
     `"also": ["speech"]`,
   ];
-  return `{${wishes.join(", ")}}`;
+  return `{${members.join(", ")}}`;
 }
 
-export function commandOf(order: Order): string {
-  const words = ["tollgate", "call", quoted(order.name), quoted(order.text)];
-  if (order.agent) words.push("--agent", quoted(order.agent));
-  if (order.tier) words.push("--tier", order.tier);
-  if (order.fresh) words.push("--no-cache");
-  return words.join(" ");
+export function commandOf(order: CallRequest): string {
+  const parts = ["tollgate", "call", shellQuote(order.name), shellQuote(order.text)];
+  if (order.agent) parts.push("--agent", shellQuote(order.agent));
+  if (order.tier) parts.push("--tier", order.tier);
+  if (order.bypassCache) parts.push("--no-cache");
+  return parts.join(" ");
 }
 
-/** Lines that are kept; a server may log without end. */
-const MOST_HEARD = 200;
+/** Events that are kept; a server may log without limit. */
+const MAX_EVENTS = 200;
 
 export async function runTool(
-  order: Order & { counts: Tier | undefined },
+  order: CallRequest & { effectiveTier: Tier | undefined },
   signal: AbortSignal,
   show: (run: Run) => void,
 ) {
-  let run: Run = { began: Date.now(), ended: false, tier: order.counts, heard: [] };
+  let run: Run = { began: Date.now(), ended: false, tier: order.effectiveTier, events: [] };
   let waiting = false;
-  // However much is heard, the page is drawn at most once a frame.
+  // Render at most once per frame.
   const draw = () => {
     if (waiting) return;
     waiting = true;
@@ -76,43 +76,43 @@ export async function runTool(
     run = { ...run, ...more };
     draw();
   };
-  // At once: until it is shown as running, a second click would call a second time.
+  // Render at once: until the button is disabled, a second click would call again.
   show(run);
   try {
-    const response = await ask(order, signal);
-    for await (const { event, data } of events(response)) {
+    const response = await sendCall(order, signal);
+    for await (const { event, data } of readEvents(response)) {
       if (event === "progress") set({ progress: JSON.parse(data) as Progress });
       else if (event === "outcome") set({ outcome: JSON.parse(data) as Outcome });
-      else if (data) set({ heard: [...run.heard, heardOf(event, data)].slice(-MOST_HEARD) });
+      else if (data) set({ events: [...run.events, eventOf(event, data)].slice(-MAX_EVENTS) });
     }
   } catch (error) {
-    set(endOf(error, signal));
+    set(failureOf(error, signal));
   }
   set({ ended: true });
-  stale("api/tools");
+  invalidate("api/tools");
 }
 
-function ask(order: Order, signal: AbortSignal): Promise<Response> {
+function sendCall(order: CallRequest, signal: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = {
     "content-type": "application/json",
     accept: "text/event-stream",
   };
-  if (order.fresh) headers["x-tollgate-no-cache"] = "1";
+  if (order.bypassCache) headers["x-tollgate-no-cache"] = "1";
   return send("POST", "/v1/tools/execute", { text: bodyOf(order), headers, signal });
 }
 
-function endOf(error: unknown, signal: AbortSignal): Partial<Run> {
-  if (signal.aborted) return { problem: new Problem(0, "cancelled", "You cancelled the call.") };
-  const problem = Problem.of(error);
-  // A call that was made too often is refused with its outcome.
+function failureOf(error: unknown, signal: AbortSignal): Partial<Run> {
+  if (signal.aborted) return { problem: new ApiError(0, "cancelled", "Call cancelled.") };
+  const problem = ApiError.from(error);
+  // A rate-limited call is rejected with an outcome as its body.
   if (typeof problem.more.message === "string" && typeof problem.more.status === "string") {
     return { outcome: problem.more as unknown as Outcome };
   }
   return { problem };
 }
 
-function heardOf(kind: string, data: string): { kind: string; text: string } {
+function eventOf(kind: string, data: string): { kind: string; text: string } {
   const value = JSON.parse(data) as Record<string, unknown>;
-  const said = kind === "announcement" ? value.message : (value.data ?? value);
-  return { kind, text: typeof said === "string" ? said : JSON.stringify(said) };
+  const text = kind === "announcement" ? value.message : (value.data ?? value);
+  return { kind, text: typeof text === "string" ? text : JSON.stringify(text) };
 }

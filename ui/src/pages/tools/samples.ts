@@ -1,32 +1,32 @@
-// Samples of calls as the chart takes them. A logarithmic scale has no zero.
+// Latency samples as chart data. A logarithmic scale has no zero.
 import type uPlot from "uplot";
 import type { ToolDetail } from "../../api/types";
 
-/** Milliseconds; what is quicker is drawn here. */
-const LEAST = 0.01;
+/** Milliseconds; faster calls are drawn at this value. */
+const MIN_MS = 0.01;
 
 type Ceilings = ToolDetail["ceilings"];
 type Samples = ToolDetail["samples"];
 
-/** By number of the call: those that were answered, those that failed, and the three ceilings. */
+/** Series by call number: succeeded, failed, and the three ceilings. */
 export function chartData(samples: Samples, ceilings: Ceilings): uPlot.AlignedData {
-  // A line needs two ends, also where there is one call.
-  const places = samples.length > 1 ? samples.map((_, at) => at + 1) : [1, 2];
+  // A line needs two points, even for a single call.
+  const positions = samples.length > 1 ? samples.map((_, at) => at + 1) : [1, 2];
   const took = (at: number, ok: boolean) => {
     const sample = samples[at];
-    return sample && sample.ok === ok ? Math.max(sample.took_ms, LEAST) : null;
+    return sample && sample.ok === ok ? Math.max(sample.took_ms, MIN_MS) : null;
   };
   return [
-    places,
-    places.map((_, at) => took(at, true)),
-    places.map((_, at) => took(at, false)),
-    places.map(() => ceilings.fast_ms),
-    places.map(() => ceilings.standard_ms),
-    places.map(() => ceilings.deep_ms),
+    positions,
+    positions.map((_, at) => took(at, true)),
+    positions.map((_, at) => took(at, false)),
+    positions.map(() => ceilings.fast_ms),
+    positions.map(() => ceilings.standard_ms),
+    positions.map(() => ceilings.deep_ms),
   ];
 }
 
 export function lowest(samples: Samples, ceilings: Ceilings): number {
-  const all = samples.map((it) => Math.max(it.took_ms, LEAST));
+  const all = samples.map((it) => Math.max(it.took_ms, MIN_MS));
   return Math.min(ceilings.fast_ms, ...all);
 }

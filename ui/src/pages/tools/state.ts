@@ -1,4 +1,4 @@
-// How a tool stands, in one word.
+// The state of a tool in one word.
 import type { Tool } from "../../api/types";
 
 export function stateOf(tool: Pick<Tool, "online" | "verdict" | "health">): string {

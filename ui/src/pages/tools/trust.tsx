@@ -1,15 +1,15 @@
-// Whether a definition is the one that somebody trusted; what changed, and the decision about it.
+// Trust of a tool's definition: pin, findings, changes and the decision.
 import { useState } from "react";
-import { call, Problem, path } from "../../api/client";
-import { stale } from "../../api/queries";
+import { ApiError, call, path } from "../../api/client";
+import { invalidate } from "../../api/queries";
 import type { Finding, ToolDetail } from "../../api/types";
 import { Ago, Panel, StateBadge } from "../../kit/basics";
 import { Confirm } from "../../kit/dialog";
 import { Fact, Facts } from "../../kit/facts";
-import { Foreign, visible } from "../../kit/foreign";
+import { count } from "../../kit/format";
 import { Table } from "../../kit/table";
-import { complain, say } from "../../kit/toast";
-import { count } from "../../kit/words";
+import { showError, showToast } from "../../kit/toast";
+import { escapeHidden, UntrustedText } from "../../kit/untrusted";
 import { Changes } from "./changes";
 
 export function TrustTab(props: { tool: ToolDetail }) {
@@ -18,12 +18,12 @@ export function TrustTab(props: { tool: ToolDetail }) {
     <>
       <Panel title="Verdict" actions={tool.hash && <Decide tool={tool} hash={tool.hash} />}>
         <Facts>
-          <Fact name="Now">
-            <StateBadge state={tool.verdict} /> {visible(tool.why ?? "")}
+          <Fact name="Status">
+            <StateBadge state={tool.verdict} /> {escapeHidden(tool.why ?? "")}
           </Fact>
-          <Fact name="Trusted since">{trustedBy(tool)}</Fact>
-          <Fact name="Offered now">
-            <code>{tool.hash ?? "nothing"}</code>
+          <Fact name="Trust">{describeTrust(tool)}</Fact>
+          <Fact name="Current hash">
+            <code>{tool.hash ?? "none"}</code>
           </Fact>
           {tool.pin && tool.pin.rejected.length > 0 && (
             <Fact name="Rejected">{count(tool.pin.rejected.length, "definition")}</Fact>
@@ -31,39 +31,43 @@ export function TrustTab(props: { tool: ToolDetail }) {
         </Facts>
       </Panel>
       {tool.findings.length > 0 && <Findings of={tool.findings} />}
-      <Panel title="What changed since it was trusted">
+      <Panel title="Changes since it was trusted">
         <Changes changes={tool.changes} />
       </Panel>
-      <Panel title="Definitions so far">
+      <Panel title="Definition history">
         <History tool={tool} />
       </Panel>
     </>
   );
 }
 
-function trustedBy(tool: ToolDetail): string {
-  if (!tool.pin?.hash) return "nobody trusted a definition of it yet";
-  return tool.pin.by === "person" ? "a person accepted it" : "it was first seen";
+function describeTrust(tool: ToolDetail): string {
+  if (!tool.pin?.hash) return "no trusted definition yet";
+  return tool.pin.by === "person" ? "accepted by an admin" : "trusted on first use";
 }
 
 function Decide(props: { tool: ToolDetail; hash: string }) {
   const { tool, hash } = props;
-  const [asked, setAsked] = useState<"accept" | "reject">();
+  const [confirming, setConfirming] = useState<"accept" | "reject">();
   const decide = async (decision: "accept" | "reject") => {
-    setAsked(undefined);
+    setConfirming(undefined);
     try {
       const address = `/api/tools${path(tool.server, tool.tool)}/${decision}`;
       await call("POST", address, { body: { hash } });
-      say(decision === "accept" ? "Accepted: it is served" : "Rejected: nobody sees it");
+      showToast(
+        decision === "accept"
+          ? "Definition accepted. The tool is served."
+          : "Definition rejected. The tool is hidden.",
+      );
     } catch (error) {
-      const problem = Problem.of(error);
+      const problem = ApiError.from(error);
       if (problem.code === "other_definition") {
-        say("Its server says something else by now: look at it again before you decide", "bad");
+        showToast("The definition has changed again. Review it before you decide.", "bad");
       } else {
-        complain(problem);
+        showError(problem);
       }
     }
-    stale("api/tools", "api/overview", "v1/tools");
+    invalidate("api/tools", "api/overview", "v1/tools");
   };
   const rejected = tool.pin?.rejected.includes(hash);
   return (
@@ -72,27 +76,27 @@ function Decide(props: { tool: ToolDetail; hash: string }) {
         <button
           type="button"
           className={tool.verdict === "served" ? "" : "primary"}
-          onClick={() => setAsked("accept")}
+          onClick={() => setConfirming("accept")}
         >
-          Accept this definition
+          Accept definition{" "}
         </button>
       ) : null}
       {!rejected && (
-        <button type="button" className="danger" onClick={() => setAsked("reject")}>
-          Reject it
+        <button type="button" className="danger" onClick={() => setConfirming("reject")}>
+          Reject definition
         </button>
       )}
-      {asked && (
+      {confirming && (
         <Confirm
-          title={asked === "accept" ? "Accept this definition?" : "Reject this definition?"}
-          action={asked === "accept" ? "Accept" : "Reject"}
-          confirm={() => void decide(asked)}
-          close={() => setAsked(undefined)}
+          title={confirming === "accept" ? "Accept this definition?" : "Reject this definition?"}
+          action={confirming === "accept" ? "Accept" : "Reject"}
+          confirm={() => void decide(confirming)}
+          close={() => setConfirming(undefined)}
         >
           <p>
-            {asked === "accept"
-              ? "Agents see the tool as it is defined now. Anything else its server says later is held back again."
-              : "Agents do not see the tool while it is defined like this."}
+            {confirming === "accept"
+              ? "Agents see the tool with its current definition. Later changes are withheld until accepted."
+              : "The tool is hidden from agents while it has this definition."}
           </p>
           <p>
             <code>{hash}</code>
@@ -106,19 +110,23 @@ function Decide(props: { tool: ToolDetail; hash: string }) {
 
 function Findings(props: { of: Finding[] }) {
   return (
-    <Panel title="What looks wrong in it">
+    <Panel title="Findings">
       <Table
         label="Findings"
         rows={props.of.map((it, at) => ({ ...it, id: String(at) }))}
         id={(row) => row.id}
         columns={[
-          { id: "kind", title: "Kind", cell: (row) => visible(row.kind) },
-          { id: "at", title: "Where", cell: (row) => <code>{visible(row.at)}</code> },
-          { id: "text", title: "What", cell: (row) => <Foreign text={row.text} clip={300} /> },
+          { id: "kind", title: "Kind", cell: (row) => escapeHidden(row.kind) },
+          { id: "at", title: "Location", cell: (row) => <code>{escapeHidden(row.at)}</code> },
+          {
+            id: "text",
+            title: "Finding",
+            cell: (row) => <UntrustedText text={row.text} clip={300} />,
+          },
           {
             id: "excerpt",
             title: "Excerpt",
-            cell: (row) => (row.excerpt ? <Foreign text={row.excerpt} clip={200} /> : "–"),
+            cell: (row) => (row.excerpt ? <UntrustedText text={row.excerpt} clip={200} /> : "–"),
           },
         ]}
       />
@@ -129,10 +137,10 @@ function Findings(props: { of: Finding[] }) {
 function History(props: { tool: ToolDetail }) {
   return (
     <Table
-      label="Definitions so far"
+      label="Definition history"
       rows={props.tool.history}
       id={(row) => row.hash}
-      empty="Nothing is kept of it: pins are off for its server."
+      empty="No history: pinning is disabled for this server."
       columns={[
         {
           id: "hash",
@@ -140,14 +148,14 @@ function History(props: { tool: ToolDetail }) {
           cell: (row) => (
             <code title={row.hash}>
               {row.hash.slice(0, 12)}
-              {row.hash === props.tool.hash && " (offered now)"}
+              {row.hash === props.tool.hash && " (current)"}
             </code>
           ),
         },
-        { id: "state", title: "State", cell: (row) => <Decided state={row.state} /> },
-        { id: "seen", title: "First seen", cell: (row) => <At time={row.first_seen} /> },
-        { id: "decided", title: "Decided", cell: (row) => <At time={row.decided_at} /> },
-        { id: "by", title: "By", cell: (row) => visible(row.decided_by ?? "–") },
+        { id: "state", title: "State", cell: (row) => <DecisionBadge state={row.state} /> },
+        { id: "seen", title: "First seen", cell: (row) => <TimeCell time={row.first_seen} /> },
+        { id: "decided", title: "Decided", cell: (row) => <TimeCell time={row.decided_at} /> },
+        { id: "by", title: "By", cell: (row) => escapeHidden(row.decided_by ?? "–") },
       ]}
     />
   );
@@ -155,11 +163,11 @@ function History(props: { tool: ToolDetail }) {
 
 const TONES: Record<string, string> = { accepted: "good", rejected: "bad" };
 
-function Decided(props: { state: string }) {
-  return <span className={`badge ${TONES[props.state] ?? ""}`}>{visible(props.state)}</span>;
+function DecisionBadge(props: { state: string }) {
+  return <span className={`badge ${TONES[props.state] ?? ""}`}>{escapeHidden(props.state)}</span>;
 }
 
-function At(props: { time: number | null }) {
+function TimeCell(props: { time: number | null }) {
   if (props.time === null) return "–";
   return <Ago time={new Date(props.time).toISOString()} />;
 }

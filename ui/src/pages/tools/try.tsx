@@ -1,77 +1,84 @@
-// Calls the tool as an agent would, and shows what comes of it.
+// Runs the tool as an agent would, and shows the outcome.
 import { useEffect, useRef, useState } from "react";
 import { useRead } from "../../api/queries";
 import { type Agent, type Definition, TIERS, type Tier, type ToolDetail } from "../../api/types";
 import { Empty, Field, Panel } from "../../kit/basics";
-import { AsCommand } from "../../kit/code";
+import { ShowAsCli } from "../../kit/code";
 import { Confirm } from "../../kit/dialog";
-import { visible } from "../../kit/foreign";
-import { ms } from "../../kit/words";
-import { beginEdit, SchemaForm, sendable } from "../../schema-form/form";
-import { refused } from "../../schema-form/places";
+import { ms } from "../../kit/format";
+import { escapeHidden } from "../../kit/untrusted";
+import { initialEdit, payloadOf, SchemaForm } from "../../schema-form/form";
+import { parseRejection } from "../../schema-form/paths";
 import { OutcomeView } from "./outcome";
 import { bodyOf, commandOf, type Run, runTool } from "./run";
 
-const NOBODY: readonly Agent[] = [];
+const NO_AGENTS: readonly Agent[] = [];
 
 export function TryTab(props: { tool: ToolDetail }) {
   const { offered, hash } = props.tool;
-  // A definition that is read again is the same one until its hash says otherwise, and stays while
-  // its server is away for a moment; what was typed stays even if it changes.
-  const [kept, setKept] = useState({ offered, hash });
-  if (offered && (!kept.offered || kept.hash !== hash)) setKept({ offered, hash });
-  if (!kept.offered) return <Empty>Its server is away: there is nothing to call.</Empty>;
-  return <Bench tool={props.tool} definition={kept.offered} />;
+  // Keep the definition until its hash changes, even while the server is briefly unavailable. The
+  // input survives a change as well.
+  const [definition, setDefinition] = useState({ offered, hash });
+  if (offered && (!definition.offered || definition.hash !== hash))
+    setDefinition({ offered, hash });
+  if (!definition.offered) return <Empty>Server unavailable.</Empty>;
+  return <TryForm tool={props.tool} definition={definition.offered} />;
 }
 
-function Bench(props: { tool: ToolDetail; definition: Definition }) {
+function TryForm(props: { tool: ToolDetail; definition: Definition }) {
   const { tool, definition } = props;
   const schema = definition.inputSchema ?? true;
-  const [edit, setEdit] = useState(() => beginEdit(schema));
+  const [edit, setEdit] = useState(() => initialEdit(schema));
   const [agent, setAgent] = useState("");
   const [tier, setTier] = useState<Tier | "">("");
-  const [fresh, setFresh] = useState(false);
+  const [bypassCache, setBypassCache] = useState(false);
   const [run, setRun] = useState<Run>();
-  const [asked, setAsked] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const abort = useRef<AbortController>(undefined);
-  // Whoever leaves does not wait for it any more.
+  // Cancel the call when the page is left.
   useEffect(() => () => abort.current?.abort(), []);
-  const { text } = sendable(edit);
+  const { text } = payloadOf(edit);
   const running = run !== undefined && !run.ended;
   const ready = text !== undefined && !running && tool.offered !== null;
-  const agents = useRead<{ agents: Agent[] }>("/api/agents").data?.agents ?? NOBODY;
-  const asks = agents.find((it) => (agent ? it.name === agent : it.default));
-  const counts = tier || asks?.budget_tier || undefined;
-  const order = { name: tool.name, text: text ?? "{}", agent, tier, fresh };
+  const agents = useRead<{ agents: Agent[] }>("/api/agents").data?.agents ?? NO_AGENTS;
+  const agentConfig = agents.find((it) => (agent ? it.name === agent : it.default));
+  const effectiveTier = tier || agentConfig?.budget_tier || undefined;
+  const order = { name: tool.name, text: text ?? "{}", agent, tier, bypassCache };
   const start = async () => {
-    setAsked(false);
+    setConfirming(false);
     abort.current?.abort();
     const controller = new AbortController();
     abort.current = controller;
-    await runTool({ ...order, counts }, controller.signal, setRun);
+    await runTool({ ...order, effectiveTier }, controller.signal, setRun);
   };
-  // A server that says nothing is not asked about at every run, one that warns is.
-  const warns = (tool.offered ?? definition).annotations?.destructiveHint === true;
-  const ask = () => (tool.destructive && warns ? setAsked(true) : void start());
-  const said =
-    run?.outcome?.status === "invalid_arguments" ? refused(run.outcome.message) : undefined;
+  // Confirm only if the server itself marks the tool as destructive; the default would ask every time.
+  const markedDestructive = (tool.offered ?? definition).annotations?.destructiveHint === true;
+  const submit = () => (tool.destructive && markedDestructive ? setConfirming(true) : void start());
+  const errors =
+    run?.outcome?.status === "invalid_arguments" ? parseRejection(run.outcome.message) : undefined;
   return (
     <div className="columns try">
       <Panel title="Arguments">
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            if (ready) ask();
+            if (ready) submit();
           }}
           onKeyDown={(event) => {
             if (event.key === "Enter" && event.ctrlKey) event.currentTarget.requestSubmit();
           }}
         >
-          <SchemaForm schema={schema} edit={edit} change={setEdit} said={said} label="Arguments" />
-          <As
+          <SchemaForm
+            schema={schema}
+            edit={edit}
+            change={setEdit}
+            gatewayErrors={errors}
+            label="Arguments"
+          />
+          <RunAs
             tool={tool}
             agents={agents}
-            asks={asks}
+            agentConfig={agentConfig}
             agent={agent}
             setAgent={setAgent}
             tier={tier}
@@ -80,10 +87,10 @@ function Bench(props: { tool: ToolDetail; definition: Definition }) {
           <label className="check">
             <input
               type="checkbox"
-              checked={fresh}
-              onChange={(event) => setFresh(event.target.checked)}
+              checked={bypassCache}
+              onChange={(event) => setBypassCache(event.target.checked)}
             />{" "}
-            An answer that was not kept
+            Bypass cache
           </label>
           <div className="try-foot">
             <button type="submit" className="primary" disabled={!ready}>
@@ -94,7 +101,7 @@ function Bench(props: { tool: ToolDetail; definition: Definition }) {
                 Cancel
               </button>
             )}
-            <AsCommand cli={commandOf(order)} path="/v1/tools/execute" text={bodyOf(order)} />
+            <ShowAsCli cli={commandOf(order)} path="/v1/tools/execute" text={bodyOf(order)} />
           </div>
         </form>
       </Panel>
@@ -102,45 +109,43 @@ function Bench(props: { tool: ToolDetail; definition: Definition }) {
         {run ? (
           <OutcomeView run={run} ceiling={run.tier && tool.ceilings[`${run.tier}_ms`]} />
         ) : (
-          <Empty>
-            What the model gets, what the ear hears and what the server said shows here.
-          </Empty>
+          <Empty>Run the tool to see its outcome.</Empty>
         )}
       </Panel>
-      {asked && (
+      {confirming && (
         <Confirm
-          title={`Run ${visible(tool.name)}?`}
-          action="Run it"
+          title={`Run ${escapeHidden(tool.name)}?`}
+          action="Run"
           confirm={() => void start()}
-          close={() => setAsked(false)}
+          close={() => setConfirming(false)}
         >
-          <p>Its server says that it destroys something. This is a real call.</p>
+          <p>The server marks this tool as destructive. This is a real call.</p>
         </Confirm>
       )}
     </div>
   );
 }
 
-function As(props: {
+function RunAs(props: {
   tool: ToolDetail;
   agents: readonly Agent[];
-  /** Who asks, chosen or not. */
-  asks: Agent | undefined;
+  /** The selected agent, or the default one. */
+  agentConfig: Agent | undefined;
   agent: string;
   setAgent: (agent: string) => void;
   tier: Tier | "";
   setTier: (tier: Tier | "") => void;
 }) {
-  const { tool, agents, asks: chosen } = props;
-  const usual = chosen?.budget_tier
-    ? `${chosen.budget_tier}, as the agent has it`
-    : "no budget, as the agent has it";
+  const { tool, agents, agentConfig: chosen } = props;
+  const defaultTier = chosen?.budget_tier
+    ? `${chosen.budget_tier} (agent default)`
+    : "no budget (agent default)";
   const sees = tool.agents.find((it) => it.agent === chosen?.name)?.tiers;
   const tier = props.tier || chosen?.budget_tier;
   const why = sees && tier ? sees[tier] : true;
   return (
     <div className="try-as">
-      <Field label="As agent">
+      <Field label="Run as agent">
         {(id) => (
           <select
             id={id}
@@ -152,20 +157,20 @@ function As(props: {
             </option>
             {agents.map((it) => (
               <option key={it.name} value={it.name}>
-                {visible(it.name)}
+                {escapeHidden(it.name)}
               </option>
             ))}
           </select>
         )}
       </Field>
-      <Field label="In tier">
+      <Field label="Tier">
         {(id) => (
           <select
             id={id}
             value={props.tier}
             onChange={(event) => props.setTier(event.target.value as Tier | "")}
           >
-            <option value="">{usual}</option>
+            <option value="">{defaultTier}</option>
             {TIERS.map((it) => (
               <option key={it} value={it}>
                 {it}, {ms(tool.ceilings[`${it}_ms`])}
@@ -176,7 +181,7 @@ function As(props: {
       </Field>
       {why !== true && (
         <p className="help try-why">
-          This agent does not see it in {tier}: {typeof why === "string" ? visible(why) : ""}
+          Hidden from this agent in {tier}: {typeof why === "string" ? escapeHidden(why) : ""}
         </p>
       )}
     </div>

@@ -1,9 +1,9 @@
-// Which agents are to see the tools of a new server. What no list lets in, nobody sees.
+// Selects the agents that get the tools of a new server. Tools in no agent's list are visible to none.
 import { useRead } from "../../../api/queries";
 import { Panel } from "../../../kit/basics";
-import { visible } from "../../../kit/foreign";
+import { escapeHidden } from "../../../kit/untrusted";
 
-interface File {
+interface ConfigFile {
   config: {
     default_agent?: string;
     agents?: Record<string, { description?: string }> | { name: string; description?: string }[];
@@ -15,15 +15,15 @@ interface Choice {
   description: string;
 }
 
-/** The agents of the config file; without any, there is one that sees everything. */
-export function useAgents(): { all: Choice[]; usual: string[] } {
-  const file = useRead<File>("/api/config?format=json").data;
+/** The agents of the config file. Without any, the built-in one sees all tools. */
+export function useAgents(): { all: Choice[]; defaults: string[] } {
+  const file = useRead<ConfigFile>("/api/config?format=json").data;
   const { agents = {}, default_agent } = file?.config ?? {};
   const all = Array.isArray(agents)
     ? agents.map((it) => ({ name: it.name, description: it.description ?? "" }))
     : Object.entries(agents).map(([name, it]) => ({ name, description: it?.description ?? "" }));
-  const usual = all.filter((it) => it.name === (default_agent ?? all[0]?.name));
-  return { all, usual: usual.map((it) => it.name) };
+  const defaults = all.filter((it) => it.name === (default_agent ?? all[0]?.name));
+  return { all, defaults: defaults.map((it) => it.name) };
 }
 
 export function AgentChoice(props: {
@@ -33,10 +33,10 @@ export function AgentChoice(props: {
 }) {
   const { of, chosen, choose } = props;
   if (of.length === 0) return null;
-  const toggled = (name: string) =>
+  const toggle = (name: string) =>
     chosen.includes(name) ? chosen.filter((it) => it !== name) : [...chosen, name];
   return (
-    <Panel title="Who sees its tools">
+    <Panel title="Agent access">
       <ul className="tool-choice">
         {of.map((it) => (
           <li key={it.name}>
@@ -44,18 +44,18 @@ export function AgentChoice(props: {
               <input
                 type="checkbox"
                 checked={chosen.includes(it.name)}
-                onChange={() => choose(toggled(it.name))}
+                onChange={() => choose(toggle(it.name))}
               />
-              <code>{visible(it.name)}</code>
+              <code>{escapeHidden(it.name)}</code>
             </label>
-            <span className="quiet">{visible(it.description)}</span>
+            <span className="quiet">{escapeHidden(it.description)}</span>
           </li>
         ))}
       </ul>
       <p className="help">
         {chosen.length === 0
-          ? "No agent: it runs, and nobody can call it until an agent's list has its tools."
-          : "All its tools are put into the list of each agent chosen here."}
+          ? "No agent selected. The tools cannot be called until an agent's tool list includes them."
+          : "All its tools are added to the tool list of each selected agent."}
       </p>
     </Panel>
   );

@@ -1,14 +1,14 @@
-// A config often lists several servers: they are set up one after the other.
-import type { Imported } from "../../../api/types";
+// A client config may list several servers; they are set up one after the other.
+import type { ImportResult } from "../../../api/types";
 import { Empty, Panel } from "../../../kit/basics";
-import { Foreign } from "../../../kit/foreign";
-import { count } from "../../../kit/words";
-import { commandLine, text } from "../keys";
+import { count } from "../../../kit/format";
+import { UntrustedText } from "../../../kit/untrusted";
+import { commandLine, textAt } from "../config";
 
-export function Choose(props: {
-  of: Imported;
+export function ChooseServer(props: {
+  of: ImportResult;
   added: readonly string[];
-  take: (one: Imported["servers"][number]) => void;
+  configure: (one: ImportResult["servers"][number]) => void;
   back: () => void;
 }) {
   const { of } = props;
@@ -21,53 +21,53 @@ export function Choose(props: {
         </button>
       }
     >
-      {of.servers.length === 0 && <Empty>There is no server in it that could be taken over.</Empty>}
+      {of.servers.length === 0 && <Empty>No importable servers found.</Empty>}
       <ul className="entries">
         {of.servers.map((it) => (
           <li key={it.name}>
             <div className="bar">
               <strong>
-                <Foreign text={it.name} clip={80} />
+                <UntrustedText text={it.name} clip={80} />
               </strong>
               {props.added.includes(it.name) ? (
                 <span className="badge good">added</span>
               ) : (
-                it.clash && <span className="badge warn">there is one of this name</span>
+                it.clash && <span className="badge warn">name already in use</span>
               )}
               <button
                 type="button"
                 className={props.added.includes(it.name) ? "small" : "small primary"}
                 aria-label={`Set up ${it.name}`}
-                onClick={() => props.take(it)}
+                onClick={() => props.configure(it)}
               >
                 Set up
               </button>
             </div>
             <code className="clip">
-              <Foreign text={commandLine(it.server) || text(it.server, "url")} clip={200} />
+              <UntrustedText text={commandLine(it.server) || textAt(it.server, "url")} clip={200} />
             </code>
           </li>
         ))}
       </ul>
-      <Dropped of={of.dropped} />
+      <NotImported of={of.dropped} />
     </Panel>
   );
 }
 
-/** What has no place here is said, not swallowed. */
-export function Dropped(props: { of: Imported["dropped"] }) {
+/** Settings without an equivalent are listed, not dropped silently. */
+export function NotImported(props: { of: ImportResult["dropped"] }) {
   if (props.of.length === 0) return null;
   return (
     <>
-      <h3>Not taken over</h3>
-      <ul className="kept">
+      <h3>Not imported</h3>
+      <ul className="reasons">
         {props.of.map((it, at) => (
           <li key={at}>
             <code>
-              <Foreign text={it.what} clip={120} />
+              <UntrustedText text={it.what} clip={120} />
             </code>{" "}
             <span className="quiet">
-              <Foreign text={it.why} clip={300} />
+              <UntrustedText text={it.why} clip={300} />
             </span>
           </li>
         ))}

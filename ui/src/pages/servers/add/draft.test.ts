@@ -1,42 +1,54 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: so are references written
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is the syntax of references
 import { expect, test } from "vitest";
-import { begin, exports, forFile, forTrial, free, lift, missing, variables } from "./draft";
+import {
+  configForFile,
+  configForTrial,
+  createDraft,
+  exportLines,
+  extractDraftSecrets,
+  freeName,
+  missingValues,
+  variables,
+} from "./draft";
 
-const found = { name: "gh", keys: { command: "gh-mcp", env: { GITHUB_TOKEN: "it's secret" } } };
+const candidate = { name: "gh", keys: { command: "gh-mcp", env: { GITHUB_TOKEN: "it's secret" } } };
 
-test("a secret is tried with and saved without", () => {
-  const draft = begin(found, []);
-  expect(forTrial(draft)).toEqual(found.keys);
-  expect(forFile(draft)).toEqual({ command: "gh-mcp", env: { GITHUB_TOKEN: "${GITHUB_TOKEN}" } });
-  expect(exports(draft)).toBe("export GITHUB_TOKEN='it'\\''s secret'");
-  expect(exports(draft, "covered")).toBe("export GITHUB_TOKEN=••••••");
+test("a secret is used for the test and not saved", () => {
+  const draft = createDraft(candidate, []);
+  expect(configForTrial(draft)).toEqual(candidate.keys);
+  expect(configForFile(draft)).toEqual({
+    command: "gh-mcp",
+    env: { GITHUB_TOKEN: "${GITHUB_TOKEN}" },
+  });
+  expect(exportLines(draft)).toBe("export GITHUB_TOKEN='it'\\''s secret'");
+  expect(exportLines(draft, "covered")).toBe("export GITHUB_TOKEN=••••••");
 });
 
-test("who wants it so has the secret in the config", () => {
-  const draft = { ...begin(found, []), places: { GITHUB_TOKEN: "config" as const } };
-  expect(forFile(draft)).toEqual(found.keys);
-  expect(exports(draft)).toBe("");
+test("a secret is stored in the config on request", () => {
+  const draft = { ...createDraft(candidate, []), storage: { GITHUB_TOKEN: "config" as const } };
+  expect(configForFile(draft)).toEqual(candidate.keys);
+  expect(exportLines(draft)).toBe("");
 });
 
-test("what is needed and no secret goes into the config, and is asked for", () => {
+test("a required setting that is no secret is stored in the config, and must be filled in", () => {
   const needs = [{ name: "REGION", description: "Where", secret: false }];
-  const draft = begin({ name: "x", keys: { env: { REGION: "${REGION}" } }, needs }, []);
-  expect(variables(draft)).toEqual([{ ...needs[0], place: "config" }]);
-  expect(missing(draft)).toEqual(["REGION"]);
+  const draft = createDraft({ name: "x", keys: { env: { REGION: "${REGION}" } }, needs }, []);
+  expect(variables(draft)).toEqual([{ ...needs[0], storedIn: "config" }]);
+  expect(missingValues(draft)).toEqual(["REGION"]);
   const filled = { ...draft, values: { REGION: "eu" } };
-  expect(missing(filled)).toEqual([]);
-  expect(forFile(filled)).toEqual({ env: { REGION: "eu" } });
+  expect(missingValues(filled)).toEqual([]);
+  expect(configForFile(filled)).toEqual({ env: { REGION: "eu" } });
 });
 
-test("a secret that is typed later is lifted out, too", () => {
-  const draft = begin({ name: "x", keys: { url: "https://x" } }, []);
-  const typed = lift({ ...draft, keys: { ...draft.keys, auth: { token: "abc" } } });
+test("a secret that is typed later is extracted as well", () => {
+  const draft = createDraft({ name: "x", keys: { url: "https://x" } }, []);
+  const typed = extractDraftSecrets({ ...draft, keys: { ...draft.keys, auth: { token: "abc" } } });
   expect(typed.keys).toEqual({ url: "https://x", auth: { token: "${X_TOKEN}" } });
   expect(typed.values).toEqual({ X_TOKEN: "abc" });
-  expect(lift(typed)).toBe(typed);
+  expect(extractDraftSecrets(typed)).toBe(typed);
 });
 
 test("a name that is taken gets a number", () => {
-  expect(free("fs", [])).toBe("fs");
-  expect(free("fs", ["fs", "fs2"])).toBe("fs3");
+  expect(freeName("fs", [])).toBe("fs");
+  expect(freeName("fs", ["fs", "fs2"])).toBe("fs3");
 });

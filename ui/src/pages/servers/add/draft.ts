@@ -1,100 +1,100 @@
-// A server on its way into the config. Its keys refer to secrets; what the secrets are, and where
-// they will stand, is kept beside.
-import type { Keys } from "../../../api/types";
-import { quoted } from "../../../kit/code";
-import { filled, lifted, references, tidied } from "../keys";
+// A new server before it is saved. Its config references secrets; their values and where to store
+// them are held separately.
+import type { ServerConfig } from "../../../api/types";
+import { shellQuote } from "../../../kit/code";
+import { extractSecrets, fillReferences, findReferences, normalize } from "../config";
 
-export interface Need {
+export interface Requirement {
   name: string;
   description: string | null;
   secret: boolean;
 }
 
-export type Place = "environment" | "config";
+export type SecretStorage = "environment" | "config";
 
-export interface Draft {
+export interface ServerDraft {
   name: string;
-  keys: Keys;
-  /** Of variables; for the trial, and for those that go into the config. */
+  keys: ServerConfig;
+  /** Values of variables, for the test and for those stored in the config. */
   values: Readonly<Record<string, string>>;
-  places: Readonly<Record<string, Place>>;
-  needs: readonly Need[];
+  storage: Readonly<Record<string, SecretStorage>>;
+  needs: readonly Requirement[];
   notes: readonly string[];
 }
 
-export interface Found {
+export interface Candidate {
   name: string;
-  keys: Keys;
-  /** What stood in the source where references stand now. */
-  given?: Readonly<Record<string, string>>;
-  needs?: readonly Need[];
+  keys: ServerConfig;
+  /** Plain values of the source that were replaced by references. */
+  originalValues?: Readonly<Record<string, string>>;
+  needs?: readonly Requirement[];
   notes?: readonly string[];
 }
 
-export function begin(found: Found, taken: readonly string[]): Draft {
-  const { keys, values } = lifted(found.name, found.keys);
+export function createDraft(candidate: Candidate, takenNames: readonly string[]): ServerDraft {
+  const { keys, values } = extractSecrets(candidate.name, candidate.keys);
   return {
-    name: free(found.name, taken),
+    name: freeName(candidate.name, takenNames),
     keys,
-    values: { ...found.given, ...values },
-    places: {},
-    needs: found.needs ?? [],
-    notes: found.notes ?? [],
+    values: { ...candidate.originalValues, ...values },
+    storage: {},
+    needs: candidate.needs ?? [],
+    notes: candidate.notes ?? [],
   };
 }
 
-/** A name that nobody has: `fs`, `fs2`, `fs3`. */
-export function free(name: string, taken: readonly string[]): string {
+/** A free name: `fs`, `fs2`, `fs3`. */
+export function freeName(name: string, takenNames: readonly string[]): string {
   let next = name;
-  for (let number = 2; taken.includes(next); number += 1) next = `${name}${number}`;
+  for (let number = 2; takenNames.includes(next); number += 1) next = `${name}${number}`;
   return next;
 }
 
-/** Everything that has to be known, in the order in which it stands. */
-export function variables(draft: Draft): (Need & { place: Place })[] {
-  return references(draft.keys).map((name) => {
-    const said = draft.needs.find((it) => it.name === name);
-    const need = said ?? { name, description: null, secret: true };
-    const place = draft.places[name] ?? (need.secret ? "environment" : "config");
-    return { ...need, place };
+/** All referenced variables, in order of appearance. */
+export function variables(draft: ServerDraft): (Requirement & { storedIn: SecretStorage })[] {
+  return findReferences(draft.keys).map((name) => {
+    const declared = draft.needs.find((it) => it.name === name);
+    const requirement = declared ?? { name, description: null, secret: true };
+    const storedIn = draft.storage[name] ?? (requirement.secret ? "environment" : "config");
+    return { ...requirement, storedIn };
   });
 }
 
-/** With all that is known written out: nothing of it is kept. */
-export function forTrial(draft: Draft): Keys {
-  return filled(tidied(draft.keys), draft.values);
+/** The config for the test, with all known values filled in. It is not stored. */
+export function configForTrial(draft: ServerDraft): ServerConfig {
+  return fillReferences(normalize(draft.keys), draft.values);
 }
 
-/** As it is to stand in the config. */
-export function forFile(draft: Draft): Keys {
-  const written = variables(draft).filter((it) => it.place === "config");
-  const known = written.map((it) => [it.name, draft.values[it.name] ?? ""]);
-  return filled(tidied(draft.keys), Object.fromEntries(known));
+/** The config to save. */
+export function configForFile(draft: ServerDraft): ServerConfig {
+  const inConfig = variables(draft).filter((it) => it.storedIn === "config");
+  const known = inConfig.map((it) => [it.name, draft.values[it.name] ?? ""]);
+  return fillReferences(normalize(draft.keys), Object.fromEntries(known));
 }
 
-/** What to type before the gateway is started; covered, it can be looked at by anybody. */
-export function exports(draft: Draft, how: "plain" | "covered" = "plain"): string {
-  const shown = (name: string) => {
+/** The shell lines that set the environment of the gateway; `covered` masks the values. */
+export function exportLines(draft: ServerDraft, mode: "plain" | "covered" = "plain"): string {
+  const displayValue = (name: string) => {
     const value = draft.values[name];
     if (!value) return "…";
-    return how === "covered" ? "••••••" : quoted(value);
+    return mode === "covered" ? "••••••" : shellQuote(value);
   };
   return variables(draft)
-    .filter((it) => it.place === "environment")
-    .map((it) => `export ${it.name}=${shown(it.name)}`)
+    .filter((it) => it.storedIn === "environment")
+    .map((it) => `export ${it.name}=${displayValue(it.name)}`)
     .join("\n");
 }
 
-/** Variables that go into the config and are not known. */
-export function missing(draft: Draft): string[] {
+/** Variables to be stored in the config that have no value yet. */
+export function missingValues(draft: ServerDraft): string[] {
   return variables(draft)
-    .filter((it) => it.place === "config" && !draft.values[it.name])
+    .filter((it) => it.storedIn === "config" && !draft.values[it.name])
     .map((it) => it.name);
 }
 
-/** Secrets that were typed in plain become references. */
-export function lift(draft: Draft): Draft {
-  const { keys, values } = lifted(draft.name || "server", draft.keys);
+/** Replaces secrets that were typed as plain text by references. */
+export function extractDraftSecrets(draft: ServerDraft): ServerDraft {
+  const { keys, values } = extractSecrets(draft.name || "server", draft.keys);
   if (Object.keys(values).length === 0) return draft;
   return { ...draft, keys, values: { ...draft.values, ...values } };
 }

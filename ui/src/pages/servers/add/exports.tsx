@@ -1,13 +1,13 @@
-// The lines that give the gateway its secrets: copied as they are, shown without them.
+// The shell lines that export secrets: masked on screen, complete when copied.
 import { CopyButton } from "../../../kit/code";
-import { type Draft, exports } from "./draft";
+import { exportLines, type ServerDraft } from "./draft";
 
-export function Exports(props: { of: Draft }) {
+export function Exports(props: { of: ServerDraft }) {
   return (
     <div className="code">
-      <CopyButton text={exports(props.of)} />
-      <pre className="wrap" tabIndex={0} role="region" aria-label="to export">
-        {exports(props.of, "covered")}
+      <CopyButton text={exportLines(props.of)} />
+      <pre className="wrap" tabIndex={0} role="region" aria-label="environment variables">
+        {exportLines(props.of, "covered")}
       </pre>
     </div>
   );

@@ -1,28 +1,28 @@
-// Servers that others published. Names and words are theirs, and shown as text.
+// Search in the MCP registry. Its content is untrusted and shown as plain text.
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { get, Problem, query } from "../../../api/client";
-import type { Registry } from "../../../api/types";
+import { ApiError, get, query } from "../../../api/client";
+import type { RegistryPage } from "../../../api/types";
 import { Empty, Failure, Loading } from "../../../kit/basics";
-import { Foreign, SafeLink } from "../../../kit/foreign";
-import { commandLine, text } from "../keys";
-import type { Found } from "./draft";
+import { SafeLink, UntrustedText } from "../../../kit/untrusted";
+import { commandLine, textAt } from "../config";
+import type { Candidate } from "./draft";
 
-type Entry = Registry["servers"][number];
+type Entry = RegistryPage["servers"][number];
 type Choice = Entry["choices"][number];
 
-export function RegistrySearch(props: { take: (found: Found) => void }) {
+export function RegistrySearch(props: { configure: (found: Candidate) => void }) {
   const [typed, setTyped] = useState("");
   const [words, setWords] = useState("");
   useEffect(() => {
     const timer = setTimeout(() => setWords(typed.trim()), 400);
     return () => clearTimeout(timer);
   }, [typed]);
-  const found = useInfiniteQuery<Registry, Problem>({
+  const found = useInfiniteQuery<RegistryPage, ApiError>({
     queryKey: ["api", "registry", words],
     queryFn: ({ pageParam, signal }) => {
       const cursor = pageParam as string | undefined;
-      return get<Registry>(`/api/registry${query({ q: words, cursor })}`, signal);
+      return get<RegistryPage>(`/api/registry${query({ q: words, cursor })}`, signal);
     },
     initialPageParam: undefined,
     getNextPageParam: (last) => last.next ?? undefined,
@@ -37,27 +37,26 @@ export function RegistrySearch(props: { take: (found: Found) => void }) {
           type="search"
           className="wide"
           aria-label="Search the registry"
-          placeholder="What should it do, or its name"
+          placeholder="Name or description"
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
-        <span className="help">The gateway asks the registry; nothing is installed yet.</span>
+        <span className="help">Searched through the gateway. Nothing is installed yet.</span>
       </div>
       {found.error && (
         <>
-          <Failure error={Problem.of(found.error)} again={() => void found.refetch()} />
+          <Failure error={ApiError.from(found.error)} retry={() => void found.refetch()} />
           <p className="help">
-            Without the internet nothing is found here; pasting a command or an address works all
-            the same.
+            The registry needs internet access. You can still paste a command or URL.
           </p>
         </>
       )}
       {found.isPending && !found.error && <Loading />}
-      {found.data && entries.length === 0 && <Empty>The registry knows nothing of that.</Empty>}
+      {found.data && entries.length === 0 && <Empty>No matching servers.</Empty>}
       <ul className="entries">
         {entries.map((it) => (
           <li key={`${it.name} ${it.version}`}>
-            <One of={it} take={props.take} />
+            <RegistryEntry of={it} configure={props.configure} />
           </li>
         ))}
       </ul>
@@ -67,23 +66,23 @@ export function RegistrySearch(props: { take: (found: Found) => void }) {
           disabled={found.isFetchingNextPage}
           onClick={() => void found.fetchNextPage()}
         >
-          {found.isFetchingNextPage ? "Looking…" : "More"}
+          {found.isFetchingNextPage ? "Loading…" : "Load more"}
         </button>
       )}
     </>
   );
 }
 
-function One(props: { of: Entry; take: (found: Found) => void }) {
+function RegistryEntry(props: { of: Entry; configure: (found: Candidate) => void }) {
   const { of } = props;
   return (
     <>
       <h2>
-        <Foreign text={of.title ?? of.name} clip={120} />
+        <UntrustedText text={of.title ?? of.name} clip={120} />
       </h2>
       <p className="quiet">
         <code>
-          <Foreign text={of.name} clip={160} />
+          <UntrustedText text={of.name} clip={160} />
         </code>{" "}
         {of.version}
         {of.website && (
@@ -94,26 +93,26 @@ function One(props: { of: Entry; take: (found: Found) => void }) {
         )}
       </p>
       <p>
-        <Foreign text={of.description} clip={300} />
+        <UntrustedText text={of.description} clip={300} />
       </p>
       {of.choices.length === 0 && (
-        <p className="quiet">It cannot be run from here: no package and no address is given.</p>
+        <p className="quiet">Not installable: no package or URL listed.</p>
       )}
       <ul className="choices">
         {of.choices.map((choice, at) => (
           <li key={at}>
             <button
               type="button"
-              onClick={() => props.take({ ...taken(of, choice), needs: choice.needs })}
+              onClick={() => props.configure({ ...candidateOf(of, choice), needs: choice.needs })}
             >
               Set up
             </button>
             <span className="badge">{choice.kind}</span>
             <code className="clip">
-              <Foreign text={shown(choice)} clip={160} />
+              <UntrustedText text={describeChoice(choice)} clip={160} />
             </code>
             {choice.needs.length > 0 && (
-              <span className="quiet">needs {choice.needs.map((it) => it.name).join(", ")}</span>
+              <span className="quiet">requires {choice.needs.map((it) => it.name).join(", ")}</span>
             )}
           </li>
         ))}
@@ -122,12 +121,12 @@ function One(props: { of: Entry; take: (found: Found) => void }) {
   );
 }
 
-function shown(choice: Choice): string {
-  return commandLine(choice.server) || text(choice.server, "url") || choice.label;
+function describeChoice(choice: Choice): string {
+  return commandLine(choice.server) || textAt(choice.server, "url") || choice.label;
 }
 
-/** `io.github.someone/server-name` is called `server-name`. */
-function taken(of: Entry, choice: Choice): Found {
+/** Names `io.github.someone/server-name` `server-name`. */
+function candidateOf(of: Entry, choice: Choice): Candidate {
   const last = of.name.split("/").at(-1) ?? of.name;
   const plain = last.replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[^A-Za-z]+|-+$/g, "");
   return { name: plain.slice(0, 64) || "server", keys: choice.server };

@@ -1,58 +1,63 @@
-// The server is started aside; what it offers is chosen from, and then it goes into the config.
+// The last steps: test the server, select tools and agents, save.
 import { type ReactNode, useEffect, useMemo, useState } from "react";
-import { type Problem, query } from "../../../api/client";
+import { type ApiError, query } from "../../../api/client";
 import { useRead } from "../../../api/queries";
-import type { Keys, Mistake, ServerDetail, Trial } from "../../../api/types";
+import type { Diagnostic, ServerConfig, ServerDetail, TrialReport } from "../../../api/types";
 import { Panel, StateBadge } from "../../../kit/basics";
-import { Review, type Wish } from "../../../kit/change";
-import { Foreign } from "../../../kit/foreign";
-import { count } from "../../../kit/words";
+import { count } from "../../../kit/format";
+import { type ConfigChange, ReviewChange } from "../../../kit/review-change";
+import { UntrustedText } from "../../../kit/untrusted";
 import { to } from "../../../route";
-import { put } from "../keys";
+import { setAt } from "../config";
 import { TrialView, useTrial } from "../trial";
 import { AgentChoice, useAgents } from "./agents";
-import { type Draft, forFile, forTrial } from "./draft";
+import { configForFile, configForTrial, type ServerDraft } from "./draft";
 import { Exports } from "./exports";
 
-export function TryAndSave(props: {
-  draft: Draft;
-  change: (draft: Draft) => void;
+export function TestAndSave(props: {
+  draft: ServerDraft;
+  change: (draft: ServerDraft) => void;
   back: () => void;
   saved: () => void;
 }) {
   const { draft, change } = props;
-  const { tried, begin, stop } = useTrial();
-  const [refused, setRefused] = useState<ReadonlySet<string>>(new Set());
+  const { trial, start: begin, stop } = useTrial();
+  const [deselected, setDeselected] = useState<ReadonlySet<string>>(new Set());
   const [open, setOpen] = useState(false);
   const agents = useAgents();
   const [chosen, choose] = useState<string[]>();
-  const seenBy = chosen ?? agents.usual;
-  const again = () => void begin(draft.name, forTrial(draft));
+  const seenBy = chosen ?? agents.defaults;
+  const start = () => void begin(draft.name, configForTrial(draft));
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the step begins
-  useEffect(() => again(), []);
-  const { report } = tried;
-  const keys = useMemo(() => allowed(forFile(draft), report, refused), [draft, report, refused]);
+  useEffect(() => start(), []);
+  const { report } = trial;
+  const keys = useMemo(
+    () => withAllowedTools(configForFile(draft), report, deselected),
+    [draft, report, deselected],
+  );
   return (
     <>
-      <Panel title={`Trying ${draft.name}`}>
-        <TrialView of={tried} stop={stop} again={again} />
+      <Panel title={`Testing ${draft.name}`}>
+        <TrialView of={trial} stop={stop} retry={start} />
       </Panel>
-      {report?.ok && <ToolChoice of={report.tools} refused={refused} change={setRefused} />}
-      {!tried.running && <AgentChoice of={agents.all} chosen={seenBy} choose={choose} />}
+      {report?.ok && (
+        <ToolChoice of={report.tools} deselected={deselected} change={setDeselected} />
+      )}
+      {!trial.running && <AgentChoice of={agents.all} chosen={seenBy} choose={choose} />}
       <div className="bar">
         <button type="button" onClick={props.back}>
           Back
         </button>
-        <button type="button" disabled={tried.running} onClick={again}>
-          Try again
+        <button type="button" disabled={trial.running} onClick={start}>
+          Test again
         </button>
         <button
           type="button"
           className={report?.ok ? "primary" : ""}
-          disabled={tried.running}
+          disabled={trial.running}
           onClick={() => setOpen(true)}
         >
-          {report?.ok ? "Look at the changes…" : "Save it anyway…"}
+          {report?.ok ? "Review changes…" : "Save anyway…"}
         </button>
       </div>
       {open && (
@@ -63,7 +68,7 @@ export function TryAndSave(props: {
           agents={seenBy}
           close={() => setOpen(false)}
           saved={props.saved}
-          advice={(problem) => <Unset of={problem} draft={draft} change={change} />}
+          errorHelp={(problem) => <UnsetVariables of={problem} draft={draft} change={change} />}
         />
       )}
     </>
@@ -72,14 +77,14 @@ export function TryAndSave(props: {
 
 function Save(props: {
   name: string;
-  keys: Keys;
+  keys: ServerConfig;
   agents: string[];
   close: () => void;
   saved: () => void;
-  advice: (problem: Problem) => ReactNode;
+  errorHelp: (problem: ApiError) => ReactNode;
 }) {
   const agents = props.agents.join(",");
-  const wish = useMemo<Wish>(
+  const change = useMemo<ConfigChange>(
     () => ({
       method: "POST",
       path: `/api/servers${query({ agents })}`,
@@ -88,47 +93,55 @@ function Save(props: {
     [props.name, props.keys, agents],
   );
   return (
-    <Review
-      title={`What is written for ${props.name}`}
+    <ReviewChange
+      title={`Add ${props.name}`}
       action="Save"
-      wish={wish}
+      change={change}
       close={props.close}
-      done={props.saved}
-      advice={props.advice}
+      onSaved={props.saved}
+      errorHelp={props.errorHelp}
     />
   );
 }
 
-/** Those that were not refused; all of them, also those to come, where none was. */
-export function allowed(keys: Keys, report: Trial | undefined, refused: ReadonlySet<string>): Keys {
+/** Sets the allowlist to the selected tools; without a deselected one all tools are allowed. */
+export function withAllowedTools(
+  keys: ServerConfig,
+  report: TrialReport | undefined,
+  refused: ReadonlySet<string>,
+): ServerConfig {
   if (!report || refused.size === 0) return keys;
   const names = report.tools.map((it) => it.name).filter((it) => !refused.has(it));
-  return names.length === 0 ? put(keys, ["deny"], ["*"]) : put(keys, ["allow"], names);
+  return names.length === 0 ? setAt(keys, ["deny"], ["*"]) : setAt(keys, ["allow"], names);
 }
 
-/** A reference to what the gateway does not have: it is said how to go on. */
-function Unset(props: { of: Problem; draft: Draft; change: (draft: Draft) => void }) {
+/** Help for references to variables that are not set in the gateway's environment. */
+function UnsetVariables(props: {
+  of: ApiError;
+  draft: ServerDraft;
+  change: (draft: ServerDraft) => void;
+}) {
   const { draft, change } = props;
-  const errors = (props.of.more.errors ?? []) as Mistake[];
+  const errors = (props.of.more.errors ?? []) as Diagnostic[];
   const names = errors.flatMap((it) => /variable `(\w+)` is not set/.exec(it.message)?.[1] ?? []);
   if (names.length === 0) return null;
   const known = names.every((name) => draft.values[name]);
   const inConfig = () => {
-    const places = Object.fromEntries(names.map((name) => [name, "config" as const]));
-    change({ ...draft, places: { ...draft.places, ...places } });
+    const storage = Object.fromEntries(names.map((name) => [name, "config" as const]));
+    change({ ...draft, storage: { ...draft.storage, ...storage } });
   };
   return (
     <>
       <p>
-        The gateway was started without {names.join(", ")}. Stop it, type this where you start it,
-        start it again, and add the server then:
+        Not set in the gateway's environment: {names.join(", ")}. Stop the gateway, run this in its
+        shell, start it again and add the server:
       </p>
       <Exports of={draft} />
       {known && (
         <p className="bar">
-          <span>Or, if the config file is yours alone:</span>
+          <span>Or, if only you can read the config file:</span>
           <button type="button" onClick={inConfig}>
-            Write it into the config instead
+            Store in the config instead
           </button>
         </p>
       )}
@@ -137,32 +150,34 @@ function Unset(props: { of: Problem; draft: Draft; change: (draft: Draft) => voi
 }
 
 function ToolChoice(props: {
-  of: Trial["tools"];
-  refused: ReadonlySet<string>;
-  change: (refused: ReadonlySet<string>) => void;
+  of: TrialReport["tools"];
+  deselected: ReadonlySet<string>;
+  change: (deselected: ReadonlySet<string>) => void;
 }) {
-  const { of, refused, change } = props;
+  const { of, deselected, change } = props;
   const [filter, setFilter] = useState("");
-  const wanted = filter.trim().toLowerCase();
-  const shown = of.filter((it) => `${it.name} ${it.description}`.toLowerCase().includes(wanted));
+  const needle = filter.trim().toLowerCase();
+  const shown = of.filter((it) => `${it.name} ${it.description}`.toLowerCase().includes(needle));
   const set = (names: readonly string[], out: "in" | "out") => {
-    const next = new Set(refused);
+    const next = new Set(deselected);
     for (const name of names) out === "out" ? next.add(name) : next.delete(name);
     change(next);
   };
   const names = shown.map((it) => it.name);
   if (of.length === 0) {
-    return <div className="note">It offers no tools. It may offer prompts or resources.</div>;
+    return (
+      <div className="note">This server offers no tools. It may offer prompts or resources.</div>
+    );
   }
   return (
     <Panel
-      title={`${of.length - refused.size} of ${count(of.length, "tool")} allowed`}
+      title={`${of.length - deselected.size} of ${count(of.length, "tool")} allowed`}
       actions={
         <>
           <input
             type="search"
             aria-label="Filter tools"
-            placeholder="Name or words"
+            placeholder="Name or description"
             value={filter}
             onChange={(event) => setFilter(event.target.value)}
           />
@@ -181,23 +196,23 @@ function ToolChoice(props: {
             <label>
               <input
                 type="checkbox"
-                checked={!refused.has(it.name)}
-                onChange={() => set([it.name], refused.has(it.name) ? "in" : "out")}
+                checked={!deselected.has(it.name)}
+                onChange={() => set([it.name], deselected.has(it.name) ? "in" : "out")}
               />
               <code>
-                <Foreign text={it.name} clip={80} />
+                <UntrustedText text={it.name} clip={80} />
               </code>
             </label>
             <span className="quiet">
-              <Foreign text={it.description ?? it.title ?? ""} clip={160} />
+              <UntrustedText text={it.description ?? it.title ?? ""} clip={160} />
             </span>
           </li>
         ))}
       </ul>
       <p className="help">
-        {refused.size === 0
-          ? "All of them, also those that it will offer later."
-          : "Only those chosen here; new ones have to be allowed first."}
+        {deselected.size === 0
+          ? "All tools are allowed, including future ones."
+          : "Only the selected tools are allowed. New tools have to be allowed first."}
       </p>
     </Panel>
   );
@@ -207,14 +222,14 @@ export function Done(props: { name: string; more: number; next: () => void }) {
   const { name } = props;
   const server = useRead<ServerDetail>(`/api/servers/${encodeURIComponent(name)}`, 1000).data;
   return (
-    <Panel title={`${name} is in the config`}>
-      <p className="standing" role="status">
+    <Panel title={`${name} added`}>
+      <p className="server-status" role="status">
         {server ? (
           <>
             <StateBadge state={server.state} /> {server.reason}, {count(server.tools, "tool")}
           </>
         ) : (
-          "It starts…"
+          "Starting…"
         )}
       </p>
       <div className="bar">
@@ -225,10 +240,10 @@ export function Done(props: { name: string; more: number; next: () => void }) {
           Connect a client
         </a>
         <a className="button" href={to("servers", name)}>
-          See the server
+          View server
         </a>
         <button type="button" onClick={props.next}>
-          {props.more > 0 ? `Set up the next (${props.more} left)` : "Add another"}
+          {props.more > 0 ? `Set up next (${props.more} left)` : "Add another"}
         </button>
       </div>
     </Panel>

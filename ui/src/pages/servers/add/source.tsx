@@ -1,17 +1,17 @@
-// Where a new server comes from: whatever somebody has at hand, or the registry.
+// The source of a new server: pasted text, or the registry.
 import { useState } from "react";
-import { Problem, post } from "../../../api/client";
-import type { Imported } from "../../../api/types";
+import { ApiError, post } from "../../../api/client";
+import type { ImportResult } from "../../../api/types";
 import { Failure, Field, Panel, Tabs } from "../../../kit/basics";
-import { narrow, useRoute } from "../../../route";
-import type { Found } from "./draft";
+import { setQuery, useRoute } from "../../../route";
+import type { Candidate } from "./draft";
 import { RegistrySearch } from "./registry";
 
 const EXAMPLES: readonly { title: string; text: string }[] = [
-  { title: "a command", text: "npx -y @modelcontextprotocol/server-everything@2026.8.31" },
-  { title: "an address", text: "https://mcp.example.com/mcp" },
+  { title: "Command", text: "npx -y @modelcontextprotocol/server-everything@2026.8.31" },
+  { title: "URL", text: "https://mcp.example.com/mcp" },
   {
-    title: "a client's config",
+    title: "Client config",
     text: `{
   "mcpServers": {
     "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "/tmp"] }
@@ -22,36 +22,43 @@ const EXAMPLES: readonly { title: string; text: string }[] = [
 
 type Tab = "paste" | "registry";
 
-export function Source(props: { read: (found: Imported) => void; take: (found: Found) => void }) {
+export function ServerSource(props: {
+  read: (found: ImportResult) => void;
+  configure: (candidate: Candidate) => void;
+}) {
   const { query } = useRoute();
   const tab: Tab = query.get("add") === "registry" ? "registry" : "paste";
   return (
     <Panel>
       <Tabs
-        label="Where it comes from"
+        label="Source"
         tabs={[
-          { id: "paste", title: "Paste what you have" },
-          { id: "registry", title: "Search the MCP registry" },
+          { id: "paste", title: "Paste" },
+          { id: "registry", title: "MCP registry" },
         ]}
         chosen={tab}
-        choose={(next) => narrow({ add: next })}
+        choose={(next) => setQuery({ add: next })}
       />
-      {tab === "paste" ? <Paste read={props.read} /> : <RegistrySearch take={props.take} />}
+      {tab === "paste" ? (
+        <Paste read={props.read} />
+      ) : (
+        <RegistrySearch configure={props.configure} />
+      )}
     </Panel>
   );
 }
 
-function Paste(props: { read: (found: Imported) => void }) {
+function Paste(props: { read: (found: ImportResult) => void }) {
   const [text, setText] = useState("");
-  const [problem, setProblem] = useState<Problem>();
+  const [problem, setProblem] = useState<ApiError>();
   const [busy, setBusy] = useState(false);
   const send = async () => {
     setBusy(true);
     setProblem(undefined);
     try {
-      props.read(await post<Imported>("/api/import", { text }));
+      props.read(await post<ImportResult>("/api/import", { text }));
     } catch (error) {
-      setProblem(Problem.of(error));
+      setProblem(ApiError.from(error));
     } finally {
       setBusy(false);
     }
@@ -64,8 +71,8 @@ function Paste(props: { read: (found: Imported) => void }) {
       }}
     >
       <Field
-        label="A command, an address, or the config of any MCP client"
-        help="From a README, from Claude, Cursor, VS Code, Codex, Gemini, Zed, Goose… JSON, TOML or YAML. Nothing is started or saved yet."
+        label="Command, URL or MCP client config"
+        help="From a README, or from Claude, Cursor, VS Code, Codex, Gemini, Zed, Goose… (JSON, TOML or YAML). Nothing is started or saved yet."
       >
         {(id) => (
           <textarea
@@ -91,7 +98,7 @@ function Paste(props: { read: (found: Imported) => void }) {
         <button type="submit" className="primary" disabled={busy || !text.trim()}>
           {busy ? "Reading…" : "Continue"}
         </button>
-        <span className="quiet">Such as</span>
+        <span className="quiet">Examples:</span>
         {EXAMPLES.map((it) => (
           <button key={it.title} type="button" className="chip" onClick={() => setText(it.text)}>
             {it.title}
