@@ -4,9 +4,9 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_fuzz::Target;
+use tollgate_fuzz::FuzzTarget;
 
-static TARGET: OnceLock<Target> = OnceLock::new();
+static TARGET: OnceLock<FuzzTarget> = OnceLock::new();
 
 fuzz_target!(
     init: {

@@ -6,26 +6,26 @@ use std::fmt::Write as _;
 use http::{HeaderMap, HeaderValue, header};
 use serde::Deserialize;
 
-use crate::trouble::Trouble;
+use crate::error::BenchError;
 
 /// In front of the number that a question and its answer share.
 pub(crate) const NUMBER: &str = "number ";
 
 /// Who is asked, in which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Chat {
+pub(crate) struct BenchChatTarget {
     pub(crate) model: &'static str,
-    pub(crate) front: Front,
+    pub(crate) front: ChatApi,
 }
 
 /// The API that a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Front {
+pub(crate) enum ChatApi {
     OpenAi,
     Anthropic,
 }
 
-impl Front {
+impl ChatApi {
     pub(crate) fn path(self) -> &'static str {
         match self {
             Self::OpenAi => "/v1/chat/completions",
@@ -42,7 +42,7 @@ pub(crate) fn headers() -> HeaderMap {
 }
 
 /// A conversation as long as many are. No two questions are alike.
-pub(crate) fn request(chat: Chat, number: u64, stream: &str) -> String {
+pub(crate) fn request(chat: BenchChatTarget, number: u64, stream: &str) -> String {
     let mut out = String::with_capacity(4 << 10);
     let _ = write!(
         out,
@@ -63,55 +63,55 @@ const TEXT: &str = "The quick brown fox jumps over the lazy dog, and the dog, wh
                     many times before, asks himself what the point of all the jumping may be.";
 
 /// Whether this is the whole answer to request `number`, and to no other.
-pub(crate) fn check(from: &str, number: u64, body: &[u8]) -> Result<(), Trouble> {
+pub(crate) fn check(from: &str, number: u64, body: &[u8]) -> Result<(), BenchError> {
     #[derive(Deserialize)]
-    struct Completion {
-        choices: Vec<Choice>,
+    struct CheckedCompletion {
+        choices: Vec<CheckedChoice>,
     }
     #[derive(Deserialize)]
-    struct Choice {
-        message: Message,
+    struct CheckedChoice {
+        message: CheckedMessage,
     }
     #[derive(Deserialize)]
-    struct Message {
+    struct CheckedMessage {
         content: String,
     }
-    let completion: Completion = serde_json::from_slice(body)
-        .map_err(|_| Trouble::wrong(from, "not a chat completion", body))?;
+    let completion: CheckedCompletion = serde_json::from_slice(body)
+        .map_err(|_| BenchError::wrong(from, "not a chat completion", body))?;
     let text = completion.choices.first().map_or("", |choice| &choice.message.content);
     check_text(from, number, text)
 }
 
 /// The same for the text of a stream.
-pub(crate) fn check_text(from: &str, number: u64, text: &str) -> Result<(), Trouble> {
+pub(crate) fn check_text(from: &str, number: u64, text: &str) -> Result<(), BenchError> {
     let said = text.rsplit_once(NUMBER).and_then(|(_, rest)| rest.parse().ok());
     match said == Some(number) {
         true => Ok(()),
-        false => Err(Trouble::wrong(from, "the answer to another request", text.as_bytes())),
+        false => Err(BenchError::wrong(from, "the answer to another request", text.as_bytes())),
     }
 }
 
 /// All text of the events of a stream, of either API.
 pub(crate) fn streamed_text(events: &[u8]) -> String {
     #[derive(Deserialize)]
-    struct Event {
+    struct CheckedChunk {
         #[serde(default)]
-        choices: Vec<Choice>,
-        delta: Option<Delta>,
+        choices: Vec<CheckedChunkChoice>,
+        delta: Option<CheckedChunkDelta>,
     }
     #[derive(Deserialize)]
-    struct Choice {
-        delta: Delta,
+    struct CheckedChunkChoice {
+        delta: CheckedChunkDelta,
     }
     #[derive(Deserialize)]
-    struct Delta {
+    struct CheckedChunkDelta {
         content: Option<String>,
         text: Option<String>,
     }
     let mut text = String::new();
     for line in events.split(|byte| *byte == b'\n') {
         let Some(data) = line.strip_prefix(b"data: ") else { continue };
-        let Ok(event) = serde_json::from_slice::<Event>(data) else { continue };
+        let Ok(event) = serde_json::from_slice::<CheckedChunk>(data) else { continue };
         let deltas = event.choices.into_iter().map(|choice| choice.delta).chain(event.delta);
         for delta in deltas {
             text.extend(delta.content.or(delta.text));
@@ -122,7 +122,7 @@ pub(crate) fn streamed_text(events: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chat, Front, check, request, streamed_text};
+    use super::{BenchChatTarget, ChatApi, check, request, streamed_text};
 
     #[test]
     fn an_answer_is_right_only_with_its_number() {
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn requests_are_json() {
-        let chat = Chat { model: "m", front: Front::OpenAi };
+        let chat = BenchChatTarget { model: "m", front: ChatApi::OpenAi };
         assert!(serde_json::from_str::<serde_json::Value>(&request(chat, 1, "true")).is_ok());
     }
 

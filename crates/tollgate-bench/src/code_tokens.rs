@@ -9,77 +9,78 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::config::Scratch;
-use crate::trouble::Trouble;
+use crate::config::ScratchDirectory;
+use crate::error::BenchError;
 
 mod coder;
 mod compose;
 mod direct;
-mod drive;
 mod grade;
+mod ground_truth;
+mod harness;
 mod inventory;
-mod mind;
 mod plan;
 mod report;
 mod schema;
+mod scripted_model;
 mod servers;
-mod shown;
 mod starlark;
 mod text;
-mod truth;
+mod tool_visibility;
 mod world;
 
-pub(crate) use drive::Way;
-pub(crate) use plan::Class;
-pub(crate) use report::{Change, Round};
+pub(crate) use harness::ToolStrategy;
+pub(crate) use plan::QueryClass;
+pub(crate) use report::{RoundReport, TokenChange};
 
-use drive::Stage;
-use plan::Query;
-use report::Asked;
-use schema::Usage;
-use servers::Lists;
+use harness::CodeTokenHarness;
+use plan::PlannedQuery;
+use report::QueryRuns;
+use schema::ParameterUsage;
+use servers::ToolListings;
 
 pub(crate) const ROUNDS: std::ops::RangeInclusive<usize> = 1..=3;
 
 /// What of the workload is run.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct WorkloadSelection {
     /// Every so many queries.
     pub(crate) every: usize,
     /// If there are any: only these.
     pub(crate) ids: Vec<String>,
 }
 
-impl Part {
+impl WorkloadSelection {
     pub(crate) const WHOLE: Self = Self { every: 1, ids: Vec::new() };
 
-    fn queries(&self, round: usize) -> Vec<Arc<Query>> {
+    fn queries(&self, round: usize) -> Vec<Arc<PlannedQuery>> {
         let all = plan::queries(round).into_iter().step_by(self.every);
-        let is_wanted = |query: &Query| self.ids.is_empty() || self.ids.contains(&query.id);
+        let is_wanted = |query: &PlannedQuery| self.ids.is_empty() || self.ids.contains(&query.id);
         all.filter(is_wanted).map(Arc::new).collect()
     }
 }
 
 /// One round, in all ways. Programs run in workers that are started from `worker`.
 pub(crate) async fn round(
-    scratch: &Scratch,
+    scratch: &ScratchDirectory,
     worker: &Path,
-    (number, part): (usize, &Part),
-) -> Result<Round, Trouble> {
+    (number, part): (usize, &WorkloadSelection),
+) -> Result<RoundReport, BenchError> {
     let queries = part.queries(number);
-    let one = |query: &Arc<Query>| Asked {
+    let one = |query: &Arc<PlannedQuery>| QueryRuns {
         id: query.id.clone(),
         class: query.class,
         askings: Vec::new(),
     };
-    let all: Vec<Query> = ROUNDS.flat_map(plan::queries).collect();
-    let lists = Lists::of(&inventory::tools(number), &Usage::of(all.iter()));
+    let all: Vec<PlannedQuery> = ROUNDS.flat_map(plan::queries).collect();
+    let lists = ToolListings::of(&inventory::tools(number), &ParameterUsage::of(all.iter()));
     let lists = Arc::new(lists);
     let (tools, servers) = (lists.tools(), lists.servers().len());
-    let mut round = Round { number, tools, servers, asked: queries.iter().map(one).collect() };
-    for way in Way::ALL {
+    let mut round =
+        RoundReport { number, tools, servers, asked: queries.iter().map(one).collect() };
+    for way in ToolStrategy::ALL {
         // A gateway for each: none learns from what the others did.
-        let stage = Stage::set(scratch, worker, (&lists, way)).await?;
+        let stage = CodeTokenHarness::set(scratch, worker, (&lists, way)).await?;
         for (query, asked) in queries.iter().zip(&mut round.asked) {
             asked.askings.push(stage.ask(query).await?);
         }
@@ -88,12 +89,15 @@ pub(crate) async fn round(
 }
 
 /// By command: all rounds, or some queries.
-pub(crate) fn run(ids: &[&str]) -> Result<String, Trouble> {
+pub(crate) fn run(ids: &[&str]) -> Result<String, BenchError> {
     let worker = std::env::current_exe()?.with_file_name("tollgate-worker");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let part = Part { ids: ids.iter().map(|id| (*id).to_owned()).collect(), ..Part::WHOLE };
+    let part = WorkloadSelection {
+        ids: ids.iter().map(|id| (*id).to_owned()).collect(),
+        ..WorkloadSelection::WHOLE
+    };
     runtime.block_on(async {
-        let scratch = Scratch::new()?;
+        let scratch = ScratchDirectory::new()?;
         let mut out = String::new();
         for number in ROUNDS.filter(|number| !part.queries(*number).is_empty()) {
             let round = round(&scratch, &worker, (number, &part)).await?;

@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use crate::wire::Era;
 
 /// A directory that is removed with all that is in it.
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct ScratchDirectory(PathBuf);
 
-impl Scratch {
+impl ScratchDirectory {
     pub(crate) fn new() -> io::Result<Self> {
-        Self::named("tollgate-bench")
+        Self::with_prefix("tollgate-bench")
     }
 
     /// For those who share a process.
-    pub(crate) fn named(name: &str) -> io::Result<Self> {
+    pub(crate) fn with_prefix(name: &str) -> io::Result<Self> {
         let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         fs::create_dir_all(&path)?;
         Ok(Self(path))
@@ -28,37 +28,41 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
 /// A config under way.
-pub(crate) struct Config {
+pub(crate) struct GatewayConfig {
     text: String,
     directory: PathBuf,
 }
 
-impl Config {
+impl GatewayConfig {
     /// Listens on any free port and keeps its data for itself.
-    pub(crate) fn new(scratch: &Scratch, name: &str) -> io::Result<Self> {
-        Self::limited(scratch, name, "timeout_ms: 60000")
+    pub(crate) fn new(scratch: &ScratchDirectory, name: &str) -> io::Result<Self> {
+        Self::with_limits(scratch, name, "timeout_ms: 60000")
     }
 
     /// The same with room for thousands of live sessions.
-    pub(crate) fn crowded(scratch: &Scratch, name: &str) -> io::Result<Self> {
-        Self::limited(scratch, name, "timeout_ms: 60000, live_sessions: 10000, live_per_key: 10000")
+    pub(crate) fn with_many_sessions(scratch: &ScratchDirectory, name: &str) -> io::Result<Self> {
+        Self::with_limits(
+            scratch,
+            name,
+            "timeout_ms: 60000, live_sessions: 10000, live_per_key: 10000",
+        )
     }
 
     /// The same with other limits, beside keys of these names.
     pub(crate) fn with_keys(
-        scratch: &Scratch,
+        scratch: &ScratchDirectory,
         name: &str,
         keys: &[String],
         limits: &str,
     ) -> io::Result<Self> {
-        let mut config = Self::limited(scratch, name, limits)?;
+        let mut config = Self::with_limits(scratch, name, limits)?;
         config.text.push_str("keys:\n");
         for name in keys {
             let key = key_of(name);
@@ -68,7 +72,7 @@ impl Config {
         Ok(config)
     }
 
-    fn limited(scratch: &Scratch, name: &str, limits: &str) -> io::Result<Self> {
+    fn with_limits(scratch: &ScratchDirectory, name: &str, limits: &str) -> io::Result<Self> {
         let directory = scratch.path().join(name);
         fs::create_dir_all(&directory)?;
         let data = directory.join("data");
@@ -77,18 +81,18 @@ impl Config {
         Ok(Self { text, directory })
     }
 
-    pub(crate) fn servers(mut self, servers: &[Server]) -> Self {
+    pub(crate) fn servers(mut self, servers: &[ConfiguredServer]) -> Self {
         if servers.is_empty() {
             return self;
         }
         self.text.push_str("servers:\n");
-        for Server { name, kind } in servers {
+        for ConfiguredServer { name, kind } in servers {
             let how = match kind {
-                Kind::Http { address, era } => format!(
+                ConfiguredTransport::Http { address, era } => format!(
                     "transport: streamable-http, url: \"http://{address}/mcp\", protocol: \"{}\"",
                     era.revision()
                 ),
-                Kind::Stdio { command } => {
+                ConfiguredTransport::Stdio { command } => {
                     let words: Vec<String> =
                         command.iter().map(|word| format!("\"{word}\"")).collect();
                     format!("transport: stdio, command: [{}]", words.join(", "))
@@ -128,12 +132,12 @@ pub(crate) fn key_of(name: &str) -> String {
     format!("{name}-0123456789abcdefghij")
 }
 
-pub(crate) struct Server {
+pub(crate) struct ConfiguredServer {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ConfiguredTransport,
 }
 
-pub(crate) enum Kind {
+pub(crate) enum ConfiguredTransport {
     Http { address: SocketAddr, era: Era },
     Stdio { command: Vec<String> },
 }

@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 use crate::wire::Era;
 
 /// A server with `echo`, `hang` (which never answers) and more tools that nobody calls.
-pub(crate) struct Echo {
+pub(crate) struct EchoServer {
     tools: String,
 }
 
-pub(crate) enum Answer {
+pub(crate) enum EchoAnswer {
     Message(String),
     /// To a notification.
     Nothing,
@@ -21,7 +21,7 @@ pub(crate) enum Answer {
 }
 
 #[derive(Deserialize)]
-struct Message<'a> {
+struct EchoRequest<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     method: &'a str,
@@ -30,19 +30,19 @@ struct Message<'a> {
 }
 
 #[derive(Deserialize)]
-struct Call<'a> {
+struct EchoCall<'a> {
     name: &'a str,
     #[serde(borrow)]
-    arguments: Arguments<'a>,
+    arguments: EchoArguments<'a>,
 }
 
 #[derive(Deserialize)]
-struct Arguments<'a> {
+struct EchoArguments<'a> {
     #[serde(borrow)]
     text: &'a RawValue,
 }
 
-impl Echo {
+impl EchoServer {
     /// Offers exactly so many tools, two at least.
     pub(crate) fn new(tools: usize) -> Self {
         let mut all = vec![simple("echo", "Says the text again"), simple("hang", "Says nothing")];
@@ -58,11 +58,11 @@ impl Echo {
         Self { tools: format!("[{}]", all.join(",")) }
     }
 
-    pub(crate) fn answer(&self, era: Era, message: &[u8]) -> Answer {
-        let Ok(message) = serde_json::from_slice::<Message<'_>>(message) else {
-            return Answer::Message(error("null", -32700, "not a message"));
+    pub(crate) fn answer(&self, era: Era, message: &[u8]) -> EchoAnswer {
+        let Ok(message) = serde_json::from_slice::<EchoRequest<'_>>(message) else {
+            return EchoAnswer::Message(error("null", -32700, "not a message"));
         };
-        let Some(id) = message.id.map(RawValue::get) else { return Answer::Nothing };
+        let Some(id) = message.id.map(RawValue::get) else { return EchoAnswer::Nothing };
         let complete = match era {
             Era::Modern => r#""resultType":"complete","#,
             Era::Legacy => "",
@@ -77,19 +77,19 @@ impl Echo {
             (Era::Modern, "server/discover") => format!(
                 r#"{{{complete}{cache}"supportedVersions":["2026-07-28"],"capabilities":{{"tools":{{}}}}}}"#
             ),
-            (Era::Legacy, "initialize") => INITIALIZED.to_owned(),
+            (Era::Legacy, "initialize") => INITIALIZE_RESULT.to_owned(),
             (Era::Legacy, "ping") => "{}".to_owned(),
-            _ => return Answer::Message(error(id, -32601, "no such method")),
+            _ => return EchoAnswer::Message(error(id, -32601, "no such method")),
         };
-        Answer::Message(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
+        EchoAnswer::Message(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
     }
 
-    fn call(id: &str, complete: &str, params: Option<&RawValue>) -> Answer {
-        let Some(Ok(call)) = params.map(|it| serde_json::from_str::<Call<'_>>(it.get())) else {
-            return Answer::Message(error(id, -32602, "`text` is missing"));
+    fn call(id: &str, complete: &str, params: Option<&RawValue>) -> EchoAnswer {
+        let Some(Ok(call)) = params.map(|it| serde_json::from_str::<EchoCall<'_>>(it.get())) else {
+            return EchoAnswer::Message(error(id, -32602, "`text` is missing"));
         };
         if call.name == "hang" {
-            return Answer::Never;
+            return EchoAnswer::Never;
         }
         let text = call.arguments.text.get();
         let mut out = String::with_capacity(text.len() + 128);
@@ -97,11 +97,11 @@ impl Echo {
             out,
             r#"{{"jsonrpc":"2.0","id":{id},"result":{{{complete}"content":[{{"type":"text","text":{text}}}]}}}}"#
         );
-        Answer::Message(out)
+        EchoAnswer::Message(out)
     }
 }
 
-const INITIALIZED: &str = concat!(
+const INITIALIZE_RESULT: &str = concat!(
     r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"#,
     r#""serverInfo":{"name":"bench","version":"1"}}"#
 );

@@ -6,33 +6,33 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::chat::Chat;
-use crate::process::Usage;
+use crate::chat::BenchChatTarget;
+use crate::process::ProcessUsage;
 use crate::samples::Samples;
 use crate::wire::Era;
 
-pub(crate) mod closed;
-mod http_lane;
-pub(crate) mod open;
-mod pipe_lane;
+pub(crate) mod closed_loop;
+mod http_connection;
+pub(crate) mod open_loop;
+mod pipe_connection;
 
-pub(crate) use http_lane::HttpLane;
-pub(crate) use pipe_lane::PipeLane;
+pub(crate) use http_connection::HttpLoadConnection;
+pub(crate) use pipe_connection::PipeLoadConnection;
 
 /// Who is asked what.
 #[derive(Debug, Clone)]
-pub(crate) struct Target {
+pub(crate) struct LoadTarget {
     /// For messages.
     pub(crate) name: &'static str,
     pub(crate) address: SocketAddr,
     pub(crate) era: Era,
-    pub(crate) ask: Ask,
+    pub(crate) ask: LoadRequest,
     /// Whose time on the processor is counted.
     pub(crate) process: Option<u32>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Ask {
+pub(crate) enum LoadRequest {
     /// A call of this tool.
     Echo(String),
     /// A call of the built-in tool for dice.
@@ -42,19 +42,19 @@ pub(crate) enum Ask {
     /// Any message, whose answer must be these bytes.
     Same(Bytes),
     /// A chat completion.
-    Chat(Chat),
+    Chat(BenchChatTarget),
 }
 
 /// What a stretch of load came to.
 #[derive(Debug, Clone)]
-pub(crate) struct Slice {
+pub(crate) struct LoadSlice {
     pub(crate) latencies: Samples,
     pub(crate) took: Duration,
     /// Of the target's process, while the load lasted.
     pub(crate) cpu: Duration,
 }
 
-impl Slice {
+impl LoadSlice {
     pub(crate) fn calls(&self) -> f64 {
         self.latencies.len() as f64
     }
@@ -66,13 +66,13 @@ impl Slice {
 }
 
 /// Processor time that a target used since `before`.
-fn used(target: &Target, before: Option<Usage>) -> Duration {
+fn used(target: &LoadTarget, before: Option<ProcessUsage>) -> Duration {
     let (Some(pid), Some(before)) = (target.process, before) else { return Duration::ZERO };
-    Usage::of(pid).map_or(Duration::ZERO, |after| after.cpu.saturating_sub(before.cpu))
+    ProcessUsage::of(pid).map_or(Duration::ZERO, |after| after.cpu.saturating_sub(before.cpu))
 }
 
-fn usage(target: &Target) -> Option<Usage> {
-    target.process.and_then(|pid| Usage::of(pid).ok())
+fn usage(target: &LoadTarget) -> Option<ProcessUsage> {
+    target.process.and_then(|pid| ProcessUsage::of(pid).ok())
 }
 
 #[cfg(test)]

@@ -16,17 +16,19 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-mod bare;
+mod bare_proxy;
 mod campaign;
 mod chat;
 mod clock;
 mod code_tokens;
 mod config;
 mod echo;
-mod fixed;
+mod error;
+mod fixed_response;
 mod load;
 mod machine;
-mod model;
+mod misbehaving_servers;
+mod mock_model;
 mod process;
 mod samples;
 mod scenario;
@@ -36,22 +38,20 @@ mod speech;
 mod stdio_echo;
 mod table;
 mod tokens;
-mod trouble;
 mod upstream;
-mod wicked;
 mod wire;
 
-use campaign::{Campaign, Volume};
-use config::Scratch;
+use campaign::{Campaign, CampaignVolume};
+use config::ScratchDirectory;
+use error::{BenchError, within};
 use machine::Machine;
-use scenario::{ALL, Bench, Database, Figure, Pace};
-use serve::Handler;
-use stdio_echo::Manner;
-use table::{Row, Verdict};
-use trouble::{Trouble, within};
+use scenario::{ALL, BenchContext, BenchFigure, BenchPace, RecallDatabase};
+use serve::BenchHandler;
+use stdio_echo::StdioEchoBehavior;
+use table::{FigureRow, TargetVerdict};
 
 /// The whole run; whatever hangs is given up then.
-const LONGEST: Duration = Duration::from_secs(6 * 60);
+const RUN_TIMEOUT: Duration = Duration::from_secs(6 * 60);
 const RESULTS: &str = "target/bench.json";
 
 fn main() -> ExitCode {
@@ -59,38 +59,40 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["tokens"] => {
-            let ways = tokens::ways().map_err(Trouble::from);
+            let ways = tokens::ways().map_err(BenchError::from);
             ways.map(|ways| print!("{}", tokens::render(&ways)))
         }
-        ["memory", words @ ..] => match Memories::read(words) {
+        ["memory", words @ ..] => match MemoryBenchArgs::read(words) {
             Some(wish) => return wish.measure(),
             None => return usage(),
         },
-        ["soak", words @ ..] => match soak::Wish::read(words) {
+        ["soak", words @ ..] => match soak::SoakArgs::read(words) {
             Some(wish) => return wish.measure(),
             None => return usage(),
         },
         ["code-tokens", ids @ ..] => code_tokens::run(ids).map(|table| print!("{table}")),
-        ["stdio-echo"] => stdio_echo::run(Manner::Answers).map_err(Trouble::from),
-        ["stdio-echo", "--hang"] => stdio_echo::run(Manner::Hangs).map_err(Trouble::from),
-        ["wicked"] => serve_on_socket(wicked::serve),
-        ["wicked", manner] => match wicked::Manner::parse(manner) {
-            Some(manner) => wicked::run(manner).map_err(Trouble::from),
+        ["stdio-echo"] => stdio_echo::run(StdioEchoBehavior::Answers).map_err(BenchError::from),
+        ["stdio-echo", "--hang"] => {
+            stdio_echo::run(StdioEchoBehavior::Hangs).map_err(BenchError::from)
+        }
+        ["wicked"] => serve_on_socket(misbehaving_servers::serve),
+        ["wicked", manner] => match misbehaving_servers::Misbehavior::parse(manner) {
+            Some(manner) => misbehaving_servers::run(manner).map_err(BenchError::from),
             None => return usage(),
         },
         ["bare", upstream, path] => match upstream.parse::<SocketAddr>() {
-            Ok(upstream) => serve_here(|| bare::Bare::new(upstream, path)),
+            Ok(upstream) => serve_here(|| bare_proxy::BareProxy::new(upstream, path)),
             Err(_) => return usage(),
         },
         ["upstream", tools] => match tools.parse::<usize>() {
-            Ok(tools) => serve_here(|| upstream::Upstream::new(tools)),
+            Ok(tools) => serve_here(|| upstream::EchoUpstream::new(tools)),
             Err(_) => return usage(),
         },
         ["fixed", file] => match std::fs::read(file) {
-            Ok(bytes) => serve_here(|| fixed::Fixed(bytes.into())),
+            Ok(bytes) => serve_here(|| fixed_response::FixedResponse(bytes.into())),
             Err(error) => Err(error.into()),
         },
-        _ => match Wish::read(&words) {
+        _ => match BenchRunArgs::read(&words) {
             Some(wish) => return measure(&wish),
             None => return usage(),
         },
@@ -112,14 +114,14 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-fn serve_here<H: Handler>(handler: impl FnOnce() -> H) -> Result<(), Trouble> {
+fn serve_here<H: BenchHandler>(handler: impl FnOnce() -> H) -> Result<(), BenchError> {
     serve_on_socket(|listener| serve::serve(listener, handler()))
 }
 
 /// Says where it serves, and serves until it is killed. On as many threads as the gateway has.
 fn serve_on_socket<F: Future<Output = ()>>(
     serve: impl FnOnce(TcpListener) -> F,
-) -> Result<(), Trouble> {
+) -> Result<(), BenchError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = serve::bind().await?;
@@ -130,24 +132,24 @@ fn serve_on_socket<F: Future<Output = ()>>(
 }
 
 /// Which memories are measured alone, and how full they are.
-struct Memories {
-    databases: Vec<Database>,
-    volume: Volume,
+struct MemoryBenchArgs {
+    databases: Vec<RecallDatabase>,
+    volume: CampaignVolume,
 }
 
-impl Memories {
+impl MemoryBenchArgs {
     fn read(words: &[&str]) -> Option<Self> {
-        let mut wish = Self { databases: Vec::new(), volume: Volume::SMALL };
+        let mut wish = Self { databases: Vec::new(), volume: CampaignVolume::SMALL };
         for word in words {
             if *word == "--full" {
-                wish.volume = Volume::FULL;
+                wish.volume = CampaignVolume::FULL;
             } else {
-                let named = |it: &Database| it.name().eq_ignore_ascii_case(word);
-                wish.databases.push(Database::ALL.into_iter().find(named)?);
+                let named = |it: &RecallDatabase| it.name().eq_ignore_ascii_case(word);
+                wish.databases.push(RecallDatabase::ALL.into_iter().find(named)?);
             }
         }
         if wish.databases.is_empty() {
-            wish.databases.extend(Database::ALL);
+            wish.databases.extend(RecallDatabase::ALL);
         }
         Some(wish)
     }
@@ -156,16 +158,16 @@ impl Memories {
     fn measure(&self) -> ExitCode {
         let machine = Machine::look();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let rows = runtime.map_err(Trouble::from).and_then(|it| {
+        let rows = runtime.map_err(BenchError::from).and_then(|it| {
             it.block_on(async {
                 let campaign = Campaign::new(self.volume);
                 let mut rows = Vec::new();
                 for database in &self.databases {
                     let began = clock::now();
-                    let scratch = Scratch::new()?;
+                    let scratch = ScratchDirectory::new()?;
                     match scenario::memory(&scratch, &campaign, *database).await {
                         Ok(measured) => rows.extend(measured),
-                        Err(trouble) => rows.push(Row::failed("M", &trouble.to_string())),
+                        Err(trouble) => rows.push(FigureRow::failure("M", &trouble.to_string())),
                     }
                     let took = (clock::now() - began).as_secs_f64();
                     eprintln!("{} took {took:.1} s", database.name());
@@ -178,17 +180,17 @@ impl Memories {
 }
 
 /// What the command line asks for.
-struct Wish {
-    figures: Vec<Figure>,
-    pace: Pace,
+struct BenchRunArgs {
+    figures: Vec<BenchFigure>,
+    pace: BenchPace,
 }
 
-impl Wish {
+impl BenchRunArgs {
     fn read(words: &[&str]) -> Option<Self> {
-        let mut wish = Self { figures: Vec::new(), pace: Pace::FULL };
+        let mut wish = Self { figures: Vec::new(), pace: BenchPace::FULL };
         for word in words.iter().flat_map(|word| word.split(',')) {
             if word == "--quick" {
-                wish.pace = Pace::QUICK;
+                wish.pace = BenchPace::QUICK;
             } else {
                 let named = ALL.into_iter().find(|it| it.id().eq_ignore_ascii_case(word))?;
                 wish.figures.push(named);
@@ -201,15 +203,15 @@ impl Wish {
     }
 }
 
-fn measure(wish: &Wish) -> ExitCode {
+fn measure(wish: &BenchRunArgs) -> ExitCode {
     process::raise_file_limit();
     let machine = Machine::look();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let rows = runtime.map_err(Trouble::from).and_then(|it| it.block_on(run(wish)));
+    let rows = runtime.map_err(BenchError::from).and_then(|it| it.block_on(run(wish)));
     report(&machine, rows)
 }
 
-fn report(machine: &Machine, rows: Result<Vec<Row>, Trouble>) -> ExitCode {
+fn report(machine: &Machine, rows: Result<Vec<FigureRow>, BenchError>) -> ExitCode {
     let rows = match rows {
         Ok(rows) => rows,
         Err(trouble) => {
@@ -227,7 +229,7 @@ fn report(machine: &Machine, rows: Result<Vec<Row>, Trouble>) -> ExitCode {
         eprintln!("tollgate-bench: cannot write {RESULTS}: {error}");
         return ExitCode::FAILURE;
     }
-    if rows.iter().any(|row| row.verdict == Verdict::Failed) {
+    if rows.iter().any(|row| row.verdict == TargetVerdict::Failed) {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
@@ -235,24 +237,24 @@ fn report(machine: &Machine, rows: Result<Vec<Row>, Trouble>) -> ExitCode {
 }
 
 /// A figure that fails leaves the others their turn.
-async fn run(wish: &Wish) -> Result<Vec<Row>, Trouble> {
-    let bench = Bench::here(wish.pace)?;
-    let until = clock::now() + LONGEST;
+async fn run(wish: &BenchRunArgs) -> Result<Vec<FigureRow>, BenchError> {
+    let bench = BenchContext::here(wish.pace)?;
+    let until = clock::now() + RUN_TIMEOUT;
     let mut rows = Vec::new();
     for figure in &wish.figures {
         let began = clock::now();
         let left = until.saturating_duration_since(began);
         match within(left, "the whole run", Box::pin(figure.measure(&bench))).await {
             Ok(measured) => rows.extend(measured),
-            Err(trouble) => rows.push(Row::failed(figure.id(), &trouble.to_string())),
+            Err(trouble) => rows.push(FigureRow::failure(figure.id(), &trouble.to_string())),
         }
         eprintln!("{} took {:.1} s", figure.id(), (clock::now() - began).as_secs_f64());
     }
     Ok(rows)
 }
 
-fn write(machine: &Machine, rows: &[Row], file: &str) -> std::io::Result<()> {
-    let rows: Vec<Value> = rows.iter().map(Row::json).collect();
+fn write(machine: &Machine, rows: &[FigureRow], file: &str) -> std::io::Result<()> {
+    let rows: Vec<Value> = rows.iter().map(FigureRow::json).collect();
     let results = json!({ "machine": machine.json(), "rows": rows });
     if let Some(directory) = std::path::Path::new(file).parent() {
         std::fs::create_dir_all(directory)?;

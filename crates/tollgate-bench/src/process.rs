@@ -14,14 +14,14 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 
 use crate::clock;
-use crate::trouble::{Trouble, within};
+use crate::error::{BenchError, within};
 
-const START: Duration = Duration::from_secs(20);
-const STOP: Duration = Duration::from_secs(5);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a process used so far, and holds now.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Usage {
+pub(crate) struct ProcessUsage {
     /// In its own code and in the kernel.
     pub(crate) cpu: Duration,
     pub(crate) resident_bytes: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Usage {
     pub(crate) peak_bytes: u64,
 }
 
-impl Usage {
+impl ProcessUsage {
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
         let cpu = match time_of_threads(pid) {
@@ -90,7 +90,7 @@ pub(crate) fn raise_file_limit() {
 }
 
 /// A server in a process of its own. Killed when dropped.
-pub(crate) struct Process {
+pub(crate) struct MeasuredProcess {
     pub(crate) pid: u32,
     pub(crate) address: SocketAddr,
     /// From its start until it said where it listens.
@@ -100,9 +100,9 @@ pub(crate) struct Process {
     _drain: JoinSet<()>,
 }
 
-impl Process {
+impl MeasuredProcess {
     /// Starts this program again in another role; it says its address on standard output.
-    pub(crate) async fn helper<I, S>(program: &Path, arguments: I) -> Result<Self, Trouble>
+    pub(crate) async fn helper<I, S>(program: &Path, arguments: I) -> Result<Self, BenchError>
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
@@ -113,7 +113,7 @@ impl Process {
     }
 
     /// Starts the gateway on a config; it says on standard error when it is ready.
-    pub(crate) async fn gateway(program: &Path, config: &Path) -> Result<Self, Trouble> {
+    pub(crate) async fn gateway(program: &Path, config: &Path) -> Result<Self, BenchError> {
         Self::gateway_by(std::process::Command::new(program), config).await
     }
 
@@ -121,7 +121,7 @@ impl Process {
     pub(crate) async fn gateway_by(
         command: std::process::Command,
         config: &Path,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, BenchError> {
         let mut command = Command::from(command);
         command.arg("serve").arg("--config").arg(config).stderr(Stdio::piped());
         command.stdout(Stdio::null());
@@ -131,23 +131,23 @@ impl Process {
         Self::start(command, "tollgate is ready on http://").await
     }
 
-    async fn start(mut command: Command, before_address: &str) -> Result<Self, Trouble> {
+    async fn start(mut command: Command, before_address: &str) -> Result<Self, BenchError> {
         let began = clock::now();
         let mut child = command.stdin(Stdio::null()).kill_on_drop(true).spawn()?;
-        let gone = || Trouble::Process("the process ended at once".to_owned());
+        let gone = || BenchError::Process("the process ended at once".to_owned());
         let pid = child.id().ok_or_else(gone)?;
         let mut drain = JoinSet::new();
         let address = if let Some(output) = child.stdout.take() {
-            said(BufReader::new(output).lines(), before_address, &mut drain).await?
+            read_address(BufReader::new(output).lines(), before_address, &mut drain).await?
         } else {
             let output = child.stderr.take().ok_or_else(gone)?;
-            said(BufReader::new(output).lines(), before_address, &mut drain).await?
+            read_address(BufReader::new(output).lines(), before_address, &mut drain).await?
         };
         Ok(Self { pid, address, took: clock::now() - began, child, _drain: drain })
     }
 
-    pub(crate) fn usage(&self) -> Result<Usage, Trouble> {
-        Ok(Usage::of(self.pid)?)
+    pub(crate) fn usage(&self) -> Result<ProcessUsage, BenchError> {
+        Ok(ProcessUsage::of(self.pid)?)
     }
 
     /// Asks it to end.
@@ -160,14 +160,17 @@ impl Process {
     }
 
     /// How it ended, if it does within the limit.
-    pub(crate) async fn ended(&mut self, limit: Duration) -> Result<ExitStatus, Trouble> {
+    pub(crate) async fn wait_for_exit(
+        &mut self,
+        limit: Duration,
+    ) -> Result<ExitStatus, BenchError> {
         within(limit, "the end of the gateway", async { Ok(self.child.wait().await?) }).await
     }
 
     /// Asks it to end, and waits until it has.
-    pub(crate) async fn stop(mut self) -> Result<(), Trouble> {
+    pub(crate) async fn stop(mut self) -> Result<(), BenchError> {
         self.terminate();
-        if tokio::time::timeout(STOP, self.child.wait()).await.is_err() {
+        if tokio::time::timeout(STOP_TIMEOUT, self.child.wait()).await.is_err() {
             self.child.kill().await?;
         }
         Ok(())
@@ -175,15 +178,15 @@ impl Process {
 }
 
 /// Waits for the line with the address, then reads on in the background.
-async fn said<R>(
+async fn read_address<R>(
     mut lines: Lines<BufReader<R>>,
     before: &str,
     drain: &mut JoinSet<()>,
-) -> Result<SocketAddr, Trouble>
+) -> Result<SocketAddr, BenchError>
 where
     R: AsyncRead + Send + Unpin + 'static,
 {
-    let address = within(START, "the start of a process", async {
+    let address = within(START_TIMEOUT, "the start of a process", async {
         let mut all = Vec::new();
         while let Some(line) = lines.next_line().await? {
             let after = line.split_once(before).map(|(_, rest)| rest);
@@ -194,7 +197,7 @@ where
             all.push(line);
         }
         let said = all[all.len().saturating_sub(10)..].join("\n");
-        Err(Trouble::Process(format!("the process ended before it was ready:\n{said}")))
+        Err(BenchError::Process(format!("the process ended before it was ready:\n{said}")))
     })
     .await?;
     drain.spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });

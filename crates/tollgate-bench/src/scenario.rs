@@ -8,64 +8,64 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::config::{Config, Kind, Scratch, Server};
-use crate::load::{Ask, HttpLane, Slice, Target, closed};
-use crate::process::Process;
-use crate::table::Row;
-use crate::trouble::{Trouble, within};
+use crate::config::{ConfiguredServer, ConfiguredTransport, GatewayConfig, ScratchDirectory};
+use crate::error::{BenchError, within};
+use crate::load::{HttpLoadConnection, LoadRequest, LoadSlice, LoadTarget, closed_loop};
+use crate::process::MeasuredProcess;
+use crate::table::FigureRow;
 use crate::wire::Era;
 
+mod agent_loop;
 mod binary;
+mod builtin_tool;
+mod catalog_scaling;
+mod catalog_scaling_http;
 mod completions;
-mod crowd;
 mod decisions;
-mod door;
-mod exported;
-mod growth;
-mod inside;
+mod in_process_gate;
 mod list;
-mod looped;
 mod memory;
+mod metrics_page;
 mod pipes;
 mod programs;
 mod rate;
 mod recall;
-mod saved;
 mod speech;
 mod start;
 mod throughput;
+mod token_savings;
 mod wall;
 
-pub(crate) use recall::{Database, rows as memory};
+pub(crate) use recall::{RecallDatabase, rows as memory};
 
 /// How long servers may take to come up, thousands of tools among them.
-const PATIENCE: Duration = Duration::from_secs(20);
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The figures of the targets that can be measured so far, in the order in which they run.
-pub(crate) const ALL: [Figure; 19] = [
-    Figure::P1,
-    Figure::P2,
-    Figure::P3,
-    Figure::P4,
-    Figure::P5,
-    Figure::P6,
-    Figure::P7,
-    Figure::P8,
-    Figure::P9,
-    Figure::P10,
-    Figure::P11,
-    Figure::P12,
-    Figure::P13,
-    Figure::P14,
-    Figure::P15,
-    Figure::P16,
-    Figure::P17,
-    Figure::M,
-    Figure::O1,
+pub(crate) const ALL: [BenchFigure; 19] = [
+    BenchFigure::P1,
+    BenchFigure::P2,
+    BenchFigure::P3,
+    BenchFigure::P4,
+    BenchFigure::P5,
+    BenchFigure::P6,
+    BenchFigure::P7,
+    BenchFigure::P8,
+    BenchFigure::P9,
+    BenchFigure::P10,
+    BenchFigure::P11,
+    BenchFigure::P12,
+    BenchFigure::P13,
+    BenchFigure::P14,
+    BenchFigure::P15,
+    BenchFigure::P16,
+    BenchFigure::P17,
+    BenchFigure::M,
+    BenchFigure::O1,
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Figure {
+pub(crate) enum BenchFigure {
     P1,
     P2,
     P3,
@@ -89,7 +89,7 @@ pub(crate) enum Figure {
     O1,
 }
 
-impl Figure {
+impl BenchFigure {
     pub(crate) fn id(self) -> &'static str {
         match self {
             Self::P1 => "P1",
@@ -114,39 +114,39 @@ impl Figure {
         }
     }
 
-    pub(crate) async fn measure(self, bench: &Bench) -> Result<Vec<Row>, Trouble> {
+    pub(crate) async fn measure(self, bench: &BenchContext) -> Result<Vec<FigureRow>, BenchError> {
         match self {
             Self::P1 => throughput::measure(bench).await,
             Self::P2 => throughput::added_by_one(bench).await,
             Self::P3 => rate::measure(bench).await,
             Self::P4 => list::measure(bench).await,
-            Self::P5 => inside::measure(bench).await,
+            Self::P5 => builtin_tool::measure(bench).await,
             Self::P6 => pipes::measure(bench).await,
             Self::P7 => completions::measure(bench).await,
-            Self::P8 => looped::measure(bench).await,
+            Self::P8 => agent_loop::measure(bench).await,
             Self::P9 => decisions::measure(bench).await,
             Self::P10 => memory::measure(bench).await,
             Self::P11 => start::measure(bench).await,
             Self::P12 => wall::measure(bench).await,
             Self::P13 => speech::measure(bench).await,
             Self::P14 => programs::measure(bench).await,
-            Self::P15 => saved::measure(bench).await,
+            Self::P15 => token_savings::measure(bench).await,
             Self::P16 => {
-                let mut rows = growth::measure(bench).await?;
-                rows.extend(crowd::measure(bench).await?);
+                let mut rows = catalog_scaling::measure(bench).await?;
+                rows.extend(catalog_scaling_http::measure(bench).await?);
                 Ok(rows)
             }
             Self::P17 => binary::measure(bench),
             Self::M => recall::measure(bench).await,
-            Self::O1 => exported::measure(bench).await,
+            Self::O1 => metrics_page::measure(bench).await,
         }
     }
 }
 
 /// What all measurements need.
-pub(crate) struct Bench {
-    pub(crate) pace: Pace,
-    pub(crate) scratch: Scratch,
+pub(crate) struct BenchContext {
+    pub(crate) pace: BenchPace,
+    pub(crate) scratch: ScratchDirectory,
     /// This program, to be started again in other roles.
     pub(crate) own: PathBuf,
     pub(crate) gateway: PathBuf,
@@ -154,7 +154,7 @@ pub(crate) struct Bench {
 
 /// How long everything takes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pace {
+pub(crate) struct BenchPace {
     pub(crate) rounds: usize,
     pub(crate) slice: Duration,
     /// A slice at a fixed rate, where rare delays have to show.
@@ -167,7 +167,7 @@ pub(crate) struct Pace {
     pub(crate) queries: usize,
 }
 
-impl Pace {
+impl BenchPace {
     pub(crate) const FULL: Self = Self {
         rounds: 5,
         slice: Duration::from_millis(800),
@@ -188,14 +188,14 @@ impl Pace {
     };
 }
 
-impl Bench {
+impl BenchContext {
     /// With the gateway that is named, or lies beside this program.
-    pub(crate) fn here(pace: Pace) -> Result<Self, Trouble> {
+    pub(crate) fn here(pace: BenchPace) -> Result<Self, BenchError> {
         let own = std::env::current_exe()?;
         let beside = own.with_file_name("tollgate");
         let named = std::env::var_os("TOLLGATE_BIN").map(PathBuf::from);
         let gateway = named.map_or(Ok(beside), std::path::absolute)?;
-        Ok(Self { pace, scratch: Scratch::new()?, own, gateway })
+        Ok(Self { pace, scratch: ScratchDirectory::new()?, own, gateway })
     }
 
     /// Beside the gateway, where the gateway itself looks for it.
@@ -207,20 +207,20 @@ impl Bench {
     pub(crate) async fn start_gateway(
         &self,
         name: &str,
-        servers: &[Server],
-    ) -> Result<Process, Trouble> {
-        let config = Config::new(&self.scratch, name)?.servers(servers);
+        servers: &[ConfiguredServer],
+    ) -> Result<MeasuredProcess, BenchError> {
+        let config = GatewayConfig::new(&self.scratch, name)?.servers(servers);
         self.start_gateway_with(&config, servers).await
     }
 
     /// The same on a config that says more than its servers.
     pub(crate) async fn start_gateway_with(
         &self,
-        config: &Config,
-        servers: &[Server],
-    ) -> Result<Process, Trouble> {
+        config: &GatewayConfig,
+        servers: &[ConfiguredServer],
+    ) -> Result<MeasuredProcess, BenchError> {
         let gateway = self.start_gateway_on(&config.write()?).await?;
-        within(PATIENCE, "waiting for all servers", async {
+        within(STARTUP_TIMEOUT, "waiting for all servers", async {
             while !has_all(&gateway, servers).await? {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -233,46 +233,50 @@ impl Bench {
     pub(crate) async fn start_gateway_on(
         &self,
         config: &std::path::Path,
-    ) -> Result<Process, Trouble> {
+    ) -> Result<MeasuredProcess, BenchError> {
         if !self.gateway.exists() {
             let message = format!(
                 "there is no gateway at {}; build it with `cargo build --release -p tollgate`",
                 self.gateway.display()
             );
-            return Err(Trouble::Process(message));
+            return Err(BenchError::Process(message));
         }
-        Process::gateway(&self.gateway, config).await
+        MeasuredProcess::gateway(&self.gateway, config).await
     }
 
-    async fn start_bare(&self, upstream: SocketAddr) -> Result<Process, Trouble> {
+    async fn start_bare(&self, upstream: SocketAddr) -> Result<MeasuredProcess, BenchError> {
         self.start_bare_to(upstream, "/mcp").await
     }
 
     /// The same for other paths than MCP's.
-    async fn start_bare_to(&self, upstream: SocketAddr, path: &str) -> Result<Process, Trouble> {
+    async fn start_bare_to(
+        &self,
+        upstream: SocketAddr,
+        path: &str,
+    ) -> Result<MeasuredProcess, BenchError> {
         let words = ["bare".to_owned(), upstream.to_string(), path.to_owned()];
-        Process::helper(&self.own, words).await
+        MeasuredProcess::helper(&self.own, words).await
     }
 
     /// A server that says nothing but `bytes`.
-    pub(crate) async fn start_fixed(&self, bytes: &Bytes) -> Result<Process, Trouble> {
+    pub(crate) async fn start_fixed(&self, bytes: &Bytes) -> Result<MeasuredProcess, BenchError> {
         let file = self.scratch.path().join("fixed.json");
         std::fs::write(&file, bytes)?;
-        Process::helper(&self.own, ["fixed".as_ref(), file.as_os_str()]).await
+        MeasuredProcess::helper(&self.own, ["fixed".as_ref(), file.as_os_str()]).await
     }
 
     /// Loads all targets in turn, beginning with another one each round.
     async fn rounds<const N: usize>(
         &self,
-        targets: &[Target; N],
+        targets: &[LoadTarget; N],
         connections: usize,
-    ) -> Result<Vec<[Slice; N]>, Trouble> {
+    ) -> Result<Vec<[LoadSlice; N]>, BenchError> {
         let mut rounds = Vec::with_capacity(self.pace.rounds);
         for round in 0..self.pace.rounds {
-            let mut slices: [Option<Slice>; N] = std::array::from_fn(|_| None);
+            let mut slices: [Option<LoadSlice>; N] = std::array::from_fn(|_| None);
             for turn in 0..N {
                 let at = (round + turn) % N;
-                let slice = closed::run(&targets[at], connections, self.pace.slice).await?;
+                let slice = closed_loop::run(&targets[at], connections, self.pace.slice).await?;
                 slices[at] = Some(slice);
             }
             rounds.push(slices.map(|slice| slice.expect("every target had its turn")));
@@ -282,47 +286,61 @@ impl Bench {
 }
 
 /// Whether the echo of every server is listed.
-async fn has_all(gateway: &Process, servers: &[Server]) -> Result<bool, Trouble> {
-    let mut lane = HttpLane::open(&listing(gateway)).await?;
+async fn has_all(
+    gateway: &MeasuredProcess,
+    servers: &[ConfiguredServer],
+) -> Result<bool, BenchError> {
+    let mut lane = HttpLoadConnection::open(&listing(gateway)).await?;
     let (names, _) = lane.list().await?;
     let names: HashSet<String> = names.into_iter().collect();
     Ok(servers.iter().all(|server| names.contains(&format!("{}_echo", server.name))))
 }
 
 /// Asks the gateway for its tools.
-fn listing(gateway: &Process) -> Target {
-    Target {
+fn listing(gateway: &MeasuredProcess) -> LoadTarget {
+    LoadTarget {
         name: "gateway",
         address: gateway.address,
         era: Era::Modern,
-        ask: Ask::List(Bytes::new()),
+        ask: LoadRequest::List(Bytes::new()),
         process: Some(gateway.pid),
     }
 }
 
 /// Calls one tool of the gateway.
-pub(crate) fn calling(gateway: &Process, tool: String) -> Target {
-    Target { ask: Ask::Echo(tool), ..listing(gateway) }
+pub(crate) fn calling(gateway: &MeasuredProcess, tool: String) -> LoadTarget {
+    LoadTarget { ask: LoadRequest::Echo(tool), ..listing(gateway) }
 }
 
 /// The echo server itself, the bare proxy and the gateway before it.
-fn three(direct: SocketAddr, bare: &Process, gateway: (&Process, &str), era: Era) -> [Target; 3] {
+fn three(
+    direct: SocketAddr,
+    bare: &MeasuredProcess,
+    gateway: (&MeasuredProcess, &str),
+    era: Era,
+) -> [LoadTarget; 3] {
     let (gateway, tool) = gateway;
-    let echo = || Ask::Echo("echo".to_owned());
-    let through = Target { era, ..calling(gateway, tool.to_owned()) };
+    let echo = || LoadRequest::Echo("echo".to_owned());
+    let through = LoadTarget { era, ..calling(gateway, tool.to_owned()) };
     [
-        Target { name: "direct", address: direct, era, ask: echo(), process: None },
-        Target { name: "bare", address: bare.address, era, ask: echo(), process: Some(bare.pid) },
+        LoadTarget { name: "direct", address: direct, era, ask: echo(), process: None },
+        LoadTarget {
+            name: "bare",
+            address: bare.address,
+            era,
+            ask: echo(),
+            process: Some(bare.pid),
+        },
         through,
     ]
 }
 
-pub(crate) fn http_server(name: &str, address: SocketAddr, era: Era) -> Server {
-    Server { name: name.to_owned(), kind: Kind::Http { address, era } }
+pub(crate) fn http_server(name: &str, address: SocketAddr, era: Era) -> ConfiguredServer {
+    ConfiguredServer { name: name.to_owned(), kind: ConfiguredTransport::Http { address, era } }
 }
 
 /// Microseconds on the processor for each call, over all rounds.
-fn cpu_per_call<'s>(slices: impl IntoIterator<Item = &'s Slice>) -> f64 {
+fn cpu_per_call<'s>(slices: impl IntoIterator<Item = &'s LoadSlice>) -> f64 {
     let (mut cpu, mut calls) = (0.0, 0.0);
     for slice in slices {
         cpu += crate::clock::micros(slice.cpu);

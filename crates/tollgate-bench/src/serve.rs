@@ -17,14 +17,14 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::model::Events;
+use crate::mock_model::MockEventBody;
 
 /// Whole, or as a model's events come.
-pub(crate) type Reply = Response<Either<Full<Bytes>, Events>>;
+pub(crate) type BenchResponse = Response<Either<Full<Bytes>, MockEventBody>>;
 
 /// Answers one request at a time on each connection.
-pub(crate) trait Handler: Send + Sync + 'static {
-    fn handle(&self, request: Request<Incoming>) -> impl Future<Output = Reply> + Send;
+pub(crate) trait BenchHandler: Send + Sync + 'static {
+    fn handle(&self, request: Request<Incoming>) -> impl Future<Output = BenchResponse> + Send;
 }
 
 pub(crate) async fn bind() -> io::Result<TcpListener> {
@@ -32,7 +32,7 @@ pub(crate) async fn bind() -> io::Result<TcpListener> {
 }
 
 /// Serves until dropped, and so do all connections.
-pub(crate) async fn serve(listener: TcpListener, handler: impl Handler) {
+pub(crate) async fn serve(listener: TcpListener, handler: impl BenchHandler) {
     let handler = Arc::new(handler);
     let mut connections = JoinSet::new();
     loop {
@@ -54,14 +54,14 @@ pub(crate) async fn serve(listener: TcpListener, handler: impl Handler) {
 }
 
 /// A server on a thread of its own. Ends when dropped.
-pub(crate) struct OnThread {
+pub(crate) struct ServerThread {
     pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
-impl OnThread {
-    pub(crate) fn start(name: &str, handler: impl Handler) -> io::Result<Self> {
+impl ServerThread {
+    pub(crate) fn start(name: &str, handler: impl BenchHandler) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -81,7 +81,7 @@ impl OnThread {
     }
 }
 
-impl Drop for OnThread {
+impl Drop for ServerThread {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -94,14 +94,14 @@ pub(crate) async fn body_of(request: Request<Incoming>) -> Result<Bytes, hyper::
     Ok(request.into_body().collect().await?.to_bytes())
 }
 
-pub(crate) fn json(body: Bytes) -> Reply {
+pub(crate) fn json(body: Bytes) -> BenchResponse {
     let mut reply = Response::new(Either::Left(Full::new(body)));
     let json = HeaderValue::from_static("application/json");
     reply.headers_mut().insert(header::CONTENT_TYPE, json);
     reply
 }
 
-pub(crate) fn empty(status: StatusCode) -> Reply {
+pub(crate) fn empty(status: StatusCode) -> BenchResponse {
     let mut reply = Response::new(Either::Left(Full::default()));
     *reply.status_mut() = status;
     reply

@@ -9,18 +9,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::clock;
+use crate::error::{BenchError, within};
 use crate::machine::Machine;
 use crate::process;
-use crate::scenario::{Bench, Pace};
-use crate::table::{self, Row, Verdict};
-use crate::trouble::{Trouble, within};
+use crate::scenario::{BenchContext, BenchPace};
+use crate::table::{self, FigureRow, TargetVerdict};
 
-mod attacked;
+mod attack;
+mod call_accounting;
 mod client;
 mod faults;
-mod ladder;
-mod ledger;
 mod load;
+mod memory_pressure;
 mod overload;
 mod shutdown;
 mod sockets;
@@ -31,7 +31,7 @@ const OVERTIME: Duration = Duration::from_secs(180);
 
 /// A part of the run, and its share of ten minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum SoakRow {
     Attack,
     BuiltinTool,
     Children,
@@ -47,23 +47,23 @@ enum Part {
     Faults,
 }
 
-const ALL: [Part; 13] = [
-    Part::Attack,
-    Part::BuiltinTool,
-    Part::Children,
-    Part::Chat,
-    Part::Sockets,
-    Part::Parked,
-    Part::Overload,
-    Part::Fairness,
-    Part::Memory,
-    Part::SlowClients,
-    Part::Shutdown,
-    Part::Ledger,
-    Part::Faults,
+const ALL: [SoakRow; 13] = [
+    SoakRow::Attack,
+    SoakRow::BuiltinTool,
+    SoakRow::Children,
+    SoakRow::Chat,
+    SoakRow::Sockets,
+    SoakRow::Parked,
+    SoakRow::Overload,
+    SoakRow::Fairness,
+    SoakRow::Memory,
+    SoakRow::SlowClients,
+    SoakRow::Shutdown,
+    SoakRow::Ledger,
+    SoakRow::Faults,
 ];
 
-impl Part {
+impl SoakRow {
     fn id(self) -> &'static str {
         match self {
             Self::Attack => "attack",
@@ -105,32 +105,32 @@ impl Part {
         }
     }
 
-    async fn run(self, bench: &Bench, span: Duration) -> Result<Vec<Row>, Trouble> {
+    async fn run(self, bench: &BenchContext, span: Duration) -> Result<Vec<FigureRow>, BenchError> {
         match self {
-            Self::Attack => attacked::measure(bench, span).await,
+            Self::Attack => attack::measure(bench, span).await,
             Self::BuiltinTool => load::builtin_tool(bench, span).await,
             Self::Children => load::children(bench, span).await,
             Self::Chat => load::chat(bench, span).await,
             Self::Sockets => sockets::measure(bench, span).await,
-            Self::Parked => load::parked(bench, span).await,
+            Self::Parked => load::measure_waiting_calls(bench, span).await,
             Self::Overload => overload::measure(bench, span).await,
             Self::Fairness => overload::fairness(bench, span).await,
-            Self::Memory => ladder::measure(bench).await,
-            Self::SlowClients => attacked::slow_clients(bench, span).await,
+            Self::Memory => memory_pressure::measure(bench).await,
+            Self::SlowClients => attack::slow_clients(bench, span).await,
             Self::Shutdown => shutdown::measure(bench, span).await,
-            Self::Ledger => ledger::measure(bench, span).await,
+            Self::Ledger => call_accounting::measure(bench, span).await,
             Self::Faults => faults::measure(bench, span).await,
         }
     }
 }
 
 /// What the command line asks for; `None`: nothing that there is.
-pub(crate) struct Wish {
-    parts: Vec<Part>,
+pub(crate) struct SoakArgs {
+    parts: Vec<SoakRow>,
     minutes: f64,
 }
 
-impl Wish {
+impl SoakArgs {
     pub(crate) fn read(words: &[&str]) -> Option<Self> {
         let mut wish = Self { parts: Vec::new(), minutes: 10.0 };
         let mut words = words.iter();
@@ -150,14 +150,14 @@ impl Wish {
     }
 
     /// How long a part takes.
-    fn span(&self, part: Part) -> Duration {
-        let scaled = |part: Part| {
+    fn span(&self, part: SoakRow) -> Duration {
+        let scaled = |part: SoakRow| {
             let seconds = part.seconds() as f64 * self.minutes / 10.0;
             seconds.clamp(5.0, part.longest() as f64)
         };
         let own = match part {
-            Part::Faults => {
-                let others = self.parts.iter().filter(|it| **it != Part::Faults);
+            SoakRow::Faults => {
+                let others = self.parts.iter().filter(|it| **it != SoakRow::Faults);
                 let taken: f64 = others.map(|it| scaled(*it)).sum();
                 scaled(part).max(self.minutes * 60.0 - taken)
             }
@@ -170,7 +170,7 @@ impl Wish {
         process::raise_file_limit();
         let machine = Machine::look();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let rows = runtime.map_err(Trouble::from).and_then(|it| it.block_on(self.run()));
+        let rows = runtime.map_err(BenchError::from).and_then(|it| it.block_on(self.run()));
         let rows = match rows {
             Ok(rows) => rows,
             Err(trouble) => {
@@ -180,7 +180,7 @@ impl Wish {
         };
         println!("{}", table::render(&rows));
         println!("{}", machine.describe());
-        let missed = rows.iter().filter(|row| row.verdict != Verdict::Ok).count();
+        let missed = rows.iter().filter(|row| row.verdict != TargetVerdict::Ok).count();
         println!("{} rows, {missed} missed", rows.len());
         if let Err(error) = crate::write(&machine, &rows, "target/soak.json") {
             eprintln!("tollgate-bench: cannot write target/soak.json: {error}");
@@ -190,15 +190,15 @@ impl Wish {
     }
 
     /// A part that fails leaves the others their turn.
-    async fn run(&self) -> Result<Vec<Row>, Trouble> {
-        let bench = Bench::here(Pace::FULL)?;
+    async fn run(&self) -> Result<Vec<FigureRow>, BenchError> {
+        let bench = BenchContext::here(BenchPace::FULL)?;
         let mut rows = Vec::new();
         for part in &self.parts {
             let began = clock::now();
             let span = self.span(*part);
             match within(span + OVERTIME, part.id(), Box::pin(part.run(&bench, span))).await {
                 Ok(measured) => rows.extend(measured),
-                Err(trouble) => rows.push(Row::failed(part.id(), &trouble.to_string())),
+                Err(trouble) => rows.push(FigureRow::failure(part.id(), &trouble.to_string())),
             }
             eprintln!("{} took {:.1} s", part.id(), (clock::now() - began).as_secs_f64());
         }
@@ -210,25 +210,26 @@ impl Wish {
 mod tests {
     use std::time::Duration;
 
-    use super::{ALL, Part, Wish};
+    use super::{ALL, SoakArgs, SoakRow};
 
     #[test]
     fn the_run_takes_the_time_it_was_given_and_long_runs_are_long_with_faults() {
-        let total = |wish: &Wish| ALL.iter().map(|part| wish.span(*part).as_secs()).sum::<u64>();
-        let ten = Wish::read(&[]).unwrap();
+        let total =
+            |wish: &SoakArgs| ALL.iter().map(|part| wish.span(*part).as_secs()).sum::<u64>();
+        let ten = SoakArgs::read(&[]).unwrap();
         assert!((590..=660).contains(&total(&ten)), "{}", total(&ten));
-        assert_eq!(ten.span(Part::Attack), Duration::from_secs(300));
-        let long = Wish::read(&["--minutes", "480"]).unwrap();
+        assert_eq!(ten.span(SoakRow::Attack), Duration::from_secs(300));
+        let long = SoakArgs::read(&["--minutes", "480"]).unwrap();
         assert!((480 * 60..=481 * 60).contains(&total(&long)), "{}", total(&long));
-        assert!(long.span(Part::Faults) > Duration::from_secs(6 * 3_600));
+        assert!(long.span(SoakRow::Faults) > Duration::from_secs(6 * 3_600));
     }
 
     #[test]
     fn rows_are_named_by_their_ids() {
-        let wish = Wish::read(&["r-08", "--minutes", "1"]).unwrap();
-        assert_eq!(wish.parts, [Part::Overload]);
-        assert!(Wish::read(&["R-99"]).is_none());
-        assert!(Wish::read(&["--minutes"]).is_none());
-        assert!(Wish::read(&["--minutes", "none"]).is_none());
+        let wish = SoakArgs::read(&["r-08", "--minutes", "1"]).unwrap();
+        assert_eq!(wish.parts, [SoakRow::Overload]);
+        assert!(SoakArgs::read(&["R-99"]).is_none());
+        assert!(SoakArgs::read(&["--minutes"]).is_none());
+        assert!(SoakArgs::read(&["--minutes", "none"]).is_none());
     }
 }

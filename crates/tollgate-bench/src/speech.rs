@@ -10,30 +10,30 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
-use tollgate_testkit::ws::{Asked, Role, Wire};
+use tollgate_testkit::ws::{RawUpgradeRequest, RawWebSocket, RawWebSocketRole};
 
+use crate::error::{BenchError, within};
 use crate::samples::Samples;
-use crate::trouble::{Trouble, within};
 
 mod frames;
-mod side;
+mod peer;
 mod tools;
 
-use frames::Voice;
-use side::Side;
+use frames::SpeechRole;
+use peer::SpeechPeer;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const SESSION_OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What was measured while everybody talked.
 #[derive(Debug)]
-pub(crate) struct Talked {
+pub(crate) struct FrameDelays {
     /// How long frames were on their way, in both directions.
     pub(crate) delays: Samples,
     /// Frames that were to be sent.
     pub(crate) due: u64,
 }
 
-impl Talked {
+impl FrameDelays {
     /// Whether nearly all frames were sent and heard.
     pub(crate) fn kept_up(&self) -> bool {
         self.delays.len() as f64 >= 0.97 * self.due as f64
@@ -42,28 +42,28 @@ impl Talked {
 
 /// How everybody talks: so many frames a second on each line, in each direction.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pace {
+pub(crate) struct FrameRate {
     pub(crate) frames_per_second: f64,
     pub(crate) lasts: Duration,
 }
 
 /// A provider on a thread of its own. Ends when dropped.
-pub(crate) struct Studio {
+pub(crate) struct SpeechProvider {
     pub(crate) address: SocketAddr,
-    orders: Option<mpsc::Sender<Order>>,
+    orders: Option<mpsc::Sender<SpeechCommand>>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
-enum Order {
+enum SpeechCommand {
     /// Says how many sessions are open.
     Count(oneshot::Sender<usize>),
-    Talk(Pace, oneshot::Sender<Result<Talked, Trouble>>),
+    Talk(FrameRate, oneshot::Sender<Result<FrameDelays, BenchError>>),
     /// Has the model of the first session call `tool` so many times.
-    Call(&'static str, usize, oneshot::Sender<Result<Samples, Trouble>>),
+    Call(&'static str, usize, oneshot::Sender<Result<Samples, BenchError>>),
 }
 
-impl Studio {
-    pub(crate) fn start() -> Result<Self, Trouble> {
+impl SpeechProvider {
+    pub(crate) fn start() -> Result<Self, BenchError> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -85,48 +85,56 @@ impl Studio {
         &self,
         address: SocketAddr,
         sessions: usize,
-    ) -> Result<Clients, Trouble> {
-        let mut side = Side::new(Voice::Client);
+    ) -> Result<SpeechClients, BenchError> {
+        let mut side = SpeechPeer::new(SpeechRole::Client);
         for _ in 0..sessions {
-            let wire = Wire::dial(address, "/v1/realtime?model=bench", &[]);
-            let wire = within(PATIENCE, "opening a session", async {
-                wire.await.map_err(|refused| Trouble::Process(format!("{refused:?}")))
+            let wire = RawWebSocket::dial(address, "/v1/realtime?model=bench", &[]);
+            let wire = within(SESSION_OPEN_TIMEOUT, "opening a session", async {
+                wire.await.map_err(|refused| BenchError::Process(format!("{refused:?}")))
             });
             side.take(wire.await?);
         }
-        within(PATIENCE, "waiting for all sessions", async {
+        within(SESSION_OPEN_TIMEOUT, "waiting for all sessions", async {
             while self.count().await? != sessions {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             Ok(())
         })
         .await?;
-        Ok(Clients { side })
+        Ok(SpeechClients { side })
     }
 
     /// Sessions that are open.
-    pub(crate) async fn count(&self) -> Result<usize, Trouble> {
-        self.order(Order::Count).await
+    pub(crate) async fn count(&self) -> Result<usize, BenchError> {
+        self.order(SpeechCommand::Count).await
     }
 
     /// Both ends of all sessions talk at the same time.
-    pub(crate) async fn talk(&self, clients: &mut Clients, pace: Pace) -> Result<Talked, Trouble> {
-        let there = self.order(|reply| Order::Talk(pace, reply));
+    pub(crate) async fn talk(
+        &self,
+        clients: &mut SpeechClients,
+        pace: FrameRate,
+    ) -> Result<FrameDelays, BenchError> {
+        let there = self.order(|reply| SpeechCommand::Talk(pace, reply));
         let (here, there) = tokio::join!(clients.side.talk(pace), there);
         let (here, there) = (here?, there??);
-        Ok(Talked { due: here.due + there.due, delays: here.delays.and(there.delays) })
+        Ok(FrameDelays { due: here.due + there.due, delays: here.delays.and(there.delays) })
     }
 
     /// How long the answers to calls of a tool took.
-    pub(crate) async fn call(&self, tool: &'static str, count: usize) -> Result<Samples, Trouble> {
-        self.order(|reply| Order::Call(tool, count, reply)).await?
+    pub(crate) async fn call(
+        &self,
+        tool: &'static str,
+        count: usize,
+    ) -> Result<Samples, BenchError> {
+        self.order(|reply| SpeechCommand::Call(tool, count, reply)).await?
     }
 
     async fn order<T>(
         &self,
-        order: impl FnOnce(oneshot::Sender<T>) -> Order,
-    ) -> Result<T, Trouble> {
-        let gone = || Trouble::Process("the studio is gone".to_owned());
+        order: impl FnOnce(oneshot::Sender<T>) -> SpeechCommand,
+    ) -> Result<T, BenchError> {
+        let gone = || BenchError::Process("the studio is gone".to_owned());
         let (reply, replied) = oneshot::channel();
         let orders = self.orders.as_ref().ok_or_else(gone)?;
         orders.send(order(reply)).await.map_err(|_| gone())?;
@@ -134,7 +142,7 @@ impl Studio {
     }
 }
 
-impl Drop for Studio {
+impl Drop for SpeechProvider {
     fn drop(&mut self) {
         drop(self.orders.take());
         if let Some(thread) = self.thread.take() {
@@ -144,18 +152,18 @@ impl Drop for Studio {
 }
 
 /// The other end of all sessions.
-pub(crate) struct Clients {
-    side: Side,
+pub(crate) struct SpeechClients {
+    side: SpeechPeer,
 }
 
 /// Takes sessions and orders until nobody gives any more.
-async fn hold(listener: TcpListener, mut orders: mpsc::Receiver<Order>) {
-    let mut side = Side::new(Voice::Provider);
+async fn hold(listener: TcpListener, mut orders: mpsc::Receiver<SpeechCommand>) {
+    let mut side = SpeechPeer::new(SpeechRole::Provider);
     let opening = Arc::new(Mutex::new(Vec::new()));
     loop {
         tokio::select! {
             Ok((stream, _)) = listener.accept() => {
-                if let Some(asked) = Asked::read(stream).await
+                if let Some(asked) = RawUpgradeRequest::read(stream).await
                     && let Some(mut wire) = asked.welcome().await
                     && wire.text(tools::SESSION_CREATED).await.is_ok()
                 {
@@ -169,13 +177,13 @@ async fn hold(listener: TcpListener, mut orders: mpsc::Receiver<Order>) {
                     side.take(wire);
                 }
                 match order {
-                    Order::Count(reply) => {
+                    SpeechCommand::Count(reply) => {
                         let _ = reply.send(side.len());
                     }
-                    Order::Talk(pace, reply) => {
+                    SpeechCommand::Talk(pace, reply) => {
                         let _ = reply.send(side.talk(pace).await);
                     }
-                    Order::Call(tool, count, reply) => {
+                    SpeechCommand::Call(tool, count, reply) => {
                         let _ = reply.send(tools::call(&mut side, tool, count).await);
                     }
                 }
@@ -185,9 +193,9 @@ async fn hold(listener: TcpListener, mut orders: mpsc::Receiver<Order>) {
 }
 
 /// Client or provider, for the mask.
-fn role(voice: Voice) -> Role {
+fn role(voice: SpeechRole) -> RawWebSocketRole {
     match voice {
-        Voice::Client => Role::Client,
-        Voice::Provider => Role::Server,
+        SpeechRole::Client => RawWebSocketRole::Client,
+        SpeechRole::Provider => RawWebSocketRole::Server,
     }
 }

@@ -2,26 +2,26 @@
 
 use std::io::{self, BufRead as _, Write as _};
 
-use crate::echo::{Answer, Echo};
+use crate::echo::{EchoAnswer, EchoServer};
 use crate::wire::Era;
 
 /// How the child behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum StdioEchoBehavior {
     Answers,
     /// Reads everything and never says a word.
     Hangs,
 }
 
 /// Serves until the input ends.
-pub(crate) fn run(manner: Manner) -> io::Result<()> {
-    let echo = Echo::new(2);
+pub(crate) fn run(manner: StdioEchoBehavior) -> io::Result<()> {
+    let echo = EchoServer::new(2);
     let mut input = io::stdin().lock();
     let mut output = io::stdout().lock();
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
-        if manner == Manner::Answers
-            && let Answer::Message(mut message) = echo.answer(era(&line), &line)
+        if manner == StdioEchoBehavior::Answers
+            && let EchoAnswer::Message(mut message) = echo.answer(era(&line), &line)
         {
             message.push('\n');
             output.write_all(message.as_bytes())?;

@@ -3,27 +3,27 @@
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub(crate) struct FigureRow {
     pub(crate) id: &'static str,
     pub(crate) what: String,
     pub(crate) measured: String,
     pub(crate) target: String,
     /// To the yardstick where the target names one, else to the target.
     pub(crate) ratio: Option<f64>,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: TargetVerdict,
     /// The numbers behind it.
     pub(crate) figures: Value,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum TargetVerdict {
     Ok,
     Short,
     /// Could not be measured.
     Failed,
 }
 
-impl Verdict {
+impl TargetVerdict {
     pub(crate) fn at_least(value: f64, limit: f64) -> Self {
         if value >= limit { Self::Ok } else { Self::Short }
     }
@@ -41,34 +41,34 @@ impl Verdict {
     }
 }
 
-impl Row {
-    pub(crate) fn failed(id: &'static str, reason: &str) -> Self {
+impl FigureRow {
+    pub(crate) fn failure(id: &'static str, reason: &str) -> Self {
         Self {
             id,
             what: reason.replace('\n', " | "),
             measured: String::new(),
             target: String::new(),
             ratio: None,
-            verdict: Verdict::Failed,
+            verdict: TargetVerdict::Failed,
             figures: Value::Null,
         }
     }
 
     /// A value that must not pass `limit`.
-    pub(crate) fn limited(id: &'static str, what: String, value: f64, limit: Limit) -> Self {
+    pub(crate) fn at_most(id: &'static str, what: String, value: f64, limit: FigureLimit) -> Self {
         Self {
             id,
             what,
             measured: format!("{value:.*} {}", limit.digits, limit.unit),
             target: format!("≤ {} {}", limit.most, limit.unit),
             ratio: Some(value / limit.most),
-            verdict: Verdict::at_most(value, limit.most),
+            verdict: TargetVerdict::at_most(value, limit.most),
             figures: json!({ "value": value, "limit": limit.most, "unit": limit.unit }),
         }
     }
 
     /// Something that holds or does not.
-    pub(crate) fn checked(
+    pub(crate) fn check(
         id: &'static str,
         what: impl Into<String>,
         measured: impl Into<String>,
@@ -82,12 +82,12 @@ impl Row {
             measured,
             target: target.to_owned(),
             ratio: None,
-            verdict: if holds { Verdict::Ok } else { Verdict::Short },
+            verdict: if holds { TargetVerdict::Ok } else { TargetVerdict::Short },
         }
     }
 
     /// The same with more to say about the value.
-    pub(crate) fn explained(mut self, how: &str) -> Self {
+    pub(crate) fn with_note(mut self, how: &str) -> Self {
         self.measured = format!("{} ({how})", self.measured);
         self
     }
@@ -122,7 +122,7 @@ impl Row {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limit {
+pub(crate) struct FigureLimit {
     pub(crate) most: f64,
     pub(crate) unit: &'static str,
     pub(crate) digits: usize,
@@ -131,9 +131,11 @@ pub(crate) struct Limit {
 const HEADS: [&str; 6] = ["id", "what", "measured", "target", "ratio", "verdict"];
 
 /// All rows, each column as wide as it has to be.
-pub(crate) fn render(rows: &[Row]) -> String {
+pub(crate) fn render(rows: &[FigureRow]) -> String {
     let mut cells = vec![HEADS.map(str::to_owned)];
-    cells.extend(rows.iter().filter(|row| row.verdict != Verdict::Failed).map(Row::cells));
+    cells.extend(
+        rows.iter().filter(|row| row.verdict != TargetVerdict::Failed).map(FigureRow::cells),
+    );
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max();
     let widths: [usize; 6] = std::array::from_fn(|column| width(column).unwrap_or(0));
     let mut out = String::new();
@@ -147,7 +149,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
             out.push('\n');
         }
     }
-    for row in rows.iter().filter(|row| row.verdict == Verdict::Failed) {
+    for row in rows.iter().filter(|row| row.verdict == TargetVerdict::Failed) {
         out.push_str(&format!("{} failed: {}\n", row.id, row.what));
     }
     out
@@ -155,15 +157,15 @@ pub(crate) fn render(rows: &[Row]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Limit, Row, render};
+    use super::{FigureLimit, FigureRow, render};
 
     #[test]
     fn columns_line_up_and_failures_stand_below() {
-        let limit = Limit { most: 25.0, unit: "MiB", digits: 1 };
+        let limit = FigureLimit { most: 25.0, unit: "MiB", digits: 1 };
         let rows = [
-            Row::limited("P10", "memory, idle".to_owned(), 12.34, limit),
-            Row::limited("P2", "x".to_owned(), 30.0, limit),
-            Row::failed("P3", "no answer"),
+            FigureRow::at_most("P10", "memory, idle".to_owned(), 12.34, limit),
+            FigureRow::at_most("P2", "x".to_owned(), 30.0, limit),
+            FigureRow::failure("P3", "no answer"),
         ];
         assert_eq!(
             render(&rows),

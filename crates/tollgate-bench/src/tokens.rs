@@ -6,12 +6,16 @@ use std::time::Duration;
 
 use tollgate_core::agent::ToolSearch;
 use tollgate_core::glob::Glob;
-use tollgate_llm::conversation::{Delivery, Message, Options, Request, Role, ToolChoice};
+use tollgate_llm::conversation::{
+    ChatMessage, ChatRequest, ChatRole, GenerationOptions, ResponseDelivery, ToolChoice,
+};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::extra::Extra;
-use tollgate_llm::tokens::Precision;
+use tollgate_llm::tokens::CountPrecision;
 use tollgate_llm::window::search::search;
-use tollgate_llm::window::{Asked, Disclosed, Fit, Room, Stock, TooLong, fit};
+use tollgate_llm::window::{
+    ContextTooLongError, DisclosedTools, ModelWindow, ToolPool, WindowFit, WindowRequest, fit,
+};
 
 use crate::clock;
 
@@ -21,12 +25,12 @@ use catalogue::catalogue;
 
 /// As in the public records of catalogues of this size.
 const TOOLS: usize = 508;
-const SHOWN: usize = 64;
-const PINNED: &[&str] = &["calendar_list_event", "files_read_document"];
-const SAID: &str = "Which invoices of our customers are overdue?";
+const MAX_SHOWN_TOOLS: usize = 64;
+const PINNED_TOOLS: &[&str] = &["calendar_list_event", "files_read_document"];
+const USER_QUESTION: &str = "Which invoices of our customers are overdue?";
 
 /// One way to give a model its tools.
-pub(crate) struct Way {
+pub(crate) struct TokenCost {
     what: &'static str,
     shown: usize,
     tokens: u64,
@@ -35,25 +39,25 @@ pub(crate) struct Way {
 }
 
 /// All ways, the dearest first.
-pub(crate) fn ways() -> Result<Vec<Way>, TooLong> {
-    let pinned: Vec<Glob> = PINNED.iter().map(|name| Glob::new(*name)).collect();
-    let stock = Stock::new(catalogue(TOOLS), &pinned);
-    let request = request(SAID);
-    let none = Disclosed::default();
-    let asked = Asked {
+pub(crate) fn ways() -> Result<Vec<TokenCost>, ContextTooLongError> {
+    let pinned: Vec<Glob> = PINNED_TOOLS.iter().map(|name| Glob::new(*name)).collect();
+    let stock = ToolPool::new(catalogue(TOOLS), &pinned);
+    let request = request(USER_QUESTION);
+    let none = DisclosedTools::default();
+    let asked = WindowRequest {
         request: &request,
         stock: &stock,
         max_tools: TOOLS,
         search: ToolSearch::Off,
         disclosed: &none,
     };
-    let pruned = Asked { max_tools: SHOWN, ..asked };
-    let searching = Asked { search: ToolSearch::Auto, ..pruned };
-    let mut disclosed = Disclosed::default();
+    let pruned = WindowRequest { max_tools: MAX_SHOWN_TOOLS, ..asked };
+    let searching = WindowRequest { search: ToolSearch::Auto, ..pruned };
+    let mut disclosed = DisclosedTools::default();
     if let Ok(found) = search(&searching, r#"{"query": "list overdue invoices"}"#) {
         disclosed.add(&found);
     }
-    let found = Asked { disclosed: &disclosed, ..searching };
+    let found = WindowRequest { disclosed: &disclosed, ..searching };
     [
         ("all inline", asked),
         ("pruned to 64", pruned),
@@ -65,45 +69,45 @@ pub(crate) fn ways() -> Result<Vec<Way>, TooLong> {
     .collect()
 }
 
-fn way(what: &'static str, asked: &Asked<'_>) -> Result<Way, TooLong> {
+fn way(what: &'static str, asked: &WindowRequest<'_>) -> Result<TokenCost, ContextTooLongError> {
     let first = fit_into(asked)?;
     let began = clock::now();
     let again = fit_into(asked)?;
     let took = clock::now() - began;
     debug_assert_eq!(first, again, "the same question has the same answer");
     let shown = again.tools(asked.stock).count();
-    let own = again.kept.iter().map(|place| asked.stock.tokens(*place, Precision::Exact));
+    let own = again.kept.iter().map(|place| asked.stock.tokens(*place, CountPrecision::Exact));
     let search = again.search.iter();
-    let search = search.map(|tool| tollgate_llm::tokens::function(tool, Precision::Exact));
+    let search = search.map(|tool| tollgate_llm::tokens::function(tool, CountPrecision::Exact));
     let around = tollgate_llm::tokens::around_tools(shown, Dialect::OpenAiChat);
-    Ok(Way { what, shown, tokens: own.chain(search).sum::<u64>() + around, took })
+    Ok(TokenCost { what, shown, tokens: own.chain(search).sum::<u64>() + around, took })
 }
 
 /// With room for all of it: what is counted is the tools, not what fits.
-fn fit_into(asked: &Asked<'_>) -> Result<Fit, TooLong> {
+fn fit_into(asked: &WindowRequest<'_>) -> Result<WindowFit, ContextTooLongError> {
     let (window, max_output) = (1_000_000, 4_096);
-    fit(asked, &[Room { name: "large", window, max_output, dialect: Dialect::OpenAiChat }])
+    fit(asked, &[ModelWindow { name: "large", window, max_output, dialect: Dialect::OpenAiChat }])
 }
 
-fn request(said: &str) -> Request {
-    Request {
+fn request(said: &str) -> ChatRequest {
+    ChatRequest {
         model: String::new(),
-        messages: vec![Message::text(Role::User, said)],
+        messages: vec![ChatMessage::text(ChatRole::User, said)],
         tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
-        options: Options::default(),
-        delivery: Delivery::Whole,
+        options: GenerationOptions::default(),
+        delivery: ResponseDelivery::Whole,
         extra: Extra::none(),
     }
 }
 
-pub(crate) fn render(ways: &[Way]) -> String {
+pub(crate) fn render(ways: &[TokenCost]) -> String {
     let whole = ways.first().map_or(1, |way| way.tokens);
     let mut text = format!(
         "a catalogue of {TOOLS} tools, in tokens of o200k_base\n\
          way                    shown    tokens   of inline   to decide\n"
     );
-    for Way { what, shown, tokens, took } in ways {
+    for TokenCost { what, shown, tokens, took } in ways {
         let share = *tokens as f64 * 100.0 / whole as f64;
         let took = clock::micros(*took);
         writeln!(text, "{what:<22} {shown:>5} {tokens:>9} {share:>9.1} % {took:>8.0} µs")
@@ -116,10 +120,10 @@ pub(crate) fn render(ways: &[Way]) -> String {
 mod tests {
     use std::collections::HashSet;
 
-    use tollgate_llm::tokens::{self, Precision};
+    use tollgate_llm::tokens::{self, CountPrecision};
 
     use super::catalogue::catalogue;
-    use super::{SHOWN, TOOLS, ways};
+    use super::{MAX_SHOWN_TOOLS, TOOLS, ways};
 
     #[test]
     fn the_catalogue_is_like_those_that_people_have() {
@@ -127,7 +131,7 @@ mod tests {
         let names: HashSet<&str> = tools.iter().map(|tool| tool.function.name.as_str()).collect();
         assert_eq!(names.len(), TOOLS);
         for tool in &tools {
-            let tokens = tokens::function(&tool.function, Precision::Exact);
+            let tokens = tokens::function(&tool.function, CountPrecision::Exact);
             assert!((400..=540).contains(&tokens), "{}: {tokens}", tool.function.name);
         }
     }
@@ -136,7 +140,7 @@ mod tests {
     fn pruning_and_searching_cost_a_fraction_of_the_catalogue() {
         let ways = ways().expect("there is room");
         let [inline, pruned, searching, found] = ways.as_slice() else { panic!("four ways") };
-        assert_eq!((inline.shown, pruned.shown), (TOOLS, SHOWN));
+        assert_eq!((inline.shown, pruned.shown), (TOOLS, MAX_SHOWN_TOOLS));
         assert!((200_000..280_000).contains(&inline.tokens), "{}", inline.tokens);
         assert!(pruned.tokens * 7 < inline.tokens, "{}", pruned.tokens);
         assert_eq!((searching.shown, found.shown), (3, 8));

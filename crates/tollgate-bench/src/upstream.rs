@@ -6,31 +6,31 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use hyper::body::Incoming;
 
-use crate::echo::{Answer, Echo};
-use crate::serve::{self, Handler, Reply};
+use crate::echo::{EchoAnswer, EchoServer};
+use crate::serve::{self, BenchHandler, BenchResponse};
 use crate::wire::{Era, SESSION, VERSION};
 
-pub(crate) struct Upstream {
-    echo: Echo,
+pub(crate) struct EchoUpstream {
+    echo: EchoServer,
     sessions: AtomicU64,
 }
 
-impl Upstream {
+impl EchoUpstream {
     pub(crate) fn new(tools: usize) -> Self {
-        Self { echo: Echo::new(tools), sessions: AtomicU64::new(0) }
+        Self { echo: EchoServer::new(tools), sessions: AtomicU64::new(0) }
     }
 
-    async fn post(&self, era: Era, message: &[u8]) -> Reply {
+    async fn post(&self, era: Era, message: &[u8]) -> BenchResponse {
         match self.echo.answer(era, message) {
-            Answer::Message(message) => serve::json(Bytes::from(message)),
-            Answer::Nothing => serve::empty(StatusCode::ACCEPTED),
-            Answer::Never => std::future::pending().await,
+            EchoAnswer::Message(message) => serve::json(Bytes::from(message)),
+            EchoAnswer::Nothing => serve::empty(StatusCode::ACCEPTED),
+            EchoAnswer::Never => std::future::pending().await,
         }
     }
 }
 
-impl Handler for Upstream {
-    async fn handle(&self, request: Request<Incoming>) -> Reply {
+impl BenchHandler for EchoUpstream {
+    async fn handle(&self, request: Request<Incoming>) -> BenchResponse {
         match *request.method() {
             Method::POST => {}
             Method::DELETE => return serve::empty(StatusCode::OK),
@@ -41,35 +41,35 @@ impl Handler for Upstream {
             return serve::empty(StatusCode::BAD_REQUEST);
         };
         match door {
-            Door::Modern => self.post(Era::Modern, &message).await,
-            Door::Session => self.post(Era::Legacy, &message).await,
-            Door::New => {
+            RequestSession::Modern => self.post(Era::Modern, &message).await,
+            RequestSession::Session => self.post(Era::Legacy, &message).await,
+            RequestSession::New => {
                 let number = self.sessions.fetch_add(1, Ordering::Relaxed);
                 let mut reply = self.post(Era::Legacy, &message).await;
                 let id = HeaderValue::from_str(&format!("session-{number}"));
                 reply.headers_mut().insert(SESSION, id.expect("plain ASCII"));
                 reply
             }
-            Door::Lost => serve::empty(StatusCode::NOT_FOUND),
+            RequestSession::Lost => serve::empty(StatusCode::NOT_FOUND),
         }
     }
 }
 
 /// How a request comes in.
-enum Door {
+enum RequestSession {
     Modern,
     Session,
     New,
     Lost,
 }
 
-fn door(headers: &HeaderMap) -> Door {
+fn door(headers: &HeaderMap) -> RequestSession {
     if headers.get(VERSION).is_some_and(|it| it == Era::Modern.revision()) {
-        return Door::Modern;
+        return RequestSession::Modern;
     }
     match headers.get(SESSION) {
-        Some(id) if id.as_bytes().starts_with(b"session-") => Door::Session,
-        Some(_) => Door::Lost,
-        None => Door::New,
+        Some(id) if id.as_bytes().starts_with(b"session-") => RequestSession::Session,
+        Some(_) => RequestSession::Lost,
+        None => RequestSession::New,
     }
 }

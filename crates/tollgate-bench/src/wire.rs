@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::trouble::Trouble;
+use crate::error::BenchError;
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -54,7 +54,8 @@ pub(crate) const INITIALIZE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
     r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#
 );
-pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+pub(crate) const INITIALIZED_NOTIFICATION: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// The headers of a request; `name` is that of the tool, if one is called.
 pub(crate) fn headers(era: Era, method: &'static str, name: Option<&str>) -> HeaderMap {
@@ -93,19 +94,20 @@ pub(crate) fn call_with(tool: &str, id: u64, arguments: &str) -> String {
 }
 
 /// Whether this is a result to request `number`, whatever it says.
-pub(crate) fn check_result(from: &str, number: u64, body: &[u8]) -> Result<(), Trouble> {
-    let wrong = |why| Trouble::wrong(from, why, body);
-    let answer: Answer<'_, Called<'_>> =
+pub(crate) fn check_result(from: &str, number: u64, body: &[u8]) -> Result<(), BenchError> {
+    let wrong = |why| BenchError::wrong(from, why, body);
+    let answer: CheckedRpcAnswer<'_, CheckedCallResult<'_>> =
         serde_json::from_slice(payload(body)).map_err(|_| wrong("not an answer to a call"))?;
     match (answer.id == Some(number), answer.result) {
-        (true, Some(Called { is_error: false, .. })) => Ok(()),
+        (true, Some(CheckedCallResult { is_error: false, .. })) => Ok(()),
         _ => Err(wrong("a call that failed")),
     }
 }
 
 /// The texts of the result to request `number`; `None` for anything else.
 pub(crate) fn result_text(number: u64, body: &[u8]) -> Option<String> {
-    let answer: Answer<'_, Called<'_>> = serde_json::from_slice(payload(body)).ok()?;
+    let answer: CheckedRpcAnswer<'_, CheckedCallResult<'_>> =
+        serde_json::from_slice(payload(body)).ok()?;
     let called = answer.result.filter(|it| answer.id == Some(number) && !it.is_error)?;
     Some(called.content.iter().map(|block| &*block.text).collect())
 }
@@ -121,7 +123,7 @@ pub(crate) fn list(era: Era, cursor: Option<&str>) -> String {
 }
 
 #[derive(Deserialize)]
-struct Answer<'a, R> {
+struct CheckedRpcAnswer<'a, R> {
     id: Option<u64>,
     result: Option<R>,
     #[serde(borrow)]
@@ -129,23 +131,23 @@ struct Answer<'a, R> {
 }
 
 #[derive(Deserialize)]
-struct Called<'a> {
+struct CheckedCallResult<'a> {
     #[serde(borrow)]
-    content: Vec<Block<'a>>,
+    content: Vec<CheckedTextBlock<'a>>,
     #[serde(rename = "isError", default)]
     is_error: bool,
 }
 
 #[derive(Deserialize)]
-struct Block<'a> {
+struct CheckedTextBlock<'a> {
     #[serde(borrow)]
     text: std::borrow::Cow<'a, str>,
 }
 
 /// Whether this is the echo of request `number`, and nothing else.
-pub(crate) fn check_echo(from: &str, number: u64, body: &[u8]) -> Result<(), Trouble> {
-    let wrong = |why| Trouble::wrong(from, why, body);
-    let answer: Answer<'_, Called<'_>> =
+pub(crate) fn check_echo(from: &str, number: u64, body: &[u8]) -> Result<(), BenchError> {
+    let wrong = |why| BenchError::wrong(from, why, body);
+    let answer: CheckedRpcAnswer<'_, CheckedCallResult<'_>> =
         serde_json::from_slice(payload(body)).map_err(|_| wrong("not an answer to a call"))?;
     if answer.error.is_some() {
         return Err(wrong("an error"));
@@ -154,7 +156,7 @@ pub(crate) fn check_echo(from: &str, number: u64, body: &[u8]) -> Result<(), Tro
         return Err(wrong("the id of another request"));
     }
     match answer.result {
-        Some(Called { content, is_error: false }) if content.len() == 1 => {
+        Some(CheckedCallResult { content, is_error: false }) if content.len() == 1 => {
             let number_text = content[0].text.strip_prefix(TEXT);
             let same = number_text.and_then(|it| it.parse().ok()) == Some(number);
             if same { Ok(()) } else { Err(wrong("the text of another request")) }
@@ -164,20 +166,23 @@ pub(crate) fn check_echo(from: &str, number: u64, body: &[u8]) -> Result<(), Tro
 }
 
 /// One page of `tools/list`: the names on it, and the cursor of the next.
-pub(crate) fn read_list(from: &str, body: &[u8]) -> Result<(Vec<String>, Option<String>), Trouble> {
+pub(crate) fn read_list(
+    from: &str,
+    body: &[u8],
+) -> Result<(Vec<String>, Option<String>), BenchError> {
     #[derive(Deserialize)]
-    struct Listed {
-        tools: Vec<Named>,
+    struct CheckedToolList {
+        tools: Vec<CheckedToolName>,
         #[serde(rename = "nextCursor")]
         next: Option<String>,
     }
     #[derive(Deserialize)]
-    struct Named {
+    struct CheckedToolName {
         name: String,
     }
-    let answer: Answer<'_, Listed> = serde_json::from_slice(payload(body))
-        .map_err(|_| Trouble::wrong(from, "not a list of tools", body))?;
-    let listed = answer.result.ok_or_else(|| Trouble::wrong(from, "an error", body))?;
+    let answer: CheckedRpcAnswer<'_, CheckedToolList> = serde_json::from_slice(payload(body))
+        .map_err(|_| BenchError::wrong(from, "not a list of tools", body))?;
+    let listed = answer.result.ok_or_else(|| BenchError::wrong(from, "an error", body))?;
     Ok((listed.tools.into_iter().map(|it| it.name).collect(), listed.next))
 }
 

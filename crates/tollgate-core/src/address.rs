@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whose ground an address is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Realm {
+pub enum AddressScope {
     /// Everybody's.
     Public,
     /// A network that only its members reach: private, shared (CGNAT) or unique local addresses.
@@ -22,48 +22,48 @@ pub enum Realm {
 }
 
 /// The realm of an address, in whatever spelling it comes.
-pub fn realm(address: IpAddr) -> Realm {
+pub fn address_scope(address: IpAddr) -> AddressScope {
     match address {
-        IpAddr::V4(address) => realm_v4(address),
-        IpAddr::V6(address) => realm_v6(address),
+        IpAddr::V4(address) => scope_v4(address),
+        IpAddr::V6(address) => scope_v6(address),
     }
 }
 
 pub fn is_public(address: IpAddr) -> bool {
-    realm(address) == Realm::Public
+    address_scope(address) == AddressScope::Public
 }
 
 /// Blocks of IPv4 that are not public: first address, bits of the prefix, realm. From IANA's
 /// registry of special-purpose addresses, and those of clouds that stand outside of it.
-const SPECIAL_V4: &[(Ipv4Addr, u32, Realm)] = &[
-    (Ipv4Addr::new(0, 0, 0, 0), 8, Realm::Nowhere),
-    (Ipv4Addr::new(10, 0, 0, 0), 8, Realm::Network),
+const SPECIAL_V4: &[(Ipv4Addr, u32, AddressScope)] = &[
+    (Ipv4Addr::new(0, 0, 0, 0), 8, AddressScope::Nowhere),
+    (Ipv4Addr::new(10, 0, 0, 0), 8, AddressScope::Network),
     // A metadata service amid the shared addresses: before their row.
-    (Ipv4Addr::new(100, 100, 100, 200), 32, Realm::Nowhere),
-    (Ipv4Addr::new(100, 64, 0, 0), 10, Realm::Network),
-    (Ipv4Addr::new(127, 0, 0, 0), 8, Realm::Machine),
-    (Ipv4Addr::new(168, 63, 129, 16), 32, Realm::Nowhere),
-    (Ipv4Addr::new(169, 254, 0, 0), 16, Realm::Nowhere),
-    (Ipv4Addr::new(172, 16, 0, 0), 12, Realm::Network),
-    (Ipv4Addr::new(192, 0, 0, 0), 24, Realm::Nowhere),
-    (Ipv4Addr::new(192, 0, 2, 0), 24, Realm::Nowhere),
-    (Ipv4Addr::new(192, 31, 196, 0), 24, Realm::Nowhere),
-    (Ipv4Addr::new(192, 52, 193, 0), 24, Realm::Nowhere),
-    (Ipv4Addr::new(192, 88, 99, 0), 24, Realm::Nowhere),
-    (Ipv4Addr::new(192, 168, 0, 0), 16, Realm::Network),
-    (Ipv4Addr::new(192, 175, 48, 0), 24, Realm::Nowhere),
-    (Ipv4Addr::new(198, 18, 0, 0), 15, Realm::Nowhere),
-    (Ipv4Addr::new(198, 51, 100, 0), 24, Realm::Nowhere),
-    (Ipv4Addr::new(203, 0, 113, 0), 24, Realm::Nowhere),
-    (Ipv4Addr::new(224, 0, 0, 0), 3, Realm::Nowhere),
+    (Ipv4Addr::new(100, 100, 100, 200), 32, AddressScope::Nowhere),
+    (Ipv4Addr::new(100, 64, 0, 0), 10, AddressScope::Network),
+    (Ipv4Addr::new(127, 0, 0, 0), 8, AddressScope::Machine),
+    (Ipv4Addr::new(168, 63, 129, 16), 32, AddressScope::Nowhere),
+    (Ipv4Addr::new(169, 254, 0, 0), 16, AddressScope::Nowhere),
+    (Ipv4Addr::new(172, 16, 0, 0), 12, AddressScope::Network),
+    (Ipv4Addr::new(192, 0, 0, 0), 24, AddressScope::Nowhere),
+    (Ipv4Addr::new(192, 0, 2, 0), 24, AddressScope::Nowhere),
+    (Ipv4Addr::new(192, 31, 196, 0), 24, AddressScope::Nowhere),
+    (Ipv4Addr::new(192, 52, 193, 0), 24, AddressScope::Nowhere),
+    (Ipv4Addr::new(192, 88, 99, 0), 24, AddressScope::Nowhere),
+    (Ipv4Addr::new(192, 168, 0, 0), 16, AddressScope::Network),
+    (Ipv4Addr::new(192, 175, 48, 0), 24, AddressScope::Nowhere),
+    (Ipv4Addr::new(198, 18, 0, 0), 15, AddressScope::Nowhere),
+    (Ipv4Addr::new(198, 51, 100, 0), 24, AddressScope::Nowhere),
+    (Ipv4Addr::new(203, 0, 113, 0), 24, AddressScope::Nowhere),
+    (Ipv4Addr::new(224, 0, 0, 0), 3, AddressScope::Nowhere),
 ];
 
-fn realm_v4(address: Ipv4Addr) -> Realm {
-    let covers = |(first, bits, _): &&(Ipv4Addr, u32, Realm)| {
+fn scope_v4(address: Ipv4Addr) -> AddressScope {
+    let covers = |(first, bits, _): &&(Ipv4Addr, u32, AddressScope)| {
         let apart = address.to_bits() ^ first.to_bits();
         apart.leading_zeros() >= *bits
     };
-    SPECIAL_V4.iter().find(covers).map_or(Realm::Public, |(.., realm)| *realm)
+    SPECIAL_V4.iter().find(covers).map_or(AddressScope::Public, |(.., realm)| *realm)
 }
 
 /// Parts of the global unicast addresses that are not public.
@@ -87,29 +87,29 @@ const METADATA_V6: &[Ipv6Addr] = &[
     Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe),
 ];
 
-fn realm_v6(address: Ipv6Addr) -> Realm {
-    if let Some(carried) = carried(address) {
-        return realm_v4(carried);
+fn scope_v6(address: Ipv6Addr) -> AddressScope {
+    if let Some(carried) = embedded_ipv4(address) {
+        return scope_v4(carried);
     }
     if address == Ipv6Addr::LOCALHOST {
-        return Realm::Machine;
+        return AddressScope::Machine;
     }
     if METADATA_V6.contains(&address) {
-        return Realm::Nowhere;
+        return AddressScope::Nowhere;
     }
     if within(address, UNIQUE_LOCAL) {
-        return Realm::Network;
+        return AddressScope::Network;
     }
     let special = SPECIAL_V6.iter().any(|block| within(address, *block));
     if within(address, GLOBAL_UNICAST) && !special && !is_isatap(address) {
-        Realm::Public
+        AddressScope::Public
     } else {
-        Realm::Nowhere
+        AddressScope::Nowhere
     }
 }
 
 /// The IPv4 address that packets to this one reach in the end.
-fn carried(address: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [.., high, low] = address.segments();
     let last = Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
     match address.segments() {

@@ -1,14 +1,14 @@
-//! Not too often? The only way to an [`Admitted`] request. Says which limits a request is under;
+//! Rate limiting: the only way to an [`AdmittedRequest`]. Says which limits a request is under;
 //! what was taken of them is kept by whoever asks.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::call::{Decider, Kind};
+use crate::call::{Decider, RequestKind};
 use crate::id::{AgentId, ToolId};
 use crate::policy::Permitted;
-use crate::rate::{Bucket, RateLimit, Taken, whole_seconds};
+use crate::rate::{BucketToken, RateLimit, TokenBucket, whole_seconds};
 use crate::turn::{Principal, Turn};
 
 /// A permitted request that no limit of its tool, agent or principal forbids now. Only [`admit`]
@@ -19,7 +19,7 @@ pub struct Admitted<'a> {
 }
 
 impl<'a> Admitted<'a> {
-    pub fn permitted(&self) -> &Permitted<'a> {
+    pub fn permitted_request(&self) -> &Permitted<'a> {
         &self.permitted
     }
 
@@ -35,7 +35,7 @@ impl<'a> Admitted<'a> {
 
 /// Whose calls a limit counts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Counted {
+pub enum RateLimitKey {
     /// Of everybody.
     Tool(ToolId),
     /// By whomever it is used.
@@ -45,9 +45,9 @@ pub enum Counted {
 
 /// There were as many calls as there may be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{counted} {}; try again in {} s", allowed(*.limit), whole_seconds(*.wait))]
-pub struct TooOften {
-    pub counted: Counted,
+#[error("{counted} {}; try again in {} s", describe_limit(*.limit), whole_seconds(*.wait))]
+pub struct RateLimitedError {
+    pub counted: RateLimitKey,
     pub limit: RateLimit,
     /// Until the next one may be made.
     pub wait: Duration,
@@ -58,9 +58,9 @@ pub struct TooOften {
 pub fn admit<'a>(
     (turn, by): (&Turn, Decider),
     permitted: Permitted<'a>,
-    bucket: impl Fn(&Counted) -> Arc<Bucket>,
+    bucket: impl Fn(&RateLimitKey) -> Arc<TokenBucket>,
     now: Instant,
-) -> Result<Admitted<'a>, TooOften> {
+) -> Result<Admitted<'a>, RateLimitedError> {
     take(limits(turn, by, &permitted), bucket, now)?;
     Ok(Admitted { permitted })
 }
@@ -69,17 +69,17 @@ pub fn admit<'a>(
 /// Its calls are counted when they come.
 pub fn admit_program(
     turn: &Turn,
-    bucket: impl Fn(&Counted) -> Arc<Bucket>,
+    bucket: impl Fn(&RateLimitKey) -> Arc<TokenBucket>,
     now: Instant,
-) -> Result<(), TooOften> {
+) -> Result<(), RateLimitedError> {
     take([None, of_agent(turn), of_principal(turn)], bucket, now)
 }
 
 fn take(
-    limits: [Option<(Counted, RateLimit)>; 3],
-    bucket: impl Fn(&Counted) -> Arc<Bucket>,
+    limits: [Option<(RateLimitKey, RateLimit)>; 3],
+    bucket: impl Fn(&RateLimitKey) -> Arc<TokenBucket>,
     now: Instant,
-) -> Result<(), TooOften> {
+) -> Result<(), RateLimitedError> {
     let limits = limits.into_iter().flatten();
     let limits: Vec<_> =
         limits.map(|(counted, limit)| (bucket(&counted), counted, limit)).collect();
@@ -89,8 +89,8 @@ fn take(
             Ok(one) => taken.push(one),
             Err(wait) => {
                 // The last that was taken first: each is then as it was found.
-                taken.into_iter().rev().for_each(Taken::give_back);
-                return Err(TooOften { counted: counted.clone(), limit: *limit, wait });
+                taken.into_iter().rev().for_each(BucketToken::give_back);
+                return Err(RateLimitedError { counted: counted.clone(), limit: *limit, wait });
             }
         }
     }
@@ -103,27 +103,27 @@ fn limits(
     turn: &Turn,
     by: Decider,
     permitted: &Permitted<'_>,
-) -> [Option<(Counted, RateLimit)>; 3] {
-    if by == Decider::Gateway || matches!(permitted.kind(), Kind::Task(_)) {
+) -> [Option<(RateLimitKey, RateLimit)>; 3] {
+    if by == Decider::Gateway || matches!(permitted.kind(), RequestKind::Task(_)) {
         return [None, None, None];
     }
     let of_tool = || {
         let tool = permitted.tool()?;
-        Some((Counted::Tool(tool.id.clone()), tool.terms.rate_limit?))
+        Some((RateLimitKey::Tool(tool.id.clone()), tool.terms.rate_limit?))
     };
     [of_tool(), of_agent(turn), of_principal(turn)]
 }
 
-fn of_agent(turn: &Turn) -> Option<(Counted, RateLimit)> {
-    Some((Counted::Agent(turn.view.agent.clone()), turn.view.rate_limit?))
+fn of_agent(turn: &Turn) -> Option<(RateLimitKey, RateLimit)> {
+    Some((RateLimitKey::Agent(turn.view.agent.clone()), turn.view.rate_limit?))
 }
 
-fn of_principal(turn: &Turn) -> Option<(Counted, RateLimit)> {
+fn of_principal(turn: &Turn) -> Option<(RateLimitKey, RateLimit)> {
     let limit = turn.grant.as_ref()?.rate_limit?;
-    Some((Counted::Principal(turn.principal.clone()), limit))
+    Some((RateLimitKey::Principal(turn.principal.clone()), limit))
 }
 
-impl fmt::Display for Counted {
+impl fmt::Display for RateLimitKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tool(_) => f.write_str("this tool may be called"),
@@ -133,7 +133,7 @@ impl fmt::Display for Counted {
     }
 }
 
-fn allowed(RateLimit { calls, per }: RateLimit) -> String {
+fn describe_limit(RateLimit { calls, per }: RateLimit) -> String {
     let times = if calls == 1 { "once".to_owned() } else { format!("{calls} times") };
     match per.as_secs() {
         1 => format!("{times} in a second"),

@@ -7,7 +7,7 @@ use crate::glob::{self, Glob};
 use crate::id::AgentId;
 use crate::memory;
 use crate::rate::RateLimit;
-use crate::selector::Keywords;
+use crate::tier_selector::TierKeywords;
 
 #[derive(Debug, Clone)]
 pub struct Agent {
@@ -18,28 +18,28 @@ pub struct Agent {
     /// `None`: no budget at all. It sees tools of every tier, and no wall ends its turns.
     pub ceiling: Option<Tier>,
     /// Beside those of the installation.
-    pub keywords: Keywords,
+    pub keywords: TierKeywords,
     /// Exposed names and globs of tools that run when a model wants them, without anybody's leave.
     pub auto_execute: Vec<Glob>,
     pub rate_limit: Option<RateLimit>,
     /// Calls that may run at the same time; `None`: as many as there are.
     pub concurrent: Option<u32>,
-    pub memory: Memory,
+    pub memory: AgentMemoryPolicy,
     pub persona: Persona,
 }
 
 /// Which memory an agent has, and what goes into it by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Memory {
+pub struct AgentMemoryPolicy {
     /// The campaign; the key of whoever asks says of which tenant.
-    pub namespace: memory::Name,
-    pub record: Record,
-    pub recall: Recall,
+    pub namespace: memory::MemoryName,
+    pub record: RecordPolicy,
+    pub recall: RecallPolicy,
 }
 
 /// What becomes of what is said in its conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Record {
+pub enum RecordPolicy {
     #[default]
     Nothing,
     /// Kept for this agent.
@@ -50,20 +50,20 @@ pub enum Record {
 
 /// Whether what has to do with a turn is looked up before its model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Recall {
+pub enum RecallPolicy {
     #[default]
     Off,
     On,
 }
 
-impl Default for Memory {
+impl Default for AgentMemoryPolicy {
     fn default() -> Self {
-        let (record, recall) = (Record::default(), Recall::default());
-        Self { namespace: memory::Name::usual(), record, recall }
+        let (record, recall) = (RecordPolicy::default(), RecallPolicy::default());
+        Self { namespace: memory::MemoryName::usual(), record, recall }
     }
 }
 
-impl Record {
+impl RecordPolicy {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nothing => "off",
@@ -185,22 +185,24 @@ impl Agent {
             description: "Every tool".to_owned(),
             tools: vec![Glob::new("*")],
             ceiling: None,
-            keywords: Keywords::default(),
+            keywords: TierKeywords::default(),
             auto_execute: Vec::new(),
             rate_limit: None,
             concurrent: None,
-            memory: Memory::default(),
+            memory: AgentMemoryPolicy::default(),
             persona: Persona::default(),
         }
     }
 
     /// The tier of a turn that wishes for `wish`, and whether it has a budget at all: a turn
     /// without one sees everything.
-    pub fn budget(&self, wish: Wish) -> Option<Tier> {
+    pub fn budget(&self, wish: RequestedTier) -> Option<Tier> {
         match (wish, self.ceiling) {
-            (Wish::Override(tier), _) | (Wish::Selected(tier), None) => Some(tier),
-            (Wish::Selected(tier), Some(ceiling)) => Some(tier.min(ceiling)),
-            (Wish::Ceiling, ceiling) => ceiling,
+            (RequestedTier::Override(tier), _) | (RequestedTier::Selected(tier), None) => {
+                Some(tier)
+            }
+            (RequestedTier::Selected(tier), Some(ceiling)) => Some(tier.min(ceiling)),
+            (RequestedTier::Ceiling, ceiling) => ceiling,
         }
     }
 
@@ -211,7 +213,7 @@ impl Agent {
 
 /// The tier that a turn asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum RequestedTier {
     /// Nothing was said: what the agent has.
     Ceiling,
     /// Chosen from what was said; never above the agent's ceiling.
@@ -222,20 +224,20 @@ pub enum Wish {
 
 #[cfg(test)]
 mod tests {
-    use super::{Agent, Wish};
+    use super::{Agent, RequestedTier};
     use crate::budget::Tier;
 
     #[test]
     fn a_wish_is_capped_by_the_ceiling_unless_it_is_an_override() {
         use Tier::{Deep, Fast, Standard};
         for (ceiling, wish, expected) in [
-            (None, Wish::Ceiling, None),
-            (None, Wish::Selected(Fast), Some(Fast)),
-            (Some(Standard), Wish::Ceiling, Some(Standard)),
-            (Some(Standard), Wish::Selected(Deep), Some(Standard)),
-            (Some(Standard), Wish::Selected(Fast), Some(Fast)),
-            (Some(Standard), Wish::Override(Deep), Some(Deep)),
-            (None, Wish::Override(Standard), Some(Standard)),
+            (None, RequestedTier::Ceiling, None),
+            (None, RequestedTier::Selected(Fast), Some(Fast)),
+            (Some(Standard), RequestedTier::Ceiling, Some(Standard)),
+            (Some(Standard), RequestedTier::Selected(Deep), Some(Standard)),
+            (Some(Standard), RequestedTier::Selected(Fast), Some(Fast)),
+            (Some(Standard), RequestedTier::Override(Deep), Some(Deep)),
+            (None, RequestedTier::Override(Standard), Some(Standard)),
         ] {
             let agent = Agent { ceiling, ..Agent::implicit() };
             assert_eq!(agent.budget(wish), expected, "{ceiling:?} {wish:?}");

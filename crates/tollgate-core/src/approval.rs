@@ -1,5 +1,5 @@
 //! Must a person agree? The only way to a [`Cleared`] request, which is all that is planned. Who is
-//! asked, and how, is for others: they bring back a [`Verdict`] on exactly this call.
+//! asked, and how, is for others: they bring back a [`ApprovalVerdict`] on exactly this call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use crate::call::Decider;
 use crate::glob;
 use crate::id::ServerId;
 use crate::policy::Permitted;
-use crate::text::Tagged;
-use crate::tool::{Approval, Effect, TaintRule, Tool};
+use crate::text::TaggedId;
+use crate::tool::{ApprovalMode, TaintRule, Tool, ToolEffect};
 use crate::turn::{Principal, Turn};
 use crate::view::View;
 
 /// A request that nobody has to agree to, or to which somebody did. Only [`clear`] and
-/// [`Held::decided`] make one.
+/// [`HeldRequest::apply_verdict`] make one.
 #[derive(Debug)]
 pub struct Cleared<'a> {
     admitted: Admitted<'a>,
 }
 
 impl<'a> Cleared<'a> {
-    pub fn permitted(&self) -> &Permitted<'a> {
-        self.admitted.permitted()
+    pub fn permitted_request(&self) -> &Permitted<'a> {
+        self.admitted.permitted_request()
     }
 
     pub(crate) fn into_permitted(self) -> Permitted<'a> {
@@ -36,21 +36,21 @@ impl<'a> Cleared<'a> {
 #[derive(Debug)]
 pub enum Clearance<'a> {
     Clear(Cleared<'a>),
-    Ask(Held<'a>),
+    Ask(HeldRequest<'a>),
 }
 
 /// A call that waits for somebody's leave.
 #[derive(Debug)]
-pub struct Held<'a> {
+pub struct HeldRequest<'a> {
     id: ApprovalId,
     admitted: Admitted<'a>,
     tool: Arc<Tool>,
-    why: Why,
+    why: ApprovalReason,
 }
 
 /// Why somebody has to agree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum ApprovalReason {
     /// The operator said `approval: always`.
     Always,
     /// A model wants it, and its agent does not let it run by itself.
@@ -61,7 +61,7 @@ pub enum Why {
     Tainted { by: ServerId },
 }
 
-impl Why {
+impl ApprovalReason {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Always => "always",
@@ -72,7 +72,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for ApprovalReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Tainted { by } => {
@@ -107,13 +107,13 @@ impl ApprovalId {
 
     /// Reads what [`ApprovalId`] displays, and nothing else.
     pub fn parse(text: &str) -> Option<Self> {
-        Tagged::parse(Self::PREFIX, text).map(Self)
+        TaggedId::parse(Self::PREFIX, text).map(Self)
     }
 }
 
 impl fmt::Display for ApprovalId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Tagged(Self::PREFIX, self.0).fmt(f)
+        TaggedId(Self::PREFIX, self.0).fmt(f)
     }
 }
 
@@ -138,7 +138,7 @@ impl Decision {
 
 /// What became of a call that waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ApprovalEnding {
     Decided(Decision),
     /// Nobody decided in time.
     Expired,
@@ -148,7 +148,7 @@ pub enum Ending {
     Revoked,
 }
 
-impl Ending {
+impl ApprovalEnding {
     pub const ALL: [Self; 5] = [
         Self::Decided(Decision::Approve),
         Self::Decided(Decision::Deny),
@@ -170,7 +170,7 @@ impl Ending {
 
 /// What somebody decided of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ApprovalVerdict {
     pub id: ApprovalId,
     pub decision: Decision,
     pub by: Principal,
@@ -179,27 +179,27 @@ pub struct Verdict {
 
 /// A call to which nobody agreed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Denied {
-    #[error("{}", denied(.tool, .note.as_deref()))]
+pub enum ApprovalDeniedError {
+    #[error("{}", denial_message(.tool, .note.as_deref()))]
     By { tool: String, note: Option<String> },
     /// The verdict is on another call.
     #[error("nobody agreed to this call of `{tool}`")]
     Another { tool: String },
 }
 
-fn denied(tool: &str, note: Option<&str>) -> String {
+fn denial_message(tool: &str, note: Option<&str>) -> String {
     match note {
         Some(note) => format!("a person did not agree to this call of `{tool}`: {note}"),
         None => format!("a person did not agree to this call of `{tool}`; do not repeat it"),
     }
 }
 
-impl<'a> Held<'a> {
+impl<'a> HeldRequest<'a> {
     pub fn id(&self) -> ApprovalId {
         self.id
     }
 
-    pub fn why(&self) -> &Why {
+    pub fn why(&self) -> &ApprovalReason {
         &self.why
     }
 
@@ -207,23 +207,28 @@ impl<'a> Held<'a> {
         &self.tool
     }
 
-    pub fn permitted(&self) -> &Permitted<'a> {
-        self.admitted.permitted()
+    pub fn permitted_request(&self) -> &Permitted<'a> {
+        self.admitted.permitted_request()
     }
 
     /// A copy that outlives the text it was read from.
-    pub fn into_owned(self) -> Held<'static> {
+    pub fn into_owned(self) -> HeldRequest<'static> {
         let Self { id, admitted, tool, why } = self;
-        Held { id, admitted: admitted.into_owned(), tool, why }
+        HeldRequest { id, admitted: admitted.into_owned(), tool, why }
     }
 
     /// Goes on, if this very call was agreed to. It is used up either way: no verdict counts twice.
-    pub fn decided(self, verdict: &Verdict) -> Result<Cleared<'a>, Denied> {
+    pub fn apply_verdict(
+        self,
+        verdict: &ApprovalVerdict,
+    ) -> Result<Cleared<'a>, ApprovalDeniedError> {
         let tool = || self.tool.exposed.to_string();
         match verdict.decision {
-            _ if verdict.id != self.id => Err(Denied::Another { tool: tool() }),
+            _ if verdict.id != self.id => Err(ApprovalDeniedError::Another { tool: tool() }),
             Decision::Approve => Ok(Cleared { admitted: self.admitted }),
-            Decision::Deny => Err(Denied::By { tool: tool(), note: verdict.note.clone() }),
+            Decision::Deny => {
+                Err(ApprovalDeniedError::By { tool: tool(), note: verdict.note.clone() })
+            }
         }
     }
 }
@@ -236,13 +241,13 @@ pub fn clear<'a>(
     now: Instant,
     random: impl FnOnce() -> u128,
 ) -> Clearance<'a> {
-    let tool = admitted.permitted().tool().cloned();
+    let tool = admitted.permitted_request().tool().cloned();
     let asks = |tool: Arc<Tool>| Some((why(turn, by, &tool, now)?, tool));
     match tool.and_then(asks) {
         None => Clearance::Clear(Cleared { admitted }),
         Some((why, tool)) => {
             let id = ApprovalId::from_bits(random());
-            Clearance::Ask(Held { id, admitted, tool, why })
+            Clearance::Ask(HeldRequest { id, admitted, tool, why })
         }
     }
 }
@@ -250,19 +255,19 @@ pub fn clear<'a>(
 /// Why somebody has to agree to a call of the tool; `None`: nobody has to. A tool's effect is what
 /// its operator or a trusted server says, and the worst otherwise; so no server can talk itself past
 /// this.
-pub fn why(turn: &Turn, by: Decider, tool: &Tool, now: Instant) -> Option<Why> {
+pub fn why(turn: &Turn, by: Decider, tool: &Tool, now: Instant) -> Option<ApprovalReason> {
     if by != Decider::Gateway
-        && tool.terms.approval != Approval::Never
+        && tool.terms.approval != ApprovalMode::Never
         && tool.terms.taint == TaintRule::Ask
         && let Some(by) = turn.taint.by(now)
     {
-        return Some(Why::Tainted { by: by.clone() });
+        return Some(ApprovalReason::Tainted { by: by.clone() });
     }
     match (by, tool.terms.approval) {
-        (Decider::Gateway, _) | (_, Approval::Never) => return None,
-        (_, Approval::Always) => return Some(Why::Always),
-        (Decider::Client, Approval::Auto) => return None,
-        (Decider::Model, Approval::Auto) => {}
+        (Decider::Gateway, _) | (_, ApprovalMode::Never) => return None,
+        (_, ApprovalMode::Always) => return Some(ApprovalReason::Always),
+        (Decider::Client, ApprovalMode::Auto) => return None,
+        (Decider::Model, ApprovalMode::Auto) => {}
     }
     not_by_itself(&turn.view, tool)
 }
@@ -295,18 +300,18 @@ pub fn refuse_tainted(
 }
 
 /// Why a model's call of the tool needs somebody's leave, as far as the agent decides that.
-fn not_by_itself(view: &View, tool: &Tool) -> Option<Why> {
+fn not_by_itself(view: &View, tool: &Tool) -> Option<ApprovalReason> {
     let name = tool.exposed.as_str();
     let automatic = &view.auto_execute;
     if automatic.iter().any(|glob| glob.is_exactly(name)) {
         return None;
     }
     if !automatic.iter().any(|glob| glob.matches(name)) {
-        return Some(Why::NotAutomatic);
+        return Some(ApprovalReason::NotAutomatic);
     }
     match tool.terms.effect {
-        Effect::ReadOnly | Effect::Mutating => None,
-        Effect::Destructive => Some(Why::Destructive),
+        ToolEffect::ReadOnly | ToolEffect::Mutating => None,
+        ToolEffect::Destructive => Some(ApprovalReason::Destructive),
     }
 }
 
@@ -314,9 +319,9 @@ fn not_by_itself(view: &View, tool: &Tool) -> Option<Why> {
 /// the gate it may still have to wait for leave: see [`clear`].
 pub fn runs_by_itself(view: &View, tool: &Tool) -> bool {
     match tool.terms.approval {
-        Approval::Never => true,
-        Approval::Always => glob::any(&view.auto_execute, tool.exposed.as_str()),
-        Approval::Auto => not_by_itself(view, tool).is_none(),
+        ApprovalMode::Never => true,
+        ApprovalMode::Always => glob::any(&view.auto_execute, tool.exposed.as_str()),
+        ApprovalMode::Auto => not_by_itself(view, tool).is_none(),
     }
 }
 

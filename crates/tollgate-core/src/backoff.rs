@@ -1,4 +1,4 @@
-//! How long to wait before a server is started again, and when to call it failed.
+//! Exponential backoff with jitter, the cooldown of a server that failed: how long to wait before it is started again, and when to call it failed.
 //! Time and chance are arguments.
 
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ pub const HEALTHY: Duration = Duration::from_secs(60);
 pub const SLOW_RETRY: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct BackoffPolicy {
     /// The first pause; it doubles with every failure.
     pub first: Duration,
     pub longest: Duration,
@@ -20,7 +20,7 @@ pub struct Policy {
 
 #[derive(Debug)]
 pub struct Backoff {
-    policy: Policy,
+    policy: BackoffPolicy,
     /// Failures since the server was last healthy.
     streak: u32,
     /// Restarts granted lately, oldest first.
@@ -29,14 +29,14 @@ pub struct Backoff {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pause {
+pub enum BackoffPause {
     /// Start again after this.
     Brief(Duration),
     /// Too many restarts: the server has failed; the next try is a slow one.
     Exhausted(Duration),
 }
 
-impl Pause {
+impl BackoffPause {
     pub fn duration(self) -> Duration {
         match self {
             Self::Brief(it) | Self::Exhausted(it) => it,
@@ -45,13 +45,13 @@ impl Pause {
 }
 
 impl Backoff {
-    pub fn new(policy: Policy) -> Self {
+    pub fn new(policy: BackoffPolicy) -> Self {
         Self { policy, streak: 0, granted: VecDeque::new(), exhausted: false }
     }
 
     /// The server is down, after having been up for `up` (zero: it never came up).
     /// `chance` is random, from 0 up to 1.
-    pub fn failed(&mut self, now: Instant, up: Duration, chance: f64) -> Pause {
+    pub fn record_failure(&mut self, now: Instant, up: Duration, chance: f64) -> BackoffPause {
         if up >= HEALTHY {
             self.reset();
         }
@@ -61,14 +61,14 @@ impl Backoff {
         let full = self.policy.max_restarts.is_some_and(|max| self.granted.len() >= max as usize);
         if full || self.exhausted {
             self.exhausted = true;
-            return Pause::Exhausted(SLOW_RETRY);
+            return BackoffPause::Exhausted(SLOW_RETRY);
         }
         if self.policy.max_restarts.is_some() {
             self.granted.push_back(now);
         }
         let doubled = self.policy.first.saturating_mul(1 << self.streak.min(20));
         self.streak += 1;
-        Pause::Brief(jittered(doubled.min(self.policy.longest), chance))
+        BackoffPause::Brief(apply_jitter(doubled.min(self.policy.longest), chance))
     }
 
     /// Forgets all failures: the server was healthy, or a person asked for a fresh start.
@@ -78,7 +78,7 @@ impl Backoff {
 }
 
 /// Up to a quarter less, so that servers which fell together do not rise together.
-fn jittered(pause: Duration, chance: f64) -> Duration {
+fn apply_jitter(pause: Duration, chance: f64) -> Duration {
     pause.mul_f64(1.0 - chance.clamp(0.0, 1.0) / 4.0)
 }
 

@@ -107,11 +107,11 @@ impl Deadline {
     }
 
     /// What a nested call may take: never more than its parent has left.
-    pub fn capped(self, now: Instant, own: Duration) -> Self {
+    pub fn cap(self, now: Instant, own: Duration) -> Self {
         Self(self.0.min(now + own))
     }
 
-    pub fn left(self, now: Instant) -> Duration {
+    pub fn remaining(self, now: Instant) -> Duration {
         self.0.saturating_duration_since(now)
     }
 

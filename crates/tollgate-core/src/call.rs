@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use crate::id::ServerId;
 use crate::json::{self, Object};
-use crate::text::Tagged;
-use crate::tool::hidden::Removed;
+use crate::text::TaggedId;
+use crate::tool::hidden_text::RemovedCounts;
 
 mod id;
 
@@ -16,21 +16,21 @@ pub use id::CallId;
 
 /// One request in the client's names. `params` are those of the MCP method.
 #[derive(Debug)]
-pub struct Request<'a> {
-    pub kind: Kind,
+pub struct GateRequest<'a> {
+    pub kind: RequestKind,
     pub params: Object<'a>,
 }
 
-impl Request<'_> {
+impl GateRequest<'_> {
     /// A copy that outlives the text it was read from.
-    pub fn into_owned(self) -> Request<'static> {
-        Request { kind: self.kind, params: self.params.into_owned() }
+    pub fn into_owned(self) -> GateRequest<'static> {
+        GateRequest { kind: self.kind, params: self.params.into_owned() }
     }
 }
 
 /// The MCP methods that reach a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum RequestKind {
     CallTool,
     ReadResource,
     GetPrompt,
@@ -57,7 +57,7 @@ pub enum TaskVerb {
     Cancel,
 }
 
-impl Kind {
+impl RequestKind {
     pub fn method(self) -> &'static str {
         match self {
             Self::CallTool => "tools/call",
@@ -73,7 +73,7 @@ impl Kind {
 
 /// How a tool call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Status {
+pub enum CallStatus {
     Ok,
     NoResults,
     Error,
@@ -85,7 +85,7 @@ pub enum Status {
     Offline,
 }
 
-impl Status {
+impl CallStatus {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -101,7 +101,7 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for CallStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -110,17 +110,17 @@ impl fmt::Display for Status {
 /// A finished call. A tool that failed is an outcome too: its text is for the model.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    pub status: Status,
+    pub status: CallStatus,
     /// The MCP result, in no era's own dress.
     pub result: Box<RawValue>,
-    pub retry: Retry,
-    pub extent: Extent,
+    pub retry: Retryability,
+    pub extent: ResultExtent,
     /// Where all that the tool said can be read, or will be: of what was cut or is pending.
-    pub handle: Option<Handle>,
-    pub source: Source,
+    pub handle: Option<ResultHandle>,
+    pub source: ResultSource,
     pub duration: Duration,
     /// Whose words it is; `None`: the gateway's own.
-    pub origin: Option<Origin>,
+    pub origin: Option<ResultOrigin>,
 }
 
 /// Where a result says in its `_meta` whose it is.
@@ -128,40 +128,40 @@ pub const ORIGIN_META: &str = "dev.tollgate/origin";
 
 /// Which server a result is from, and what that means for whoever reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct ResultOrigin {
     pub server: ServerId,
-    pub trust: Trust,
+    pub trust: ServerTrust,
     /// What was taken out before anybody read it.
-    pub removed: Removed,
+    pub removed: RemovedCounts,
     /// Where the result can be read as the server sent it, if something was taken out.
-    pub raw: Option<Handle>,
-    pub mark: Mark,
+    pub raw: Option<ResultHandle>,
+    pub mark: UntrustedMarking,
 }
 
 /// Whether the operator vouches for what a server says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
+pub enum ServerTrust {
     Trusted,
     Untrusted,
 }
 
 /// Whether models read in the text itself that a result is an untrusted server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mark {
+pub enum UntrustedMarking {
     #[default]
     Off,
     On,
 }
 
-impl Origin {
+impl ResultOrigin {
     pub fn is_trusted(&self) -> bool {
-        self.trust == Trust::Trusted
+        self.trust == ServerTrust::Trusted
     }
 
     /// What a model is told before the words of an untrusted server. It speaks of the whole
     /// result, so that nothing in the result can end it.
     pub fn notice(&self) -> Option<String> {
-        let is_told = self.mark == Mark::On && !self.is_trusted();
+        let is_told = self.mark == UntrustedMarking::On && !self.is_trusted();
         let server = &self.server;
         is_told.then(|| {
             format!(
@@ -188,30 +188,30 @@ impl Origin {
 /// Names a result that stays with the gateway for a while, for one principal. Random: nobody can
 /// guess another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Handle(u128);
+pub struct ResultHandle(u128);
 
-impl Handle {
+impl ResultHandle {
     const PREFIX: &str = "r_";
 
     pub fn from_bits(random: u128) -> Self {
         Self(random)
     }
 
-    /// Reads what [`Handle`] displays, and nothing else.
+    /// Reads what [`ResultHandle`] displays, and nothing else.
     pub fn parse(text: &str) -> Option<Self> {
-        Tagged::parse(Self::PREFIX, text).map(Self)
+        TaggedId::parse(Self::PREFIX, text).map(Self)
     }
 }
 
-impl fmt::Display for Handle {
+impl fmt::Display for ResultHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Tagged(Self::PREFIX, self.0).fmt(f)
+        TaggedId(Self::PREFIX, self.0).fmt(f)
     }
 }
 
 /// Whether the same call may succeed later.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Retry {
+pub enum Retryability {
     Pointless,
     Sensible {
         hint: Option<String>,
@@ -222,32 +222,32 @@ pub enum Retry {
 
 /// Whether all that the tool said is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub enum ResultExtent {
     Whole,
     Cut,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum ResultSource {
     Fresh,
     Cached,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Handle;
+    use super::ResultHandle;
 
     #[test]
     fn a_handle_is_read_only_as_it_is_written() {
         for bits in [0, 7, u128::MAX] {
-            let text = Handle::from_bits(bits).to_string();
+            let text = ResultHandle::from_bits(bits).to_string();
             assert_eq!(text.len(), 34);
-            assert_eq!(Handle::parse(&text), Some(Handle::from_bits(bits)));
+            assert_eq!(ResultHandle::parse(&text), Some(ResultHandle::from_bits(bits)));
         }
-        let good = Handle::from_bits(0xabc).to_string();
+        let good = ResultHandle::from_bits(0xabc).to_string();
         for bad in ["", "r_", &good[..33], &format!("{good}0"), &good[2..], &good.to_uppercase()] {
-            assert_eq!(Handle::parse(bad), None, "{bad}");
+            assert_eq!(ResultHandle::parse(bad), None, "{bad}");
         }
-        assert_eq!(Handle::parse("r_+0000000000000000000000000000abc"), None);
+        assert_eq!(ResultHandle::parse("r_+0000000000000000000000000000abc"), None);
     }
 }

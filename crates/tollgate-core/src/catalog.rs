@@ -11,26 +11,26 @@ use serde_json::value::RawValue;
 use crate::budget::Tier;
 use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
-pub use crate::names::Origin;
-use crate::names::{Kind, NamePattern, Owned, Owners, shape};
-use crate::tool::{Finding, Override, Reach, SlowResponse, Tool};
-use crate::trust::{Doubt, Pins, Policy, Verdict};
+pub use crate::names::ServerOrigin;
+use crate::names::{NameKind, NameOwners, NamePattern, OwnedName, shape};
+use crate::tool::{Finding, SlowResponse, Tool, ToolOverride, ToolReach};
+use crate::trust::{ToolPins, TrustDoubt, TrustPolicy, TrustVerdict};
 
-mod listed;
+mod call_terms;
 mod prompts;
+mod requested_names;
 mod resources;
 mod settle;
-mod shadow;
-mod terms;
+mod tool_listing;
+mod tool_shadowing;
 mod tools;
-mod wanted;
 
-use shadow::Mentions;
-use wanted::Wanted;
+use requested_names::RequestedNames;
+use tool_shadowing::ToolMentions;
 
 /// What one server says it has: the items of its lists, as they came.
 #[derive(Debug, Clone, Default)]
-pub struct Listing {
+pub struct ServerListing {
     pub tools: Vec<Box<RawValue>>,
     pub resources: Vec<Box<RawValue>>,
     pub templates: Vec<Box<RawValue>>,
@@ -39,9 +39,9 @@ pub struct Listing {
 
 /// What the config says of one server, as far as its tools go.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct ServerRules {
     pub server: ServerId,
-    pub origin: Origin,
+    pub origin: ServerOrigin,
     /// May the server's own annotations allow retries, caching, probes?
     pub trusted: bool,
     pub timeout: Duration,
@@ -49,15 +49,15 @@ pub struct Rules {
     /// Nothing listed, nothing served.
     pub allow: Vec<Glob>,
     pub deny: Vec<Glob>,
-    pub tools: BTreeMap<ToolName, Override>,
+    pub tools: BTreeMap<ToolName, ToolOverride>,
     /// What becomes of new, changed and suspicious tools.
-    pub trust: Policy,
-    pub reach: Reach,
+    pub trust: TrustPolicy,
+    pub reach: ToolReach,
 }
 
-impl Rules {
+impl ServerRules {
     /// Nothing is said of a server: all of its tools, none of its promises.
-    pub fn new(server: ServerId, origin: Origin) -> Self {
+    pub fn new(server: ServerId, origin: ServerOrigin) -> Self {
         Self {
             server,
             origin,
@@ -67,31 +67,31 @@ impl Rules {
             allow: vec![Glob::new("*")],
             deny: Vec::new(),
             tools: BTreeMap::new(),
-            trust: Policy::default(),
-            reach: Reach::Direct,
+            trust: TrustPolicy::default(),
+            reach: ToolReach::Direct,
         }
     }
 }
 
 /// One server's part of the next catalogue, in the order of the config (built-in ones first).
 #[derive(Debug, Clone)]
-pub struct Offer {
-    pub rules: Arc<Rules>,
-    pub listing: Arc<Listing>,
+pub struct ServerOffer {
+    pub rules: Arc<ServerRules>,
+    pub listing: Arc<ServerListing>,
     /// An absent server keeps its names, but its tools are left out.
     pub present: bool,
 }
 
 /// All that a catalogue is made of, beside the owners of names.
 #[derive(Debug, Clone, Copy)]
-pub struct Inputs<'a> {
+pub struct CatalogInputs<'a> {
     pub version: u64,
-    pub offers: &'a [Offer],
+    pub offers: &'a [ServerOffer],
     pub pattern: &'a NamePattern,
     /// Tools that did not change since are taken over from here, not compiled again.
     pub previous: Option<&'a Catalog>,
     /// Which definitions are known and trusted.
-    pub pins: &'a Pins,
+    pub pins: &'a ToolPins,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -103,52 +103,52 @@ pub struct Catalog {
     pub tiers: Vec<Tier>,
     pub prompts: Vec<Arc<Prompt>>,
     /// By URI.
-    pub resources: Vec<Arc<Resource>>,
-    pub templates: Vec<Arc<Template>>,
+    pub resources: Vec<Arc<CatalogResource>>,
+    pub templates: Vec<Arc<ResourceTemplate>>,
     /// What was left out or changed on intake, and why; for people to see.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<CatalogProblem>,
     /// Tools whose server is away, as far as they were ever known.
-    pub away: Vec<Away>,
+    pub away: Vec<UnavailableTool>,
     /// Tools of servers that are there, which nobody can see.
-    pub withheld: Vec<Withheld>,
+    pub withheld: Vec<WithheldTool>,
     /// Tools that a person should look at, by exposed name. Those that are withheld stand only here.
-    pub doubted: Vec<Doubted>,
+    pub doubted: Vec<DoubtedTool>,
     /// Tools that this build saw for the first time and trusts for that: to be pinned.
     pub first_uses: Vec<Arc<Tool>>,
-    mentions: Arc<Mentions>,
+    mentions: Arc<ToolMentions>,
     /// Servers in this process: nobody has to trust their tools.
     pub own: Vec<ServerId>,
 }
 
 /// A tool that is not simply served.
 #[derive(Debug, Clone)]
-pub struct Doubted {
+pub struct DoubtedTool {
     pub tool: Arc<Tool>,
-    pub verdict: Verdict,
+    pub verdict: TrustVerdict,
     /// All that was found in it, what it says of other servers' tools included.
     pub findings: Vec<Finding>,
 }
 
 /// A tool that is not there because its server is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Away {
+pub struct UnavailableTool {
     pub exposed: ExposedName,
     pub tool: ToolId,
 }
 
 /// A tool that its server lists and the catalogue does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Withheld {
+pub struct WithheldTool {
     pub tool: ToolId,
     /// The name that it would have.
     pub exposed: ExposedName,
-    pub cause: Cause,
+    pub cause: WithheldCause,
     /// In words.
     pub why: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum WithheldCause {
     /// The config does not let the server offer it.
     NotOffered,
     /// Its definition or its name.
@@ -168,7 +168,7 @@ pub struct Prompt {
 }
 
 #[derive(Debug)]
-pub struct Resource {
+pub struct CatalogResource {
     pub server: ServerId,
     pub uri: String,
     /// What agents' lists of allowed names are matched against.
@@ -177,7 +177,7 @@ pub struct Resource {
 }
 
 #[derive(Debug)]
-pub struct Template {
+pub struct ResourceTemplate {
     pub server: ServerId,
     /// RFC 6570, as the server says it.
     pub pattern: String,
@@ -187,13 +187,13 @@ pub struct Template {
 
 /// Something that did not make it into the catalogue, or not unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct CatalogProblem {
     pub tool: ToolId,
-    pub kind: ProblemKind,
+    pub kind: CatalogProblemKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProblemKind {
+pub enum CatalogProblemKind {
     /// The definition cannot be used; the tool is left out.
     Rejected(String),
     /// The name belongs to another tool; this one is left out until `expose_as` gives it another.
@@ -203,47 +203,47 @@ pub enum ProblemKind {
     /// Stands in a list already, by this server or one before it; the first one counts.
     ListedTwice { owner: ServerId },
     /// Not served until somebody accepts it.
-    Withheld(Doubt),
+    Withheld(TrustDoubt),
     /// Served, though its server changed it.
-    Doubtful(Doubt),
+    Doubtful(TrustDoubt),
     /// The config has settings for it, and the server does not list it.
     NoSuchTool,
 }
 
-impl Problem {
+impl CatalogProblem {
     /// Whether the tool is missing because of it.
     pub fn leaves_out(&self) -> bool {
         match self.kind {
-            ProblemKind::Rejected(_)
-            | ProblemKind::NameTaken { .. }
-            | ProblemKind::ListedTwice { .. }
-            | ProblemKind::Withheld(_) => true,
-            ProblemKind::Suspicious(_) | ProblemKind::Doubtful(_) | ProblemKind::NoSuchTool => {
-                false
-            }
+            CatalogProblemKind::Rejected(_)
+            | CatalogProblemKind::NameTaken { .. }
+            | CatalogProblemKind::ListedTwice { .. }
+            | CatalogProblemKind::Withheld(_) => true,
+            CatalogProblemKind::Suspicious(_)
+            | CatalogProblemKind::Doubtful(_)
+            | CatalogProblemKind::NoSuchTool => false,
         }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for CatalogProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tool, kind } = self;
         match kind {
-            ProblemKind::Rejected(reason) => write!(f, "`{tool}` is left out: {reason}"),
-            ProblemKind::NameTaken { exposed, owner } => write!(
+            CatalogProblemKind::Rejected(reason) => write!(f, "`{tool}` is left out: {reason}"),
+            CatalogProblemKind::NameTaken { exposed, owner } => write!(
                 f,
                 "`{tool}` is left out: the name `{exposed}` belongs to `{owner}`; \
                  set `expose_as` for one of them"
             ),
-            ProblemKind::Suspicious(finding) => write!(f, "`{tool}`: {finding}"),
-            ProblemKind::ListedTwice { owner } => {
+            CatalogProblemKind::Suspicious(finding) => write!(f, "`{tool}`: {finding}"),
+            CatalogProblemKind::ListedTwice { owner } => {
                 write!(f, "`{tool}` is left out: `{owner}` lists it already")
             }
-            ProblemKind::Withheld(doubt) => {
+            CatalogProblemKind::Withheld(doubt) => {
                 write!(f, "`{tool}` is withheld: {doubt}; see `tollgate tools diff {tool}`")
             }
-            ProblemKind::Doubtful(doubt) => write!(f, "`{tool}`: {doubt}"),
-            ProblemKind::NoSuchTool => {
+            CatalogProblemKind::Doubtful(doubt) => write!(f, "`{tool}`: {doubt}"),
+            CatalogProblemKind::NoSuchTool => {
                 write!(f, "the config names `{tool}`, and the server has no such tool")
             }
         }
@@ -254,12 +254,12 @@ impl Catalog {
     /// Merges all offers. Of two that want one name the built-in tool, then the server that stands
     /// first has it; `owners` remembers the names of servers that are away, so that nobody else
     /// takes them meanwhile.
-    pub fn build(inputs: &Inputs<'_>, owners: &mut Owners) -> Self {
+    pub fn build(inputs: &CatalogInputs<'_>, owners: &mut NameOwners) -> Self {
         let mut problems = Vec::new();
-        let mut wanted = Wanted::default();
+        let mut wanted = RequestedNames::default();
         let mut withheld = Vec::new();
         let mut tools = tools::read(inputs, &mut wanted, (&mut problems, &mut withheld));
-        let mentions = shadow::mark(&mut tools, inputs.previous.map(|it| &*it.mentions));
+        let mentions = tool_shadowing::mark(&mut tools, inputs.previous.map(|it| &*it.mentions));
         let prompts = prompts::read(inputs, &mut wanted, &mut problems);
         release(owners, inputs.offers, &wanted);
         let (resources, templates) = resources::merge(inputs, &mut problems);
@@ -288,10 +288,10 @@ impl Catalog {
     }
 
     /// Tools that are known and not served until somebody accepts them.
-    pub fn quarantined(&self) -> impl Iterator<Item = (&Arc<Tool>, &Doubt)> {
+    pub fn quarantined_tools(&self) -> impl Iterator<Item = (&Arc<Tool>, &TrustDoubt)> {
         self.doubted.iter().filter_map(|it| match &it.verdict {
-            Verdict::Withheld(doubt) => Some((&it.tool, doubt)),
-            Verdict::Served | Verdict::Flagged(_) => None,
+            TrustVerdict::Withheld(doubt) => Some((&it.tool, doubt)),
+            TrustVerdict::Served | TrustVerdict::Flagged(_) => None,
         })
     }
 
@@ -304,10 +304,10 @@ impl Catalog {
 /// A name is free again once its server is gone from the config, or is here and no longer asks
 /// for that name, or a server that stands before it asks for the same. An absent server keeps all
 /// of its other names.
-fn release(owners: &mut Owners, offers: &[Offer], wanted: &Wanted) {
+fn release(owners: &mut NameOwners, offers: &[ServerOffer], wanted: &RequestedNames) {
     let turn = |server: &ServerId| {
         let at = offers.iter().position(|offer| offer.rules.server == *server)?;
-        Some((offers[at].rules.origin != Origin::Builtin, at))
+        Some((offers[at].rules.origin != ServerOrigin::Builtin, at))
     };
     let mut first = HashMap::new();
     for (kind, id, exposed) in wanted.iter() {
@@ -315,7 +315,7 @@ fn release(owners: &mut Owners, offers: &[Offer], wanted: &Wanted) {
         let earliest = first.entry((kind, shape(exposed))).or_insert(turn);
         *earliest = turn.min(*earliest);
     }
-    owners.retain(|Owned { kind, exposed, owner }| {
+    owners.retain(|OwnedName { kind, exposed, owner }| {
         let Some(turn) = turn(&owner.server) else { return false };
         if first.get(&(*kind, shape(exposed))).is_some_and(|earliest| *earliest < turn) {
             return false;
@@ -324,18 +324,18 @@ fn release(owners: &mut Owners, offers: &[Offer], wanted: &Wanted) {
     });
 }
 
-fn own(offers: &[Offer]) -> Vec<ServerId> {
-    let own = offers.iter().filter(|it| it.rules.origin == Origin::Builtin);
+fn own(offers: &[ServerOffer]) -> Vec<ServerId> {
+    let own = offers.iter().filter(|it| it.rules.origin == ServerOrigin::Builtin);
     own.map(|it| it.rules.server.clone()).collect()
 }
 
-fn away(owners: &Owners, offers: &[Offer]) -> Vec<Away> {
+fn away(owners: &NameOwners, offers: &[ServerOffer]) -> Vec<UnavailableTool> {
     let absent: HashSet<&ServerId> =
         offers.iter().filter(|it| !it.present).map(|it| &it.rules.server).collect();
     owners
         .iter()
-        .filter(|owned| owned.kind == Kind::Tool && absent.contains(&owned.owner.server))
-        .map(|it| Away { exposed: it.exposed.clone(), tool: it.owner.clone() })
+        .filter(|owned| owned.kind == NameKind::Tool && absent.contains(&owned.owner.server))
+        .map(|it| UnavailableTool { exposed: it.exposed.clone(), tool: it.owner.clone() })
         .collect()
 }
 

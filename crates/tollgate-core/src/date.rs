@@ -7,7 +7,7 @@ const SHIFT: u64 = 719_468;
 const DAY: u64 = 86_400;
 
 /// Before 1970 it is 1970.
-pub fn written(time: SystemTime) -> String {
+pub fn format_rfc3339(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, clock) = (seconds / DAY, seconds % DAY);
     // Years of this count begin in March, so that the leap day is the last of its year.
@@ -25,9 +25,9 @@ pub fn written(time: SystemTime) -> String {
 }
 
 /// To the millisecond, where it is not the beginning of a second.
-pub fn written_exactly(time: SystemTime) -> String {
+pub fn format_rfc3339_millis(time: SystemTime) -> String {
     let milliseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_millis());
-    let mut text = written(time);
+    let mut text = format_rfc3339(time);
     if milliseconds > 0 {
         text.insert_str(text.len() - 1, &format!(".{milliseconds:03}"));
     }
@@ -110,7 +110,7 @@ pub fn span(text: &str) -> Option<Duration> {
 mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
-    use super::{parse, span, written, written_exactly};
+    use super::{format_rfc3339, format_rfc3339_millis, parse, span};
 
     #[test]
     fn times_are_read_as_they_are_written() {
@@ -123,12 +123,12 @@ mod tests {
             (253_402_300_799, "9999-12-31T23:59:59Z"),
         ] {
             let time = UNIX_EPOCH + Duration::from_secs(seconds);
-            assert_eq!(written(time), expected);
+            assert_eq!(format_rfc3339(time), expected);
             assert_eq!(parse(expected), Some(time), "{expected}");
         }
         for day in 0..200_000 {
             let time = UNIX_EPOCH + Duration::from_secs(day * 43_201);
-            assert_eq!(parse(&written(time)), Some(time));
+            assert_eq!(parse(&format_rfc3339(time)), Some(time));
         }
         assert_eq!(parse("2023-11-14"), parse("2023-11-14T00:00:00z"));
     }
@@ -142,7 +142,7 @@ mod tests {
             (1_700_000_000_250, "2023-11-14T22:13:20.250Z"),
         ] {
             let time = UNIX_EPOCH + Duration::from_millis(milliseconds);
-            assert_eq!(written_exactly(time), expected);
+            assert_eq!(format_rfc3339_millis(time), expected);
             assert_eq!(parse(expected), Some(time), "{expected}");
         }
         assert_eq!(parse("2023-11-14T22:13:20.25Z"), parse("2023-11-14T22:13:20.250999Z"));

@@ -6,9 +6,9 @@ use sha2::{Digest, Sha256};
 
 /// A digest in the making. Parts simply follow each other: callers keep them apart.
 #[derive(Default)]
-pub struct Sum(Sha256);
+pub struct DigestBuilder(Sha256);
 
-impl Sum {
+impl DigestBuilder {
     pub fn with(mut self, part: impl AsRef<[u8]>) -> Self {
         self.0.update(part);
         self
@@ -29,13 +29,13 @@ pub fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sum, hex};
+    use super::{DigestBuilder, hex};
 
     #[test]
     fn parts_make_the_digest_of_the_whole() {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(hex(&Sum::default().with("abc").finish()), expected);
-        assert_eq!(hex(&Sum::default().with("a").with(b"bc").finish()), expected);
+        assert_eq!(hex(&DigestBuilder::default().with("abc").finish()), expected);
+        assert_eq!(hex(&DigestBuilder::default().with("a").with(b"bc").finish()), expected);
         assert_eq!(hex(&[0, 10, 255]), "000aff");
     }
 }

@@ -1,41 +1,41 @@
-//! Which tools pass: every level that narrows, in one place and in one order. Views keep what
-//! passes, explanations say what stopped the rest; both ask [`Sieve::judge`], so that they agree.
+//! Allowlists and denylists of tools: every level that narrows a view, in one place and in one order. Views keep what
+//! passes, explanations say what stopped the rest; both ask [`ToolFilter::judge`], so that they agree.
 
 use std::fmt;
 
 use crate::agent::{Agent, Engine};
 use crate::budget::Tier;
 use crate::catalog::Catalog;
-use crate::code::Means;
+use crate::code_mode::MetaTool;
 use crate::glob::{self, Glob};
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
-use crate::tool::{Reach, Tool};
+use crate::tool::{Tool, ToolReach};
 
 mod explain;
-mod narrow;
+mod request_filter;
 
-pub use explain::{Explained, explain, explain_one};
-pub use narrow::Narrow;
+pub use explain::{ToolExplanation, explain, explain_one};
+pub use request_filter::RequestFilter;
 
 /// What holds for everybody in this installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct House {
-    pub switch: Switch,
-    pub everywhere: Lists,
+pub struct GlobalRules {
+    pub switch: ToolSwitch,
+    pub everywhere: AllowDenyLists,
     /// Of the environment that this installation runs in.
-    pub environment: Lists,
+    pub environment: AllowDenyLists,
     /// Turns with less time than this have no code mode: all that they see is listed.
     pub code_from: Tier,
 }
 
-impl Default for House {
+impl Default for GlobalRules {
     fn default() -> Self {
-        let (everywhere, environment) = (Lists::default(), Lists::default());
-        Self { switch: Switch::On, everywhere, environment, code_from: Tier::Fast }
+        let (everywhere, environment) = (AllowDenyLists::default(), AllowDenyLists::default());
+        Self { switch: ToolSwitch::On, everywhere, environment, code_from: Tier::Fast }
     }
 }
 
-impl House {
+impl GlobalRules {
     /// The least tier in which the agent has code mode. While somebody listens for an answer,
     /// there is time for programs in deep turns only.
     pub fn code_begins(&self, agent: &Agent) -> Tier {
@@ -48,59 +48,59 @@ impl House {
 
 /// The switch for all tools at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Switch {
+pub enum ToolSwitch {
     On,
     Off,
 }
 
 /// Exposed names and globs. Usually lets everything in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lists {
+pub struct AllowDenyLists {
     pub allow: Vec<Glob>,
     pub deny: Vec<Glob>,
 }
 
-impl Default for Lists {
+impl Default for AllowDenyLists {
     fn default() -> Self {
         Self { allow: vec![Glob::new("*")], deny: Vec::new() }
     }
 }
 
-impl Lists {
-    fn stop(&self, exposed: &str) -> Option<Stop<'_>> {
-        let unlisted = || (!glob::any(&self.allow, exposed)).then_some(Stop::Unlisted);
-        self.denied(exposed).or_else(unlisted)
+impl AllowDenyLists {
+    fn stop(&self, exposed: &str) -> Option<FilterReason<'_>> {
+        let unlisted = || (!glob::any(&self.allow, exposed)).then_some(FilterReason::Unlisted);
+        self.find_denial(exposed).or_else(unlisted)
     }
 
-    fn denied(&self, exposed: &str) -> Option<Stop<'_>> {
-        self.deny.iter().find(|glob| glob.matches(exposed)).map(Stop::Denied)
+    fn find_denial(&self, exposed: &str) -> Option<FilterReason<'_>> {
+        self.deny.iter().find(|glob| glob.matches(exposed)).map(FilterReason::Denied)
     }
 }
 
 /// All that stands between a catalogue and a view, but what the catalogue itself left out.
 #[derive(Debug, Clone, Copy)]
-pub struct Sieve<'a> {
-    pub house: &'a House,
+pub struct ToolFilter<'a> {
+    pub house: &'a GlobalRules,
     /// What the principal may see at all; `None`: no list of its own.
     pub principal: Option<&'a [Glob]>,
     pub agent: &'a Agent,
-    pub request: Option<&'a Narrow>,
+    pub request: Option<&'a RequestFilter>,
     pub tier: Tier,
 }
 
 /// Something that has a name to be judged by: a tool, prompt or resource.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub struct FilterSubject<'a> {
     pub server: &'a ServerId,
     /// As the server says it, where it has a name of its own.
     pub own: Option<&'a ToolName>,
     pub exposed: &'a ExposedName,
     /// The least budget in which it can be seen; `None`: any.
     pub needs: Option<Tier>,
-    pub reach: Reach,
+    pub reach: ToolReach,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> FilterSubject<'a> {
     pub fn tool(tool: &'a Tool, needs: Tier) -> Self {
         let ToolId { server, tool: own } = &tool.id;
         let (exposed, reach) = (&tool.exposed, tool.terms.reach);
@@ -110,7 +110,7 @@ impl<'a> Subject<'a> {
 
 /// Where something was stopped. In the order in which the levels are passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum FilterLevel {
     /// The config's word on its server: not allowed there, or denied.
     Server,
     /// The catalogue cannot have it: its definition or its name is unusable.
@@ -130,7 +130,7 @@ pub enum Level {
     Code,
 }
 
-impl Level {
+impl FilterLevel {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Server => "server",
@@ -151,7 +151,7 @@ impl Level {
 
 /// What stopped it there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop<'a> {
+pub enum FilterReason<'a> {
     Off,
     Denied(&'a Glob),
     Unlisted,
@@ -161,7 +161,7 @@ pub enum Stop<'a> {
     NothingInCode,
 }
 
-impl fmt::Display for Stop<'_> {
+impl fmt::Display for FilterReason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Off => f.write_str("all tools are switched off"),
@@ -175,9 +175,9 @@ impl fmt::Display for Stop<'_> {
     }
 }
 
-impl<'a> Sieve<'a> {
+impl<'a> ToolFilter<'a> {
     /// All that the agent may see in a turn of the tier, if nobody else takes anything away.
-    pub fn of(house: &'a House, agent: &'a Agent, tier: Tier) -> Self {
+    pub fn of(house: &'a GlobalRules, agent: &'a Agent, tier: Tier) -> Self {
         Self { house, principal: None, agent, request: None, tier }
     }
 
@@ -185,50 +185,52 @@ impl<'a> Sieve<'a> {
     /// it takes.
     pub fn runs_programs(&self, catalog: &Catalog) -> bool {
         let runs = |tool: &Tool| {
-            tool.terms.reach == Reach::Means && tool.id.tool.as_str() == Means::Execute.name()
+            tool.terms.reach == ToolReach::Means
+                && tool.id.tool.as_str() == MetaTool::Execute.name()
         };
         let mut tools = catalog.tools.iter().zip(&catalog.tiers);
         self.tier >= self.house.code_begins(self.agent)
-            && tools.any(|(tool, needs)| runs(tool) && self.passes(Subject::tool(tool, *needs)))
+            && tools
+                .any(|(tool, needs)| runs(tool) && self.passes(FilterSubject::tool(tool, *needs)))
     }
 
     /// Whether the tool is called in code, where programs run.
     pub fn is_for_programs(&self, tool: &Tool) -> bool {
         match tool.terms.reach {
-            Reach::Direct => self.agent.persona.code_mode,
-            Reach::Code => true,
-            Reach::Means => false,
+            ToolReach::Direct => self.agent.persona.code_mode,
+            ToolReach::Code => true,
+            ToolReach::Means => false,
         }
     }
 
     /// Lets it through, or says where it was stopped and by what.
-    pub fn judge(&self, subject: Subject<'_>) -> Result<(), (Level, Stop<'a>)> {
-        if subject.reach == Reach::Means {
+    pub fn judge(&self, subject: FilterSubject<'_>) -> Result<(), (FilterLevel, FilterReason<'a>)> {
+        if subject.reach == ToolReach::Means {
             return self.judge_means(subject);
         }
         let exposed = subject.exposed.as_str();
         let house = self.house;
-        if house.switch == Switch::Off {
-            return Err((Level::Switch, Stop::Off));
+        if house.switch == ToolSwitch::Off {
+            return Err((FilterLevel::Switch, FilterReason::Off));
         }
         if let Some(stop) = house.everywhere.stop(exposed) {
-            return Err((Level::House, stop));
+            return Err((FilterLevel::House, stop));
         }
         if let Some(stop) = house.environment.stop(exposed) {
-            return Err((Level::Environment, stop));
+            return Err((FilterLevel::Environment, stop));
         }
         if self.principal.is_some_and(|globs| !glob::any(globs, exposed)) {
-            return Err((Level::Principal, Stop::Unlisted));
+            return Err((FilterLevel::Principal, FilterReason::Unlisted));
         }
         if !self.agent.may_see(exposed) {
-            return Err((Level::Agent, Stop::Unlisted));
+            return Err((FilterLevel::Agent, FilterReason::Unlisted));
         }
         if let Some(stop) = self.request.and_then(|narrow| narrow.stop(subject)) {
-            return Err((Level::Request, stop));
+            return Err((FilterLevel::Request, stop));
         }
         match subject.needs {
             Some(needs) if needs > self.tier => {
-                Err((Level::Tier, Stop::TooSlow { needs, has: self.tier }))
+                Err((FilterLevel::Tier, FilterReason::TooSlow { needs, has: self.tier }))
             }
             Some(_) | None => Ok(()),
         }
@@ -237,20 +239,23 @@ impl<'a> Sieve<'a> {
     /// The means of code mode come with what they reach: no list has to name them, and what they
     /// reach was judged by itself. Who denies or excludes them does without code mode, and has all
     /// tools listed.
-    fn judge_means(&self, subject: Subject<'_>) -> Result<(), (Level, Stop<'a>)> {
+    fn judge_means(
+        &self,
+        subject: FilterSubject<'_>,
+    ) -> Result<(), (FilterLevel, FilterReason<'a>)> {
         let (house, exposed) = (self.house, subject.exposed.as_str());
-        if house.switch == Switch::Off {
-            return Err((Level::Switch, Stop::Off));
+        if house.switch == ToolSwitch::Off {
+            return Err((FilterLevel::Switch, FilterReason::Off));
         }
-        let excluded = || self.request.and_then(|narrow| narrow.excluded(subject));
+        let excluded = || self.request.and_then(|narrow| narrow.find_exclusion(subject));
         let stopped = None
-            .or_else(|| Some((Level::House, house.everywhere.denied(exposed)?)))
-            .or_else(|| Some((Level::Environment, house.environment.denied(exposed)?)))
-            .or_else(|| Some((Level::Request, excluded()?)));
+            .or_else(|| Some((FilterLevel::House, house.everywhere.find_denial(exposed)?)))
+            .or_else(|| Some((FilterLevel::Environment, house.environment.find_denial(exposed)?)))
+            .or_else(|| Some((FilterLevel::Request, excluded()?)));
         stopped.map_or(Ok(()), Err)
     }
 
-    pub fn passes(&self, subject: Subject<'_>) -> bool {
+    pub fn passes(&self, subject: FilterSubject<'_>) -> bool {
         self.judge(subject).is_ok()
     }
 }

@@ -4,11 +4,11 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::text::shortened;
+use crate::text::truncate_chars;
 
 /// Why a text cannot be a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadName {
+pub enum InvalidNameError {
     #[error("a name must not be empty")]
     Empty,
     #[error("`{name}` is longer than {limit} characters")]
@@ -63,13 +63,13 @@ name!(
 const ID_CHARACTERS: &str = "use letters, digits, `_` and `-`, with a letter first";
 
 impl ServerId {
-    pub fn parse(text: &str) -> Result<Self, BadName> {
+    pub fn parse(text: &str) -> Result<Self, InvalidNameError> {
         identifier(text).map(Self)
     }
 }
 
 impl AgentId {
-    pub fn parse(text: &str) -> Result<Self, BadName> {
+    pub fn parse(text: &str) -> Result<Self, InvalidNameError> {
         identifier(text).map(Self)
     }
 }
@@ -84,12 +84,12 @@ impl ExposedName {
     pub const MAX: usize = 64;
 
     /// `[a-zA-Z][a-zA-Z0-9_]{0,63}`: what every provider of models takes.
-    pub fn parse(text: &str) -> Result<Self, BadName> {
+    pub fn parse(text: &str) -> Result<Self, InvalidNameError> {
         let allowed = "use letters, digits and `_`, with a letter first";
-        checked(text, Self::MAX, allowed, |c| c.is_ascii_alphanumeric() || c == '_')?;
+        validate_name(text, Self::MAX, allowed, |c| c.is_ascii_alphanumeric() || c == '_')?;
         match text.chars().next() {
             Some(first) if !first.is_ascii_alphabetic() => {
-                Err(BadName::Character { name: text.to_owned(), found: first, allowed })
+                Err(InvalidNameError::Character { name: text.to_owned(), found: first, allowed })
             }
             _ => Ok(Self(text.into())),
         }
@@ -97,9 +97,9 @@ impl ExposedName {
 
     /// A name passed through as the only upstream says it: also `.`, `-` and `/`, any of them
     /// first, and up to 128 characters, which is what MCP itself asks of tool names.
-    pub fn passed_through(text: &str) -> Result<Self, BadName> {
+    pub fn passed_through(text: &str) -> Result<Self, InvalidNameError> {
         let allowed = "MCP allows letters, digits, `_`, `-`, `.` and `/`";
-        checked(text, 128, allowed, |c| c.is_ascii_alphanumeric() || "_-./".contains(c))?;
+        validate_name(text, 128, allowed, |c| c.is_ascii_alphanumeric() || "_-./".contains(c))?;
         Ok(Self(text.into()))
     }
 }
@@ -124,30 +124,32 @@ impl fmt::Display for ToolId {
     }
 }
 
-fn identifier(text: &str) -> Result<Arc<str>, BadName> {
-    checked(text, 64, ID_CHARACTERS, |c| c.is_ascii_alphanumeric() || c == '_' || c == '-')?;
+fn identifier(text: &str) -> Result<Arc<str>, InvalidNameError> {
+    validate_name(text, 64, ID_CHARACTERS, |c| c.is_ascii_alphanumeric() || c == '_' || c == '-')?;
     match text.chars().next() {
-        Some(first) if !first.is_ascii_alphabetic() => {
-            Err(BadName::Character { name: text.to_owned(), found: first, allowed: ID_CHARACTERS })
-        }
+        Some(first) if !first.is_ascii_alphabetic() => Err(InvalidNameError::Character {
+            name: text.to_owned(),
+            found: first,
+            allowed: ID_CHARACTERS,
+        }),
         _ => Ok(text.into()),
     }
 }
 
-fn checked(
+fn validate_name(
     text: &str,
     limit: usize,
     allowed: &'static str,
     fits: impl Fn(char) -> bool,
-) -> Result<(), BadName> {
+) -> Result<(), InvalidNameError> {
     if text.is_empty() {
-        return Err(BadName::Empty);
+        return Err(InvalidNameError::Empty);
     }
     if text.len() > limit {
-        return Err(BadName::TooLong { name: shortened(text, 40), limit });
+        return Err(InvalidNameError::TooLong { name: truncate_chars(text, 40), limit });
     }
     match text.chars().find(|c| !fits(*c)) {
-        Some(found) => Err(BadName::Character { name: text.to_owned(), found, allowed }),
+        Some(found) => Err(InvalidNameError::Character { name: text.to_owned(), found, allowed }),
         None => Ok(()),
     }
 }

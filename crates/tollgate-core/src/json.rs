@@ -19,13 +19,13 @@ mod bounds;
 
 pub use bounds::{JsonBounds, JsonBoundsError, JsonSize, MAX_TREE_VALUES};
 
-use crate::text::shortened;
+use crate::text::truncate_chars;
 
 /// Text that is not the JSON it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
+pub enum MalformedJsonError {
     /// JSON, but not such that two readers read it alike.
-    #[error("key `{}` stands twice", shortened(.key, 80))]
+    #[error("key `{}` stands twice", truncate_chars(.key, 80))]
     Duplicate { key: String },
     /// JSON of another type. The message says which, and at which column.
     #[error("{0}")]
@@ -40,7 +40,7 @@ pub enum Malformed {
     OutOfBounds(#[from] JsonBoundsError),
 }
 
-impl From<serde_json::Error> for Malformed {
+impl From<serde_json::Error> for MalformedJsonError {
     fn from(error: serde_json::Error) -> Self {
         match error.classify() {
             Category::Data => Self::NotThis(error.to_string()),
@@ -63,15 +63,15 @@ impl<'a> Object<'a> {
     }
 
     /// Reads `text`, which must be one object.
-    pub fn parse(text: &'a str) -> Result<Self, Malformed> {
-        let twice = Twice::default();
-        read(text, Fields(&twice), &twice)
+    pub fn parse(text: &'a str) -> Result<Self, MalformedJsonError> {
+        let twice = DuplicateKey::default();
+        read(text, RawObjectSeed(&twice), &twice)
     }
 
     /// The same for bytes; invalid UTF-8 is malformed.
-    pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, Malformed> {
+    pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, MalformedJsonError> {
         let text = std::str::from_utf8(bytes)
-            .map_err(|error| Malformed::NotUtf8 { at: error.valid_up_to() })?;
+            .map_err(|error| MalformedJsonError::NotUtf8 { at: error.valid_up_to() })?;
         Self::parse(text)
     }
 
@@ -155,7 +155,7 @@ impl<'a> Object<'a> {
     }
 
     pub fn to_raw(&self) -> Box<RawValue> {
-        written(&Written(self))
+        serialize_raw(&RawObjectText(self))
     }
 
     /// The fields with the lifetime of the text they were read from; spliced ones are left out.
@@ -178,34 +178,34 @@ impl<'a> Object<'a> {
 }
 
 /// An object on its way into a raw value.
-struct Written<'o>(&'o Object<'o>);
+struct RawObjectText<'o>(&'o Object<'o>);
 
-impl Serialize for Written<'_> {
+impl Serialize for RawObjectText<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter())
     }
 }
 
 /// A key that stands twice: the errors of serde cannot carry it apart from their words.
-type Twice = Cell<Option<String>>;
+type DuplicateKey = Cell<Option<String>>;
 
 fn read<'t, S: DeserializeSeed<'t>>(
     text: &'t str,
     seed: S,
-    twice: &Twice,
-) -> Result<S::Value, Malformed> {
+    twice: &DuplicateKey,
+) -> Result<S::Value, MalformedJsonError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = seed.deserialize(&mut reader);
     let value = value.and_then(|value| reader.end().map(|()| value));
     value.map_err(|error| match twice.take() {
-        Some(key) => Malformed::Duplicate { key },
+        Some(key) => MalformedJsonError::Duplicate { key },
         None => error.into(),
     })
 }
 
-struct Fields<'c>(&'c Twice);
+struct RawObjectSeed<'c>(&'c DuplicateKey);
 
-impl<'de> DeserializeSeed<'de> for Fields<'_> {
+impl<'de> DeserializeSeed<'de> for RawObjectSeed<'_> {
     type Value = Object<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -213,7 +213,7 @@ impl<'de> DeserializeSeed<'de> for Fields<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Fields<'_> {
+impl<'de> Visitor<'de> for RawObjectSeed<'_> {
     type Value = Object<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -222,8 +222,8 @@ impl<'de> Visitor<'de> for Fields<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut fields: Vec<(Cow<'de, str>, Cow<'de, RawValue>)> = Vec::new();
-        let mut seen = Seen::default();
-        while let Some(Key(key)) = map.next_key()? {
+        let mut seen = SeenKeys::default();
+        while let Some(JsonKey(key)) = map.next_key()? {
             if !seen.insert(&key, || fields.iter().map(|(name, _)| &**name)) {
                 self.0.set(Some(key.into_owned()));
                 return Err(A::Error::custom("a key stands twice"));
@@ -236,12 +236,12 @@ impl<'de> Visitor<'de> for Fields<'_> {
 
 /// Keys seen so far: a short scan while there are few, a set once there are many.
 #[derive(Default)]
-struct Seen {
+struct SeenKeys {
     set: HashSet<String>,
     count: usize,
 }
 
-impl Seen {
+impl SeenKeys {
     const SCAN_UP_TO: usize = 16;
 
     fn insert<'k, I: Iterator<Item = &'k str>>(
@@ -260,50 +260,50 @@ impl Seen {
     }
 }
 
-struct Key<'a>(Cow<'a, str>);
+struct JsonKey<'a>(Cow<'a, str>);
 
-impl<'de> Deserialize<'de> for Key<'de> {
+impl<'de> Deserialize<'de> for JsonKey<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Key<'de>;
+        struct JsonKeyVisitor;
+        impl<'de> Visitor<'de> for JsonKeyVisitor {
+            type Value = JsonKey<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a key")
             }
 
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<JsonKey<'de>, E> {
+                Ok(JsonKey(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
+            fn visit_str<E>(self, text: &str) -> Result<JsonKey<'de>, E> {
+                Ok(JsonKey(Cow::Owned(text.to_owned())))
             }
         }
-        deserializer.deserialize_str(Text)
+        deserializer.deserialize_str(JsonKeyVisitor)
     }
 }
 
 /// The whole document as a tree; a key that stands twice anywhere is refused, and so is a document
 /// of more than [`MAX_TREE_VALUES`].
-pub fn value(text: &str) -> Result<Value, Malformed> {
+pub fn value(text: &str) -> Result<Value, MalformedJsonError> {
     value_within(text, MAX_TREE_VALUES)
 }
 
 /// The same with another limit.
-pub fn value_within(text: &str, values: usize) -> Result<Value, Malformed> {
+pub fn value_within(text: &str, values: usize) -> Result<Value, MalformedJsonError> {
     // No text has more values than bytes.
     if text.len() > values {
         JsonBounds::of_tree(values).check(text.as_bytes())?;
     }
-    let twice = Twice::default();
-    read(text, Strict(&twice), &twice)
+    let twice = DuplicateKey::default();
+    read(text, StrictValueSeed(&twice), &twice)
 }
 
 #[derive(Clone, Copy)]
-struct Strict<'c>(&'c Twice);
+struct StrictValueSeed<'c>(&'c DuplicateKey);
 
-impl<'de> DeserializeSeed<'de> for Strict<'_> {
+impl<'de> DeserializeSeed<'de> for StrictValueSeed<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -311,7 +311,7 @@ impl<'de> DeserializeSeed<'de> for Strict<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Strict<'_> {
+impl<'de> Visitor<'de> for StrictValueSeed<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -381,14 +381,14 @@ pub fn raw(text: String) -> Box<RawValue> {
 }
 
 pub fn raw_value(value: &Value) -> Box<RawValue> {
-    written(value)
+    serialize_raw(value)
 }
 
 pub fn raw_string(text: &str) -> Box<RawValue> {
-    written(text)
+    serialize_raw(text)
 }
 
-fn written<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
+fn serialize_raw<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
     to_raw_value(value).expect("all keys are strings")
 }
 
@@ -462,7 +462,7 @@ fn marks(text: &str) -> impl Iterator<Item = u8> {
 
 /// The value as a string, if it is one.
 pub fn string(value: &RawValue) -> Option<Cow<'_, str>> {
-    let Key(text) = serde_json::from_str(value.get()).ok()?;
+    let JsonKey(text) = serde_json::from_str(value.get()).ok()?;
     Some(text)
 }
 

@@ -3,23 +3,23 @@
 
 use std::time::Duration;
 
-mod figures;
 mod ring;
+mod stats;
 
-pub use figures::Figures;
-pub(crate) use figures::rank;
+pub use stats::LatencyStats;
+pub(crate) use stats::rank;
 
-use ring::{Ring, VALUE_BITS};
+use ring::{LatencyRing, VALUE_BITS};
 
 /// One call that measured something: how long it took and how it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     pub span: Duration,
-    pub ending: Ending,
+    pub ending: SampleEnding,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ending {
+pub enum SampleEnding {
     Answered,
     /// An error. How long it took says nothing: a refusal in 2 ms does not make a slow tool fast.
     Failed,
@@ -29,8 +29,8 @@ pub enum Ending {
 
 /// The last calls of one tool in one environment. Any number of threads may write and read.
 #[derive(Debug)]
-pub struct Window {
-    ring: Ring<{ Self::SIZE }>,
+pub struct LatencyWindow {
+    ring: LatencyRing<{ Self::SIZE }>,
 }
 
 // A sample in 42 bits, the ending lowest, so that zero is no sample.
@@ -40,15 +40,15 @@ const LONGEST_MICROS: u64 = (1 << SPAN_BITS) - 1;
 
 impl Sample {
     /// Longer spans (12 days) are kept as this.
-    pub const LONGEST: Duration = Duration::from_micros(LONGEST_MICROS);
+    pub const MAX_SPAN: Duration = Duration::from_micros(LONGEST_MICROS);
 
     /// The form in which samples are stored: whole microseconds, rounded up, so that what took
     /// longer than a limit still did. Fits a signed integer as databases have it.
     pub fn to_bits(self) -> u64 {
         let ending = match self.ending {
-            Ending::Answered => 1,
-            Ending::Failed => 2,
-            Ending::Overran => 3,
+            SampleEnding::Answered => 1,
+            SampleEnding::Failed => 2,
+            SampleEnding::Overran => 3,
         };
         (self.micros() << ENDING_BITS) | ending
     }
@@ -56,9 +56,9 @@ impl Sample {
     /// `None` for what [`Sample::to_bits`] never made.
     pub fn from_bits(bits: u64) -> Option<Self> {
         let ending = match bits & ((1 << ENDING_BITS) - 1) {
-            1 => Ending::Answered,
-            2 => Ending::Failed,
-            3 => Ending::Overran,
+            1 => SampleEnding::Answered,
+            2 => SampleEnding::Failed,
+            3 => SampleEnding::Overran,
             _ => return None,
         };
         let micros = bits >> ENDING_BITS;
@@ -71,13 +71,13 @@ impl Sample {
     }
 }
 
-impl Default for Window {
+impl Default for LatencyWindow {
     fn default() -> Self {
-        Self { ring: Ring::new() }
+        Self { ring: LatencyRing::new() }
     }
 }
 
-impl Window {
+impl LatencyWindow {
     pub const SIZE: usize = 100;
 
     pub fn new() -> Self {
@@ -85,7 +85,7 @@ impl Window {
     }
 
     /// A window as it was before a restart, from its samples, oldest first.
-    pub fn restored(samples: &[Sample]) -> Self {
+    pub fn restore(samples: &[Sample]) -> Self {
         let window = Self::new();
         for sample in &samples[samples.len().saturating_sub(Self::SIZE)..] {
             window.record(*sample);
@@ -97,20 +97,20 @@ impl Window {
         self.ring.push(sample.to_bits());
     }
 
-    /// How many samples there ever were. Also a mark for [`Window::latest`]: those from here on.
-    pub fn recorded(&self) -> u64 {
-        self.ring.pushed()
+    /// How many samples there ever were. Also a mark for [`LatencyWindow::latest`]: those from here on.
+    pub fn recorded_count(&self) -> u64 {
+        self.ring.pushed_count()
     }
 
     /// The samples recorded since the mark, oldest first. One that is just being written is left
     /// out.
     pub fn latest(&self, since: u64) -> Vec<Sample> {
-        self.numbered(since).into_iter().map(|(_, sample)| sample).collect()
+        self.numbered_samples(since).into_iter().map(|(_, sample)| sample).collect()
     }
 
     /// The same, each with its number: the mark from which it is the first.
-    pub(crate) fn numbered(&self, since: u64) -> Vec<(u64, Sample)> {
-        let values = self.ring.numbered(since).into_iter();
+    pub(crate) fn numbered_samples(&self, since: u64) -> Vec<(u64, Sample)> {
+        let values = self.ring.numbered_values(since).into_iter();
         values.filter_map(|(number, bits)| Some((number, Sample::from_bits(bits)?))).collect()
     }
 }

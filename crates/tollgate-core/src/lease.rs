@@ -1,6 +1,6 @@
-//! What lets somebody act, and how it is taken away again.
+//! Revocation: what lets somebody act, and how it is taken away again.
 //!
-//! Whoever asks has a [`Lease`]: it holds as long as all its [`Term`]s do (a key, one of its secrets,
+//! Whoever asks has a [`RevocableLease`]: it holds as long as all its [`LeaseTerm`]s do (a key, one of its secrets,
 //! a login, an agent, a tool of that agent). Ending a term reaches all that runs under it. It
 //! ends once, with a reason, and never begins again. Waiting needs no runtime.
 
@@ -17,9 +17,9 @@ use parking_lot::Mutex;
 /// revoked".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Revoked(Arc<str>);
+pub struct RevokedError(Arc<str>);
 
-impl Revoked {
+impl RevokedError {
     pub fn because(reason: impl Into<Arc<str>>) -> Self {
         Self(reason.into())
     }
@@ -31,34 +31,34 @@ impl Revoked {
 
 /// One thing that can be taken away. Clones are the same thing.
 #[derive(Clone, Default)]
-pub struct Term(Arc<TermState>);
+pub struct LeaseTerm(Arc<LeaseTermState>);
 
 #[derive(Default)]
-struct TermState {
-    revoked: OnceLock<Revoked>,
-    waiting: Mutex<Waiting>,
+struct LeaseTermState {
+    revoked: OnceLock<RevokedError>,
+    waiting: Mutex<LeaseWakers>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct LeaseWakers {
     next: u64,
     wakers: HashMap<u64, Waker>,
 }
 
-impl Term {
+impl LeaseTerm {
     pub fn new() -> Self {
         Self::default()
     }
 
     /// One that never held.
-    pub fn ended_by(why: Revoked) -> Self {
+    pub fn ended_by(why: RevokedError) -> Self {
         let term = Self::new();
         term.end(why);
         term
     }
 
     /// Ends it for everybody. The first reason stays.
-    pub fn end(&self, why: Revoked) {
+    pub fn end(&self, why: RevokedError) {
         // Before anybody is woken: who is woken asks why.
         let _ = self.0.revoked.set(why);
         let woken = std::mem::take(&mut self.0.waiting.lock().wakers);
@@ -66,7 +66,7 @@ impl Term {
     }
 
     /// `None` while it holds.
-    pub fn ended(&self) -> Option<&Revoked> {
+    pub fn revocation(&self) -> Option<&RevokedError> {
         self.0.revoked.get()
     }
 
@@ -82,7 +82,7 @@ impl Term {
     /// `None`: it has ended meanwhile.
     fn register(&self, place: Option<u64>, waker: &Waker) -> Option<u64> {
         let mut waiting = self.0.waiting.lock();
-        if self.ended().is_some() {
+        if self.revocation().is_some() {
             return None;
         }
         let place = place.unwrap_or_else(|| {
@@ -98,7 +98,7 @@ impl Term {
     }
 }
 
-impl fmt::Debug for Term {
+impl fmt::Debug for LeaseTerm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Term").field(&self.0.revoked.get()).finish()
     }
@@ -106,31 +106,31 @@ impl fmt::Debug for Term {
 
 /// For how long somebody may act: as long as all terms hold.
 #[derive(Debug, Clone, Default)]
-pub struct Lease(Option<Arc<[Term]>>);
+pub struct RevocableLease(Option<Arc<[LeaseTerm]>>);
 
-impl Lease {
+impl RevocableLease {
     /// For what nobody can take away: the gateway's own doing, and its owner at the terminal.
     pub fn endless() -> Self {
         Self(None)
     }
 
-    pub fn of(terms: impl IntoIterator<Item = Term>) -> Self {
+    pub fn of(terms: impl IntoIterator<Item = LeaseTerm>) -> Self {
         Self(Some(terms.into_iter().collect()))
     }
 
     /// The same, and only as long as this holds, too.
     #[must_use]
-    pub fn and(&self, term: &Term) -> Self {
+    pub fn and(&self, term: &LeaseTerm) -> Self {
         Self::of(self.terms().iter().chain([term]).cloned())
     }
 
-    fn terms(&self) -> &[Term] {
+    fn terms(&self) -> &[LeaseTerm] {
         self.0.as_deref().unwrap_or_default()
     }
 
     /// `None` while it holds.
-    pub fn ended(&self) -> Option<&Revoked> {
-        self.terms().iter().find_map(Term::ended)
+    pub fn revocation(&self) -> Option<&RevokedError> {
+        self.terms().iter().find_map(LeaseTerm::revocation)
     }
 
     /// Waits until it ends. Cancel-safe.
@@ -142,15 +142,15 @@ impl Lease {
 /// Done when a lease has ended.
 #[derive(Debug)]
 pub struct Wait {
-    lease: Lease,
+    lease: RevocableLease,
     /// Where each term has our waker; empty until it is polled.
     places: Vec<u64>,
 }
 
 impl Future for Wait {
-    type Output = Revoked;
+    type Output = RevokedError;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Revoked> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<RevokedError> {
         let Self { lease, places } = &mut *self;
         for (at, term) in lease.terms().iter().enumerate() {
             match term.register(places.get(at).copied(), context.waker()) {
@@ -159,7 +159,7 @@ impl Future for Wait {
                 None => break,
             }
         }
-        match lease.ended() {
+        match lease.revocation() {
             Some(why) => Poll::Ready(why.clone()),
             None => Poll::Pending,
         }
@@ -180,49 +180,49 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Poll, Wake, Waker};
 
-    use super::{Lease, Revoked, Term};
+    use super::{LeaseTerm, RevocableLease, RevokedError};
 
     #[derive(Default)]
-    struct Woken(AtomicUsize);
+    struct WakeCounter(AtomicUsize);
 
-    impl Wake for Woken {
+    impl Wake for WakeCounter {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
 
-    fn woken() -> (Arc<Woken>, Waker) {
-        let woken = Arc::new(Woken::default());
+    fn woken() -> (Arc<WakeCounter>, Waker) {
+        let woken = Arc::new(WakeCounter::default());
         (Arc::clone(&woken), Waker::from(woken))
     }
 
-    fn poll(wait: &mut super::Wait, waker: &Waker) -> Poll<Revoked> {
+    fn poll(wait: &mut super::Wait, waker: &Waker) -> Poll<RevokedError> {
         std::pin::Pin::new(wait).poll(&mut Context::from_waker(waker))
     }
 
     #[test]
     fn any_term_ends_a_lease_and_the_first_reason_stays() {
-        let (key, agent) = (Term::new(), Term::new());
-        let lease = Lease::of([key.clone()]).and(&agent);
-        assert_eq!(lease.ended(), None);
-        agent.end(Revoked::because("the agent is gone"));
-        agent.end(Revoked::because("again"));
-        assert_eq!(lease.ended().unwrap().as_str(), "the agent is gone");
-        assert_eq!(key.ended(), None, "what both were under goes on");
+        let (key, agent) = (LeaseTerm::new(), LeaseTerm::new());
+        let lease = RevocableLease::of([key.clone()]).and(&agent);
+        assert_eq!(lease.revocation(), None);
+        agent.end(RevokedError::because("the agent is gone"));
+        agent.end(RevokedError::because("again"));
+        assert_eq!(lease.revocation().unwrap().as_str(), "the agent is gone");
+        assert_eq!(key.revocation(), None, "what both were under goes on");
     }
 
     #[test]
     fn whoever_waits_is_woken_once_and_leaves_nothing_behind() {
-        let (key, agent) = (Term::new(), Term::new());
-        let lease = Lease::of([key.clone(), agent.clone()]);
+        let (key, agent) = (LeaseTerm::new(), LeaseTerm::new());
+        let lease = RevocableLease::of([key.clone(), agent.clone()]);
         let (count, waker) = woken();
         let mut wait = lease.wait();
         assert!(poll(&mut wait, &waker).is_pending());
         assert!(poll(&mut wait, &waker).is_pending(), "polled twice, registered once");
         assert_eq!(key.0.waiting.lock().wakers.len(), 1);
-        key.end(Revoked::because("gone"));
+        key.end(RevokedError::because("gone"));
         assert_eq!(count.0.load(Ordering::SeqCst), 1);
-        assert_eq!(poll(&mut wait, &waker), Poll::Ready(Revoked::because("gone")));
+        assert_eq!(poll(&mut wait, &waker), Poll::Ready(RevokedError::because("gone")));
         drop(wait);
         assert!(agent.0.waiting.lock().wakers.is_empty());
         let mut late = lease.wait();
@@ -232,17 +232,17 @@ mod tests {
     #[test]
     fn nobody_ends_what_is_endless() {
         let (_, waker) = woken();
-        assert!(poll(&mut Lease::endless().wait(), &waker).is_pending());
-        assert_eq!(Lease::endless().ended(), None);
+        assert!(poll(&mut RevocableLease::endless().wait(), &waker).is_pending());
+        assert_eq!(RevocableLease::endless().revocation(), None);
     }
 
     #[test]
     fn no_wake_up_is_lost_to_a_race() {
         for _ in 0..2_000 {
-            let term = Term::new();
-            let mut wait = Lease::of([term.clone()]).wait();
+            let term = LeaseTerm::new();
+            let mut wait = RevocableLease::of([term.clone()]).wait();
             let (count, waker) = woken();
-            let ending = std::thread::spawn(move || term.end(Revoked::because("gone")));
+            let ending = std::thread::spawn(move || term.end(RevokedError::because("gone")));
             let first = poll(&mut wait, &waker);
             ending.join().unwrap();
             assert!(first.is_ready() || count.0.load(Ordering::SeqCst) == 1);

@@ -9,34 +9,34 @@ use std::ops::{ControlFlow, Range};
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use regex::{NoExpand, Regex};
 
-mod assigned;
-mod document;
+mod assignments;
+mod json_document;
 mod names;
 mod shapes;
 
-use names::Names;
-use shapes::{SHAPES, Shape};
+use names::SecretNames;
+use shapes::{SHAPES, SecretShape};
 
 /// Knows what is a secret. Cheap to use, not to make.
 #[derive(Debug, Clone)]
-pub struct Masker {
+pub struct SecretMasker {
     /// What secrets, or names of secrets, contain. In the order of `roles`.
     literals: AhoCorasick,
-    roles: Vec<Role>,
-    names: Names,
-    patterns: Vec<Pattern>,
+    roles: Vec<LiteralRole>,
+    names: SecretNames,
+    patterns: Vec<MaskPattern>,
 }
 
 /// A pattern of the operator.
 #[derive(Debug, Clone)]
-pub struct Pattern {
+pub struct MaskPattern {
     pub name: String,
     regex: Regex,
 }
 
 /// Why a pattern cannot be one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadPattern {
+pub enum MaskPatternError {
     #[error("{0}")]
     Syntax(String),
     #[error("it matches the empty text")]
@@ -45,8 +45,8 @@ pub enum BadPattern {
 
 /// What a literal announces.
 #[derive(Debug, Clone, Copy)]
-enum Role {
-    Shape(&'static Shape),
+enum LiteralRole {
+    Shape(&'static SecretShape),
     /// Part of a name that a secret may be assigned to.
     Name,
 }
@@ -56,24 +56,24 @@ const PATTERN_BYTES: usize = 1 << 20;
 /// Places of one text that a pattern may mask; more of them cost more than they are worth.
 const MOST_MATCHES: usize = 1_000;
 
-impl Pattern {
-    pub fn new(name: &str, pattern: &str) -> Result<Self, BadPattern> {
+impl MaskPattern {
+    pub fn new(name: &str, pattern: &str) -> Result<Self, MaskPatternError> {
         let built = regex::RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
-        let regex = built.map_err(|error| BadPattern::Syntax(error.to_string()))?;
+        let regex = built.map_err(|error| MaskPatternError::Syntax(error.to_string()))?;
         match regex.is_match("") {
-            true => Err(BadPattern::MatchesNothing),
+            true => Err(MaskPatternError::MatchesNothing),
             false => Ok(Self { name: name.to_owned(), regex }),
         }
     }
 }
 
-impl Masker {
+impl SecretMasker {
     /// `redact`: names of arguments that are secret, beside those that everybody knows.
-    pub fn new(redact: &[String], patterns: Vec<Pattern>) -> Self {
-        let names = Names::new(redact);
-        let shapes = SHAPES.iter().map(|shape| (shape.literal, Role::Shape(shape)));
-        let parts = names.parts().map(|part| (part, Role::Name));
-        let (literals, roles): (Vec<&str>, Vec<Role>) = shapes.chain(parts).unzip();
+    pub fn new(redact: &[String], patterns: Vec<MaskPattern>) -> Self {
+        let names = SecretNames::new(redact);
+        let shapes = SHAPES.iter().map(|shape| (shape.literal, LiteralRole::Shape(shape)));
+        let parts = names.parts().map(|part| (part, LiteralRole::Name));
+        let (literals, roles): (Vec<&str>, Vec<LiteralRole>) = shapes.chain(parts).unzip();
         let built = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest)
@@ -84,12 +84,12 @@ impl Masker {
 
     /// The text without its secrets; `None` if there are none.
     pub fn text(&self, text: &str) -> Option<String> {
-        let mut cut = Cut::of(text);
+        let mut cut = TextReplacer::of(text);
         self.each(text, |found| {
             cut.replace(found.range, found.kind);
             ControlFlow::Continue(())
         });
-        let mut masked = cut.done();
+        let mut masked = cut.finish();
         for pattern in &self.patterns {
             let before = masked.as_deref().unwrap_or(text);
             if pattern.regex.is_match(before) {
@@ -104,7 +104,7 @@ impl Masker {
     /// The document without its secrets, otherwise byte for byte; `None` if there are none. The
     /// text must be JSON.
     pub fn json(&self, text: &str) -> Option<String> {
-        self.may_hold_any(text).then(|| document::masked(self, text)).flatten()
+        self.may_hold_any(text).then(|| json_document::mask_document(self, text)).flatten()
     }
 
     /// Whether a closer look is worth it.
@@ -116,12 +116,12 @@ impl Masker {
             || is_escaped()
     }
 
-    fn each<'m>(&'m self, text: &str, mut each: impl FnMut(Found<'m>) -> ControlFlow<()>) {
+    fn each<'m>(&'m self, text: &str, mut each: impl FnMut(SecretMatch<'m>) -> ControlFlow<()>) {
         let mut at = 0;
         while let Some(hit) = self.literals.find(Input::new(text).range(at..)) {
             let found = match self.roles[hit.pattern().as_usize()] {
-                Role::Shape(shape) => shape.find(text, hit.range()),
-                Role::Name => assigned::find(text, hit.range(), &self.names),
+                LiteralRole::Shape(shape) => shape.find(text, hit.range()),
+                LiteralRole::Name => assignments::find(text, hit.range(), &self.names),
             };
             at = match &found {
                 Some(found) => found.range.end.max(hit.end()),
@@ -136,7 +136,7 @@ impl Masker {
 
 /// A secret in a text.
 #[derive(Debug)]
-struct Found<'k> {
+struct SecretMatch<'k> {
     range: Range<usize>,
     kind: &'k str,
 }
@@ -148,13 +148,13 @@ fn mark(kind: &str) -> String {
 const MARK: &str = "[masked:";
 
 /// Text of which parts are replaced, front to back.
-struct Cut<'t> {
+struct TextReplacer<'t> {
     text: &'t str,
     copied: usize,
     out: Option<String>,
 }
 
-impl<'t> Cut<'t> {
+impl<'t> TextReplacer<'t> {
     fn of(text: &'t str) -> Self {
         Self { text, copied: 0, out: None }
     }
@@ -174,7 +174,7 @@ impl<'t> Cut<'t> {
         self.copied = range.end;
     }
 
-    fn done(self) -> Option<String> {
+    fn finish(self) -> Option<String> {
         let mut out = self.out?;
         out.push_str(&self.text[self.copied..]);
         Some(out)

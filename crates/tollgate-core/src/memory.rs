@@ -2,9 +2,9 @@
 //! and what there is in the world (L3). How it is kept is for the store; nothing here knows SQL.
 //!
 //! Whatever is kept stands in one [`Namespace`] and is for one [`Audience`] in it, and says who
-//! wrote it. Nothing is read but through a [`Scope`].
+//! wrote it. Nothing is read but through a [`MemoryScope`].
 
-use crate::id::{AgentId, BadName};
+use crate::id::{AgentId, InvalidNameError};
 
 mod chunks;
 mod fact;
@@ -21,28 +21,30 @@ mod transcript;
 mod words;
 
 pub use chunks::passages;
-pub use fact::{Fact, FactId, NewFact, Source};
+pub use fact::{Fact, FactId, FactSource, NewFact};
 pub use fuse::fuse;
-pub use graph::{Entity, EntityId, Link, NewEntity, NewRelation, Provenance, Relation, Snapshot};
-pub use name::{Name, Namespace};
-pub use rank::{Passage, rank};
-pub use search::{Candidates, Query};
+pub use graph::{
+    Entity, EntityId, EntityLink, EntitySnapshot, NewEntity, NewRelation, Provenance, Relation,
+};
+pub use name::{MemoryName, Namespace};
+pub use rank::{RankablePassage, rank};
+pub use search::{MemoryQuery, SearchCandidates};
 pub use summary::summary;
-pub use transcript::{Entry, EntryId, NewEntry, Session, SessionId};
-pub use words::{folded, terms};
+pub use transcript::{EntryId, NewEntry, SessionId, TranscriptEntry, TranscriptSession};
+pub use words::{fold_text, terms};
 
 use std::time::{Duration, SystemTime};
 
 /// What an agent may see: what is shared in its namespace, and what is its own there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scope {
+pub struct MemoryScope {
     pub namespace: Namespace,
-    pub eyes: Eyes,
+    pub eyes: MemoryViewer,
 }
 
 /// Whose eyes look at a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Eyes {
+pub enum MemoryViewer {
     /// Whoever runs the gateway sees all of it.
     Operator,
     Agent(AgentId),
@@ -58,25 +60,25 @@ pub enum Audience {
 
 /// Where something new goes, and who says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct MemoryTarget {
     pub namespace: Namespace,
     pub audience: Audience,
-    pub author: Author,
+    pub author: MemoryAuthor,
 }
 
 /// Who wrote something: all of one author can be taken out again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Author {
+pub struct MemoryAuthor {
     /// The principal, as the audit trail names it.
     pub name: String,
     /// What it came through: a tool's name, `chat`, `api`, `import`.
     pub via: String,
-    pub trust: Trust,
+    pub trust: AuthorTrust,
 }
 
 /// How far what was written can be believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trust {
+pub enum AuthorTrust {
     /// A model wrote it, perhaps after what a stranger told it.
     Agent,
     /// Somebody said it in a conversation, or it was read from a transcript.
@@ -87,7 +89,7 @@ pub enum Trust {
 
 /// Something found, and how well it fits: more is better, and only the order means anything.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hit<T> {
+pub struct MemoryHit<T> {
     pub found: T,
     pub score: f32,
     /// The part of its text that fits, shortened; what was looked for stands between `**`.
@@ -96,13 +98,13 @@ pub struct Hit<T> {
 
 /// Why something cannot be kept or looked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Invalid {
+pub enum MemoryInputError {
     #[error("`{field}` is empty")]
     Empty { field: &'static str },
     #[error("`{field}` has {found} bytes; at most {most} are kept")]
     TooLong { field: &'static str, found: usize, most: usize },
     #[error("`{field}`: {why}")]
-    Name { field: &'static str, why: BadName },
+    Name { field: &'static str, why: InvalidNameError },
     #[error("`{field}` is {found}; it is from {least} to {most}")]
     Range { field: &'static str, found: String, least: String, most: String },
 }
@@ -116,31 +118,31 @@ pub const LONGEST_NAME: usize = 256;
 /// Found at once, at most.
 pub const MOST_HITS: usize = 100;
 
-impl<T> Hit<T> {
+impl<T> MemoryHit<T> {
     /// The same hit, of what was found as something else.
-    pub fn of<U>(self, other: impl FnOnce(T) -> U) -> Hit<U> {
-        Hit { found: other(self.found), score: self.score, snippet: self.snippet }
+    pub fn of<U>(self, other: impl FnOnce(T) -> U) -> MemoryHit<U> {
+        MemoryHit { found: other(self.found), score: self.score, snippet: self.snippet }
     }
 }
 
-impl Scope {
+impl MemoryScope {
     pub fn of_operator(namespace: Namespace) -> Self {
-        Self { namespace, eyes: Eyes::Operator }
+        Self { namespace, eyes: MemoryViewer::Operator }
     }
 
     pub fn of_agent(namespace: Namespace, agent: AgentId) -> Self {
-        Self { namespace, eyes: Eyes::Agent(agent) }
+        Self { namespace, eyes: MemoryViewer::Agent(agent) }
     }
 
     pub fn sees(&self, audience: &Audience) -> bool {
         match (&self.eyes, audience) {
-            (Eyes::Operator, _) | (Eyes::Agent(_), Audience::Shared) => true,
-            (Eyes::Agent(agent), Audience::Only(owner)) => agent == owner,
+            (MemoryViewer::Operator, _) | (MemoryViewer::Agent(_), Audience::Shared) => true,
+            (MemoryViewer::Agent(agent), Audience::Only(owner)) => agent == owner,
         }
     }
 }
 
-impl Trust {
+impl AuthorTrust {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -166,12 +168,12 @@ impl Audience {
 
 /// A text as it can be kept: no NUL, which databases refuse, nothing but spaces around it, and not
 /// longer than `most` bytes.
-pub fn kept_text(field: &'static str, text: &str, most: usize) -> Result<String, Invalid> {
+pub fn kept_text(field: &'static str, text: &str, most: usize) -> Result<String, MemoryInputError> {
     let text = text.replace('\0', "");
     let text = text.trim();
     match text.len() {
-        0 => Err(Invalid::Empty { field }),
-        found if found > most => Err(Invalid::TooLong { field, found, most }),
+        0 => Err(MemoryInputError::Empty { field }),
+        found if found > most => Err(MemoryInputError::TooLong { field, found, most }),
         _ => Ok(text.to_owned()),
     }
 }

@@ -3,17 +3,17 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::confusables;
 use crate::digest;
 use crate::id::{ExposedName, ServerId, ToolName};
-use crate::letters;
 
 mod owners;
 pub(crate) use owners::shape;
-pub use owners::{Kind, Owned, Owners};
+pub use owners::{NameKind, NameOwners, OwnedName};
 
 /// Where a server's tools run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ServerOrigin {
     /// In process; tools keep their bare names and come first where a name is new.
     Builtin,
     Upstream,
@@ -24,15 +24,15 @@ pub enum Origin {
 pub enum NamePattern {
     /// `{tool}`: for a single upstream, whose names stay as they are.
     PassThrough,
-    Joined(Joined),
+    Joined(JoinedPattern),
 }
 
 /// Invariant: has `{tool}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Joined(Vec<Piece>);
+pub struct JoinedPattern(Vec<NamePatternPiece>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum NamePatternPiece {
     Text(String),
     Server,
     Tool,
@@ -40,7 +40,7 @@ enum Piece {
 
 /// Why a text is no pattern of names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadPattern {
+pub enum NamePatternError {
     #[error("the pattern needs `{{tool}}`, or all tools would have one name")]
     NoTool,
     #[error("the pattern has the unknown placeholder `{0}`; use `{{server}}` and `{{tool}}`")]
@@ -52,7 +52,7 @@ pub enum BadPattern {
 }
 
 impl NamePattern {
-    pub fn parse(text: &str) -> Result<Self, BadPattern> {
+    pub fn parse(text: &str) -> Result<Self, NamePatternError> {
         if text == "{tool}" {
             return Ok(Self::PassThrough);
         }
@@ -63,14 +63,16 @@ impl NamePattern {
             pieces.push(piece);
             rest = after;
         }
-        if !pieces.contains(&Piece::Tool) {
-            return Err(BadPattern::NoTool);
+        if !pieces.contains(&NamePatternPiece::Tool) {
+            return Err(NamePatternError::NoTool);
         }
         match pieces.first() {
-            Some(Piece::Text(text)) if !text.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                Err(BadPattern::Start)
+            Some(NamePatternPiece::Text(text))
+                if !text.starts_with(|c: char| c.is_ascii_alphabetic()) =>
+            {
+                Err(NamePatternError::Start)
             }
-            _ => Ok(Self::Joined(Joined(pieces))),
+            _ => Ok(Self::Joined(JoinedPattern(pieces))),
         }
     }
 }
@@ -78,49 +80,53 @@ impl NamePattern {
 impl Default for NamePattern {
     /// `{server}_{tool}`
     fn default() -> Self {
-        Self::Joined(Joined(vec![Piece::Server, Piece::Text("_".to_owned()), Piece::Tool]))
+        Self::Joined(JoinedPattern(vec![
+            NamePatternPiece::Server,
+            NamePatternPiece::Text("_".to_owned()),
+            NamePatternPiece::Tool,
+        ]))
     }
 }
 
-fn piece(rest: &str) -> Result<(Piece, &str), BadPattern> {
+fn piece(rest: &str) -> Result<(NamePatternPiece, &str), NamePatternError> {
     if let Some(inside) = rest.strip_prefix('{') {
         let (name, after) =
-            inside.split_once('}').ok_or_else(|| BadPattern::Placeholder(rest.to_owned()))?;
+            inside.split_once('}').ok_or_else(|| NamePatternError::Placeholder(rest.to_owned()))?;
         return match name {
-            "server" => Ok((Piece::Server, after)),
-            "tool" => Ok((Piece::Tool, after)),
-            _ => Err(BadPattern::Placeholder(format!("{{{name}}}"))),
+            "server" => Ok((NamePatternPiece::Server, after)),
+            "tool" => Ok((NamePatternPiece::Tool, after)),
+            _ => Err(NamePatternError::Placeholder(format!("{{{name}}}"))),
         };
     }
     let (text, after) = rest.split_at(rest.find('{').unwrap_or(rest.len()));
     match text.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_') {
-        Some(found) => Err(BadPattern::Character(found)),
-        None => Ok((Piece::Text(text.to_owned()), after)),
+        Some(found) => Err(NamePatternError::Character(found)),
+        None => Ok((NamePatternPiece::Text(text.to_owned()), after)),
     }
 }
 
 /// The name under which models see a tool. The same input gives the same name, always;
-/// two inputs may give one name, which [`Owners`] then refuses to the second.
+/// two inputs may give one name, which [`NameOwners`] then refuses to the second.
 pub fn expose(
     pattern: &NamePattern,
-    origin: Origin,
+    origin: ServerOrigin,
     server: &ServerId,
     tool: &ToolName,
 ) -> ExposedName {
     let joined = match (origin, pattern) {
-        (Origin::Builtin, _) => tool.as_str().to_owned(),
-        (Origin::Upstream, NamePattern::PassThrough) => {
+        (ServerOrigin::Builtin, _) => tool.as_str().to_owned(),
+        (ServerOrigin::Upstream, NamePattern::PassThrough) => {
             if let Ok(name) = ExposedName::passed_through(tool.as_str()) {
                 return name;
             }
             tool.as_str().to_owned()
         }
-        (Origin::Upstream, NamePattern::Joined(Joined(pieces))) => pieces
+        (ServerOrigin::Upstream, NamePattern::Joined(JoinedPattern(pieces))) => pieces
             .iter()
             .map(|piece| match piece {
-                Piece::Text(text) => text,
-                Piece::Server => server.as_str(),
-                Piece::Tool => tool.as_str(),
+                NamePatternPiece::Text(text) => text,
+                NamePatternPiece::Server => server.as_str(),
+                NamePatternPiece::Tool => tool.as_str(),
             })
             .collect(),
     };
@@ -138,13 +144,13 @@ pub fn expose(
 
 /// Tells long names apart that begin alike.
 fn mark(server: &ServerId, tool: &ToolName) -> String {
-    let sum = digest::Sum::default().with(server.as_str()).with([0]).with(tool.as_str());
+    let sum = digest::DigestBuilder::default().with(server.as_str()).with([0]).with(tool.as_str());
     format!("_{}", digest::hex(&sum.finish()[..4]))
 }
 
 /// The ASCII letter that a character is or looks like, else `_`.
 fn fold(c: char) -> char {
-    letters::latin(c).filter(|c| c.is_ascii_alphanumeric() || *c == '_').unwrap_or('_')
+    confusables::latin(c).filter(|c| c.is_ascii_alphanumeric() || *c == '_').unwrap_or('_')
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 /// Up to three of `known` that `wanted` may have meant, nearest first.
 pub fn nearest<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
-    const MOST: usize = 3;
+    const MAX_SUGGESTIONS: usize = 3;
     let wanted = fold(wanted);
     if wanted.is_empty() || wanted.len() > 256 {
         return Vec::new();
@@ -14,14 +14,14 @@ pub fn nearest<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Ve
         .collect();
     near.sort_unstable();
     near.dedup();
-    near.into_iter().take(MOST).map(|(_, name)| name).collect()
+    near.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
 }
 
 /// Of `known` words the ones that are spelled most like `wanted`, all equally near; mostly one.
 pub fn alike<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
-    const SHORTEST: usize = 3;
+    const MIN_WORD_CHARS: usize = 3;
     let wanted: Vec<char> = wanted.chars().collect();
-    if !(SHORTEST..=64).contains(&wanted.len()) {
+    if !(MIN_WORD_CHARS..=64).contains(&wanted.len()) {
         return Vec::new();
     }
     let mut limit = wanted.len().div_ceil(4).min(3);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::approval::Cleared;
 use crate::budget::{Deadline, Limits};
 use crate::policy::Permitted;
-use crate::tool::Reach;
+use crate::tool::ToolReach;
 use crate::turn::Turn;
 
 /// A cleared request with its deadline. Only [`plan`] makes one.
@@ -19,7 +19,7 @@ pub struct Planned<'a> {
 }
 
 impl<'a> Planned<'a> {
-    pub fn permitted(&self) -> &Permitted<'a> {
+    pub fn permitted_request(&self) -> &Permitted<'a> {
         &self.permitted
     }
 
@@ -38,13 +38,13 @@ impl<'a> Planned<'a> {
         self.wall
     }
 
-    pub fn started(&self) -> Instant {
+    pub fn started_at(&self) -> Instant {
         self.started
     }
 
     /// From the start to the deadline: what a caller is told that was the limit.
     pub fn span(&self) -> Duration {
-        self.deadline.left(self.started)
+        self.deadline.remaining(self.started)
     }
 
     /// The same call, apart from its turn: no wall ends it, and it borrows nothing.
@@ -62,7 +62,7 @@ impl<'a> Planned<'a> {
 /// The turn's time was over before the call began.
 #[derive(Debug, thiserror::Error)]
 #[error("the time for this turn is over")]
-pub struct NoTimeLeft;
+pub struct NoTimeLeftError;
 
 /// The smallest of the tool's own maximum, the server's default, the global limit and what the
 /// turn has left.
@@ -71,21 +71,21 @@ pub fn plan<'a>(
     cleared: Cleared<'a>,
     now: Instant,
     limits: Limits,
-) -> Result<Planned<'a>, NoTimeLeft> {
-    if turn.deadline.is_some_and(|wall| wall.left(now).is_zero()) {
-        return Err(NoTimeLeft);
+) -> Result<Planned<'a>, NoTimeLeftError> {
+    if turn.deadline.is_some_and(|wall| wall.remaining(now).is_zero()) {
+        return Err(NoTimeLeftError);
     }
     let permitted = cleared.into_permitted();
     let span = match permitted.tool().map(|tool| &tool.terms) {
         None => limits.global,
         // A program has a clock of its own, which stands still while a person is waited for.
-        Some(terms) if terms.reach == Reach::Means => terms.timeout,
+        Some(terms) if terms.reach == ToolReach::Means => terms.timeout,
         Some(terms) => {
             let span = limits.global.min(terms.timeout);
             terms.max.map_or(span, |max| span.min(max))
         }
     };
     let own = Deadline::after(now, span);
-    let deadline = turn.deadline.map_or(own, |wall| wall.capped(now, span));
+    let deadline = turn.deadline.map_or(own, |wall| wall.cap(now, span));
     Ok(Planned { permitted, deadline, own, wall: turn.deadline, started: now })
 }

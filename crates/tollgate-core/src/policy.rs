@@ -7,12 +7,12 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::call::{Kind, Request, TaskVerb};
+use crate::call::{GateRequest, RequestKind, TaskVerb};
 use crate::id::ServerId;
-use crate::json::{self, Malformed, Object};
+use crate::json::{self, MalformedJsonError, Object};
 use crate::nearest;
 use crate::schema::Violation;
-use crate::text::shortened;
+use crate::text::truncate_chars;
 use crate::tool::Tool;
 use crate::turn::Turn;
 
@@ -22,7 +22,7 @@ const SAID_BACK: usize = 80;
 /// A request that passed the policy. Only [`permit`] makes one.
 #[derive(Debug)]
 pub struct Permitted<'a> {
-    kind: Kind,
+    kind: RequestKind,
     server: ServerId,
     params: Object<'a>,
     call: Option<ToolCall>,
@@ -36,7 +36,7 @@ struct ToolCall {
 }
 
 impl<'a> Permitted<'a> {
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> RequestKind {
         self.kind
     }
 
@@ -101,7 +101,7 @@ pub enum Refusal {
 
 /// A task of a server, as the gate gave it to this principal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ticket {
+pub struct TaskTicket {
     pub server: ServerId,
     /// The tool that was called, as its caller saw it.
     pub tool: String,
@@ -113,7 +113,7 @@ pub struct Ticket {
 pub fn permit_task<'a>(
     turn: &Turn,
     verb: TaskVerb,
-    ticket: Ticket,
+    ticket: TaskTicket,
     mut params: Object<'a>,
 ) -> Result<Permitted<'a>, Refusal> {
     let tool = turn.view.in_code().tool(&ticket.tool);
@@ -121,38 +121,38 @@ pub fn permit_task<'a>(
         return Err(Refusal::UnknownTask);
     }
     params.set_string("taskId", &ticket.task);
-    Ok(Permitted { kind: Kind::Task(verb), server: ticket.server, params, call: None })
+    Ok(Permitted { kind: RequestKind::Task(verb), server: ticket.server, params, call: None })
 }
 
 /// Lets a request through to the server that can answer it, or says why not.
-pub fn permit<'a>(turn: &Turn, request: Request<'a>) -> Result<Permitted<'a>, Refusal> {
+pub fn permit<'a>(turn: &Turn, request: GateRequest<'a>) -> Result<Permitted<'a>, Refusal> {
     permit_within(turn, request, json::MAX_TREE_VALUES)
 }
 
 /// The same with another limit of JSON values in arguments.
 pub fn permit_within<'a>(
     turn: &Turn,
-    request: Request<'a>,
+    request: GateRequest<'a>,
     argument_values: usize,
 ) -> Result<Permitted<'a>, Refusal> {
-    let Request { kind, mut params } = request;
+    let GateRequest { kind, mut params } = request;
     match kind {
-        Kind::CallTool => permit_tool(turn, params, argument_values),
-        Kind::GetPrompt => {
-            let name = required(&params, "name")?.into_owned();
+        RequestKind::CallTool => permit_tool(turn, params, argument_values),
+        RequestKind::GetPrompt => {
+            let name = require_string(&params, "name")?.into_owned();
             let prompt = turn.view.prompt(&name).ok_or_else(|| unknown_prompt(turn, &name))?;
             params.set_string("name", prompt.name.as_str());
             Ok(Permitted { kind, server: prompt.server.clone(), params, call: None })
         }
-        Kind::ReadResource => {
-            let uri = required(&params, "uri")?;
+        RequestKind::ReadResource => {
+            let uri = require_string(&params, "uri")?;
             let server = resource_server(turn, &uri)?;
             drop(uri);
             Ok(Permitted { kind, server, params, call: None })
         }
-        Kind::Complete => permit_completion(turn, params),
+        RequestKind::Complete => permit_completion(turn, params),
         // A task's own id says nothing about whose it is: [`permit_task`] wants its ticket.
-        Kind::Task(_) => Err(Refusal::UnknownTask),
+        RequestKind::Task(_) => Err(Refusal::UnknownTask),
     }
 }
 
@@ -164,23 +164,23 @@ fn permit_tool<'a>(
     if let Some(key) = params.twin_of(&["name", "arguments", "_meta"]) {
         return Err(Refusal::BadParams(format!("a key of `params` looks like `{key}` but is not")));
     }
-    let name = required(&params, "name")?;
+    let name = require_string(&params, "name")?;
     let Some(tool) = turn.view.tool(&name).cloned() else {
         if let Some(server) = turn.view.away(&name) {
             return Err(Refusal::Away {
-                name: shortened(&name, SAID_BACK),
+                name: truncate_chars(&name, SAID_BACK),
                 server: server.clone(),
             });
         }
-        if let Some(server) = turn.view.untrusted(&name) {
-            let (name, server) = (shortened(&name, SAID_BACK), server.clone());
+        if let Some(server) = turn.view.untrusted_server(&name) {
+            let (name, server) = (truncate_chars(&name, SAID_BACK), server.clone());
             return Err(Refusal::Withheld { name, server });
         }
         if turn.view.only_in_code(&name).is_some() {
-            return Err(Refusal::OnlyInCode { name: shortened(&name, SAID_BACK) });
+            return Err(Refusal::OnlyInCode { name: truncate_chars(&name, SAID_BACK) });
         }
         let nearest = turn.view.nearest(&name).into_iter().map(str::to_owned).collect();
-        return Err(Refusal::UnknownTool { name: shortened(&name, SAID_BACK), nearest });
+        return Err(Refusal::UnknownTool { name: truncate_chars(&name, SAID_BACK), nearest });
     };
     drop(name);
     let mut arguments = match params.get("arguments").map(RawValue::get) {
@@ -198,12 +198,19 @@ fn permit_tool<'a>(
         params.set_string("name", tool.id.tool.as_str());
     }
     let server = tool.id.server.clone();
-    Ok(Permitted { kind: Kind::CallTool, server, params, call: Some(ToolCall { tool, arguments }) })
+    Ok(Permitted {
+        kind: RequestKind::CallTool,
+        server,
+        params,
+        call: Some(ToolCall { tool, arguments }),
+    })
 }
 
-fn unreadable_arguments(error: &Malformed) -> Refusal {
+fn unreadable_arguments(error: &MalformedJsonError) -> Refusal {
     let hint = match error {
-        Malformed::OutOfBounds(_) => " (`limits.argument_values`); send fewer, or in several calls",
+        MalformedJsonError::OutOfBounds(_) => {
+            " (`limits.argument_values`); send fewer, or in several calls"
+        }
         _ => "",
     };
     Refusal::BadParams(format!("`arguments` cannot be read: {error}{hint}"))
@@ -223,18 +230,18 @@ fn without_nulls(tool: &Tool, arguments: &mut Value) -> bool {
 
 /// `ref` names a prompt or a resource template; the request goes to whoever owns it.
 fn permit_completion<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>, Refusal> {
-    let kind = Kind::Complete;
+    let kind = RequestKind::Complete;
     let Some(mut reference) = params.object("ref").map(Object::into_owned) else {
         return Err(Refusal::BadParams("`ref` must be an object".to_owned()));
     };
     if reference.string("type").as_deref() == Some("ref/prompt") {
-        let name = required(&reference, "name")?.into_owned();
+        let name = require_string(&reference, "name")?.into_owned();
         let prompt = turn.view.prompt(&name).ok_or_else(|| unknown_prompt(turn, &name))?;
         reference.set_string("name", prompt.name.as_str());
         params.set("ref", reference.to_raw());
         return Ok(Permitted { kind, server: prompt.server.clone(), params, call: None });
     }
-    let uri = required(&reference, "uri")?;
+    let uri = require_string(&reference, "uri")?;
     let template = turn.view.templates().iter().find(|template| template.pattern == *uri);
     let server = match template {
         Some(template) => template.server.clone(),
@@ -245,16 +252,16 @@ fn permit_completion<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitte
 
 fn resource_server(turn: &Turn, uri: &str) -> Result<ServerId, Refusal> {
     let server = turn.view.resource_route(uri);
-    server.cloned().ok_or_else(|| Refusal::UnknownResource { uri: shortened(uri, SAID_BACK) })
+    server.cloned().ok_or_else(|| Refusal::UnknownResource { uri: truncate_chars(uri, SAID_BACK) })
 }
 
 fn unknown_prompt(turn: &Turn, name: &str) -> Refusal {
     let known = turn.view.prompts().iter().map(|prompt| prompt.exposed.as_str());
     let nearest = nearest::nearest(name, known).into_iter().map(str::to_owned).collect();
-    Refusal::UnknownPrompt { name: shortened(name, SAID_BACK), nearest }
+    Refusal::UnknownPrompt { name: truncate_chars(name, SAID_BACK), nearest }
 }
 
-fn required<'o>(params: &'o Object<'_>, key: &str) -> Result<Cow<'o, str>, Refusal> {
+fn require_string<'o>(params: &'o Object<'_>, key: &str) -> Result<Cow<'o, str>, Refusal> {
     params.string(key).ok_or_else(|| Refusal::BadParams(format!("`{key}` must be a string")))
 }
 

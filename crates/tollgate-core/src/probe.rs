@@ -4,39 +4,39 @@
 use serde_json::Value;
 
 use crate::schema::Schema;
-use crate::tool::{Approval, Effect, Terms, Tool};
+use crate::tool::{ApprovalMode, CallTerms, Tool, ToolEffect};
 
+mod combined_schemas;
 mod document;
-mod fits;
-mod form;
+mod fit_check;
+mod generator;
 mod list;
-mod maker;
 mod number;
 mod object;
 mod pattern;
-mod place;
 mod text;
+mod value_path;
 
-use document::Document;
-use maker::Maker;
+use document::SchemaDocument;
+use generator::ProbeGenerator;
 
 /// Arguments with which a tool may be called to see how long it takes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Probe {
+pub struct ProbeArguments {
     pub arguments: Value,
-    pub origin: Origin,
+    pub origin: ProbeOrigin,
 }
 
 /// Who thought of the arguments: an error that answers made-up ones says nothing of the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ProbeOrigin {
     Operator,
     MadeUp,
 }
 
 /// Why a tool is not probed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WhyNot {
+pub enum NotProbedError {
     #[error("not probed: it may have side effects; give `probe:` arguments")]
     MayHaveEffects,
     /// The server says that it only reads, and is not believed.
@@ -52,21 +52,21 @@ pub enum WhyNot {
     #[error("not probed: its `probe:` arguments do not fit its schema: {0}")]
     Unfit(String),
     #[error("not probed: no arguments could be made up: {0}; give `probe:` arguments")]
-    Unmakeable(#[from] Unmakeable),
+    Unmakeable(#[from] ProbeSynthesisError),
 }
 
 /// Why no arguments can be made up for a schema. `at` is a JSON pointer into them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unmakeable {
-    #[error("{} needs a text that matches `{pattern}`", place::named(.at))]
+pub enum ProbeSynthesisError {
+    #[error("{} needs a text that matches `{pattern}`", value_path::describe_pointer(.at))]
     Pattern { at: String, pattern: String },
-    #[error("{} cannot be satisfied: {why}", place::named(.at))]
+    #[error("{} cannot be satisfied: {why}", value_path::describe_pointer(.at))]
     Contradiction { at: String, why: String },
-    #[error("nothing was found that fits {}", place::named(.at))]
+    #[error("nothing was found that fits {}", value_path::describe_pointer(.at))]
     NothingFits { at: String },
-    #[error("{} is recursive: it needs itself inside itself, without end", place::named(.at))]
+    #[error("{} is recursive: it needs itself inside itself, without end", value_path::describe_pointer(.at))]
     Recursive { at: String },
-    #[error("{} needs {what}, which is too much for a probe", place::named(.at))]
+    #[error("{} needs {what}, which is too much for a probe", value_path::describe_pointer(.at))]
     TooLarge { at: String, what: String },
     #[error("it would take too much work")]
     TooMuchWork,
@@ -76,53 +76,59 @@ pub enum Unmakeable {
 }
 
 /// The arguments for a probe of this tool, or why there must not be one.
-pub fn of(tool: &Tool) -> Result<Probe, WhyNot> {
+pub fn of(tool: &Tool) -> Result<ProbeArguments, NotProbedError> {
     let hints = &tool.definition.annotations;
     let says_it_reads = hints.read_only == Some(true) && hints.destructive != Some(true);
     let permission = may_probe(&tool.terms).map_err(|why| match why {
-        WhyNot::MayHaveEffects if says_it_reads => WhyNot::NotBelieved,
+        NotProbedError::MayHaveEffects if says_it_reads => NotProbedError::NotBelieved,
         why => why,
     });
     match permission? {
-        Permission::With(given) => match tool.input.check(given) {
-            Ok(()) => Ok(Probe { arguments: given.clone(), origin: Origin::Operator }),
-            Err(violations) => Err(WhyNot::Unfit(first(&violations))),
+        ProbePermission::With(given) => match tool.input.check(given) {
+            Ok(()) => {
+                Ok(ProbeArguments { arguments: given.clone(), origin: ProbeOrigin::Operator })
+            }
+            Err(violations) => Err(NotProbedError::Unfit(first(&violations))),
         },
-        Permission::MadeUp if tool.definition.declared.probe == Some(false) => {
-            Err(WhyNot::Declined)
+        ProbePermission::MadeUp if tool.definition.declared.probe == Some(false) => {
+            Err(NotProbedError::Declined)
         }
-        Permission::MadeUp => {
+        ProbePermission::MadeUp => {
             let arguments = arguments(&tool.definition.input_schema, &tool.input)?;
-            Ok(Probe { arguments, origin: Origin::MadeUp })
+            Ok(ProbeArguments { arguments, origin: ProbeOrigin::MadeUp })
         }
     }
 }
 
 /// What a tool may be probed with.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Permission<'a> {
+pub enum ProbePermission<'a> {
     With(&'a Value),
     /// It only reads, as far as that is believed: any arguments will do.
     MadeUp,
 }
 
 /// The operator's `probe:` is the operator's word. Without it only what reads may be called.
-pub fn may_probe(terms: &Terms) -> Result<Permission<'_>, WhyNot> {
+pub fn may_probe(terms: &CallTerms) -> Result<ProbePermission<'_>, NotProbedError> {
     match (&terms.probe, terms.effect, terms.approval) {
-        (Some(given), _, _) => Ok(Permission::With(given)),
-        (None, Effect::Mutating | Effect::Destructive, _) => Err(WhyNot::MayHaveEffects),
-        (None, Effect::ReadOnly, Approval::Always) => Err(WhyNot::NeedsApproval),
-        (None, Effect::ReadOnly, Approval::Auto | Approval::Never) => Ok(Permission::MadeUp),
+        (Some(given), _, _) => Ok(ProbePermission::With(given)),
+        (None, ToolEffect::Mutating | ToolEffect::Destructive, _) => {
+            Err(NotProbedError::MayHaveEffects)
+        }
+        (None, ToolEffect::ReadOnly, ApprovalMode::Always) => Err(NotProbedError::NeedsApproval),
+        (None, ToolEffect::ReadOnly, ApprovalMode::Auto | ApprovalMode::Never) => {
+            Ok(ProbePermission::MadeUp)
+        }
     }
 }
 
 /// The least that `schema` takes: always the same, and checked against the compiled schema.
-pub fn arguments(schema: &Value, compiled: &Schema) -> Result<Value, Unmakeable> {
-    let document = Document::of(schema);
-    let made = Maker { document: &document }.whole()?;
+pub fn arguments(schema: &Value, compiled: &Schema) -> Result<Value, ProbeSynthesisError> {
+    let document = SchemaDocument::of(schema);
+    let made = ProbeGenerator { document: &document }.whole()?;
     match compiled.check(&made) {
         Ok(()) => Ok(made),
-        Err(violations) => Err(Unmakeable::Unfit(first(&violations))),
+        Err(violations) => Err(ProbeSynthesisError::Unfit(first(&violations))),
     }
 }
 

@@ -1,11 +1,11 @@
-//! How often something may be done, and whether it was done too often lately.
+//! Rate limits: how often something may be done, and whether it was done too often lately.
 
 use std::fmt;
 use std::time::Duration;
 
-mod bucket;
+mod token_bucket;
 
-pub use bucket::{Bucket, Taken};
+pub use token_bucket::{BucketToken, TokenBucket};
 
 /// So many calls in so long: all of them at once, or one after the other, or anything between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

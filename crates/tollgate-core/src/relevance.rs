@@ -30,11 +30,11 @@ const END: usize = 4 * 1024;
 /// Words of one question that may be taken for others; who mistypes more is not understood.
 const MOST_MISTYPED: usize = 8;
 /// What a word counts that was not said, but may have been meant.
-const MEANT: f32 = 0.6;
+const CORRECTED_WEIGHT: f32 = 0.6;
 
 /// One tool, or whatever else has a name and a text, as far as words go.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub struct RelevanceDocument<'a> {
     pub name: &'a str,
     pub title: Option<&'a str>,
     pub description: Option<&'a str>,
@@ -44,7 +44,7 @@ pub struct Subject<'a> {
 
 /// The words of many tools. Costly to build (some 10 microseconds for each), cheap to ask.
 #[derive(Debug)]
-pub struct Index {
+pub struct RelevanceIndex {
     /// The tools in which a word stands, and what it counts there.
     places: HashMap<Box<str>, Vec<(u32, f32)>>,
     tools: usize,
@@ -52,15 +52,15 @@ pub struct Index {
 
 /// What is looked for: words, and how much each matters.
 #[derive(Debug, Clone, Default)]
-pub struct Query {
+pub struct RelevanceQuery {
     /// In the order in which they were said, so that sums come out the same.
     words: Vec<(Box<str>, f32)>,
     known: HashMap<Box<str>, usize>,
 }
 
-impl Index {
+impl RelevanceIndex {
     /// A tool is known by its place among `tools`.
-    pub fn new<'a>(tools: impl IntoIterator<Item = Subject<'a>>) -> Self {
+    pub fn new<'a>(tools: impl IntoIterator<Item = RelevanceDocument<'a>>) -> Self {
         let mut places: HashMap<Box<str>, Vec<(u32, f32)>> = HashMap::new();
         let mut lengths: Vec<f32> = Vec::new();
         for (place, subject) in (0_u32..).zip(tools) {
@@ -92,7 +92,7 @@ impl Index {
     }
 
     /// All tools, the most relevant first; those without a word in common keep their order, last.
-    pub fn order(&self, query: &Query) -> Vec<usize> {
+    pub fn order(&self, query: &RelevanceQuery) -> Vec<usize> {
         let scores = self.scores(query);
         let mut order: Vec<usize> = (0..self.tools).collect();
         order.sort_by(|one, two| scores[*two].total_cmp(&scores[*one]));
@@ -100,7 +100,7 @@ impl Index {
     }
 
     /// Those that have any word in common, the most relevant first, `limit` at most.
-    pub fn best(&self, query: &Query, limit: usize) -> Vec<usize> {
+    pub fn best(&self, query: &RelevanceQuery, limit: usize) -> Vec<usize> {
         let scores = self.scores(query);
         let mut found: Vec<usize> = (0..self.tools).filter(|at| scores[*at] > 0.0).collect();
         found.sort_by(|one, two| scores[*two].total_cmp(&scores[*one]));
@@ -110,8 +110,8 @@ impl Index {
 
     /// The same question in words that there are: one that stands nowhere gives way to those that
     /// are spelled most like it.
-    pub fn corrected(&self, query: &Query) -> Query {
-        let mut corrected = Query::default();
+    pub fn correct_spelling(&self, query: &RelevanceQuery) -> RelevanceQuery {
+        let mut corrected = RelevanceQuery::default();
         let mut mistyped = 0;
         for (word, weight) in &query.words {
             if self.places.contains_key(word) || mistyped == MOST_MISTYPED {
@@ -120,13 +120,13 @@ impl Index {
             }
             mistyped += 1;
             for meant in nearest::alike(word, self.places.keys().map(|known| &**known)) {
-                corrected.take(meant, *weight * MEANT);
+                corrected.take(meant, *weight * CORRECTED_WEIGHT);
             }
         }
         corrected
     }
 
-    fn scores(&self, query: &Query) -> Vec<f32> {
+    fn scores(&self, query: &RelevanceQuery) -> Vec<f32> {
         let mut scores = vec![0.0; self.tools];
         for (word, weight) in &query.words {
             for (place, count) in self.places.get(word).into_iter().flatten() {
@@ -137,7 +137,7 @@ impl Index {
     }
 }
 
-impl Subject<'_> {
+impl RelevanceDocument<'_> {
     fn each_word(&self, take: &mut dyn FnMut(&str, f32)) {
         words(self.name, &mut |word| take(word, NAME));
         words(self.title.unwrap_or_default(), &mut |word| take(word, TITLE));
@@ -149,7 +149,7 @@ impl Subject<'_> {
     }
 }
 
-impl Query {
+impl RelevanceQuery {
     /// What a text asks for. Of a very long one only both ends are read.
     pub fn new(text: &str) -> Self {
         let mut query = Self::default();

@@ -1,4 +1,4 @@
-//! What servers say, made fit for models and terminals.
+//! Sanitizes what servers say, for models (prompt injection by hidden text) and for terminals.
 //!
 //! Escape sequences, controls, text that runs the other way, hidden alphabets and floods of marks
 //! go. Which characters those are is said once, in [`crate::tool::hidden`]; whatever a sentence
@@ -11,30 +11,30 @@ use memchr::{memchr, memchr2, memchr2_iter};
 
 use crate::json::{self, Object};
 use crate::tool::FindingKind;
-use crate::tool::hidden::{self, Removed, Sequences};
+use crate::tool::hidden_text::{self, EscapeSequencePolicy, RemovedCounts};
 
 /// A text of which something was taken out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sanitized {
+pub struct SanitizedText {
     pub text: String,
-    pub removed: Removed,
+    pub removed: RemovedCounts,
 }
 
 /// `None`: there is nothing to take out.
-pub fn text(text: &str) -> Option<Sanitized> {
-    let mut removed = Removed::default();
+pub fn text(text: &str) -> Option<SanitizedText> {
+    let mut removed = RemovedCounts::default();
     let text = strip(text, &mut removed)?;
-    Some(Sanitized { text, removed })
+    Some(SanitizedText { text, removed })
 }
 
 /// Every string and key of a document, which must be JSON; what is not changed stays byte for
 /// byte. `None`: there is nothing to take out.
-pub fn json(text: &str) -> Option<Sanitized> {
+pub fn json(text: &str) -> Option<SanitizedText> {
     if is_plain(text) {
         return None;
     }
     let bytes = text.as_bytes();
-    let mut removed = Removed::default();
+    let mut removed = RemovedCounts::default();
     let mut out = String::new();
     let (mut at, mut copied) = (0, 0);
     while let Some(quote) = memchr(b'"', &bytes[at..]).map(|offset| at + offset) {
@@ -51,13 +51,13 @@ pub fn json(text: &str) -> Option<Sanitized> {
         return None;
     }
     out.push_str(&text[copied..]);
-    Some(Sanitized { text: out, removed })
+    Some(SanitizedText { text: out, removed })
 }
 
 /// The same of an object that was read already.
-pub fn object(object: &mut Object<'static>) -> Removed {
-    let Some(Sanitized { text, removed }) = json(&object.to_text()) else {
-        return Removed::default();
+pub fn object(object: &mut Object<'static>) -> RemovedCounts {
+    let Some(SanitizedText { text, removed }) = json(&object.to_text()) else {
+        return RemovedCounts::default();
     };
     // Keys that became equal: nobody can tell which of them was meant.
     *object = Object::parse(&text).map_or_else(|_| Object::new(), Object::into_owned);
@@ -87,7 +87,7 @@ fn end_of_string(bytes: &[u8], from: usize) -> usize {
 }
 
 /// What a string means once it is clean; `None` if it is.
-fn string(body: &str, removed: &mut Removed) -> Option<String> {
+fn string(body: &str, removed: &mut RemovedCounts) -> Option<String> {
     let is_escaped = memchr(b'\\', body.as_bytes()).is_some();
     if !is_escaped {
         return strip(body, removed);
@@ -102,13 +102,13 @@ fn string(body: &str, removed: &mut Removed) -> Option<String> {
     }
 }
 
-fn strip(text: &str, removed: &mut Removed) -> Option<String> {
+fn strip(text: &str, removed: &mut RemovedCounts) -> Option<String> {
     // A byte order mark at the beginning of a file is where it belongs.
     const MARK: &str = "\u{feff}";
     match text.strip_prefix(MARK) {
-        None => hidden::strip(text, Sequences::Removed, removed),
+        None => hidden_text::strip(text, EscapeSequencePolicy::Removed, removed),
         Some(rest) => {
-            let clean = hidden::strip(rest, Sequences::Removed, removed)?;
+            let clean = hidden_text::strip(rest, EscapeSequencePolicy::Removed, removed)?;
             Some(format!("{MARK}{clean}"))
         }
     }
@@ -116,7 +116,7 @@ fn strip(text: &str, removed: &mut Removed) -> Option<String> {
 
 /// The characters of a JSON string. Surrogates that have lost their other half, which raw JSON can
 /// carry and most readers fail on, become U+FFFD.
-fn decode<'b>(body: &'b str, removed: &mut Removed) -> Cow<'b, str> {
+fn decode<'b>(body: &'b str, removed: &mut RemovedCounts) -> Cow<'b, str> {
     let mut out = String::with_capacity(body.len());
     let mut rest = body;
     while let Some(at) = memchr(b'\\', rest.as_bytes()) {

@@ -12,16 +12,16 @@ use jsonschema::{Draft, PatternOptions, Retrieve, Uri, Validator};
 use serde_json::Value;
 
 pub(crate) mod graph;
-pub(crate) mod shape;
+pub(crate) mod subschema;
 mod violation;
-mod work;
+mod work_bounds;
 
 pub use violation::Violation;
 
-use crate::text::shortened;
+use crate::text::truncate_chars;
 
-use graph::Graph;
-use work::{Cost, Work};
+use graph::SchemaGraph;
+use work_bounds::{CheckCost, WorkBounds};
 
 /// Bytes of one schema, written without blanks.
 pub const MAX_TEXT: usize = 64 * 1024;
@@ -32,23 +32,23 @@ const ONE_PATTERN: usize = 512 * 1024;
 /// Nesting of the JSON itself, data in `enum` or `default` included.
 const MAX_NESTING: usize = 128;
 /// Characters of a text by which a reader knows it again.
-const RECOGNISED: usize = 200;
+const EXCERPT_CHARS: usize = 200;
 
 /// A compiled schema; cloning shares it.
 #[derive(Clone)]
 pub struct Schema {
-    compiled: Arc<Compiled>,
+    compiled: Arc<CompiledSchema>,
 }
 
-struct Compiled {
+struct CompiledSchema {
     schema: Value,
     validator: Validator,
-    work: Work,
+    work: WorkBounds,
 }
 
 /// Why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadSchema {
+pub enum SchemaError {
     #[error("the schema has {size} bytes; the limit is {limit}")]
     TooLong { size: usize, limit: usize },
     #[error("the schema is nested deeper than {limit} levels")]
@@ -77,38 +77,41 @@ pub enum BadSchema {
 
 impl Schema {
     /// Compiles a schema of any root type, within the bounds of this module.
-    pub fn compile(schema: &Value) -> Result<Self, BadSchema> {
+    pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         if !schema.is_object() && !schema.is_boolean() {
-            return Err(BadSchema::Invalid("a schema is an object, `true` or `false`".to_owned()));
+            return Err(SchemaError::Invalid(
+                "a schema is an object, `true` or `false`".to_owned(),
+            ));
         }
         if is_deeper(schema, MAX_NESTING) {
-            return Err(BadSchema::TooDeep { limit: MAX_NESTING });
+            return Err(SchemaError::TooDeep { limit: MAX_NESTING });
         }
         let size = size_of(schema);
         if size > MAX_TEXT {
-            return Err(BadSchema::TooLong { size, limit: MAX_TEXT });
+            return Err(SchemaError::TooLong { size, limit: MAX_TEXT });
         }
         let draft = draft(schema)?;
-        let work = Work::of(&Graph::of(schema)?)?;
+        let work = WorkBounds::of(&SchemaGraph::of(schema)?)?;
         let share = pattern_share(schema)?;
         let schema = without_root_id(schema);
         let validator = jsonschema::options()
             .with_draft(draft)
-            .with_retriever(Refuse)
+            .with_retriever(RefusingRetriever)
             .should_validate_formats(false)
             .with_pattern_options(PatternOptions::regex().size_limit(share).dfa_size_limit(share))
             .build(&schema)
             .map_err(|error| {
-                let (what, at) = (shortened(&error.to_string(), RECOGNISED), error.instance_path());
-                BadSchema::Invalid(format!("{what} (at `{at}`)"))
+                let (what, at) =
+                    (truncate_chars(&error.to_string(), EXCERPT_CHARS), error.instance_path());
+                SchemaError::Invalid(format!("{what} (at `{at}`)"))
             })?;
-        Ok(Self { compiled: Arc::new(Compiled { schema, validator, work }) })
+        Ok(Self { compiled: Arc::new(CompiledSchema { schema, validator, work }) })
     }
 
     /// At most five violations, in words that help a model to do better.
     pub fn check(&self, instance: &Value) -> Result<(), Vec<Violation>> {
-        let Compiled { schema, validator, work } = &*self.compiled;
-        if work.cost(instance) == Cost::TooMuch {
+        let CompiledSchema { schema, validator, work } = &*self.compiled;
+        if work.cost(instance) == CheckCost::TooMuch {
             return Err(vec![Violation::whole("nested too deep, or too large, for this schema")]);
         }
         if validator.is_valid(instance) {
@@ -122,7 +125,7 @@ impl Schema {
 
     /// The fields of an object that violations are about; all of them, not the first five.
     pub fn fields_at_fault(&self, instance: &Value) -> HashSet<String> {
-        let Compiled { validator, work, .. } = &*self.compiled;
+        let CompiledSchema { validator, work, .. } = &*self.compiled;
         match work.allows_details(instance) {
             true => violation::fields(validator.iter_errors(instance)),
             false => HashSet::new(),
@@ -132,14 +135,14 @@ impl Schema {
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Schema({})", shortened(&self.compiled.schema.to_string(), RECOGNISED))
+        write!(f, "Schema({})", truncate_chars(&self.compiled.schema.to_string(), EXCERPT_CHARS))
     }
 }
 
 /// References stay inside the document; this is the second lock on that door.
-struct Refuse;
+struct RefusingRetriever;
 
-impl Retrieve for Refuse {
+impl Retrieve for RefusingRetriever {
     fn retrieve(
         &self,
         uri: &Uri<String>,
@@ -148,7 +151,7 @@ impl Retrieve for Refuse {
     }
 }
 
-fn draft(schema: &Value) -> Result<Draft, BadSchema> {
+fn draft(schema: &Value) -> Result<Draft, SchemaError> {
     let Some(named) = schema.get("$schema") else { return Ok(Draft::Draft202012) };
     let name = named.as_str().unwrap_or_default();
     let rest = name
@@ -161,12 +164,12 @@ fn draft(schema: &Value) -> Result<Draft, BadSchema> {
         "json-schema.org/draft-07/schema" => Ok(Draft::Draft7),
         "json-schema.org/draft-06/schema" => Ok(Draft::Draft6),
         "json-schema.org/draft-04/schema" => Ok(Draft::Draft4),
-        _ => Err(BadSchema::Dialect(shortened(&named.to_string(), RECOGNISED))),
+        _ => Err(SchemaError::Dialect(truncate_chars(&named.to_string(), EXCERPT_CHARS))),
     }
 }
 
 /// The compiled size that each pattern may have. Too long ones are refused.
-fn pattern_share(schema: &Value) -> Result<usize, BadSchema> {
+fn pattern_share(schema: &Value) -> Result<usize, SchemaError> {
     let mut count = 0;
     let mut longest = 0;
     let mut rest = vec![schema];
@@ -187,7 +190,7 @@ fn pattern_share(schema: &Value) -> Result<usize, BadSchema> {
         }
     }
     match longest > MAX_PATTERN {
-        true => Err(BadSchema::LongPattern { size: longest, limit: MAX_PATTERN }),
+        true => Err(SchemaError::LongPattern { size: longest, limit: MAX_PATTERN }),
         false => Ok((ALL_PATTERNS / count.max(1)).min(ONE_PATTERN)),
     }
 }
@@ -215,8 +218,8 @@ fn is_deeper(value: &Value, limit: usize) -> bool {
 }
 
 fn size_of(value: &Value) -> usize {
-    struct Count(usize);
-    impl Write for Count {
+    struct ByteCounter(usize);
+    impl Write for ByteCounter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0 += bytes.len();
             Ok(bytes.len())
@@ -225,7 +228,7 @@ fn size_of(value: &Value) -> usize {
             Ok(())
         }
     }
-    let mut count = Count(0);
+    let mut count = ByteCounter(0);
     match serde_json::to_writer(&mut count, value) {
         Ok(()) => count.0,
         Err(_) => usize::MAX,

@@ -10,18 +10,18 @@ mod aggregate;
 pub mod scale;
 pub mod telemetry;
 
-pub use aggregate::{Aggregate, Hostile};
+pub use aggregate::{AggregateError, LatencyAggregate};
 
 /// How quick a tool is, whatever the tiers are set to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Badge {
+pub enum SpeedBadge {
     Lightning,
     Fast,
     Standard,
     Slow,
 }
 
-impl Badge {
+impl SpeedBadge {
     /// From the measured p50. What was not measured has no badge.
     pub fn of(p50: Duration) -> Self {
         match p50.as_millis() {
@@ -42,7 +42,7 @@ impl Badge {
     }
 }
 
-impl fmt::Display for Badge {
+impl fmt::Display for SpeedBadge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -59,7 +59,7 @@ pub fn compatibility(tier: Tier) -> &'static str {
 
 /// A measured tool that wants to be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct LeaderboardEntry {
     pub category: String,
     pub name: String,
     pub p50: Duration,
@@ -67,41 +67,41 @@ pub struct Entry {
 
 /// The tools of one category, quickest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Board {
+pub struct Leaderboard {
     pub category: String,
-    pub ranked: Vec<Ranked>,
+    pub ranked: Vec<RankedTool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ranked {
+pub struct RankedTool {
     /// From 1. Equally quick tools share a rank, and the next one skips as many.
     pub rank: usize,
     pub name: String,
     pub p50: Duration,
-    pub badge: Badge,
+    pub badge: SpeedBadge,
 }
 
 /// Categories by name; within one by p50, then by name, so that the order is always the same.
-pub fn leaderboard(entries: Vec<Entry>) -> Vec<Board> {
-    let mut categories: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+pub fn leaderboard(entries: Vec<LeaderboardEntry>) -> Vec<Leaderboard> {
+    let mut categories: BTreeMap<String, Vec<LeaderboardEntry>> = BTreeMap::new();
     for entry in entries {
         categories.entry(entry.category.clone()).or_default().push(entry);
     }
     categories.into_iter().map(|(category, entries)| board(category, entries)).collect()
 }
 
-fn board(category: String, mut entries: Vec<Entry>) -> Board {
+fn board(category: String, mut entries: Vec<LeaderboardEntry>) -> Leaderboard {
     entries.sort_unstable_by(|a, b| a.p50.cmp(&b.p50).then_with(|| a.name.cmp(&b.name)));
-    let mut ranked: Vec<Ranked> = Vec::with_capacity(entries.len());
+    let mut ranked: Vec<RankedTool> = Vec::with_capacity(entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
         let rank = match ranked.last() {
             Some(last) if last.p50 == entry.p50 => last.rank,
             Some(_) | None => index + 1,
         };
-        let badge = Badge::of(entry.p50);
-        ranked.push(Ranked { rank, name: entry.name, p50: entry.p50, badge });
+        let badge = SpeedBadge::of(entry.p50);
+        ranked.push(RankedTool { rank, name: entry.name, p50: entry.p50, badge });
     }
-    Board { category, ranked }
+    Leaderboard { category, ranked }
 }
 
 #[cfg(test)]

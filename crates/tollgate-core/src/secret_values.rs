@@ -16,8 +16,8 @@ mod matcher;
 mod rules;
 mod stream;
 
-pub use matcher::{MASK, Matcher};
-pub use rules::{Judgement, MIN_BYTES, judge, looks_random, sounds_secret};
+pub use matcher::{MASK, SecretMatcher};
+pub use rules::{MIN_BYTES, MaskJudgement, judge, looks_random, sounds_secret};
 pub use stream::StreamMask;
 
 /// Values of configs, the present one and those before it. Beyond that the oldest are forgotten.
@@ -25,12 +25,12 @@ const MAX_CONFIGURED: usize = 1_024;
 /// Values that were obtained at run time, such as access tokens: each replaces one before it.
 const MAX_OBTAINED: usize = 128;
 
-static MATCHER: LazyLock<ArcSwap<Matcher>> = LazyLock::new(ArcSwap::default);
-static VALUES: RwLock<Values> =
-    RwLock::new(Values { configured: VecDeque::new(), obtained: VecDeque::new() });
+static MATCHER: LazyLock<ArcSwap<SecretMatcher>> = LazyLock::new(ArcSwap::default);
+static VALUES: RwLock<KnownSecretValues> =
+    RwLock::new(KnownSecretValues { configured: VecDeque::new(), obtained: VecDeque::new() });
 
 /// Newest last.
-struct Values {
+struct KnownSecretValues {
     configured: VecDeque<Box<str>>,
     obtained: VecDeque<Box<str>>,
 }
@@ -45,7 +45,7 @@ pub fn configure<'v>(values: impl IntoIterator<Item = &'v str>) {
 
 /// Masks a value that was obtained at run time, such as an access token.
 pub fn obtain(value: &str) {
-    let is_known = |values: &Values| {
+    let is_known = |values: &KnownSecretValues| {
         values.configured.iter().chain(&values.obtained).any(|known| **known == *value)
     };
     if is_known(&VALUES.read().unwrap_or_else(std::sync::PoisonError::into_inner)) {
@@ -54,7 +54,10 @@ pub fn obtain(value: &str) {
     add(&[value], |all| (&mut all.obtained, MAX_OBTAINED));
 }
 
-fn add(new: &[&str], select: impl FnOnce(&mut Values) -> (&mut VecDeque<Box<str>>, usize)) {
+fn add(
+    new: &[&str],
+    select: impl FnOnce(&mut KnownSecretValues) -> (&mut VecDeque<Box<str>>, usize),
+) {
     let mut values = VALUES.write().unwrap_or_else(std::sync::PoisonError::into_inner);
     let (list, most) = select(&mut values);
     let before = list.len();
@@ -71,12 +74,12 @@ fn add(new: &[&str], select: impl FnOnce(&mut Values) -> (&mut VecDeque<Box<str>
     list.drain(..surplus);
     if is_changed || list.len() != before {
         let all = values.configured.iter().chain(&values.obtained).map(|value| &**value);
-        MATCHER.store(Arc::new(Matcher::new(all)));
+        MATCHER.store(Arc::new(SecretMatcher::new(all)));
     }
 }
 
 /// What is masked now.
-pub fn current() -> Arc<Matcher> {
+pub fn current() -> Arc<SecretMatcher> {
     MATCHER.load_full()
 }
 
@@ -86,7 +89,7 @@ pub fn mask(text: &str) -> Cow<'_, str> {
 }
 
 /// The same of an owned text, which is not copied if there are none.
-pub fn masked(text: String) -> String {
+pub fn mask_owned(text: String) -> String {
     match MATCHER.load().mask(&text) {
         Cow::Owned(masked) => masked,
         Cow::Borrowed(_) => text,

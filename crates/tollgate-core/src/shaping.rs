@@ -7,27 +7,27 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::call::{Extent, Handle, Outcome, Retry, Source, Status};
+use crate::call::{CallStatus, Outcome, ResultExtent, ResultHandle, ResultSource, Retryability};
 use crate::json::{self, Object};
-use crate::text::shortened;
+use crate::text::truncate_chars;
 use crate::tool::Tool;
 
 mod caps;
 mod content;
+mod content_budget;
 mod cut;
 mod head;
 mod note;
 pub mod pages;
-mod parts;
 mod prune;
+mod speakable_text;
 mod speech;
-mod spoken;
 mod verdict;
 
-pub use caps::{Caps, Structured, Wording};
+pub use caps::{MessageWording, ResultCaps, StructuredPolicy};
 pub use speech::message;
 
-use verdict::Verdict;
+use verdict::ResultVerdict;
 
 /// What is said of a result that has no words of its own.
 pub const DONE: &str = "Done.";
@@ -35,19 +35,19 @@ pub const DONE: &str = "Done.";
 /// So many items are read as data; what is not cut first cannot have more.
 const MOST_TEXTS: usize = 4_096;
 
-const SENSIBLE: Retry = Retry::Sensible { hint: None, after: None };
+const SENSIBLE: Retryability = Retryability::Sensible { hint: None, after: None };
 
 /// Who gets the result.
 #[derive(Debug, Clone, Copy)]
-pub struct Consumer<'c> {
-    pub caps: &'c Caps,
+pub struct ResultConsumer<'c> {
+    pub caps: &'c ResultCaps,
     /// A fresh handle, named in the outcome if something was cut. `None`: nothing can be kept.
-    pub spare: Option<Handle>,
+    pub spare: Option<ResultHandle>,
 }
 
 /// A result as its consumer gets it, and what did not fit.
 #[derive(Debug)]
-pub struct Shaped {
+pub struct ShapedResult {
     pub outcome: Outcome,
     /// The same with all that the tool said, to be kept under the handle that `outcome` names.
     pub rest: Option<Outcome>,
@@ -58,121 +58,128 @@ pub fn shape(
     tool: &Tool,
     result: Box<RawValue>,
     duration: Duration,
-    consumer: Consumer<'_>,
-) -> Shaped {
+    consumer: ResultConsumer<'_>,
+) -> ShapedResult {
     let whole = match Object::parse(result.get()) {
         Ok(whole) => whole,
         Err(error) => {
             let message = format!("the result of `{}` cannot be read: {error}", tool.exposed);
-            return Shaped { outcome: failure(Status::Error, &message, duration), rest: None };
+            return ShapedResult {
+                outcome: failure(CallStatus::Error, &message, duration),
+                rest: None,
+            };
         }
     };
-    let mended = mended(&whole);
+    let mended = repair_result(&whole);
     let verdict = verdict::verdict(mended.as_ref().unwrap_or(&whole));
     let mended = match verdict {
-        Verdict::FailedInside(how) => Some(unmasked(tool, mended.unwrap_or(whole.clone()), how)),
-        Verdict::Fine | Verdict::Empty | Verdict::Failed => mended,
+        ResultVerdict::FailedInside(how) => {
+            Some(mark_as_error(tool, mended.unwrap_or(whole.clone()), how))
+        }
+        ResultVerdict::Fine | ResultVerdict::Empty | ResultVerdict::Failed => mended,
     };
     let changes_things = tool.definition.annotations.read_only == Some(false);
     let status = match verdict {
-        Verdict::Fine => Status::Ok,
+        ResultVerdict::Fine => CallStatus::Ok,
         // It was told to do something, and has nothing to say about it.
-        Verdict::Empty if changes_things => Status::Ok,
-        Verdict::Empty => Status::NoResults,
-        Verdict::Failed | Verdict::FailedInside(_) => Status::Error,
+        ResultVerdict::Empty if changes_things => CallStatus::Ok,
+        ResultVerdict::Empty => CallStatus::NoResults,
+        ResultVerdict::Failed | ResultVerdict::FailedInside(_) => CallStatus::Error,
     };
-    let Consumer { caps, spare: handle } = consumer;
+    let ResultConsumer { caps, spare: handle } = consumer;
     let written = mended.as_ref().map(Object::to_raw);
-    let rules = cut::Rules { caps, schema: tool.output.as_ref(), handle };
+    let rules = cut::CutRules { caps, schema: tool.output.as_ref(), handle };
     let shorter = cut::cut(written.as_deref().unwrap_or(&result).get(), rules);
     // What was cut here is no fault of the tool.
     let warned = match (&shorter, status) {
-        (None, Status::Ok | Status::NoResults) => warned(tool, mended.unwrap_or(whole), caps),
+        (None, CallStatus::Ok | CallStatus::NoResults) => {
+            warn_of_mismatch(tool, mended.unwrap_or(whole), caps)
+        }
         _ => None,
     };
-    let may_help = status == Status::Error && tool.terms.idempotent;
+    let may_help = status == CallStatus::Error && tool.terms.idempotent;
     let outcome = Outcome {
         status,
         result: warned.or(written).unwrap_or(result),
-        retry: if may_help { SENSIBLE } else { Retry::Pointless },
-        extent: Extent::Whole,
+        retry: if may_help { SENSIBLE } else { Retryability::Pointless },
+        extent: ResultExtent::Whole,
         handle: None,
-        source: Source::Fresh,
+        source: ResultSource::Fresh,
         duration,
         origin: None,
     };
-    let Some(result) = shorter else { return Shaped { outcome, rest: None } };
+    let Some(result) = shorter else { return ShapedResult { outcome, rest: None } };
     let rest = handle.map(|_| Outcome { handle, ..outcome.clone() });
-    Shaped { outcome: Outcome { result, extent: Extent::Cut, handle, ..outcome }, rest }
+    ShapedResult { outcome: Outcome { result, extent: ResultExtent::Cut, handle, ..outcome }, rest }
 }
 
 /// What another consumer gets of an outcome that was shaped for one who takes all of it.
-pub fn again(tool: &Tool, whole: Outcome, consumer: Consumer<'_>) -> Shaped {
-    let Consumer { caps, spare: handle } = consumer;
-    let rules = cut::Rules { caps, schema: tool.output.as_ref(), handle };
+pub fn again(tool: &Tool, whole: Outcome, consumer: ResultConsumer<'_>) -> ShapedResult {
+    let ResultConsumer { caps, spare: handle } = consumer;
+    let rules = cut::CutRules { caps, schema: tool.output.as_ref(), handle };
     let Some(result) = cut::cut(whole.result.get(), rules) else {
-        return Shaped { outcome: whole, rest: None };
+        return ShapedResult { outcome: whole, rest: None };
     };
     // One that is still to come has a handle already.
     let handle = whole.handle.or(handle);
     let rest = handle.map(|_| Outcome { handle, ..whole.clone() });
-    Shaped { outcome: Outcome { result, extent: Extent::Cut, handle, ..whole }, rest }
+    ShapedResult { outcome: Outcome { result, extent: ResultExtent::Cut, handle, ..whole }, rest }
 }
 
 /// An outcome that the gateway itself has to say something about: the tool did not answer.
-pub fn failure(status: Status, message: &str, duration: Duration) -> Outcome {
+pub fn failure(status: CallStatus, message: &str, duration: Duration) -> Outcome {
     let retry = match status {
-        Status::Timeout | Status::Offline | Status::RateLimited => SENSIBLE,
-        _ => Retry::Pointless,
+        CallStatus::Timeout | CallStatus::Offline | CallStatus::RateLimited => SENSIBLE,
+        _ => Retryability::Pointless,
     };
-    let mut result = said(message);
+    let mut result = text_result(message);
     result.set("isError", json::raw("true".to_owned()));
     Outcome {
         status,
         result: result.to_raw(),
         retry,
-        extent: Extent::Whole,
+        extent: ResultExtent::Whole,
         handle: None,
-        source: Source::Fresh,
+        source: ResultSource::Fresh,
         duration,
         origin: None,
     }
 }
 
 /// An answer that the gateway itself gives.
-pub fn stated(text: &str) -> Outcome {
+pub fn gateway_answer(text: &str) -> Outcome {
     Outcome {
-        status: Status::Ok,
-        result: said(text).to_raw(),
-        ..failure(Status::Ok, text, Duration::ZERO)
+        status: CallStatus::Ok,
+        result: text_result(text).to_raw(),
+        ..failure(CallStatus::Ok, text, Duration::ZERO)
     }
 }
 
 /// The turn is over and the call is not: what it gives will be behind the handle.
-pub fn pending(tool: &Tool, handle: Handle, duration: Duration) -> Outcome {
+pub fn pending(tool: &Tool, handle: ResultHandle, duration: Duration) -> Outcome {
     later(tool, handle, ("is still running", duration))
 }
 
 /// The turn is over and nobody has agreed to the call yet.
-pub fn held(tool: &Tool, handle: Handle) -> Outcome {
+pub fn held(tool: &Tool, handle: ResultHandle) -> Outcome {
     later(tool, handle, ("waits for somebody to agree to it", Duration::ZERO))
 }
 
-fn later(tool: &Tool, handle: Handle, (how, duration): (&str, Duration)) -> Outcome {
+fn later(tool: &Tool, handle: ResultHandle, (how, duration): (&str, Duration)) -> Outcome {
     // Words for a voice: the handle is data.
-    let mut result = said(&format!("`{}` {how}; its result comes later", tool.exposed));
+    let mut result = text_result(&format!("`{}` {how}; its result comes later", tool.exposed));
     if tool.output.is_some() {
         // Clients refuse a success without the structure that the tool promised.
         result.set("isError", json::raw("true".to_owned()));
     }
     note::tell(&mut result, handle, "\"pending\":true");
     Outcome {
-        status: Status::Pending,
+        status: CallStatus::Pending,
         result: result.to_raw(),
-        retry: Retry::Pointless,
-        extent: Extent::Whole,
+        retry: Retryability::Pointless,
+        extent: ResultExtent::Whole,
         handle: Some(handle),
-        source: Source::Fresh,
+        source: ResultSource::Fresh,
         duration,
         origin: None,
     }
@@ -221,20 +228,20 @@ pub fn raw_data(outcome: &Outcome) -> Box<RawValue> {
 fn own_texts(outcome: &Outcome) -> Vec<String> {
     let object = Object::parse(outcome.result.get()).unwrap_or_default();
     let mut texts = content::texts(&object, MOST_TEXTS);
-    if outcome.extent == Extent::Cut {
+    if outcome.extent == ResultExtent::Cut {
         texts.pop();
     }
     texts
 }
 
-fn said(text: &str) -> Object<'static> {
+fn text_result(text: &str) -> Object<'static> {
     let mut result = Object::new();
     result.set("content", json::raw(format!("[{}]", content::text_item(text))));
     result
 }
 
 /// The result with a list for content, and no `isError` that each reader would take differently.
-fn mended<'r>(result: &Object<'r>) -> Option<Object<'r>> {
+fn repair_result<'r>(result: &Object<'r>) -> Option<Object<'r>> {
     let is_list = result.get("content").is_some_and(|raw| raw.get().starts_with('['));
     let is_flag = |raw: &RawValue| matches!(raw.get(), "true" | "false");
     let is_sound = result.get("isError").is_none_or(is_flag);
@@ -253,7 +260,7 @@ fn mended<'r>(result: &Object<'r>) -> Option<Object<'r>> {
 
 /// A failure that claims to be a success, as what it is. Structure that does not fit the tool's
 /// schema goes on as text: some clients would see nothing but the mismatch.
-fn unmasked<'r>(tool: &Tool, mut result: Object<'r>, how: &str) -> Object<'r> {
+fn mark_as_error<'r>(tool: &Tool, mut result: Object<'r>, how: &str) -> Object<'r> {
     result.set("isError", json::raw("true".to_owned()));
     if mismatch(tool, &result).is_some()
         && let Some(structured) = result.remove("structuredContent")
@@ -268,9 +275,13 @@ fn unmasked<'r>(tool: &Tool, mut result: Object<'r>, how: &str) -> Object<'r> {
 
 /// The result with what is wrong about its structure, if something is: reported, not hidden, and
 /// the answer still arrives.
-fn warned(tool: &Tool, mut result: Object<'_>, caps: &Caps) -> Option<Box<RawValue>> {
+fn warn_of_mismatch(
+    tool: &Tool,
+    mut result: Object<'_>,
+    caps: &ResultCaps,
+) -> Option<Box<RawValue>> {
     let note = mismatch(tool, &result)?;
-    annotate(&mut result, &shortened(&note, 1_000));
+    annotate(&mut result, &truncate_chars(&note, 1_000));
     Some(result.to_raw()).filter(|result| result.get().len() <= caps.result_bytes())
 }
 

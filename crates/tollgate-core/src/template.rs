@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::agent::Agent;
 
 /// No prompt is longer, whatever is put into it.
-pub const LONGEST: usize = 256 << 10;
+pub const MAX_PROMPT_BYTES: usize = 256 << 10;
 /// Of a placeholder's name; what is longer is not one.
 const LONGEST_NAME: usize = 64;
 
@@ -22,14 +22,14 @@ const BUILT_IN: &[(&str, &str)] = &[
 /// What placeholders stand for, the first that knows one counts: the request, the agent, what is
 /// built in.
 #[derive(Debug, Clone, Copy)]
-pub struct Values<'a> {
+pub struct PlaceholderValues<'a> {
     pub request: &'a BTreeMap<String, String>,
     pub agent: &'a Agent,
     /// Of this one conversation.
     pub call_id: &'a str,
 }
 
-impl<'a> Values<'a> {
+impl<'a> PlaceholderValues<'a> {
     fn get(&self, name: &str) -> Option<&'a str> {
         let said = self.request.get(name).or_else(|| self.agent.persona.variables.get(name));
         said.map(String::as_str).or_else(|| match name {
@@ -42,8 +42,8 @@ impl<'a> Values<'a> {
 
 /// The text with its placeholders filled in. Unknown ones stay as they are, and so does everything
 /// that is none.
-pub fn render(template: &str, values: &Values<'_>) -> String {
-    let mut out = String::with_capacity(template.len().min(LONGEST));
+pub fn render(template: &str, values: &PlaceholderValues<'_>) -> String {
+    let mut out = String::with_capacity(template.len().min(MAX_PROMPT_BYTES));
     let mut rest = template;
     while let Some(open) = rest.find('{') {
         push(&mut out, &rest[..open]);
@@ -82,7 +82,7 @@ pub fn is_name(text: &str) -> bool {
 
 /// As much of it as there is room for, in whole characters.
 fn push(out: &mut String, text: &str) {
-    let room = LONGEST.saturating_sub(out.len());
+    let room = MAX_PROMPT_BYTES.saturating_sub(out.len());
     out.push_str(&text[..text.floor_char_boundary(room)]);
 }
 

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 /// At most `limit` characters of `text`, with a mark if there were more.
-pub fn shortened(text: &str, limit: usize) -> String {
+pub fn truncate_chars(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -26,12 +26,12 @@ pub fn percent_encoded(text: &str) -> String {
 
 /// 128 bits as people copy them: a prefix that says what they name, and 32 hex digits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tagged(pub(crate) &'static str, pub(crate) u128);
+pub(crate) struct TaggedId(pub(crate) &'static str, pub(crate) u128);
 
-impl Tagged {
+impl TaggedId {
     const DIGITS: usize = 32;
 
-    /// Reads what [`Tagged`] displays, and nothing else.
+    /// Reads what [`TaggedId`] displays, and nothing else.
     pub(crate) fn parse(prefix: &str, text: &str) -> Option<u128> {
         let digits = text.strip_prefix(prefix)?;
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -40,7 +40,7 @@ impl Tagged {
     }
 }
 
-impl fmt::Display for Tagged {
+impl fmt::Display for TaggedId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{:0width$x}", self.0, self.1, width = Self::DIGITS)
     }
@@ -49,9 +49,9 @@ impl fmt::Display for Tagged {
 /// How long something takes, as people say it: `0.4 ms`, `620 ms`, `12.3 s`, `10 min`. Rounded up:
 /// what is shown as the ceiling does not exceed it.
 #[derive(Debug, Clone, Copy)]
-pub struct Span(pub Duration);
+pub struct HumanDuration(pub Duration);
 
-impl fmt::Display for Span {
+impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tenths = self.0.as_micros().div_ceil(100);
         match tenths.div_ceil(10) {
@@ -73,9 +73,9 @@ fn in_tenths(f: &mut fmt::Formatter<'_>, tenths: u128, unit: &str) -> fmt::Resul
 
 /// How long ago something was. Rounded down: nobody counts the parts of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Ago(pub Duration);
+pub struct HumanAgo(pub Duration);
 
-impl fmt::Display for Ago {
+impl fmt::Display for HumanAgo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_secs() {
             0 => f.write_str("less than 1 s ago"),
@@ -89,7 +89,7 @@ impl fmt::Display for Ago {
 mod tests {
     use std::time::Duration;
 
-    use super::{Ago, Span, percent_encoded, shortened};
+    use super::{HumanAgo, HumanDuration, percent_encoded, truncate_chars};
 
     #[test]
     fn a_name_in_a_route_takes_no_other_way() {
@@ -119,9 +119,9 @@ mod tests {
             (600_000_000, "10 min"),
             (7_200_000_000, "2 h"),
         ] {
-            assert_eq!(Span(Duration::from_micros(micros)).to_string(), expected);
+            assert_eq!(HumanDuration(Duration::from_micros(micros)).to_string(), expected);
         }
-        assert!(Span(Duration::MAX).to_string().ends_with(" h"));
+        assert!(HumanDuration(Duration::MAX).to_string().ends_with(" h"));
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
             (119_999, "119 s ago"),
             (179_999, "2 min ago"),
         ] {
-            assert_eq!(Ago(Duration::from_millis(millis)).to_string(), expected);
+            assert_eq!(HumanAgo(Duration::from_millis(millis)).to_string(), expected);
         }
     }
 
@@ -141,7 +141,7 @@ mod tests {
         for (text, expected) in
             [("", ""), ("abc", "abc"), ("äöü", "äöü"), ("abcd", "abc…"), ("äöü語", "äöü…")]
         {
-            assert_eq!(shortened(text, 3), expected);
+            assert_eq!(truncate_chars(text, 3), expected);
         }
     }
 }

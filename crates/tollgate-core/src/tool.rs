@@ -14,22 +14,24 @@ use crate::schema::Schema;
 mod definition;
 mod finding;
 mod headers;
-pub mod hidden;
-mod scan;
+pub mod hidden_text;
+mod prompt_injection;
 pub(crate) mod scrub;
 
-pub use definition::{Annotations, Declared, Definition, HeaderKind, HeaderParameter, Rejected};
-pub use finding::{Finding, FindingKind, Ploy};
+pub use definition::{
+    DeclaredMeta, DefinitionError, HeaderKind, HeaderParameter, ToolAnnotations, ToolDefinition,
+};
+pub use finding::{Finding, FindingKind, InjectionPattern};
 
 /// A tool as it stands in the catalogue: named, checked, its schema compiled.
 #[derive(Debug)]
 pub struct Tool {
     pub id: ToolId,
     pub exposed: ExposedName,
-    pub definition: Arc<Definition>,
+    pub definition: Arc<ToolDefinition>,
     /// As listed: the operator's words if there are any, else the server's.
     pub description: Option<String>,
-    pub terms: Terms,
+    pub terms: CallTerms,
     pub input: Schema,
     pub output: Option<Schema>,
     /// SHA-256 over what the server said, in canonical form: changes when the server changes it.
@@ -50,13 +52,13 @@ pub struct Listed {
 
 /// What holds for calls of this tool, from the operator first, then the server where trusted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Terms {
+pub struct CallTerms {
     pub estimated: Option<Estimate>,
     /// Declared p99; also the hard timeout.
     pub max: Option<Duration>,
     /// The server's default timeout.
     pub timeout: Duration,
-    pub effect: Effect,
+    pub effect: ToolEffect,
     /// What happens to a call after a result of an untrusted server; for what is called
     /// destructive only.
     pub taint: TaintRule,
@@ -64,21 +66,21 @@ pub struct Terms {
     pub idempotent: bool,
     pub cacheable: Duration,
     /// Who may be given an answer that was kept.
-    pub scope: Scope,
-    pub approval: Approval,
-    pub speech: Speech,
+    pub scope: CacheScope,
+    pub approval: ApprovalMode,
+    pub speech: SpeechTemplate,
     pub probe: Option<Value>,
     pub rate_limit: Option<RateLimit>,
     pub slow: Option<SlowResponse>,
-    pub attempts: Attempts,
-    pub reach: Reach,
+    pub attempts: HedgingPolicy,
+    pub reach: ToolReach,
     /// In live sessions.
-    pub delivery: Delivery,
+    pub delivery: ResultDelivery,
 }
 
 /// By which way a model comes to a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Reach {
+pub enum ToolReach {
     /// It is listed, and called by its name.
     #[default]
     Direct,
@@ -90,7 +92,7 @@ pub enum Reach {
 
 /// Whether a live model waits for a result, and what it does with one that comes while it talks on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Delivery {
+pub enum ResultDelivery {
     /// It waits.
     #[default]
     Wait,
@@ -104,7 +106,7 @@ pub enum Delivery {
 
 /// Whose a kept answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Scope {
+pub enum CacheScope {
     /// The principal's who asked.
     #[default]
     Private,
@@ -114,7 +116,7 @@ pub enum Scope {
 
 /// How many attempts of one call may run at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attempts {
+pub enum HedgingPolicy {
     One,
     /// A second starts when the first is slower than usual. Only for what may be repeated.
     Hedged,
@@ -129,7 +131,7 @@ pub struct SlowResponse {
 
 /// What a call does to the world, as far as it is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum ToolEffect {
     ReadOnly,
     Mutating,
     Destructive,
@@ -146,7 +148,7 @@ pub enum TaintRule {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Approval {
+pub enum ApprovalMode {
     #[default]
     Auto,
     Always,
@@ -155,28 +157,28 @@ pub enum Approval {
 
 /// How a result becomes a sentence: template first, then field, then the text itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Speech {
+pub struct SpeechTemplate {
     pub template: Option<String>,
     pub field: Option<String>,
 }
 
 /// What the config says of one tool. `None` leaves the server's word, where that counts.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Override {
+pub struct ToolOverride {
     pub expose_as: Option<ExposedName>,
     pub description: Option<String>,
-    pub speech: Speech,
+    pub speech: SpeechTemplate,
     pub estimated: Option<Duration>,
     pub max: Option<Duration>,
     pub idempotent: Option<bool>,
     pub cacheable: Option<Duration>,
     pub probe: Option<Value>,
     pub rate_limit: Option<RateLimit>,
-    pub approval: Option<Approval>,
+    pub approval: Option<ApprovalMode>,
     pub hedge: Option<bool>,
     /// What calls do to the world; annotations then say nothing of it.
-    pub effect: Option<Effect>,
-    pub delivery: Option<Delivery>,
+    pub effect: Option<ToolEffect>,
+    pub delivery: Option<ResultDelivery>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -184,7 +186,7 @@ pub struct ContentHash(pub [u8; 32]);
 
 impl ContentHash {
     pub fn of(text: &str) -> Self {
-        Self(digest::Sum::default().with(text).finish())
+        Self(digest::DigestBuilder::default().with(text).finish())
     }
 }
 

@@ -17,23 +17,23 @@ pub const KEYS: [&str; 3] = [TRACEPARENT, TRACESTATE, BAGGAGE];
 
 /// Of version 00, which is the one that is written.
 const LENGTH: usize = 55;
-const SAMPLED: u8 = 1;
+const SAMPLED_FLAG: u8 = 1;
 /// Level 2: the trace id is random enough to decide by it.
 const RANDOM: u8 = 2;
 
 /// What a request is part of, and what travels with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    pub context: Option<Context>,
+    pub context: Option<SpanContext>,
     pub baggage: Option<Arc<str>>,
 }
 
 /// One span of one trace, as others are told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Context {
+pub struct SpanContext {
     pub trace: TraceId,
     pub span: SpanId,
-    pub flags: Flags,
+    pub flags: TraceFlags,
     /// What other systems on the way said; checked.
     pub state: Option<Arc<str>>,
 }
@@ -47,11 +47,11 @@ pub struct TraceId([u8; 16]);
 pub struct SpanId([u8; 8]);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct TraceFlags(u8);
 
 /// The three values as they came, each from the same place.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Said<'s> {
+pub struct TraceHeaders<'s> {
     pub parent: Option<&'s str>,
     pub state: Option<&'s str>,
     pub baggage: Option<&'s str>,
@@ -59,12 +59,12 @@ pub struct Said<'s> {
 
 impl Trace {
     /// `None` if nothing of it makes sense. State without a parent is nobody's.
-    pub fn read(said: Said<'_>) -> Option<Self> {
-        let context = said.parent.and_then(Context::parse).map(|context| {
-            let state = said.state.and_then(state::checked).map(Into::into);
-            Context { state, ..context }
+    pub fn read(said: TraceHeaders<'_>) -> Option<Self> {
+        let context = said.parent.and_then(SpanContext::parse).map(|context| {
+            let state = said.state.and_then(state::normalize).map(Into::into);
+            SpanContext { state, ..context }
         });
-        let baggage = said.baggage.and_then(baggage::checked).map(Into::into);
+        let baggage = said.baggage.and_then(baggage::validate).map(Into::into);
         (context.is_some() || baggage.is_some()).then_some(Self { context, baggage })
     }
 
@@ -79,7 +79,7 @@ impl Trace {
     }
 
     /// The same with another span as the parent of what follows.
-    pub fn within(context: Context, outer: Option<&Self>) -> Self {
+    pub fn within(context: SpanContext, outer: Option<&Self>) -> Self {
         Self { context: Some(context), baggage: outer.and_then(|outer| outer.baggage.clone()) }
     }
 
@@ -93,7 +93,7 @@ impl Trace {
     }
 }
 
-impl Context {
+impl SpanContext {
     /// A version that is newer than ours is read as far as ours goes.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
@@ -112,24 +112,24 @@ impl Context {
         Some(Self {
             trace: TraceId::new(hex(&head[3..35])?)?,
             span: SpanId::new(hex(&head[36..52])?)?,
-            flags: Flags(flags & (SAMPLED | RANDOM)),
+            flags: TraceFlags(flags & (SAMPLED_FLAG | RANDOM)),
             state: None,
         })
     }
 
     pub fn is_sampled(&self) -> bool {
-        self.flags.0 & SAMPLED != 0
+        self.flags.0 & SAMPLED_FLAG != 0
     }
 }
 
 /// As `traceparent`.
-impl fmt::Display for Context {
+impl fmt::Display for SpanContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "00-{}-{}-{:02x}", self.trace, self.span, self.flags.0)
     }
 }
 
-impl Flags {
+impl TraceFlags {
     /// Of a trace that begins here, with an id by chance.
     pub fn new(sampling: Sampling) -> Self {
         Self(RANDOM).with(sampling)
@@ -138,8 +138,8 @@ impl Flags {
     #[must_use]
     pub fn with(self, sampling: Sampling) -> Self {
         match sampling {
-            Sampling::Kept => Self(self.0 | SAMPLED),
-            Sampling::Dropped => Self(self.0 & !SAMPLED),
+            Sampling::Kept => Self(self.0 | SAMPLED_FLAG),
+            Sampling::Dropped => Self(self.0 & !SAMPLED_FLAG),
         }
     }
 

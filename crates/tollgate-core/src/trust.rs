@@ -1,4 +1,4 @@
-//! Which definitions of tools are served: pins of what was seen or accepted, the operator's policy,
+//! Quarantine: which definitions of tools are served, by pins of what was seen or accepted, the operator's policy,
 //! and one judgement over both. Asked by the catalogue; decides only, and keeps nothing itself.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ pub use diff::{Change, diff};
 
 /// What the operator wants of a server's tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Policy {
+pub struct TrustPolicy {
     pub pin: Pinning,
     pub on_change: OnChange,
     pub on_finding: OnFinding,
@@ -47,19 +47,19 @@ pub enum OnFinding {
 /// What is remembered of one tool. That there is one at all means: it is not new any more.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pin {
-    pub trusted: Option<Trusted>,
+    pub trusted: Option<TrustedHash>,
     /// Oldest first.
     pub rejected: Vec<ContentHash>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trusted {
+pub struct TrustedHash {
     pub hash: ContentHash,
-    pub by: By,
+    pub by: TrustedBy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum TrustedBy {
     FirstUse,
     /// Someone has seen it, with all that was found in it.
     Person,
@@ -71,13 +71,13 @@ impl Pin {
     const MOST_REJECTED: usize = 64;
 
     pub fn first_use(hash: ContentHash) -> Self {
-        let trusted = Some(Trusted { hash, by: By::FirstUse });
+        let trusted = Some(TrustedHash { hash, by: TrustedBy::FirstUse });
         Self { trusted, rejected: Vec::new() }
     }
 
     pub fn accept(&mut self, hash: ContentHash) {
         self.rejected.retain(|rejected| *rejected != hash);
-        self.trusted = Some(Trusted { hash, by: By::Person });
+        self.trusted = Some(TrustedHash { hash, by: TrustedBy::Person });
     }
 
     pub fn reject(&mut self, hash: ContentHash) {
@@ -91,14 +91,14 @@ impl Pin {
 
 /// The pins of all servers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Pins {
+pub struct ToolPins {
     servers: HashMap<ServerId, HashMap<ToolName, Pin>>,
 }
 
-impl Pins {
+impl ToolPins {
     /// So many tools of one server are trusted unseen. One that makes up new names without end
     /// would fill the store.
-    pub const MOST: usize = 10_000;
+    pub const MAX_FIRST_USES: usize = 10_000;
 
     pub fn get(&self, tool: &ToolId) -> Option<&Pin> {
         self.servers.get(&tool.server)?.get(&tool.tool)
@@ -113,7 +113,7 @@ impl Pins {
     }
 }
 
-impl FromIterator<(ToolId, Pin)> for Pins {
+impl FromIterator<(ToolId, Pin)> for ToolPins {
     fn from_iter<I: IntoIterator<Item = (ToolId, Pin)>>(pins: I) -> Self {
         let mut all = Self::default();
         for (tool, pin) in pins {
@@ -125,30 +125,30 @@ impl FromIterator<(ToolId, Pin)> for Pins {
 
 /// What a server offers under a name, as far as it is judged.
 #[derive(Debug, Clone, Copy)]
-pub struct Offered<'a> {
+pub struct OfferedDefinition<'a> {
     pub hash: ContentHash,
     pub findings: &'a [Finding],
     /// Whether one more tool of this server may be trusted unseen.
-    pub room: Room,
+    pub room: FirstUseRoom,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum FirstUseRoom {
     Left,
     None,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TrustVerdict {
     Served,
     /// Served, and a person should look at it.
-    Flagged(Doubt),
-    Withheld(Doubt),
+    Flagged(TrustDoubt),
+    Withheld(TrustDoubt),
 }
 
 /// Why a definition is not simply served.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Doubt {
+pub enum TrustDoubt {
     New,
     /// New as well, and one of too many.
     Crowd,
@@ -160,59 +160,63 @@ pub enum Doubt {
 
 /// A verdict, and whether the definition is trusted from now on because it is the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement {
-    pub verdict: Verdict,
+pub struct TrustJudgement {
+    pub verdict: TrustVerdict,
     pub is_first_use: bool,
 }
 
 /// The one judgement. What a person decided of this very definition counts before all policy.
-pub fn judge(policy: Policy, pin: Option<&Pin>, offered: &Offered<'_>) -> Judgement {
+pub fn judge(
+    policy: TrustPolicy,
+    pin: Option<&Pin>,
+    offered: &OfferedDefinition<'_>,
+) -> TrustJudgement {
     let hash = offered.hash;
-    let seen = |verdict| Judgement { verdict, is_first_use: false };
+    let seen = |verdict| TrustJudgement { verdict, is_first_use: false };
     if pin.is_some_and(|pin| pin.rejected.contains(&hash)) {
-        return seen(Verdict::Withheld(Doubt::Rejected));
+        return seen(TrustVerdict::Withheld(TrustDoubt::Rejected));
     }
     let trusted = pin.and_then(|pin| pin.trusted);
-    let is_accepted = trusted.is_some_and(|it| it.by == By::Person && it.hash == hash);
+    let is_accepted = trusted.is_some_and(|it| it.by == TrustedBy::Person && it.hash == hash);
     if is_accepted {
-        return seen(Verdict::Served);
+        return seen(TrustVerdict::Served);
     }
     let doubt = finding(offered.findings);
     if let (Some(doubt), OnFinding::Quarantine) = (&doubt, policy.on_finding) {
-        return seen(Verdict::Withheld(doubt.clone()));
+        return seen(TrustVerdict::Withheld(doubt.clone()));
     }
-    let as_found = || doubt.clone().map_or(Verdict::Served, Verdict::Flagged);
+    let as_found = || doubt.clone().map_or(TrustVerdict::Served, TrustVerdict::Flagged);
     match (policy.pin, pin) {
         (Pinning::Off, _) => seen(as_found()),
         (Pinning::Reviewed, pin) => {
-            seen(Verdict::Withheld(match pin.and_then(|pin| pin.trusted) {
-                Some(trusted) if trusted.hash != hash => Doubt::Changed,
-                _ => Doubt::New,
+            seen(TrustVerdict::Withheld(match pin.and_then(|pin| pin.trusted) {
+                Some(trusted) if trusted.hash != hash => TrustDoubt::Changed,
+                _ => TrustDoubt::New,
             }))
         }
-        (Pinning::FirstUse, None) if offered.room == Room::None => {
-            seen(Verdict::Withheld(Doubt::Crowd))
+        (Pinning::FirstUse, None) if offered.room == FirstUseRoom::None => {
+            seen(TrustVerdict::Withheld(TrustDoubt::Crowd))
         }
-        (Pinning::FirstUse, None) => Judgement { verdict: as_found(), is_first_use: true },
+        (Pinning::FirstUse, None) => TrustJudgement { verdict: as_found(), is_first_use: true },
         (Pinning::FirstUse, Some(Pin { trusted: Some(it), .. })) if it.hash == hash => {
             seen(as_found())
         }
         (Pinning::FirstUse, Some(_)) => seen(match policy.on_change {
-            OnChange::Quarantine => Verdict::Withheld(Doubt::Changed),
-            OnChange::Flag if trusted.is_none() => Verdict::Withheld(Doubt::Changed),
-            OnChange::Flag => Verdict::Flagged(Doubt::Changed),
+            OnChange::Quarantine => TrustVerdict::Withheld(TrustDoubt::Changed),
+            OnChange::Flag if trusted.is_none() => TrustVerdict::Withheld(TrustDoubt::Changed),
+            OnChange::Flag => TrustVerdict::Flagged(TrustDoubt::Changed),
         }),
     }
 }
 
-fn finding(findings: &[Finding]) -> Option<Doubt> {
+fn finding(findings: &[Finding]) -> Option<TrustDoubt> {
     let mut suspicious = findings.iter().filter(|it| it.is_suspicious());
     let first = suspicious.next()?.clone();
-    Some(Doubt::Finding(first, suspicious.count()))
+    Some(TrustDoubt::Finding(first, suspicious.count()))
 }
 
-impl Verdict {
-    pub fn doubt(&self) -> Option<&Doubt> {
+impl TrustVerdict {
+    pub fn doubt(&self) -> Option<&TrustDoubt> {
         match self {
             Self::Served => None,
             Self::Flagged(doubt) | Self::Withheld(doubt) => Some(doubt),
@@ -229,7 +233,7 @@ impl Verdict {
     }
 }
 
-impl Doubt {
+impl TrustDoubt {
     /// One word for programs.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -241,7 +245,7 @@ impl Doubt {
     }
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for TrustDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::New => f.write_str("it is new, and nobody has accepted it yet"),
@@ -249,7 +253,7 @@ impl fmt::Display for Doubt {
                 f,
                 "it is new, and its server has had more than {} tools already; \
                  somebody must accept it",
-                Pins::MOST
+                ToolPins::MAX_FIRST_USES
             ),
             Self::Changed => f.write_str("its server changed it since it was trusted"),
             Self::Rejected => f.write_str("this definition of it was rejected"),

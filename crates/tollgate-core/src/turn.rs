@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::agent::Record;
+use crate::agent::RecordPolicy;
 use crate::budget::Deadline;
 use crate::call::CallId;
 use crate::glob::Glob;
 use crate::id::ServerId;
-use crate::lease::Lease;
-use crate::memory::{Audience, Name, Namespace, Scope};
+use crate::lease::RevocableLease;
+use crate::memory::{Audience, MemoryName, MemoryScope, Namespace};
 use crate::rate::RateLimit;
 use crate::trace::Trace;
 use crate::view::View;
@@ -24,9 +24,9 @@ pub struct Turn {
     pub began: Instant,
     pub principal: Principal,
     /// Until when it may go on: all that is done in it stops when this ends.
-    pub lease: Lease,
+    pub lease: RevocableLease,
     /// `None`: nothing of its own limits the principal.
-    pub grant: Option<Arc<Grant>>,
+    pub grant: Option<Arc<PrincipalGrant>>,
     /// Listing and calling use this same view.
     pub view: Arc<View>,
     /// The wall for the whole tool phase; `None` leaves the limits of each call.
@@ -63,21 +63,21 @@ impl Turn {
 
     /// How long its tools have in all, from its beginning; `None`: no budget.
     pub fn span(&self) -> Option<Duration> {
-        self.deadline.map(|wall| wall.left(self.began))
+        self.deadline.map(|wall| wall.remaining(self.began))
     }
 
     /// What of the memory can be seen in it.
-    pub fn scope(&self) -> Scope {
+    pub fn scope(&self) -> MemoryScope {
         let tenant = self.grant.as_ref().and_then(|grant| grant.tenant.as_ref());
         let namespace = Namespace::of(tenant, &self.view.memory.namespace);
-        Scope::of_agent(namespace, self.view.agent.clone())
+        MemoryScope::of_agent(namespace, self.view.agent.clone())
     }
 
     /// For whom its agent keeps what it is told to keep.
     pub fn audience(&self) -> Audience {
         match self.view.memory.record {
-            Record::Shared => Audience::Shared,
-            Record::Own | Record::Nothing => Audience::Only(self.view.agent.clone()),
+            RecordPolicy::Shared => Audience::Shared,
+            RecordPolicy::Own | RecordPolicy::Nothing => Audience::Only(self.view.agent.clone()),
         }
     }
 }
@@ -143,13 +143,13 @@ impl fmt::Display for TurnId {
 pub struct Principal(Arc<str>);
 
 impl Principal {
-    pub fn named(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         Self(name.into())
     }
 
     /// Whoever can reach the loopback address, while no keys are configured.
     pub fn local() -> Self {
-        Self::named("local")
+        Self::from_name("local")
     }
 
     pub fn as_str(&self) -> &str {
@@ -161,24 +161,24 @@ impl Principal {
 #[derive(Debug, Clone)]
 pub struct Actor {
     pub principal: Principal,
-    pub lease: Lease,
+    pub lease: RevocableLease,
 }
 
 impl Actor {
     /// Whom nobody can take anything away from: the gateway itself, and its owner at the terminal.
     pub fn endless(principal: Principal) -> Self {
-        Self { principal, lease: Lease::endless() }
+        Self { principal, lease: RevocableLease::endless() }
     }
 }
 
 /// How far a principal may go, beside its agents and rights.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Grant {
+pub struct PrincipalGrant {
     /// Exposed names and globs; `None`: all that its agents see.
     pub tools: Option<Vec<Glob>>,
     pub rate_limit: Option<RateLimit>,
     /// Calls that may run at the same time; `None`: the usual number.
     pub concurrent: Option<u32>,
     /// In whose memory it is at home; `None`: where there is only one tenant.
-    pub tenant: Option<Name>,
+    pub tenant: Option<MemoryName>,
 }

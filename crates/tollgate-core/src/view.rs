@@ -6,30 +6,30 @@ use std::sync::{Arc, OnceLock};
 
 use crate::agent;
 use crate::budget::Tier;
-use crate::catalog::{Catalog, Cause, Prompt, Resource, Template};
-use crate::code::Book;
-use crate::filter::{Sieve, Subject};
+use crate::catalog::{Catalog, CatalogResource, Prompt, ResourceTemplate, WithheldCause};
+use crate::code_mode::CodeModeApi;
+use crate::filter::{FilterSubject, ToolFilter};
 use crate::glob::Glob;
 use crate::id::{AgentId, ExposedName, ServerId, ToolName};
 use crate::nearest;
 use crate::rate::RateLimit;
-use crate::tool::{Reach, Tool};
+use crate::tool::{Tool, ToolReach};
 
-mod hidden;
+mod hidden_resources;
 mod pages;
 mod template;
 
-pub use pages::{BadCursor, Form, List, Page};
+pub use pages::{InvalidCursorError, ListEra, ListKind, Page};
 
-use hidden::Hidden;
-use pages::Pages;
+use hidden_resources::HiddenResources;
+use pages::ListPages;
 use template::matches;
 
 #[derive(Debug)]
 pub struct View {
     pub agent: AgentId,
     /// Which memory the agent has.
-    pub memory: agent::Memory,
+    pub memory: agent::AgentMemoryPolicy,
     /// How often the agent may call.
     pub rate_limit: Option<RateLimit>,
     /// Calls of the agent that may run at the same time; `None`: as many as there are.
@@ -48,26 +48,26 @@ pub struct View {
     /// The view from inside a program, made on first use.
     in_code: OnceLock<Arc<Self>>,
     /// How programs name its tools, made on first use.
-    book: OnceLock<Book>,
+    book: OnceLock<CodeModeApi>,
     prompts: Vec<Arc<Prompt>>,
     /// By URI.
-    resources: Vec<Arc<Resource>>,
-    templates: Vec<Arc<Template>>,
-    hidden: Hidden,
+    resources: Vec<Arc<CatalogResource>>,
+    templates: Vec<Arc<ResourceTemplate>>,
+    hidden: HiddenResources,
     /// Tools that would be here if their server was.
     away: HashMap<ExposedName, ServerId>,
     /// Tools that would be here if somebody had accepted them.
     untrusted: HashMap<ExposedName, ServerId>,
-    pages: Pages,
+    pages: ListPages,
 }
 
 impl View {
     /// All that the sieve lets through, in the catalogue's order.
-    pub fn build(catalog: &Arc<Catalog>, sieve: &Sieve<'_>) -> Self {
-        let (tools, callable) = sorted(catalog, sieve);
+    pub fn build(catalog: &Arc<Catalog>, sieve: &ToolFilter<'_>) -> Self {
+        let (tools, callable) = split_listed_and_callable(catalog, sieve);
         let passes = |server: &ServerId, own: Option<&ToolName>, exposed: &ExposedName| {
-            let reach = Reach::Direct;
-            sieve.passes(Subject { server, own, exposed, needs: None, reach })
+            let reach = ToolReach::Direct;
+            sieve.passes(FilterSubject { server, own, exposed, needs: None, reach })
         };
         let prompts =
             catalog.prompts.iter().filter(|it| passes(&it.server, Some(&it.name), &it.exposed));
@@ -83,7 +83,7 @@ impl View {
             .iter()
             .filter(|it| passes(&it.tool.server, Some(&it.tool.tool), &it.exposed));
         let untrusted = catalog.withheld.iter().filter(|it| {
-            it.cause == Cause::Untrusted
+            it.cause == WithheldCause::Untrusted
                 && passes(&it.tool.server, Some(&it.tool.tool), &it.exposed)
         });
         Self {
@@ -105,7 +105,7 @@ impl View {
             hidden: hidden.collect(),
             away: away.map(|it| (it.exposed.clone(), it.tool.server.clone())).collect(),
             untrusted: untrusted.map(|it| (it.exposed.clone(), it.tool.server.clone())).collect(),
-            pages: Pages::default(),
+            pages: ListPages::default(),
         }
     }
 
@@ -134,17 +134,17 @@ impl View {
                 prompts: Vec::new(),
                 resources: Vec::new(),
                 templates: Vec::new(),
-                hidden: Hidden::default(),
+                hidden: HiddenResources::default(),
                 away: self.away.clone(),
                 untrusted: self.untrusted.clone(),
-                pages: Pages::default(),
+                pages: ListPages::default(),
             })
         })
     }
 
     /// Its tools as programs see them.
-    pub fn book(&self) -> &Book {
-        self.book.get_or_init(|| Book::new(&self.tools))
+    pub fn book(&self) -> &CodeModeApi {
+        self.book.get_or_init(|| CodeModeApi::new(&self.tools))
     }
 
     /// Whether the turn reaches any tool of the server, by whatever way.
@@ -168,7 +168,7 @@ impl View {
     }
 
     /// The server of a tool of this name that nobody has accepted yet.
-    pub fn untrusted(&self, exposed: &str) -> Option<&ServerId> {
+    pub fn untrusted_server(&self, exposed: &str) -> Option<&ServerId> {
         self.untrusted.get(exposed)
     }
 
@@ -181,11 +181,11 @@ impl View {
         Some(&self.prompts[at])
     }
 
-    pub fn resources(&self) -> &[Arc<Resource>] {
+    pub fn resources(&self) -> &[Arc<CatalogResource>] {
         &self.resources
     }
 
-    pub fn templates(&self) -> &[Arc<Template>] {
+    pub fn templates(&self) -> &[Arc<ResourceTemplate>] {
         &self.templates
     }
 
@@ -217,42 +217,49 @@ impl View {
     /// One page of a list, written once and kept. Without a cursor: the first.
     pub fn page(
         &self,
-        list: List,
-        form: Form,
+        list: ListKind,
+        form: ListEra,
         cursor: Option<&str>,
-    ) -> Result<Page<'_>, BadCursor> {
+    ) -> Result<Page<'_>, InvalidCursorError> {
         pages::select(self.pages.of(list, form, || self.items(list, form)), cursor)
     }
 
     /// Changes when, and only when, this list changes for this view.
-    pub fn digest(&self, list: List) -> [u8; 16] {
-        self.pages.digest(list, || self.items(list, Form::Modern))
+    pub fn digest(&self, list: ListKind) -> [u8; 16] {
+        self.pages.digest(list, || self.items(list, ListEra::Modern))
     }
 
-    fn items(&self, list: List, form: Form) -> Vec<&str> {
+    fn items(&self, list: ListKind, form: ListEra) -> Vec<&str> {
         match (list, form) {
-            (List::Tools, Form::Modern) => self.tools.iter().map(|it| &*it.listed.modern).collect(),
-            (List::Tools, Form::Legacy) => self.tools.iter().map(|it| &*it.listed.legacy).collect(),
-            (List::Prompts, _) => self.prompts.iter().map(|it| &*it.listed).collect(),
-            (List::Resources, _) => self.resources.iter().map(|it| &*it.listed).collect(),
-            (List::Templates, _) => self.templates.iter().map(|it| &*it.listed).collect(),
+            (ListKind::Tools, ListEra::Modern) => {
+                self.tools.iter().map(|it| &*it.listed.modern).collect()
+            }
+            (ListKind::Tools, ListEra::Legacy) => {
+                self.tools.iter().map(|it| &*it.listed.legacy).collect()
+            }
+            (ListKind::Prompts, _) => self.prompts.iter().map(|it| &*it.listed).collect(),
+            (ListKind::Resources, _) => self.resources.iter().map(|it| &*it.listed).collect(),
+            (ListKind::Templates, _) => self.templates.iter().map(|it| &*it.listed).collect(),
         }
     }
 }
 
 /// What is listed, and what programs may call; both in the catalogue's order.
-fn sorted(catalog: &Catalog, sieve: &Sieve<'_>) -> (Vec<Arc<Tool>>, Vec<Arc<Tool>>) {
+fn split_listed_and_callable(
+    catalog: &Catalog,
+    sieve: &ToolFilter<'_>,
+) -> (Vec<Arc<Tool>>, Vec<Arc<Tool>>) {
     let passing = catalog.tools.iter().zip(&catalog.tiers);
-    let passing = passing.filter(|(tool, needs)| sieve.passes(Subject::tool(tool, **needs)));
+    let passing = passing.filter(|(tool, needs)| sieve.passes(FilterSubject::tool(tool, **needs)));
     let mut tools: Vec<Arc<Tool>> = passing.map(|(tool, _)| Arc::clone(tool)).collect();
-    let is_means = |tool: &Arc<Tool>| tool.terms.reach == Reach::Means;
+    let is_means = |tool: &Arc<Tool>| tool.terms.reach == ToolReach::Means;
     let callable: Vec<Arc<Tool>> = tools.iter().filter(|it| !is_means(it)).cloned().collect();
     let runs_programs = sieve.runs_programs(catalog);
     let is_in_code = |tool: &Arc<Tool>| runs_programs && sieve.is_for_programs(tool);
     let is_code_used = callable.iter().any(is_in_code);
     tools.retain(|tool| match tool.terms.reach {
-        Reach::Means => is_code_used,
-        Reach::Direct | Reach::Code => !is_in_code(tool),
+        ToolReach::Means => is_code_used,
+        ToolReach::Direct | ToolReach::Code => !is_in_code(tool),
     });
     (tools, callable)
 }

@@ -10,74 +10,76 @@ use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
-use tollgate_core::approval::{ApprovalId, Ending, Held, Verdict, Why};
+use tollgate_core::approval::{
+    ApprovalEnding, ApprovalId, ApprovalReason, ApprovalVerdict, HeldRequest,
+};
 use tollgate_core::id::{AgentId, ToolId};
-use tollgate_core::lease::{Lease, Revoked};
+use tollgate_core::lease::{RevocableLease, RevokedError};
 use tollgate_core::turn::{Principal, Turn};
 
-use crate::audit::{self, Act, Ledger, Unwritten, Weight};
+use crate::audit::{self, AuditAction, AuditLedger, AuditWriteError, RowDurability};
 use crate::clock::Clock;
-use crate::notices::{Call, Notice, Notices};
-use crate::settings::{self, OnFailure};
+use crate::notices::{Notice, NoticeCall, Notices};
+use crate::settings::{self, OnAuditFailure};
 
+mod arguments_preview;
 pub(crate) mod form;
-mod parked;
-mod shown;
+mod parking;
 
-pub(crate) use parked::{Parked, Parking};
-pub use shown::Shown;
+pub use arguments_preview::ArgumentsPreview;
+pub(crate) use parking::{ApprovalParking, ParkedApproval};
 
 /// Decisions that are remembered, so that a second one is told from one about nothing.
-const REMEMBERED: usize = 1_024;
+const MAX_REMEMBERED_DECISIONS: usize = 1_024;
 
-pub struct Approvals {
+pub struct ApprovalQueue {
     clock: Arc<dyn Clock>,
     notices: Notices,
-    ledger: Arc<Ledger>,
-    state: Mutex<State>,
-    /// In the order of [`Ending::ALL`].
-    ended: [AtomicU64; Ending::ALL.len()],
+    ledger: Arc<AuditLedger>,
+    state: Mutex<ApprovalQueueState>,
+    /// In the order of [`ApprovalEnding::ALL`].
+    ended: [AtomicU64; ApprovalEnding::ALL.len()],
 }
 
 #[derive(Default)]
-struct State {
-    waiting: HashMap<ApprovalId, Entry>,
+struct ApprovalQueueState {
+    waiting: HashMap<ApprovalId, PendingApproval>,
     /// The oldest first.
     decided: VecDeque<ApprovalId>,
     /// Calls that were stopped while they waited, the oldest first.
-    revoked: VecDeque<(ApprovalId, Revoked)>,
+    revoked: VecDeque<(ApprovalId, RevokedError)>,
     next: u64,
 }
 
-struct Entry {
-    request: Arc<Request>,
+struct PendingApproval {
+    request: Arc<ApprovalRequest>,
     /// In which order they came.
     number: u64,
     /// Somebody's decision is on its way to the audit trail.
     deciding: bool,
     /// Once it has ended, nobody can agree any more.
-    lease: Lease,
-    reply: oneshot::Sender<Verdict>,
+    lease: RevocableLease,
+    reply: oneshot::Sender<ApprovalVerdict>,
 }
 
 /// A call that waits.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct ApprovalRequest {
     pub id: ApprovalId,
     pub principal: Principal,
     pub agent: AgentId,
     pub tool: ToolId,
     /// As the agent sees it.
     pub exposed: String,
-    pub arguments: Shown,
-    pub why: Why,
+    pub arguments: ArgumentsPreview,
+    pub why: ApprovalReason,
     pub since: SystemTime,
     pub until: SystemTime,
 }
 
-impl Request {
-    fn call(&self) -> Call {
-        Call {
+impl ApprovalRequest {
+    fn call(&self) -> NoticeCall {
+        NoticeCall {
             principal: self.principal.clone(),
             agent: self.agent.clone(),
             tool: self.tool.clone(),
@@ -88,7 +90,7 @@ impl Request {
 
 /// Why there is nothing to decide.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Undecidable {
+pub enum ApprovalDecisionError {
     #[error(
         "no call waits under this id; it was never there, its time is over, or its caller went away"
     )]
@@ -96,51 +98,56 @@ pub enum Undecidable {
     #[error("this call was decided already")]
     Decided,
     #[error("this call waits no more, and was not made: {0}")]
-    Revoked(Revoked),
+    Revoked(RevokedError),
     /// The call goes on waiting.
     #[error("nothing was decided: {0}")]
-    Unwritten(#[from] Unwritten),
+    Unwritten(#[from] AuditWriteError),
 }
 
 /// No more can wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many calls wait for a person's leave already; try again in {} s", Self::WAIT.as_secs())]
-pub(crate) struct Full;
+#[error("too many calls wait for a person's leave already; try again in {} s", Self::RETRY_AFTER.as_secs())]
+pub(crate) struct ApprovalQueueFullError;
 
-impl Full {
-    pub(crate) const WAIT: Duration = Duration::from_secs(5);
+impl ApprovalQueueFullError {
+    pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(5);
 }
 
 /// A place in the queue. Dropping it leaves the queue.
-pub(crate) struct Place {
-    approvals: Arc<Approvals>,
+pub(crate) struct ApprovalWaiter {
+    approvals: Arc<ApprovalQueue>,
     id: ApprovalId,
     until: Instant,
-    lease: Lease,
-    verdict: oneshot::Receiver<Verdict>,
+    lease: RevocableLease,
+    verdict: oneshot::Receiver<ApprovalVerdict>,
 }
 
-impl Approvals {
-    pub(crate) fn new(clock: Arc<dyn Clock>, notices: Notices, ledger: Arc<Ledger>) -> Arc<Self> {
+impl ApprovalQueue {
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        notices: Notices,
+        ledger: Arc<AuditLedger>,
+    ) -> Arc<Self> {
         let ended = std::array::from_fn(|_| AtomicU64::new(0));
         Arc::new(Self { clock, notices, ledger, state: Mutex::default(), ended })
     }
 
     /// Those that wait, the longest first.
-    pub fn waiting(&self) -> Vec<Arc<Request>> {
+    pub fn waiting(&self) -> Vec<Arc<ApprovalRequest>> {
         let state = self.state.lock();
-        let mut entries: Vec<&Entry> = state.waiting.values().collect();
+        let mut entries: Vec<&PendingApproval> = state.waiting.values().collect();
         entries.sort_unstable_by_key(|entry| entry.number);
         entries.into_iter().map(|entry| Arc::clone(&entry.request)).collect()
     }
 
     /// How often a wait ended so, since the start.
-    pub fn ended(&self) -> impl Iterator<Item = (Ending, u64)> {
-        let count = |(ending, count): (Ending, &AtomicU64)| (ending, count.load(Ordering::Relaxed));
-        Ending::ALL.into_iter().zip(&self.ended).map(count)
+    pub fn ending_counts(&self) -> impl Iterator<Item = (ApprovalEnding, u64)> {
+        let count =
+            |(ending, count): (ApprovalEnding, &AtomicU64)| (ending, count.load(Ordering::Relaxed));
+        ApprovalEnding::ALL.into_iter().zip(&self.ended).map(count)
     }
 
-    pub fn find(&self, id: ApprovalId) -> Option<Arc<Request>> {
+    pub fn find(&self, id: ApprovalId) -> Option<Arc<ApprovalRequest>> {
         self.state.lock().waiting.get(&id).map(|entry| Arc::clone(&entry.request))
     }
 
@@ -148,39 +155,39 @@ impl Approvals {
     /// before that, or without a trail where there has to be one, it goes on waiting.
     pub(crate) async fn decide(
         &self,
-        verdict: Verdict,
-        on_failure: OnFailure,
-    ) -> Result<Arc<Request>, Undecidable> {
+        verdict: ApprovalVerdict,
+        on_failure: OnAuditFailure,
+    ) -> Result<Arc<ApprovalRequest>, ApprovalDecisionError> {
         let deciding = self.begin(verdict.id)?;
-        let ending = Ending::Decided(verdict.decision);
-        self.ledger.admits(Weight::Durable, on_failure)?;
+        let ending = ApprovalEnding::Decided(verdict.decision);
+        self.ledger.admits(RowDurability::Durable, on_failure)?;
         let said = (&verdict.by, verdict.note.as_deref());
         // First the trail: nothing runs without a word of who agreed.
         let written = self.ledger.note(row(&deciding.request, ending.as_str(), said)).await;
         match (written, on_failure) {
-            (Err(unwritten), OnFailure::Refuse) => {
+            (Err(unwritten), OnAuditFailure::Refuse) => {
                 // The row comes yet, and must not be the last word.
                 let why = (&verdict.by, Some("the decision could not be written in time"));
                 self.ledger.note_later(row(&deciding.request, "not_decided", why));
                 return Err(unwritten.into());
             }
-            (Ok(()), _) | (Err(_), OnFailure::Continue) => {}
+            (Ok(()), _) | (Err(_), OnAuditFailure::Continue) => {}
         }
         let by = verdict.by.clone();
         let mut state = self.state.lock();
-        if let Some(why) = state.revoked(verdict.id) {
+        if let Some(why) = state.revocation(verdict.id) {
             drop(state);
             // The row of the decision must not be the last word.
             let note = (&verdict.by, Some("the call was stopped before that"));
             self.ledger.note_later(row(&deciding.request, "not_decided", note));
-            return Err(Undecidable::Revoked(why));
+            return Err(ApprovalDecisionError::Revoked(why));
         }
-        let entry = state.waiting.remove(&verdict.id).ok_or(Undecidable::Unknown)?;
-        let Entry { request, reply, .. } = entry;
+        let entry = state.waiting.remove(&verdict.id).ok_or(ApprovalDecisionError::Unknown)?;
+        let PendingApproval { request, reply, .. } = entry;
         if reply.send(verdict).is_err() {
-            return Err(Undecidable::Unknown);
+            return Err(ApprovalDecisionError::Unknown);
         }
-        if state.decided.len() >= REMEMBERED {
+        if state.decided.len() >= MAX_REMEMBERED_DECISIONS {
             state.decided.pop_front();
         }
         state.decided.push_back(request.id);
@@ -190,20 +197,20 @@ impl Approvals {
     }
 
     /// One decision at a time: the second one is too late already.
-    fn begin(&self, id: ApprovalId) -> Result<Deciding<'_>, Undecidable> {
+    fn begin(&self, id: ApprovalId) -> Result<DecisionGuard<'_>, ApprovalDecisionError> {
         let mut state = self.state.lock();
-        if let Some(why) = state.revoked(id) {
-            return Err(Undecidable::Revoked(why));
+        if let Some(why) = state.revocation(id) {
+            return Err(ApprovalDecisionError::Revoked(why));
         }
         let is_decided = state.decided.contains(&id);
         match state.waiting.get_mut(&id) {
-            Some(entry) if entry.deciding => Err(Undecidable::Decided),
+            Some(entry) if entry.deciding => Err(ApprovalDecisionError::Decided),
             Some(entry) => {
                 entry.deciding = true;
-                Ok(Deciding { approvals: self, request: Arc::clone(&entry.request) })
+                Ok(DecisionGuard { approvals: self, request: Arc::clone(&entry.request) })
             }
-            None if is_decided => Err(Undecidable::Decided),
-            None => Err(Undecidable::Unknown),
+            None if is_decided => Err(ApprovalDecisionError::Decided),
+            None => Err(ApprovalDecisionError::Unknown),
         }
     }
 
@@ -211,11 +218,11 @@ impl Approvals {
     pub(crate) fn ask(
         self: &Arc<Self>,
         turn: &Turn,
-        held: &Held<'_>,
-        (arguments, rules): (Shown, settings::Approvals),
-    ) -> Result<Place, Full> {
+        held: &HeldRequest<'_>,
+        (arguments, rules): (ArgumentsPreview, settings::ApprovalSettings),
+    ) -> Result<ApprovalWaiter, ApprovalQueueFullError> {
         let since = self.clock.wall();
-        let request = Arc::new(Request {
+        let request = Arc::new(ApprovalRequest {
             id: held.id(),
             principal: turn.principal.clone(),
             agent: turn.view.agent.clone(),
@@ -228,13 +235,13 @@ impl Approvals {
         });
         let (reply, verdict) = oneshot::channel();
         let mut state = self.state.lock();
-        let own = |entry: &&Entry| entry.request.principal == turn.principal;
+        let own = |entry: &&PendingApproval| entry.request.principal == turn.principal;
         let own = state.waiting.values().filter(own).count();
         if state.waiting.len() >= rules.waiting || own >= rules.waiting.div_ceil(2) {
-            return Err(Full);
+            return Err(ApprovalQueueFullError);
         }
         state.next += 1;
-        let entry = Entry {
+        let entry = PendingApproval {
             request: Arc::clone(&request),
             number: state.next,
             deciding: false,
@@ -245,36 +252,37 @@ impl Approvals {
         drop(state);
         let until = self.clock.now() + rules.timeout;
         let lease = turn.lease.clone();
-        let place = Place { approvals: Arc::clone(self), id: request.id, until, lease, verdict };
+        let place =
+            ApprovalWaiter { approvals: Arc::clone(self), id: request.id, until, lease, verdict };
         let (id, why, until) = (request.id, request.why.clone(), request.until);
         self.notices.tell(Notice::ApprovalRequested { id, call: request.call(), why, until });
         Ok(place)
     }
 
-    fn leave(&self, id: ApprovalId, ending: Ending) {
+    fn leave(&self, id: ApprovalId, ending: ApprovalEnding) {
         let mut state = self.state.lock();
         let Some(entry) = state.waiting.remove(&id) else { return };
-        let revoked = entry.lease.ended().cloned();
+        let revoked = entry.lease.revocation().cloned();
         if let Some(why) = &revoked {
-            if state.revoked.len() >= REMEMBERED {
+            if state.revoked.len() >= MAX_REMEMBERED_DECISIONS {
                 state.revoked.pop_front();
             }
             state.revoked.push_back((id, why.clone()));
         }
         drop(state);
-        let ending = if revoked.is_some() { Ending::Revoked } else { ending };
+        let ending = if revoked.is_some() { ApprovalEnding::Revoked } else { ending };
         // A caller that went away decided nothing.
-        if ending != Ending::Withdrawn {
+        if ending != ApprovalEnding::Withdrawn {
             let request = &entry.request;
-            let by = (&request.principal, revoked.as_ref().map(Revoked::as_str));
+            let by = (&request.principal, revoked.as_ref().map(RevokedError::as_str));
             self.ledger.note_later(row(request, ending.as_str(), by));
         }
         self.tell(&entry.request, ending, None);
     }
 
     /// Whoever watches hears of it.
-    fn tell(&self, request: &Request, ending: Ending, by: Option<Principal>) {
-        if let Some(at) = Ending::ALL.iter().position(|it| *it == ending) {
+    fn tell(&self, request: &ApprovalRequest, ending: ApprovalEnding, by: Option<Principal>) {
+        if let Some(at) = ApprovalEnding::ALL.iter().position(|it| *it == ending) {
             self.ended[at].fetch_add(1, Ordering::Relaxed);
         }
         let (id, call) = (request.id, request.call());
@@ -282,10 +290,10 @@ impl Approvals {
     }
 }
 
-impl State {
+impl ApprovalQueueState {
     /// Why nobody can decide about it any more, if it was stopped.
-    fn revoked(&self, id: ApprovalId) -> Option<Revoked> {
-        let waiting = self.waiting.get(&id).and_then(|entry| entry.lease.ended());
+    fn revocation(&self, id: ApprovalId) -> Option<RevokedError> {
+        let waiting = self.waiting.get(&id).and_then(|entry| entry.lease.revocation());
         let known = || self.revoked.iter().find(|(known, _)| *known == id).map(|(_, why)| why);
         waiting.or_else(known).cloned()
     }
@@ -293,13 +301,13 @@ impl State {
 
 /// What the audit trail keeps of it: by whom it was decided, and in which words.
 fn row(
-    request: &Request,
+    request: &ApprovalRequest,
     ending: &'static str,
     (by, note): (&Principal, Option<&str>),
 ) -> audit::Decision {
     let why = format!("asked for by {}: {}", request.principal.as_str(), request.why);
     let why = note.map_or(why.clone(), |note| format!("{note}; {why}"));
-    audit::Decision::new(Act::Approval, by, ending)
+    audit::Decision::new(AuditAction::Approval, by, ending)
         .about(&request.exposed)
         .agent(&request.agent)
         .server(&request.tool.server)
@@ -308,12 +316,12 @@ fn row(
 }
 
 /// A decision under way; dropped, it leaves the call to others.
-struct Deciding<'a> {
-    approvals: &'a Approvals,
-    request: Arc<Request>,
+struct DecisionGuard<'a> {
+    approvals: &'a ApprovalQueue,
+    request: Arc<ApprovalRequest>,
 }
 
-impl Drop for Deciding<'_> {
+impl Drop for DecisionGuard<'_> {
     fn drop(&mut self) {
         if let Some(entry) = self.approvals.state.lock().waiting.get_mut(&self.request.id) {
             entry.deciding = false;
@@ -321,14 +329,14 @@ impl Drop for Deciding<'_> {
     }
 }
 
-impl Place {
+impl ApprovalWaiter {
     /// Waits for the verdict; `None` when the time is over. Cancel-safe.
-    pub(crate) async fn verdict(&mut self) -> Option<Verdict> {
+    pub(crate) async fn verdict(&mut self) -> Option<ApprovalVerdict> {
         let decided = tokio::time::timeout_at(self.until.into(), &mut self.verdict).await;
         match decided {
             Ok(verdict) => verdict.ok(),
             Err(_) => {
-                self.approvals.leave(self.id, Ending::Expired);
+                self.approvals.leave(self.id, ApprovalEnding::Expired);
                 // It may have been decided in that very moment.
                 self.verdict.try_recv().ok()
             }
@@ -336,7 +344,7 @@ impl Place {
     }
 
     /// The verdict, if there is one by now.
-    pub(crate) fn verdict_now(&mut self) -> Option<Verdict> {
+    pub(crate) fn verdict_now(&mut self) -> Option<ApprovalVerdict> {
         self.verdict.try_recv().ok()
     }
 
@@ -348,15 +356,15 @@ impl Place {
         self.id
     }
 
-    pub(crate) fn lease(&self) -> &Lease {
+    pub(crate) fn lease(&self) -> &RevocableLease {
         &self.lease
     }
 }
 
-impl Drop for Place {
+impl Drop for ApprovalWaiter {
     fn drop(&mut self) {
         let is_over = self.approvals.clock.now() >= self.until;
-        let ending = if is_over { Ending::Expired } else { Ending::Withdrawn };
+        let ending = if is_over { ApprovalEnding::Expired } else { ApprovalEnding::Withdrawn };
         self.approvals.leave(self.id, ending);
     }
 }

@@ -1,9 +1,9 @@
-//! The ledger: what was called and decided, on the disk.
+//! The audit ledger: what was called and decided, on the disk. Its bounded queue gives back-pressure.
 //!
 //! Calls reserve a place in its queue before they run, so that none of them ends without a row, not
 //! even one that is given up. One thread writes; rows that wait are committed together.
 //!
-//! Whoever decides something (an approval, a key, a reload) says so by [`Ledger::note`].
+//! Whoever decides something (an approval, a key, a reload) says so by [`AuditLedger::note`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -15,47 +15,49 @@ use tollgate_core::turn::Principal;
 use tollgate_store::Error;
 pub use tollgate_store::Error as StoreError;
 use tollgate_store::audit as store;
-pub use tollgate_store::audit::{Direction, Loss, Page, Query, Row, Verified};
+pub use tollgate_store::audit::{
+    AuditDirection, AuditLoss, AuditQuery, AuditRow, Page, VerifiedTrail,
+};
 
 use crate::clock::Clock;
 use crate::record::CallRecord;
-use crate::settings::{Audit, OnFailure};
+use crate::settings::{Audit, OnAuditFailure};
 
 mod anchoring;
 mod decision;
+mod disk_space;
 mod message;
 mod pages;
 mod retention;
-mod space;
 mod writer;
 
-use anchoring::Anchoring;
-pub use decision::{Act, Decision};
-use message::{Message, What};
-pub use pages::Pages;
+use anchoring::AnchorThread;
+pub use decision::{AuditAction, Decision};
+use message::{AuditMessage, AuditPayload};
+pub use pages::AuditPageReader;
 use retention::Retention;
-use writer::Writer;
+use writer::AuditWriter;
 
 /// Who does what nobody asked for.
-const OWN: &str = "tollgate";
+const GATEWAY_PRINCIPAL: &str = "tollgate";
 /// Rows that may wait; more callers than that wait themselves.
 const QUEUE: usize = 8_192;
 
 /// The way to the audit trail. Without a store nothing is kept, and everything is said to be well.
-pub struct Ledger(Option<Open>);
+pub struct AuditLedger(Option<AuditLedgerInner>);
 
-struct Open {
-    queue: mpsc::Sender<Message>,
-    shared: Arc<Shared>,
+struct AuditLedgerInner {
+    queue: mpsc::Sender<AuditMessage>,
+    shared: Arc<AuditWriterState>,
     trail: store::Audit,
     clock: Arc<dyn Clock>,
     thread: Thread,
     writer: Mutex<Option<JoinHandle<()>>>,
-    anchoring: Mutex<Option<Anchoring>>,
+    anchoring: Mutex<Option<AnchorThread>>,
 }
 
 /// What the writer and those who wait for it both see.
-struct Shared {
+struct AuditWriterState {
     /// The writer sleeps until someone wakes it.
     idle: AtomicBool,
     /// The ledger is dropped: what is left is written, and then the writer ends.
@@ -72,9 +74,9 @@ struct Shared {
 }
 
 /// Held by the writer's thread: if that ends by a panic, everybody hears of it.
-struct Watched(Arc<Shared>);
+struct WriterPanicGuard(Arc<AuditWriterState>);
 
-impl Drop for Watched {
+impl Drop for WriterPanicGuard {
     fn drop(&mut self) {
         if thread::panicking() {
             let why = "its writer broke down; restart the gateway".to_owned();
@@ -85,7 +87,7 @@ impl Drop for Watched {
 
 /// Whether whoever brings a row waits until it is on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
+pub enum RowDurability {
     Durable,
     /// It is there a moment later.
     Queued,
@@ -94,11 +96,11 @@ pub enum Weight {
 /// A row is not on the disk. It will be written as soon as that works again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the audit trail cannot be written: {why}; {}", .why.remedy())]
-pub struct Unwritten {
+pub struct AuditWriteError {
     pub why: Error,
 }
 
-impl Ledger {
+impl AuditLedger {
     /// A ledger that keeps nothing.
     pub fn none() -> Self {
         Self(None)
@@ -114,7 +116,7 @@ impl Ledger {
         let journal = trail.journal()?;
         let newest = journal.newest()?;
         let (queue, rows) = mpsc::channel(QUEUE);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(AuditWriterState {
             idle: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             failing: watch::Sender::new(None),
@@ -123,8 +125,8 @@ impl Ledger {
             lost: AtomicU64::new(0),
             policy: Mutex::new(Retention::new(settings, newest, &*clock)),
         });
-        let writer = Writer::new(trail.clone(), journal, rows, (&shared, &clock));
-        let watched = Watched(Arc::clone(&shared));
+        let writer = AuditWriter::new(trail.clone(), journal, rows, (&shared, &clock));
+        let watched = WriterPanicGuard(Arc::clone(&shared));
         let run = move || {
             let _watched = watched;
             writer.run();
@@ -133,9 +135,10 @@ impl Ledger {
         let writer = started.map_err(|error| Error::Failed(error.to_string()))?;
         let thread = writer.thread().clone();
         let writer = Mutex::new(Some(writer));
-        let anchoring = Anchoring::start(trail.clone(), Arc::clone(&shared))?;
+        let anchoring = AnchorThread::start(trail.clone(), Arc::clone(&shared))?;
         let anchoring = Mutex::new(Some(anchoring));
-        let ledger = Self(Some(Open { queue, shared, trail, clock, thread, writer, anchoring }));
+        let ledger =
+            Self(Some(AuditLedgerInner { queue, shared, trail, clock, thread, writer, anchoring }));
         lost.into_iter().for_each(|lost| ledger.note_later(lost));
         Ok(ledger)
     }
@@ -149,29 +152,32 @@ impl Ledger {
 
     /// Keeps a decision, and waits until it is on the disk. Whether one that could not be written
     /// holds all the same is for whoever decided it to say.
-    pub async fn note(&self, decision: Decision) -> Result<(), Unwritten> {
+    pub async fn note(&self, decision: Decision) -> Result<(), AuditWriteError> {
         let Some(open) = &self.0 else { return Ok(()) };
-        let place = open.place().await;
-        place.put(What::Decision(open.clock.wall(), decision), Weight::Durable).written().await
+        let place = open.reserve().await;
+        place
+            .put(AuditPayload::Decision(open.clock.wall(), decision), RowDurability::Durable)
+            .wait_until_written()
+            .await
     }
 
     /// The same without waiting for anything, for where nothing can be waited for.
     pub fn note_later(&self, decision: Decision) {
         if let Some(open) = &self.0 {
-            let what = What::Decision(open.clock.wall(), decision);
-            let place = Place { open, permit: open.queue.try_reserve().ok() };
-            place.put(what, Weight::Queued);
+            let what = AuditPayload::Decision(open.clock.wall(), decision);
+            let place = AuditReservation { open, permit: open.queue.try_reserve().ok() };
+            place.put(what, RowDurability::Queued);
         }
     }
 
     /// A place for a call that is about to run; `None` if nothing is kept. Waits only while the
     /// queue is full.
-    pub(crate) async fn place(&self) -> Option<Place<'_>> {
+    pub(crate) async fn place(&self) -> Option<AuditReservation<'_>> {
         let open = self.0.as_ref()?;
         if let Ok(permit) = open.queue.try_reserve() {
-            return Some(Place { open, permit: Some(permit) });
+            return Some(AuditReservation { open, permit: Some(permit) });
         }
-        Some(open.place().await)
+        Some(open.reserve().await)
     }
 
     /// What is wrong with it, if something is.
@@ -182,19 +188,27 @@ impl Ledger {
     }
 
     /// Whether a call of that weight may run now.
-    pub(crate) fn admits(&self, weight: Weight, policy: OnFailure) -> Result<(), Unwritten> {
+    pub(crate) fn admits(
+        &self,
+        weight: RowDurability,
+        policy: OnAuditFailure,
+    ) -> Result<(), AuditWriteError> {
         match (weight, policy) {
-            (Weight::Durable, OnFailure::Refuse) => {
-                self.trouble().map_or(Ok(()), |why| Err(Unwritten { why }))
+            (RowDurability::Durable, OnAuditFailure::Refuse) => {
+                self.trouble().map_or(Ok(()), |why| Err(AuditWriteError { why }))
             }
-            (Weight::Queued, _) | (_, OnFailure::Continue) => Ok(()),
+            (RowDurability::Queued, _) | (_, OnAuditFailure::Continue) => Ok(()),
         }
     }
 
     /// Waits until everything that was brought so far is on the disk.
-    pub async fn flush(&self) -> Result<(), Unwritten> {
+    pub async fn flush(&self) -> Result<(), AuditWriteError> {
         let Some(open) = &self.0 else { return Ok(()) };
-        open.place().await.put(What::Nothing, Weight::Durable).written().await
+        open.reserve()
+            .await
+            .put(AuditPayload::Nothing, RowDurability::Durable)
+            .wait_until_written()
+            .await
     }
 
     /// Changes with every commit of this process.
@@ -203,32 +217,33 @@ impl Ledger {
     }
 
     /// Rows of the trail; empty if nothing is kept.
-    pub async fn page(&self, query: Query) -> Result<Page, Error> {
+    pub async fn page(&self, query: AuditQuery) -> Result<Page, Error> {
         self.pages().page(query).await
     }
 
     /// For whoever reads more than one page.
-    pub fn pages(&self) -> Pages {
-        Pages::new(self.0.as_ref().map(|open| open.trail.clone()))
+    pub fn pages(&self) -> AuditPageReader {
+        AuditPageReader::new(self.0.as_ref().map(|open| open.trail.clone()))
     }
 
     /// Forgets the losses that were noted beside the trail, and keeps in it that somebody knows of
     /// them. May block.
-    pub async fn acknowledge_losses(&self, by: &Principal) -> Result<Vec<Loss>, Error> {
+    pub async fn acknowledge_losses(&self, by: &Principal) -> Result<Vec<AuditLoss>, Error> {
         let Some(open) = &self.0 else { return Ok(Vec::new()) };
         let trail = open.trail.clone();
         let forgotten = tokio::task::spawn_blocking(move || trail.acknowledge_losses());
         let losses =
             forgotten.await.unwrap_or_else(|panic| Err(Error::Failed(panic.to_string())))?;
         for loss in &losses {
-            let decision = Decision::new(Act::Lost, by, "acknowledged").because(&loss.to_string());
+            let decision =
+                Decision::new(AuditAction::Lost, by, "acknowledged").because(&loss.to_string());
             self.note(decision).await.map_err(|unwritten| unwritten.why)?;
         }
         Ok(losses)
     }
 
     /// Goes through the whole trail.
-    pub async fn verify(&self) -> Result<Option<Verified>, Error> {
+    pub async fn verify(&self) -> Result<Option<VerifiedTrail>, Error> {
         let Some(open) = &self.0 else { return Ok(None) };
         let trail = open.trail.clone();
         let verified = tokio::task::spawn_blocking(move || trail.reader()?.verify().map(Some));
@@ -236,13 +251,13 @@ impl Ledger {
     }
 }
 
-impl Default for Ledger {
+impl Default for AuditLedger {
     fn default() -> Self {
         Self::none()
     }
 }
 
-impl Drop for Ledger {
+impl Drop for AuditLedger {
     fn drop(&mut self) {
         let Some(open) = &self.0 else { return };
         open.shared.closing.store(true, Ordering::Release);
@@ -257,53 +272,53 @@ impl Drop for Ledger {
     }
 }
 
-impl Open {
+impl AuditLedgerInner {
     /// While nothing can be written there may be no room: calls that only read go on without.
-    async fn place(&self) -> Place<'_> {
+    async fn reserve(&self) -> AuditReservation<'_> {
         let mut failing = self.shared.failing.subscribe();
         let permit = tokio::select! {
             biased;
             permit = self.queue.reserve() => permit.ok(),
             _ = failing.wait_for(Option::is_some) => None,
         };
-        Place { open: self, permit }
+        AuditReservation { open: self, permit }
     }
 
-    fn wake(&self, weight: Weight) {
+    fn wake(&self, weight: RowDurability) {
         // Either the writer sees the row before it sleeps, or we see that it sleeps.
         fence(Ordering::SeqCst);
-        if weight == Weight::Durable || self.shared.idle.load(Ordering::SeqCst) {
+        if weight == RowDurability::Durable || self.shared.idle.load(Ordering::SeqCst) {
             self.thread.unpark();
         }
     }
 }
 
 /// A place in the queue.
-pub(crate) struct Place<'l> {
-    open: &'l Open,
-    permit: Option<mpsc::Permit<'l, Message>>,
+pub(crate) struct AuditReservation<'l> {
+    open: &'l AuditLedgerInner,
+    permit: Option<mpsc::Permit<'l, AuditMessage>>,
 }
 
-impl<'l> Place<'l> {
-    pub(crate) fn note(self, decision: Decision, weight: Weight) -> Waiting<'l> {
+impl<'l> AuditReservation<'l> {
+    pub(crate) fn note(self, decision: Decision, weight: RowDurability) -> PendingAuditRow<'l> {
         let at = self.open.clock.wall();
-        self.put(What::Decision(at, decision), weight)
+        self.put(AuditPayload::Decision(at, decision), weight)
     }
 
-    pub(crate) fn keep(self, record: CallRecord, weight: Weight) -> Waiting<'l> {
-        self.put(What::Call(record), weight)
+    pub(crate) fn keep(self, record: CallRecord, weight: RowDurability) -> PendingAuditRow<'l> {
+        self.put(AuditPayload::Call(record), weight)
     }
 
-    fn put(self, what: What, weight: Weight) -> Waiting<'l> {
+    fn put(self, what: AuditPayload, weight: RowDurability) -> PendingAuditRow<'l> {
         let Self { open, permit } = self;
         let (done, waiting) = match weight {
-            Weight::Queued => (None, None),
-            Weight::Durable => {
+            RowDurability::Queued => (None, None),
+            RowDurability::Durable => {
                 let (done, waiting) = oneshot::channel();
                 (Some(done), Some(waiting))
             }
         };
-        let message = Message { what, done };
+        let message = AuditMessage { what, done };
         match permit {
             Some(permit) => permit.send(message),
             None => {
@@ -313,19 +328,19 @@ impl<'l> Place<'l> {
             }
         }
         open.wake(weight);
-        Waiting { shared: &open.shared, waiting }
+        PendingAuditRow { shared: &open.shared, waiting }
     }
 }
 
 /// A row on its way. It arrives whether or not someone waits for it.
-pub(crate) struct Waiting<'l> {
-    shared: &'l Shared,
+pub(crate) struct PendingAuditRow<'l> {
+    shared: &'l AuditWriterState,
     waiting: Option<oneshot::Receiver<()>>,
 }
 
-impl Waiting<'_> {
+impl PendingAuditRow<'_> {
     /// Returns at once for a row that nobody has to wait for.
-    pub(crate) async fn written(self) -> Result<(), Unwritten> {
+    pub(crate) async fn wait_until_written(self) -> Result<(), AuditWriteError> {
         let Some(waiting) = self.waiting else { return Ok(()) };
         let mut failing = self.shared.failing.subscribe();
         let why = tokio::select! {
@@ -339,7 +354,7 @@ impl Waiting<'_> {
         };
         let why = why.or_else(|| self.shared.failing.borrow().clone());
         let gone = || Error::Failed("the row found no room, or its writer has ended".to_owned());
-        Err(Unwritten { why: why.unwrap_or_else(gone) })
+        Err(AuditWriteError { why: why.unwrap_or_else(gone) })
     }
 }
 

@@ -11,16 +11,16 @@ use tollgate_core::call::CallId;
 use tollgate_core::json::Object;
 use tollgate_core::trace::Trace;
 use tollgate_core::turn::Turn;
-use tollgate_mcp::client::{Answer, Events, Progress};
-use tollgate_mcp::code::ErrorObject;
+use tollgate_mcp::client::{Answer, ProgressReporting, ServerEventSender};
+use tollgate_mcp::error_code::JsonRpcError;
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::{Era, Revision};
 
-use crate::calls::Leg;
+use crate::calls::AttemptTiming;
 use crate::clock::Clock;
 
 /// One piece of work for a backend, in the backend's own names.
-pub struct Job<'a> {
+pub struct BackendJob<'a> {
     /// The MCP method: `tools/call`, `resources/read`, …
     pub method: &'a str,
     pub params: Object<'a>,
@@ -37,31 +37,31 @@ pub struct Job<'a> {
     pub client: &'a ClientFacts,
     /// Arguments that the server wants mirrored into headers: suffix and value.
     pub mirrored: Vec<(String, String)>,
-    pub events: Option<Events>,
-    pub progress: Progress,
+    pub events: Option<ServerEventSender>,
+    pub progress: ProgressReporting,
     /// Says when a person is waited for and not the server; `None` where nobody can be asked.
     pub waits: Option<watch::Receiver<WaitsFor>>,
     /// When the work is given up: there is no use in waiting for what comes after.
     pub until: Option<Instant>,
     /// To be told when the work leaves for the server; its time is counted from then.
-    pub departure: &'a Departure,
+    pub departure: &'a SendTimestamp,
 }
 
 /// When a call left for its server: not before there was room for it. A call that never left says
 /// nothing about its tool.
-pub struct Departure {
+pub struct SendTimestamp {
     clock: Arc<dyn Clock>,
     at: OnceLock<Instant>,
     /// Where it is noted as well.
-    leg: Option<Leg>,
+    leg: Option<AttemptTiming>,
 }
 
-impl Departure {
+impl SendTimestamp {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self::noted(clock, None)
+        Self::with_timing(clock, None)
     }
 
-    pub(crate) fn noted(clock: Arc<dyn Clock>, leg: Option<Leg>) -> Self {
+    pub(crate) fn with_timing(clock: Arc<dyn Clock>, leg: Option<AttemptTiming>) -> Self {
         Self { clock, at: OnceLock::new(), leg }
     }
 
@@ -70,7 +70,7 @@ impl Departure {
         self.at.get_or_init(|| {
             let now = self.clock.now();
             if let Some(leg) = &self.leg {
-                leg.departed(now);
+                leg.mark_sent(now);
             }
             now
         });
@@ -98,16 +98,16 @@ pub enum WaitsFor {
 #[async_trait]
 pub trait Backend: Send + Sync {
     /// The way to it as it is now. A sleeping server is woken and waited for.
-    async fn line(&self) -> Result<Arc<dyn Line>, Failure>;
+    async fn connection(&self) -> Result<Arc<dyn BackendConnection>, BackendError>;
 
     /// Whether a server that was just lost, or not there, can be called again. Waits for one that
     /// is on its way back, until then; says no at once where that is not to be expected.
-    async fn returned(&self, until: Instant) -> bool;
+    async fn wait_until_available(&self, until: Instant) -> bool;
 }
 
 /// One connection to a backend. It never changes its era; when it breaks, its calls fail.
 #[async_trait]
-pub trait Line: Send + Sync {
+pub trait BackendConnection: Send + Sync {
     /// Decides how questions to the caller travel.
     fn era(&self) -> Era;
 
@@ -117,19 +117,19 @@ pub trait Line: Send + Sync {
     }
 
     /// Dropping the future cancels the work at the server.
-    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure>;
+    async fn run(&self, job: BackendJob<'_>) -> Result<Answer, BackendError>;
 }
 
 /// A server as those who follow calls know it.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer<'p> {
-    pub place: &'p Place,
+    pub place: &'p PeerAddress,
     pub revision: Revision,
 }
 
 /// Where a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum PeerAddress {
     /// At the other end of a pipe.
     Pipe,
     Web {
@@ -140,7 +140,7 @@ pub enum Place {
 
 /// Why a backend has no answer.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum Failure {
+pub enum BackendError {
     /// Nothing was sent: the server is not there.
     #[error("server is {state}: {reason}")]
     Offline { state: &'static str, reason: String },
@@ -156,7 +156,7 @@ pub enum Failure {
     Unusable(String),
     /// The server answered with a JSON-RPC error.
     #[error("{} ({})", .0.message, .0.code)]
-    Refused(ErrorObject),
+    Refused(JsonRpcError),
     #[error("{0}")]
     Unauthorized(String),
     #[error("the answer is larger than {limit} bytes")]

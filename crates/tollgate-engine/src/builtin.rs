@@ -7,10 +7,10 @@ use std::time::Instant;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::id::AgentId;
-use tollgate_core::memory::{Audience, Name, Namespace, Scope};
+use tollgate_core::memory::{Audience, MemoryName, MemoryScope, Namespace};
 use tollgate_core::turn::{Principal, Turn};
 
-use crate::memory::Mind;
+use crate::memory::MemoryService;
 use crate::notices::Notices;
 
 pub(crate) mod backend;
@@ -21,8 +21,8 @@ pub mod images;
 pub mod memory;
 pub mod music;
 pub mod rules;
+pub mod shipped_servers;
 pub mod stamp;
-pub mod table;
 pub mod web;
 
 #[cfg(test)]
@@ -30,27 +30,31 @@ mod scratch;
 
 /// A tool in process. Also the door for tools of an embedding program.
 #[async_trait]
-pub trait Tool: Send + Sync {
+pub trait BuiltinTool: Send + Sync {
     /// The MCP tool object: name, description, schemas, annotations, `_meta` with latencies.
     fn definition(&self) -> Value;
 
     /// Runs one call. The arguments were checked against the input schema.
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure>;
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError>;
 }
 
 /// On whose behalf a tool runs, and until when.
 #[derive(Debug, Clone)]
-pub struct Asker {
+pub struct BuiltinToolContext {
     pub principal: Principal,
     /// What of the memory they see.
-    pub scope: Scope,
+    pub scope: MemoryScope,
     /// For whom they keep what they want kept.
     pub audience: Audience,
     /// An answer that comes later is of no use; `None`: whenever.
     pub until: Option<Instant>,
 }
 
-impl Asker {
+impl BuiltinToolContext {
     fn of(turn: &Turn, until: Option<Instant>) -> Self {
         let (scope, audience) = (turn.scope(), turn.audience());
         Self { principal: turn.principal.clone(), scope, audience, until }
@@ -59,7 +63,7 @@ impl Asker {
     /// Whoever runs a tool by hand, for as long as it takes.
     pub fn local() -> Self {
         let agent = AgentId::parse("default").expect("a valid name");
-        let scope = Scope::of_agent(Namespace::of(None, &Name::usual()), agent);
+        let scope = MemoryScope::of_agent(Namespace::of(None, &MemoryName::usual()), agent);
         Self { principal: Principal::local(), scope, audience: Audience::Shared, until: None }
     }
 }
@@ -75,12 +79,12 @@ pub struct Reply {
 
 /// A call that did not work out: an answer for the model, not a fault of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct BuiltinToolError {
     /// Says what was wrong and what to do instead.
     pub message: String,
 }
 
-impl Failure {
+impl BuiltinToolError {
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into() }
     }
@@ -89,23 +93,26 @@ impl Failure {
 /// A named set of tools in process, shown as one server.
 pub struct Server {
     pub name: &'static str,
-    pub tools: Vec<Box<dyn Tool>>,
+    pub tools: Vec<Box<dyn BuiltinTool>>,
 }
 
 /// What tools in process have of the engine around them. It outlasts the settings they are made by.
 #[derive(Clone, Default)]
-pub struct Surroundings {
-    pub(crate) mind: Option<Arc<Mind>>,
+pub struct BuiltinDeps {
+    pub(crate) mind: Option<Arc<MemoryService>>,
     pub(crate) notices: Notices,
-    pub(crate) playing: music::Playing,
+    pub(crate) playing: music::NowPlaying,
 }
 
 /// A text among the arguments; for tools whose schema asks for it.
-fn text_argument<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, Failure> {
+fn text_argument<'a>(
+    arguments: &'a Map<String, Value>,
+    name: &str,
+) -> Result<&'a str, BuiltinToolError> {
     arguments
         .get(name)
         .and_then(Value::as_str)
-        .ok_or_else(|| Failure::new(format!("`{name}` must be given, as a string")))
+        .ok_or_else(|| BuiltinToolError::new(format!("`{name}` must be given, as a string")))
 }
 
 /// The `_meta` of a tool that declares how long it takes, in milliseconds.

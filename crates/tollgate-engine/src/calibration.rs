@@ -16,14 +16,14 @@ mod prober;
 mod run;
 mod schedule;
 
-pub(crate) use background::{Habit, keep};
+pub(crate) use background::{BackgroundProbing, spawn_background};
 
 /// Steps that wait for a reader; then the run waits too.
 const QUEUE: usize = 64;
 
 /// Whether tools are probed without anybody asking for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Upkeep {
+pub enum CalibrationMode {
     /// When their server comes up, and while it is idle.
     #[default]
     ByItself,
@@ -33,7 +33,7 @@ pub enum Upkeep {
 
 /// What is to be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope<'a> {
+pub enum CalibrationScope<'a> {
     All,
     Server(&'a str),
     /// By its exposed name.
@@ -43,13 +43,13 @@ pub enum Scope<'a> {
 /// A run, told step by step; no steps if there is nothing of the name. Dropping it stops the run.
 #[derive(Debug)]
 pub struct Calibration {
-    steps: mpsc::Receiver<Step>,
+    steps: mpsc::Receiver<CalibrationStep>,
     _run: Task,
 }
 
 /// One tool was probed once, or was left alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct CalibrationStep {
     pub tool: ToolId,
     /// As agents see it.
     pub exposed: String,
@@ -76,7 +76,7 @@ pub enum Outcome {
 
 impl Calibration {
     /// `None` when all is done.
-    pub async fn next(&mut self) -> Option<Step> {
+    pub async fn next(&mut self) -> Option<CalibrationStep> {
         self.steps.recv().await
     }
 }
@@ -84,7 +84,7 @@ impl Calibration {
 impl Gate {
     /// Probes each tool so many times, as far as that is safe: servers side by side, the tools of
     /// one server in turns.
-    pub fn calibrate(self: &Arc<Self>, scope: Scope<'_>, times: u32) -> Calibration {
+    pub fn calibrate(self: &Arc<Self>, scope: CalibrationScope<'_>, times: u32) -> Calibration {
         let (sender, steps) = mpsc::channel(QUEUE);
         let run = run::run(Arc::clone(self), tools(self, scope), times, sender);
         Calibration { steps, _run: tasks::spawn("calibration", run) }
@@ -96,11 +96,11 @@ impl Gate {
     }
 }
 
-fn tools(gate: &Gate, scope: Scope<'_>) -> Vec<Arc<Tool>> {
+fn tools(gate: &Gate, scope: CalibrationScope<'_>) -> Vec<Arc<Tool>> {
     let is_meant = |tool: &&Arc<Tool>| match scope {
-        Scope::All => true,
-        Scope::Server(server) => tool.id.server.as_str() == server,
-        Scope::Tool(exposed) => tool.exposed.as_str() == exposed,
+        CalibrationScope::All => true,
+        CalibrationScope::Server(server) => tool.id.server.as_str() == server,
+        CalibrationScope::Tool(exposed) => tool.exposed.as_str() == exposed,
     };
     gate.catalog().tools.iter().filter(is_meant).cloned().collect()
 }

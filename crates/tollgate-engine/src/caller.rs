@@ -1,32 +1,32 @@
 //! Who waits for a call, and how they can be talked to while it runs.
 
 use serde_json::value::RawValue;
-use tollgate_core::call::{Decider, Outcome, Status};
-use tollgate_core::lease::Revoked;
-use tollgate_core::plan::NoTimeLeft;
+use tollgate_core::call::{CallStatus, Decider, Outcome};
+use tollgate_core::lease::RevokedError;
+use tollgate_core::plan::NoTimeLeftError;
 use tollgate_core::policy::Refusal;
-use tollgate_core::shaping::Caps;
-use tollgate_mcp::client::{Events, Progress};
-use tollgate_mcp::code::ErrorObject;
+use tollgate_core::shaping::ResultCaps;
+use tollgate_mcp::client::{ProgressReporting, ServerEventSender};
+use tollgate_mcp::error_code::JsonRpcError;
 use tollgate_mcp::meta::ClientFacts;
 
-use crate::limits::Exceeded;
+use crate::limits::LimitExceededError;
 
 /// The one who asked, as far as the gate needs to know.
 #[derive(Clone)]
 pub struct Caller<'a> {
     pub client: &'a ClientFacts,
     /// Where progress and logs go, and questions if they can be asked live.
-    pub events: Option<Events>,
+    pub events: Option<ServerEventSender>,
     /// Wanted if the caller itself asked for it: servers are not asked in vain.
-    pub progress: Progress,
+    pub progress: ProgressReporting,
     pub dialogue: Dialogue,
     /// How much of a result it can take.
-    pub caps: Caps,
-    pub freshness: Freshness,
-    pub late: Late,
-    pub rest: Rest,
-    pub purpose: Purpose,
+    pub caps: ResultCaps,
+    pub freshness: CacheFreshness,
+    pub late: LateResultPolicy,
+    pub rest: OverflowPolicy,
+    pub purpose: CallPurpose,
     /// Decides whether a person has to agree.
     pub decided_by: Decider,
     /// Of the model that made the call, if one did: for records only.
@@ -39,13 +39,13 @@ impl<'a> Caller<'a> {
         Self {
             client,
             events: None,
-            progress: Progress::Unwanted,
+            progress: ProgressReporting::Unwanted,
             dialogue: Dialogue::Nobody,
-            caps: Caps::mcp(),
-            freshness: Freshness::Any,
-            late: Late::Dropped,
-            rest: Rest::Readable,
-            purpose: Purpose::Serve,
+            caps: ResultCaps::mcp(),
+            freshness: CacheFreshness::Any,
+            late: LateResultPolicy::Dropped,
+            rest: OverflowPolicy::Readable,
+            purpose: CallPurpose::Serve,
             decided_by: Decider::Client,
             provider: None,
         }
@@ -54,7 +54,7 @@ impl<'a> Caller<'a> {
 
 /// Whether an answer that was kept from an earlier call will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Freshness {
+pub enum CacheFreshness {
     Any,
     /// The tool is asked again; its answer replaces the kept one.
     Fresh,
@@ -63,7 +63,7 @@ pub enum Freshness {
 /// What becomes of a call that may be repeated and is not done when its turn is over. Answers
 /// that can be kept are always waited for in the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Late {
+pub enum LateResultPolicy {
     Dropped,
     /// It runs on to its own limit; its result is told by a notice and stays behind a handle.
     Delivered,
@@ -71,7 +71,7 @@ pub enum Late {
 
 /// What becomes of what an answer has no room for, or what comes too late for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
+pub enum OverflowPolicy {
     /// It stays behind a handle, by which the caller can read it.
     Readable,
     /// The caller has no way to it: no handle is promised.
@@ -80,7 +80,7 @@ pub enum Rest {
 
 /// What a call is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum CallPurpose {
     Serve,
     /// To measure, with arguments that someone meant.
     Probe,
@@ -96,17 +96,17 @@ pub enum Dialogue {
     /// As [`tollgate_mcp::client::Event::Question`], answered while the call waits (legacy).
     Live,
     /// As an `input_required` result; the caller comes back with the answers (modern).
-    Rounds(Retry),
+    Rounds(RoundAnswers),
 }
 
 /// What a caller brought back from an earlier round; empty on the first.
 #[derive(Debug, Clone, Default)]
-pub struct Retry {
+pub struct RoundAnswers {
     pub state: Option<String>,
     pub responses: Option<Box<RawValue>>,
 }
 
-impl Retry {
+impl RoundAnswers {
     pub fn is_empty(&self) -> bool {
         self.state.is_none() && self.responses.is_none()
     }
@@ -131,13 +131,13 @@ pub enum CallError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(transparent)]
-    NoTimeLeft(#[from] NoTimeLeft),
+    NoTimeLeft(#[from] NoTimeLeftError),
     /// A request other than a tool call, and more than there may be of it.
     #[error(transparent)]
-    Exceeded(#[from] Exceeded),
+    Exceeded(#[from] LimitExceededError),
     /// The server's own JSON-RPC error.
     #[error("{} ({})", .0.message, .0.code)]
-    Upstream(ErrorObject),
+    Upstream(JsonRpcError),
     /// A request other than a tool call, to a server that did not answer.
     #[error("{message}")]
     Unanswered { message: String },
@@ -149,15 +149,15 @@ pub enum CallError {
     BadState(&'static str),
     /// What let the caller in was taken away while the request ran.
     #[error("stopped: {0}")]
-    Revoked(Revoked),
+    Revoked(RevokedError),
 }
 
 impl CallError {
     /// What it is to one who knows outcomes only.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> CallStatus {
         match self {
-            Self::Refused(Refusal::InvalidArguments { .. }) => Status::InvalidArguments,
-            Self::Refused(Refusal::Away { .. }) => Status::Offline,
+            Self::Refused(Refusal::InvalidArguments { .. }) => CallStatus::InvalidArguments,
+            Self::Refused(Refusal::Away { .. }) => CallStatus::Offline,
             Self::Refused(
                 Refusal::BadParams(_)
                 | Refusal::UnknownTool { .. }
@@ -168,13 +168,13 @@ impl CallError {
                 | Refusal::UnknownTask
                 | Refusal::Secretive,
             )
-            | Self::Revoked(_) => Status::Denied,
-            Self::NoTimeLeft(_) => Status::Timeout,
-            Self::Exceeded(_) => Status::RateLimited,
+            | Self::Revoked(_) => CallStatus::Denied,
+            Self::NoTimeLeft(_) => CallStatus::Timeout,
+            Self::Exceeded(_) => CallStatus::RateLimited,
             Self::Upstream(_)
             | Self::Unanswered { .. }
             | Self::MissingCapability { .. }
-            | Self::BadState(_) => Status::Error,
+            | Self::BadState(_) => CallStatus::Error,
         }
     }
 }

@@ -14,41 +14,41 @@ use tokio::sync::broadcast::error::RecvError;
 use crate::clock::Clock;
 use crate::record::CallRecord;
 
+mod call_progress;
 mod counts;
-mod course;
-mod crowd;
+mod finished_call;
 mod histogram;
-mod over;
+mod hourly_stats;
 mod ring;
+mod running_calls;
 mod steps;
-mod tally;
 
-pub use counts::{Counts, MOST_TOOLS, OfMethod, OfTool, TierCounts};
-use crowd::Crowd;
-pub use histogram::{Histogram, OPERATIONS, Spans, TOOLS};
-use over::Over;
-use ring::Ring;
-use tally::Tally;
-pub use tally::{Hour, Minute, OfTier};
+pub use counts::{CallCounts, MOST_TOOLS, MethodCounts, TierCounts, ToolCounts};
+use finished_call::FinishedCall;
+pub use histogram::{Histogram, HistogramSnapshot, OPERATION_BUCKETS, TOOL_BUCKETS};
+use hourly_stats::HourlyStats;
+pub use hourly_stats::{HourReport, MinuteStats, TierStats};
+use ring::FinishedCallRing;
+use running_calls::RunningCalls;
 
-pub(crate) use course::Opening;
-pub use course::{Course, Ended, Made, Target};
-pub(crate) use crowd::Seat;
-pub(crate) use steps::{Leg, Went};
-pub use steps::{Step, Stretch};
+pub(crate) use call_progress::CallProgressStart;
+pub use call_progress::{CallProgress, CallReason, CallSummary, CallTarget};
+pub(crate) use running_calls::RunningCallSlot;
+pub(crate) use steps::{AttemptStatus, AttemptTiming};
+pub use steps::{CallStep, StepTiming};
 
 /// Finished calls that are remembered.
-pub const MOST: usize = 2_000;
+pub const MAX_FINISHED_CALLS: usize = 2_000;
 /// How many events a slow listener may be behind.
 const QUEUE: usize = 1_024;
 
 /// All calls of one gate.
-pub struct Calls {
+pub struct CallTracker {
     clock: Arc<dyn Clock>,
-    running: Crowd,
-    finished: Ring,
-    tally: Tally,
-    counts: Counts,
+    running: RunningCalls,
+    finished: FinishedCallRing,
+    tally: HourlyStats,
+    counts: CallCounts,
     listeners: AtomicUsize,
     told: broadcast::Sender<Event>,
 }
@@ -57,48 +57,51 @@ pub struct Calls {
 #[derive(Debug, Clone)]
 pub enum Event {
     /// It was let through, and is about to run.
-    Started(Arc<Course>),
+    Started(Arc<CallProgress>),
     /// It is over. One that was refused at once never started.
-    Done(Arc<Course>),
+    Done(Arc<CallProgress>),
 }
 
 /// Calls as they begin and end, for as long as it is held.
-pub struct Listening {
-    calls: Arc<Calls>,
+pub struct CallEventReceiver {
+    calls: Arc<CallTracker>,
     told: broadcast::Receiver<Event>,
 }
 
 /// Finished calls, the newest first.
 #[derive(Debug)]
-pub struct Page {
-    pub calls: Vec<Arc<Course>>,
+pub struct FinishedCallsPage {
+    pub calls: Vec<Arc<CallProgress>>,
     /// What `before` says for the next page; `None`: there are no more.
     pub next: Option<u64>,
 }
 
-impl Calls {
+impl CallTracker {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
-            tally: Tally::new(clock.now(), clock.wall()),
+            tally: HourlyStats::new(clock.now(), clock.wall()),
             clock,
-            running: Crowd::default(),
-            finished: Ring::new(MOST),
-            counts: Counts::default(),
+            running: RunningCalls::default(),
+            finished: FinishedCallRing::new(MAX_FINISHED_CALLS),
+            counts: CallCounts::default(),
             listeners: AtomicUsize::new(0),
             told: broadcast::Sender::new(QUEUE),
         })
     }
 
     /// The seat is to be given back when the call is over.
-    pub(crate) fn begin(&self, opening: Opening<'_>) -> (Arc<Course>, Seat) {
-        let course = Arc::new(Course::new(opening));
+    pub(crate) fn begin(
+        &self,
+        opening: CallProgressStart<'_>,
+    ) -> (Arc<CallProgress>, RunningCallSlot) {
+        let course = Arc::new(CallProgress::new(opening));
         let seat = self.running.enter(&course);
         (course, seat)
     }
 
     /// It is known what it is for, and it is let through.
-    pub(crate) fn started(&self, course: &Arc<Course>) {
-        if self.is_heard() {
+    pub(crate) fn announce_start(&self, course: &Arc<CallProgress>) {
+        if self.has_listeners() {
             let _ = self.told.send(Event::Started(Arc::clone(course)));
         }
     }
@@ -106,26 +109,26 @@ impl Calls {
     /// It ended as the record says, which is complete.
     pub(crate) fn end(
         &self,
-        (course, seat): (&Arc<Course>, Seat),
+        (course, seat): (&Arc<CallProgress>, RunningCallSlot),
         record: &CallRecord,
         now: Instant,
     ) {
         course.close(record);
-        let over = Over::new(course, record);
+        let over = FinishedCall::new(course, record);
         // What the gateway asks of itself is nothing that anybody did.
-        if course.made == Made::Asked {
+        if course.made == CallReason::Asked {
             self.tally.count(&over, now);
         }
         self.counts.count(&over);
         self.running.leave(seat);
         self.finished.push(Arc::clone(course));
-        if self.is_heard() {
+        if self.has_listeners() {
             let _ = self.told.send(Event::Done(Arc::clone(course)));
         }
     }
 
     /// What runs now, the oldest first.
-    pub fn running(&self) -> Vec<Arc<Course>> {
+    pub fn running(&self) -> Vec<Arc<CallProgress>> {
         self.running.all()
     }
 
@@ -135,8 +138,8 @@ impl Calls {
         &self,
         before: Option<u64>,
         most: usize,
-        wanted: impl Fn(&Course) -> bool,
-    ) -> Page {
+        wanted: impl Fn(&CallProgress) -> bool,
+    ) -> FinishedCallsPage {
         let mut calls = Vec::new();
         let mut next = None;
         for (number, course) in self.finished.newest(before) {
@@ -144,21 +147,21 @@ impl Calls {
                 continue;
             }
             if calls.len() == most {
-                return Page { calls, next };
+                return FinishedCallsPage { calls, next };
             }
             next = Some(number);
             calls.push(course);
         }
-        Page { calls, next: None }
+        FinishedCallsPage { calls, next: None }
     }
 
     /// How many calls there were in the last hour, and how long they took.
-    pub fn hour(&self) -> Hour {
+    pub fn hour(&self) -> HourReport {
         self.tally.hour(self.clock.now(), self.clock.wall())
     }
 
     /// Since the start.
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &CallCounts {
         &self.counts
     }
 
@@ -173,17 +176,17 @@ impl Calls {
     }
 
     /// From now on.
-    pub fn listen(self: &Arc<Self>) -> Listening {
+    pub fn listen(self: &Arc<Self>) -> CallEventReceiver {
         self.listeners.fetch_add(1, Ordering::Relaxed);
-        Listening { calls: Arc::clone(self), told: self.told.subscribe() }
+        CallEventReceiver { calls: Arc::clone(self), told: self.told.subscribe() }
     }
 
-    fn is_heard(&self) -> bool {
+    fn has_listeners(&self) -> bool {
         self.listeners.load(Ordering::Relaxed) > 0
     }
 }
 
-impl Listening {
+impl CallEventReceiver {
     /// `Err`: so many were missed.
     pub async fn next(&mut self) -> Result<Event, u64> {
         match self.told.recv().await {
@@ -195,7 +198,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for CallEventReceiver {
     fn drop(&mut self) {
         self.calls.listeners.fetch_sub(1, Ordering::Relaxed);
     }

@@ -16,37 +16,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 
-use crate::settings::{Network, Privileges};
+use crate::settings::{NetworkAccess, Privileges};
 
 pub(crate) mod keeper;
 pub(crate) mod limits;
-pub(crate) mod strays;
+pub(crate) mod orphans;
 
-mod closed;
+mod closed_files;
 mod files;
 mod format;
+mod launch_spec;
 mod network;
-mod order;
 mod privileges;
 
 pub(crate) use files::always_open;
-pub(crate) use order::Order;
-pub use strays::sweep_orphans;
+pub(crate) use launch_spec::LaunchSpec;
+pub use orphans::sweep_orphans;
 
 /// The word that makes the program a launcher.
-const WORD: &str = "confine";
+const CONFINE_COMMAND: &str = "confine";
 /// How a launcher ends that could not become the program.
-pub(crate) const FAILED: i32 = 125;
+pub(crate) const LAUNCH_FAILED_EXIT_CODE: i32 = 125;
 /// What its last line then begins with.
-pub(crate) const SAYS: &str = "tollgate confine: ";
+pub(crate) const ERROR_PREFIX: &str = "tollgate confine: ";
 /// What a line begins with that only informs.
-pub(crate) const NOTES: &str = "tollgate notes: ";
+pub(crate) const NOTE_PREFIX: &str = "tollgate notes: ";
 
-/// Whether `main` of this program began with [`if_asked`].
-static ABLE: AtomicBool = AtomicBool::new(false);
+/// Whether `main` of this program began with [`run_if_launcher`].
+static IS_LAUNCHER: AtomicBool = AtomicBool::new(false);
 
 /// A program that confines itself and then becomes another: its words come first, then an
-/// `Order`, the file to run, and the words of that.
+/// `LaunchSpec`, the file to run, and the words of that.
 #[derive(Debug, Clone)]
 pub struct Launcher {
     pub program: PathBuf,
@@ -57,12 +57,12 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// This program itself, if its `main` began with [`if_asked`]; any other would run once more.
+    /// This program itself, if its `main` began with [`run_if_launcher`]; any other would run once more.
     pub fn own(private: PrivateFiles) -> Option<Self> {
-        let arguments = vec![WORD.to_owned()];
+        let arguments = vec![CONFINE_COMMAND.to_owned()];
         // The file that runs, also when another was installed in its place.
         let program = "/proc/self/exe".into();
-        ABLE.load(Ordering::Relaxed).then_some(Self { program, arguments, private })
+        IS_LAUNCHER.load(Ordering::Relaxed).then_some(Self { program, arguments, private })
     }
 }
 
@@ -87,30 +87,30 @@ impl PrivateFiles {
 
 /// The first thing in `main`, before threads and arguments: if this process was started as a
 /// launcher it becomes the server's program here, and only a failure returns.
-pub fn if_asked() -> Option<ExitCode> {
-    ABLE.store(true, Ordering::Relaxed);
+pub fn run_if_launcher() -> Option<ExitCode> {
+    IS_LAUNCHER.store(true, Ordering::Relaxed);
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().as_deref() != Some(OsStr::new(WORD)) {
+    if arguments.next().as_deref() != Some(OsStr::new(CONFINE_COMMAND)) {
         return None;
     }
     let arguments: Vec<OsString> = arguments.collect();
     if let [word, gateway] = arguments.as_slice()
-        && word == keeper::WORD
+        && word == keeper::REAPER_COMMAND
     {
         keeper::watch(&gateway.to_string_lossy());
         return Some(ExitCode::SUCCESS);
     }
-    let failure = match confined(arguments) {
+    let failure = match confine_and_exec(arguments) {
         Ok(never) => match never {},
         Err(failure) => failure,
     };
-    say(SAYS, &failure.to_string());
-    Some(ExitCode::from(u8::try_from(FAILED).expect("it is small")))
+    say(ERROR_PREFIX, &failure.to_string());
+    Some(ExitCode::from(u8::try_from(LAUNCH_FAILED_EXIT_CODE).expect("it is small")))
 }
 
 /// Why a launcher did not become the program.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+enum ConfineError {
     #[error("it is started by the gateway only, not by hand")]
     Usage,
     #[error("the limit of {0} could not be set: {1}")]
@@ -143,20 +143,20 @@ enum Failure {
 }
 
 /// In this order: what needs files comes before they are closed, and limits come last.
-fn confined(arguments: Vec<OsString>) -> Result<Infallible, Failure> {
+fn confine_and_exec(arguments: Vec<OsString>) -> Result<Infallible, ConfineError> {
     let mut arguments = arguments.into_iter();
-    let order = arguments.next().and_then(|text| Order::read(text.to_str()?));
+    let order = arguments.next().and_then(|text| LaunchSpec::read(text.to_str()?));
     let (Some(order), Some(file), Some(name)) = (order, arguments.next(), arguments.next()) else {
-        return Err(Failure::Usage);
+        return Err(ConfineError::Usage);
     };
-    format::check(file.as_ref()).map_err(Failure::Exec)?;
+    format::check(file.as_ref()).map_err(ConfineError::Exec)?;
     privileges::keep_to_ourselves();
     close_fds::set_fds_cloexec(3, &[]);
     if order.privileges == Privileges::Frozen {
-        privileges::give_up().map_err(Failure::Privileges)?;
+        privileges::give_up().map_err(ConfineError::Privileges)?;
     }
     let temporary = files::close(&order)?;
-    if order.network == Network::Deny {
+    if order.network == NetworkAccess::Deny {
         network::close()?;
     }
     if order.limits.processes.is_some() && rustix::process::getuid().is_root() {
@@ -165,7 +165,7 @@ fn confined(arguments: Vec<OsString>) -> Result<Infallible, Failure> {
         );
     }
     for (what, resource, limit) in limits::of(&order.limits) {
-        limits::lower(resource, limit).map_err(|error| Failure::Limit(what, error))?;
+        limits::lower(resource, limit).map_err(|error| ConfineError::Limit(what, error))?;
     }
     let mut program = Command::new(file);
     program.arg0(name).args(arguments);
@@ -173,11 +173,11 @@ fn confined(arguments: Vec<OsString>) -> Result<Infallible, Failure> {
         program.env("TMPDIR", temporary);
     }
     let error = program.exec();
-    Err(Failure::Exec(error.raw_os_error().unwrap_or_default()))
+    Err(ConfineError::Exec(error.raw_os_error().unwrap_or_default()))
 }
 
 fn note(text: &str) {
-    say(NOTES, text);
+    say(NOTE_PREFIX, text);
 }
 
 /// One line on stderr, which is the server's log. Whoever does not read it misses nothing else.

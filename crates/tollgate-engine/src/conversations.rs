@@ -1,4 +1,4 @@
-//! Remembers of each conversation what the selector asks about: how many turns it had, and when
+//! Cooldown (anti-spam) of deep turns. Remembers of each conversation what the selector asks about: how many turns it had, and when
 //! the last deep one was. In memory only; a conversation that is forgotten merely begins anew.
 
 use std::collections::HashMap;
@@ -7,34 +7,36 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tollgate_core::budget::Tier;
-use tollgate_core::selector::{Choice, Form, History, Rules, Selector, Utterance};
+use tollgate_core::tier_selector::{
+    SelectorRules, TierChoice, TierSelector, TranscriptStage, TurnHistory, Utterance,
+};
 use tollgate_core::turn::Principal;
 
 /// Conversations remembered at a time, at most. The half that spoke last is always among them.
-pub const MOST: usize = 10_000;
+pub const MAX_CONVERSATIONS: usize = 10_000;
 /// A conversation that was silent for so long is over.
-pub const SILENCE: Duration = Duration::from_secs(60 * 60);
+pub const CONVERSATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// Bytes at either end of an id that tell it from others, beside its length.
-const TELLING: usize = 256;
+const HASHED_ID_BYTES: usize = 256;
 
 #[derive(Default)]
 pub struct Conversations {
     /// Keyed, so that nobody can name a conversation that collides with another's.
     hasher: RandomState,
-    remembered: Mutex<Generations>,
+    remembered: Mutex<ConversationCache>,
 }
 
 /// Something was said to an agent.
 #[derive(Debug, Clone, Copy)]
-pub struct Said<'a> {
+pub struct SelectorRequest<'a> {
     pub principal: &'a Principal,
     /// The caller's name for it. Without one nothing is remembered, and no turn is the first.
     pub conversation: Option<&'a str>,
     pub utterance: Utterance<'a>,
     /// With the keywords of the agent.
-    pub selector: &'a Selector,
-    pub rules: &'a Rules,
+    pub selector: &'a TierSelector,
+    pub rules: &'a SelectorRules,
     /// The agent's; `None`: it has none.
     pub ceiling: Option<Tier>,
 }
@@ -42,46 +44,46 @@ pub struct Said<'a> {
 impl Conversations {
     /// Chooses the tier and remembers the turn. A partial utterance is none yet, and a deep turn
     /// is one that still was deep under the agent's ceiling.
-    pub fn choose(&self, said: &Said<'_>, now: Instant) -> Choice {
+    pub fn choose(&self, said: &SelectorRequest<'_>, now: Instant) -> TierChoice {
         let heard = said.selector.hear(&said.utterance);
         let choose =
-            |history| heard.choose(history, said.rules).capped(said.ceiling.unwrap_or(Tier::Deep));
-        let Some(key) = self.key(said) else { return choose(History::Unknown) };
+            |history| heard.choose(history, said.rules).cap_at(said.ceiling.unwrap_or(Tier::Deep));
+        let Some(key) = self.key(said) else { return choose(TurnHistory::Unknown) };
         // Read and written under one lock: of two deep turns at once only one can be the first.
         let mut remembered = self.remembered.lock();
         let past = remembered.get(key).filter(|past| !past.is_over(now));
-        let choice = choose(past.map_or(Past::NONE, |past| past.history(now)));
-        if said.utterance.form == Form::Final {
-            remembered.insert(key, Past::next(past, choice.tier, now));
+        let choice = choose(past.map_or(ConversationPast::NONE, |past| past.history(now)));
+        if said.utterance.form == TranscriptStage::Final {
+            remembered.insert(key, ConversationPast::next(past, choice.tier, now));
         }
         choice
     }
 
-    fn key(&self, said: &Said<'_>) -> Option<u64> {
+    fn key(&self, said: &SelectorRequest<'_>) -> Option<u64> {
         let id = said.conversation.filter(|id| !id.is_empty())?.as_bytes();
-        let head = &id[..id.len().min(TELLING)];
-        let tail = &id[id.len().saturating_sub(TELLING)..];
+        let head = &id[..id.len().min(HASHED_ID_BYTES)];
+        let tail = &id[id.len().saturating_sub(HASHED_ID_BYTES)..];
         Some(self.hasher.hash_one((said.principal, id.len(), head, tail)))
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Past {
+struct ConversationPast {
     turns: u32,
     last: Instant,
     deep: Option<Instant>,
 }
 
-impl Past {
-    const NONE: History = History::Known { turns: 0, since_deep: None };
+impl ConversationPast {
+    const NONE: TurnHistory = TurnHistory::Known { turns: 0, since_deep: None };
 
     fn is_over(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.last) >= SILENCE
+        now.saturating_duration_since(self.last) >= CONVERSATION_TIMEOUT
     }
 
-    fn history(&self, now: Instant) -> History {
+    fn history(&self, now: Instant) -> TurnHistory {
         let since_deep = self.deep.map(|deep| now.saturating_duration_since(deep));
-        History::Known { turns: self.turns, since_deep }
+        TurnHistory::Known { turns: self.turns, since_deep }
     }
 
     fn next(past: Option<Self>, tier: Tier, now: Instant) -> Self {
@@ -92,18 +94,18 @@ impl Past {
 
 /// Two halves: who speaks is young; when the young are many, those that were silent meanwhile go.
 #[derive(Default)]
-struct Generations {
-    young: HashMap<u64, Past>,
-    old: HashMap<u64, Past>,
+struct ConversationCache {
+    young: HashMap<u64, ConversationPast>,
+    old: HashMap<u64, ConversationPast>,
 }
 
-impl Generations {
-    fn get(&self, key: u64) -> Option<Past> {
+impl ConversationCache {
+    fn get(&self, key: u64) -> Option<ConversationPast> {
         self.young.get(&key).or_else(|| self.old.get(&key)).copied()
     }
 
-    fn insert(&mut self, key: u64, past: Past) {
-        if self.young.len() >= MOST / 2 && !self.young.contains_key(&key) {
+    fn insert(&mut self, key: u64, past: ConversationPast) {
+        if self.young.len() >= MAX_CONVERSATIONS / 2 && !self.young.contains_key(&key) {
             self.old = std::mem::take(&mut self.young);
         }
         self.young.insert(key, past);

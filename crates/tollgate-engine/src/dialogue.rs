@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use tollgate_core::json::{self, Object};
-use tollgate_mcp::client::{Answer, Event, Events, Question};
-use tollgate_mcp::code::{self, ErrorObject};
+use tollgate_mcp::client::{Answer, Event, Question, ServerEventSender};
+use tollgate_mcp::error_code::{self, JsonRpcError};
 use tollgate_mcp::meta::ClientFacts;
 
-use crate::backend::{Failure, WaitsFor};
+use crate::backend::{BackendError, WaitsFor};
 use crate::clock::Clock;
 
 pub(crate) mod parking;
@@ -23,31 +23,32 @@ pub(crate) mod rounds;
 /// How many events of one call may wait for their reader.
 pub(crate) const EVENT_QUEUE: usize = 64;
 /// How long a person may take to answer, whatever the tool's own limits.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A backend's answer still to come.
-pub(crate) type Running<'r> = Pin<&'r mut (dyn Future<Output = Result<Answer, Failure>> + Send)>;
+pub(crate) type AnswerFuture<'r> =
+    Pin<&'r mut (dyn Future<Output = Result<Answer, BackendError>> + Send)>;
 
 /// What happens next in a call that is watched.
-pub(crate) enum Step {
-    Ended(Result<Answer, Failure>),
+pub(crate) enum DialogueStep {
+    Ended(Result<Answer, BackendError>),
     Asked(Question),
     TimedOut,
 }
 
 /// Waits for the next thing to happen, passing progress and logs on meanwhile.
 pub(crate) async fn step(
-    running: &mut Running<'_>,
+    running: &mut AnswerFuture<'_>,
     events: &mut mpsc::Receiver<Event>,
-    listener: Option<&Events>,
+    listener: Option<&ServerEventSender>,
     until: Instant,
-) -> Step {
+) -> DialogueStep {
     loop {
         tokio::select! {
             biased;
             Some(event) = events.recv() => {
                 if let Some(question) = pass_on(event, listener) {
-                    return Step::Asked(question);
+                    return DialogueStep::Asked(question);
                 }
             }
             ended = &mut *running => {
@@ -55,15 +56,15 @@ pub(crate) async fn step(
                 while let Ok(event) = events.try_recv() {
                     pass_on(event, listener);
                 }
-                return Step::Ended(ended);
+                return DialogueStep::Ended(ended);
             }
-            () = tokio::time::sleep_until(until.into()) => return Step::TimedOut,
+            () = tokio::time::sleep_until(until.into()) => return DialogueStep::TimedOut,
         }
     }
 }
 
 /// A slow reader loses progress, not the call.
-fn pass_on(event: Event, listener: Option<&Events>) -> Option<Question> {
+fn pass_on(event: Event, listener: Option<&ServerEventSender>) -> Option<Question> {
     match event {
         Event::Question(question) => Some(question),
         told => {
@@ -76,7 +77,7 @@ fn pass_on(event: Event, listener: Option<&Events>) -> Option<Question> {
 }
 
 /// The clock of a call. It stands still while a person is asked; the turn's wall does not.
-pub(crate) struct Timer<'c> {
+pub(crate) struct CallTimer<'c> {
     pub(crate) clock: &'c dyn Clock,
     pub(crate) deadline: Instant,
     pub(crate) wall: Option<Instant>,
@@ -84,16 +85,16 @@ pub(crate) struct Timer<'c> {
     pub(crate) stood_still: bool,
 }
 
-impl Timer<'_> {
+impl CallTimer<'_> {
     pub(crate) fn until(&self) -> Instant {
         self.wall.map_or(self.deadline, |wall| wall.min(self.deadline))
     }
 
     /// Runs `asking` off the clock of the call.
-    pub(crate) async fn paused<T>(&mut self, asking: impl Future<Output = T>) -> Option<T> {
+    pub(crate) async fn run_paused<T>(&mut self, asking: impl Future<Output = T>) -> Option<T> {
         self.stood_still = true;
         let began = self.clock.now();
-        let patience = began + PATIENCE;
+        let patience = began + ANSWER_TIMEOUT;
         let limit = self.wall.map_or(patience, |wall| wall.min(patience));
         let answer = tokio::time::timeout_at(limit.into(), asking).await.ok();
         self.deadline += self.clock.now().saturating_duration_since(began);
@@ -102,66 +103,66 @@ impl Timer<'_> {
 }
 
 /// How a watched call ended.
-pub(crate) enum Ended {
-    Answered(Result<Answer, Failure>),
+pub(crate) enum DialogueEnd {
+    Answered(Result<Answer, BackendError>),
     TimedOut,
 }
 
 /// A caller that listens, and can be asked live what it declared.
-pub(crate) struct Hearer<'h> {
+pub(crate) struct LiveCaller<'h> {
     pub(crate) client: &'h ClientFacts,
-    pub(crate) events: &'h Events,
+    pub(crate) events: &'h ServerEventSender,
     /// Told while an answer is waited for.
     pub(crate) waits: watch::Sender<WaitsFor>,
 }
 
-impl Hearer<'_> {
+impl LiveCaller<'_> {
     /// The question, if this caller can be asked it; else it is answered as nobody would.
-    fn takes(&self, question: Question) -> Option<Question> {
+    fn accept_question(&self, question: Question) -> Option<Question> {
         let Question { method, params, .. } = &question;
         if missing_capability(self.client, method, params.as_deref()).is_none() {
             return Some(question);
         }
         // A server that stopped waiting does not need it.
-        let _ = question.reply.send(as_nobody(&question.method));
+        let _ = question.reply.send(default_answer(&question.method));
         None
     }
 }
 
 /// The answer to a question that nobody is there for.
-pub(crate) fn as_nobody(method: &str) -> Result<Box<RawValue>, ErrorObject> {
+pub(crate) fn default_answer(method: &str) -> Result<Box<RawValue>, JsonRpcError> {
     match method {
         "roots/list" => Ok(json::raw("{\"roots\":[]}".to_owned())),
         "elicitation/create" => Ok(json::raw("{\"action\":\"cancel\"}".to_owned())),
         other => {
             let message = format!("the client cannot be asked `{other}`");
-            Err(ErrorObject::new(code::METHOD_NOT_FOUND, message))
+            Err(JsonRpcError::new(error_code::METHOD_NOT_FOUND, message))
         }
     }
 }
 
 /// Watches a call of a legacy server for a caller that listens.
 pub(crate) async fn live(
-    mut running: Running<'_>,
+    mut running: AnswerFuture<'_>,
     events: &mut mpsc::Receiver<Event>,
-    caller: &Hearer<'_>,
-    timer: &mut Timer<'_>,
-) -> Ended {
+    caller: &LiveCaller<'_>,
+    timer: &mut CallTimer<'_>,
+) -> DialogueEnd {
     let mut waiting = VecDeque::new();
     loop {
         let question = match waiting.pop_front() {
             Some(question) => question,
             None => match step(&mut running, events, Some(caller.events), timer.until()).await {
-                Step::Ended(answer) => return Ended::Answered(answer),
-                Step::TimedOut => return Ended::TimedOut,
-                Step::Asked(question) => match caller.takes(question) {
+                DialogueStep::Ended(answer) => return DialogueEnd::Answered(answer),
+                DialogueStep::TimedOut => return DialogueEnd::TimedOut,
+                DialogueStep::Asked(question) => match caller.accept_question(question) {
                     Some(question) => question,
                     None => continue,
                 },
             },
         };
         let Question { method, params, reply } = question;
-        let far = timer.clock.now() + PATIENCE * 2;
+        let far = timer.clock.now() + ANSWER_TIMEOUT * 2;
         let ask = async {
             let answer = ask(caller.events, method, params);
             tokio::pin!(answer);
@@ -170,19 +171,19 @@ pub(crate) async fn live(
                     biased;
                     answer = &mut answer => { let _ = reply.send(answer); return None; }
                     next = step(&mut running, events, Some(caller.events), far) => match next {
-                        Step::Asked(another) => waiting.extend(caller.takes(another)),
+                        DialogueStep::Asked(another) => waiting.extend(caller.accept_question(another)),
                         // The server no longer waits for the answer.
-                        Step::Ended(ended) => return Some(Ended::Answered(ended)),
-                        Step::TimedOut => return Some(Ended::TimedOut),
+                        DialogueStep::Ended(ended) => return Some(DialogueEnd::Answered(ended)),
+                        DialogueStep::TimedOut => return Some(DialogueEnd::TimedOut),
                     },
                 }
             }
         };
         caller.waits.send_replace(WaitsFor::Person);
-        let asked = timer.paused(ask).await;
+        let asked = timer.run_paused(ask).await;
         caller.waits.send_replace(WaitsFor::Server);
         match asked {
-            None => return Ended::TimedOut,
+            None => return DialogueEnd::TimedOut,
             Some(Some(ended)) => return ended,
             Some(None) => {}
         }
@@ -191,11 +192,11 @@ pub(crate) async fn live(
 
 /// Puts one question to a caller that listens.
 pub(crate) async fn ask(
-    caller: &Events,
+    caller: &ServerEventSender,
     method: String,
     params: Option<Box<RawValue>>,
-) -> Result<Box<RawValue>, ErrorObject> {
-    let nobody = || ErrorObject::new(code::INTERNAL_ERROR, "the client did not answer");
+) -> Result<Box<RawValue>, JsonRpcError> {
+    let nobody = || JsonRpcError::new(error_code::INTERNAL_ERROR, "the client did not answer");
     let (reply, answer) = oneshot::channel();
     let question = Event::Question(Question { method, params, reply });
     caller.send(question).await.map_err(|_| nobody())?;

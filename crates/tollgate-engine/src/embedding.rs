@@ -13,13 +13,16 @@ pub trait Embedder: Send + Sync {
 
     /// One for each text, in their order, however many there are. A question has to be answered
     /// soon or not at all; passages may take their time. Dropping the future gives it up.
-    async fn embed(&self, texts: &[String], purpose: Purpose)
-    -> Result<Vec<Embedding>, EmbedError>;
+    async fn embed(
+        &self,
+        texts: &[String],
+        purpose: EmbeddingPurpose,
+    ) -> Result<Vec<Embedding>, EmbedError>;
 }
 
 /// Some models want to be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Purpose {
+pub enum EmbeddingPurpose {
     /// Something to be found.
     Passage,
     /// Something that looks for passages, while somebody waits.
@@ -52,7 +55,7 @@ pub enum EmbedError {
 
 /// Numbers that point nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Directionless {
+pub enum EmbeddingVectorError {
     #[error("a vector without numbers")]
     Empty,
     #[error("a vector with a number that is none")]
@@ -70,11 +73,11 @@ pub async fn embed_passages(
     embedder: &dyn Embedder,
     texts: &[String],
 ) -> Result<Vec<Embedding>, EmbedError> {
-    match embedder.embed(texts, Purpose::Passage).await {
+    match embedder.embed(texts, EmbeddingPurpose::Passage).await {
         Err(EmbedError::Refused(_) | EmbedError::Unusable(_)) => {}
         made => return made,
     }
-    let any = embedder.embed(&[ANY_TEXT.to_owned()], Purpose::Passage).await?;
+    let any = embedder.embed(&[ANY_TEXT.to_owned()], EmbeddingPurpose::Passage).await?;
     let dimensions = any.first().map_or(1, Embedding::dimensions);
     let mut made = Vec::with_capacity(texts.len());
     // The next part is the last one here: halves are put there the other way round.
@@ -83,7 +86,7 @@ pub async fn embed_passages(
         many => vec![&texts[many / 2..], &texts[..many / 2]],
     };
     while let Some(part) = parts.pop() {
-        match embedder.embed(part, Purpose::Passage).await {
+        match embedder.embed(part, EmbeddingPurpose::Passage).await {
             Ok(vectors) => made.extend(vectors),
             Err(away @ EmbedError::Away { .. }) => return Err(away),
             Err(_) if part.len() > 1 => {
@@ -107,17 +110,17 @@ impl EmbedError {
 
 impl Embedding {
     /// Brings the vector to length 1.
-    pub fn of(mut numbers: Vec<f32>) -> Result<Self, Directionless> {
+    pub fn of(mut numbers: Vec<f32>) -> Result<Self, EmbeddingVectorError> {
         if numbers.is_empty() {
-            return Err(Directionless::Empty);
+            return Err(EmbeddingVectorError::Empty);
         }
         if numbers.iter().any(|number| !number.is_finite()) {
-            return Err(Directionless::NotFinite);
+            return Err(EmbeddingVectorError::NotFinite);
         }
         // In 64 bits: squares of large numbers stay finite, and those of small ones above zero.
         let length = numbers.iter().map(|&number| f64::from(number).powi(2)).sum::<f64>().sqrt();
         if length == 0.0 {
-            return Err(Directionless::Zero);
+            return Err(EmbeddingVectorError::Zero);
         }
         for number in &mut numbers {
             *number = (f64::from(*number) / length) as f32;

@@ -8,116 +8,118 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use serde_json::value::RawValue;
-use tollgate_core::call::Status;
+use tollgate_core::call::CallStatus;
 use tollgate_core::failpoint;
 use tollgate_core::id::ServerId;
 use tollgate_core::json::Object;
 use tollgate_core::plan::Planned;
 use tollgate_core::policy::Permitted;
-use tollgate_core::tool::{Reach, Tool};
+use tollgate_core::tool::{Tool, ToolReach};
 use tollgate_core::turn::Turn;
 use tollgate_mcp::Era;
-use tollgate_mcp::client::{Answer, AnswerKind, Events};
+use tollgate_mcp::client::{Answer, AnswerKind, ServerEventSender};
 use tollgate_mcp::meta::ClientFacts;
 
-use crate::backend::{Backend, Departure, Failure, Job, Line, WaitsFor};
-use crate::caller::{CallError, Caller, Dialogue, Purpose};
-use crate::calls::{Course, Leg, Went};
+use crate::backend::{
+    Backend, BackendConnection, BackendError, BackendJob, SendTimestamp, WaitsFor,
+};
+use crate::caller::{CallError, CallPurpose, Caller, Dialogue};
+use crate::calls::{AttemptStatus, AttemptTiming, CallProgress};
 use crate::clock::Clock;
-use crate::dialogue::Ended;
-use crate::dialogue::parking::Parking;
-use crate::meters::Meters;
-use crate::meters::sample::{Came, Spent, sample};
-use crate::mirror;
+use crate::dialogue::DialogueEnd;
+use crate::dialogue::parking::CallParking;
+use crate::meters::ToolMeters;
+use crate::meters::sample::{CallTiming, MeasuredReturn, sample};
+use crate::mirrored_headers;
 use crate::seal::Seal;
-use crate::spans::{Span, Tracer};
+use crate::spans::{TraceSpan, Tracer};
 
-mod attempt;
-mod conversation;
+mod attempt_span;
+mod dialogue_modes;
 
 pub(crate) struct Executor {
     /// Swapped whole when the config changes.
     pub(crate) backends: ArcSwap<HashMap<ServerId, Arc<dyn Backend>>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seal: Seal,
-    pub(crate) parking: Parking,
-    pub(crate) meters: Arc<Meters>,
+    pub(crate) parking: CallParking,
+    pub(crate) meters: Arc<ToolMeters>,
     pub(crate) tracer: Tracer,
 }
 
 /// One run of a call, over.
 #[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) ran: Ran,
+pub(crate) struct AttemptOutcome {
+    pub(crate) ran: BackendOutcome,
     /// A person, if one was asked in the course of it.
     pub(crate) waited_for: WaitsFor,
     /// Of a tool's answer; everything else is measured by now.
-    pub(crate) unjudged: Option<Unjudged>,
+    pub(crate) unjudged: Option<PendingSample>,
 }
 
 /// An answer of which it is not known yet what it is worth. Whoever finds out has to say so, by
-/// [`Executor::judged`].
+/// [`Executor::record_status`].
 #[derive(Debug)]
-pub(crate) struct Unjudged {
+pub(crate) struct PendingSample {
     tool: Arc<Tool>,
-    purpose: Purpose,
-    spent: Spent,
+    purpose: CallPurpose,
+    spent: CallTiming,
 }
 
 /// A call to be run: what, for whom.
 #[derive(Clone, Copy)]
-pub(crate) struct Call<'c> {
+pub(crate) struct PlannedCall<'c> {
     pub(crate) turn: &'c Turn,
     /// Where its steps are noted; `None`: nobody looks.
-    pub(crate) course: Option<&'c Arc<Course>>,
+    pub(crate) course: Option<&'c Arc<CallProgress>>,
     pub(crate) planned: &'c Planned<'c>,
     pub(crate) caller: &'c Caller<'c>,
 }
 
 /// How a call came out of its backend.
 #[derive(Debug, Clone)]
-pub(crate) enum Ran {
-    Answered(Result<Answer, Failure>),
+pub(crate) enum BackendOutcome {
+    Answered(Result<Answer, BackendError>),
     TimedOut,
     /// The caller is to come back with answers to this.
     InputRequired(Box<RawValue>),
 }
 
-impl Run {
-    fn unsent(ran: Ran) -> Self {
+impl AttemptOutcome {
+    fn unsent(ran: BackendOutcome) -> Self {
         Self { ran, waited_for: WaitsFor::Server, unjudged: None }
     }
 }
 
-impl From<Ended> for Ran {
-    fn from(ended: Ended) -> Self {
+impl From<DialogueEnd> for BackendOutcome {
+    fn from(ended: DialogueEnd) -> Self {
         match ended {
-            Ended::Answered(answer) => Self::Answered(answer),
-            Ended::TimedOut => Self::TimedOut,
+            DialogueEnd::Answered(answer) => Self::Answered(answer),
+            DialogueEnd::TimedOut => Self::TimedOut,
         }
     }
 }
 
 /// One call on its way: what to run, for whom.
-struct Errand<'e> {
-    line: Arc<dyn Line>,
+struct CallAttempt<'e> {
+    line: Arc<dyn BackendConnection>,
     planned: &'e Planned<'e>,
     caller: &'e Caller<'e>,
     turn: &'e Turn,
-    course: Option<&'e Arc<Course>>,
-    leg: Option<Leg>,
-    departure: Departure,
+    course: Option<&'e Arc<CallProgress>>,
+    leg: Option<AttemptTiming>,
+    departure: SendTimestamp,
     asked: AtomicBool,
-    span: Span,
+    span: TraceSpan,
 }
 
-impl<'e> Errand<'e> {
+impl<'e> CallAttempt<'e> {
     fn request(&self) -> &'e Permitted<'e> {
-        self.planned.permitted()
+        self.planned.permitted_request()
     }
 
-    fn job<'j>(&'j self, params: Object<'j>, events: Option<Events>) -> Job<'j> {
-        Job {
+    fn job<'j>(&'j self, params: Object<'j>, events: Option<ServerEventSender>) -> BackendJob<'j> {
+        BackendJob {
             method: self.request().kind().method(),
             params,
             arguments: self.request().arguments(),
@@ -125,7 +127,7 @@ impl<'e> Errand<'e> {
             id: self.course.map(|course| course.id),
             trace: self.span.trace(),
             client: self.caller.client,
-            mirrored: mirror::headers(self.request()),
+            mirrored: mirrored_headers::headers(self.request()),
             events,
             progress: self.caller.progress,
             waits: None,
@@ -141,39 +143,39 @@ impl<'e> Errand<'e> {
 }
 
 impl Executor {
-    pub(crate) async fn run(&self, call: Call<'_>) -> Result<Run, CallError> {
+    pub(crate) async fn run(&self, call: PlannedCall<'_>) -> Result<AttemptOutcome, CallError> {
         failpoint::hit("execute");
-        let mut errand = match self.set_out(call).await {
+        let mut errand = match self.begin_attempt(call).await {
             Ok(errand) => errand,
-            Err(ran) => return Ok(Run::unsent(ran)),
+            Err(ran) => return Ok(AttemptOutcome::unsent(ran)),
         };
-        let _visit = self.meters.visit(call.planned.permitted().server());
-        let ran = self.converse(&errand).await;
-        attempt::end(&mut errand.span, ran.as_ref());
+        let _visit = self.meters.enter_server(call.planned.permitted_request().server());
+        let ran = self.run_with_dialogue(&errand).await;
+        attempt_span::end(&mut errand.span, ran.as_ref());
         Ok(self.over(&errand, ran?))
     }
 
     /// Runs a call that nobody is asked anything for. `None` if the server asks all the same; the
     /// call is then given up, and who can be asked may run it.
-    pub(crate) async fn alone(&self, call: Call<'_>) -> Option<Run> {
-        let mut errand = match self.set_out(call).await {
+    pub(crate) async fn run_unattended(&self, call: PlannedCall<'_>) -> Option<AttemptOutcome> {
+        let mut errand = match self.begin_attempt(call).await {
             Ok(errand) => errand,
-            Err(ran) => return Some(Run::unsent(ran)),
+            Err(ran) => return Some(AttemptOutcome::unsent(ran)),
         };
-        let _visit = self.meters.visit(call.planned.permitted().server());
+        let _visit = self.meters.enter_server(call.planned.permitted_request().server());
         let ran = match errand.line.era() {
-            Era::Modern => self.plain(&errand).await,
-            Era::Legacy => self.watched(&errand).await.ok()?,
+            Era::Modern => self.run_plain(&errand).await,
+            Era::Legacy => self.run_until_question(&errand).await.ok()?,
         };
-        attempt::end(&mut errand.span, Ok(&ran));
+        attempt_span::end(&mut errand.span, Ok(&ran));
         Some(self.over(&errand, ran))
     }
 
     /// Waits until a server that broke off, or was not there, is in service; not for one that is
     /// not to be expected by then.
-    pub(crate) async fn returned(&self, server: &ServerId, until: Instant) -> bool {
+    pub(crate) async fn wait_until_available(&self, server: &ServerId, until: Instant) -> bool {
         match self.backend(server) {
-            Some(backend) => backend.returned(until).await,
+            Some(backend) => backend.wait_until_available(until).await,
             None => false,
         }
     }
@@ -183,37 +185,47 @@ impl Executor {
     }
 
     /// Finds the way to the call's server. It may have to be woken, which the deadline bounds.
-    async fn set_out<'e>(&self, call: Call<'e>) -> Result<Errand<'e>, Ran> {
-        let Call { turn, course, planned, caller } = call;
-        let leg = course.map(|course| course.leg(self.clock.now()));
-        let Some(backend) = self.backend(planned.permitted().server()) else {
+    async fn begin_attempt<'e>(
+        &self,
+        call: PlannedCall<'e>,
+    ) -> Result<CallAttempt<'e>, BackendOutcome> {
+        let PlannedCall { turn, course, planned, caller } = call;
+        let leg = course.map(|course| course.begin_attempt(self.clock.now()));
+        let Some(backend) = self.backend(planned.permitted_request().server()) else {
             let reason = "it is not configured any more".to_owned();
-            return Err(Ran::Answered(Err(Failure::Offline { state: "offline", reason })));
+            return Err(BackendOutcome::Answered(Err(BackendError::Offline {
+                state: "offline",
+                reason,
+            })));
         };
         let until = planned.deadline().instant();
-        let line = match tokio::time::timeout_at(until.into(), backend.line()).await {
-            Err(_) => return Err(Ran::TimedOut),
-            Ok(Err(failure)) => return Err(Ran::Answered(Err(failure))),
+        let line = match tokio::time::timeout_at(until.into(), backend.connection()).await {
+            Err(_) => return Err(BackendOutcome::TimedOut),
+            Ok(Err(failure)) => return Err(BackendOutcome::Answered(Err(failure))),
             Ok(Ok(line)) => line,
         };
         if let (Some(course), None) = (course, line.peer()) {
-            course.stays_inside();
+            course.mark_in_process();
         }
-        let departure = Departure::noted(Arc::clone(&self.clock), leg.clone());
+        let departure = SendTimestamp::with_timing(Arc::clone(&self.clock), leg.clone());
         let asked = AtomicBool::new(false);
         let span = match caller.purpose {
-            Purpose::Serve => attempt::begin(&self.tracer, turn, planned.permitted(), &*line),
-            Purpose::Probe | Purpose::BlindProbe => Span::default(),
+            CallPurpose::Serve => {
+                attempt_span::begin(&self.tracer, turn, planned.permitted_request(), &*line)
+            }
+            CallPurpose::Probe | CallPurpose::BlindProbe => TraceSpan::default(),
         };
-        Ok(Errand { line, planned, caller, turn, course, leg, departure, asked, span })
+        Ok(CallAttempt { line, planned, caller, turn, course, leg, departure, asked, span })
     }
 
-    fn over(&self, errand: &Errand<'_>, ran: Ran) -> Run {
+    fn over(&self, errand: &CallAttempt<'_>, ran: BackendOutcome) -> AttemptOutcome {
         let now = self.clock.now();
         if let Some(leg) = &errand.leg {
             let went = match &ran {
-                Ran::Answered(Ok(_)) | Ran::InputRequired(_) => Went::Well,
-                Ran::Answered(Err(_)) | Ran::TimedOut => Went::Wrong,
+                BackendOutcome::Answered(Ok(_)) | BackendOutcome::InputRequired(_) => {
+                    AttemptStatus::Well
+                }
+                BackendOutcome::Answered(Err(_)) | BackendOutcome::TimedOut => AttemptStatus::Wrong,
             };
             leg.over(now, went);
         }
@@ -222,42 +234,46 @@ impl Executor {
             false => WaitsFor::Server,
         };
         let (Some(tool), Some(began)) = (errand.request().tool(), errand.departure.at()) else {
-            return Run { ran, waited_for, unjudged: None };
+            return AttemptOutcome { ran, waited_for, unjudged: None };
         };
         let planned = errand.planned;
-        let spent = Spent {
+        let spent = CallTiming {
             took: now.saturating_duration_since(began),
-            had: planned.deadline().left(began),
-            own: planned.own().left(planned.started()),
+            had: planned.deadline().remaining(began),
+            own: planned.own().remaining(planned.started_at()),
             ceiling: self.meters.ceiling(&tool.id),
             waited_for,
         };
-        let unjudged = Unjudged { tool: Arc::clone(tool), purpose: errand.caller.purpose, spent };
+        let unjudged =
+            PendingSample { tool: Arc::clone(tool), purpose: errand.caller.purpose, spent };
         let came = match &ran {
-            Ran::Answered(Ok(answer)) if answer.kind == AnswerKind::Complete => {
-                return Run { ran, waited_for, unjudged: Some(unjudged) };
+            BackendOutcome::Answered(Ok(answer)) if answer.kind == AnswerKind::Complete => {
+                return AttemptOutcome { ran, waited_for, unjudged: Some(unjudged) };
             }
-            Ran::Answered(Ok(_)) | Ran::InputRequired(_) => Came::Unfinished,
-            Ran::Answered(Err(failure)) => Came::Failure(failure),
-            Ran::TimedOut => Came::Late,
+            BackendOutcome::Answered(Ok(_)) | BackendOutcome::InputRequired(_) => {
+                MeasuredReturn::Unfinished
+            }
+            BackendOutcome::Answered(Err(failure)) => MeasuredReturn::Failure(failure),
+            BackendOutcome::TimedOut => MeasuredReturn::Late,
         };
         self.measure(&unjudged, came);
-        Run { ran, waited_for, unjudged: None }
+        AttemptOutcome { ran, waited_for, unjudged: None }
     }
 
     /// An answer turned out to be worth this.
-    pub(crate) fn judged(&self, unjudged: &Unjudged, status: Status) {
-        self.measure(unjudged, Came::Result(status));
+    pub(crate) fn record_status(&self, unjudged: &PendingSample, status: CallStatus) {
+        self.measure(unjudged, MeasuredReturn::Result(status));
     }
 
-    fn measure(&self, run: &Unjudged, came: Came<'_>) {
+    fn measure(&self, run: &PendingSample, came: MeasuredReturn<'_>) {
         // How long a program takes, and whether it fails, is up to whoever wrote it.
-        if run.tool.terms.reach == Reach::Means {
+        if run.tool.terms.reach == ToolReach::Means {
             return;
         }
         // With arguments that nobody meant, an error says nothing about the tool.
-        let is_error = matches!(came, Came::Result(Status::Error) | Came::Failure(_));
-        if run.purpose == Purpose::BlindProbe && is_error {
+        let is_error =
+            matches!(came, MeasuredReturn::Result(CallStatus::Error) | MeasuredReturn::Failure(_));
+        if run.purpose == CallPurpose::BlindProbe && is_error {
             return;
         }
         if let Some(sample) = sample(came, &run.spent) {
@@ -266,30 +282,37 @@ impl Executor {
     }
 
     /// The era is known only once the server is there; the line then keeps it.
-    async fn converse(&self, errand: &Errand<'_>) -> Result<Ran, CallError> {
+    async fn run_with_dialogue(
+        &self,
+        errand: &CallAttempt<'_>,
+    ) -> Result<BackendOutcome, CallError> {
         let caller = errand.caller;
         match (&caller.dialogue, errand.line.era()) {
-            (Dialogue::Live, Era::Legacy) => Ok(self.live(errand, caller.client).await),
-            (Dialogue::Nobody, Era::Legacy) => Ok(self.live(errand, &ClientFacts::default()).await),
+            (Dialogue::Live, Era::Legacy) => Ok(self.run_live(errand, caller.client).await),
+            (Dialogue::Nobody, Era::Legacy) => {
+                Ok(self.run_live(errand, &ClientFacts::default()).await)
+            }
             (Dialogue::Live, Era::Modern) if caller.client.can_answer() => {
-                Box::pin(self.live_rounds(errand)).await
+                Box::pin(self.run_live_rounds(errand)).await
             }
-            (Dialogue::Rounds(retry), Era::Modern) => self.passed_rounds(errand, retry).await,
+            (Dialogue::Rounds(retry), Era::Modern) => {
+                self.run_passed_through_rounds(errand, retry).await
+            }
             (Dialogue::Rounds(retry), Era::Legacy) if caller.client.can_answer() => {
-                Box::pin(self.parked(errand, retry)).await
+                Box::pin(self.run_parkable(errand, retry)).await
             }
-            (Dialogue::Rounds(_), Era::Legacy) => self.unasked(errand).await,
-            (Dialogue::Live | Dialogue::Nobody, Era::Modern) => Ok(self.plain(errand).await),
+            (Dialogue::Rounds(_), Era::Legacy) => self.run_for_unaskable_caller(errand).await,
+            (Dialogue::Live | Dialogue::Nobody, Era::Modern) => Ok(self.run_plain(errand).await),
         }
     }
 
     /// Nobody can be asked anything: straight to the backend and back.
-    async fn plain(&self, errand: &Errand<'_>) -> Ran {
+    async fn run_plain(&self, errand: &CallAttempt<'_>) -> BackendOutcome {
         let job = errand.job(errand.request().params().clone(), errand.caller.events.clone());
         let until = errand.planned.deadline().instant();
         match tokio::time::timeout_at(until.into(), errand.line.run(job)).await {
-            Ok(answer) => Ran::Answered(answer),
-            Err(_) => Ran::TimedOut,
+            Ok(answer) => BackendOutcome::Answered(answer),
+            Err(_) => BackendOutcome::TimedOut,
         }
     }
 }

@@ -8,10 +8,10 @@ use crate::builtin::dice::{parse, roll as dice, speech};
 use crate::builtin::files::path::RelativePath;
 use crate::upstream::auth::challenge::Challenge;
 use crate::upstream::auth::discovery;
-use crate::web::Opened;
-use crate::web::place::Place;
-use crate::web::rule::Rule;
-use crate::web::target::Target;
+use crate::web::AllowedHost;
+use crate::web::place::OauthUrl;
+use crate::web::ssrf_guard::SsrfRule;
+use crate::web::target_url::TargetUrl;
 
 /// How a dice expression fell.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub fn roll(text: &str, random: &mut dyn FnMut(u32) -> u32) -> Result<DiceRoll, 
     let rolled = dice::roll(&expression, random);
     Ok(DiceRoll {
         total: rolled.total,
-        kept: rolled.kept().len(),
+        kept: rolled.kept_faces().len(),
         dropped: rolled.dropped().len(),
         sentence: speech::sentence(text, &rolled),
     })
@@ -41,7 +41,7 @@ pub fn relative_path(text: &str) -> Result<String, String> {
 
 /// A URL that a stranger named, as it would be fetched.
 #[derive(Debug, PartialEq, Eq)]
-pub struct StrangerUrl {
+pub struct UntrustedUrl {
     pub url: String,
     /// Where it is an address and not a name.
     pub address: Option<IpAddr>,
@@ -50,20 +50,20 @@ pub struct StrangerUrl {
 }
 
 /// A URL, or where a redirect from it leads.
-pub fn stranger_url(text: &str, redirect: Option<&str>) -> Result<StrangerUrl, String> {
-    let mut target = Target::parse(text).map_err(|refused| refused.to_string())?;
+pub fn stranger_url(text: &str, redirect: Option<&str>) -> Result<UntrustedUrl, String> {
+    let mut target = TargetUrl::parse(text).map_err(|refused| refused.to_string())?;
     if let Some(location) = redirect {
-        target = target.joined(location).map_err(|refused| refused.to_string())?;
+        target = target.join(location).map_err(|refused| refused.to_string())?;
     }
     let address = match target.host() {
         url::Host::Domain(_) => None,
         url::Host::Ipv4(address) => Some(IpAddr::V4(address)),
         url::Host::Ipv6(address) => Some(IpAddr::V6(address)),
     };
-    let rule = Rule::Stranger(Vec::<Opened>::new().into());
+    let rule = SsrfRule::Stranger(Vec::<AllowedHost>::new().into());
     let admitted = rule.admits_url(&target).is_ok()
         && address.is_some_and(|address| rule.admits(&target, address));
-    Ok(StrangerUrl { url: target.as_str().to_owned(), address, admitted })
+    Ok(UntrustedUrl { url: target.as_str().to_owned(), address, admitted })
 }
 
 /// What a `www-authenticate` header asks for: where the metadata is, and scopes.
@@ -75,7 +75,7 @@ pub fn bearer_challenge(header: &str) -> (Option<String>, Vec<String>) {
 /// The token endpoint that metadata of a server leads to; `Err`: why it is not used. Both documents are read from
 /// one body.
 pub fn token_endpoint(server: &str, issuer: &str, body: &Value) -> Result<String, String> {
-    let server = Place::parse(server)?;
+    let server = OauthUrl::parse(server)?;
     discovery::read_resource(&server, body)?;
     discovery::read_authorization_server(&server, issuer, body).map(|(url, _)| url)
 }

@@ -8,143 +8,143 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use serde_json::value::RawValue;
 use tokio::sync::{broadcast, watch};
-use tollgate_core::agent::{Agent, Wish};
-use tollgate_core::call::{Handle, Kind, Outcome, Request, Status, TaskVerb};
+use tollgate_core::agent::{Agent, RequestedTier};
+use tollgate_core::call::{CallStatus, GateRequest, Outcome, RequestKind, ResultHandle, TaskVerb};
 use tollgate_core::catalog::Catalog;
-use tollgate_core::filter::{Explained, Narrow};
+use tollgate_core::filter::{RequestFilter, ToolExplanation};
 use tollgate_core::id::ToolId;
 use tollgate_core::json::Object;
 use tollgate_core::policy::{self, Permitted, Refusal};
-use tollgate_core::shaping::{self, Wording};
+use tollgate_core::shaping::{self, MessageWording};
 use tollgate_core::trace::Trace;
-use tollgate_core::turn::{Actor, Grant, Principal, Turn};
-use tollgate_mcp::tasks::Group;
-use tollgate_sandbox::sandbox::Sandbox;
+use tollgate_core::turn::{Actor, Principal, PrincipalGrant, Turn};
+use tollgate_mcp::tasks::TaskGroup;
+use tollgate_sandbox::sandbox::ProgramSandbox;
 
 use crate::answer;
-use crate::approvals::{Approvals, Parking as Held};
-use crate::audit::Ledger;
+use crate::approvals::{ApprovalParking as Held, ApprovalQueue};
+use crate::audit::AuditLedger;
 use crate::caller::{CallError, Caller, Dialogue, Reply};
-use crate::calls::Calls;
-pub use crate::charter::UnknownAgent;
+use crate::calls::CallTracker;
 use crate::clock::Clock;
 use crate::conversations::Conversations;
 use crate::executor::Executor;
-use crate::limits::Limits;
-use crate::memory::Mind;
-use crate::meters::{Meters, Reading};
+use crate::limits::RateLimiter;
+use crate::memory::MemoryService;
+use crate::meters::{MeterReading, ToolMeters};
 use crate::notices::{Notice, Notices};
-use crate::probing::Probing;
-use crate::recorder::{Policy, Recorder, Recording};
-pub use crate::registry::Sight;
-use crate::registry::{Registry, Seen};
-use crate::results::{Read, Results};
-use crate::reuse::{LookedUp, Reuse};
+pub use crate::policy_snapshot::UnknownAgentError;
+use crate::probe_limiter::ProbeLimiter;
+use crate::recorder::{CallRecording, Recorder, RecordingPolicy};
+pub use crate::registry::ToolVisibility;
+use crate::registry::{CatalogRegistry, ViewQuery};
+use crate::resource_watches::{self, ResourceWatch, ResourceWatches};
+use crate::results::{ResultLookup, ResultStore};
+use crate::reuse::{CacheStats, CallReuse};
 use crate::revocations::{Revocations, until_revoked};
-use crate::servers::{Readiness, ServerStatus, Servers};
-use crate::settings::OnFailure;
+use crate::servers::{Readiness, ServerDirectory, ServerStatus};
+use crate::settings::OnAuditFailure;
 use crate::spans::Tracer;
-use crate::tickets::Tickets;
-use crate::upstream::{Episode, TestReport, Trials, Upstream};
-use crate::watches::{self, ResourceWatch, Watches};
+use crate::tickets::TaskTickets;
+use crate::upstream::{StateEpisode, TestReport, TrialRunner, Upstream};
 
-mod afterwards;
 mod again;
 mod ask;
-mod choose;
+mod assembly;
 mod code;
 mod figures;
 mod late;
-mod leased;
-mod made;
+mod late_approval;
 mod origin;
 mod permit;
-mod reshaped;
+mod reshape;
 mod run;
-mod screen;
+mod secret_screen;
 mod slow;
+mod tier_choice;
 mod trial;
 mod trust;
+mod turn_lease;
 
-use choose::Choices;
-pub use choose::Spoke;
+pub(crate) use assembly::GateParts;
 pub(crate) use code::CodeBackend;
-use code::Lessons;
-pub use code::NotRun;
-pub(crate) use made::Made;
-use origin::Taints;
+use code::LearnedTypes;
+pub use code::ProgramNotRunError;
+use origin::SessionTaints;
 pub use origin::{TAINT_HOLDS, TurnLink};
-pub use reshaped::whole;
-use run::Way;
-use screen::{Screen, Secretive};
-pub use trial::NotTried;
-pub use trust::{Answer, Examined, Kept, Known, Undecided};
+pub use reshape::whole;
+use run::CallContext;
+use secret_screen::{ContainsSecrets, SecretScreen};
+use tier_choice::TierChoiceCounts;
+pub use tier_choice::TierRequest;
+pub use trial::TrialError;
+pub use trust::{Answer, KnownTool, StoredPin, ToolExamination, TrustDecisionError};
 
 pub struct Gate {
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) limits: Arc<Limits>,
+    pub(crate) registry: Arc<CatalogRegistry>,
+    pub(crate) limits: Arc<RateLimiter>,
     pub(crate) revocations: Revocations,
-    pub(crate) approvals: Arc<Approvals>,
+    pub(crate) approvals: Arc<ApprovalQueue>,
     /// Calls whose callers come back with leave.
     pub(crate) held: Held,
     pub(crate) executor: Arc<Executor>,
-    pub(crate) reuse: Reuse,
+    pub(crate) reuse: CallReuse,
     /// Those that wait for calls whose turn is over.
-    pub(crate) late: Group,
-    pub(crate) servers: Servers,
-    pub(crate) trials: Trials,
-    pub(crate) watches: Arc<Watches>,
+    pub(crate) late: TaskGroup,
+    pub(crate) servers: ServerDirectory,
+    pub(crate) trials: TrialRunner,
+    pub(crate) watches: Arc<ResourceWatches>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) recorder: Recorder,
     pub(crate) notices: Notices,
-    pub(crate) results: Arc<Results>,
-    pub(crate) meters: Arc<Meters>,
-    pub(crate) probing: Probing,
+    pub(crate) results: Arc<ResultStore>,
+    pub(crate) meters: Arc<ToolMeters>,
+    pub(crate) probing: ProbeLimiter,
     pub(crate) conversations: Conversations,
-    choices: Choices,
-    pub(crate) taints: Taints,
+    choices: TierChoiceCounts,
+    pub(crate) taints: SessionTaints,
     /// Where the tools are measured.
     pub(crate) environment: String,
     /// Where programs run. Swapped when the config changes.
-    pub(crate) sandbox: ArcSwap<Sandbox>,
-    pub(crate) lessons: Lessons,
+    pub(crate) sandbox: ArcSwap<ProgramSandbox>,
+    pub(crate) lessons: LearnedTypes,
     pub(crate) tracer: Tracer,
-    mind: Option<Arc<Mind>>,
+    mind: Option<Arc<MemoryService>>,
 }
 
 /// Who asks for a turn, and with what wishes.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
+pub struct TurnRequest<'a> {
     pub actor: Actor,
     /// `None`: nothing of its own limits the principal.
-    pub grant: Option<Arc<Grant>>,
+    pub grant: Option<Arc<PrincipalGrant>>,
     /// `None`: the default agent.
     pub agent: Option<&'a str>,
-    pub budget: Wish,
+    pub budget: RequestedTier,
     /// What the request itself takes away.
-    pub narrow: Option<&'a Narrow>,
+    pub narrow: Option<&'a RequestFilter>,
     /// What the request is part of.
     pub trace: Option<Arc<Trace>>,
     /// Which other requests belong to the same turn; `None`: the turn is this request.
     pub link: Option<TurnLink<'a>>,
 }
 
-impl Asked<'_> {
+impl TurnRequest<'_> {
     /// All that the default agent has.
     pub fn by(actor: Actor) -> Self {
         Self {
             actor,
             grant: None,
             agent: None,
-            budget: Wish::Ceiling,
+            budget: RequestedTier::Ceiling,
             narrow: None,
             trace: None,
             link: None,
         }
     }
 
-    fn seen(&self) -> Seen<'_> {
-        Seen {
+    fn seen(&self) -> ViewQuery<'_> {
+        ViewQuery {
             agent: self.agent,
             wish: self.budget,
             principal: self.grant.as_ref().and_then(|grant| grant.tools.as_deref()),
@@ -162,7 +162,10 @@ pub struct TaskRequest<'a> {
 
 impl Gate {
     /// Why each tool is in the view of such a turn, or out of it. Names what nobody can see.
-    pub fn explain(&self, asked: &Asked<'_>) -> Result<Vec<Explained>, UnknownAgent> {
+    pub fn explain(
+        &self,
+        asked: &TurnRequest<'_>,
+    ) -> Result<Vec<ToolExplanation>, UnknownAgentError> {
         self.registry.current().explain(asked.seen())
     }
 
@@ -170,25 +173,25 @@ impl Gate {
     pub async fn call(
         &self,
         turn: &Turn,
-        request: Request<'_>,
+        request: GateRequest<'_>,
         mut caller: Caller<'_>,
     ) -> Result<Reply, CallError> {
         let kind = request.kind;
-        let policy = self.policy().heard_of(caller.purpose);
+        let policy = self.policy().with_purpose(caller.purpose);
         let mut recording = self.recorder.begin(turn, &request, policy).await;
-        recording.made_by(caller.provider);
+        recording.set_provider(caller.provider);
         let turn = &*recording.within(turn);
-        let reply = match self.screened(request, &mut caller).await {
-            Ok(request) => self.permitted(turn, request, (&mut recording, &caller)).await,
-            Err(Secretive) if kind == Kind::CallTool => {
-                recording.because("secrets in its arguments");
-                Ok(answer::secretive())
+        let reply = match self.screen_secrets(request, &mut caller).await {
+            Ok(request) => self.permit_and_run(turn, request, (&mut recording, &caller)).await,
+            Err(ContainsSecrets) if kind == RequestKind::CallTool => {
+                recording.set_detail("secrets in its arguments");
+                Ok(answer::secret_arguments_reply())
             }
-            Err(Secretive) => Err(Refusal::Secretive.into()),
+            Err(ContainsSecrets) => Err(Refusal::Secretive.into()),
         };
         match recording.finish(&reply).await {
             Ok(()) => reply,
-            Err(unwritten) => answer::unrecorded(reply, &unwritten),
+            Err(unwritten) => answer::withhold_unrecorded(reply, &unwritten),
         }
     }
 
@@ -196,43 +199,43 @@ impl Gate {
     pub async fn decline(
         &self,
         turn: &Turn,
-        request: Request<'_>,
+        request: GateRequest<'_>,
         (message, because): (&str, impl Into<Cow<'static, str>>),
     ) -> Outcome {
         let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
-        recording.because_of(because.into());
-        let outcome = shaping::failure(Status::Denied, message, Duration::ZERO);
+        recording.set_owned_detail(because.into());
+        let outcome = shaping::failure(CallStatus::Denied, message, Duration::ZERO);
         // A refusal that could not be written down is none the less one.
         let _ = recording.finish(&Ok(Reply::Tool(outcome.clone()))).await;
         outcome
     }
 
-    async fn permitted(
+    async fn permit_and_run(
         &self,
         turn: &Turn,
-        request: Request<'_>,
-        (recording, caller): (&mut Recording<'_>, &Caller<'_>),
+        request: GateRequest<'_>,
+        (recording, caller): (&mut CallRecording<'_>, &Caller<'_>),
     ) -> Result<Reply, CallError> {
         match self.permit(turn, request).await {
             Ok(permitted) => self.let_through(turn, permitted, (recording, caller)).await,
             Err(Refusal::InvalidArguments { tool, violations }) => {
                 recording.target(&tool.id.server, Some(&tool));
                 let refusal = Refusal::InvalidArguments { tool, violations };
-                Ok(answer::failed(Status::InvalidArguments, &refusal.to_string()))
+                Ok(answer::failure_reply(CallStatus::InvalidArguments, &refusal.to_string()))
             }
             Err(Refusal::Away { name, server }) => {
                 recording.target(&server, None);
                 let how = self.servers.word(&server);
                 let message = format!("`{name}` is away: its server `{server}` is {how}");
-                Ok(answer::failed(Status::Offline, &message))
+                Ok(answer::failure_reply(CallStatus::Offline, &message))
             }
             Err(Refusal::Withheld { name, server }) => {
                 recording.target(&server, None);
                 let refusal = Refusal::Withheld { name, server };
-                Ok(answer::failed(Status::Denied, &refusal.to_string()))
+                Ok(answer::failure_reply(CallStatus::Denied, &refusal.to_string()))
             }
             Err(refusal @ Refusal::OnlyInCode { .. }) => {
-                Ok(answer::failed(Status::Denied, &refusal.to_string()))
+                Ok(answer::failure_reply(CallStatus::Denied, &refusal.to_string()))
             }
             Err(refusal) => Err(refusal.into()),
         }
@@ -243,25 +246,25 @@ impl Gate {
         &self,
         turn: &Turn,
         permitted: Permitted<'_>,
-        (recording, caller): (&mut Recording<'_>, &Caller<'_>),
+        (recording, caller): (&mut CallRecording<'_>, &Caller<'_>),
     ) -> Result<Reply, CallError> {
         if let Some(refused) = self.refuse_tainted(turn, &permitted, (recording, caller)) {
             return Ok(refused);
         }
-        match recording.permitted(&permitted) {
+        match recording.mark_permitted(&permitted) {
             Ok(course) => {
-                let of_call = self.leased(turn, &permitted);
-                recording.under(&of_call.lease);
-                let way = Way { turn: &of_call, caller, course: &course };
+                let of_call = self.lease_for_tool(turn, &permitted);
+                recording.set_lease(&of_call.lease);
+                let way = CallContext { turn: &of_call, caller, course: &course };
                 // Pinned here: passed by value, it would be in the future of each call twice.
                 let running = std::pin::pin!(self.run(way, permitted));
                 let ran = until_revoked(&of_call.lease, running).await;
                 ran.unwrap_or_else(|why| {
-                    recording.revoked(&why);
-                    answer::revoked(turn, why)
+                    recording.mark_revoked(&why);
+                    answer::revocation_reply(turn, why)
                 })
             }
-            Err(unwritten) => answer::unwritten(&permitted, &unwritten),
+            Err(unwritten) => answer::refuse_unaudited(&permitted, &unwritten),
         }
     }
 
@@ -269,7 +272,7 @@ impl Gate {
     pub async fn call_all(
         &self,
         turn: &Turn,
-        requests: Vec<Request<'_>>,
+        requests: Vec<GateRequest<'_>>,
         caller: Caller<'_>,
     ) -> Vec<Result<Reply, CallError>> {
         let calls = requests.into_iter().map(|request| self.call(turn, request, caller.clone()));
@@ -284,14 +287,14 @@ impl Gate {
         mut caller: Caller<'_>,
     ) -> Result<Box<RawValue>, CallError> {
         let TaskRequest { verb, params } = request;
-        let tickets = Tickets { seal: &self.executor.seal, principal: &turn.principal };
+        let tickets = TaskTickets { seal: &self.executor.seal, principal: &turn.principal };
         let shown = params.string("taskId").unwrap_or_default().into_owned();
-        let request = Request { kind: Kind::Task(verb), params };
+        let request = GateRequest { kind: RequestKind::Task(verb), params };
         let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
-        let screened = self.screened(request, &mut caller).await;
+        let screened = self.screen_secrets(request, &mut caller).await;
         let permitted = match (tickets.open(&shown), screened) {
             (Some(ticket), Ok(it)) => policy::permit_task(turn, verb, ticket, it.params),
-            (Some(_), Err(Secretive)) => Err(Refusal::Secretive),
+            (Some(_), Err(ContainsSecrets)) => Err(Refusal::Secretive),
             (None, _) => Err(Refusal::UnknownTask),
         };
         let reply = match permitted {
@@ -299,13 +302,15 @@ impl Gate {
             Err(refusal) => Err(refusal.into()),
         };
         let reply = match reply {
-            Ok(Reply::Result(result)) => Ok(Reply::Result(Tickets::shown_as(&result, &shown))),
+            Ok(Reply::Result(result)) => {
+                Ok(Reply::Result(TaskTickets::with_handle(&result, &shown)))
+            }
             Ok(Reply::Tool(_) | Reply::InputRequired(_) | Reply::Task(_)) => Err(lost_task()),
             Err(error) => Err(error),
         };
         let reply = match recording.finish(&reply).await {
             Ok(()) => reply,
-            Err(unwritten) => answer::unrecorded(reply, &unwritten),
+            Err(unwritten) => answer::withhold_unrecorded(reply, &unwritten),
         };
         match reply? {
             Reply::Result(result) => Ok(result),
@@ -314,12 +319,12 @@ impl Gate {
     }
 
     /// All that goes on to the server: the request, and what its caller answered to questions.
-    async fn screened<'a>(
+    async fn screen_secrets<'a>(
         &self,
-        request: Request<'a>,
+        request: GateRequest<'a>,
         caller: &mut Caller<'_>,
-    ) -> Result<Request<'a>, Secretive> {
-        let screen = Screen::of(&self.registry.current().charter);
+    ) -> Result<GateRequest<'a>, ContainsSecrets> {
+        let screen = SecretScreen::of(&self.registry.current().charter);
         let Some(screen) = screen else { return Ok(request) };
         if let Dialogue::Rounds(retry) = &mut caller.dialogue {
             screen.pass_answers(retry).await?;
@@ -327,19 +332,20 @@ impl Gate {
         screen.pass(request).await
     }
 
-    fn policy(&self) -> Policy {
-        Policy::of(&self.registry.current().charter)
+    fn policy(&self) -> RecordingPolicy {
+        RecordingPolicy::of(&self.registry.current().charter)
     }
 
     /// What was too much for an answer, or came too late for it. Says the same of what is not
     /// there and of what is another's.
-    pub fn result(&self, principal: &Principal, handle: &str) -> Read {
-        Handle::parse(handle).map_or(Read::Unknown, |handle| self.results.read(principal, handle))
+    pub fn result(&self, principal: &Principal, handle: &str) -> ResultLookup {
+        ResultHandle::parse(handle)
+            .map_or(ResultLookup::Unknown, |handle| self.results.read(principal, handle))
     }
 
     /// How fast the tool is, and which tier it is in because of that; `None` if there is no such
     /// tool.
-    pub fn reading(&self, tool: &ToolId) -> Option<Reading> {
+    pub fn reading(&self, tool: &ToolId) -> Option<MeterReading> {
         self.meters.reading(tool)
     }
 
@@ -349,7 +355,7 @@ impl Gate {
     }
 
     /// Calls that wait for a person's leave.
-    pub fn approvals(&self) -> &Approvals {
+    pub fn approvals(&self) -> &ApprovalQueue {
         &self.approvals
     }
 
@@ -378,7 +384,10 @@ impl Gate {
         let unknown = || Refusal::UnknownResource { uri: uri.chars().take(80).collect() };
         let server = turn.view.resource_route(uri).ok_or_else(unknown)?;
         self.watches.hold(server, uri).ok_or_else(|| {
-            let message = format!("{} resources of `{server}` are watched already", watches::MOST);
+            let message = format!(
+                "{} resources of `{server}` are watched already",
+                resource_watches::MAX_WATCHED_RESOURCES
+            );
             CallError::Unanswered { message }
         })
     }
@@ -391,13 +400,13 @@ impl Gate {
         self.registry.current().charter.agents.clone()
     }
 
-    pub fn agent(&self, name: &str) -> Result<Agent, UnknownAgent> {
+    pub fn agent(&self, name: &str) -> Result<Agent, UnknownAgentError> {
         let charter = &self.registry.current().charter;
         Ok(charter.agents[charter.find(Some(name))?].clone())
     }
 
     /// The one that is meant where none is named.
-    pub fn default_agent(&self) -> Result<Agent, UnknownAgent> {
+    pub fn default_agent(&self) -> Result<Agent, UnknownAgentError> {
         let charter = &self.registry.current().charter;
         Ok(charter.agents[charter.find(None)?].clone())
     }
@@ -412,7 +421,7 @@ impl Gate {
     }
 
     /// The states that a server was in lately, newest first; `None` if there is none of the name.
-    pub fn history(&self, server: &str) -> Option<Vec<Episode>> {
+    pub fn history(&self, server: &str) -> Option<Vec<StateEpisode>> {
         self.servers.history(server)
     }
 
@@ -423,27 +432,27 @@ impl Gate {
     }
 
     /// What there was for calls whose answers may be kept.
-    pub fn looked_up(&self) -> LookedUp {
-        self.reuse.looked_up()
+    pub fn cache_stats(&self) -> CacheStats {
+        self.reuse.cache_stats()
     }
 
     /// What runs now and ran lately.
-    pub fn calls(&self) -> &Arc<Calls> {
+    pub fn calls(&self) -> &Arc<CallTracker> {
         &self.recorder.calls
     }
 
     /// What was called and decided.
-    pub fn ledger(&self) -> &Ledger {
+    pub fn ledger(&self) -> &AuditLedger {
         &self.recorder.ledger
     }
 
     /// Whether calls are refused while the audit trail cannot be written.
     pub fn needs_audit(&self) -> bool {
-        self.registry.current().charter.audit.on_failure == OnFailure::Refuse
+        self.registry.current().charter.audit.on_failure == OnAuditFailure::Refuse
     }
 
     /// What agents remember; `None`: nothing.
-    pub fn mind(&self) -> Option<&Arc<Mind>> {
+    pub fn memory(&self) -> Option<&Arc<MemoryService>> {
         self.mind.as_ref()
     }
 
@@ -474,14 +483,19 @@ fn lost_task() -> CallError {
 }
 
 /// The speakable form and the data of an outcome, by the tool's own rules of speech.
-pub fn spoken(turn: &Turn, name: &str, outcome: &Outcome, wording: Wording) -> Spoken {
+pub fn render_speech(
+    turn: &Turn,
+    name: &str,
+    outcome: &Outcome,
+    wording: MessageWording,
+) -> SpokenOutcome {
     let data = shaping::data(outcome);
     let speech = turn.view.tool(name).map(|tool| tool.terms.speech.clone()).unwrap_or_default();
-    Spoken { message: shaping::message(&speech, outcome, &data, wording), data }
+    SpokenOutcome { message: shaping::message(&speech, outcome, &data, wording), data }
 }
 
 #[derive(Debug)]
-pub struct Spoken {
+pub struct SpokenOutcome {
     pub message: String,
     pub data: serde_json::Value,
 }

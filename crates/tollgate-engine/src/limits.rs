@@ -1,4 +1,4 @@
-//! What was taken of the limits on calls, and how many calls of each agent run. Called by the gate
+//! Rate limits (token buckets) and concurrency limits: what was taken of them, and how many calls of each agent run. Called by the gate
 //! for every call; one without limits passes without a lock. What is in here outlasts the config.
 
 use std::collections::HashMap;
@@ -6,56 +6,56 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
-use tollgate_core::admission::{self, Admitted, Counted, TooOften};
-use tollgate_core::call::{Decider, Kind};
+use tollgate_core::admission::{self, Admitted, RateLimitKey, RateLimitedError};
+use tollgate_core::call::{Decider, RequestKind};
 use tollgate_core::id::AgentId;
 use tollgate_core::policy::Permitted;
-use tollgate_core::rate::Bucket;
-use tollgate_core::tool::Reach;
+use tollgate_core::rate::TokenBucket;
+use tollgate_core::tool::ToolReach;
 use tollgate_core::turn::Turn;
 
 use crate::clock::Clock;
 
 /// How many limits are remembered: of tools, agents and principals together.
-const MOST: usize = 65_536;
+const MAX_BUCKETS: usize = 65_536;
 /// When it is worth coming back to an agent all of whose calls run.
-const SOON: Duration = Duration::from_secs(1);
+const CONCURRENCY_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// More calls than there may be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Exceeded {
+pub enum LimitExceededError {
     #[error(transparent)]
-    Often(#[from] TooOften),
+    Often(#[from] RateLimitedError),
     #[error("agent `{agent}` has {most} calls running, as many as it may; try again in 1 s")]
     AtOnce { agent: AgentId, most: u32 },
 }
 
-impl Exceeded {
+impl LimitExceededError {
     pub fn retry_after(&self) -> Duration {
         match self {
             Self::Often(too_often) => too_often.wait,
-            Self::AtOnce { .. } => SOON,
+            Self::AtOnce { .. } => CONCURRENCY_RETRY_AFTER,
         }
     }
 }
 
-pub(crate) struct Limits {
+pub(crate) struct RateLimiter {
     clock: Arc<dyn Clock>,
     most: usize,
-    buckets: RwLock<HashMap<Counted, Arc<Bucket>>>,
+    buckets: RwLock<HashMap<RateLimitKey, Arc<TokenBucket>>>,
     /// Of agents that may not have as many as they like.
     running: Arc<Mutex<HashMap<AgentId, u32>>>,
 }
 
 /// A call that runs, of an agent whose calls are counted; until it is dropped.
-pub(crate) struct Running {
+pub(crate) struct ConcurrencyPermit {
     all: Arc<Mutex<HashMap<AgentId, u32>>>,
     agent: AgentId,
 }
 
-impl Limits {
+impl RateLimiter {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self::with_room(MOST, clock)
+        Self::with_room(MAX_BUCKETS, clock)
     }
 
     fn with_room(most: usize, clock: Arc<dyn Clock>) -> Self {
@@ -67,17 +67,17 @@ impl Limits {
         &self,
         (turn, by): (&Turn, Decider),
         permitted: Permitted<'a>,
-    ) -> Result<(Admitted<'a>, Option<Running>), Exceeded> {
+    ) -> Result<(Admitted<'a>, Option<ConcurrencyPermit>), LimitExceededError> {
         // First, since it costs nothing to give up.
         let running = self.begin((turn, by), &permitted)?;
-        let bucket = |counted: &Counted| self.bucket(counted);
+        let bucket = |counted: &RateLimitKey| self.bucket(counted);
         let admitted = admission::admit((turn, by), permitted, bucket, self.clock.now())?;
         Ok((admitted, running))
     }
 
     /// Lets a program through that somebody runs by hand, if its limits allow one more now.
-    pub(crate) fn admit_program(&self, turn: &Turn) -> Result<(), Exceeded> {
-        let bucket = |counted: &Counted| self.bucket(counted);
+    pub(crate) fn admit_program(&self, turn: &Turn) -> Result<(), LimitExceededError> {
+        let bucket = |counted: &RateLimitKey| self.bucket(counted);
         Ok(admission::admit_program(turn, bucket, self.clock.now())?)
     }
 
@@ -87,25 +87,25 @@ impl Limits {
         &self,
         (turn, by): (&Turn, Decider),
         permitted: &Permitted<'_>,
-    ) -> Result<Option<Running>, Exceeded> {
+    ) -> Result<Option<ConcurrencyPermit>, LimitExceededError> {
         let Some(most) = turn.view.concurrent else { return Ok(None) };
         // A program is counted by its calls.
-        let is_means = permitted.tool().is_some_and(|tool| tool.terms.reach == Reach::Means);
-        if by == Decider::Gateway || is_means || matches!(permitted.kind(), Kind::Task(_)) {
+        let is_means = permitted.tool().is_some_and(|tool| tool.terms.reach == ToolReach::Means);
+        if by == Decider::Gateway || is_means || matches!(permitted.kind(), RequestKind::Task(_)) {
             return Ok(None);
         }
         let agent = turn.view.agent.clone();
         let mut running = self.running.lock();
         let count = running.entry(agent.clone()).or_insert(0);
         if *count >= most {
-            return Err(Exceeded::AtOnce { agent, most });
+            return Err(LimitExceededError::AtOnce { agent, most });
         }
         *count += 1;
         drop(running);
-        Ok(Some(Running { all: Arc::clone(&self.running), agent }))
+        Ok(Some(ConcurrencyPermit { all: Arc::clone(&self.running), agent }))
     }
 
-    fn bucket(&self, counted: &Counted) -> Arc<Bucket> {
+    fn bucket(&self, counted: &RateLimitKey) -> Arc<TokenBucket> {
         if let Some(bucket) = self.buckets.read().get(counted) {
             return Arc::clone(bucket);
         }
@@ -114,22 +114,22 @@ impl Limits {
         if buckets.len() >= self.most && !buckets.contains_key(counted) {
             make_room(&mut buckets, now);
         }
-        let new = || Arc::new(Bucket::new(now));
+        let new = || Arc::new(TokenBucket::new(now));
         Arc::clone(buckets.entry(counted.clone()).or_insert_with(new))
     }
 }
 
 /// Forgets what weighs nothing any more; if that is too little, what weighs least.
-fn make_room(buckets: &mut HashMap<Counted, Arc<Bucket>>, now: Instant) {
+fn make_room(buckets: &mut HashMap<RateLimitKey, Arc<TokenBucket>>, now: Instant) {
     // Who has one in hand is about to take from it.
-    let in_use = |bucket: &Arc<Bucket>| Arc::strong_count(bucket) > 1;
+    let in_use = |bucket: &Arc<TokenBucket>| Arc::strong_count(bucket) > 1;
     let before = buckets.len();
     buckets.retain(|_, bucket| in_use(bucket) || !bucket.is_idle(now));
     let enough = before - before / 4;
     if buckets.len() <= enough {
         return;
     }
-    let mut known: Vec<(Duration, Counted)> = buckets
+    let mut known: Vec<(Duration, RateLimitKey)> = buckets
         .iter()
         .filter(|(_, bucket)| !in_use(bucket))
         .map(|(counted, bucket)| (bucket.weighs(now), counted.clone()))
@@ -143,7 +143,7 @@ fn make_room(buckets: &mut HashMap<Counted, Arc<Bucket>>, now: Instant) {
     }
 }
 
-impl Drop for Running {
+impl Drop for ConcurrencyPermit {
     fn drop(&mut self) {
         let mut all = self.all.lock();
         if let Some(count) = all.get_mut(&self.agent) {

@@ -7,45 +7,47 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::Notify;
-use tollgate_core::memory::{Entry, Hit, Scope, SessionId};
-use tollgate_mcp::tasks::Group;
-use tollgate_store::memory::{self, Known, Memory, Search, Trouble, Vector};
+use tollgate_core::memory::{MemoryHit, MemoryScope, SessionId, TranscriptEntry};
+use tollgate_mcp::tasks::TaskGroup;
+use tollgate_store::memory::{
+    self, EmbeddingVector, MemoryError, MemoryItem, MemorySearch, MemoryStore,
+};
 
 use crate::clock::Clock;
-use crate::embedding::{Embedder, Purpose};
+use crate::embedding::{Embedder, EmbeddingPurpose};
 
-mod reading;
+mod indexer;
 mod recall;
 mod transcript;
 
-pub(crate) use reading::Reading;
-pub use recall::{Heard, Recalled};
-pub use transcript::Said;
+pub(crate) use indexer::MemoryIndexer;
+pub use recall::{HeardUtterance, RecalledNotes};
+pub use transcript::TranscriptTurn;
 
-use recall::Recalls;
+use recall::RecallLookups;
 
 /// A question whose meaning is not known by then is looked for by its words.
-const PATIENCE: Duration = Duration::from_millis(300);
+const EMBED_TIMEOUT: Duration = Duration::from_millis(300);
 /// Who asks whether it is well waits no longer.
-const HEALTH: Duration = Duration::from_secs(1);
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Conversations whose last words are on their way to the disk.
-const MOST_WRITING: usize = 256;
+const MAX_WRITING: usize = 256;
 
 /// What agents remember. One for all of them: what each sees is a matter of its scope.
-pub struct Mind {
-    store: Arc<Memory>,
+pub struct MemoryService {
+    store: Arc<MemoryStore>,
     embedder: Option<Arc<dyn Embedder>>,
     clock: Arc<dyn Clock>,
     /// Told when there may be something to read.
     stirred: Notify,
-    writing: Group,
-    recalls: Recalls,
+    writing: TaskGroup,
+    recalls: RecallLookups,
 }
 
-impl Mind {
+impl MemoryService {
     /// Must be called within a runtime.
     pub(crate) fn new(
-        store: Arc<Memory>,
+        store: Arc<MemoryStore>,
         embedder: Option<Arc<dyn Embedder>>,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
@@ -54,13 +56,13 @@ impl Mind {
             embedder,
             clock,
             stirred: Notify::new(),
-            writing: Group::new("transcripts", MOST_WRITING),
-            recalls: Recalls::new(),
+            writing: TaskGroup::new("transcripts", MAX_WRITING),
+            recalls: RecallLookups::new(),
         })
     }
 
     /// Where it is kept: for whoever runs the gateway, and for tools that know their scope.
-    pub fn store(&self) -> &Memory {
+    pub fn store(&self) -> &MemoryStore {
         &self.store
     }
 
@@ -69,35 +71,35 @@ impl Mind {
     }
 
     /// Something new was kept, perhaps worth a look.
-    pub fn stir(&self) {
+    pub fn wake(&self) {
         self.stirred.notify_one();
     }
 
     /// Whether it can be asked just now.
-    pub async fn health(&self) -> Result<(), Trouble> {
-        let asked = tokio::time::timeout(HEALTH, self.store.ping()).await;
-        asked.unwrap_or(Err(Trouble::Slow(HEALTH)))
+    pub async fn health(&self) -> Result<(), MemoryError> {
+        let asked = tokio::time::timeout(HEALTH_TIMEOUT, self.store.ping()).await;
+        asked.unwrap_or(Err(MemoryError::Slow(HEALTH_TIMEOUT)))
     }
 
     /// What was said, the best fit first.
     pub async fn search_entries(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         query: &str,
         (session, most): (Option<&SessionId>, usize),
-    ) -> Result<Vec<Hit<Entry>>, Trouble> {
-        let search = Search { query, session, most, now: self.now() };
+    ) -> Result<Vec<MemoryHit<TranscriptEntry>>, MemoryError> {
+        let search = MemorySearch { query, session, most, now: self.now() };
         self.store.search_entries(scope, &search).await
     }
 
     /// What is known, by meaning where a model is there for it, and by words.
     pub async fn search_facts(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         query: &str,
         most: usize,
-    ) -> Result<Vec<Hit<Known>>, Trouble> {
-        let search = Search { query, session: None, most, now: self.now() };
+    ) -> Result<Vec<MemoryHit<MemoryItem>>, MemoryError> {
+        let search = MemorySearch { query, session: None, most, now: self.now() };
         let meaning = self.meaning(query).await;
         self.store.search_facts(scope, &search, meaning.as_ref()).await
     }
@@ -105,30 +107,31 @@ impl Mind {
     /// In which conversations something came up, the best fit first.
     pub async fn search_history(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         query: &str,
         most: usize,
-    ) -> Result<Vec<memory::Recalled>, Trouble> {
-        let search = Search { query, session: None, most, now: self.now() };
+    ) -> Result<Vec<memory::RecalledSession>, MemoryError> {
+        let search = MemorySearch { query, session: None, most, now: self.now() };
         self.store.search_history(scope, &search).await
     }
 
     /// `None`: there is no model, or it has no answer in time.
-    async fn meaning(&self, question: &str) -> Option<Vector> {
+    async fn meaning(&self, question: &str) -> Option<EmbeddingVector> {
         let embedder = self.embedder.as_ref()?;
         let texts = [question.to_owned()];
-        let asked = tokio::time::timeout(PATIENCE, embedder.embed(&texts, Purpose::Question));
+        let asked =
+            tokio::time::timeout(EMBED_TIMEOUT, embedder.embed(&texts, EmbeddingPurpose::Question));
         match asked.await {
             Ok(Ok(meanings)) => {
                 let numbers = meanings.into_iter().next()?.into_numbers();
-                Some(Vector { model: embedder.model().to_owned(), numbers })
+                Some(EmbeddingVector { model: embedder.model().to_owned(), numbers })
             }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "a question is looked for by its words only");
                 None
             }
             Err(_) => {
-                tracing::warn!(waited = ?PATIENCE, "a question is looked for by its words only");
+                tracing::warn!(waited = ?EMBED_TIMEOUT, "a question is looked for by its words only");
                 None
             }
         }

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use tollgate_core::budget::Tier;
 use tollgate_core::id::{ServerId, ToolId};
 use tollgate_core::latency::Sample;
-use tollgate_core::standing::{Assigned, Declared, Rules, Verdict};
+use tollgate_core::tier_assignment::{AssignedTier, DeclaredLatency, TierRules, TierVerdict};
 use tollgate_core::tool::Tool;
 use tollgate_store::measurements::Measurement;
 
@@ -22,33 +22,33 @@ use crate::clock::Clock;
 use crate::notices::{Notice, Notices};
 
 mod archive;
+mod atomic_instant;
 mod load;
+mod maintenance;
 mod meter;
-mod moment;
 pub(crate) mod sample;
-mod tend;
 
-pub(crate) use archive::Archive;
-pub(crate) use load::Visit;
-pub(crate) use tend::Tending;
+pub(crate) use archive::MeterArchive;
+pub(crate) use load::ServerLoadGuard;
+pub(crate) use maintenance::MeterMaintenance;
 
-use load::Load;
-use meter::Meter;
+use load::ServerLoad;
+use meter::ToolMeter;
 
 /// Tools that are away and whose meters are kept for when they come back.
 const MOST_AWAY: usize = 1_000;
 
 /// What is measured in one environment; shared by all calls.
-pub(crate) struct Meters {
+pub(crate) struct ToolMeters {
     clock: Arc<dyn Clock>,
-    rules: ArcSwap<Rules>,
+    rules: ArcSwap<TierRules>,
     notices: Notices,
     /// `None` keeps nothing beyond this process.
-    archive: Option<Archive>,
+    archive: Option<MeterArchive>,
     /// Where moments are counted from.
     born: Instant,
-    meters: ArcSwap<HashMap<ToolId, Arc<Meter>>>,
-    loads: ArcSwap<HashMap<ServerId, Arc<Load>>>,
+    meters: ArcSwap<HashMap<ToolId, Arc<ToolMeter>>>,
+    loads: ArcSwap<HashMap<ServerId, Arc<ServerLoad>>>,
     /// Measurements of tools that nobody has listed yet. Held by whoever adds meters.
     unclaimed: Mutex<HashMap<ToolId, Measurement>>,
     /// Something was recorded, or is due at another time.
@@ -59,27 +59,27 @@ pub(crate) struct Meters {
 }
 
 /// What all measuring rests on.
-pub(crate) struct Basics {
+pub(crate) struct MeterDeps {
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) rules: Rules,
+    pub(crate) rules: TierRules,
     pub(crate) notices: Notices,
-    pub(crate) archive: Option<Archive>,
+    pub(crate) archive: Option<MeterArchive>,
 }
 
 /// What is known of one tool, for people to see.
 #[derive(Debug, Clone)]
-pub struct Reading {
+pub struct MeterReading {
     /// The tier, why, the health, and the figures of the calls that count.
-    pub assigned: Arc<Assigned>,
+    pub assigned: Arc<AssignedTier>,
     /// When the last call was measured.
     pub measured_at: Option<SystemTime>,
 }
 
-impl Meters {
+impl ToolMeters {
     /// Reads what the archive has, and may block for that.
-    pub(crate) fn new(basics: Basics) -> Arc<Self> {
-        let Basics { clock, rules, notices, archive } = basics;
-        let unclaimed = archive.as_ref().map(Archive::load).unwrap_or_default();
+    pub(crate) fn new(basics: MeterDeps) -> Arc<Self> {
+        let MeterDeps { clock, rules, notices, archive } = basics;
+        let unclaimed = archive.as_ref().map(MeterArchive::load).unwrap_or_default();
         Arc::new(Self {
             born: clock.now(),
             clock,
@@ -96,13 +96,13 @@ impl Meters {
     }
 
     /// All tools are judged by these rules from now on, at the next look.
-    pub(crate) fn go_by(&self, rules: Rules) {
+    pub(crate) fn set_rules(&self, rules: TierRules) {
         if **self.rules.load() == rules {
             return;
         }
         self.rules.store(Arc::new(rules));
         for meter in self.meters.load().values() {
-            meter.stir();
+            meter.mark_for_review();
         }
         self.stirred.notify_one();
     }
@@ -118,9 +118,9 @@ impl Meters {
     }
 
     /// A call is on its way to the server for as long as the visit is held.
-    pub(crate) fn visit(&self, server: &ServerId) -> Option<Visit> {
+    pub(crate) fn enter_server(&self, server: &ServerId) -> Option<ServerLoadGuard> {
         let load = Arc::clone(self.loads.load().get(server)?);
-        Some(Visit::begin(load, Arc::clone(&self.clock)))
+        Some(ServerLoadGuard::begin(load, Arc::clone(&self.clock)))
     }
 
     /// Since when the server has had nothing to do; `None` while it has.
@@ -131,7 +131,7 @@ impl Meters {
         }
     }
 
-    pub(crate) fn assigned(&self, tool: &ToolId) -> Option<Arc<Assigned>> {
+    pub(crate) fn assigned(&self, tool: &ToolId) -> Option<Arc<AssignedTier>> {
         self.meters.load().get(tool).map(|meter| meter.assigned())
     }
 
@@ -152,11 +152,11 @@ impl Meters {
         self.meters.load().get(tool).map_or_else(Vec::new, |meter| meter.recent(most))
     }
 
-    pub(crate) fn reading(&self, tool: &ToolId) -> Option<Reading> {
+    pub(crate) fn reading(&self, tool: &ToolId) -> Option<MeterReading> {
         let meters = self.meters.load();
         let meter = meters.get(tool)?;
         let measured_at = meter.measured_at(self.clock.now(), self.clock.wall());
-        Some(Reading { assigned: meter.assigned(), measured_at })
+        Some(MeterReading { assigned: meter.assigned(), measured_at })
     }
 
     /// How many samples it takes for them to count.
@@ -183,13 +183,13 @@ impl Meters {
 
     /// These tools are in the next catalogue: the new ones are measured from now on, all are
     /// judged by what is declared of them now. Their tiers, in the same order; moves among them
-    /// are not told by [`Meters::moves`].
-    pub(crate) fn know(&self, tools: &[Arc<Tool>]) -> Vec<Tier> {
+    /// are not told by [`ToolMeters::moves`].
+    pub(crate) fn register_tools(&self, tools: &[Arc<Tool>]) -> Vec<Tier> {
         self.add(tools);
         let (now, meters) = (self.clock.now(), self.meters.load());
         for tool in tools {
             if let Some(meter) = meters.get(&tool.id) {
-                let verdict = meter.declare(declared(tool), &self.rules.load(), now);
+                let verdict = meter.declare(declared_latency(tool), &self.rules.load(), now);
                 self.tell(meter, verdict);
             }
         }
@@ -209,12 +209,13 @@ impl Meters {
         let (now, born, rules) = (self.clock.now(), self.born, self.rules.load());
         for tool in tools {
             let id = &tool.id;
-            let load = || Arc::new(Load::new(self.born));
+            let load = || Arc::new(ServerLoad::new(self.born));
             loads.entry(id.server.clone()).or_insert_with(load);
             let made = || {
                 let measurement = unclaimed.remove(id);
-                let terms = meter::Terms { declared: declared(tool), rules: &rules, born, now };
-                Arc::new(Meter::new(id.clone(), measurement, &terms))
+                let terms =
+                    meter::MeterInit { declared: declared_latency(tool), rules: &rules, born, now };
+                Arc::new(ToolMeter::new(id.clone(), measurement, &terms))
             };
             let meter = meters.get(id).map_or_else(made, Arc::clone);
             next.insert(id.clone(), meter);
@@ -228,16 +229,18 @@ impl Meters {
     /// adds to it what they will.
     fn staying(
         &self,
-        meters: &HashMap<ToolId, Arc<Meter>>,
+        meters: &HashMap<ToolId, Arc<ToolMeter>>,
         tools: &[Arc<Tool>],
-    ) -> HashMap<ToolId, Arc<Meter>> {
+    ) -> HashMap<ToolId, Arc<ToolMeter>> {
         let present: HashSet<&ToolId> = tools.iter().map(|tool| &tool.id).collect();
-        let is_away = |meter: &&Arc<Meter>| !present.contains(meter.id()) && meter.recorded() > 0;
-        let mut away: Vec<&Arc<Meter>> = meters.values().filter(is_away).collect();
+        let is_away =
+            |meter: &&Arc<ToolMeter>| !present.contains(meter.id()) && meter.recorded_count() > 0;
+        let mut away: Vec<&Arc<ToolMeter>> = meters.values().filter(is_away).collect();
         let at = (self.clock.now(), self.clock.wall());
         if away.len() > MOST_AWAY {
             away.sort_by_key(|meter| Reverse(meter.last()));
-            let is_kept = |meter: &Meter| self.archive.is_none() || meter.unsaved(at).is_none();
+            let is_kept =
+                |meter: &ToolMeter| self.archive.is_none() || meter.unsaved_changes(at).is_none();
             let mut place = 0..;
             away.retain(|meter| place.next() < Some(MOST_AWAY) || !is_kept(meter));
         }
@@ -263,8 +266,8 @@ impl Meters {
     }
 
     /// Whether there was something to tell.
-    fn tell(&self, meter: &Meter, verdict: Verdict) -> bool {
-        let Verdict::Moved { from, to } = verdict else { return false };
+    fn tell(&self, meter: &ToolMeter, verdict: TierVerdict) -> bool {
+        let TierVerdict::Moved { from, to } = verdict else { return false };
         let (tool, reason) = (meter.id().clone(), meter.assigned().cause.to_string());
         tracing::info!(%tool, %from, %to, reason, "a tool moved to another tier");
         self.notices.tell(Notice::Moved { tool, from, to, reason });
@@ -285,8 +288,8 @@ impl Meters {
     }
 }
 
-fn declared(tool: &Tool) -> Declared {
-    Declared { estimated: tool.terms.estimated, max: tool.terms.max }
+fn declared_latency(tool: &Tool) -> DeclaredLatency {
+    DeclaredLatency { estimated: tool.terms.estimated, max: tool.terms.max }
 }
 
 #[cfg(test)]

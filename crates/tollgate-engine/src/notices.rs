@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use tokio::sync::broadcast;
-use tollgate_core::approval::{ApprovalId, Ending, Why};
+use tollgate_core::approval::{ApprovalEnding, ApprovalId, ApprovalReason};
 use tollgate_core::budget::Tier;
-use tollgate_core::call::Status;
+use tollgate_core::call::CallStatus;
 use tollgate_core::id::{AgentId, ExposedName, ServerId, ToolId};
 use tollgate_core::memory::Namespace;
 use tollgate_core::tool::ContentHash;
@@ -22,13 +22,18 @@ const QUEUE: usize = 256;
 #[derive(Debug, Clone)]
 pub enum Notice {
     /// A call takes longer than its tool's threshold; `message` is what may be said meanwhile.
-    Slow { call: Call, message: Arc<str> },
+    Slow { call: NoticeCall, message: Arc<str> },
     /// A call that was answered with `pending` is over: its result is behind the handle.
-    Late { call: Call, handle: Arc<str>, status: Status },
+    Late { call: NoticeCall, handle: Arc<str>, status: CallStatus },
     /// A call waits for a person's leave.
-    ApprovalRequested { id: ApprovalId, call: Call, why: Why, until: SystemTime },
+    ApprovalRequested { id: ApprovalId, call: NoticeCall, why: ApprovalReason, until: SystemTime },
     /// It waits no more. `by` is whoever decided.
-    ApprovalDecided { id: ApprovalId, call: Call, ending: Ending, by: Option<Principal> },
+    ApprovalDecided {
+        id: ApprovalId,
+        call: NoticeCall,
+        ending: ApprovalEnding,
+        by: Option<Principal>,
+    },
     /// A tool is seen from another tier on.
     Moved { tool: ToolId, from: Tier, to: Tier, reason: String },
     /// The config was read again: it is what runs now, or this is why not.
@@ -98,7 +103,7 @@ pub enum LiveEnding {
 
 /// Whose call a notice is about.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct NoticeCall {
     pub principal: Principal,
     pub agent: AgentId,
     pub tool: ToolId,

@@ -1,4 +1,4 @@
-//! Remembers who owns which exposed name over restarts, in one small file of the data directory.
+//! Remembers who owns which exposed name over restarts, so that an `expose_as` collision is decided alike, in one small file of the data directory.
 //! Losing it is harmless: the rules then decide anew.
 
 use std::fs;
@@ -6,27 +6,27 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tollgate_core::id::{ExposedName, ServerId, ToolId, ToolName};
-use tollgate_core::names::{Kind, Owned, Owners};
+use tollgate_core::names::{NameKind, NameOwners, OwnedName};
 
 use crate::disk;
 
-pub(crate) fn load(file: &Path) -> Owners {
-    let Ok(text) = fs::read_to_string(file) else { return Owners::default() };
+pub(crate) fn load(file: &Path) -> NameOwners {
+    let Ok(text) = fs::read_to_string(file) else { return NameOwners::default() };
     let rows: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
     rows.iter().filter_map(read).collect()
 }
 
-pub(crate) fn save(file: &Path, owners: &Owners) {
+pub(crate) fn save(file: &Path, owners: &NameOwners) {
     let rows: Vec<Value> = owners.iter().map(write).collect();
     if let Err(error) = disk::write_beside(file, &Value::Array(rows).to_string()) {
         tracing::warn!(file = %file.display(), %error, "cannot remember who owns which name");
     }
 }
 
-fn write(owned: &Owned) -> Value {
+fn write(owned: &OwnedName) -> Value {
     let kind = match owned.kind {
-        Kind::Tool => "tool",
-        Kind::Prompt => "prompt",
+        NameKind::Tool => "tool",
+        NameKind::Prompt => "prompt",
     };
     json!({
         "kind": kind,
@@ -36,16 +36,16 @@ fn write(owned: &Owned) -> Value {
     })
 }
 
-fn read(row: &Value) -> Option<Owned> {
+fn read(row: &Value) -> Option<OwnedName> {
     let text = |key: &str| row.get(key).and_then(Value::as_str);
     let kind = match text("kind")? {
-        "tool" => Kind::Tool,
-        "prompt" => Kind::Prompt,
+        "tool" => NameKind::Tool,
+        "prompt" => NameKind::Prompt,
         _ => return None,
     };
     let exposed = text("name")?;
     let exposed = ExposedName::parse(exposed).or_else(|_| ExposedName::passed_through(exposed));
     let server = ServerId::parse(text("server")?).ok()?;
     let owner = ToolId { server, tool: ToolName::new(text("owner")?) };
-    Some(Owned { kind, exposed: exposed.ok()?, owner })
+    Some(OwnedName { kind, exposed: exposed.ok()?, owner })
 }

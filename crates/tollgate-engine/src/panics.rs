@@ -5,11 +5,11 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
-static WATCHED: Once = Once::new();
+static HOOK_INSTALLED: Once = Once::new();
 
 /// From now on panics are counted. What was done about them before is still done.
 pub fn watch() {
-    WATCHED.call_once(|| {
+    HOOK_INSTALLED.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             COUNT.fetch_add(1, Ordering::Relaxed);

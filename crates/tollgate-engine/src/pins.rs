@@ -7,25 +7,25 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 use tollgate_core::id::ToolId;
 use tollgate_core::tool::Tool;
-use tollgate_core::trust::{Pin, Pins};
-use tollgate_store::pins::{Decision, FirstUse, Kept, State};
+use tollgate_core::trust::{Pin, ToolPins};
+use tollgate_store::pins::{Decision, FirstUsePin, StoredPin, StoredPinState};
 use tollgate_store::{Error, Store};
 
-pub(crate) struct Book {
+pub(crate) struct PinStore {
     /// One in memory where there is no file.
     store: Arc<Store>,
-    known: Mutex<Arc<Pins>>,
+    known: Mutex<Arc<ToolPins>>,
     /// What could not be saved. Held while saving: one at a time.
-    unsaved: Mutex<Unsaved>,
+    unsaved: Mutex<UnsavedPins>,
 }
 
 #[derive(Default)]
-struct Unsaved {
-    seen: Vec<FirstUse>,
+struct UnsavedPins {
+    seen: Vec<FirstUsePin>,
     trouble: Option<Error>,
 }
 
-impl Book {
+impl PinStore {
     /// Without a store the pins live as long as the process. Pins that cannot be read are an error:
     /// without them what was changed or rejected would be trusted as if new. May block.
     pub(crate) fn open(store: Option<Arc<Store>>) -> Result<Self, Error> {
@@ -37,7 +37,7 @@ impl Book {
         Ok(Self { store, known: Mutex::new(Arc::new(known)), unsaved: Mutex::default() })
     }
 
-    pub(crate) fn pins(&self) -> Arc<Pins> {
+    pub(crate) fn pins(&self) -> Arc<ToolPins> {
         Arc::clone(&self.known.lock())
     }
 
@@ -51,13 +51,13 @@ impl Book {
         }
         drop(known);
         let mut unsaved = self.unsaved.lock();
-        unsaved.seen.extend(tools.iter().map(|tool| FirstUse {
+        unsaved.seen.extend(tools.iter().map(|tool| FirstUsePin {
             tool: tool.id.clone(),
             hash: tool.hash,
             definition: tool.definition.said().into_owned(),
         }));
         let saved = self.store.pins().first_uses(&unsaved.seen, at);
-        unsaved.over(saved);
+        unsaved.record_save(saved);
     }
 
     /// What a person decided counts once it is written down. May block.
@@ -66,21 +66,21 @@ impl Book {
         let mut known = self.known.lock();
         let pin = Arc::make_mut(&mut known).of(&decision.tool);
         match decision.state {
-            State::Accepted => pin.accept(decision.hash),
-            State::Rejected => pin.reject(decision.hash),
+            StoredPinState::Accepted => pin.accept(decision.hash),
+            StoredPinState::Rejected => pin.reject(decision.hash),
         }
         Ok(())
     }
 
     /// All that is kept of a tool, the newest last. May block.
-    pub(crate) fn kept(&self, tool: &ToolId) -> Result<Vec<Kept>, Error> {
+    pub(crate) fn kept_definitions(&self, tool: &ToolId) -> Result<Vec<StoredPin>, Error> {
         self.store.pins().of(tool)
     }
 }
 
-impl Unsaved {
+impl UnsavedPins {
     /// The same trouble is told once.
-    fn over(&mut self, saved: Result<(), Error>) {
+    fn record_save(&mut self, saved: Result<(), Error>) {
         match saved {
             Ok(()) => {
                 self.seen.clear();

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tollgate_core::budget::Tier;
-use tollgate_core::call::{Source, Status};
+use tollgate_core::call::{CallStatus, ResultSource};
 use tollgate_core::id::{AgentId, ServerId, ToolName};
-use tollgate_core::tool::hidden::Removed;
+use tollgate_core::tool::hidden_text::RemovedCounts;
 use tollgate_core::trace::{SpanId, TraceId};
 use tollgate_core::turn::Principal;
 
@@ -36,22 +36,22 @@ pub struct CallRecord {
     pub arguments: Option<Box<str>>,
     pub tier: Tier,
     pub catalog_version: u64,
-    pub end: End,
+    pub end: CallEnding,
     /// Why it was refused, in words without arguments.
     pub detail: Option<Cow<'static, str>>,
-    pub source: Source,
+    pub source: ResultSource,
     pub duration: Duration,
     pub result_bytes: usize,
     /// What was taken out of a tool's result before anybody read it.
-    pub removed: Removed,
+    pub removed: RemovedCounts,
     /// The span that tells of it, or beneath which it was made.
     pub trace: Option<(TraceId, SpanId)>,
 }
 
 /// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    Tool(Status),
+pub enum CallEnding {
+    Tool(CallStatus),
     /// Another request than a tool call was answered.
     Answered,
     /// The caller has to answer first; the call goes on.
@@ -67,17 +67,17 @@ pub enum End {
     Revoked,
 }
 
-impl End {
+impl CallEnding {
     pub const ALL: [Self; 16] = [
-        Self::Tool(Status::Ok),
-        Self::Tool(Status::NoResults),
-        Self::Tool(Status::Error),
-        Self::Tool(Status::Timeout),
-        Self::Tool(Status::Pending),
-        Self::Tool(Status::Denied),
-        Self::Tool(Status::InvalidArguments),
-        Self::Tool(Status::RateLimited),
-        Self::Tool(Status::Offline),
+        Self::Tool(CallStatus::Ok),
+        Self::Tool(CallStatus::NoResults),
+        Self::Tool(CallStatus::Error),
+        Self::Tool(CallStatus::Timeout),
+        Self::Tool(CallStatus::Pending),
+        Self::Tool(CallStatus::Denied),
+        Self::Tool(CallStatus::InvalidArguments),
+        Self::Tool(CallStatus::RateLimited),
+        Self::Tool(CallStatus::Offline),
         Self::Answered,
         Self::InputRequired,
         Self::Task,
@@ -90,15 +90,15 @@ impl End {
     /// Where it stands among all.
     pub(crate) fn place(self) -> usize {
         match self {
-            Self::Tool(Status::Ok) => 0,
-            Self::Tool(Status::NoResults) => 1,
-            Self::Tool(Status::Error) => 2,
-            Self::Tool(Status::Timeout) => 3,
-            Self::Tool(Status::Pending) => 4,
-            Self::Tool(Status::Denied) => 5,
-            Self::Tool(Status::InvalidArguments) => 6,
-            Self::Tool(Status::RateLimited) => 7,
-            Self::Tool(Status::Offline) => 8,
+            Self::Tool(CallStatus::Ok) => 0,
+            Self::Tool(CallStatus::NoResults) => 1,
+            Self::Tool(CallStatus::Error) => 2,
+            Self::Tool(CallStatus::Timeout) => 3,
+            Self::Tool(CallStatus::Pending) => 4,
+            Self::Tool(CallStatus::Denied) => 5,
+            Self::Tool(CallStatus::InvalidArguments) => 6,
+            Self::Tool(CallStatus::RateLimited) => 7,
+            Self::Tool(CallStatus::Offline) => 8,
             Self::Answered => 9,
             Self::InputRequired => 10,
             Self::Task => 11,
@@ -113,14 +113,15 @@ impl End {
     /// a server's: wrong arguments, denied leave, a limit, a caller that went away.
     pub fn is_error(self) -> bool {
         match self {
-            Self::Tool(Status::Error | Status::Timeout | Status::Offline) | Self::Failed => true,
+            Self::Tool(CallStatus::Error | CallStatus::Timeout | CallStatus::Offline)
+            | Self::Failed => true,
             Self::Tool(
-                Status::Ok
-                | Status::NoResults
-                | Status::Pending
-                | Status::Denied
-                | Status::InvalidArguments
-                | Status::RateLimited,
+                CallStatus::Ok
+                | CallStatus::NoResults
+                | CallStatus::Pending
+                | CallStatus::Denied
+                | CallStatus::InvalidArguments
+                | CallStatus::RateLimited,
             )
             | Self::Answered
             | Self::InputRequired
@@ -152,9 +153,9 @@ pub trait Observer: Send + Sync {
 
 /// Writes one structured line per call.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Log;
+pub struct CallLogger;
 
-impl Observer for Log {
+impl Observer for CallLogger {
     fn observe(&self, record: &CallRecord) {
         tracing::debug!(
             call_id = %record.call,
@@ -169,7 +170,7 @@ impl Observer for Log {
             outcome = record.end.as_str(),
             took_us = u64::try_from(record.duration.as_micros()).unwrap_or(u64::MAX),
             bytes = record.result_bytes,
-            cached = record.source == Source::Cached,
+            cached = record.source == ResultSource::Cached,
             trace_id = record.trace.map(|(trace, _)| tracing::field::display(trace)),
             span_id = record.trace.map(|(_, span)| tracing::field::display(span)),
             "call done"
@@ -179,11 +180,11 @@ impl Observer for Log {
 
 #[cfg(test)]
 mod tests {
-    use super::End;
+    use super::CallEnding;
 
     #[test]
     fn every_end_stands_where_it_says() {
-        for (at, end) in End::ALL.into_iter().enumerate() {
+        for (at, end) in CallEnding::ALL.into_iter().enumerate() {
             assert_eq!(end.place(), at, "{}", end.as_str());
         }
     }

@@ -6,89 +6,95 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
-use tollgate_core::call::{Kind, Outcome, Request, Source, TaskVerb};
+use tollgate_core::call::{GateRequest, Outcome, RequestKind, ResultSource, TaskVerb};
 use tollgate_core::failpoint;
 use tollgate_core::id::ServerId;
 use tollgate_core::json;
-use tollgate_core::lease::{Lease, Revoked};
-use tollgate_core::mask::Masker;
+use tollgate_core::lease::{RevocableLease, RevokedError};
+use tollgate_core::mask::SecretMasker;
 use tollgate_core::policy::Permitted;
 use tollgate_core::secret_values;
-use tollgate_core::text::shortened;
-use tollgate_core::tool::hidden::Removed;
-use tollgate_core::tool::{Effect, Tool};
+use tollgate_core::text::truncate_chars;
+use tollgate_core::tool::hidden_text::RemovedCounts;
+use tollgate_core::tool::{Tool, ToolEffect};
 use tollgate_core::turn::Turn;
-use tollgate_mcp::large::{aside, is_too_large_here};
+use tollgate_mcp::offload::{is_too_large_here, offload_if_large};
 
-use crate::audit::{Ledger, Place, Unwritten, Waiting, Weight};
-use crate::caller::{CallError, Purpose, Reply};
-use crate::calls::{Calls, Course, Made, Opening, Seat};
-use crate::charter::Charter;
+use crate::audit::{
+    AuditLedger, AuditReservation, AuditWriteError, PendingAuditRow, RowDurability,
+};
+use crate::caller::{CallError, CallPurpose, Reply};
+use crate::calls::{CallProgress, CallProgressStart, CallReason, CallTracker, RunningCallSlot};
 use crate::clock::Clock;
-use crate::record::{CallId, CallRecord, End, Observer};
-use crate::settings::{Audit, Capture, Durable, KeptArguments, OnFailure};
-use crate::spans::{Span, Tracer};
+use crate::policy_snapshot::PolicySnapshot;
+use crate::record::{CallEnding, CallId, CallRecord, Observer};
+use crate::settings::{ArgumentRecording, Audit, AuditDurability, ContentCapture, OnAuditFailure};
+use crate::spans::{TraceSpan, Tracer};
 
-mod told;
+mod call_span;
 
 pub(crate) struct Recorder {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) observers: Vec<Box<dyn Observer>>,
-    pub(crate) ledger: Arc<Ledger>,
-    pub(crate) calls: Arc<Calls>,
+    pub(crate) ledger: Arc<AuditLedger>,
+    pub(crate) calls: Arc<CallTracker>,
     pub(crate) tracer: Tracer,
 }
 
 /// What is wanted of the rows of calls.
 #[derive(Clone)]
-pub(crate) struct Policy {
-    durable: Durable,
-    on_failure: OnFailure,
-    arguments: KeptArguments,
+pub(crate) struct RecordingPolicy {
+    durable: AuditDurability,
+    on_failure: OnAuditFailure,
+    arguments: ArgumentRecording,
     /// What spans are told of arguments and results.
-    capture: Capture,
-    purpose: Purpose,
-    masker: Arc<Masker>,
+    capture: ContentCapture,
+    purpose: CallPurpose,
+    masker: Arc<SecretMasker>,
 }
 
-impl Policy {
-    pub(crate) fn of(charter: &Charter) -> Self {
+impl RecordingPolicy {
+    pub(crate) fn of(charter: &PolicySnapshot) -> Self {
         let Audit { durable, on_failure, arguments, .. } = charter.audit;
         let capture = charter.telemetry.capture;
-        let (masker, purpose) = (Arc::clone(&charter.masker), Purpose::Serve);
+        let (masker, purpose) = (Arc::clone(&charter.masker), CallPurpose::Serve);
         Self { durable, on_failure, arguments, capture, purpose, masker }
     }
 
     /// For a call that is made for this: nobody follows one that only measures.
-    pub(crate) fn heard_of(self, purpose: Purpose) -> Self {
+    pub(crate) fn with_purpose(self, purpose: CallPurpose) -> Self {
         Self { purpose, ..self }
     }
 
     /// A resource may have a password in its address.
-    fn name(&self, request: &Request<'_>) -> Arc<str> {
+    fn name(&self, request: &GateRequest<'_>) -> Arc<str> {
         let (key, longest) = match request.kind {
-            Kind::ReadResource => ("uri", LONGEST_NAME),
-            Kind::Task(_) => ("taskId", LONGEST_TICKET),
-            Kind::CallTool | Kind::GetPrompt | Kind::Complete => ("name", LONGEST_NAME),
+            RequestKind::ReadResource => ("uri", LONGEST_NAME),
+            RequestKind::Task(_) => ("taskId", LONGEST_TICKET),
+            RequestKind::CallTool | RequestKind::GetPrompt | RequestKind::Complete => {
+                ("name", LONGEST_NAME)
+            }
         };
         let name = request.params.string(key).unwrap_or_default();
         let masked = match request.kind {
-            Kind::ReadResource => self.masker.text(&name),
+            RequestKind::ReadResource => self.masker.text(&name),
             _ => None,
         };
         beginning(&secret_values::mask(masked.as_deref().unwrap_or(&name)), longest).into()
     }
 
     /// The arguments without secrets, where they are to be kept.
-    fn kept(&self, request: &Request<'_>) -> Option<Box<str>> {
+    fn kept_arguments(&self, request: &GateRequest<'_>) -> Option<Box<str>> {
         match self.arguments {
-            KeptArguments::None => None,
-            KeptArguments::Redacted => Some(self.shown(request.params.get("arguments")?.get())),
+            ArgumentRecording::None => None,
+            ArgumentRecording::Redacted => {
+                Some(self.redact(request.params.get("arguments")?.get()))
+            }
         }
     }
 
     /// JSON without secrets, if it is not too much.
-    fn shown(&self, text: &str) -> Box<str> {
+    fn redact(&self, text: &str) -> Box<str> {
         if text.len() > LONGEST_ARGUMENTS {
             return format!("\"[{} bytes]\"", text.len()).into();
         }
@@ -102,53 +108,56 @@ impl Policy {
     /// How the row of such a request is written; an error if it cannot be and has to.
     pub(crate) fn admits(
         &self,
-        ledger: &Ledger,
+        ledger: &AuditLedger,
         request: &Permitted<'_>,
-    ) -> Result<Weight, Unwritten> {
+    ) -> Result<RowDurability, AuditWriteError> {
         let weight = self.weight(request);
         ledger.admits(weight, self.on_failure).map(|()| weight)
     }
 
     /// Waits for a row where that is wanted; an error says that the answer must not leave.
-    pub(crate) async fn settled(&self, waiting: Waiting<'_>) -> Result<(), Unwritten> {
-        match (waiting.written().await, self.on_failure) {
-            (Err(unwritten), OnFailure::Refuse) => Err(unwritten),
-            (Ok(()), _) | (Err(_), OnFailure::Continue) => Ok(()),
+    pub(crate) async fn settled(
+        &self,
+        waiting: PendingAuditRow<'_>,
+    ) -> Result<(), AuditWriteError> {
+        match (waiting.wait_until_written().await, self.on_failure) {
+            (Err(unwritten), OnAuditFailure::Refuse) => Err(unwritten),
+            (Ok(()), _) | (Err(_), OnAuditFailure::Continue) => Ok(()),
         }
     }
 
-    fn weight(&self, request: &Permitted<'_>) -> Weight {
+    fn weight(&self, request: &Permitted<'_>) -> RowDurability {
         let only_reads = match (request.tool(), request.kind()) {
-            (Some(tool), _) => tool.terms.effect == Effect::ReadOnly,
-            (None, Kind::Task(TaskVerb::Update | TaskVerb::Cancel)) => false,
+            (Some(tool), _) => tool.terms.effect == ToolEffect::ReadOnly,
+            (None, RequestKind::Task(TaskVerb::Update | TaskVerb::Cancel)) => false,
             (None, _) => true,
         };
         match self.durable {
-            Durable::All => Weight::Durable,
-            Durable::Mutating if !only_reads => Weight::Durable,
-            Durable::Mutating | Durable::None => Weight::Queued,
+            AuditDurability::All => RowDurability::Durable,
+            AuditDurability::Mutating if !only_reads => RowDurability::Durable,
+            AuditDurability::Mutating | AuditDurability::None => RowDurability::Queued,
         }
     }
 }
 
 /// A call under way. One that is dropped before it is finished was cancelled.
-pub(crate) struct Recording<'r> {
+pub(crate) struct CallRecording<'r> {
     recorder: &'r Recorder,
     /// `None` once it is told.
-    open: Option<Open<'r>>,
-    policy: Policy,
+    open: Option<OpenRecord<'r>>,
+    policy: RecordingPolicy,
     /// Once it is sent; nobody has to wait for the row of a call that had no effect.
-    weight: Weight,
-    course: Arc<Course>,
-    span: Span,
+    weight: RowDurability,
+    course: Arc<CallProgress>,
+    span: TraceSpan,
     /// Says why it is over, if it is dropped because of that.
-    lease: Lease,
+    lease: RevocableLease,
 }
 
-struct Open<'r> {
+struct OpenRecord<'r> {
     record: CallRecord,
-    seat: Seat,
-    place: Option<Place<'r>>,
+    seat: RunningCallSlot,
+    place: Option<AuditReservation<'r>>,
 }
 
 /// Characters of a name that nobody has checked yet.
@@ -166,12 +175,12 @@ impl Recorder {
     pub(crate) async fn begin(
         &self,
         turn: &Turn,
-        request: &Request<'_>,
-        policy: Policy,
-    ) -> Recording<'_> {
+        request: &GateRequest<'_>,
+        policy: RecordingPolicy,
+    ) -> CallRecording<'_> {
         failpoint::hit("record");
         let at = self.clock.wall();
-        let span = told::begin(&self.tracer, turn, request, &policy);
+        let span = call_span::begin(&self.tracer, turn, request, &policy);
         let record = CallRecord {
             call: CallId::new(at, rand::random()),
             within: turn.within,
@@ -183,56 +192,65 @@ impl Recorder {
             name: policy.name(request),
             server: None,
             tool: None,
-            arguments_hash: hashed(request).await,
-            arguments: policy.kept(request),
+            arguments_hash: hash_arguments(request).await,
+            arguments: policy.kept_arguments(request),
             tier: turn.view.tier,
             catalog_version: turn.view.version,
-            end: End::Cancelled,
+            end: CallEnding::Cancelled,
             detail: None,
-            source: Source::Fresh,
+            source: ResultSource::Fresh,
             duration: Duration::ZERO,
             result_bytes: 0,
-            removed: Removed::default(),
-            trace: told::place(&span),
+            removed: RemovedCounts::default(),
+            trace: call_span::place(&span),
         };
         let began = self.clock.now();
         let place = self.ledger.place().await;
         let made = match policy.purpose {
-            Purpose::Serve => Made::Asked,
-            Purpose::Probe | Purpose::BlindProbe => Made::ToMeasure,
+            CallPurpose::Serve => CallReason::Asked,
+            CallPurpose::Probe | CallPurpose::BlindProbe => CallReason::ToMeasure,
         };
-        let (course, seat) = self.calls.begin(Opening { record: &record, turn, made, began });
-        let open = Some(Open { record, seat, place });
+        let (course, seat) =
+            self.calls.begin(CallProgressStart { record: &record, turn, made, began });
+        let open = Some(OpenRecord { record, seat, place });
         let lease = turn.lease.clone();
-        Recording { recorder: self, open, policy, weight: Weight::Queued, course, span, lease }
+        CallRecording {
+            recorder: self,
+            open,
+            policy,
+            weight: RowDurability::Queued,
+            course,
+            span,
+            lease,
+        }
     }
 }
 
 /// Over the text as it came in. A large one is hashed where nobody waits for it.
-async fn hashed(request: &Request<'_>) -> Option<[u8; 32]> {
+async fn hash_arguments(request: &GateRequest<'_>) -> Option<[u8; 32]> {
     let text = request.params.get("arguments")?.get();
     let sum = |text: &str| digest(&SHA256, text.as_bytes()).as_ref().try_into();
     let sum = if is_too_large_here(text.len()) {
         let text = text.to_owned();
-        aside(text.len(), move || sum(&text)).await
+        offload_if_large(text.len(), move || sum(&text)).await
     } else {
         sum(text)
     };
     Some(sum.expect("SHA-256 has 32 bytes"))
 }
 
-impl Recording<'_> {
+impl CallRecording<'_> {
     pub(crate) fn target(&mut self, server: &ServerId, tool: Option<&Tool>) {
-        if let Some(Open { record, .. }) = &mut self.open {
+        if let Some(OpenRecord { record, .. }) = &mut self.open {
             record.server = Some(server.clone());
             record.tool = tool.map(|tool| tool.id.tool.clone());
-            self.course.aim(server, record.tool.as_ref());
+            self.course.set_target(server, record.tool.as_ref());
         }
     }
 
     /// Whose model made the call, if one did.
-    pub(crate) fn made_by(&mut self, provider: Option<&str>) {
-        if let (Some(Open { record, .. }), Some(provider)) = (&mut self.open, provider) {
+    pub(crate) fn set_provider(&mut self, provider: Option<&str>) {
+        if let (Some(OpenRecord { record, .. }), Some(provider)) = (&mut self.open, provider) {
             record.provider = Some(provider.into());
         }
     }
@@ -251,29 +269,29 @@ impl Recording<'_> {
     }
 
     /// The same in words of its own.
-    pub(crate) fn because_of(&mut self, why: Cow<'static, str>) {
-        if let Some(Open { record, .. }) = &mut self.open {
+    pub(crate) fn set_owned_detail(&mut self, why: Cow<'static, str>) {
+        if let Some(OpenRecord { record, .. }) = &mut self.open {
             record.detail = Some(why);
         }
     }
 
     /// Why it went no further.
-    pub(crate) fn because(&mut self, why: &'static str) {
-        if let Some(Open { record, .. }) = &mut self.open {
+    pub(crate) fn set_detail(&mut self, why: &'static str) {
+        if let Some(OpenRecord { record, .. }) = &mut self.open {
             record.detail = Some(Cow::Borrowed(why));
         }
     }
 
     /// It runs under this lease from now on.
-    pub(crate) fn under(&mut self, lease: &Lease) {
+    pub(crate) fn set_lease(&mut self, lease: &RevocableLease) {
         self.lease = lease.clone();
     }
 
     /// It was stopped.
-    pub(crate) fn revoked(&mut self, why: &Revoked) {
+    pub(crate) fn mark_revoked(&mut self, why: &RevokedError) {
         let is_sent = self.course.is_sent();
-        if let Some(Open { record, .. }) = &mut self.open {
-            record.end = End::Revoked;
+        if let Some(OpenRecord { record, .. }) = &mut self.open {
+            record.end = CallEnding::Revoked;
             record.detail = Some(Cow::Owned(match is_sent {
                 true => format!("{why}; its server had it, and may have carried it out"),
                 false => why.to_string(),
@@ -282,15 +300,18 @@ impl Recording<'_> {
     }
 
     /// What is about to run; refused if it may change something and could not be written down.
-    pub(crate) fn permitted(&mut self, request: &Permitted<'_>) -> Result<Arc<Course>, Unwritten> {
+    pub(crate) fn mark_permitted(
+        &mut self,
+        request: &Permitted<'_>,
+    ) -> Result<Arc<CallProgress>, AuditWriteError> {
         self.target(request.server(), request.tool().map(Arc::as_ref));
         let admitted = self.policy.admits(&self.recorder.ledger, request);
         self.weight = admitted.inspect_err(|unwritten| {
-            if let Some(Open { record, .. }) = &mut self.open {
+            if let Some(OpenRecord { record, .. }) = &mut self.open {
                 record.detail = Some(Cow::Owned(unwritten.to_string()));
             }
         })?;
-        self.recorder.calls.started(&self.course);
+        self.recorder.calls.announce_start(&self.course);
         Ok(Arc::clone(&self.course))
     }
 
@@ -299,42 +320,42 @@ impl Recording<'_> {
     pub(crate) async fn finish(
         mut self,
         reply: &Result<Reply, CallError>,
-    ) -> Result<(), Unwritten> {
-        if let Some(Open { record, .. }) =
-            self.open.as_mut().filter(|it| it.record.end != End::Revoked)
+    ) -> Result<(), AuditWriteError> {
+        if let Some(OpenRecord { record, .. }) =
+            self.open.as_mut().filter(|it| it.record.end != CallEnding::Revoked)
         {
             close(record, reply);
-            told::result(&mut self.span, reply, &self.policy);
+            call_span::result(&mut self.span, reply, &self.policy);
         }
         let policy = self.policy.clone();
         let Some(waiting) = self.tell() else { return Ok(()) };
         policy.settled(waiting).await
     }
 
-    fn tell(&mut self) -> Option<Waiting<'_>> {
-        let Open { mut record, seat, place } = self.open.take()?;
+    fn tell(&mut self) -> Option<PendingAuditRow<'_>> {
+        let OpenRecord { mut record, seat, place } = self.open.take()?;
         if let Some(Cow::Owned(detail)) = record.detail {
-            record.detail = Some(Cow::Owned(secret_values::masked(detail)));
+            record.detail = Some(Cow::Owned(secret_values::mask_owned(detail)));
         }
         let now = self.recorder.clock.now();
         record.duration = now.saturating_duration_since(self.course.began);
-        told::end(&mut self.span, &record);
+        call_span::end(&mut self.span, &record);
         for observer in &self.recorder.observers {
             observer.observe(&record);
         }
-        let weight = if self.course.is_sent() { self.weight } else { Weight::Queued };
+        let weight = if self.course.is_sent() { self.weight } else { RowDurability::Queued };
         self.recorder.calls.end((&self.course, seat), &record, now);
         Some(place?.keep(record, weight))
     }
 }
 
-impl Drop for Recording<'_> {
+impl Drop for CallRecording<'_> {
     fn drop(&mut self) {
-        let revoked = self.lease.ended().cloned();
+        let revoked = self.lease.revocation().cloned();
         match (&mut self.open, revoked) {
-            (Some(_), Some(why)) => self.revoked(&why),
-            (Some(Open { record, .. }), None) if std::thread::panicking() => {
-                record.end = End::Failed;
+            (Some(_), Some(why)) => self.mark_revoked(&why),
+            (Some(OpenRecord { record, .. }), None) if std::thread::panicking() => {
+                record.end = CallEnding::Failed;
                 record.detail = Some(Cow::Borrowed("a fault of the gateway (panic)"));
             }
             (Some(_) | None, _) => {}
@@ -352,21 +373,21 @@ fn close(record: &mut CallRecord, reply: &Result<Reply, CallError>) {
     let (end, result) = match reply {
         Ok(Reply::Tool(Outcome { status, result, source, origin, .. })) => {
             record.source = *source;
-            record.removed = origin.as_ref().map_or_else(Removed::default, |it| it.removed);
-            (End::Tool(*status), Some(result))
+            record.removed = origin.as_ref().map_or_else(RemovedCounts::default, |it| it.removed);
+            (CallEnding::Tool(*status), Some(result))
         }
-        Ok(Reply::Result(result)) => (End::Answered, Some(result)),
-        Ok(Reply::InputRequired(result)) => (End::InputRequired, Some(result)),
-        Ok(Reply::Task(result)) => (End::Task, Some(result)),
+        Ok(Reply::Result(result)) => (CallEnding::Answered, Some(result)),
+        Ok(Reply::InputRequired(result)) => (CallEnding::InputRequired, Some(result)),
+        Ok(Reply::Task(result)) => (CallEnding::Task, Some(result)),
         Err(CallError::Refused(refusal)) => {
-            record.detail = Some(shortened(&refusal.to_string(), LONGEST_DETAIL).into());
-            (End::Refused, None)
+            record.detail = Some(truncate_chars(&refusal.to_string(), LONGEST_DETAIL).into());
+            (CallEnding::Refused, None)
         }
         Err(CallError::Revoked(why)) => {
             record.detail = Some(why.to_string().into());
-            (End::Revoked, None)
+            (CallEnding::Revoked, None)
         }
-        Err(_) => (End::Failed, None),
+        Err(_) => (CallEnding::Failed, None),
     };
     record.end = end;
     if record.detail.is_none() && !record.removed.is_nothing() {

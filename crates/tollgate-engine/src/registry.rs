@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, Rules};
+use tollgate_core::catalog::{Catalog, CatalogInputs, ServerListing, ServerOffer, ServerRules};
 use tollgate_core::id::ServerId;
-use tollgate_core::names::{NamePattern, Owners};
-use tollgate_core::trust::Pins;
+use tollgate_core::names::{NameOwners, NamePattern};
+use tollgate_core::trust::ToolPins;
 
-use crate::charter::Charter;
 use crate::clock::Clock;
-use crate::meters::Meters;
+use crate::meters::ToolMeters;
 use crate::notices::Notices;
 use crate::owners;
-use crate::pins::Book;
-use crate::upstream::{Change, Update, Updates};
+use crate::pins::PinStore;
+use crate::policy_snapshot::PolicySnapshot;
+use crate::upstream::{Change, Update, UpstreamUpdateSender};
 
 /// How many updates may wait; servers then wait to tell more.
 const QUEUE: usize = 256;
@@ -27,23 +27,23 @@ const RESOURCE_QUEUE: usize = 256;
 /// Lines that one build may log.
 const MOST_NEWS: usize = 20;
 
-mod doubts;
 mod generation;
+mod quarantine_notices;
 
-pub use generation::Sight;
-pub(crate) use generation::{Generation, Seen};
+pub use generation::ToolVisibility;
+pub(crate) use generation::{CatalogGeneration, ViewQuery};
 
 /// The reading side, shared by everyone.
-pub(crate) struct Registry {
-    current: ArcSwap<Generation>,
+pub(crate) struct CatalogRegistry {
+    current: ArcSwap<CatalogGeneration>,
     version: watch::Sender<u64>,
     resources: broadcast::Sender<Arc<str>>,
-    orders: mpsc::Sender<Order>,
-    book: Arc<Book>,
+    orders: mpsc::Sender<RegistryCommand>,
+    book: Arc<PinStore>,
 }
 
-impl Registry {
-    pub(crate) fn current(&self) -> arc_swap::Guard<Arc<Generation>> {
+impl CatalogRegistry {
+    pub(crate) fn current(&self) -> arc_swap::Guard<Arc<CatalogGeneration>> {
         self.current.load()
     }
 
@@ -57,35 +57,35 @@ impl Registry {
 
     /// Waits until all that servers have told so far is in the catalogue.
     pub(crate) async fn flushed(&self) {
-        self.order(Order::Flush).await;
+        self.order(RegistryCommand::Flush).await;
     }
 
-    pub(crate) fn book(&self) -> &Book {
+    pub(crate) fn pin_store(&self) -> &PinStore {
         &self.book
     }
 
-    pub(crate) fn pins(&self) -> Arc<Pins> {
+    pub(crate) fn pins(&self) -> Arc<ToolPins> {
         self.book.pins()
     }
 
     /// Builds the catalogue again, by the pins that there are now; returns once it is there.
-    pub(crate) async fn rebuilt(&self) {
-        self.order(Order::Rebuild).await;
+    pub(crate) async fn rebuild(&self) {
+        self.order(RegistryCommand::Rebuild).await;
     }
 
     /// Swaps in a catalogue by other rules, together with the charter; returns once it is there.
-    pub(crate) async fn reform(&self, reform: Reform) {
-        self.order(|done| Order::Reform(Box::new(reform), done)).await;
+    pub(crate) async fn reconfigure(&self, reform: RegistryReconfiguration) {
+        self.order(|done| RegistryCommand::Reform(Box::new(reform), done)).await;
     }
 
-    async fn order(&self, order: impl FnOnce(oneshot::Sender<()>) -> Order) {
+    async fn order(&self, order: impl FnOnce(oneshot::Sender<()>) -> RegistryCommand) {
         let (done, carried_out) = oneshot::channel();
         if self.orders.send(order(done)).await.is_ok() {
             let _ = carried_out.await;
         }
     }
 
-    fn publish(&self, generation: Generation) {
+    fn publish(&self, generation: CatalogGeneration) {
         let version = generation.catalog.version;
         self.current.store(Arc::new(generation));
         self.version.send_replace(version);
@@ -93,54 +93,54 @@ impl Registry {
 }
 
 /// What the keeper is asked for. It answers when it is done.
-enum Order {
+enum RegistryCommand {
     Flush(oneshot::Sender<()>),
     Rebuild(oneshot::Sender<()>),
-    Reform(Box<Reform>, oneshot::Sender<()>),
+    Reform(Box<RegistryReconfiguration>, oneshot::Sender<()>),
 }
 
 /// Another config: what the next catalogue is made by.
-pub(crate) struct Reform {
+pub(crate) struct RegistryReconfiguration {
     /// In the order of the config, built-in servers first.
-    pub(crate) rules: Vec<Arc<Rules>>,
-    pub(crate) charter: Arc<Charter>,
+    pub(crate) rules: Vec<Arc<ServerRules>>,
+    pub(crate) charter: Arc<PolicySnapshot>,
     pub(crate) pattern: NamePattern,
     /// Of servers that need no connection.
-    pub(crate) listings: Vec<(ServerId, Listing)>,
+    pub(crate) listings: Vec<(ServerId, ServerListing)>,
     /// Servers that are started again: what they offered is awaited anew.
     pub(crate) outdated: Vec<ServerId>,
 }
 
 /// What a registry is made of.
-pub(crate) struct Plan {
+pub(crate) struct RegistryParts {
     /// In the order of the config, built-in servers first.
-    pub(crate) rules: Vec<Arc<Rules>>,
-    pub(crate) charter: Arc<Charter>,
+    pub(crate) rules: Vec<Arc<ServerRules>>,
+    pub(crate) charter: Arc<PolicySnapshot>,
     pub(crate) pattern: NamePattern,
     /// Where owners of names are remembered; `None` forgets them with the process.
     pub(crate) owners: Option<std::path::PathBuf>,
     /// Says which tier each tool is in.
-    pub(crate) meters: Arc<Meters>,
+    pub(crate) meters: Arc<ToolMeters>,
     /// Which definitions are trusted.
-    pub(crate) book: Arc<Book>,
+    pub(crate) book: Arc<PinStore>,
     /// Hears of tools that are doubted.
     pub(crate) notices: Notices,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// The writing side: one task owns it.
-pub(crate) struct Keeper {
-    registry: Arc<Registry>,
+pub(crate) struct RegistryActor {
+    registry: Arc<CatalogRegistry>,
     updates: mpsc::Receiver<Update>,
-    orders: mpsc::Receiver<Order>,
-    offers: Vec<Offer>,
+    orders: mpsc::Receiver<RegistryCommand>,
+    offers: Vec<ServerOffer>,
     places: HashMap<ServerId, usize>,
-    charter: Arc<Charter>,
+    charter: Arc<PolicySnapshot>,
     pattern: NamePattern,
-    owners: Owners,
+    owners: NameOwners,
     owners_file: Option<std::path::PathBuf>,
-    build: Build,
-    meters: Arc<Meters>,
+    build: BuildCatalogFn,
+    meters: Arc<ToolMeters>,
     moves: watch::Receiver<u64>,
     notices: Notices,
     clock: Arc<dyn Clock>,
@@ -148,27 +148,30 @@ pub(crate) struct Keeper {
     changed: Vec<usize>,
 }
 
-type Build = fn(&Inputs<'_>, &mut Owners) -> Catalog;
+type BuildCatalogFn = fn(&CatalogInputs<'_>, &mut NameOwners) -> Catalog;
 
 /// The queue by which servers tell what they offer.
-pub(crate) fn updates() -> (Updates, mpsc::Receiver<Update>) {
+pub(crate) fn updates() -> (UpstreamUpdateSender, mpsc::Receiver<Update>) {
     mpsc::channel(QUEUE)
 }
 
 /// An empty registry, and the task that fills it with what is heard.
-pub(crate) fn registry(plan: Plan, updates: mpsc::Receiver<Update>) -> (Arc<Registry>, Keeper) {
+pub(crate) fn registry(
+    plan: RegistryParts,
+    updates: mpsc::Receiver<Update>,
+) -> (Arc<CatalogRegistry>, RegistryActor) {
     let charter = plan.charter;
-    let empty = Generation::new(Arc::new(Catalog::default()), Arc::clone(&charter));
+    let empty = CatalogGeneration::new(Arc::new(Catalog::default()), Arc::clone(&charter));
     let (order, orders) = mpsc::channel(1);
-    let registry = Arc::new(Registry {
+    let registry = Arc::new(CatalogRegistry {
         current: ArcSwap::from_pointee(empty),
         version: watch::Sender::new(0),
         resources: broadcast::Sender::new(RESOURCE_QUEUE),
         orders: order,
         book: plan.book,
     });
-    let offers: Vec<Offer> = plan.rules.into_iter().map(absent).collect();
-    let keeper = Keeper {
+    let offers: Vec<ServerOffer> = plan.rules.into_iter().map(absent).collect();
+    let keeper = RegistryActor {
         registry: Arc::clone(&registry),
         updates,
         orders,
@@ -188,9 +191,9 @@ pub(crate) fn registry(plan: Plan, updates: mpsc::Receiver<Update>) -> (Arc<Regi
     (registry, keeper)
 }
 
-impl Keeper {
+impl RegistryActor {
     /// Puts in what needs no connection, so that the first snapshot already has it.
-    pub(crate) fn offer(&mut self, server: &ServerId, listing: Listing) {
+    pub(crate) fn offer(&mut self, server: &ServerId, listing: ServerListing) {
         self.apply(Update { server: server.clone(), change: Change::Listed(Arc::new(listing)) });
     }
 
@@ -223,15 +226,15 @@ impl Keeper {
         }
     }
 
-    async fn carry_out(&mut self, order: Order) {
+    async fn carry_out(&mut self, order: RegistryCommand) {
         let done = match order {
-            Order::Flush(done) => done,
-            Order::Rebuild(done) => {
+            RegistryCommand::Flush(done) => done,
+            RegistryCommand::Rebuild(done) => {
                 self.rebuild().await;
                 done
             }
-            Order::Reform(reform, done) => {
-                self.reform(*reform);
+            RegistryCommand::Reform(reform, done) => {
+                self.reconfigure(*reform);
                 self.rebuild().await;
                 done
             }
@@ -240,14 +243,14 @@ impl Keeper {
     }
 
     /// Servers that stay keep what they told; new ones are awaited, also where one that is built in had the name.
-    fn reform(&mut self, reform: Reform) {
-        let mut known: HashMap<ServerId, Offer> =
+    fn reconfigure(&mut self, reform: RegistryReconfiguration) {
+        let mut known: HashMap<ServerId, ServerOffer> =
             self.offers.drain(..).map(|offer| (offer.rules.server.clone(), offer)).collect();
-        let stays = |offer: &Offer, rules: &Rules| {
+        let stays = |offer: &ServerOffer, rules: &ServerRules| {
             offer.rules.origin == rules.origin && !reform.outdated.contains(&rules.server)
         };
-        let offer = |rules: Arc<Rules>| match known.remove(&rules.server) {
-            Some(offer) if stays(&offer, &rules) => Offer { rules, ..offer },
+        let offer = |rules: Arc<ServerRules>| match known.remove(&rules.server) {
+            Some(offer) if stays(&offer, &rules) => ServerOffer { rules, ..offer },
             Some(_) | None => absent(rules),
         };
         self.offers = reform.rules.into_iter().map(offer).collect();
@@ -290,13 +293,13 @@ impl Keeper {
         for &at in suspects.iter().rev().filter(|_| suspects.len() > 1) {
             let was = std::mem::replace(&mut self.offers[at].present, false);
             if self.build().await {
-                return self.left_out(at);
+                return self.log_left_out(at);
             }
             self.offers[at].present = was;
         }
         for at in suspects {
             self.offers[at].present = false;
-            self.left_out(at);
+            self.log_left_out(at);
         }
         self.build().await;
     }
@@ -307,11 +310,12 @@ impl Keeper {
         let tiers = self.meters.tiers(&catalog.tools);
         if tiers != catalog.tiers {
             let next = catalog.in_tiers(catalog.version + 1, tiers);
-            self.registry.publish(Generation::new(Arc::new(next), Arc::clone(&self.charter)));
+            self.registry
+                .publish(CatalogGeneration::new(Arc::new(next), Arc::clone(&self.charter)));
         }
     }
 
-    fn left_out(&self, at: usize) {
+    fn log_left_out(&self, at: usize) {
         let server = &self.offers[at].rules.server;
         tracing::error!(%server, "left out: no catalogue can be built with what the server lists");
     }
@@ -327,7 +331,7 @@ impl Keeper {
         let (book, at) = (Arc::clone(&self.registry.book), self.clock.wall());
         let built = tokio::task::spawn_blocking(move || {
             let pins = book.pins();
-            let inputs = Inputs {
+            let inputs = CatalogInputs {
                 version: previous.version + 1,
                 offers: &offers,
                 pattern: &pattern,
@@ -338,7 +342,7 @@ impl Keeper {
             if !catalog.first_uses.is_empty() {
                 book.first_uses(&catalog.first_uses, at);
             }
-            catalog.tiers = meters.know(&catalog.tools);
+            catalog.tiers = meters.register_tools(&catalog.tools);
             (catalog, owners)
         });
         let Ok((catalog, owners)) = built.await else { return false };
@@ -349,10 +353,10 @@ impl Keeper {
         for line in news(&before, &catalog) {
             tracing::warn!("{line}");
         }
-        for notice in doubts::notices(&before, &catalog) {
+        for notice in quarantine_notices::notices(&before, &catalog) {
             self.notices.tell(notice);
         }
-        self.registry.publish(Generation::new(Arc::new(catalog), Arc::clone(&self.charter)));
+        self.registry.publish(CatalogGeneration::new(Arc::new(catalog), Arc::clone(&self.charter)));
         true
     }
 
@@ -383,12 +387,12 @@ fn news(previous: &Catalog, next: &Catalog) -> Vec<String> {
     lines
 }
 
-fn absent(rules: Arc<Rules>) -> Offer {
-    Offer { rules, listing: Arc::default(), present: false }
+fn absent(rules: Arc<ServerRules>) -> ServerOffer {
+    ServerOffer { rules, listing: Arc::default(), present: false }
 }
 
-fn places(offers: &[Offer]) -> HashMap<ServerId, usize> {
-    let place = |(at, offer): (usize, &Offer)| (offer.rules.server.clone(), at);
+fn places(offers: &[ServerOffer]) -> HashMap<ServerId, usize> {
+    let place = |(at, offer): (usize, &ServerOffer)| (offer.rules.server.clone(), at);
     offers.iter().enumerate().map(place).collect()
 }
 

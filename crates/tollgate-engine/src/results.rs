@@ -1,4 +1,4 @@
-//! Results that stay for a while: what was too much for its consumer, and what came too late.
+//! Results that stay for a while behind a handle: what was too much for its consumer, and late results.
 //!
 //! Each is behind a random handle and belongs to one principal, for as long as what it was called
 //! with holds; for others it is not there.
@@ -11,36 +11,36 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
-use tollgate_core::call::{Handle, Outcome, Status};
+use tollgate_core::call::{CallStatus, Outcome, ResultHandle};
 use tollgate_core::shaping;
 use tollgate_core::tool::FindingKind;
-use tollgate_core::tool::hidden::Removed;
+use tollgate_core::tool::hidden_text::RemovedCounts;
 use tollgate_core::turn::{Actor, Principal};
 
 use crate::clock::Clock;
 
 /// How much is kept, and for how long.
 #[derive(Debug, Clone, Copy)]
-struct Bounds {
+struct ResultBounds {
     bytes: usize,
     entries: usize,
     life: Duration,
 }
 
-const BOUNDS: Bounds =
-    Bounds { bytes: 64 << 20, entries: 1_000, life: Duration::from_secs(10 * 60) };
+const BOUNDS: ResultBounds =
+    ResultBounds { bytes: 64 << 20, entries: 1_000, life: Duration::from_secs(10 * 60) };
 
-pub struct Results {
+pub struct ResultStore {
     clock: Arc<dyn Clock>,
-    bounds: Bounds,
-    shelf: Mutex<Shelf>,
-    /// What was taken out of results since the start, in the order of [`Removed::KINDS`].
-    removed: [AtomicU64; Removed::KINDS.len()],
+    bounds: ResultBounds,
+    shelf: Mutex<ResultTable>,
+    /// What was taken out of results since the start, in the order of [`RemovedCounts::KINDS`].
+    removed: [AtomicU64; RemovedCounts::KINDS.len()],
 }
 
 /// A result that can be read, with all that the tool said.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredResult {
     /// The tool, as its caller sees it.
     pub tool: String,
     pub outcome: Outcome,
@@ -52,39 +52,39 @@ pub struct Kept {
 
 /// What is behind a handle.
 #[derive(Debug, Clone)]
-pub enum Read {
+pub enum ResultLookup {
     /// Nothing, nothing any more, or nothing of this principal's.
     Unknown,
     /// The call runs, for so long already.
     Pending {
         since: Duration,
     },
-    Ready(Arc<Kept>),
+    Ready(Arc<StoredResult>),
 }
 
 /// Keeps the place of a result that is still to come. Dropped, it leaves an error there.
-pub(crate) struct Promise {
-    results: Arc<Results>,
+pub(crate) struct ResultPromise {
+    results: Arc<ResultStore>,
     actor: Actor,
-    handle: Handle,
+    handle: ResultHandle,
     tool: String,
     page_bytes: usize,
 }
 
-impl Results {
+impl ResultStore {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
         Self::within(clock, BOUNDS)
     }
 
-    fn within(clock: Arc<dyn Clock>, bounds: Bounds) -> Arc<Self> {
+    fn within(clock: Arc<dyn Clock>, bounds: ResultBounds) -> Arc<Self> {
         let removed = std::array::from_fn(|_| AtomicU64::new(0));
         Arc::new(Self { clock, bounds, shelf: Mutex::default(), removed })
     }
 
     /// This was taken out of a result on its way to whoever asked.
-    pub(crate) fn count_removed(&self, removed: &Removed) {
+    pub(crate) fn count_removed(&self, removed: &RemovedCounts) {
         for (kind, count) in removed.iter() {
-            let at = Removed::KINDS.iter().position(|known| *known == kind);
+            let at = RemovedCounts::KINDS.iter().position(|known| *known == kind);
             if let Some(counter) = at.and_then(|at| self.removed.get(at)) {
                 counter.fetch_add(count.into(), Ordering::Relaxed);
             }
@@ -92,22 +92,22 @@ impl Results {
     }
 
     /// How much was taken out of results since the start, by kind.
-    pub fn removed(&self) -> impl Iterator<Item = (FindingKind, u64)> {
+    pub fn removed_counts(&self) -> impl Iterator<Item = (FindingKind, u64)> {
         let count =
             |(kind, count): (FindingKind, &AtomicU64)| (kind, count.load(Ordering::Relaxed));
-        Removed::KINDS.into_iter().zip(&self.removed).map(count)
+        RemovedCounts::KINDS.into_iter().zip(&self.removed).map(count)
     }
 
     /// A handle for a result of this size, if that could be kept at all. Costs nothing until it
     /// is used.
-    pub(crate) fn spare(&self, bytes: usize) -> Option<Handle> {
-        (bytes <= self.bounds.bytes).then(|| Handle::from_bits(rand::random()))
+    pub(crate) fn spare(&self, bytes: usize) -> Option<ResultHandle> {
+        (bytes <= self.bounds.bytes).then(|| ResultHandle::from_bits(rand::random()))
     }
 
     /// Keeps what was cut, under the handle that its outcome names.
-    pub(crate) fn keep(&self, actor: &Actor, kept: Kept) {
+    pub(crate) fn keep(&self, actor: &Actor, kept: StoredResult) {
         if let Some(handle) = kept.outcome.handle {
-            self.put(actor, handle, Content::Ready(Arc::new(kept)));
+            self.put(actor, handle, ResultContent::Ready(Arc::new(kept)));
         }
     }
 
@@ -117,44 +117,46 @@ impl Results {
         actor: Actor,
         tool: &str,
         page_bytes: usize,
-    ) -> (Handle, Promise) {
-        let handle = Handle::from_bits(rand::random());
-        self.put(&actor, handle, Content::Pending);
+    ) -> (ResultHandle, ResultPromise) {
+        let handle = ResultHandle::from_bits(rand::random());
+        self.put(&actor, handle, ResultContent::Pending);
         let results = Arc::clone(self);
-        (handle, Promise { results, actor, handle, tool: tool.to_owned(), page_bytes })
+        (handle, ResultPromise { results, actor, handle, tool: tool.to_owned(), page_bytes })
     }
 
-    pub fn read(&self, principal: &Principal, handle: Handle) -> Read {
+    pub fn read(&self, principal: &Principal, handle: ResultHandle) -> ResultLookup {
         let now = self.clock.now();
         let mut shelf = self.shelf.lock();
         shelf.expire(now, self.bounds.life);
-        let is_theirs = |Entry { actor, .. }: &&Entry| {
-            actor.principal == *principal && actor.lease.ended().is_none()
+        let is_theirs = |ResultEntry { actor, .. }: &&ResultEntry| {
+            actor.principal == *principal && actor.lease.revocation().is_none()
         };
         let entry = shelf.entries.get(&handle).filter(is_theirs);
         match entry {
-            None => Read::Unknown,
-            Some(Entry { content: Content::Pending, since, .. }) => {
-                Read::Pending { since: now.saturating_duration_since(*since) }
+            None => ResultLookup::Unknown,
+            Some(ResultEntry { content: ResultContent::Pending, since, .. }) => {
+                ResultLookup::Pending { since: now.saturating_duration_since(*since) }
             }
-            Some(Entry { content: Content::Ready(kept), .. }) => Read::Ready(Arc::clone(kept)),
+            Some(ResultEntry { content: ResultContent::Ready(kept), .. }) => {
+                ResultLookup::Ready(Arc::clone(kept))
+            }
         }
     }
 
-    fn put(&self, actor: &Actor, handle: Handle, content: Content) {
+    fn put(&self, actor: &Actor, handle: ResultHandle, content: ResultContent) {
         if content.bytes() > self.bounds.bytes {
             return;
         }
         let since = self.clock.now();
         let mut shelf = self.shelf.lock();
         shelf.expire(since, self.bounds.life);
-        shelf.put(handle, Entry { actor: actor.clone(), since, number: 0, content });
+        shelf.put(handle, ResultEntry { actor: actor.clone(), since, number: 0, content });
         shelf.shrink(self.bounds);
     }
 }
 
-impl Promise {
-    pub(crate) fn handle(&self) -> Handle {
+impl ResultPromise {
+    pub(crate) fn handle(&self) -> ResultHandle {
         self.handle
     }
 
@@ -165,47 +167,51 @@ impl Promise {
 
     fn fulfil(&self, outcome: Outcome) {
         let outcome = Outcome { handle: Some(self.handle), ..outcome };
-        let kept =
-            Kept { tool: self.tool.clone(), outcome, page_bytes: self.page_bytes, raw: None };
-        self.results.put(&self.actor, self.handle, Content::Ready(Arc::new(kept)));
+        let kept = StoredResult {
+            tool: self.tool.clone(),
+            outcome,
+            page_bytes: self.page_bytes,
+            raw: None,
+        };
+        self.results.put(&self.actor, self.handle, ResultContent::Ready(Arc::new(kept)));
     }
 }
 
-impl Drop for Promise {
+impl Drop for ResultPromise {
     fn drop(&mut self) {
         let shelf = self.results.shelf.lock();
         let entry = shelf.entries.get(&self.handle);
-        let is_open = entry.is_some_and(|entry| matches!(entry.content, Content::Pending));
+        let is_open = entry.is_some_and(|entry| matches!(entry.content, ResultContent::Pending));
         drop(shelf);
         if is_open {
             let message = format!("`{}` was given up before it answered", self.tool);
-            self.fulfil(shaping::failure(Status::Error, &message, Duration::ZERO));
+            self.fulfil(shaping::failure(CallStatus::Error, &message, Duration::ZERO));
         }
     }
 }
 
 /// Invariant: `order` has the handle of every entry under its number, the oldest first.
 #[derive(Default)]
-struct Shelf {
-    entries: HashMap<Handle, Entry>,
-    order: BTreeMap<u64, Handle>,
+struct ResultTable {
+    entries: HashMap<ResultHandle, ResultEntry>,
+    order: BTreeMap<u64, ResultHandle>,
     bytes: usize,
     next: u64,
 }
 
-struct Entry {
+struct ResultEntry {
     actor: Actor,
     since: Instant,
     number: u64,
-    content: Content,
+    content: ResultContent,
 }
 
-enum Content {
+enum ResultContent {
     Pending,
-    Ready(Arc<Kept>),
+    Ready(Arc<StoredResult>),
 }
 
-impl Content {
+impl ResultContent {
     fn bytes(&self) -> usize {
         match self {
             Self::Pending => 0,
@@ -217,16 +223,16 @@ impl Content {
     }
 }
 
-impl Shelf {
-    fn put(&mut self, handle: Handle, entry: Entry) {
+impl ResultTable {
+    fn put(&mut self, handle: ResultHandle, entry: ResultEntry) {
         self.remove(handle);
         self.next += 1;
         self.bytes += entry.content.bytes();
         self.order.insert(self.next, handle);
-        self.entries.insert(handle, Entry { number: self.next, ..entry });
+        self.entries.insert(handle, ResultEntry { number: self.next, ..entry });
     }
 
-    fn remove(&mut self, handle: Handle) {
+    fn remove(&mut self, handle: ResultHandle) {
         if let Some(entry) = self.entries.remove(&handle) {
             self.order.remove(&entry.number);
             self.bytes -= entry.content.bytes();
@@ -238,16 +244,16 @@ impl Shelf {
         let entries =
             self.order.values().filter_map(|handle| Some((*handle, self.entries.get(handle)?)));
         let old = entries.take_while(|(_, it)| now.saturating_duration_since(it.since) >= life);
-        let over = old.filter(|(_, it)| matches!(it.content, Content::Ready(_)));
+        let over = old.filter(|(_, it)| matches!(it.content, ResultContent::Ready(_)));
         for handle in over.map(|(handle, _)| handle).collect::<Vec<_>>() {
             self.remove(handle);
         }
     }
 
     /// Makes room at the cost of whoever has the most: one principal cannot crowd out another.
-    fn shrink(&mut self, bounds: Bounds) {
+    fn shrink(&mut self, bounds: ResultBounds) {
         loop {
-            let weight: fn(&Entry) -> usize = match () {
+            let weight: fn(&ResultEntry) -> usize = match () {
                 () if self.bytes > bounds.bytes => |entry| entry.content.bytes(),
                 () if self.entries.len() > bounds.entries => |_| 1,
                 () => return,
@@ -259,7 +265,7 @@ impl Shelf {
             let Some((greediest, _)) = shares.into_iter().max_by_key(|(_, share)| *share) else {
                 return;
             };
-            let is_theirs = |handle: &&Handle| {
+            let is_theirs = |handle: &&ResultHandle| {
                 let entry = self.entries.get(handle);
                 entry.is_some_and(|it| it.actor.principal == *greediest && weight(it) > 0)
             };

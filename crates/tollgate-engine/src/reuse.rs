@@ -1,4 +1,4 @@
-//! Between the plan and the executor: answers that were kept, calls that are shared, second
+//! Caching, single flight, retries, hedging and late calls, between the plan and the executor: answers that were kept, calls that are shared, second
 //! attempts, and calls that go on when their turn is over.
 //!
 //! Called by the gate only. What must not
@@ -8,53 +8,55 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tollgate_core::call::Status;
+use tollgate_core::call::CallStatus;
 use tollgate_core::json;
-use tollgate_core::shaping::{self, Caps, Consumer};
+use tollgate_core::shaping::{self, ResultCaps, ResultConsumer};
 use tollgate_core::tool::{self, Tool};
 use tollgate_mcp::client::{Answer, AnswerKind};
-use tollgate_mcp::code;
-use tollgate_mcp::large::aside;
+use tollgate_mcp::error_code;
 use tollgate_mcp::meta::TASKS_EXTENSION;
+use tollgate_mcp::offload::offload_if_large;
 
-use crate::backend::Failure;
-use crate::caller::{CallError, Caller, Dialogue, Freshness, Late, Purpose, Rest};
-use crate::calls::Step;
-use crate::executor::{Call, Executor, Ran, Run, Unjudged};
+use crate::backend::BackendError;
+use crate::caller::{
+    CacheFreshness, CallError, CallPurpose, Caller, Dialogue, LateResultPolicy, OverflowPolicy,
+};
+use crate::calls::CallStep;
+use crate::executor::{AttemptOutcome, BackendOutcome, Executor, PendingSample, PlannedCall};
 
-mod account;
-mod attempts;
 mod cache;
-mod flight;
-mod late;
-mod numbers;
-mod retry;
+mod exact_numbers;
+mod hedging;
+mod late_calls;
+mod retry_budget;
+mod server_budget;
+mod single_flight;
 
-use account::{Account, Accounts};
-use attempts::Attempts;
-use cache::{Cache, Hit, Kept, Key};
-use flight::{Boarded, Cargo, Flight, Flights, Landed, Place};
-pub(crate) use late::LateCall;
-use late::Slots;
+use cache::{AnswerCache, CacheHit, CacheKey, CachedAnswer};
+use hedging::AttemptRunner;
+pub(crate) use late_calls::LateCall;
+use late_calls::LateCallSlots;
+use server_budget::{ServerBudget, ServerBudgets};
+use single_flight::{Completed, Flight, FlightJoin, Payload, SingleFlightGroup, Subscriber};
 
 /// So many calls tell when a tool is slower than usual.
 const ENOUGH_CALLS: usize = 20;
 
 #[derive(Clone)]
-pub(crate) struct Reuse(Arc<Parts>);
+pub(crate) struct CallReuse(Arc<ReuseInner>);
 
-struct Parts {
+struct ReuseInner {
     executor: Arc<Executor>,
-    cache: Cache,
-    flights: Arc<Flights>,
-    accounts: Arc<Accounts>,
-    late: Arc<Slots>,
-    looks: Looks,
+    cache: AnswerCache,
+    flights: Arc<SingleFlightGroup>,
+    accounts: Arc<ServerBudgets>,
+    late: Arc<LateCallSlots>,
+    looks: CacheCounters,
 }
 
 /// What there was for calls whose answers may be kept, since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LookedUp {
+pub struct CacheStats {
     pub hits: u64,
     pub misses: u64,
     /// The same call was under way.
@@ -62,29 +64,29 @@ pub struct LookedUp {
 }
 
 #[derive(Default)]
-struct Looks {
+struct CacheCounters {
     hits: AtomicU64,
     misses: AtomicU64,
     shared: AtomicU64,
 }
 
 /// How a call came back.
-pub(crate) enum Came {
-    Over(Over),
+pub(crate) enum ReuseOutcome {
+    Over(CallCompletion),
     /// The turn is over; the call is not, and may go on.
     Late(LateCall),
 }
 
 /// A call that is over.
-pub(crate) struct Over {
-    pub(crate) ran: Ran,
-    pub(crate) reused: Reused,
-    pub(crate) unjudged: Option<Unjudged>,
+pub(crate) struct CallCompletion {
+    pub(crate) ran: BackendOutcome,
+    pub(crate) reused: CacheUse,
+    pub(crate) unjudged: Option<PendingSample>,
 }
 
 /// Whether an answer was used before, or will be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reused {
+pub(crate) enum CacheUse {
     Not,
     /// It is from before: so old, and good for so long in all.
     From {
@@ -97,184 +99,198 @@ pub(crate) enum Reused {
     },
 }
 
-impl Over {
+impl CallCompletion {
     pub(crate) fn timed_out() -> Self {
-        Self { ran: Ran::TimedOut, reused: Reused::Not, unjudged: None }
+        Self { ran: BackendOutcome::TimedOut, reused: CacheUse::Not, unjudged: None }
     }
 }
 
-impl From<Run> for Over {
-    fn from(run: Run) -> Self {
-        Self { ran: run.ran, reused: Reused::Not, unjudged: run.unjudged }
+impl From<AttemptOutcome> for CallCompletion {
+    fn from(run: AttemptOutcome) -> Self {
+        Self { ran: run.ran, reused: CacheUse::Not, unjudged: run.unjudged }
     }
 }
 
-impl Reuse {
+impl CallReuse {
     pub(crate) fn new(executor: Arc<Executor>) -> Self {
-        let accounts = Arc::<Accounts>::default();
-        Self(Arc::new(Parts {
-            cache: Cache::new(),
+        let accounts = Arc::<ServerBudgets>::default();
+        Self(Arc::new(ReuseInner {
+            cache: AnswerCache::new(),
             flights: Arc::default(),
-            late: Arc::new(Slots::new(Arc::clone(&accounts))),
+            late: Arc::new(LateCallSlots::new(Arc::clone(&accounts))),
             accounts,
-            looks: Looks::default(),
+            looks: CacheCounters::default(),
             executor,
         }))
     }
 
     /// Dropping the future cancels the call at the server, unless others wait for it too.
-    pub(crate) async fn run(&self, call: Call<'_>) -> Result<Came, CallError> {
-        let trip = self.trip(call);
+    pub(crate) async fn run(&self, call: PlannedCall<'_>) -> Result<ReuseOutcome, CallError> {
+        let trip = self.reuse_call(call);
         if let Some(trip) = &trip {
-            match trip.way() {
-                Way::Straight => trip.account.budget.earn(),
-                way => return Box::pin(trip.take(way)).await,
+            match trip.strategy() {
+                Strategy::Straight => trip.account.budget.earn(),
+                way => return Box::pin(trip.run(way)).await,
             }
         }
         // Most calls go here: without a lock, and with nothing allocated.
         let run = self.0.executor.run(call).await?;
         let run = match &trip {
-            Some(trip) if retry::may_mend(&run) => Box::pin(trip.attempts().again(run)).await?,
+            Some(trip) if retry_budget::is_retryable(&run) => {
+                Box::pin(trip.attempts().retry_attended(run)).await?
+            }
             _ => run,
         };
-        Ok(Came::Over(run.into()))
+        Ok(ReuseOutcome::Over(run.into()))
     }
 
-    pub(crate) fn looked_up(&self) -> LookedUp {
-        let Looks { hits, misses, shared } = &self.0.looks;
+    pub(crate) fn cache_stats(&self) -> CacheStats {
+        let CacheCounters { hits, misses, shared } = &self.0.looks;
         let [hits, misses, shared] = [hits, misses, shared].map(|it| it.load(Ordering::Relaxed));
-        LookedUp { hits, misses, shared }
+        CacheStats { hits, misses, shared }
     }
 
     /// `None` for what must not be repeated.
-    fn trip<'t>(&'t self, call: Call<'t>) -> Option<Trip<'t>> {
+    fn reuse_call<'t>(&'t self, call: PlannedCall<'t>) -> Option<ReuseCall<'t>> {
         let tool = repeatable(call)?;
-        let account = self.0.accounts.of(call.planned.permitted().server());
-        Some(Trip { parts: &self.0, call, tool, account })
+        let account = self.0.accounts.of(call.planned.permitted_request().server());
+        Some(ReuseCall { parts: &self.0, call, tool, account })
     }
 }
 
 /// The tool, if this call of it may be made twice, or not at all. Probes measure what they call;
 /// who brings answers to questions has begun a call that is theirs alone.
-fn repeatable<'c>(Call { planned, caller, .. }: Call<'c>) -> Option<&'c Arc<Tool>> {
-    let tool = planned.permitted().tool()?;
+fn repeatable<'c>(PlannedCall { planned, caller, .. }: PlannedCall<'c>) -> Option<&'c Arc<Tool>> {
+    let tool = planned.permitted_request().tool()?;
     let is_under_way = matches!(&caller.dialogue, Dialogue::Rounds(retry) if !retry.is_empty());
-    let serves = caller.purpose == Purpose::Serve && !is_under_way;
+    let serves = caller.purpose == CallPurpose::Serve && !is_under_way;
     (tool.terms.idempotent && serves).then_some(tool)
 }
 
 /// A call that may be repeated, on its way.
-struct Trip<'t> {
-    parts: &'t Arc<Parts>,
-    call: Call<'t>,
+struct ReuseCall<'t> {
+    parts: &'t Arc<ReuseInner>,
+    call: PlannedCall<'t>,
     tool: &'t Arc<Tool>,
-    account: Arc<Account>,
+    account: Arc<ServerBudget>,
 }
 
 /// How such a call is made.
-enum Way {
+enum Strategy {
     /// Once, and once more if it breaks.
     Straight,
     /// Together with all that have the same key.
-    Shared(Key),
+    Shared(CacheKey),
     /// Such that it can go on when its turn is over.
     Detached,
     /// With a second attempt after so long.
     Hedged(Duration),
 }
 
-impl Trip<'_> {
-    fn way(&self) -> Way {
-        let Call { turn, planned, caller, .. } = self.call;
+impl ReuseCall<'_> {
+    fn strategy(&self) -> Strategy {
+        let PlannedCall { turn, planned, caller, .. } = self.call;
         let is_cacheable = !self.tool.terms.cacheable.is_zero();
-        let key = || Key::of(&turn.principal, planned.permitted());
+        let key = || CacheKey::of(&turn.principal, planned.permitted_request());
         if let Some(key) = is_cacheable.then(key).flatten() {
-            return Way::Shared(key);
+            return Strategy::Shared(key);
         }
-        let is_delivered = caller.late == Late::Delivered && caller.rest == Rest::Readable;
+        let is_delivered =
+            caller.late == LateResultPolicy::Delivered && caller.rest == OverflowPolicy::Readable;
         if is_delivered && planned.deadline() < planned.own() {
-            return Way::Detached;
+            return Strategy::Detached;
         }
-        self.parts.hedge(self.tool).map_or(Way::Straight, Way::Hedged)
+        self.parts.hedge(self.tool).map_or(Strategy::Straight, Strategy::Hedged)
     }
 
-    async fn take(&self, way: Way) -> Result<Came, CallError> {
+    async fn run(&self, way: Strategy) -> Result<ReuseOutcome, CallError> {
         match way {
-            Way::Straight => self.by_itself().await,
-            Way::Shared(key) => self.shared(&key).await,
-            Way::Detached => self.aboard(self.launch(None)).await,
-            Way::Hedged(delay) => match self.attempts().alone(Some(delay)).await {
-                Some(run) if is_for(self.call.caller, &run.ran) => Ok(Came::Over(run.into())),
-                _ => self.by_itself().await,
+            Strategy::Straight => self.run_alone().await,
+            Strategy::Shared(key) => self.run_shared(&key).await,
+            Strategy::Detached => self.await_flight(self.launch(None)).await,
+            Strategy::Hedged(delay) => match self.attempts().run_unattended(Some(delay)).await {
+                Some(run) if is_for(self.call.caller, &run.ran) => {
+                    Ok(ReuseOutcome::Over(run.into()))
+                }
+                _ => self.run_alone().await,
             },
         }
     }
 
-    fn attempts(&self) -> Attempts<'_> {
+    fn attempts(&self) -> AttemptRunner<'_> {
         let budget = &self.account.budget;
-        Attempts { executor: &self.parts.executor, budget, call: self.call }
+        AttemptRunner { executor: &self.parts.executor, budget, call: self.call }
     }
 
     /// An answer from before, or from a call that others wait for too.
-    async fn shared(&self, key: &Key) -> Result<Came, CallError> {
-        let may_be_old = self.call.caller.freshness == Freshness::Any;
+    async fn run_shared(&self, key: &CacheKey) -> Result<ReuseOutcome, CallError> {
+        let may_be_old = self.call.caller.freshness == CacheFreshness::Any;
         if let Some(hit) = may_be_old.then(|| self.look(key)).flatten() {
             return Ok(self.hit(hit));
         }
-        match self.parts.flights.board(key, self) {
-            Place::Kept(hit) => Ok(self.hit(hit)),
-            Place::On(boarded) => {
+        match self.parts.flights.join(key, self) {
+            FlightJoin::Kept(hit) => Ok(self.hit(hit)),
+            FlightJoin::On(boarded) => {
                 self.parts.looks.misses.fetch_add(1, Ordering::Relaxed);
-                self.aboard(boarded).await
+                self.await_flight(boarded).await
             }
-            Place::Joined(boarded) => self.joined(boarded).await,
+            FlightJoin::Joined(boarded) => self.join_flight(boarded).await,
         }
     }
 
-    fn look(&self, key: &Key) -> Option<Hit> {
+    fn look(&self, key: &CacheKey) -> Option<CacheHit> {
         let now = self.parts.executor.clock.now();
         self.parts.cache.get(key, self.tool.terms.cacheable, now)
     }
 
-    fn hit(&self, Hit { result, age }: Hit) -> Came {
+    fn hit(&self, CacheHit { result, age }: CacheHit) -> ReuseOutcome {
         self.parts.looks.hits.fetch_add(1, Ordering::Relaxed);
-        let reused = Reused::From { age, good_for: self.tool.terms.cacheable };
+        let reused = CacheUse::From { age, good_for: self.tool.terms.cacheable };
         let answer = Answer { kind: AnswerKind::Complete, result };
-        Came::Over(Over { ran: Ran::Answered(Ok(answer)), reused, unjudged: None })
+        ReuseOutcome::Over(CallCompletion {
+            ran: BackendOutcome::Answered(Ok(answer)),
+            reused,
+            unjudged: None,
+        })
     }
 
-    fn launch(&self, key: Option<Key>) -> Boarded {
+    fn launch(&self, key: Option<CacheKey>) -> Subscriber {
         let parts = Arc::clone(self.parts);
-        Flight::launch(self, key, |cargo| parts.fly(cargo))
+        Flight::launch(self, key, |cargo| parts.run_flight(cargo))
     }
 
     /// Waits for a flight until the turn is over, and leaves it to itself then, if it may go on and
     /// the caller can come back for what it brings.
-    async fn aboard(&self, mut boarded: Boarded) -> Result<Came, CallError> {
-        let Call { planned, caller, .. } = self.call;
+    async fn await_flight(&self, mut boarded: Subscriber) -> Result<ReuseOutcome, CallError> {
+        let PlannedCall { planned, caller, .. } = self.call;
         match boarded.wait(planned.deadline().instant(), caller.events.as_ref()).await {
             Some(landed) => match &landed.ran {
-                Some(ran) if is_for(caller, ran) => Ok(Came::Over(landed.over())),
+                Some(ran) if is_for(caller, ran) => Ok(ReuseOutcome::Over(landed.completion())),
                 // Calling again would lead to the same question.
-                None if !is_owed_the_question(caller) => Ok(Came::Over(landed.over())),
-                _ => self.by_itself().await,
+                None if !is_owed_the_question(caller) => {
+                    Ok(ReuseOutcome::Over(landed.completion()))
+                }
+                _ => self.run_alone().await,
             },
-            None if caller.rest == Rest::Readable
+            None if caller.rest == OverflowPolicy::Readable
                 && planned.deadline().instant() < boarded.flight.until() =>
             {
                 let late = LateCall::of(boarded.flight, &self.parts.late);
-                Ok(late.map_or_else(|| Came::Over(Over::timed_out()), Came::Late))
+                Ok(late.map_or_else(
+                    || ReuseOutcome::Over(CallCompletion::timed_out()),
+                    ReuseOutcome::Late,
+                ))
             }
-            None => Ok(Came::Over(Over::timed_out())),
+            None => Ok(ReuseOutcome::Over(CallCompletion::timed_out())),
         }
     }
 
     /// The same on a flight of somebody else.
-    async fn joined(&self, boarded: Boarded) -> Result<Came, CallError> {
+    async fn join_flight(&self, boarded: Subscriber) -> Result<ReuseOutcome, CallError> {
         self.parts.looks.shared.fetch_add(1, Ordering::Relaxed);
         let (clock, course) = (&self.parts.executor.clock, self.call.course);
-        let waiting = course.map(|course| (course, course.enter(Step::Shared, clock.now())));
-        let came = self.aboard(boarded).await;
+        let waiting = course.map(|course| (course, course.enter(CallStep::Shared, clock.now())));
+        let came = self.await_flight(boarded).await;
         if let Some((course, step)) = waiting {
             course.leave(step, clock.now());
         }
@@ -282,26 +298,28 @@ impl Trip<'_> {
     }
 
     /// What nobody else can have: somebody is asked, or there is a task to come back for.
-    async fn by_itself(&self) -> Result<Came, CallError> {
-        Ok(Came::Over(self.parts.executor.run(self.call).await?.into()))
+    async fn run_alone(&self) -> Result<ReuseOutcome, CallError> {
+        Ok(ReuseOutcome::Over(self.parts.executor.run(self.call).await?.into()))
     }
 }
 
 /// Whether this is an answer for `caller`, though nobody could be asked for it. Who can do what
 /// it wants has to call for itself.
-fn is_for(caller: &Caller<'_>, ran: &Ran) -> bool {
+fn is_for(caller: &Caller<'_>, ran: &BackendOutcome) -> bool {
     let can_be_asked =
         || !matches!(caller.dialogue, Dialogue::Nobody) && caller.client.can_answer();
     match ran {
-        Ran::Answered(Ok(answer)) => match answer.kind {
+        BackendOutcome::Answered(Ok(answer)) => match answer.kind {
             AnswerKind::Complete => true,
             AnswerKind::InputRequired => !can_be_asked(),
             AnswerKind::Task => !caller.client.has_extension(TASKS_EXTENSION),
         },
-        Ran::Answered(Err(Failure::Refused(error))) => {
-            error.code != code::MISSING_CLIENT_CAPABILITY || !can_be_asked()
+        BackendOutcome::Answered(Err(BackendError::Refused(error))) => {
+            error.code != error_code::MISSING_CLIENT_CAPABILITY || !can_be_asked()
         }
-        Ran::Answered(Err(_)) | Ran::TimedOut | Ran::InputRequired(_) => true,
+        BackendOutcome::Answered(Err(_))
+        | BackendOutcome::TimedOut
+        | BackendOutcome::InputRequired(_) => true,
     }
 }
 
@@ -315,46 +333,47 @@ fn is_owed_the_question(caller: &Caller<'_>) -> bool {
     }
 }
 
-impl Parts {
+impl ReuseInner {
     /// Runs a call that does not belong to one caller alone, and keeps its answer if it may.
-    async fn fly(self: Arc<Self>, cargo: Arc<Cargo>) -> Landed {
+    async fn run_flight(self: Arc<Self>, cargo: Arc<Payload>) -> Completed {
         let caller = cargo.caller();
-        let server = cargo.planned.permitted().server();
+        let server = cargo.planned.permitted_request().server();
         let account = self.accounts.of(server);
         let (turn, planned) = (&cargo.turn, &cargo.planned);
-        let call = Call { turn, course: cargo.course.as_ref(), planned, caller: &caller };
-        let attempts = Attempts { executor: &self.executor, budget: &account.budget, call };
-        let Some(run) = attempts.alone(self.hedge(&cargo.tool)).await else {
-            return Landed { ran: None, kept: None };
+        let call = PlannedCall { turn, course: cargo.course.as_ref(), planned, caller: &caller };
+        let attempts = AttemptRunner { executor: &self.executor, budget: &account.budget, call };
+        let Some(run) = attempts.run_unattended(self.hedge(&cargo.tool)).await else {
+            return Completed { ran: None, kept: None };
         };
         let kept = self.judge(&cargo, &run).await;
-        Landed { ran: Some(run.ran), kept }
+        Completed { ran: Some(run.ran), kept }
     }
 
     /// Finds out what an answer is worth. For how long it was kept, if it was.
-    async fn judge(&self, cargo: &Cargo, run: &Run) -> Option<Duration> {
-        let Ran::Answered(Ok(Answer { kind: AnswerKind::Complete, result })) = &run.ran else {
+    async fn judge(&self, cargo: &Payload, run: &AttemptOutcome) -> Option<Duration> {
+        let BackendOutcome::Answered(Ok(Answer { kind: AnswerKind::Complete, result })) = &run.ran
+        else {
             return None;
         };
         let came = self.executor.clock.now();
         let (tool, raw) = (Arc::clone(&cargo.tool), result.clone());
-        let status = aside(result.get().len(), move || {
-            let consumer = Consumer { caps: &Caps::mcp(), spare: None };
+        let status = offload_if_large(result.get().len(), move || {
+            let consumer = ResultConsumer { caps: &ResultCaps::mcp(), spare: None };
             shaping::shape(&tool, raw, Duration::ZERO, consumer).outcome.status
         });
         let status = status.await;
         if let Some(unjudged) = &run.unjudged {
-            self.executor.judged(unjudged, status);
+            self.executor.record_status(unjudged, status);
         }
-        let is_good = matches!(status, Status::Ok | Status::NoResults);
+        let is_good = matches!(status, CallStatus::Ok | CallStatus::NoResults);
         let key = cargo.key.as_ref().filter(|_| is_good)?;
-        let kept = Kept { result: result.clone(), asked: cargo.planned.started(), came };
+        let kept = CachedAnswer { result: result.clone(), asked: cargo.planned.started_at(), came };
         self.cache.put(key, kept).then_some(cargo.tool.terms.cacheable)
     }
 
     /// After how long a second attempt starts beside the first: when nearly all others were done.
     fn hedge(&self, tool: &Tool) -> Option<Duration> {
-        if tool.terms.attempts == tool::Attempts::One {
+        if tool.terms.attempts == tool::HedgingPolicy::One {
             return None;
         }
         let assigned = self.executor.meters.assigned(&tool.id)?;
@@ -363,17 +382,17 @@ impl Parts {
     }
 }
 
-impl Landed {
-    fn over(&self) -> Over {
+impl Completed {
+    fn completion(&self) -> CallCompletion {
         // One who could be asked is not there any more.
         let nobody = || {
-            Ran::Answered(Ok(Answer {
+            BackendOutcome::Answered(Ok(Answer {
                 kind: AnswerKind::InputRequired,
                 result: json::raw("{}".to_owned()),
             }))
         };
         let ran = self.ran.clone().unwrap_or_else(nobody);
-        let reused = self.kept.map_or(Reused::Not, |good_for| Reused::Kept { good_for });
-        Over { ran, reused, unjudged: None }
+        let reused = self.kept.map_or(CacheUse::Not, |good_for| CacheUse::Kept { good_for });
+        CallCompletion { ran, reused, unjudged: None }
     }
 }

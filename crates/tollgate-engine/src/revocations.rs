@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 use parking_lot::RwLock;
 use tollgate_core::id::{AgentId, ToolId};
-use tollgate_core::lease::{Lease, Revoked, Term};
+use tollgate_core::lease::{LeaseTerm, RevocableLease, RevokedError};
 
-use crate::registry::Generation;
+use crate::registry::CatalogGeneration;
 
 /// The terms that are in use. An agent or tool that was taken away and comes back gets another one.
 #[derive(Default)]
@@ -20,22 +20,22 @@ pub(crate) struct Revocations {
 
 #[derive(Default)]
 struct AgentTerms {
-    term: Term,
+    term: LeaseTerm,
     /// Tools that were called.
-    tools: HashMap<ToolId, Term>,
+    tools: HashMap<ToolId, LeaseTerm>,
 }
 
 impl Revocations {
     /// Whoever asks for a term looks at the config again afterwards: it may have changed before the
     /// term was there to be ended.
-    pub(crate) fn of_agent(&self, agent: &AgentId) -> Term {
+    pub(crate) fn of_agent(&self, agent: &AgentId) -> LeaseTerm {
         if let Some(terms) = self.agents.read().get(agent) {
             return terms.term.clone();
         }
         self.agents.write().entry(agent.clone()).or_default().term.clone()
     }
 
-    pub(crate) fn of_tool(&self, agent: &AgentId, tool: &ToolId) -> Term {
+    pub(crate) fn of_tool(&self, agent: &AgentId, tool: &ToolId) -> LeaseTerm {
         let known = |terms: &AgentTerms| terms.tools.get(tool).cloned();
         if let Some(term) = self.agents.read().get(agent).and_then(known) {
             return term;
@@ -45,15 +45,15 @@ impl Revocations {
     }
 
     /// Ends what this config has no more. To be called once it is the one that counts.
-    pub(crate) fn review(&self, generation: &Generation) {
+    pub(crate) fn review(&self, generation: &CatalogGeneration) {
         let mut taken = Vec::new();
         self.agents.write().retain(|agent, terms| {
             if !generation.has_agent(agent) {
                 let why = format!("agent `{agent}` was taken out of the config");
-                taken.push((terms.term.clone(), Revoked::because(why)));
+                taken.push((terms.term.clone(), RevokedError::because(why)));
                 return false;
             }
-            terms.tools.retain(|tool, term| match generation.taken_away(agent, tool) {
+            terms.tools.retain(|tool, term| match generation.operator_revocation(agent, tool) {
                 Some(why) => {
                     taken.push((term.clone(), why));
                     false
@@ -71,13 +71,16 @@ impl Revocations {
 
 /// Work that ends when the lease does, whatever it waits for. What was done by then is not given
 /// out.
-pub async fn until_revoked<T>(lease: &Lease, work: impl Future<Output = T>) -> Result<T, Revoked> {
-    if let Some(why) = lease.ended() {
+pub async fn until_revoked<T>(
+    lease: &RevocableLease,
+    work: impl Future<Output = T>,
+) -> Result<T, RevokedError> {
+    if let Some(why) = lease.revocation() {
         return Err(why.clone());
     }
     tokio::select! {
         biased;
-        done = work => match lease.ended() {
+        done = work => match lease.revocation() {
             Some(why) => Err(why.clone()),
             None => Ok(done),
         },

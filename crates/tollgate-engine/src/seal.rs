@@ -8,7 +8,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 /// What a sealed text is for. One cannot stand in for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum SealPurpose {
     /// `requestState`.
     State,
     /// The handle of a task.
@@ -30,7 +30,7 @@ impl Seal {
     }
 
     /// `purpose` and `owner` must be given again to open it.
-    pub(crate) fn close(&self, purpose: Purpose, owner: &str, content: &str) -> String {
+    pub(crate) fn close(&self, purpose: SealPurpose, owner: &str, content: &str) -> String {
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce).expect("the system has randomness");
         let mut sealed = content.as_bytes().to_vec();
@@ -43,7 +43,7 @@ impl Seal {
         URL_SAFE_NO_PAD.encode(out)
     }
 
-    pub(crate) fn open(&self, purpose: Purpose, owner: &str, text: &str) -> Option<String> {
+    pub(crate) fn open(&self, purpose: SealPurpose, owner: &str, text: &str) -> Option<String> {
         let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         if bytes.len() < NONCE_LEN {
             return None;
@@ -55,18 +55,18 @@ impl Seal {
     }
 }
 
-fn bound_to(purpose: Purpose, owner: &str) -> Aad<Vec<u8>> {
+fn bound_to(purpose: SealPurpose, owner: &str) -> Aad<Vec<u8>> {
     let purpose = match purpose {
-        Purpose::State => "state:",
-        Purpose::Ticket => "ticket:",
+        SealPurpose::State => "state:",
+        SealPurpose::Ticket => "ticket:",
     };
     Aad::from([purpose, owner].concat().into_bytes())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Purpose::{State, Ticket};
     use super::Seal;
+    use super::SealPurpose::{State, Ticket};
 
     #[test]
     fn s_14_a_seal_opens_only_unchanged_and_only_for_its_owner_and_purpose() {

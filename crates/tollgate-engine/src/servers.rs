@@ -7,27 +7,29 @@ use std::time::{Duration, SystemTime};
 use arc_swap::ArcSwap;
 use tollgate_core::id::ServerId;
 
-use crate::registry::Registry;
-use crate::settings::Wanted;
-use crate::upstream::{Episode, State, Status, TestReport, Upstream, Verdict};
+use crate::registry::CatalogRegistry;
+use crate::settings::ServerDesiredState;
+use crate::upstream::{
+    StateEpisode, TestReport, TestVerdict, Upstream, UpstreamState, UpstreamStatus,
+};
 
 /// How long a start waits for servers that neither come up nor fail.
 const GRACE: Duration = Duration::from_millis(2_500);
 
-pub(crate) struct Servers {
+pub(crate) struct ServerDirectory {
     /// Swapped whole when the config changes.
-    crew: ArcSwap<Crew>,
+    crew: ArcSwap<CurrentServers>,
     started: SystemTime,
     settled: AtomicBool,
 }
 
-struct Crew {
+struct CurrentServers {
     /// In this process, with the number of their tools.
     builtin: Vec<(ServerId, usize)>,
     upstreams: Vec<Arc<Upstream>>,
 }
 
-impl Crew {
+impl CurrentServers {
     fn find(&self, server: &str) -> Option<&Arc<Upstream>> {
         self.upstreams.iter().find(|upstream| upstream.id().as_str() == server)
     }
@@ -44,26 +46,26 @@ pub enum Readiness {
 pub struct ServerStatus {
     pub id: ServerId,
     pub transport: &'static str,
-    pub status: Status,
-    pub wanted: Wanted,
+    pub status: UpstreamStatus,
+    pub wanted: ServerDesiredState,
     /// When something that it was asked last came back.
     pub last_heard: Option<SystemTime>,
     /// It is away until somebody consents to its use.
     pub needs_login: bool,
 }
 
-impl Servers {
+impl ServerDirectory {
     pub(crate) fn new(
         builtin: Vec<(ServerId, usize)>,
         upstreams: Vec<Arc<Upstream>>,
         started: SystemTime,
     ) -> Self {
-        let crew = ArcSwap::from_pointee(Crew { builtin, upstreams });
+        let crew = ArcSwap::from_pointee(CurrentServers { builtin, upstreams });
         Self { crew, started, settled: AtomicBool::new(false) }
     }
 
     pub(crate) fn replace(&self, builtin: Vec<(ServerId, usize)>, upstreams: Vec<Arc<Upstream>>) {
-        self.crew.store(Arc::new(Crew { builtin, upstreams }));
+        self.crew.store(Arc::new(CurrentServers { builtin, upstreams }));
     }
 
     pub(crate) fn find(&self, server: &str) -> Option<Arc<Upstream>> {
@@ -76,7 +78,7 @@ impl Servers {
             id: id.clone(),
             transport: "in-process",
             status: self.builtin_status(*tools),
-            wanted: Wanted::Enabled,
+            wanted: ServerDesiredState::Enabled,
             last_heard: None,
             needs_login: false,
         });
@@ -84,7 +86,7 @@ impl Servers {
             id: upstream.id().clone(),
             transport: upstream.transport(),
             status: upstream.status(),
-            wanted: upstream.wanted(),
+            wanted: upstream.desired_state(),
             last_heard: upstream.last_heard(),
             needs_login: upstream.needs_login(),
         });
@@ -109,7 +111,7 @@ impl Servers {
         let crew = self.crew.load_full();
         if let Some((_, tools)) = crew.builtin.iter().find(|(id, _)| id.as_str() == server) {
             return Some(TestReport {
-                verdict: Verdict::Works,
+                verdict: TestVerdict::Works,
                 message: "runs in this process".to_owned(),
                 protocol: None,
                 tools: *tools,
@@ -119,11 +121,11 @@ impl Servers {
         Some(crew.find(server)?.test().await)
     }
 
-    pub(crate) fn history(&self, server: &str) -> Option<Vec<Episode>> {
+    pub(crate) fn history(&self, server: &str) -> Option<Vec<StateEpisode>> {
         let crew = self.crew.load();
         if crew.builtin.iter().any(|(id, _)| id.as_str() == server) {
-            let Status { state, reason, since, .. } = self.builtin_status(0);
-            return Some(vec![Episode { at: since, state, reason }]);
+            let UpstreamStatus { state, reason, since, .. } = self.builtin_status(0);
+            return Some(vec![StateEpisode { at: since, state, reason }]);
         }
         Some(crew.find(server)?.history())
     }
@@ -133,7 +135,7 @@ impl Servers {
     }
 
     /// Waits for the eager servers, each in its own time, and for a catalogue that has them.
-    pub(crate) async fn settled(&self, registry: &Registry) {
+    pub(crate) async fn settled(&self, registry: &CatalogRegistry) {
         let crew = self.crew.load_full();
         let all = futures_util::future::join_all(crew.upstreams.iter().map(|it| it.settled()));
         let _ = tokio::time::timeout(GRACE, all).await;
@@ -146,9 +148,9 @@ impl Servers {
         futures_util::future::join_all(crew.upstreams.iter().map(|it| it.stop())).await;
     }
 
-    fn builtin_status(&self, tools: usize) -> Status {
-        Status {
-            state: State::Ready,
+    fn builtin_status(&self, tools: usize) -> UpstreamStatus {
+        UpstreamStatus {
+            state: UpstreamState::Ready,
             reason: "runs in this process".to_owned(),
             since: self.started,
             restarts: 0,

@@ -10,17 +10,17 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
-use tollgate_core::call::Mark;
-use tollgate_core::filter::House;
+use tollgate_core::call::UntrustedMarking;
+use tollgate_core::filter::GlobalRules;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId, ToolName};
-use tollgate_core::mask::Pattern;
+use tollgate_core::mask::MaskPattern;
 use tollgate_core::names::NamePattern;
 use tollgate_core::secret::Secret;
-use tollgate_core::selector::Keywords;
-use tollgate_core::standing;
-use tollgate_core::tool::{Override, Reach, SlowResponse};
-use tollgate_core::trust::Policy;
+use tollgate_core::tier_assignment;
+use tollgate_core::tier_selector::TierKeywords;
+use tollgate_core::tool::{SlowResponse, ToolOverride, ToolReach};
+use tollgate_core::trust::TrustPolicy;
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::Credentials;
 
@@ -32,44 +32,47 @@ mod serving;
 mod telemetry;
 mod web;
 
-pub use builtin::{Builtin, Music};
-pub use code::{Code, Unapproved};
-pub use images::Images;
-pub use memory::{Database, Memory};
-pub use serving::{Calibrate, Restart, RestartPolicy, ResultForm, Slots, Start, Wanted};
-pub use telemetry::{Baggage, Capture, Telemetry};
-pub use web::{Search, Searcher, Web};
+pub use builtin::{BuiltinSettings, MusicSettings};
+pub use code::{CodeModeSettings, UnapprovedCallPolicy};
+pub use images::ImageSettings;
+pub use memory::{MemoryDatabaseSettings, MemorySettings};
+pub use serving::{
+    ConcurrencySettings, RestartPolicy, RestartSettings, ResultForm, ServerCalibration,
+    ServerDesiredState, StartMode,
+};
+pub use telemetry::{BaggagePolicy, ContentCapture, EngineTelemetrySettings};
+pub use web::{SearchProvider, WebSearchSettings, WebSettings};
 
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct EngineSettings {
     pub environment: String,
     /// Where state lives that outlasts the process.
     pub data: PathBuf,
     pub names: NamePattern,
     pub limits: Limits,
-    pub approvals: Approvals,
-    pub budget: Budget,
+    pub approvals: ApprovalSettings,
+    pub budget: TierSettings,
     /// In the order of the config: it decides who keeps a name that two want.
     pub servers: Vec<Server>,
-    pub builtin: Builtin,
-    pub code: Code,
-    pub memory: Memory,
+    pub builtin: BuiltinSettings,
+    pub code: CodeModeSettings,
+    pub memory: MemorySettings,
     /// Which tools there are for anybody.
-    pub house: House,
+    pub house: GlobalRules,
     pub audit: Audit,
-    pub secrets: Secrets,
-    pub telemetry: Telemetry,
+    pub secrets: SecretSettings,
+    pub telemetry: EngineTelemetrySettings,
     /// What holds for tools of servers that say nothing else, those in this process among them.
-    pub trust: Policy,
-    pub mark: Mark,
+    pub trust: TrustPolicy,
+    pub mark: UntrustedMarking,
     pub agents: Vec<Agent>,
     pub default_agent: Option<AgentId>,
 }
 
-impl Settings {
+impl EngineSettings {
     /// Whether any tool is called in code by models; otherwise they are not shown the means.
     pub fn has_code_mode(&self) -> bool {
-        self.servers.iter().any(|server| server.reach == Reach::Code)
+        self.servers.iter().any(|server| server.reach == ToolReach::Code)
             || self.agents.iter().any(|agent| agent.persona.code_mode)
     }
 
@@ -79,18 +82,18 @@ impl Settings {
             environment: "default".to_owned(),
             names: NamePattern::default(),
             limits: Limits::default(),
-            approvals: Approvals::default(),
-            budget: Budget::default(),
+            approvals: ApprovalSettings::default(),
+            budget: TierSettings::default(),
             servers: Vec::new(),
-            builtin: Builtin::new(data.join("files")),
-            code: Code::default(),
-            memory: Memory::default(),
-            house: House::default(),
+            builtin: BuiltinSettings::new(data.join("files")),
+            code: CodeModeSettings::default(),
+            memory: MemorySettings::default(),
+            house: GlobalRules::default(),
             audit: Audit::default(),
-            secrets: Secrets::default(),
-            telemetry: Telemetry::default(),
-            trust: Policy::default(),
-            mark: Mark::Off,
+            secrets: SecretSettings::default(),
+            telemetry: EngineTelemetrySettings::default(),
+            trust: TrustPolicy::default(),
+            mark: UntrustedMarking::Off,
             agents: Vec::new(),
             default_agent: None,
             data,
@@ -100,14 +103,14 @@ impl Settings {
 
 /// How calls wait for a person's leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Approvals {
+pub struct ApprovalSettings {
     /// Who is not answered by then was refused.
     pub timeout: Duration,
     /// More calls than this do not wait.
     pub waiting: usize,
 }
 
-impl Default for Approvals {
+impl Default for ApprovalSettings {
     fn default() -> Self {
         Self { timeout: Duration::from_secs(120), waiting: 256 }
     }
@@ -115,24 +118,24 @@ impl Default for Approvals {
 
 /// The latency tiers, and what puts tools and turns into them.
 #[derive(Debug, Clone)]
-pub struct Budget {
+pub struct TierSettings {
     /// What decides a tool's tier.
-    pub standing: standing::Rules,
+    pub standing: tier_assignment::TierRules,
     /// A second deep turn of a conversation sooner than this is a standard one.
     pub deep_interval: Duration,
     /// How often the tools of an idle server are measured. Zero: never.
     pub calibrate_every: Duration,
     /// Words that ask for more time, whatever the agent.
-    pub keywords: Keywords,
+    pub keywords: TierKeywords,
 }
 
-impl Default for Budget {
+impl Default for TierSettings {
     fn default() -> Self {
         Self {
-            standing: standing::Rules::default(),
+            standing: tier_assignment::TierRules::default(),
             deep_interval: Duration::from_secs(30),
             calibrate_every: Duration::from_secs(300),
-            keywords: Keywords::default(),
+            keywords: TierKeywords::default(),
         }
     }
 }
@@ -140,11 +143,11 @@ impl Default for Budget {
 /// What the audit trail holds, and what happens when it cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audit {
-    pub arguments: KeptArguments,
+    pub arguments: ArgumentRecording,
     /// Names of arguments that are never kept, beside those that everybody knows.
     pub redact: Vec<String>,
-    pub durable: Durable,
-    pub on_failure: OnFailure,
+    pub durable: AuditDurability,
+    pub on_failure: OnAuditFailure,
     /// How long a row is kept at least; `None`: for ever.
     pub keep: Option<Duration>,
     pub keep_rows: u64,
@@ -152,7 +155,7 @@ pub struct Audit {
 
 /// What is kept of arguments beside their hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeptArguments {
+pub enum ArgumentRecording {
     None,
     /// The arguments, without secrets.
     Redacted,
@@ -160,7 +163,7 @@ pub enum KeptArguments {
 
 /// Whose row is on the disk before they get an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durable {
+pub enum AuditDurability {
     /// Calls of tools that are not believed to only read.
     Mutating,
     All,
@@ -169,7 +172,7 @@ pub enum Durable {
 
 /// What becomes of such calls while nothing can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnFailure {
+pub enum OnAuditFailure {
     Refuse,
     Continue,
 }
@@ -177,10 +180,10 @@ pub enum OnFailure {
 impl Default for Audit {
     fn default() -> Self {
         Self {
-            arguments: KeptArguments::None,
+            arguments: ArgumentRecording::None,
             redact: Vec::new(),
-            durable: Durable::Mutating,
-            on_failure: OnFailure::Refuse,
+            durable: AuditDurability::Mutating,
+            on_failure: OnAuditFailure::Refuse,
             keep: Some(Duration::from_secs(90 * 24 * 3_600)),
             keep_rows: 10_000_000,
         }
@@ -189,15 +192,15 @@ impl Default for Audit {
 
 /// What becomes of secrets in calls.
 #[derive(Debug, Clone)]
-pub struct Secrets {
-    pub arguments: MaskedArguments,
-    pub results: MaskedResults,
+pub struct SecretSettings {
+    pub arguments: SecretArgumentPolicy,
+    pub results: SecretResultPolicy,
     /// What else is one.
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<MaskPattern>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MaskedArguments {
+pub enum SecretArgumentPolicy {
     Passed,
     Masked,
     /// The call is not made.
@@ -205,14 +208,14 @@ pub enum MaskedArguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MaskedResults {
+pub enum SecretResultPolicy {
     Passed,
     Masked,
 }
 
-impl Default for Secrets {
+impl Default for SecretSettings {
     fn default() -> Self {
-        let (arguments, results) = (MaskedArguments::Passed, MaskedResults::Passed);
+        let (arguments, results) = (SecretArgumentPolicy::Passed, SecretResultPolicy::Passed);
         Self { arguments, results, patterns: Vec::new() }
     }
 }
@@ -220,54 +223,54 @@ impl Default for Secrets {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Server {
     pub id: ServerId,
-    pub transport: Transport,
-    pub protocol: Protocol,
+    pub transport: ServerTransport,
+    pub protocol: ProtocolSelection,
     /// May its annotations allow retries, caching, probes?
     pub trusted: bool,
     /// What becomes of its new, changed and suspicious tools.
-    pub trust: Policy,
+    pub trust: TrustPolicy,
     /// Whether models read its results as they are.
     pub results: ResultForm,
     /// Whether models read in the text that a result is its.
-    pub mark: Mark,
-    pub calibrate: Calibrate,
-    pub state: Wanted,
-    pub start: Start,
-    pub restart: Restart,
+    pub mark: UntrustedMarking,
+    pub calibrate: ServerCalibration,
+    pub state: ServerDesiredState,
+    pub start: StartMode,
+    pub restart: RestartSettings,
     pub timeout: Duration,
     pub slow_response: Option<SlowResponse>,
     pub allow: Vec<Glob>,
     pub deny: Vec<Glob>,
-    pub tools: BTreeMap<ToolName, Override>,
+    pub tools: BTreeMap<ToolName, ToolOverride>,
     pub category: Option<String>,
-    pub slots: Slots,
+    pub slots: ConcurrencySettings,
     /// Whether models call its tools by their names, or in code.
-    pub reach: Reach,
+    pub reach: ToolReach,
 }
 
 impl Server {
     /// As it is run unless something else is said.
-    pub fn new(id: ServerId, transport: Transport) -> Self {
+    pub fn new(id: ServerId, transport: ServerTransport) -> Self {
         Self {
             id,
             transport,
-            protocol: Protocol::Auto,
+            protocol: ProtocolSelection::Auto,
             trusted: false,
-            trust: Policy::default(),
+            trust: TrustPolicy::default(),
             results: ResultForm::Clean,
-            mark: Mark::Off,
-            calibrate: Calibrate::ByItself,
-            state: Wanted::Enabled,
-            start: Start::Eager,
-            restart: Restart::default(),
+            mark: UntrustedMarking::Off,
+            calibrate: ServerCalibration::ByItself,
+            state: ServerDesiredState::Enabled,
+            start: StartMode::Eager,
+            restart: RestartSettings::default(),
             timeout: Duration::from_secs(10),
             slow_response: None,
             allow: vec![Glob::new("*")],
             deny: Vec::new(),
             tools: BTreeMap::new(),
             category: None,
-            slots: Slots::default(),
-            reach: Reach::Direct,
+            slots: ConcurrencySettings::default(),
+            reach: ToolReach::Direct,
         }
     }
 
@@ -281,63 +284,63 @@ impl Server {
     fn run(&self) -> Self {
         Self {
             trusted: false,
-            trust: Policy::default(),
+            trust: TrustPolicy::default(),
             results: ResultForm::Clean,
-            mark: Mark::Off,
-            calibrate: Calibrate::ByItself,
+            mark: UntrustedMarking::Off,
+            calibrate: ServerCalibration::ByItself,
             timeout: Duration::ZERO,
             slow_response: None,
             allow: Vec::new(),
             deny: Vec::new(),
             tools: BTreeMap::new(),
             category: None,
-            reach: Reach::Direct,
+            reach: ToolReach::Direct,
             ..self.clone()
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Transport {
-    Stdio(Command),
-    StreamableHttp(Endpoint),
+pub enum ServerTransport {
+    Stdio(StdioCommand),
+    StreamableHttp(HttpEndpoint),
     /// HTTP+SSE of 2024-11-05.
-    Sse(Endpoint),
+    Sse(HttpEndpoint),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct StdioCommand {
     /// Never empty; the first word is the program.
     pub words: Vec<String>,
     /// Added to the clean base environment.
     pub env: BTreeMap<String, Secret>,
     pub cwd: Option<PathBuf>,
-    pub sandbox: Sandbox,
+    pub sandbox: ServerSandbox,
 }
 
-impl Command {
+impl StdioCommand {
     /// Only the words; they must not be empty.
     pub fn new(words: Vec<String>) -> Self {
-        Self { words, env: BTreeMap::new(), cwd: None, sandbox: Sandbox::default() }
+        Self { words, env: BTreeMap::new(), cwd: None, sandbox: ServerSandbox::default() }
     }
 }
 
 /// What the process of a server may do. File rules, a closed network and frozen privileges need a
 /// launcher, see [`crate::confine`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sandbox {
+pub struct ServerSandbox {
     pub limits: ProcessLimits,
     /// Files and directories it may read and run, and those it may read and change. With both
     /// empty there are no file rules; otherwise everything else is closed, but for what any
     /// program needs.
     pub read: Vec<PathBuf>,
     pub write: Vec<PathBuf>,
-    pub network: Network,
+    pub network: NetworkAccess,
     pub privileges: Privileges,
     pub gateway_files: GatewayFiles,
 }
 
-impl Sandbox {
+impl ServerSandbox {
     /// Nothing is limited and nothing is closed.
     pub fn none() -> Self {
         Self {
@@ -386,7 +389,7 @@ impl Default for ProcessLimits {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Network {
+pub enum NetworkAccess {
     #[default]
     Allow,
     Deny,
@@ -410,27 +413,27 @@ pub enum GatewayFiles {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct HttpEndpoint {
     /// http or https, with a host, without credentials.
     pub url: String,
     pub headers: BTreeMap<String, Secret>,
-    pub auth: Auth,
+    pub auth: ServerAuth,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Auth {
+pub enum ServerAuth {
     None,
     /// Sent as `authorization: Bearer …`; written in the config with or without that word.
     Token(Secret),
     ClientCredentials(ClientCredentials),
     /// A person consents once; the tokens are kept.
-    Login(Login),
-    Brought(Brought),
+    Login(OauthLoginSettings),
+    Brought(ProvidedCredentials),
 }
 
 /// OAuth 2.1 authorization code, by `tollgate servers login`.
 #[derive(Default, Debug, Clone, PartialEq, Eq)]
-pub struct Login {
+pub struct OauthLoginSettings {
     /// `None`: the gateway registers itself.
     pub client_id: Option<String>,
     pub client_secret: Option<Secret>,
@@ -442,21 +445,21 @@ pub struct Login {
 
 /// Credentials that an embedding program brings along.
 #[derive(Clone)]
-pub struct Brought(pub Arc<dyn Credentials>);
+pub struct ProvidedCredentials(pub Arc<dyn Credentials>);
 
-impl fmt::Debug for Brought {
+impl fmt::Debug for ProvidedCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("<credentials>")
     }
 }
 
-impl PartialEq for Brought {
+impl PartialEq for ProvidedCredentials {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Brought {}
+impl Eq for ProvidedCredentials {}
 
 /// OAuth 2.1 client credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -469,7 +472,7 @@ pub struct ClientCredentials {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub enum ProtocolSelection {
     /// Ask the server which era it speaks.
     Auto,
     Pinned(Revision),

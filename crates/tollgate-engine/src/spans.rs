@@ -8,16 +8,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwapOption;
-use tollgate_core::mask::Masker;
-use tollgate_core::text::shortened;
-use tollgate_core::trace::{Context, Flags, Sampling, SpanId, Trace, TraceId};
+use tollgate_core::mask::SecretMasker;
+use tollgate_core::text::truncate_chars;
+use tollgate_core::trace::{Sampling, SpanContext, SpanId, Trace, TraceFlags, TraceId};
 
 use crate::clock::Clock;
 
 /// Hears of spans. Called on the path of calls: must not block.
-pub trait Follower: Send + Sync {
+pub trait SpanProcessor: Send + Sync {
     /// Whether a span of this trace is to be kept, beneath `parent` if it has one.
-    fn samples(&self, parent: Option<&Context>, trace: TraceId) -> Sampling;
+    fn samples(&self, parent: Option<&SpanContext>, trace: TraceId) -> Sampling;
 
     /// Whether spans that are not kept are of use, since they are counted.
     fn heeds(&self, sampling: Sampling) -> bool;
@@ -25,57 +25,57 @@ pub trait Follower: Send + Sync {
     /// Whether spans are told to others at all. If not, nobody must be sent beneath one.
     fn tells(&self) -> bool;
 
-    fn ended(&self, span: Ended);
+    fn on_end(&self, span: FinishedSpan);
 }
 
 /// Makes spans, or nothing at all.
 #[derive(Clone, Default)]
-pub struct Tracer(Option<Arc<Inner>>);
+pub struct Tracer(Option<Arc<TracerInner>>);
 
-struct Inner {
-    follower: Arc<dyn Follower>,
+struct TracerInner {
+    follower: Arc<dyn SpanProcessor>,
     clock: Arc<dyn Clock>,
     /// Takes secrets out of what others say; `None`: they are not quoted at all.
-    quoting: ArcSwapOption<Masker>,
+    quoting: ArcSwapOption<SecretMasker>,
 }
 
 /// What something is part of, and how its own parts are told.
 #[derive(Clone, Default)]
-pub struct Follow {
+pub struct TraceScope {
     pub tracer: Tracer,
     pub trace: Option<Arc<Trace>>,
 }
 
-impl Follow {
+impl TraceScope {
     /// Begins a span of it.
-    pub fn begin(&self, kind: Kind, name: impl FnOnce() -> Cow<'static, str>) -> Span {
+    pub fn begin(&self, kind: SpanKind, name: impl FnOnce() -> Cow<'static, str>) -> TraceSpan {
         self.tracer.begin(kind, self.trace.as_ref(), name)
     }
 
     /// The same for what is done within a span.
     #[must_use]
-    pub fn within(&self, span: &Span) -> Self {
+    pub fn within(&self, span: &TraceSpan) -> Self {
         Self { tracer: self.tracer.clone(), trace: span.trace().cloned() }
     }
 }
 
 /// A span that is over.
 #[derive(Debug, Clone)]
-pub struct Ended {
-    pub context: Context,
+pub struct FinishedSpan {
+    pub context: SpanContext,
     pub parent: Option<SpanId>,
     pub name: Cow<'static, str>,
-    pub kind: Kind,
+    pub kind: SpanKind,
     pub began: SystemTime,
     pub took: Duration,
-    pub attributes: Attributes,
+    pub attributes: SpanAttributes,
     pub events: Vec<Event>,
     /// What went wrong, in words; empty where the kind of error says all.
     pub error: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SpanKind {
     Internal,
     Server,
     Client,
@@ -87,12 +87,12 @@ pub struct Event {
     pub name: &'static str,
     /// Since the span began.
     pub after: Duration,
-    pub attributes: Attributes,
+    pub attributes: SpanAttributes,
 }
 
 /// Named values. Each name stands once.
 #[derive(Debug, Clone, Default)]
-pub struct Attributes(Vec<(&'static str, Value)>);
+pub struct SpanAttributes(Vec<(&'static str, Value)>);
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -106,42 +106,42 @@ pub enum Value {
 /// Of which kind an error is, by the conventions.
 pub const ERROR_TYPE: &str = "error.type";
 /// The kind of an error that nobody has a name for.
-pub const OTHER: &str = "_OTHER";
+pub const OTHER_ERROR_TYPE: &str = "_OTHER";
 /// So many characters are said of an error, and looked at for secrets before that.
 const LONGEST_ERROR: usize = 300;
 const LONGEST_SEARCHED: usize = 4_096;
 /// What ends because nobody waits for it.
-pub const CANCELLED: &str = "cancelled";
+pub const CANCELLED_ERROR_TYPE: &str = "cancelled";
 
 /// One piece of work. Ends when it is dropped.
 #[derive(Default)]
-pub struct Span {
+pub struct TraceSpan {
     /// `None`: nobody follows.
-    open: Option<Box<Open>>,
+    open: Option<Box<OpenSpan>>,
     trace: Option<Arc<Trace>>,
 }
 
-struct Open {
-    inner: Arc<Inner>,
+struct OpenSpan {
+    inner: Arc<TracerInner>,
     began: Instant,
-    ended: Ended,
-    fate: Fate,
+    ended: FinishedSpan,
+    fate: SpanDropMeaning,
 }
 
 /// What is said of a span that is dropped as it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum SpanDropMeaning {
     Unknown,
     Over,
 }
 
 impl Tracer {
-    pub fn new(follower: Arc<dyn Follower>, clock: Arc<dyn Clock>) -> Self {
-        Self(Some(Arc::new(Inner { follower, clock, quoting: ArcSwapOption::empty() })))
+    pub fn new(follower: Arc<dyn SpanProcessor>, clock: Arc<dyn Clock>) -> Self {
+        Self(Some(Arc::new(TracerInner { follower, clock, quoting: ArcSwapOption::empty() })))
     }
 
     /// Whether the words of servers, models and clients are told from now on, and without what.
-    pub(crate) fn quote(&self, masker: Option<Arc<Masker>>) {
+    pub(crate) fn quote(&self, masker: Option<Arc<SecretMasker>>) {
         if let Some(inner) = &self.0 {
             inner.quoting.store(masker);
         }
@@ -154,44 +154,44 @@ impl Tracer {
     /// Begins a span beneath `outer`. While nobody follows, all that it does is to hand `outer` on.
     pub fn begin(
         &self,
-        kind: Kind,
+        kind: SpanKind,
         outer: Option<&Arc<Trace>>,
         name: impl FnOnce() -> Cow<'static, str>,
-    ) -> Span {
-        let Some(inner) = &self.0 else { return Span::part_of(outer) };
+    ) -> TraceSpan {
+        let Some(inner) = &self.0 else { return TraceSpan::part_of(outer) };
         let parent = outer.and_then(|outer| outer.context.as_ref());
         let trace = parent.map_or_else(|| by_chance(TraceId::new), |parent| parent.trace);
         let sampling = inner.follower.samples(parent, trace);
-        let flags = parent.map_or_else(|| Flags::new(sampling), |it| it.flags.with(sampling));
+        let flags = parent.map_or_else(|| TraceFlags::new(sampling), |it| it.flags.with(sampling));
         let state = parent.and_then(|parent| parent.state.clone());
-        let context = Context { trace, span: by_chance(SpanId::new), flags, state };
+        let context = SpanContext { trace, span: by_chance(SpanId::new), flags, state };
         let within = match inner.follower.tells() {
             true => Some(Arc::new(Trace::within(context.clone(), outer.map(Arc::as_ref)))),
             false => outer.cloned(),
         };
         let open = inner.follower.heeds(sampling).then(|| {
-            Box::new(Open {
+            Box::new(OpenSpan {
                 began: inner.clock.now(),
-                ended: Ended {
+                ended: FinishedSpan {
                     parent: parent.map(|parent| parent.span),
                     context,
                     name: name(),
                     kind,
                     began: inner.clock.wall(),
                     took: Duration::ZERO,
-                    attributes: Attributes::default(),
+                    attributes: SpanAttributes::default(),
                     events: Vec::new(),
                     error: None,
                 },
-                fate: Fate::Unknown,
+                fate: SpanDropMeaning::Unknown,
                 inner: Arc::clone(inner),
             })
         });
-        Span { open, trace: within }
+        TraceSpan { open, trace: within }
     }
 }
 
-impl Span {
+impl TraceSpan {
     /// One that nobody hears of.
     pub fn part_of(outer: Option<&Arc<Trace>>) -> Self {
         Self { open: None, trace: outer.cloned() }
@@ -212,7 +212,7 @@ impl Span {
     }
 
     /// Says more, if anybody listens.
-    pub fn tell(&mut self, say: impl FnOnce(&mut Attributes)) {
+    pub fn tell(&mut self, say: impl FnOnce(&mut SpanAttributes)) {
         if let Some(open) = &mut self.open {
             say(&mut open.ended.attributes);
         }
@@ -225,9 +225,9 @@ impl Span {
         }
     }
 
-    pub fn happened(&mut self, name: &'static str, say: impl FnOnce(&mut Attributes)) {
+    pub fn add_event(&mut self, name: &'static str, say: impl FnOnce(&mut SpanAttributes)) {
         if let Some(open) = self.open.as_mut().filter(|open| open.ended.context.is_sampled()) {
-            let mut attributes = Attributes::default();
+            let mut attributes = SpanAttributes::default();
             say(&mut attributes);
             let after = open.inner.clock.now().saturating_duration_since(open.began);
             open.ended.events.push(Event { name, after, attributes });
@@ -235,17 +235,17 @@ impl Span {
     }
 
     /// How long it has been going on; `None` if nobody follows.
-    pub fn lasted(&self) -> Option<Duration> {
+    pub fn elapsed(&self) -> Option<Duration> {
         let open = self.open.as_ref()?;
         Some(open.inner.clock.now().saturating_duration_since(open.began))
     }
 
     /// It went wrong: in which way, by a name of few, and in words that are our own.
-    pub fn failed(&mut self, kind: impl Into<Cow<'static, str>>, words: impl FnOnce() -> String) {
+    pub fn fail(&mut self, kind: impl Into<Cow<'static, str>>, words: impl FnOnce() -> String) {
         if let Some(open) = &mut self.open {
-            open.fate = Fate::Over;
+            open.fate = SpanDropMeaning::Over;
             open.ended.attributes.set(ERROR_TYPE, kind.into());
-            open.ended.error = Some(shortened(&words(), LONGEST_ERROR));
+            open.ended.error = Some(truncate_chars(&words(), LONGEST_ERROR));
         }
     }
 
@@ -253,9 +253,9 @@ impl Span {
     pub fn refused(&mut self, kind: impl Into<Cow<'static, str>>, words: impl FnOnce() -> String) {
         let Some(open) = &self.open else { return };
         let quoting = open.inner.quoting.load_full().filter(|_| self.is_kept());
-        self.failed(kind, || {
+        self.fail(kind, || {
             let Some(masker) = quoting else { return String::new() };
-            let words = shortened(&words(), LONGEST_SEARCHED);
+            let words = truncate_chars(&words(), LONGEST_SEARCHED);
             masker.text(&words).unwrap_or(words)
         });
     }
@@ -263,25 +263,25 @@ impl Span {
     /// It came to its end: dropping it does not mean that somebody gave it up.
     pub fn done(&mut self) {
         if let Some(open) = &mut self.open {
-            open.fate = Fate::Over;
+            open.fate = SpanDropMeaning::Over;
         }
     }
 }
 
-impl Drop for Span {
+impl Drop for TraceSpan {
     fn drop(&mut self) {
         let Some(open) = self.open.take() else { return };
-        let Open { inner, began, mut ended, fate } = *open;
+        let OpenSpan { inner, began, mut ended, fate } = *open;
         ended.took = inner.clock.now().saturating_duration_since(began);
-        if fate == Fate::Unknown {
-            ended.attributes.set(ERROR_TYPE, CANCELLED);
+        if fate == SpanDropMeaning::Unknown {
+            ended.attributes.set(ERROR_TYPE, CANCELLED_ERROR_TYPE);
             ended.error = Some(String::new());
         }
-        inner.follower.ended(ended);
+        inner.follower.on_end(ended);
     }
 }
 
-impl Attributes {
+impl SpanAttributes {
     pub fn set(&mut self, name: &'static str, value: impl Into<Value>) {
         let value = value.into();
         match self.0.iter_mut().find(|(known, _)| *known == name) {

@@ -6,33 +6,33 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::Mutex;
-use tollgate_mcp::tasks::{self, Group, Task};
+use tollgate_mcp::tasks::{self, Task, TaskGroup};
 use tollgate_store::Store;
-use tollgate_store::memory::Memory;
+use tollgate_store::memory::MemoryStore;
 
-use crate::audit::Ledger;
+use crate::audit::AuditLedger;
 use crate::builtin;
-use crate::builtin::Surroundings;
-use crate::builtin::stamp::Stamp;
-use crate::calibration::{self, Habit, Upkeep};
-use crate::charter::Charter;
+use crate::builtin::BuiltinDeps;
+use crate::builtin::stamp::BuiltinFilesStamp;
+use crate::calibration::{self, BackgroundProbing, CalibrationMode};
 use crate::clock::{Clock, SystemClock};
 use crate::confine::Launcher;
 use crate::embedding::Embedder;
-pub use crate::fleet::Turnover;
-use crate::fleet::{Fleet, Residents};
-use crate::gate::{CodeBackend, Gate, Made};
-use crate::memory::{Mind, Reading};
-use crate::meters::{Archive, Basics, Meters, Tending};
+use crate::gate::{CodeBackend, Gate, GateParts};
+use crate::memory::{MemoryIndexer, MemoryService};
+use crate::meters::{MeterArchive, MeterDeps, MeterMaintenance, ToolMeters};
 use crate::notices::Notices;
-use crate::pins::Book;
+use crate::pins::PinStore;
+use crate::policy_snapshot::PolicySnapshot;
 use crate::record::Observer;
-use crate::registry::{self, Plan, Reform};
-use crate::servers::Servers;
-use crate::settings::Settings;
+use crate::registry::{self, RegistryParts, RegistryReconfiguration};
+use crate::resource_watches::ResourceWatches;
+pub use crate::server_set::ServerTurnover;
+use crate::server_set::{BuiltinServerParts, ServerSet};
+use crate::servers::ServerDirectory;
+use crate::settings::EngineSettings;
 use crate::spans::Tracer;
-use crate::upstream::{Context, Trials, Upstream};
-use crate::watches::Watches;
+use crate::upstream::{TrialRunner, Upstream, UpstreamContext};
 
 /// What an embedding program may bring along.
 #[derive(Default)]
@@ -43,12 +43,12 @@ pub struct Parts {
     /// Where measurements and pins outlast the process; `None` forgets them with it.
     pub store: Option<Arc<Store>>,
     /// What agents remember; `None`: nothing, and they have no tools for it.
-    pub memory: Option<Arc<Memory>>,
+    pub memory: Option<Arc<MemoryStore>>,
     /// Knows what texts mean; `None`: they are found by their words.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Where calls and decisions are kept.
-    pub ledger: Arc<Ledger>,
-    pub upkeep: Upkeep,
+    pub ledger: Arc<AuditLedger>,
+    pub upkeep: CalibrationMode,
     /// What children begin as. Without one they get their limits just after their start, and
     /// servers with file rules or without network are refused.
     pub launcher: Option<Launcher>,
@@ -57,19 +57,19 @@ pub struct Parts {
 }
 
 /// A gate, and the tasks that keep it; the gate serves for as long as that is held.
-pub struct Running {
+pub struct RunningEngine {
     pub gate: Arc<Gate>,
     /// Held while the settings change: one change at a time.
-    fleet: Mutex<Fleet>,
-    habit: Arc<ArcSwap<Habit>>,
+    fleet: Mutex<ServerSet>,
+    habit: Arc<ArcSwap<BackgroundProbing>>,
     /// Servers that were replaced or taken out, and end when their calls have.
-    ending: Group,
+    ending: TaskGroup,
     /// Starts the first worker for programs.
     warming: ArcSwapOption<Task>,
     _keeper: Task,
-    _tending: Tending,
+    _tending: MeterMaintenance,
     /// Reads transcripts.
-    reading: Option<Reading>,
+    reading: Option<MemoryIndexer>,
     _calibration: Option<Task>,
 }
 
@@ -87,20 +87,20 @@ pub enum StartError {
 }
 
 /// Starts everything. Returns at once; servers come up on their own, see [`Gate::settled`].
-pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
+pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let notices = Notices::default();
     let environment = settings.environment.clone();
-    let book = Arc::new(Book::open(parts.store.clone()).map_err(StartError::Pins)?);
-    let archive = parts.store.clone().map(|store| Archive::new(store, environment.clone()));
-    let meters = Meters::new(Basics {
+    let book = Arc::new(PinStore::open(parts.store.clone()).map_err(StartError::Pins)?);
+    let archive = parts.store.clone().map(|store| MeterArchive::new(store, environment.clone()));
+    let meters = ToolMeters::new(MeterDeps {
         clock: Arc::clone(&clock),
         rules: settings.budget.standing,
         notices: notices.clone(),
         archive,
     });
     let (updates, heard) = registry::updates();
-    let context = Context {
+    let context = UpstreamContext {
         updates,
         clock: Arc::clone(&clock),
         data: settings.data.clone(),
@@ -108,19 +108,20 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
         store: parts.store.clone(),
         notices: notices.clone(),
     };
-    let Context { clock: time, data, launcher, .. } = context.clone();
-    let trials = Trials::new(time, data, launcher);
+    let UpstreamContext { clock: time, data, launcher, .. } = context.clone();
+    let trials = TrialRunner::new(time, data, launcher);
     let programs = Arc::new(CodeBackend::default());
-    let mind = parts.memory.map(|store| Mind::new(store, parts.embedder, Arc::clone(&clock)));
+    let mind =
+        parts.memory.map(|store| MemoryService::new(store, parts.embedder, Arc::clone(&clock)));
     let (known, told) = (mind.clone(), notices.clone());
-    let around = Surroundings { mind: known, notices: told, ..Surroundings::default() };
+    let around = BuiltinDeps { mind: known, notices: told, ..BuiltinDeps::default() };
     let programs_too = Arc::<CodeBackend>::clone(&programs);
-    let residents = Residents { brought: parts.tools, programs: programs_too, around };
-    let mut fleet = Fleet::new(context, settings, residents);
-    let charter = Arc::new(Charter::of(settings));
+    let residents = BuiltinServerParts { brought: parts.tools, programs: programs_too, around };
+    let mut fleet = ServerSet::new(context, settings, residents);
+    let charter = Arc::new(PolicySnapshot::of(settings));
     parts.tracer.quote(charter.quoting());
     let (registry, mut keeper) = registry::registry(
-        Plan {
+        RegistryParts {
             rules: fleet.rules(&settings.servers, settings.trust),
             charter,
             pattern: settings.names.clone(),
@@ -136,15 +137,15 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
         keeper.offer(&id, listing);
     }
     fleet.launch(&settings.servers);
-    let counted = fleet.counted(&settings.servers);
-    let gate = Gate::of(Made {
+    let counted = fleet.builtin_tool_counts(&settings.servers);
+    let gate = Gate::of(GateParts {
         registry,
         meters: Arc::clone(&meters),
         notices,
         backends: fleet.backends(),
-        servers: Servers::new(counted, fleet.upstreams(), clock.wall()),
+        servers: ServerDirectory::new(counted, fleet.upstreams(), clock.wall()),
         trials,
-        watches: Watches::new(fleet.watched()),
+        watches: ResourceWatches::new(fleet.watch_targets()),
         observers: parts.observers,
         ledger: parts.ledger,
         environment,
@@ -154,23 +155,23 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
         clock,
     });
     programs.serve(&gate);
-    let habit = Habit::of(&settings.budget, &settings.servers);
+    let habit = BackgroundProbing::of(&settings.budget, &settings.servers);
     let habit = Arc::new(ArcSwap::from_pointee(habit));
-    let by_itself = parts.upkeep == Upkeep::ByItself;
-    Ok(Running {
-        _calibration: by_itself.then(|| calibration::keep(&gate, Arc::clone(&habit))),
+    let by_itself = parts.upkeep == CalibrationMode::ByItself;
+    Ok(RunningEngine {
+        _calibration: by_itself.then(|| calibration::spawn_background(&gate, Arc::clone(&habit))),
         warming: ArcSwapOption::from_pointee(warming(&gate, settings)),
         gate,
         fleet: Mutex::new(fleet),
         habit,
-        ending: Group::new("ending servers", MOST_ENDING),
+        ending: TaskGroup::new("ending servers", MOST_ENDING),
         _keeper: tasks::spawn("registry", keeper.run()),
-        _tending: meters.tend(),
-        reading: mind.map(|mind| Reading::begin(&mind, settings.memory.keep)),
+        _tending: meters.start_maintenance(),
+        reading: mind.map(|mind| MemoryIndexer::begin(&mind, settings.memory.keep)),
     })
 }
 
-impl Running {
+impl RunningEngine {
     /// Goes on by other settings. The catalogue and all that turns depend on change in one step;
     /// turns that run keep their view, and servers whose own settings are the same notice nothing.
     /// The environment and the data directory stay as they were: they need a new start.
@@ -178,38 +179,38 @@ impl Running {
     /// `swapped` runs in the moment in which the new catalogue is there, before anything else.
     pub async fn reconfigure(
         &self,
-        settings: &Settings,
+        settings: &EngineSettings,
         swapped: impl FnOnce() + Send,
-    ) -> Turnover {
+    ) -> ServerTurnover {
         let mut fleet = self.fleet.lock().await;
         let (gate, servers) = (&self.gate, &settings.servers[..]);
-        let renewed = fleet.renewed(&settings.builtin).await;
-        fleet.refurnish(settings, renewed);
-        gate.meters.go_by(settings.budget.standing);
+        let renewed = fleet.reread_builtins(&settings.builtin).await;
+        fleet.replace_builtins(settings, renewed);
+        gate.meters.set_rules(settings.budget.standing);
         gate.furnish(settings);
         gate.ledger().reconfigure(&settings.audit);
         if let Some(reading) = &self.reading {
             reading.keep(settings.memory.keep);
         }
-        self.habit.store(Arc::new(Habit::of(&settings.budget, servers)));
-        let charter = Arc::new(Charter::of(settings));
+        self.habit.store(Arc::new(BackgroundProbing::of(&settings.budget, servers)));
+        let charter = Arc::new(PolicySnapshot::of(settings));
         let quoting = charter.quoting();
-        let reform = Reform {
+        let reform = RegistryReconfiguration {
             rules: fleet.rules(servers, settings.trust),
             charter,
             pattern: settings.names.clone(),
             listings: fleet.listings(servers),
-            outdated: fleet.outdated(servers),
+            outdated: fleet.servers_to_restart(servers),
         };
-        gate.registry.reform(reform).await;
+        gate.registry.reconfigure(reform).await;
         gate.tracer().quote(quoting);
         swapped();
         gate.review();
         self.warming.store(warming(gate, settings).map(Arc::new));
         let (turnover, ending) = fleet.launch(servers);
         gate.executor.backends.store(Arc::new(fleet.backends()));
-        gate.servers.replace(fleet.counted(servers), fleet.upstreams());
-        gate.watches.replace(fleet.watched());
+        gate.servers.replace(fleet.builtin_tool_counts(servers), fleet.upstreams());
+        gate.watches.replace(fleet.watch_targets());
         for upstream in ending {
             self.end(upstream);
         }
@@ -217,8 +218,8 @@ impl Running {
     }
 
     /// How the files of built-in tools stand, if they changed since they were read;
-    /// [`Running::reconfigure`] reads them again.
-    pub async fn changed_files(&self) -> Option<Stamp> {
+    /// [`RunningEngine::reconfigure`] reads them again.
+    pub async fn changed_files(&self) -> Option<BuiltinFilesStamp> {
         self.fleet.lock().await.changed_files().await
     }
 
@@ -232,7 +233,7 @@ impl Running {
 }
 
 /// `None`: no model writes programs.
-fn warming(gate: &Arc<Gate>, settings: &Settings) -> Option<Task> {
+fn warming(gate: &Arc<Gate>, settings: &EngineSettings) -> Option<Task> {
     let warm = || tasks::spawn("first worker", Arc::clone(gate).warm());
     settings.has_code_mode().then(warm)
 }

@@ -4,33 +4,33 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
-use tollgate_core::catalog::Listing;
+use tollgate_core::catalog::ServerListing;
 use tollgate_core::id::ServerId;
 use tollgate_mcp::Revision;
 
-mod agenda;
 pub(crate) mod auth;
 mod connect;
+mod connection_schedule;
 mod garbage;
 mod handle;
 mod history;
-mod life;
 mod listing;
+mod listing_cache;
 mod mailbox;
 mod ping;
 mod process;
+mod restart_state;
 mod session;
-mod shared;
-mod stored;
 mod supervisor;
 mod trial;
 mod turnstile;
+mod upstream_shared;
 
 pub use auth::{authorize, login};
-pub use handle::{Context, Upstream};
-pub use history::Episode;
-pub use trial::{Offered, Step, Trial, Tried};
-pub(crate) use trial::{Trials, described};
+pub use handle::{Upstream, UpstreamContext};
+pub use history::StateEpisode;
+pub use trial::{OfferedTool, ServerTrial, TrialEvent, TrialReport};
+pub(crate) use trial::{TrialRunner, describe_target};
 
 /// What the registry is told, over a bounded queue.
 #[derive(Debug)]
@@ -42,19 +42,19 @@ pub struct Update {
 #[derive(Debug)]
 pub enum Change {
     /// The server is there and offers this.
-    Listed(Arc<Listing>),
+    Listed(Arc<ServerListing>),
     /// Its tools are to be left out until it is back.
     Gone,
     /// `notifications/resources/updated`.
     ResourceUpdated(String),
 }
 
-pub type Updates = mpsc::Sender<Update>;
+pub type UpstreamUpdateSender = mpsc::Sender<Update>;
 
 /// The state of a server, for people to see.
 #[derive(Debug, Clone)]
-pub struct Status {
-    pub state: State,
+pub struct UpstreamStatus {
+    pub state: UpstreamState,
     /// In words: what happened last.
     pub reason: String,
     pub since: SystemTime,
@@ -69,14 +69,14 @@ pub struct Status {
 
 /// The calls of a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Busy {
+pub struct UpstreamLoad {
     pub running: usize,
     /// For room there.
     pub waiting: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum UpstreamState {
     Starting,
     Ready,
     /// Serving, but with trouble: breaker half open, garbage on stdout, listing failed.
@@ -87,7 +87,7 @@ pub enum State {
     Disabled,
 }
 
-impl State {
+impl UpstreamState {
     pub const ALL: [Self; 6] =
         [Self::Starting, Self::Ready, Self::Degraded, Self::Offline, Self::Failed, Self::Disabled];
 
@@ -106,7 +106,7 @@ impl State {
 /// How a fresh connection to a server went.
 #[derive(Debug, Clone)]
 pub struct TestReport {
-    pub verdict: Verdict,
+    pub verdict: TestVerdict,
     pub message: String,
     pub protocol: Option<Revision>,
     pub tools: usize,
@@ -114,7 +114,7 @@ pub struct TestReport {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TestVerdict {
     Works,
     Fails,
 }

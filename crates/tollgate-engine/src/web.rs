@@ -1,4 +1,4 @@
-//! The way out of this process: to what the operator named, and for strangers' URLs to the public
+//! SSRF guard and the way out of this process: to what the operator named, and for strangers' URLs to the public
 //! web and nowhere else.
 //!
 //! `fetch` speaks to places of the operator's and to those that they lead to (OAuth, search,
@@ -12,11 +12,11 @@ pub mod fetch;
 pub mod place;
 mod refused;
 mod resolve;
-pub(crate) mod rule;
-pub(crate) mod target;
+pub(crate) mod ssrf_guard;
+pub(crate) mod target_url;
 
 pub use refused::Refused;
-pub use rule::Opened;
+pub use ssrf_guard::AllowedHost;
 
 #[cfg(test)]
 pub(crate) mod tests;

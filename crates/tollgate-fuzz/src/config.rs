@@ -5,15 +5,15 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
-use tollgate::config::edit::{self, Edit};
-use tollgate::config::masked::Masks;
-use tollgate::config::{self, Environment, Paint, Request, fuzzing};
-use tollgate::transcript::{self, Form};
+use tollgate::config::edit::{self, ConfigEdit};
+use tollgate::config::secret_masking::SecretMasks;
+use tollgate::config::{self, ColorMode, ConfigRequest, Environment, fuzzing};
+use tollgate::transcript::{self, TranscriptFormat};
 
 /// Variables with values that look like references, and no files.
-struct Echo;
+struct EchoEnvironment;
 
-impl Environment for Echo {
+impl Environment for EchoEnvironment {
     fn variable(&self, name: &str) -> Option<String> {
         (!name.ends_with("_UNSET")).then(|| format!("${{{name}}}"))
     }
@@ -28,11 +28,11 @@ const FILE: &str = "tollgate.yaml";
 /// Every config loads or is refused with a report; covered secrets come back as they were.
 pub(crate) fn config(data: &[u8]) {
     let file = Path::new(FILE);
-    match config::load_text(file, data, &Request::default(), &Echo) {
-        Ok(loaded) => drop(loaded.report.render(Paint::Plain)),
+    match config::load_text(file, data, &ConfigRequest::default(), &EchoEnvironment) {
+        Ok(loaded) => drop(loaded.report.render(ColorMode::Plain)),
         Err(report) => {
             assert!(!report.diagnostics.is_empty(), "a refusal says why");
-            drop(report.render(Paint::Plain));
+            drop(report.render(ColorMode::Plain));
             drop(report.to_json().to_string());
         }
     }
@@ -40,7 +40,7 @@ pub(crate) fn config(data: &[u8]) {
     if let Ok(value) = config::yaml(text) {
         assert_eq!(value, config::values(text));
     }
-    let masks = Masks::new();
+    let masks = SecretMasks::new();
     if let Ok(covered) = masks.cover(file, text) {
         let uncovered = masks.uncover(file, &covered, text).expect("what was covered is known");
         let (before, after) = (config::values(text), config::values(&uncovered));
@@ -75,7 +75,7 @@ pub(crate) fn config_edit(data: &[u8]) {
     let Ok(edited) = edit::apply(file, text, &edit) else { return };
     let (before, after) = (config::values(text), config::values(&edited));
     assert!(
-        !after.is_null() || matches!(edit, Edit::Remove { .. }),
+        !after.is_null() || matches!(edit, ConfigEdit::Remove { .. }),
         "it cannot be read:\n{edited}"
     );
     for (key, value) in before.as_object().into_iter().flatten() {
@@ -92,14 +92,14 @@ pub(crate) fn config_edit(data: &[u8]) {
     }
     let server = edit::thing(&after, "servers", edit.name());
     match &edit {
-        Edit::Remove { .. } => assert!(server.is_none(), "it is still there:\n{edited}"),
-        Edit::Set { key, value, .. } => {
+        ConfigEdit::Remove { .. } => assert!(server.is_none(), "it is still there:\n{edited}"),
+        ConfigEdit::Set { key, value, .. } => {
             let found = server.and_then(|server| server.get(key));
             assert_eq!(found, value.as_ref(), "`{key}` of:\n{edited}");
         }
         _ => assert!(server.is_some(), "it is not there:\n{edited}"),
     }
-    if matches!(edit, Edit::Add { .. }) {
+    if matches!(edit, ConfigEdit::Add { .. }) {
         let mut lines = edited.lines().map(str::trim);
         for comment in text.lines().map(str::trim).filter(|line| line.starts_with('#')) {
             assert!(lines.any(|line| line == comment), "lost {comment:?}:\n{edited}");
@@ -107,20 +107,20 @@ pub(crate) fn config_edit(data: &[u8]) {
     }
 }
 
-fn edit_of(line: &str) -> Option<Edit> {
+fn edit_of(line: &str) -> Option<ConfigEdit> {
     let mut words = line.splitn(4, ' ');
     let (verb, name) = (words.next()?, words.next()?.to_owned());
     let key = words.next().unwrap_or_default().to_owned();
     let server = || Map::from_iter([("command".to_owned(), json!(["echo", key.clone()]))]);
     match verb {
-        "add" => Some(Edit::Add { server: server(), name }),
-        "remove" => Some(Edit::Remove { name }),
+        "add" => Some(ConfigEdit::Add { server: server(), name }),
+        "remove" => Some(ConfigEdit::Remove { name }),
         "set" => {
             let value = words.next().unwrap_or_default();
             let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-            Some(Edit::Set { section: "servers", name, key, value: Some(value) })
+            Some(ConfigEdit::Set { section: "servers", name, key, value: Some(value) })
         }
-        "unset" => Some(Edit::Set { section: "servers", name, key, value: None }),
+        "unset" => Some(ConfigEdit::Set { section: "servers", name, key, value: None }),
         _ => None,
     }
 }
@@ -128,7 +128,7 @@ fn edit_of(line: &str) -> Option<Edit> {
 /// What a variable brings in is never looked at again.
 pub(crate) fn interpolation(data: &[u8]) {
     let Some(text) = crate::text(data) else { return };
-    let expanded = fuzzing::expand(text, &Echo);
+    let expanded = fuzzing::expand(text, &EchoEnvironment);
     if !text.contains("${") {
         assert_eq!(expanded.as_deref(), Ok(text));
         return;
@@ -148,9 +148,9 @@ pub(crate) fn interpolation(data: &[u8]) {
 pub(crate) fn transcripts(data: &[u8]) {
     let Some((form, text)) = data.split_first() else { return };
     let form = match form % 3 {
-        0 => Form::Text,
-        1 => Form::Json,
-        _ => Form::Captions,
+        0 => TranscriptFormat::Text,
+        1 => TranscriptFormat::Json,
+        _ => TranscriptFormat::Captions,
     };
     let Some(text) = crate::text(text) else { return };
     let Ok(transcript) = transcript::read(form, text) else { return };

@@ -26,7 +26,7 @@ pub(crate) fn headers(data: &[u8]) {
     let codings = headers.get_all(header::TRANSFER_ENCODING).iter().count();
     assert!(codings <= 1 || !fuzzing::is_framing_sound(&headers));
     if !headers.contains_key(header::ACCEPT) {
-        assert_eq!(fuzzing::accepted(&headers), (true, true));
+        assert_eq!(fuzzing::accepted_types(&headers), (true, true));
     }
     if let Some(host) = headers.get(header::HOST).and_then(fuzzing::host) {
         assert!(!host.is_empty() && !host.contains(['/', '@', '?', '#']), "{host:?}");

@@ -14,17 +14,17 @@ mod wire;
 
 /// A target by its name, which is also the name of its folder in `fuzz/corpus`.
 #[derive(Debug, Clone, Copy)]
-pub struct Target {
+pub struct FuzzTarget {
     pub name: &'static str,
     pub run: fn(&[u8]),
 }
 
-const fn target(name: &'static str, run: fn(&[u8])) -> Target {
-    Target { name, run }
+const fn target(name: &'static str, run: fn(&[u8])) -> FuzzTarget {
+    FuzzTarget { name, run }
 }
 
 /// All of them.
-pub const TARGETS: &[Target] = &[
+pub const TARGETS: &[FuzzTarget] = &[
     target("envelope", wire::envelope),
     target("json", wire::json),
     target("sse", wire::sse),
@@ -54,7 +54,7 @@ pub const TARGETS: &[Target] = &[
 ];
 
 /// The target of this name.
-pub fn find(name: &str) -> Option<Target> {
+pub fn find(name: &str) -> Option<FuzzTarget> {
     TARGETS.iter().copied().find(|target| target.name == name)
 }
 

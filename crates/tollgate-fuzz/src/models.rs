@@ -2,12 +2,14 @@
 
 use serde_json::Value;
 use tollgate_core::json;
-use tollgate_llm::conversation::{Delivery, Options, Request, Response, ToolChoice};
-use tollgate_llm::delta::{Assembly, Delta};
+use tollgate_llm::conversation::{
+    ChatRequest, ChatResponse, GenerationOptions, ResponseDelivery, ToolChoice,
+};
+use tollgate_llm::delta::{ResponseAssembly, ResponseDelta};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::extra::Extra;
-use tollgate_llm::format::{self, Address, Broken, Format};
-use tollgate_mcp::sse::Decoder;
+use tollgate_llm::format::{self, BrokenStreamError, DialectCodec, RequestUrlParams};
+use tollgate_mcp::sse::SseDecoder;
 
 pub(crate) fn openai_chat(data: &[u8]) {
     check(Dialect::OpenAiChat, data);
@@ -42,8 +44,9 @@ fn check(dialect: Dialect, data: &[u8]) {
 }
 
 /// What is read can be written in every dialect, and read again there.
-fn check_request(format: &dyn Format, body: Value) {
-    let address = Address { model: Some("some-model"), delivery: Some(Delivery::Whole) };
+fn check_request(format: &dyn DialectCodec, body: Value) {
+    let address =
+        RequestUrlParams { model: Some("some-model"), delivery: Some(ResponseDelivery::Whole) };
     let Ok(request) = format.read_request(body, &address) else { return };
     for other in Dialect::ALL.map(format::of) {
         if let Ok(written) = other.write_request(&request) {
@@ -60,27 +63,27 @@ fn check_request(format: &dyn Format, body: Value) {
     assert_eq!(rewritten.as_ref().ok(), Some(&written.body), "a request stays the same");
 }
 
-fn check_answer(format: &dyn Format, body: Value) {
+fn check_answer(format: &dyn DialectCodec, body: Value) {
     let Ok(response) = format.read_response(body) else { return };
     write_everywhere(&response);
 }
 
-fn write_everywhere(response: &Response) {
+fn write_everywhere(response: &ChatResponse) {
     for other in Dialect::ALL.map(format::of) {
         let written = other.write_response(response, &request(), None);
         let again = other.read_response(written.clone());
         assert!(again.is_ok(), "{again:?}: {written}");
-        drop(other.write_error(&tollgate_llm::failure::Failure::new(
-            tollgate_llm::failure::Kind::Provider,
+        drop(other.write_error(&tollgate_llm::error::LlmError::new(
+            tollgate_llm::error::LlmErrorKind::Provider,
             "it broke",
         )));
     }
 }
 
-/// A stream obeys the rules of [`Delta`] however broken its events are; what ended well can be sent on in every dialect.
-fn check_stream(format: &dyn Format, stream: &[u8]) {
+/// A stream obeys the rules of [`ResponseDelta`] however broken its events are; what ended well can be sent on in every dialect.
+fn check_stream(format: &dyn DialectCodec, stream: &[u8]) {
     let Ok(steps) = steps(format, stream) else { return };
-    let whole = assembled(&steps);
+    let whole = assemble(&steps);
     write_everywhere(&whole);
     for other in Dialect::ALL.map(format::of) {
         let mut writer = other.stream_writer(&request());
@@ -97,9 +100,12 @@ fn check_stream(format: &dyn Format, stream: &[u8]) {
     }
 }
 
-fn steps(format: &dyn Format, mut stream: &[u8]) -> Result<Vec<Delta>, Broken> {
+fn steps(
+    format: &dyn DialectCodec,
+    mut stream: &[u8],
+) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
     let mut reader = format.stream_reader();
-    let (mut decoder, mut steps) = (Decoder::new(1 << 20), Vec::new());
+    let (mut decoder, mut steps) = (SseDecoder::new(1 << 20), Vec::new());
     while let Some(event) = decoder.next(&mut stream) {
         let Ok(event) = event else { continue };
         steps.extend(reader.read(event.name.as_deref(), &event.data)?);
@@ -108,25 +114,27 @@ fn steps(format: &dyn Format, mut stream: &[u8]) -> Result<Vec<Delta>, Broken> {
     Ok(steps)
 }
 
-fn assembled(steps: &[Delta]) -> Response {
-    let mut assembly = Assembly::default();
+fn assemble(steps: &[ResponseDelta]) -> ChatResponse {
+    let mut assembly = ResponseAssembly::default();
     let (mut open, mut opened) = (Vec::new(), 0);
     for (number, step) in steps.iter().enumerate() {
         match step {
-            Delta::Start { .. } => assert_eq!(number, 0, "the start comes first"),
-            Delta::Open { index, .. } => {
+            ResponseDelta::Start { .. } => assert_eq!(number, 0, "the start comes first"),
+            ResponseDelta::Open { index, .. } => {
                 assert_eq!(*index, opened, "parts are numbered without gaps");
                 opened += 1;
                 open.push(*index);
             }
-            Delta::Grow { index, .. } | Delta::Sign { index, .. } | Delta::Extra { index, .. } => {
+            ResponseDelta::Grow { index, .. }
+            | ResponseDelta::Sign { index, .. }
+            | ResponseDelta::Extra { index, .. } => {
                 assert!(open.contains(index), "part {index} is not open");
             }
-            Delta::Close { index } => {
+            ResponseDelta::Close { index } => {
                 assert!(open.contains(index), "part {index} is not open");
                 open.retain(|it| it != index);
             }
-            Delta::End { .. } => assert_eq!(number, steps.len() - 1, "the end comes last"),
+            ResponseDelta::End { .. } => assert_eq!(number, steps.len() - 1, "the end comes last"),
         }
         assembly.add(step);
     }
@@ -134,14 +142,14 @@ fn assembled(steps: &[Delta]) -> Response {
     assembly.finish().expect("the stream has an end")
 }
 
-fn request() -> Request {
-    Request {
+fn request() -> ChatRequest {
+    ChatRequest {
         model: "some-model".to_owned(),
         messages: Vec::new(),
         tools: Vec::new(),
         tool_choice: ToolChoice::Unsaid,
-        options: Options { max_output: Some(100), ..Options::default() },
-        delivery: Delivery::Streamed,
+        options: GenerationOptions { max_output: Some(100), ..GenerationOptions::default() },
+        delivery: ResponseDelivery::Streamed,
         extra: Extra::none(),
     }
 }

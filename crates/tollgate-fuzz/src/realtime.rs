@@ -9,49 +9,54 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tollgate_core::tool::{Delivery, Effect};
+use tollgate_core::tool::{ResultDelivery, ToolEffect};
 use tollgate_engine::clock::{Clock as _, SystemClock};
-use tollgate_llm::realtime::deepgram::Deepgram;
-use tollgate_llm::realtime::gemini::Gemini;
+use tollgate_llm::realtime::deepgram::DeepgramVoiceAgent;
+use tollgate_llm::realtime::gemini::GeminiLive;
 use tollgate_llm::realtime::gpt_live::GptLive;
-use tollgate_llm::realtime::openai::OpenAi;
+use tollgate_llm::realtime::openai::OpenAiRealtime;
 use tollgate_llm::realtime::{
-    Action, Answer, Answered, Declared, Fate, Frame, News, Offer, Opening, RealtimeDialect,
-    Routing, Step,
+    AnswerStage, CallAnswer, DeclaredTool, DeepTurnRouting, DialectAction, DialectEvent,
+    DialectStep, MessageFate, RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer,
 };
 
 pub(crate) fn openai(data: &[u8]) {
-    converse(&mut OpenAi::new(opening()), data);
+    converse(&mut OpenAiRealtime::new(opening()), data);
 }
 
 pub(crate) fn gemini(data: &[u8]) {
-    converse(&mut Gemini::new(opening()), data);
+    converse(&mut GeminiLive::new(opening()), data);
 }
 
 pub(crate) fn deepgram(data: &[u8]) {
-    converse(&mut Deepgram::new(opening()), data);
+    converse(&mut DeepgramVoiceAgent::new(opening()), data);
 }
 
 pub(crate) fn gpt_live(data: &[u8]) {
     converse(&mut GptLive::new(opening()), data);
 }
 
-fn opening() -> Opening {
-    Opening { offer: offer(), model: "real-model".to_owned(), routing: Routing::Cascaded }
+fn opening() -> RealtimeInit {
+    RealtimeInit {
+        offer: offer(),
+        model: "real-model".to_owned(),
+        routing: DeepTurnRouting::Cascaded,
+    }
 }
 
-fn offer() -> Offer {
+fn offer() -> RealtimeOffer {
     let declared = |name: &str, effect| {
         let definition = Arc::new(json!({"type": "function", "name": name, "description": "it"}));
-        Declared { name: name.to_owned(), definition, delivery: Delivery::Wait, effect }
+        DeclaredTool { name: name.to_owned(), definition, delivery: ResultDelivery::Wait, effect }
     };
-    let tools = vec![declared("roll", Effect::ReadOnly), declared("book", Effect::Mutating)];
-    Offer { tools, prompt: Some(Arc::from("Be brief.")) }
+    let tools =
+        vec![declared("roll", ToolEffect::ReadOnly), declared("book", ToolEffect::Mutating)];
+    RealtimeOffer { tools, prompt: Some(Arc::from("Be brief.")) }
 }
 
 /// What a session knows of its calls.
 #[derive(Default)]
-struct Calls<'d> {
+struct FuzzCalls<'d> {
     /// Lines that somebody sent: these may go on as they are, JSON or not.
     said: BTreeSet<&'d str>,
     started: BTreeSet<String>,
@@ -60,19 +65,23 @@ struct Calls<'d> {
 }
 
 fn converse(machine: &mut dyn RealtimeDialect, data: &[u8]) {
-    let mut calls = Calls::default();
+    let mut calls = FuzzCalls::default();
     let mut now = SystemClock.now();
     for line in data.split(|byte| *byte == b'\n').take(200) {
         now += Duration::from_millis(50);
         let Some((kind, rest)) = line.split_first() else { continue };
         calls.said.extend(crate::text(rest));
         let actions = match (kind, crate::text(rest)) {
-            (b'c', Some(text)) => stepped(machine.client_said(Frame::Text(text), now), text),
-            (b'p', Some(text)) => stepped(machine.provider_said(Frame::Text(text), now), text),
-            (b'C', _) => machine.client_said(Frame::Binary(rest), now).actions,
-            (b'P', _) => machine.provider_said(Frame::Binary(rest), now).actions,
+            (b'c', Some(text)) => {
+                check_step(machine.on_client_message(RealtimeFrame::Text(text), now), text)
+            }
+            (b'p', Some(text)) => {
+                check_step(machine.on_provider_message(RealtimeFrame::Text(text), now), text)
+            }
+            (b'C', _) => machine.on_client_message(RealtimeFrame::Binary(rest), now).actions,
+            (b'P', _) => machine.on_provider_message(RealtimeFrame::Binary(rest), now).actions,
             (kind, _) => match calls.news(*kind) {
-                Some(news) => machine.news(news, now),
+                Some(news) => machine.on_event(news, now),
                 None => continue,
             },
         };
@@ -81,15 +90,15 @@ fn converse(machine: &mut dyn RealtimeDialect, data: &[u8]) {
     }
     // A session that ends well answers all that runs.
     while let Some(id) = calls.running.pop_front() {
-        let actions = machine.news(answer(id, Answered::Done), now);
+        let actions = machine.on_event(answer(id, AnswerStage::Done), now);
         calls.note(&actions);
         assert!(calls.started.len() < 10_000, "calls without end");
     }
 }
 
 /// A message that is changed stays JSON.
-fn stepped(step: Step, said: &str) -> Vec<Action> {
-    if let Fate::Replace(text) = &step.fate {
+fn check_step(step: DialectStep, said: &str) -> Vec<DialectAction> {
+    if let MessageFate::Replace(text) = &step.fate {
         let replaced: Result<Value, _> = serde_json::from_str(text);
         assert!(replaced.is_ok(), "{text} in place of {said}");
     }
@@ -102,49 +111,52 @@ fn check_wake(machine: &mut dyn RealtimeDialect, now: Instant) {
     }
 }
 
-impl Calls<'_> {
-    fn note(&mut self, actions: &[Action]) {
+impl FuzzCalls<'_> {
+    fn note(&mut self, actions: &[DialectAction]) {
         assert!(actions.len() < 10_000, "{} actions", actions.len());
         for action in actions {
             match action {
-                Action::Run(call) => {
+                DialectAction::Run(call) => {
                     assert!(self.started.insert(call.id.clone()), "{} runs twice", call.id);
                     self.running.push_back(call.id.clone());
                 }
-                Action::ToClient(text) | Action::ToProvider(text) => {
+                DialectAction::ToClient(text) | DialectAction::ToProvider(text) => {
                     let sent: Result<Value, _> = serde_json::from_str(text);
                     assert!(sent.is_ok() || self.said.contains(text.as_str()), "sent {text}");
                 }
-                Action::Confirm(ids) => {
+                DialectAction::Confirm(ids) => {
                     assert!(ids.iter().all(|id| self.started.contains(id)), "{ids:?}");
                 }
-                Action::Cancel(id) => assert!(self.started.contains(id), "{id} never ran"),
+                DialectAction::Cancel(id) => assert!(self.started.contains(id), "{id} never ran"),
                 _ => {}
             }
         }
     }
 
-    fn news(&mut self, kind: u8) -> Option<News> {
+    fn news(&mut self, kind: u8) -> Option<DialectEvent> {
         Some(match kind {
-            b'd' => answer(self.running.pop_front()?, Answered::Done),
-            b'x' => answer(self.running.pop_front()?, Answered::Cancelled),
+            b'd' => answer(self.running.pop_front()?, AnswerStage::Done),
+            b'x' => answer(self.running.pop_front()?, AnswerStage::Cancelled),
             b'n' => {
                 let id = self.running.pop_front()?;
                 self.pending.push_back(id.clone());
-                answer(id, Answered::Pending)
+                answer(id, AnswerStage::Pending)
             }
-            b'l' => answer(self.pending.pop_front()?, Answered::Late),
-            b's' => News::Slow { id: self.running.front()?.clone(), message: Arc::from("Wait.") },
-            b'o' => News::Offer(offer()),
-            b't' => News::Time,
-            b'r' => News::Route,
-            b'w' => News::Speak(Ok("The words.".to_owned())),
+            b'l' => answer(self.pending.pop_front()?, AnswerStage::Late),
+            b's' => DialectEvent::Slow {
+                id: self.running.front()?.clone(),
+                message: Arc::from("Wait."),
+            },
+            b'o' => DialectEvent::Offer(offer()),
+            b't' => DialectEvent::Time,
+            b'r' => DialectEvent::Route,
+            b'w' => DialectEvent::Speak(Ok("The words.".to_owned())),
             _ => return None,
         })
     }
 }
 
-fn answer(id: String, answered: Answered) -> News {
+fn answer(id: String, answered: AnswerStage) -> DialectEvent {
     let outcome = r#"{"status":"ok","message":"done"}"#.to_owned();
-    News::Answer(Answer { id, answered, outcome, delivery: Delivery::Wait })
+    DialectEvent::Answer(CallAnswer { id, answered, outcome, delivery: ResultDelivery::Wait })
 }

@@ -6,9 +6,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tollgate_core::id::{ExposedName, ServerId, ToolId, ToolName};
 use tollgate_core::json;
-use tollgate_core::names::{self, Kind, NamePattern, Origin, Owners};
+use tollgate_core::names::{self, NameKind, NameOwners, NamePattern, ServerOrigin};
 use tollgate_core::schema::Schema;
-use tollgate_core::tool::Definition;
+use tollgate_core::tool::ToolDefinition;
 
 /// Up to the first NUL a tool or a schema, behind it arguments. Whatever is taken in can be checked against.
 pub(crate) fn tool_schema(data: &[u8]) {
@@ -16,11 +16,13 @@ pub(crate) fn tool_schema(data: &[u8]) {
     let (schema, arguments) = text.split_once('\0').unwrap_or((text, "{}"));
     let arguments = json::value(arguments).unwrap_or_default();
     let Ok(raw) = serde_json::from_str::<Box<RawValue>>(schema) else { return };
-    if let Ok(tool) = Definition::intake(&raw) {
+    if let Ok(tool) = ToolDefinition::intake(&raw) {
         let said: Box<RawValue> = json::raw(tool.said().into_owned());
-        let again = Definition::intake(&said).expect("what was taken in is taken in again");
+        let again = ToolDefinition::intake(&said).expect("what was taken in is taken in again");
         assert_eq!(again.hash, tool.hash, "the same words have the same hash");
-        assert!(tool.description.as_ref().is_none_or(|it| it.len() <= Definition::MAX_DESCRIPTION));
+        assert!(
+            tool.description.as_ref().is_none_or(|it| it.len() <= ToolDefinition::MAX_DESCRIPTION)
+        );
         check(&tool.input_schema, &arguments);
     }
     if let Ok(schema) = json::value(schema) {
@@ -46,19 +48,22 @@ pub(crate) fn tool_names(data: &[u8]) {
         return;
     };
     let Ok(pattern) = NamePattern::parse(pattern) else { return };
-    let mut owners = Owners::default();
+    let mut owners = NameOwners::default();
     let mut given: BTreeMap<String, ToolId> = BTreeMap::new();
     for line in lines.lines().take(64) {
         let Some((server, tool)) = line.split_once(' ') else { continue };
         let Ok(server) = ServerId::parse(server) else { continue };
         let tool = ToolId { server, tool: ToolName::new(tool) };
-        let exposed = names::expose(&pattern, Origin::Upstream, &tool.server, &tool.tool);
+        let exposed = names::expose(&pattern, ServerOrigin::Upstream, &tool.server, &tool.tool);
         assert!(exposed.as_str().len() <= 128, "{exposed}");
-        assert_eq!(exposed, names::expose(&pattern, Origin::Upstream, &tool.server, &tool.tool));
+        assert_eq!(
+            exposed,
+            names::expose(&pattern, ServerOrigin::Upstream, &tool.server, &tool.tool)
+        );
         if !matches!(pattern, NamePattern::PassThrough) {
             assert!(ExposedName::parse(exposed.as_str()).is_ok(), "{exposed}");
         }
-        if owners.claim(Kind::Tool, &exposed, &tool).is_ok() {
+        if owners.claim(NameKind::Tool, &exposed, &tool).is_ok() {
             let former = given.insert(exposed.as_str().to_ascii_lowercase(), tool.clone());
             assert!(former.is_none_or(|former| former == tool), "{exposed} has two owners");
         }

@@ -1,10 +1,10 @@
-//! Where strangers want to lead us: URLs, redirects, OAuth metadata.
+//! SSRF: where strangers want to lead us by URLs, redirects and OAuth metadata.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use tollgate_core::address::{Realm, realm};
+use tollgate_core::address::{AddressScope, address_scope};
 use tollgate_engine::fuzzing::{bearer_challenge, stranger_url, token_endpoint};
-use tollgate_engine::web::place::Place;
+use tollgate_engine::web::place::OauthUrl;
 
 /// The first line is a URL, the second where it redirects to. No address is admitted that is not public.
 pub(crate) fn url(data: &[u8]) {
@@ -19,7 +19,10 @@ pub(crate) fn url(data: &[u8]) {
             assert_eq!(again.as_ref(), Ok(&found), "what is checked is what is connected to");
         }
         if let Some(address) = found.address {
-            assert!(!found.admitted || realm(address) == Realm::Public, "{address} is admitted");
+            assert!(
+                !found.admitted || address_scope(address) == AddressScope::Public,
+                "{address} is admitted"
+            );
             check_spellings(address);
         }
     }
@@ -29,12 +32,15 @@ pub(crate) fn url(data: &[u8]) {
 fn check_spellings(address: IpAddr) {
     let IpAddr::V4(address) = address else { return };
     let mapped = IpAddr::V6(address.to_ipv6_mapped());
-    assert_eq!(realm(mapped), realm(IpAddr::V4(address)), "{mapped}");
+    assert_eq!(address_scope(mapped), address_scope(IpAddr::V4(address)), "{mapped}");
     let [a, b, c, d] = address.octets();
     let nat64 = format!("64:ff9b::{a:x}{b:02x}:{c:x}{d:02x}");
     let nat64: IpAddr = nat64.parse().expect("an address");
-    assert!(realm(nat64) != Realm::Public || realm(IpAddr::V4(address)) == Realm::Public);
-    assert_eq!(realm(IpAddr::V4(Ipv4Addr::LOCALHOST)), Realm::Machine);
+    assert!(
+        address_scope(nat64) != AddressScope::Public
+            || address_scope(IpAddr::V4(address)) == AddressScope::Public
+    );
+    assert_eq!(address_scope(IpAddr::V4(Ipv4Addr::LOCALHOST)), AddressScope::Machine);
 }
 
 /// Lines: server, issuer, challenge; then the metadata. A secret goes to the server's own origin or nowhere.
@@ -48,9 +54,9 @@ pub(crate) fn oauth_metadata(data: &[u8]) {
     assert!(scopes.iter().all(|scope| !scope.is_empty() && scope.len() <= challenge.len()));
     let Ok(body) = tollgate_core::json::value(body) else { return };
     let Ok(endpoint) = token_endpoint(server, issuer, &body) else { return };
-    let (endpoint, server) = (Place::parse(&endpoint), Place::parse(server));
+    let (endpoint, server) = (OauthUrl::parse(&endpoint), OauthUrl::parse(server));
     let (endpoint, server) = (endpoint.expect("it was checked"), server.expect("it was checked"));
-    let is_local = |place: &Place| {
+    let is_local = |place: &OauthUrl| {
         ["//localhost", "//127.", "//[::1]"].iter().any(|it| place.origin.contains(it))
     };
     let is_same = endpoint.origin == server.origin;

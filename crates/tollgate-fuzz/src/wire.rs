@@ -8,46 +8,56 @@ use futures_util::FutureExt as _;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, ReadBuf};
-use tollgate_core::json::{self, JsonBounds, MAX_TREE_VALUES, Malformed, Object};
-use tollgate_mcp::envelope::{Message, Request, write};
-use tollgate_mcp::line::{Line, Lines};
-use tollgate_mcp::sse::{Decoder, Event};
+use tollgate_core::json::{self, JsonBounds, MAX_TREE_VALUES, MalformedJsonError, Object};
+use tollgate_mcp::envelope::{JsonRpcMessage, JsonRpcRequest, write};
+use tollgate_mcp::line::{LineRead, LineReader};
+use tollgate_mcp::sse::{Event, SseDecoder};
 
 /// What is read is JSON, and written again it reads the same; what is refused gets an answer that can be read.
 pub(crate) fn envelope(data: &[u8]) {
     let raw = |params: Option<&RawValue>| params.map_or("{}", RawValue::get).to_owned();
-    let written = match Message::parse_bytes(data) {
-        Ok(Message::Request(Request { id, method, params })) => {
+    let written = match JsonRpcMessage::parse_bytes(data) {
+        Ok(JsonRpcMessage::Request(JsonRpcRequest { id, method, params })) => {
             write::request(&id, &method, &raw(params))
         }
-        Ok(Message::Notification { method, params }) => write::notification(&method, &raw(params)),
-        Ok(Message::Response { id: Some(id), outcome: Ok(result) }) => {
+        Ok(JsonRpcMessage::Notification { method, params }) => {
+            write::notification(&method, &raw(params))
+        }
+        Ok(JsonRpcMessage::Response { id: Some(id), outcome: Ok(result) }) => {
             write::result(&id, result.get())
         }
-        Ok(Message::Response { id, outcome: Err(error) }) => write::error(id.as_ref(), &error),
-        Ok(Message::Response { id: None, outcome: Ok(_) }) => return,
+        Ok(JsonRpcMessage::Response { id, outcome: Err(error) }) => {
+            write::error(id.as_ref(), &error)
+        }
+        Ok(JsonRpcMessage::Response { id: None, outcome: Ok(_) }) => return,
         Err(invalid) => {
             let answer = write::error(invalid.id.as_ref(), &invalid.error);
             assert!(answer.len() < 8 << 10, "a refusal of {} bytes", answer.len());
-            let read = Message::parse(&answer).expect("a refusal can be read");
-            assert!(matches!(read, Message::Response { outcome: Err(_), .. }), "{read:?}");
+            let read = JsonRpcMessage::parse(&answer).expect("a refusal can be read");
+            assert!(matches!(read, JsonRpcMessage::Response { outcome: Err(_), .. }), "{read:?}");
             return;
         }
     };
     let valid: Result<&RawValue, _> = serde_json::from_slice(data);
     assert!(valid.is_ok(), "what was read as a message is JSON");
-    let again = Message::parse(&written).expect("what is written can be read");
-    assert_eq!(rewritten(&again), written, "a message stays the same");
+    let again = JsonRpcMessage::parse(&written).expect("what is written can be read");
+    assert_eq!(reencode(&again), written, "a message stays the same");
 }
 
-fn rewritten(message: &Message<'_>) -> String {
+fn reencode(message: &JsonRpcMessage<'_>) -> String {
     let raw = |params: Option<&RawValue>| params.map_or("{}", RawValue::get).to_owned();
     match message {
-        Message::Request(it) => write::request(&it.id, &it.method, &raw(it.params)),
-        Message::Notification { method, params } => write::notification(method, &raw(*params)),
-        Message::Response { id: Some(id), outcome: Ok(result) } => write::result(id, result.get()),
-        Message::Response { id, outcome: Err(error) } => write::error(id.as_ref(), error),
-        Message::Response { id: None, outcome: Ok(_) } => panic!("nothing like it was written"),
+        JsonRpcMessage::Request(it) => write::request(&it.id, &it.method, &raw(it.params)),
+        JsonRpcMessage::Notification { method, params } => {
+            write::notification(method, &raw(*params))
+        }
+        JsonRpcMessage::Response { id: Some(id), outcome: Ok(result) } => {
+            write::result(id, result.get())
+        }
+        JsonRpcMessage::Response { id, outcome: Err(error) } => write::error(id.as_ref(), error),
+        JsonRpcMessage::Response { id: None, outcome: Ok(_) } => {
+            panic!("nothing like it was written")
+        }
     }
 }
 
@@ -66,8 +76,8 @@ pub(crate) fn json(data: &[u8]) {
             assert_eq!(count(theirs), size.values, "values are counted before they are read");
         }
         (Ok(_), Err(error)) => panic!("serde_json refuses it: {error}"),
-        (Err(Malformed::OutOfBounds(_)), _) => assert!(size.values > MAX_TREE_VALUES),
-        (Err(Malformed::Duplicate { .. }), Ok(theirs)) => {
+        (Err(MalformedJsonError::OutOfBounds(_)), _) => assert!(size.values > MAX_TREE_VALUES),
+        (Err(MalformedJsonError::Duplicate { .. }), Ok(theirs)) => {
             assert!(count(theirs) < size.values, "no key stands twice");
         }
         (Err(error), Ok(_)) => panic!("serde_json takes it: {error}"),
@@ -132,12 +142,12 @@ pub(crate) fn sse(data: &[u8]) {
     for event in events(stream, size, limit) {
         assert!(event.data.len() <= limit, "{} of {limit} bytes", event.data.len());
     }
-    let written: String = whole.iter().map(written).collect();
+    let written: String = whole.iter().map(encode_event).collect();
     assert_eq!(events(written.as_bytes(), usize::MAX, 1 << 20), whole, "written again");
 }
 
 fn events(mut stream: &[u8], size: usize, limit: usize) -> Vec<Event> {
-    let mut decoder = Decoder::new(limit);
+    let mut decoder = SseDecoder::new(limit);
     let mut events = Vec::new();
     while !stream.is_empty() {
         let (mut chunk, rest) = stream.split_at(size.min(stream.len()));
@@ -149,7 +159,7 @@ fn events(mut stream: &[u8], size: usize, limit: usize) -> Vec<Event> {
     events
 }
 
-fn written(event: &Event) -> String {
+fn encode_event(event: &Event) -> String {
     let name = event.name.as_ref().map_or_else(String::new, |name| format!("event: {name}\n"));
     let data: String = event.data.split('\n').map(|line| format!("data: {line}\n")).collect();
     format!("{name}{data}\n")
@@ -160,20 +170,20 @@ pub(crate) fn stdio_lines(data: &[u8]) {
     let [size, limit, stream @ ..] = data else { return };
     // Excerpts of long lines have 64 bytes: a smaller limit would cut them.
     let (size, limit) = (usize::from(*size).max(1), 64 + usize::from(*limit));
-    let pieces = Pieces { rest: stream, size };
-    let (mut lines, mut texts) = (Lines::new(pieces, limit), Vec::new());
+    let pieces = ChunkedPipe { rest: stream, size };
+    let (mut lines, mut texts) = (LineReader::new(pieces, limit), Vec::new());
     let mut is_skipping = false;
     while let Some(line) = lines.next().now_or_never().expect("nothing waits").expect("no error") {
         match line {
-            Line::Text(text) => {
+            LineRead::Text(text) => {
                 assert!(!is_skipping && text.len() <= limit && !text.is_empty());
                 texts.push(text.to_vec());
             }
-            Line::TooLong { head } => {
+            LineRead::TooLong { head } => {
                 assert!(!is_skipping && head.len() <= 64);
                 is_skipping = true;
             }
-            Line::Skipped { tail } => {
+            LineRead::Skipped { tail } => {
                 assert!(is_skipping && tail.len() <= 64);
                 is_skipping = false;
             }
@@ -192,12 +202,12 @@ pub(crate) fn stdio_lines(data: &[u8]) {
 }
 
 /// A pipe that gives a few bytes at a time.
-struct Pieces<'a> {
+struct ChunkedPipe<'a> {
     rest: &'a [u8],
     size: usize,
 }
 
-impl AsyncRead for Pieces<'_> {
+impl AsyncRead for ChunkedPipe<'_> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         _context: &mut Context<'_>,

@@ -4,9 +4,9 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-use tollgate_fuzz::{TARGETS, Target};
+use tollgate_fuzz::{FuzzTarget, TARGETS};
 
-fn corpus(target: Target) -> Vec<(String, Vec<u8>)> {
+fn corpus(target: FuzzTarget) -> Vec<(String, Vec<u8>)> {
     let folder: PathBuf = tollgate_testkit::root().join("fuzz/corpus").join(target.name);
     let entries =
         fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -21,12 +21,12 @@ fn corpus(target: Target) -> Vec<(String, Vec<u8>)> {
     inputs
 }
 
-fn run(target: Target, name: &str, input: &[u8]) {
+fn run(target: FuzzTarget, name: &str, input: &[u8]) {
     let ran = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
     assert!(ran.is_ok(), "{} fails on {name}: {:?}", target.name, String::from_utf8_lossy(input));
 }
 
-fn replay(target: Target) {
+fn replay(target: FuzzTarget) {
     let inputs = corpus(target);
     assert!(inputs.len() >= 3, "{} has {} inputs in its corpus", target.name, inputs.len());
     run(target, "nothing", &[]);

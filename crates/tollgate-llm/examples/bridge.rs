@@ -11,36 +11,36 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_engine::Parts;
-use tollgate_engine::settings::Settings;
-use tollgate_llm::realtime::Call;
-use tollgate_llm::realtime::bridge::{Bridge, Handler, Session, Trouble};
+use tollgate_engine::settings::EngineSettings;
+use tollgate_llm::realtime::RealtimeCall;
+use tollgate_llm::realtime::bridge::{Bridge, BridgeCallHandler, HostSession, HostSessionError};
 
 /// What a host has instead of a model: it is told of tools, and calls them by a script.
 #[derive(Default)]
-struct Scripted {
-    handler: Mutex<Option<Handler>>,
+struct ScriptedSession {
+    handler: Mutex<Option<BridgeCallHandler>>,
 }
 
 #[async_trait]
-impl Session for Scripted {
-    async fn set_tools(&self, tools: Vec<Value>) -> Result<(), Trouble> {
+impl HostSession for ScriptedSession {
+    async fn set_tools(&self, tools: Vec<Value>) -> Result<(), HostSessionError> {
         let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
         Ok(writeln!(io::stdout(), "the model has {} tools: {}", names.len(), names.join(", "))?)
     }
 
-    fn on_tool_call(&self, handler: Handler) {
+    fn on_tool_call(&self, handler: BridgeCallHandler) {
         *self.handler.lock() = Some(handler);
     }
 }
 
-impl Scripted {
+impl ScriptedSession {
     /// The model calls a tool, and reads what comes of it.
     async fn calls(&self, name: &str, arguments: &str) -> io::Result<()> {
         let handler = self.handler.lock().clone();
         let Some(handler) = handler else { return Ok(()) };
         let (id, name, arguments) = ("call_1".to_owned(), name.to_owned(), arguments.to_owned());
         writeln!(io::stdout(), "the model calls {name} {arguments}")?;
-        let reply = handler.call(Call { id, name, arguments }).await;
+        let reply = handler.call(RealtimeCall { id, name, arguments }).await;
         writeln!(io::stdout(), "  {}: {}", reply.status.as_str(), reply.outcome)
     }
 }
@@ -53,11 +53,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         auto_execute: vec![Glob::new("*")],
         ..Agent::implicit()
     };
-    let settings = Settings { agents: vec![agent], ..Settings::new(data) };
+    let settings = EngineSettings { agents: vec![agent], ..EngineSettings::new(data) };
     let running = tollgate_engine::start(&settings, Parts::default())?;
     running.gate.settled().await;
 
-    let session = Arc::new(Scripted::default());
+    let session = Arc::new(ScriptedSession::default());
     let gate = Arc::clone(&running.gate);
     let bridge = Bridge::new(gate, session.clone(), "default", Tier::Fast).await?;
     session.calls("roll", r#"{"expression":"2d6+3"}"#).await?;

@@ -3,18 +3,18 @@
 //! What each is told, where the first sentence ends, and how the second does not say it again. Pure;
 //! the loop runs both.
 
-use crate::conversation::{Message, Role};
+use crate::conversation::{ChatMessage, ChatRole};
 
 mod continuation;
 mod sentence;
 
 pub use continuation::Continuation;
-pub use sentence::{End, FirstSentence, Heard};
+pub use sentence::{FirstSentence, SentenceChunk, SentenceEnd};
 
 /// For the fast model, behind its other instructions.
-pub fn to_opener() -> Message {
-    Message::text(
-        Role::System,
+pub fn to_opener() -> ChatMessage {
+    ChatMessage::text(
+        ChatRole::System,
         "Say only the first sentence of your answer: one short sentence as it is spoken, in the \
          user's language. The rest of the answer follows by itself. You cannot look anything up \
          here: state nothing that you would have to look up, promise no result and ask nothing.",
@@ -22,12 +22,12 @@ pub fn to_opener() -> Message {
 }
 
 /// For the strong model: what was said in its name.
-pub fn to_strong(opener: &str) -> Message {
+pub fn to_strong(opener: &str) -> ChatMessage {
     // It was written by a model, and must not end the quotation itself.
     let opener: String = opener.chars().filter(|letter| !matches!(letter, '<' | '>')).collect();
     let opener = opener.trim();
-    Message::text(
-        Role::System,
+    ChatMessage::text(
+        ChatRole::System,
         format!(
             "You have begun to answer already: this was said to the user, in your voice.\n\
              <said>{opener}</said>\n\

@@ -1,13 +1,15 @@
 //! An answer as it grows. Readers of streams give these, writers of streams take them, and
-//! [`Assembly`] puts them together.
+//! [`ResponseAssembly`] puts them together.
 
-use crate::conversation::{Call, Content, Part, Response, Signature, Stop, Usage};
+use crate::conversation::{
+    ChatResponse, FunctionCall, MessagePart, PartContent, StopReason, ThoughtSignature, TokenUsage,
+};
 use crate::extra::Extra;
 
 /// One step. They come as `Start`, then for each part `Open`, any number of `Grow` and `Extra`,
 /// `Close`, and `End` once. Parts are numbered from 0 without gaps, and may overlap.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Delta {
+pub enum ResponseDelta {
     Start {
         id: String,
         model: String,
@@ -17,7 +19,7 @@ pub enum Delta {
     },
     Open {
         index: usize,
-        opening: Opening,
+        opening: PartOpening,
         extra: Extra,
     },
     /// More of the text of the part: words, thoughts, a refusal, or the arguments of a call.
@@ -30,7 +32,7 @@ pub enum Delta {
     /// The signature of a thought.
     Sign {
         index: usize,
-        signature: Signature,
+        signature: ThoughtSignature,
     },
     /// Fields that belong to the part as a whole, such as citations.
     Extra {
@@ -41,15 +43,15 @@ pub enum Delta {
         index: usize,
     },
     End {
-        stop: Stop,
-        usage: Usage,
+        stop: StopReason,
+        usage: TokenUsage,
         extra: Extra,
     },
 }
 
 /// What kind of part begins.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Opening {
+pub enum PartOpening {
     Text,
     Refusal,
     Thinking,
@@ -58,50 +60,51 @@ pub enum Opening {
         name: String,
     },
     /// A part that comes in one piece.
-    Whole(Content),
+    Whole(PartContent),
 }
 
 /// Puts an answer together from its steps.
 #[derive(Debug, Default)]
-pub struct Assembly {
+pub struct ResponseAssembly {
     id: String,
     model: String,
     created: u64,
-    parts: Vec<Part>,
-    ended: Option<(Stop, Usage)>,
+    parts: Vec<MessagePart>,
+    ended: Option<(StopReason, TokenUsage)>,
     extra: Extra,
 }
 
-impl Assembly {
-    pub fn add(&mut self, delta: &Delta) {
+impl ResponseAssembly {
+    pub fn add(&mut self, delta: &ResponseDelta) {
         match delta {
-            Delta::Start { id, model, created, extra } => {
+            ResponseDelta::Start { id, model, created, extra } => {
                 (self.id, self.model, self.created) = (id.clone(), model.clone(), *created);
                 self.extra.merge(extra.clone());
             }
-            Delta::Open { index, opening, extra } => {
+            ResponseDelta::Open { index, opening, extra } => {
                 debug_assert_eq!(*index, self.parts.len(), "parts are numbered without gaps");
-                self.parts.push(Part { content: opening.content(), extra: extra.clone() });
+                self.parts.push(MessagePart { content: opening.content(), extra: extra.clone() });
             }
-            Delta::Grow { index, text, .. } => {
+            ResponseDelta::Grow { index, text, .. } => {
                 if let Some(part) = self.parts.get_mut(*index) {
                     grow(&mut part.content, text);
                 }
             }
-            Delta::Sign { index, signature: given } => {
-                if let Some(Part { content: Content::Thinking { signature, .. }, .. }) =
-                    self.parts.get_mut(*index)
+            ResponseDelta::Sign { index, signature: given } => {
+                if let Some(MessagePart {
+                    content: PartContent::Thinking { signature, .. }, ..
+                }) = self.parts.get_mut(*index)
                 {
                     *signature = Some(given.clone());
                 }
             }
-            Delta::Extra { index, extra } => {
+            ResponseDelta::Extra { index, extra } => {
                 if let Some(part) = self.parts.get_mut(*index) {
                     part.extra.merge(extra.clone());
                 }
             }
-            Delta::Close { .. } => {}
-            Delta::End { stop, usage, extra } => {
+            ResponseDelta::Close { .. } => {}
+            ResponseDelta::End { stop, usage, extra } => {
                 self.ended = Some((stop.clone(), usage.clone()));
                 self.extra.merge(extra.clone());
             }
@@ -109,73 +112,77 @@ impl Assembly {
     }
 
     /// `None`: it has not ended.
-    pub fn finish(self) -> Option<Response> {
+    pub fn finish(self) -> Option<ChatResponse> {
         let (stop, usage) = self.ended?;
         let Self { id, model, created, parts, extra, .. } = self;
-        Some(Response { id, model, created, parts, stop, usage, extra })
+        Some(ChatResponse { id, model, created, parts, stop, usage, extra })
     }
 }
 
-impl Opening {
-    fn content(&self) -> Content {
+impl PartOpening {
+    fn content(&self) -> PartContent {
         match self {
-            Self::Text => Content::Text(String::new()),
-            Self::Refusal => Content::Refusal(String::new()),
-            Self::Thinking => Content::Thinking { text: String::new(), signature: None },
-            Self::Call { id, name } => {
-                Content::Call(Call { id: id.clone(), name: name.clone(), arguments: String::new() })
-            }
+            Self::Text => PartContent::Text(String::new()),
+            Self::Refusal => PartContent::Refusal(String::new()),
+            Self::Thinking => PartContent::Thinking { text: String::new(), signature: None },
+            Self::Call { id, name } => PartContent::Call(FunctionCall {
+                id: id.clone(),
+                name: name.clone(),
+                arguments: String::new(),
+            }),
             Self::Whole(content) => content.clone(),
         }
     }
 }
 
-fn grow(content: &mut Content, more: &str) {
+fn grow(content: &mut PartContent, more: &str) {
     match content {
-        Content::Text(text) | Content::Refusal(text) | Content::Thinking { text, .. } => {
+        PartContent::Text(text)
+        | PartContent::Refusal(text)
+        | PartContent::Thinking { text, .. } => {
             text.push_str(more);
         }
-        Content::Call(call) => call.arguments.push_str(more),
-        Content::Media(_) | Content::Result(_) | Content::Opaque { .. } => {}
+        PartContent::Call(call) => call.arguments.push_str(more),
+        PartContent::Media(_) | PartContent::Result(_) | PartContent::Opaque { .. } => {}
     }
 }
 
 /// The steps by which a whole answer could have come.
-pub fn steps(response: &Response) -> Vec<Delta> {
-    let Response { id, model, created, parts, stop, usage, extra } = response;
-    let mut steps = vec![Delta::Start {
+pub fn steps(response: &ChatResponse) -> Vec<ResponseDelta> {
+    let ChatResponse { id, model, created, parts, stop, usage, extra } = response;
+    let mut steps = vec![ResponseDelta::Start {
         id: id.clone(),
         model: model.clone(),
         created: *created,
         extra: Extra::none(),
     }];
     for (index, part) in parts.iter().enumerate() {
-        let (opening, text, signature) = taken_apart(&part.content);
-        steps.push(Delta::Open { index, opening, extra: part.extra.clone() });
+        let (opening, text, signature) = split_content(&part.content);
+        steps.push(ResponseDelta::Open { index, opening, extra: part.extra.clone() });
         if let Some(text) = text.filter(|text| !text.is_empty()) {
-            steps.push(Delta::Grow { index, text, extra: Extra::none() });
+            steps.push(ResponseDelta::Grow { index, text, extra: Extra::none() });
         }
-        steps.extend(signature.map(|signature| Delta::Sign { index, signature }));
-        steps.push(Delta::Close { index });
+        steps.extend(signature.map(|signature| ResponseDelta::Sign { index, signature }));
+        steps.push(ResponseDelta::Close { index });
     }
     let (stop, usage) = (stop.clone(), usage.clone());
-    steps.push(Delta::End { stop, usage, extra: extra.clone() });
+    steps.push(ResponseDelta::End { stop, usage, extra: extra.clone() });
     steps
 }
 
-fn taken_apart(content: &Content) -> (Opening, Option<String>, Option<Signature>) {
+fn split_content(content: &PartContent) -> (PartOpening, Option<String>, Option<ThoughtSignature>) {
     match content {
-        Content::Text(text) => (Opening::Text, Some(text.clone()), None),
-        Content::Refusal(text) => (Opening::Refusal, Some(text.clone()), None),
-        Content::Thinking { text, signature } => {
-            (Opening::Thinking, Some(text.clone()), signature.clone())
+        PartContent::Text(text) => (PartOpening::Text, Some(text.clone()), None),
+        PartContent::Refusal(text) => (PartOpening::Refusal, Some(text.clone()), None),
+        PartContent::Thinking { text, signature } => {
+            (PartOpening::Thinking, Some(text.clone()), signature.clone())
         }
-        Content::Call(call) => {
-            let opening = Opening::Call { id: call.id.clone(), name: call.name.clone() };
+        PartContent::Call(call) => {
+            let opening = PartOpening::Call { id: call.id.clone(), name: call.name.clone() };
             (opening, Some(call.arguments.clone()), None)
         }
-        whole @ (Content::Media(_) | Content::Result(_) | Content::Opaque { .. }) => {
-            (Opening::Whole(whole.clone()), None, None)
+        whole @ (PartContent::Media(_) | PartContent::Result(_) | PartContent::Opaque { .. }) => {
+            (PartOpening::Whole(whole.clone()), None, None)
         }
     }
 }

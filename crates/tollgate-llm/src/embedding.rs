@@ -4,44 +4,44 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use tollgate_engine::embedding::Purpose;
+use tollgate_engine::embedding::EmbeddingPurpose;
 
-use crate::format::Malformed;
+use crate::format::MalformedResponseError;
 
 mod gemini;
 mod openai;
 
 /// Texts of one request: what the smallest of the usual servers takes.
-const MOST_TEXTS: usize = 32;
+const MAX_TEXTS_PER_REQUEST: usize = 32;
 /// Bytes of one request's texts, as long as it is more than one: some eight thousand tokens.
-const MOST_BYTES: usize = 32 << 10;
+const MAX_BYTES_PER_REQUEST: usize = 32 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wire {
+pub(crate) enum EmbeddingApi {
     OpenAi,
     Gemini,
 }
 
 /// One request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct EmbeddingRequest<'a> {
     pub(crate) model: &'a str,
     pub(crate) texts: &'a [String],
-    pub(crate) purpose: Purpose,
+    pub(crate) purpose: EmbeddingPurpose,
     pub(crate) dimensions: Option<u32>,
-    pub(crate) encoding: Encoding,
+    pub(crate) encoding: VectorEncoding,
 }
 
 /// How numbers are to come. Whatever was asked for, both are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Encoding {
+pub(crate) enum VectorEncoding {
     /// A quarter of the bytes.
     Base64,
     Float,
 }
 
-impl Wire {
-    pub(crate) fn write(self, ask: &Ask<'_>) -> Value {
+impl EmbeddingApi {
+    pub(crate) fn write(self, ask: &EmbeddingRequest<'_>) -> Value {
         match self {
             Self::OpenAi => openai::write(ask),
             Self::Gemini => gemini::write(ask),
@@ -49,14 +49,18 @@ impl Wire {
     }
 
     /// One vector for each of `count` texts, in their order, as long as they are.
-    pub(crate) fn read(self, body: &Value, count: usize) -> Result<Vec<Vec<f32>>, Malformed> {
+    pub(crate) fn read(
+        self,
+        body: &Value,
+        count: usize,
+    ) -> Result<Vec<Vec<f32>>, MalformedResponseError> {
         let vectors = match self {
             Self::OpenAi => openai::read(body, count)?,
             Self::Gemini => gemini::read(body)?,
         };
         match vectors.len() == count {
             true => Ok(vectors),
-            false => Err(miscounted(vectors.len(), count)),
+            false => Err(count_mismatch(vectors.len(), count)),
         }
     }
 }
@@ -66,7 +70,8 @@ pub(crate) fn batches(texts: &[String]) -> Vec<Range<usize>> {
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (at, text) in texts.iter().enumerate() {
-        let is_full = at - start == MOST_TEXTS || bytes + text.len() > MOST_BYTES;
+        let is_full =
+            at - start == MAX_TEXTS_PER_REQUEST || bytes + text.len() > MAX_BYTES_PER_REQUEST;
         if is_full && at > start {
             batches.push(start..at);
             (start, bytes) = (at, 0);
@@ -79,15 +84,17 @@ pub(crate) fn batches(texts: &[String]) -> Vec<Range<usize>> {
     batches
 }
 
-fn miscounted(found: usize, count: usize) -> Malformed {
-    Malformed(format!("{found} vectors for {count} texts"))
+fn count_mismatch(found: usize, count: usize) -> MalformedResponseError {
+    MalformedResponseError(format!("{found} vectors for {count} texts"))
 }
 
 /// JSON has no word for what is no number: some servers then write `null`.
-fn numbers(values: &[Value]) -> Result<Vec<f32>, Malformed> {
+fn numbers(values: &[Value]) -> Result<Vec<f32>, MalformedResponseError> {
     let number = |value: &Value| {
         let number = value.as_f64().map(|number| number as f32);
-        number.ok_or_else(|| Malformed(format!("a vector has {value} where a number is due")))
+        number.ok_or_else(|| {
+            MalformedResponseError(format!("a vector has {value} where a number is due"))
+        })
     };
     values.iter().map(number).collect()
 }

@@ -1,65 +1,65 @@
 //! How a model is given tools, as its config says: natively, through constrained JSON, or natively
 //! with an eye on calls that it writes as text.
 //!
-//! Called by whoever asks a model, around the asking: [`prepare`] before, [`Reading`] on what comes
+//! Called by whoever asks a model, around the asking: [`prepare`] before, [`ToolModeDecoder`] on what comes
 //! back. Pure.
 
-use crate::conversation::{Request, Response};
-use crate::delta::{self, Assembly, Delta};
+use crate::conversation::{ChatRequest, ChatResponse};
+use crate::delta::{self, ResponseAssembly, ResponseDelta};
 use crate::settings::ToolMode;
 
-mod balance;
+mod delta_writer;
+mod json_end;
 mod recover;
 mod schema;
-mod writing;
 
 /// How the answer to a request is to be read: one for each answer.
 #[derive(Debug, Clone, Default)]
-pub struct Reading(Manner);
+pub struct ToolModeDecoder(ToolModeDecoderKind);
 
 #[derive(Debug, Clone, Default)]
-enum Manner {
+enum ToolModeDecoderKind {
     /// As it comes.
     #[default]
     Plain,
     /// It is JSON in which either a call or a reply stands.
-    Schema(schema::Reader),
+    Schema(schema::SchemaReplyReader),
     /// Text that is a call is taken for one.
-    Recover(recover::Reader),
+    Recover(recover::TextCallReader),
 }
 
 /// The request as the model takes it, and how to read its answer.
-pub fn prepare(request: Request, mode: ToolMode) -> (Request, Reading) {
+pub fn prepare(request: ChatRequest, mode: ToolMode) -> (ChatRequest, ToolModeDecoder) {
     let (request, manner) = match mode {
         ToolMode::Native => (request, None),
         ToolMode::Schema => {
             let (request, reader) = schema::rewrite(request);
-            (request, reader.map(Manner::Schema))
+            (request, reader.map(ToolModeDecoderKind::Schema))
         }
         ToolMode::Auto => {
-            let reader = recover::Reader::new(&request);
-            (request, reader.map(Manner::Recover))
+            let reader = recover::TextCallReader::new(&request);
+            (request, reader.map(ToolModeDecoderKind::Recover))
         }
     };
-    (request, Reading(manner.unwrap_or(Manner::Plain)))
+    (request, ToolModeDecoder(manner.unwrap_or(ToolModeDecoderKind::Plain)))
 }
 
-impl Reading {
-    /// The next step of a stream. [`Delta::End`] brings out whatever was held back.
-    pub fn read(&mut self, delta: Delta) -> Vec<Delta> {
+impl ToolModeDecoder {
+    /// The next step of a stream. [`ResponseDelta::End`] brings out whatever was held back.
+    pub fn read(&mut self, delta: ResponseDelta) -> Vec<ResponseDelta> {
         match &mut self.0 {
-            Manner::Plain => vec![delta],
-            Manner::Schema(reader) => reader.read(delta),
-            Manner::Recover(reader) => reader.read(delta),
+            ToolModeDecoderKind::Plain => vec![delta],
+            ToolModeDecoderKind::Schema(reader) => reader.read(delta),
+            ToolModeDecoderKind::Recover(reader) => reader.read(delta),
         }
     }
 
     /// An answer that came whole.
-    pub fn whole(mut self, response: Response) -> Response {
-        if matches!(self.0, Manner::Plain) {
+    pub fn whole(mut self, response: ChatResponse) -> ChatResponse {
+        if matches!(self.0, ToolModeDecoderKind::Plain) {
             return response;
         }
-        let mut assembly = Assembly::default();
+        let mut assembly = ResponseAssembly::default();
         for step in delta::steps(&response) {
             self.read(step).iter().for_each(|step| assembly.add(step));
         }

@@ -6,39 +6,43 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tollgate_core::agent::OFFLINE;
-use tollgate_core::digest::{Sum, hex};
+use tollgate_core::digest::{DigestBuilder, hex};
 
-use crate::conversation::{Call, Content, Part, Request, Response, Stop, ToolChoice, Usage};
-use crate::delta::{self, Delta, Opening};
+use crate::conversation::{
+    ChatRequest, ChatResponse, FunctionCall, MessagePart, PartContent, StopReason, TokenUsage,
+    ToolChoice,
+};
+use crate::delta::{self, PartOpening, ResponseDelta};
 use crate::extra::Extra;
 
+mod conversation_progress;
 mod count;
-mod form;
 mod intent;
 mod limit;
-mod moment;
+mod response_format;
 pub mod script;
 mod speech;
-mod wish;
+mod tool_matching;
 
-use moment::Moment;
-use script::Script;
-use wish::Wish;
+use conversation_progress::ConversationProgress;
+use script::OfflineScript;
+use tool_matching::OfflineCall;
 
 /// What it says to `request`.
-pub fn answer(request: &Request, wall: SystemTime) -> Response {
-    let moment = Moment::of(request);
+pub fn answer(request: &ChatRequest, wall: SystemTime) -> ChatResponse {
+    let moment = ConversationProgress::of(request);
     let said = match calls(request, &moment) {
-        Some(calling) => called(&moment, calling),
-        None => spoken(request, &moment),
+        Some(calling) => reply_with_calls(&moment, calling),
+        None => reply_with_text(request, &moment),
     };
-    let usage = Usage {
+    let usage = TokenUsage {
         input: count::of_request(request),
         output: count::of_parts(&said.parts),
-        ..Usage::default()
+        ..TokenUsage::default()
     };
-    let digest = Sum::default().with(&moment.utterance).with(moment.length.to_string()).finish();
-    Response {
+    let digest =
+        DigestBuilder::default().with(&moment.utterance).with(moment.length.to_string()).finish();
+    ChatResponse {
         id: format!("offline-{}", hex(&digest[..8])),
         model: OFFLINE.to_owned(),
         created: wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
@@ -50,19 +54,22 @@ pub fn answer(request: &Request, wall: SystemTime) -> Response {
 }
 
 /// An answer as it is spoken: word by word, and calls in small pieces.
-pub fn steps(response: &Response) -> Vec<Delta> {
+pub fn steps(response: &ChatResponse) -> Vec<ResponseDelta> {
     let mut steps = Vec::new();
     let mut speaks = false;
     for step in delta::steps(response) {
         match step {
-            Delta::Open { ref opening, .. } => {
-                speaks = matches!(opening, Opening::Text | Opening::Refusal);
+            ResponseDelta::Open { ref opening, .. } => {
+                speaks = matches!(opening, PartOpening::Text | PartOpening::Refusal);
                 steps.push(step);
             }
-            Delta::Grow { index, text, .. } => {
+            ResponseDelta::Grow { index, text, .. } => {
                 let pieces = if speaks { words(&text) } else { pieces(&text) };
-                let grow =
-                    |text: &str| Delta::Grow { index, text: text.to_owned(), extra: Extra::none() };
+                let grow = |text: &str| ResponseDelta::Grow {
+                    index,
+                    text: text.to_owned(),
+                    extra: Extra::none(),
+                };
                 steps.extend(pieces.into_iter().map(grow));
             }
             other => steps.push(other),
@@ -87,59 +94,68 @@ fn pieces(mut text: &str) -> Vec<&str> {
     pieces
 }
 
-struct Said {
-    parts: Vec<Part>,
-    stop: Stop,
+struct OfflineReply {
+    parts: Vec<MessagePart>,
+    stop: StopReason,
 }
 
 /// Calls to be made, and what is said before them.
-struct Calling {
+struct OfflineCallRound {
     before: String,
-    wishes: Vec<Wish>,
+    wishes: Vec<OfflineCall>,
 }
 
 /// The calls of this round, if it is one for calls.
-fn calls(request: &Request, moment: &Moment<'_>) -> Option<Calling> {
+fn calls(request: &ChatRequest, moment: &ConversationProgress<'_>) -> Option<OfflineCallRound> {
     if request.tool_choice == ToolChoice::None {
         return None;
     }
-    if let Some(script) = Script::read(&moment.utterance) {
+    if let Some(script) = OfflineScript::read(&moment.utterance) {
         let round = script.round(moment.rounds)?;
-        let wishes = round.calls.iter().map(Wish::scripted).collect();
-        return Some(Calling { before: round.says.clone(), wishes });
+        let wishes = round.calls.iter().map(OfflineCall::from_script).collect();
+        return Some(OfflineCallRound { before: round.says.clone(), wishes });
     }
     let mut wishes = match &request.tool_choice {
-        ToolChoice::Named(name) => wish::named(request, &moment.utterance, name),
-        ToolChoice::Required => wish::any(request, &moment.utterance),
-        _ if moment.results.is_empty() => wish::fitting(request, &moment.utterance),
+        ToolChoice::Named(name) => tool_matching::call_named_tool(request, &moment.utterance, name),
+        ToolChoice::Required => tool_matching::call_any_tool(request, &moment.utterance),
+        _ if moment.results.is_empty() => {
+            tool_matching::call_fitting_tools(request, &moment.utterance)
+        }
         _ => Vec::new(),
     };
     limit::calls(&mut wishes, &request.options);
-    (!wishes.is_empty()).then(|| Calling { before: String::new(), wishes })
+    (!wishes.is_empty()).then(|| OfflineCallRound { before: String::new(), wishes })
 }
 
-fn called(moment: &Moment<'_>, calling: Calling) -> Said {
-    let before = Some(calling.before).filter(|text| !text.is_empty()).map(Part::text);
+fn reply_with_calls(moment: &ConversationProgress<'_>, calling: OfflineCallRound) -> OfflineReply {
+    let before = Some(calling.before).filter(|text| !text.is_empty()).map(MessagePart::text);
     let calls = calling.wishes.into_iter().enumerate().map(|(at, wish)| {
         let id = format!("call_offline_{}", moment.calls + at + 1);
-        Part::new(Content::Call(Call { id, name: wish.name, arguments: wish.arguments }))
+        MessagePart::new(PartContent::Call(FunctionCall {
+            id,
+            name: wish.name,
+            arguments: wish.arguments,
+        }))
     });
-    Said { parts: before.into_iter().chain(calls).collect(), stop: Stop::Calls }
+    OfflineReply { parts: before.into_iter().chain(calls).collect(), stop: StopReason::Calls }
 }
 
-fn spoken(request: &Request, moment: &Moment<'_>) -> Said {
-    let last_words = Script::read(&moment.utterance).map(|script| script.last_words);
+fn reply_with_text(request: &ChatRequest, moment: &ConversationProgress<'_>) -> OfflineReply {
+    let last_words = OfflineScript::read(&moment.utterance).map(|script| script.last_words);
     let text = match last_words.filter(|words| !words.is_empty()) {
         Some(words) => words,
         None if moment.results.is_empty() => speech::talk(request, &moment.utterance),
         None => speech::results(&moment.results),
     };
-    match form::shaped(text, request.options.output.as_ref()) {
+    match response_format::format_output(text, request.options.output.as_ref()) {
         Ok(text) => {
             let (text, stop) = limit::text(text, &request.options);
-            Said { parts: vec![Part::text(text)], stop }
+            OfflineReply { parts: vec![MessagePart::text(text)], stop }
         }
-        Err(why) => Said { parts: vec![Part::new(Content::Refusal(why))], stop: Stop::Refused },
+        Err(why) => OfflineReply {
+            parts: vec![MessagePart::new(PartContent::Refusal(why))],
+            stop: StopReason::Refused,
+        },
     }
 }
 

@@ -7,135 +7,142 @@ use tollgate_core::agent::OFFLINE;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::embedding::Embedder;
 
-use crate::settings::{self, ProviderKind, ServedEmbedding, Settings};
+use crate::settings::{self, LlmSettings, ProviderKind, RemoteEmbeddingSettings};
 
-mod address;
-mod answering;
 mod ask_error;
-mod chain;
+mod concurrency_limit;
+mod delta_stream;
 mod embedding;
 mod endpoint;
-mod forwarded;
-mod hint;
+mod error_mapping;
+mod fallback_chain;
+mod forwarded_headers;
+mod gen_ai_span;
 mod label;
-mod live;
 mod model;
-mod opened;
-mod pass;
-mod pause;
-mod question;
+mod pass_through;
+mod realtime_socket;
 mod remote;
-mod slots;
-mod verdict;
+mod response_head;
+mod retry_backoff;
+mod retry_hint;
+mod urls;
 
-pub use answering::Answering;
-pub use ask_error::{Again, AskError};
-pub use chain::{Chain, Reached};
-pub use forwarded::carry;
-pub use live::{Socket, socket_config};
-pub use model::Model;
-pub use pass::{Passed, PassedBody, PassedError, usage};
-pub(crate) use question::{provider_name, spent};
+pub use ask_error::{AskError, RetryTarget};
+pub use delta_stream::DeltaStream;
+pub use fallback_chain::{ChainAnswer, FallbackChain};
+pub use forwarded_headers::carry;
+pub(crate) use gen_ai_span::{provider_name, record_usage};
+pub use model::ModelHandle;
+pub use pass_through::{PassThroughBody, PassThroughError, PassThroughRequest, usage};
+pub use realtime_socket::{ProviderSocket, socket_config};
 
-use remote::Remote;
+use remote::RemoteProvider;
 
 /// Longer names are nobody's.
-const LONGEST_NAME: usize = 256;
+const MAX_MODEL_NAME_BYTES: usize = 256;
 
 /// What a model can take of which only the name is known.
-const UNKNOWN_WINDOW: u32 = 128_000;
-const UNKNOWN_OUTPUT: u32 = 4_096;
+const DEFAULT_CONTEXT_WINDOW: u32 = 128_000;
+const DEFAULT_MAX_OUTPUT: u32 = 4_096;
 
 /// What can be asked. Made anew when the config changes.
-pub struct Models {
-    models: Vec<Arc<Model>>,
-    providers: Vec<Served>,
+pub struct ModelRegistry {
+    models: Vec<Arc<ModelHandle>>,
+    providers: Vec<ProviderEntry>,
     clock: Arc<dyn Clock>,
 }
 
 /// A provider and where it is: `None` is in process.
-struct Served {
+struct ProviderEntry {
     name: String,
     kind: ProviderKind,
-    remote: Option<Arc<Remote>>,
+    remote: Option<Arc<RemoteProvider>>,
 }
 
-impl Models {
+impl ModelRegistry {
     /// Providers that did not change keep the connections and the slots that they have in `earlier`.
     /// Fails, in words, if a provider cannot be reached by any means, such as a URL that is none.
     pub fn new(
-        settings: &Settings,
+        settings: &LlmSettings,
         clock: Arc<dyn Clock>,
         earlier: Option<&Self>,
     ) -> Result<Self, String> {
-        let providers = settings.providers.iter().map(|provider| served(provider, earlier));
+        let providers = settings.providers.iter().map(|provider| provider_entry(provider, earlier));
         let providers = providers.collect::<Result<Vec<_>, _>>()?;
         let mut models = Self { models: Vec::new(), providers, clock };
         for model in &settings.models {
             models.models.push(Arc::new(models.serve(model.clone())?));
         }
         if models.by_name(OFFLINE).is_none() {
-            models.models.push(Arc::new(models.serve(settings::Model::offline())?));
+            models.models.push(Arc::new(models.serve(settings::ModelSettings::offline())?));
         }
         Ok(models)
     }
 
     /// By its name, or as `provider/anything`. The built-in `offline` is always there.
-    pub fn find(&self, name: &str) -> Option<Arc<Model>> {
+    pub fn find(&self, name: &str) -> Option<Arc<ModelHandle>> {
         if let Some(model) = self.by_name(name) {
             return Some(Arc::clone(model));
         }
         let (provider, id) = name.split_once('/')?;
         let provider = self.providers.iter().find(|served| served.name == provider)?;
         let is_name =
-            !id.is_empty() && name.len() <= LONGEST_NAME && !id.contains(char::is_control);
+            !id.is_empty() && name.len() <= MAX_MODEL_NAME_BYTES && !id.contains(char::is_control);
         if !is_name {
             return None;
         }
-        let alike = |model: &&Arc<Model>| {
+        let alike = |model: &&Arc<ModelHandle>| {
             model.settings.id == id && model.settings.provider.as_ref() == Some(&provider.name)
         };
         let known = self.models.iter().find(alike).map(|model| model.settings.clone());
-        let settings = known.unwrap_or_else(|| unlisted(provider, id));
-        self.serve(settings::Model { name: name.to_owned(), ..settings }).ok().map(Arc::new)
+        let settings = known.unwrap_or_else(|| unlisted_model_settings(provider, id));
+        self.serve(settings::ModelSettings { name: name.to_owned(), ..settings }).ok().map(Arc::new)
     }
 
     /// As in the config, and `offline`.
-    pub fn list(&self) -> &[Arc<Model>] {
+    pub fn list(&self) -> &[Arc<ModelHandle>] {
         &self.models
     }
 
     /// A model of meanings. Fails, in words, if its provider is not there or has none.
-    pub fn embedder(&self, settings: &ServedEmbedding) -> Result<Arc<dyn Embedder>, String> {
+    pub fn embedder(
+        &self,
+        settings: &RemoteEmbeddingSettings,
+    ) -> Result<Arc<dyn Embedder>, String> {
         let name = &settings.provider;
         let served = self.providers.iter().find(|served| served.name == *name);
         let served = served
             .ok_or_else(|| format!("the embedding names provider `{name}`, which is not there"))?;
-        let remote = served.remote.as_ref().ok_or_else(|| embedding::without(name))?;
+        let remote =
+            served.remote.as_ref().ok_or_else(|| embedding::no_embeddings_message(name))?;
         let clock = Arc::clone(&self.clock);
-        Ok(Arc::new(embedding::Served::new(settings, Arc::clone(remote), clock)?))
+        Ok(Arc::new(embedding::RemoteEmbedder::new(settings, Arc::clone(remote), clock)?))
     }
 
-    fn by_name(&self, name: &str) -> Option<&Arc<Model>> {
+    fn by_name(&self, name: &str) -> Option<&Arc<ModelHandle>> {
         self.models.iter().find(|model| model.settings.name == name)
     }
 
-    fn serve(&self, model: settings::Model) -> Result<Model, String> {
+    fn serve(&self, model: settings::ModelSettings) -> Result<ModelHandle, String> {
         let clock = Arc::clone(&self.clock);
-        let Some(name) = &model.provider else { return Ok(Model::in_process(model, clock)) };
+        let Some(name) = &model.provider else { return Ok(ModelHandle::in_process(model, clock)) };
         let served = self.providers.iter().find(|served| served.name == *name);
         let served = served.ok_or_else(|| {
             format!("model `{}` names provider `{name}`, which is not there", model.name)
         })?;
         match &served.remote {
-            Some(remote) => Model::remote(model, Arc::clone(remote), clock),
-            None => Ok(Model::in_process(model, clock)),
+            Some(remote) => ModelHandle::remote(model, Arc::clone(remote), clock),
+            None => Ok(ModelHandle::in_process(model, clock)),
         }
     }
 }
 
-fn served(provider: &settings::Provider, earlier: Option<&Models>) -> Result<Served, String> {
-    let settings::Provider { name, kind, .. } = provider;
+fn provider_entry(
+    provider: &settings::ProviderSettings,
+    earlier: Option<&ModelRegistry>,
+) -> Result<ProviderEntry, String> {
+    let settings::ProviderSettings { name, kind, .. } = provider;
     let remote = match kind {
         ProviderKind::Offline => None,
         ProviderKind::OpenAi
@@ -146,25 +153,25 @@ fn served(provider: &settings::Provider, earlier: Option<&Models>) -> Result<Ser
             let mut kept = earlier.filter_map(|served| served.remote.as_ref());
             match kept.find(|remote| remote.settings == *provider) {
                 Some(remote) => Some(Arc::clone(remote)),
-                None => Some(Arc::new(Remote::new(provider.clone())?)),
+                None => Some(Arc::new(RemoteProvider::new(provider.clone())?)),
             }
         }
     };
-    Ok(Served { name: name.clone(), kind: *kind, remote })
+    Ok(ProviderEntry { name: name.clone(), kind: *kind, remote })
 }
 
 /// A model that the config does not have, of a provider that it has.
-fn unlisted(provider: &Served, id: &str) -> settings::Model {
+fn unlisted_model_settings(provider: &ProviderEntry, id: &str) -> settings::ModelSettings {
     let known = match provider.kind {
-        ProviderKind::Offline => settings::Model::offline(),
+        ProviderKind::Offline => settings::ModelSettings::offline(),
         ProviderKind::OpenAi
         | ProviderKind::Anthropic
         | ProviderKind::Gemini
-        | ProviderKind::Deepgram => settings::Model {
-            context_window: UNKNOWN_WINDOW,
-            max_output: UNKNOWN_OUTPUT,
-            ..settings::Model::offline()
+        | ProviderKind::Deepgram => settings::ModelSettings {
+            context_window: DEFAULT_CONTEXT_WINDOW,
+            max_output: DEFAULT_MAX_OUTPUT,
+            ..settings::ModelSettings::offline()
         },
     };
-    settings::Model { id: id.to_owned(), provider: Some(provider.name.clone()), ..known }
+    settings::ModelSettings { id: id.to_owned(), provider: Some(provider.name.clone()), ..known }
 }

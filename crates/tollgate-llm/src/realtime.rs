@@ -5,35 +5,39 @@
 //! provider ([`RealtimeDialect`]); everything that is the same for all of them (tiers, budgets,
 //! calls, the two sockets) is around it.
 
-mod answers;
 pub mod bridge;
+mod call_table;
 mod calls;
+mod chunks;
 pub mod deepgram;
-mod drive;
+mod driver;
 pub mod events;
 pub mod gemini;
-pub mod glance;
 pub mod gpt_live;
-mod hall;
-mod ledger;
-pub mod live;
+pub mod json_peek;
 pub mod openai;
-mod owed;
-mod pieces;
-mod purse;
+mod outcome_json;
+mod pending_calls;
+pub mod protocol;
 mod session;
-mod shown;
-mod sway;
+mod session_registry;
+mod session_request;
+mod tier_hysteresis;
+mod tier_request;
+mod tool_declarations;
 #[cfg(test)]
 mod transcript;
-mod visit;
+mod turn_time_budget;
 pub mod wire;
-mod wish;
 
 pub use events::{
-    Action, Answer, Answered, Call, CloseWith, Declared, Fate, Form, Frame, News, Offer, Opening,
-    RealtimeDialect, Routing, Step, TurnEvent,
+    AnswerStage, CallAnswer, CloseReason, DeclaredTool, DeepTurnRouting, DialectAction,
+    DialectEvent, DialectStep, MessageFate, RealtimeCall, RealtimeDialect, RealtimeFrame,
+    RealtimeInit, RealtimeOffer, TurnEvent, UtteranceStage,
 };
-pub use hall::{Hall, NotGiven, Order, SessionEnds, Shown, Sockets, Standing, Sums};
-pub use live::Live;
-pub use visit::{OverrideRight, Party, Place, Visit};
+pub use protocol::RealtimeProtocol;
+pub use session_registry::{
+    RealtimeSessionRegistry, SessionCommand, SessionCommandError, SessionEnds, SessionSockets,
+    SessionStatus, SessionSummary, SessionTotals,
+};
+pub use session_request::{ProviderSessionTarget, SessionParty, SessionRequest, TierOverrideRight};

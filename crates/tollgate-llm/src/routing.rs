@@ -4,16 +4,16 @@
 use std::fmt;
 
 use tollgate_core::budget::Tier;
-use tollgate_core::selector::Choice;
+use tollgate_core::tier_selector::TierChoice;
 
 /// How many tools are named in a reason.
-const NAMED: usize = 3;
+const MAX_NAMED_TOOLS: usize = 3;
 
 /// A turn that begins.
 #[derive(Debug, Clone, Copy)]
-pub struct Spoken<'a> {
+pub struct SpokenTurn<'a> {
     /// Of the turn, the agent's ceiling kept.
-    pub choice: &'a Choice,
+    pub choice: &'a TierChoice,
     /// Above it the realtime model cannot wait for a tool.
     pub ceiling: Tier,
     /// The tools that are seen with the turn's tier and not with that ceiling.
@@ -21,40 +21,40 @@ pub struct Spoken<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Route {
+pub enum TurnRoute {
     Realtime,
-    Cascaded { why: Why },
+    Cascaded { why: CascadeReason },
 }
 
 /// Why a turn leaves the realtime model. Reads as `deep: "in detail" was said; archive_search is too
 /// slow for realtime, which stands up to standard`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Why {
-    pub choice: Choice,
+pub struct CascadeReason {
+    pub choice: TierChoice,
     pub ceiling: Tier,
     pub slower: Vec<String>,
 }
 
 /// A turn leaves only for tools: more time alone is of no use to it.
-pub fn route(spoken: &Spoken<'_>) -> Route {
-    let Spoken { choice, ceiling, slower } = *spoken;
+pub fn route(spoken: &SpokenTurn<'_>) -> TurnRoute {
+    let SpokenTurn { choice, ceiling, slower } = *spoken;
     if choice.tier <= ceiling || slower.is_empty() {
-        return Route::Realtime;
+        return TurnRoute::Realtime;
     }
     let slower = slower.iter().map(|name| (*name).to_owned()).collect();
-    Route::Cascaded { why: Why { choice: choice.clone(), ceiling, slower } }
+    TurnRoute::Cascaded { why: CascadeReason { choice: choice.clone(), ceiling, slower } }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for CascadeReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { choice, ceiling, slower } = self;
         write!(f, "{choice}; ")?;
         match slower.as_slice() {
             [only] => write!(f, "{only} is")?,
-            many if many.len() <= NAMED => write!(f, "{} are", many.join(", "))?,
+            many if many.len() <= MAX_NAMED_TOOLS => write!(f, "{} are", many.join(", "))?,
             many => {
-                let named = many[..NAMED].join(", ");
-                write!(f, "{named} and {} more are", many.len() - NAMED)?;
+                let named = many[..MAX_NAMED_TOOLS].join(", ");
+                write!(f, "{named} and {} more are", many.len() - MAX_NAMED_TOOLS)?;
             }
         }
         write!(f, " too slow for realtime, which stands up to {ceiling}")
@@ -64,15 +64,15 @@ impl fmt::Display for Why {
 #[cfg(test)]
 mod tests {
     use tollgate_core::budget::Tier::{self, Deep, Fast, Standard};
-    use tollgate_core::selector::{Choice, Reason};
+    use tollgate_core::tier_selector::{TierChoice, TierReason};
 
-    use super::{Route, Spoken, route};
+    use super::{SpokenTurn, TurnRoute, route};
 
     fn check(tier: Tier, ceiling: Tier, slower: &[&str], expected: &str) {
-        let choice = Choice { tier, reason: Reason::Said { keyword: "in detail".into() } };
-        let shown = match route(&Spoken { choice: &choice, ceiling, slower }) {
-            Route::Realtime => "realtime".to_owned(),
-            Route::Cascaded { why } => why.to_string(),
+        let choice = TierChoice { tier, reason: TierReason::Said { keyword: "in detail".into() } };
+        let shown = match route(&SpokenTurn { choice: &choice, ceiling, slower }) {
+            TurnRoute::Realtime => "realtime".to_owned(),
+            TurnRoute::Cascaded { why } => why.to_string(),
         };
         assert_eq!(shown, expected);
     }

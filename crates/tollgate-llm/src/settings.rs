@@ -8,12 +8,12 @@ use tollgate_core::secret::Secret;
 
 /// All of it. A model names one of the providers; whoever checks the config sees to that.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settings {
-    pub providers: Vec<Provider>,
-    pub models: Vec<Model>,
+pub struct LlmSettings {
+    pub providers: Vec<ProviderSettings>,
+    pub models: Vec<ModelSettings>,
 }
 
-impl Settings {
+impl LlmSettings {
     /// Whether there is such a model, and it can be asked nothing but live sessions.
     pub fn is_live(&self, name: &str) -> bool {
         let model = self.models.iter().find(|model| model.name == name);
@@ -26,7 +26,7 @@ impl Settings {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Provider {
+pub struct ProviderSettings {
     pub name: String,
     pub kind: ProviderKind,
     /// `None`: the vendor's own.
@@ -34,29 +34,29 @@ pub struct Provider {
     pub api_key: Option<Secret>,
     /// Sent with every request, by lower-case names.
     pub headers: Vec<(String, Secret)>,
-    pub patience: Patience,
+    pub patience: ProviderTimeouts,
     /// Requests that may be under way at the same time.
     pub concurrent: u32,
     /// Further attempts after one that failed and may be repeated.
     pub retries: u32,
 }
 
-impl Provider {
+impl ProviderSettings {
     /// How many requests at a time, where nothing else is said.
-    pub const CONCURRENT: u32 = 256;
-    pub const RETRIES: u32 = 2;
+    pub const DEFAULT_CONCURRENCY: u32 = 256;
+    pub const DEFAULT_RETRIES: u32 = 2;
 }
 
 /// How long a provider may be silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct ProviderTimeouts {
     /// Until an answer has come whole, or the first event of one that streams.
     pub answer: Duration,
     /// Between two events of a stream.
     pub silence: Duration,
 }
 
-impl Default for Patience {
+impl Default for ProviderTimeouts {
     fn default() -> Self {
         Self { answer: Duration::from_secs(120), silence: Duration::from_secs(60) }
     }
@@ -75,7 +75,7 @@ pub enum ProviderKind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Model {
+pub struct ModelSettings {
     pub name: String,
     /// What the provider calls it.
     pub id: String,
@@ -86,10 +86,10 @@ pub struct Model {
     /// Tokens reserved for the answer.
     pub max_output: u32,
     pub tool_mode: ToolMode,
-    pub api: Api,
+    pub api: ProviderApi,
 }
 
-impl Model {
+impl ModelSettings {
     /// The built-in one, which is there whatever the config says.
     pub fn offline() -> Self {
         Self {
@@ -99,27 +99,27 @@ impl Model {
             context_window: 8_192,
             max_output: 2_048,
             tool_mode: ToolMode::Native,
-            api: Api::Chat,
+            api: ProviderApi::Chat,
         }
     }
 
     /// Whether a provider of this kind can be asked nothing but live sessions for it.
     pub(crate) fn is_live_at(&self, kind: ProviderKind) -> bool {
-        self.api == Api::Realtime || kind == ProviderKind::Deepgram
+        self.api == ProviderApi::Realtime || kind == ProviderKind::Deepgram
     }
 }
 
 /// Where the memory gets the meanings of texts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Embedding {
+pub enum EmbeddingSettings {
     /// A model behind `/embeddings` of one of the providers, which is of kind `openai`.
-    Served(ServedEmbedding),
+    Served(RemoteEmbeddingSettings),
     /// A directory with a static model, read in this process.
     Local(PathBuf),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServedEmbedding {
+pub struct RemoteEmbeddingSettings {
     /// One of the providers.
     pub provider: String,
     /// What the provider calls the model.
@@ -134,7 +134,7 @@ pub struct ServedEmbedding {
 
 /// In which of its dialects a provider is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Api {
+pub enum ProviderApi {
     Chat,
     Responses,
     /// Live sessions, of whatever provider; nothing else.

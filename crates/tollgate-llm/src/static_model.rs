@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
-use tollgate_core::digest::{Sum, hex};
-use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, Purpose};
+use tollgate_core::digest::{DigestBuilder, hex};
+use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, EmbeddingPurpose};
 
-use self::files::Files;
-use self::table::{Table, Unknown};
+use self::files::StaticModelFiles;
+use self::table::{UnknownTokenRule, VectorTable};
 use self::tokenizer::Tokenizer;
 
 mod files;
@@ -20,22 +20,22 @@ mod table;
 mod tokenizer;
 
 /// Bytes of a text that are looked at.
-const LONGEST: usize = 64 << 10;
+const MAX_TEXT_BYTES: usize = 64 << 10;
 /// Texts of one piece of work; another may come between two.
-const PORTION: usize = 64;
+const TEXTS_PER_BATCH: usize = 64;
 /// Threads that work for questions at the same time.
-const QUESTIONS: usize = 4;
+const MAX_CONCURRENT_QUESTIONS: usize = 4;
 
-struct StaticModel {
+struct StaticEmbedder {
     name: String,
-    parts: Arc<Parts>,
+    parts: Arc<StaticModelParts>,
     passages: Semaphore,
     questions: Semaphore,
 }
 
-struct Parts {
+struct StaticModelParts {
     tokenizer: Tokenizer,
-    table: Table,
+    table: VectorTable,
 }
 
 /// Reads the whole model, which takes a moment. Fails, in words, if the directory holds none, or one
@@ -43,24 +43,29 @@ struct Parts {
 pub fn open(directory: &Path) -> Result<Arc<dyn Embedder>, String> {
     let said = |why: String| format!("no embedding model in `{}`: {why}", directory.display());
     let files = files::find(directory).map_err(said)?;
-    Ok(Arc::new(StaticModel::read(files).map_err(said)?))
+    Ok(Arc::new(StaticEmbedder::read(files).map_err(said)?))
 }
 
-impl StaticModel {
-    fn read(files: Files) -> Result<Self, String> {
-        let Files { tokenizer, tensors } = files;
+impl StaticEmbedder {
+    fn read(files: StaticModelFiles) -> Result<Self, String> {
+        let StaticModelFiles { tokenizer, tensors } = files;
         let (tokenizer, tensors) = (files::read(&tokenizer)?, files::read(&tensors)?);
-        let sum = Sum::default().with(&tokenizer).with(table::sample(&tensors)).finish();
-        let table = Table::read(tensors)?;
+        let sum = DigestBuilder::default().with(&tokenizer).with(table::sample(&tensors)).finish();
+        let table = VectorTable::read(tensors)?;
         let name = format!("static/{}-{}", table.dimensions(), hex(&sum[..6]));
-        let parts = Parts { tokenizer: Tokenizer::read(&tokenizer)?, table };
+        let parts = StaticModelParts { tokenizer: Tokenizer::read(&tokenizer)?, table };
         let parts = Arc::new(parts);
-        Ok(Self { name, parts, passages: Semaphore::new(1), questions: Semaphore::new(QUESTIONS) })
+        Ok(Self {
+            name,
+            parts,
+            passages: Semaphore::new(1),
+            questions: Semaphore::new(MAX_CONCURRENT_QUESTIONS),
+        })
     }
 }
 
 #[async_trait]
-impl Embedder for StaticModel {
+impl Embedder for StaticEmbedder {
     fn model(&self) -> &str {
         &self.name
     }
@@ -68,34 +73,38 @@ impl Embedder for StaticModel {
     async fn embed(
         &self,
         texts: &[String],
-        purpose: Purpose,
+        purpose: EmbeddingPurpose,
     ) -> Result<Vec<Embedding>, EmbedError> {
         let places = match purpose {
-            Purpose::Passage => &self.passages,
-            Purpose::Question => &self.questions,
+            EmbeddingPurpose::Passage => &self.passages,
+            EmbeddingPurpose::Question => &self.questions,
         };
         let mut made = Vec::with_capacity(texts.len());
-        for portion in texts.chunks(PORTION) {
-            let _place = places.acquire().await.map_err(|_| stopped())?;
+        for portion in texts.chunks(TEXTS_PER_BATCH) {
+            let _place = places.acquire().await.map_err(|_| stopped_error())?;
             let (parts, portion) = (Arc::clone(&self.parts), portion.to_vec());
             let work = move || parts.embed(&portion, purpose);
             let worked = tokio::task::spawn_blocking(work).await;
-            made.extend(worked.map_err(|_| stopped())??);
+            made.extend(worked.map_err(|_| stopped_error())??);
         }
         Ok(made)
     }
 }
 
-fn stopped() -> EmbedError {
+fn stopped_error() -> EmbedError {
     EmbedError::away("the embedding model was stopped")
 }
 
-impl Parts {
-    fn embed(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Embedding>, EmbedError> {
+impl StaticModelParts {
+    fn embed(
+        &self,
+        texts: &[String],
+        purpose: EmbeddingPurpose,
+    ) -> Result<Vec<Embedding>, EmbedError> {
         let each = |text: &String| match (Embedding::of(self.sum(text)), purpose) {
             (Ok(made), _) => Ok(made),
-            (Err(_), Purpose::Passage) => Ok(Embedding::nowhere(self.table.dimensions())),
-            (Err(_), Purpose::Question) => {
+            (Err(_), EmbeddingPurpose::Passage) => Ok(Embedding::nowhere(self.table.dimensions())),
+            (Err(_), EmbeddingPurpose::Question) => {
                 let why = "the embedding model knows no word of the question";
                 Err(EmbedError::Unusable(why.to_owned()))
             }
@@ -107,10 +116,10 @@ impl Parts {
     fn sum(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0; self.table.dimensions()];
         let skipped = match self.table.unknown() {
-            Unknown::Skipped => self.tokenizer.unknown(),
-            Unknown::Counted => None,
+            UnknownTokenRule::Skipped => self.tokenizer.unknown(),
+            UnknownTokenRule::Counted => None,
         };
-        let text = &text[..text.floor_char_boundary(LONGEST)];
+        let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
         for token in self.tokenizer.tokens(text) {
             if Some(token) != skipped {
                 self.table.add(token, &mut sum);

@@ -9,10 +9,11 @@ use std::sync::LazyLock;
 
 use quick_cache::sync::Cache;
 use serde_json::Value;
-use tollgate_core::digest::Sum;
+use tollgate_core::digest::DigestBuilder;
 
 use crate::conversation::{
-    Call, CallResult, Content, Function, MediaKind, Message, Part, Request, Role, Tool,
+    CallResult, ChatMessage, ChatRequest, ChatRole, ChatTool, Function, FunctionCall, MediaKind,
+    MessagePart, PartContent,
 };
 use crate::dialect::Dialect;
 
@@ -20,7 +21,7 @@ mod bpe;
 
 /// How well a number must be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Precision {
+pub enum CountPrecision {
     /// Certainly no more than this: no vocabulary makes more tokens of a text than it has bytes.
     AtMost,
     /// By the length: right within some per cent for prose and catalogues. Text that is neither
@@ -31,25 +32,25 @@ pub enum Precision {
 }
 
 /// Around each message: role, begin, end.
-const MESSAGE: u64 = 4;
+const TOKENS_PER_MESSAGE: u64 = 4;
 /// Around each call and each result: the id, and what says which is which.
-const CALL: u64 = 12;
+const TOKENS_PER_CALL: u64 = 12;
 
 /// What a picture costs, whatever its size: the most that the large providers take for one.
-pub const IMAGE: u64 = 1_600;
+pub const TOKENS_PER_IMAGE: u64 = 1_600;
 /// What a sound costs, whatever its length: some minute of speech.
-pub const AUDIO: u64 = 2_000;
+pub const TOKENS_PER_AUDIO: u64 = 2_000;
 /// What a film costs: half a minute of it.
-pub const VIDEO: u64 = 8_000;
+pub const TOKENS_PER_VIDEO: u64 = 8_000;
 /// What a document costs: two pages, as text and as pictures.
-pub const DOCUMENT: u64 = 6_000;
+pub const TOKENS_PER_DOCUMENT: u64 = 6_000;
 
 /// The tokens of a text.
-pub fn text(text: &str, precision: Precision) -> u64 {
+pub fn text(text: &str, precision: CountPrecision) -> u64 {
     match precision {
-        Precision::AtMost => text.len() as u64,
-        Precision::Estimated => estimate(text),
-        Precision::Exact => remembered(text),
+        CountPrecision::AtMost => text.len() as u64,
+        CountPrecision::Estimated => estimate(text),
+        CountPrecision::Exact => count_cached(text),
     }
 }
 
@@ -74,68 +75,70 @@ fn by_length(bytes: u64) -> u64 {
 }
 
 /// The system prompts of a request, and all other messages.
-pub fn conversation(request: &Request, precision: Precision) -> (u64, u64) {
+pub fn conversation(request: &ChatRequest, precision: CountPrecision) -> (u64, u64) {
     request.messages.iter().fold((0, 0), |(system, others), it| {
         let tokens = message(it, precision);
         match it.role {
-            Role::System | Role::Developer => (system + tokens, others),
-            Role::User | Role::Assistant => (system, others + tokens),
+            ChatRole::System | ChatRole::Developer => (system + tokens, others),
+            ChatRole::User | ChatRole::Assistant => (system, others + tokens),
         }
     })
 }
 
 /// One message with all of its parts.
-pub fn message(message: &Message, precision: Precision) -> u64 {
-    MESSAGE + parts(&message.parts, precision)
+pub fn message(message: &ChatMessage, precision: CountPrecision) -> u64 {
+    TOKENS_PER_MESSAGE + parts(&message.parts, precision)
 }
 
-fn parts(all: &[Part], precision: Precision) -> u64 {
+fn parts(all: &[MessagePart], precision: CountPrecision) -> u64 {
     all.iter().map(|it| part(&it.content, precision)).sum()
 }
 
-fn part(content: &Content, precision: Precision) -> u64 {
+fn part(content: &PartContent, precision: CountPrecision) -> u64 {
     match content {
-        Content::Text(said) | Content::Refusal(said) | Content::Thinking { text: said, .. } => {
-            text(said, precision)
-        }
-        Content::Media(media) => match media.kind {
-            MediaKind::Image => IMAGE,
-            MediaKind::Audio => AUDIO,
-            MediaKind::Video => VIDEO,
-            MediaKind::Document => DOCUMENT,
+        PartContent::Text(said)
+        | PartContent::Refusal(said)
+        | PartContent::Thinking { text: said, .. } => text(said, precision),
+        PartContent::Media(media) => match media.kind {
+            MediaKind::Image => TOKENS_PER_IMAGE,
+            MediaKind::Audio => TOKENS_PER_AUDIO,
+            MediaKind::Video => TOKENS_PER_VIDEO,
+            MediaKind::Document => TOKENS_PER_DOCUMENT,
         },
-        Content::Call(Call { name, arguments, .. }) => {
-            CALL + text(name, precision) + text(arguments, precision)
+        PartContent::Call(FunctionCall { name, arguments, .. }) => {
+            TOKENS_PER_CALL + text(name, precision) + text(arguments, precision)
         }
-        Content::Result(CallResult { parts: given, .. }) => CALL + parts(given, precision),
+        PartContent::Result(CallResult { parts: given, .. }) => {
+            TOKENS_PER_CALL + parts(given, precision)
+        }
         // Mostly sealed thoughts: the provider counts what is inside, which nobody else can.
-        Content::Opaque { value, .. } => by_length(length(value)),
+        PartContent::Opaque { value, .. } => by_length(length(value)),
     }
 }
 
 /// The tools of a request, without what stands around them.
-pub fn tools(tools: &[Tool], precision: Precision) -> u64 {
-    let one = |tool: &Tool| match tool {
-        Tool::Function(it) => function(it, precision),
-        Tool::Hosted { value, .. } => by_length(length(value)),
+pub fn tools(tools: &[ChatTool], precision: CountPrecision) -> u64 {
+    let one = |tool: &ChatTool| match tool {
+        ChatTool::Function(it) => function(it, precision),
+        ChatTool::Hosted { value, .. } => by_length(length(value)),
     };
     tools.iter().map(one).sum()
 }
 
 /// What a tool says of itself: its name, its description, its parameters.
-pub fn function(function: &Function, precision: Precision) -> u64 {
+pub fn function(function: &Function, precision: CountPrecision) -> u64 {
     let length = || {
-        let mut length = Length(0);
+        let mut length = WrittenLength(0);
         write(function, &mut length);
         length.0
     };
     match precision {
-        Precision::AtMost => length(),
-        Precision::Estimated => by_length(length()),
-        Precision::Exact => {
+        CountPrecision::AtMost => length(),
+        CountPrecision::Estimated => by_length(length()),
+        CountPrecision::Exact => {
             let mut written = String::with_capacity(1024);
             write(function, &mut written);
-            remembered(&written)
+            count_cached(&written)
         }
     }
 }
@@ -163,21 +166,21 @@ pub fn margin(tokens: u64, dialect: Dialect) -> u64 {
 }
 
 /// By the text. Tools come again with every version of a catalogue, and messages with every turn.
-static SEEN: LazyLock<Cache<[u8; 32], u64>> = LazyLock::new(|| Cache::new(32 * 1024));
+static COUNT_CACHE: LazyLock<Cache<[u8; 32], u64>> = LazyLock::new(|| Cache::new(32 * 1024));
 
 /// From here on to know a text again takes less than to count it.
-const WORTH: usize = 256;
+const MIN_CACHED_BYTES: usize = 256;
 
-fn remembered(text: &str) -> u64 {
-    if text.len() < WORTH {
+fn count_cached(text: &str) -> u64 {
+    if text.len() < MIN_CACHED_BYTES {
         return bpe::count(text);
     }
-    let key = Sum::default().with(text).finish();
-    if let Some(known) = SEEN.get(&key) {
+    let key = DigestBuilder::default().with(text).finish();
+    if let Some(known) = COUNT_CACHE.get(&key) {
         return known;
     }
     let tokens = bpe::count(text);
-    SEEN.insert(key, tokens);
+    COUNT_CACHE.insert(key, tokens);
     tokens
 }
 
@@ -200,15 +203,15 @@ fn write(function: &Function, into: &mut impl fmt::Write) {
 
 /// Bytes of the JSON.
 fn length(value: &Value) -> u64 {
-    let mut length = Length(0);
+    let mut length = WrittenLength(0);
     write!(length, "{value}").expect("a counter takes all");
     length.0
 }
 
 /// Counts what is written and keeps nothing.
-struct Length(u64);
+struct WrittenLength(u64);
 
-impl fmt::Write for Length {
+impl fmt::Write for WrittenLength {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0 += text.len() as u64;
         Ok(())

@@ -5,20 +5,22 @@
 
 pub mod arguments;
 pub mod calls;
+mod conversion_loss;
 mod convert;
 mod definition;
-mod form;
+mod formatted_tool;
 mod listing;
-mod lost;
 mod names;
-mod offered;
 pub mod results;
 mod schema;
+mod tool_format;
 
-pub use convert::{Converted, Strict, Unconvertible, convert, convert_strictly};
-pub use definition::Unreadable;
-pub use form::{Form, UnknownForm};
-pub use listing::{Extent, Listing, Unclear, written};
-pub use lost::{Kind, Lost};
-pub use offered::{Offered, function, named, offered};
-pub use schema::Unfit;
+pub use conversion_loss::{ConversionLoss, ConversionLossKind};
+pub use convert::{
+    ConvertedDefinition, DefinitionConversionError, StrictToolFormat, convert, convert_strictly,
+};
+pub use definition::ToolDefinitionError;
+pub use formatted_tool::{FormattedTool, find_by_model_name, format_for_dialect, format_tool};
+pub use listing::{DefinitionListing, DefinitionListingError, DocumentExtent, wrap_definitions};
+pub use schema::SchemaFitError;
+pub use tool_format::{ToolFormat, UnknownToolFormatError};

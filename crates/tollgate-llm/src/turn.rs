@@ -7,22 +7,22 @@ use std::time::Duration;
 use serde_json::Value;
 use tollgate_core::id::ExposedName;
 
-use crate::conversation::{Call, Message, Part, Response, ToolChoice};
-use crate::told::Ended;
+use crate::conversation::{ChatMessage, ChatResponse, FunctionCall, MessagePart, ToolChoice};
+use crate::gateway_report::LoopEnd;
 
 /// What a model was offered in a round. A call to anything else is refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Offered {
+pub struct OfferedTools {
     /// The gateway's tools.
-    pub own: BTreeMap<String, Leave>,
+    pub own: BTreeMap<String, ToolRunMode>,
     /// The client's tools. They go before the gateway's own of the same name.
     pub theirs: HashSet<String>,
-    pub others: Others,
+    pub others: UnofferedToolPolicy,
 }
 
 /// What a call is of a tool that nobody offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Others {
+pub enum UnofferedToolPolicy {
     #[default]
     Refused,
     /// The client's to judge: no agent has a part in the conversation.
@@ -31,7 +31,7 @@ pub enum Others {
 
 /// Whether a tool of the gateway runs when a model wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Leave {
+pub enum ToolRunMode {
     /// Without anybody's leave, under this name at the gate: not every dialect takes every name.
     Auto(ExposedName),
     /// The call goes back to the client, who may have it run.
@@ -42,7 +42,7 @@ pub enum Leave {
 
 /// How far a turn may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct TurnBounds {
     /// Rounds of calls.
     pub depth: u32,
     /// Calls of all rounds together.
@@ -53,7 +53,7 @@ pub struct Bounds {
 
 /// How far it went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct TurnSpending {
     /// Rounds of calls that were dealt with, whether any was run or not.
     pub depth: u32,
     pub calls: u32,
@@ -62,43 +62,43 @@ pub struct Spent {
 
 /// What to do about an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum TurnStep {
     /// It is the end.
-    Finish(Ended),
+    Finish(LoopEnd),
     /// Deal with the calls, then go on.
-    Deal { sorted: Sorted, then: Then },
+    Deal { sorted: SortedCalls, then: AfterCalls },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub enum AfterCalls {
     /// Ask the model again.
     Ask,
     /// Ask it once more, without tools: it has come to a limit and may say what it knows.
-    Conclude(Ended),
+    Conclude(LoopEnd),
     /// The rest is the client's.
     Return,
 }
 
 /// The calls of an answer, by what becomes of them, each in the model's order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sorted {
+pub struct SortedCalls {
     pub run: Vec<OwnCall>,
-    pub search: Vec<Call>,
+    pub search: Vec<FunctionCall>,
     /// Answered with a reason, and run by nobody.
-    pub refused: Vec<(Call, Refused)>,
+    pub refused: Vec<(FunctionCall, CallRefusalReason)>,
     /// The client's to run, or to agree to.
-    pub pending: Vec<Call>,
+    pub pending: Vec<FunctionCall>,
 }
 
 /// A call of a tool that was offered and runs by itself. Only [`next`] makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnCall {
-    call: Call,
+    call: FunctionCall,
     tool: ExposedName,
 }
 
 impl OwnCall {
-    pub fn call(&self) -> &Call {
+    pub fn call(&self) -> &FunctionCall {
         &self.call
     }
 
@@ -109,96 +109,104 @@ impl OwnCall {
 
 /// Why a call is not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum CallRefusalReason {
     /// No such tool was offered.
     NotOffered,
     /// The answer ended before its arguments did, or may have.
     CutOff,
     /// The turn has come to this limit.
-    Limit(Ended),
+    Limit(LoopEnd),
 }
 
-pub fn next(response: &Response, offered: &Offered, spent: &Spent, bounds: &Bounds) -> Step {
-    let calls: Vec<&Call> = response.calls().collect();
+pub fn next(
+    response: &ChatResponse,
+    offered: &OfferedTools,
+    spent: &TurnSpending,
+    bounds: &TurnBounds,
+) -> TurnStep {
+    let calls: Vec<&FunctionCall> = response.calls().collect();
     let Some(last) = calls.last().map(|call| call.id.clone()) else {
-        return Step::Finish(Ended::Answered);
+        return TurnStep::Finish(LoopEnd::Answered);
     };
     let cut = (!response.stop.is_whole()).then_some(last);
-    let reached = reached(spent, bounds);
+    let reached = first_limit_reached(spent, bounds);
     // Whatever becomes of a call, it is one: nothing of a turn goes on without end.
     let mut left = bounds.calls.saturating_sub(spent.calls);
-    let mut sorted = Sorted::default();
+    let mut sorted = SortedCalls::default();
     for call in calls {
         let is_cut = cut.as_ref() == Some(&call.id);
         let call = call.clone();
-        let standing = match offered.standing(&call.name) {
-            Standing::Theirs | Standing::Own(Leave::Manual) => {
+        let standing = match offered.ownership(&call.name) {
+            CallOwnership::Theirs | CallOwnership::Own(ToolRunMode::Manual) => {
                 sorted.pending.push(call);
                 continue;
             }
             standing => standing,
         };
-        let limit = reached.or((left == 0).then_some(Ended::MaxCalls));
+        let limit = reached.or((left == 0).then_some(LoopEnd::MaxCalls));
         left = left.saturating_sub(1);
         match (standing, limit) {
-            (_, Some(limit)) => sorted.refused.push((call, Refused::Limit(limit))),
-            (Standing::Own(Leave::Auto(tool)), None) if !is_cut => {
+            (_, Some(limit)) => sorted.refused.push((call, CallRefusalReason::Limit(limit))),
+            (CallOwnership::Own(ToolRunMode::Auto(tool)), None) if !is_cut => {
                 sorted.run.push(OwnCall { call, tool: tool.clone() });
             }
-            (Standing::Own(Leave::Search), None) if !is_cut => sorted.search.push(call),
-            (Standing::Own(_), None) => sorted.refused.push((call, Refused::CutOff)),
-            (Standing::Unknown | Standing::Theirs, None) => {
-                sorted.refused.push((call, Refused::NotOffered));
+            (CallOwnership::Own(ToolRunMode::Search), None) if !is_cut => sorted.search.push(call),
+            (CallOwnership::Own(_), None) => sorted.refused.push((call, CallRefusalReason::CutOff)),
+            (CallOwnership::Unknown | CallOwnership::Theirs, None) => {
+                sorted.refused.push((call, CallRefusalReason::NotOffered));
             }
         }
     }
     let then = match (reached, sorted.pending.is_empty()) {
-        (_, false) => Then::Return,
-        (Some(limit), true) => Then::Conclude(limit),
-        (None, true) => Then::Ask,
+        (_, false) => AfterCalls::Return,
+        (Some(limit), true) => AfterCalls::Conclude(limit),
+        (None, true) => AfterCalls::Ask,
     };
-    Step::Deal { sorted, then }
+    TurnStep::Deal { sorted, then }
 }
 
-fn reached(spent: &Spent, bounds: &Bounds) -> Option<Ended> {
+fn first_limit_reached(spent: &TurnSpending, bounds: &TurnBounds) -> Option<LoopEnd> {
     if spent.depth >= bounds.depth {
-        Some(Ended::MaxDepth)
+        Some(LoopEnd::MaxDepth)
     } else if spent.calls >= bounds.calls {
-        Some(Ended::MaxCalls)
+        Some(LoopEnd::MaxCalls)
     } else if bounds.tool_time.is_some_and(|most| spent.tool_time >= most) {
-        Some(Ended::Deadline)
+        Some(LoopEnd::Deadline)
     } else {
         None
     }
 }
 
-enum Standing<'o> {
+enum CallOwnership<'o> {
     Theirs,
-    Own(&'o Leave),
+    Own(&'o ToolRunMode),
     Unknown,
 }
 
-impl Offered {
-    fn standing(&self, name: &str) -> Standing<'_> {
+impl OfferedTools {
+    fn ownership(&self, name: &str) -> CallOwnership<'_> {
         if self.theirs.contains(name) {
-            return Standing::Theirs;
+            return CallOwnership::Theirs;
         }
         match (self.own.get(name), self.others) {
-            (Some(leave), _) => Standing::Own(leave),
-            (None, Others::Refused) => Standing::Unknown,
-            (None, Others::Theirs) => Standing::Theirs,
+            (Some(leave), _) => CallOwnership::Own(leave),
+            (None, UnofferedToolPolicy::Refused) => CallOwnership::Unknown,
+            (None, UnofferedToolPolicy::Theirs) => CallOwnership::Theirs,
         }
     }
 
     /// Whether a call of this name is the client's to see.
     pub fn is_shown(&self, name: &str) -> bool {
-        matches!(self.standing(name), Standing::Theirs | Standing::Own(Leave::Manual))
+        matches!(
+            self.ownership(name),
+            CallOwnership::Theirs | CallOwnership::Own(ToolRunMode::Manual)
+        )
     }
 }
 
 /// What a client insisted on was done: insisting again would go on for ever. Which tools may be
 /// called at all stays as it was.
-pub fn relaxed(choice: &ToolChoice) -> ToolChoice {
+pub fn relax_choice(choice: &ToolChoice) -> ToolChoice {
     match choice {
         ToolChoice::Required | ToolChoice::Named(_) => ToolChoice::Auto,
         ToolChoice::Opaque { dialect, value } => {
@@ -224,12 +232,13 @@ fn relax(value: &mut Value) {
 
 /// The ids of the calls of a turn. Results are told apart by them, whatever the model said.
 #[derive(Debug, Clone, Default)]
-pub struct Ids(HashSet<String>);
+pub struct TurnCallIds(HashSet<String>);
 
-impl Ids {
+impl TurnCallIds {
     /// None that stands in these messages is given again.
-    pub fn behind(messages: &[Message]) -> Self {
-        let calls = messages.iter().flat_map(|message| &message.parts).filter_map(Part::as_call);
+    pub fn behind(messages: &[ChatMessage]) -> Self {
+        let calls =
+            messages.iter().flat_map(|message| &message.parts).filter_map(MessagePart::as_call);
         Self(calls.map(|call| call.id.clone()).collect())
     }
 

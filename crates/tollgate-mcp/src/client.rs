@@ -1,15 +1,15 @@
 //! The client side of the wire: one connection to one server, in whichever era it speaks.
 //! Dropping the future of a request cancels it at the server, by that transport's own means.
 
-mod bridge;
+mod declared_capabilities;
 mod dispatch;
 mod handshake;
 mod http;
+mod in_flight_table;
 mod inbound;
 mod listing;
 mod outgoing;
 mod pipe;
-mod table;
 mod watch;
 
 use std::sync::Arc;
@@ -22,17 +22,17 @@ use tokio::sync::{mpsc, oneshot};
 use tollgate_core::json::Object;
 use tollgate_core::trace::Trace;
 
-use crate::code::ErrorObject;
+use crate::error_code::JsonRpcError;
 use crate::meta::ClientFacts;
 use crate::{Era, Revision};
 
 pub use handshake::identity;
 pub use http::{HttpTarget, HttpTransport, connect as connect_http};
-pub use listing::{List, list_all};
-pub use pipe::{Pipe, connect as connect_pipe};
+pub use listing::{ServerListKind, list_all};
+pub use pipe::{PipeConnection, connect as connect_pipe};
 
 /// One request to the server. Names are the server's own.
-pub struct Request<'a> {
+pub struct OutgoingRequest<'a> {
     pub method: &'a str,
     /// `_meta` may hold what the caller passes through; the wire adds its own keys.
     pub params: Object<'a>,
@@ -41,41 +41,41 @@ pub struct Request<'a> {
     /// Arguments mirrored into `Mcp-Param-*` headers (modern HTTP only): header suffix and value.
     pub mirrored: Vec<(String, String)>,
     /// Where progress, logs and questions of this request go. `None`: questions are refused.
-    pub events: Option<Events>,
-    pub progress: Progress,
+    pub events: Option<ServerEventSender>,
+    pub progress: ProgressReporting,
     /// What it is part of: said in `_meta`, and in headers where there are any.
     pub trace: Option<&'a Trace>,
 }
 
 /// Whether the server is asked to report progress. It does so only into `events`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum ProgressReporting {
     Wanted,
     Unwanted,
 }
 
-impl<'a> Request<'a> {
+impl<'a> OutgoingRequest<'a> {
     /// A request that wants its answer and nothing else.
     pub fn plain(method: &'a str, params: Object<'a>, client: &'a ClientFacts) -> Self {
-        let progress = Progress::Unwanted;
+        let progress = ProgressReporting::Unwanted;
         Self { method, params, client, mirrored: Vec::new(), events: None, progress, trace: None }
     }
 
     /// What it says of this hop, as the request with this id.
-    fn hop(&self, id: u64) -> outgoing::Hop<'a> {
+    fn hop(&self, id: u64) -> outgoing::HopMeta<'a> {
         let (client, progress_token) = (self.client, self.token(id));
-        outgoing::Hop { client, progress_token, trace: self.trace }
+        outgoing::HopMeta { client, progress_token, trace: self.trace }
     }
 
     /// The token under which progress comes back, if any is wanted.
     fn token(&self, id: u64) -> Option<u64> {
-        let wanted = self.progress == Progress::Wanted && self.events.is_some();
+        let wanted = self.progress == ProgressReporting::Wanted && self.events.is_some();
         wanted.then_some(id)
     }
 }
 
 /// Bounded; a listener that does not read loses progress, never questions.
-pub type Events = mpsc::Sender<Event>;
+pub type ServerEventSender = mpsc::Sender<Event>;
 
 /// What a server says while it works on a request.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ pub struct Question {
     pub method: String,
     pub params: Option<Box<RawValue>>,
     /// Dropping it answers that nobody is there.
-    pub reply: oneshot::Sender<Result<Box<RawValue>, ErrorObject>>,
+    pub reply: oneshot::Sender<Result<Box<RawValue>, JsonRpcError>>,
 }
 
 /// A result, told apart by its `resultType` (absent: complete).
@@ -117,7 +117,7 @@ pub enum AnswerKind {
 pub enum RequestError {
     /// The server answered with a JSON-RPC error.
     #[error("{} ({})", .0.message, .0.code)]
-    Refused(ErrorObject),
+    Refused(JsonRpcError),
     /// Nothing was sent: no connection could be made.
     #[error("{0}")]
     Unreachable(String),
@@ -180,23 +180,23 @@ impl ServerFacts {
 
 /// What a server may say outside of any request of ours. Called from the connection's own task:
 /// must not block.
-pub trait Listener: Send + Sync {
+pub trait ServerListener: Send + Sync {
     /// `notifications/tools/list_changed`, `…/resources/updated`, `…/message` and the like.
-    fn notified(&self, method: &str, params: Option<&RawValue>);
+    fn on_notification(&self, method: &str, params: Option<&RawValue>);
 
     /// The connection is gone; requests in flight were already told. Comes at most once, only
     /// after a successful handshake, and perhaps before the connecting future has returned.
-    fn closed(&self, reason: &str);
+    fn on_closed(&self, reason: &str);
 
     /// A line on the pipe, or an event in the stream, that is not MCP.
-    fn garbage(&self, what: &str);
+    fn on_garbage(&self, what: &str);
 
     /// An answer came for which nobody waits any more. It was dropped.
     fn late(&self);
 }
 
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ConnectOptions {
     /// `None`: find out which era the server speaks.
     pub pinned: Option<Revision>,
     /// How long the server may keep silent on the first probe before it counts as legacy.
@@ -208,7 +208,7 @@ pub struct Options {
     pub message_limit: usize,
 }
 
-impl Default for Options {
+impl Default for ConnectOptions {
     fn default() -> Self {
         Self {
             pinned: None,
@@ -232,11 +232,11 @@ pub trait Credentials: Send + Sync {
 
 /// One live connection. Implemented by each transport.
 #[async_trait]
-pub trait Connection: Send + Sync {
+pub trait McpConnection: Send + Sync {
     fn facts(&self) -> &ServerFacts;
 
     /// Sends a request and waits for its answer. Dropping the future cancels.
-    async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError>;
+    async fn request(&self, request: OutgoingRequest<'_>) -> Result<Answer, RequestError>;
 
     async fn notify(&self, method: &str, params: Object<'_>) -> Result<(), RequestError>;
 
@@ -247,4 +247,4 @@ pub trait Connection: Send + Sync {
     async fn close(&self);
 }
 
-pub type SharedConnection = Arc<dyn Connection>;
+pub type SharedConnection = Arc<dyn McpConnection>;

@@ -1,43 +1,43 @@
 //! JSON-RPC messages of which only the envelope is read; the payload stays raw.
 //!
-//! Every message from outside comes through [`Message::parse`], so the refusals of duplicate and
+//! Every message from outside comes through [`JsonRpcMessage::parse`], so the refusals of duplicate and
 //! look-alike keys hold on every transport and for every revision.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::value::RawValue;
-use tollgate_core::json::{self, JsonBounds, Malformed, Object};
+use tollgate_core::json::{self, JsonBounds, MalformedJsonError, Object};
 
-use crate::code::{self, ErrorObject};
+use crate::error_code::{self, JsonRpcError};
 
 /// One message, borrowing from the text it was read from.
 #[derive(Debug)]
-pub enum Message<'a> {
-    Request(Request<'a>),
+pub enum JsonRpcMessage<'a> {
+    Request(JsonRpcRequest<'a>),
     Notification {
         method: Cow<'a, str>,
         params: Option<&'a RawValue>,
     },
     /// A result or an error for a request of ours. `id` is `None` if the peer could not read it.
     Response {
-        id: Option<Id>,
-        outcome: Result<&'a RawValue, ErrorObject>,
+        id: Option<JsonRpcId>,
+        outcome: Result<&'a RawValue, JsonRpcError>,
     },
 }
 
 #[derive(Debug)]
-pub struct Request<'a> {
-    pub id: Id,
+pub struct JsonRpcRequest<'a> {
+    pub id: JsonRpcId,
     pub method: Cow<'a, str>,
     pub params: Option<&'a RawValue>,
 }
 
 /// A request id: a string or an integer, kept as it was written (`1` is not `"1"`).
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Id(Box<str>);
+pub struct JsonRpcId(Box<str>);
 
-impl Id {
+impl JsonRpcId {
     const MAX_BYTES: usize = 1024;
 
     pub fn number(number: u64) -> Self {
@@ -54,24 +54,26 @@ impl Id {
     }
 
     /// Reads an id as it stands in a message or in a notification's `requestId`.
-    pub fn parse(raw: &RawValue) -> Result<Self, Invalid> {
+    pub fn parse(raw: &RawValue) -> Result<Self, InvalidMessageError> {
         let text = raw.get();
         let is_string = text.starts_with('"');
         let is_integer = text.parse::<i64>().is_ok() && text != "-0";
         if text.len() > Self::MAX_BYTES || !(is_string || is_integer) {
-            return Err(Invalid::request("`id` must be a string or an integer of sane size"));
+            return Err(InvalidMessageError::request(
+                "`id` must be a string or an integer of sane size",
+            ));
         }
         Ok(Self(text.into()))
     }
 }
 
-impl fmt::Debug for Id {
+impl fmt::Debug for JsonRpcId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl fmt::Display for Id {
+impl fmt::Display for JsonRpcId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -79,38 +81,46 @@ impl fmt::Display for Id {
 
 /// A message that is not one. Carries the id if that much could be read, so it can be answered.
 #[derive(Debug)]
-pub struct Invalid {
-    pub id: Option<Id>,
-    pub error: ErrorObject,
+pub struct InvalidMessageError {
+    pub id: Option<JsonRpcId>,
+    pub error: JsonRpcError,
 }
 
-impl Invalid {
+impl InvalidMessageError {
     fn request(message: impl Into<String>) -> Self {
-        Self { id: None, error: ErrorObject::new(code::INVALID_REQUEST, message) }
+        Self { id: None, error: JsonRpcError::new(error_code::INVALID_REQUEST, message) }
     }
 
-    fn not_json(error: &Malformed) -> Self {
+    fn not_json(error: &MalformedJsonError) -> Self {
         let code = match error {
-            Malformed::Duplicate { .. } | Malformed::NotThis(_) | Malformed::OutOfBounds(_) => {
-                code::INVALID_REQUEST
+            MalformedJsonError::Duplicate { .. }
+            | MalformedJsonError::NotThis(_)
+            | MalformedJsonError::OutOfBounds(_) => error_code::INVALID_REQUEST,
+            MalformedJsonError::Syntax(_) | MalformedJsonError::NotUtf8 { .. } => {
+                error_code::PARSE_ERROR
             }
-            Malformed::Syntax(_) | Malformed::NotUtf8 { .. } => code::PARSE_ERROR,
         };
-        Self { id: None, error: ErrorObject::new(code, format!("not a JSON-RPC message: {error}")) }
+        Self {
+            id: None,
+            error: JsonRpcError::new(code, format!("not a JSON-RPC message: {error}")),
+        }
     }
 }
 
 const ENVELOPE_KEYS: &[&str] = &["jsonrpc", "id", "method", "params", "result", "error"];
 
-impl<'a> Message<'a> {
-    pub fn parse(text: &'a str) -> Result<Self, Invalid> {
-        let fields: Fields<'a> = Fields::read(text)?;
+impl<'a> JsonRpcMessage<'a> {
+    pub fn parse(text: &'a str) -> Result<Self, InvalidMessageError> {
+        let fields: EnvelopeFields<'a> = EnvelopeFields::read(text)?;
         let id = match fields.id {
             None => None,
             Some(raw) if raw.get() == "null" => None,
-            Some(raw) => Some(Id::parse(raw)?),
+            Some(raw) => Some(JsonRpcId::parse(raw)?),
         };
-        let refuse = |message: &str| Invalid { id: id.clone(), ..Invalid::request(message) };
+        let refuse = |message: &str| InvalidMessageError {
+            id: id.clone(),
+            ..InvalidMessageError::request(message)
+        };
         if fields.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
             return Err(refuse("`jsonrpc` must be \"2.0\""));
         }
@@ -121,19 +131,22 @@ impl<'a> Message<'a> {
             let method = json::string(method).filter(|name| is_method(name));
             let method = method.ok_or_else(|| refuse("`method` must be a short name"))?;
             if fields.params.is_some_and(|params| !params.get().starts_with('{')) {
-                let error = ErrorObject::new(code::INVALID_PARAMS, "`params` must be an object");
-                return Err(Invalid { id, error });
+                let error =
+                    JsonRpcError::new(error_code::INVALID_PARAMS, "`params` must be an object");
+                return Err(InvalidMessageError { id, error });
             }
             return match (id, fields.id) {
-                (Some(id), _) => Ok(Self::Request(Request { id, method, params: fields.params })),
+                (Some(id), _) => {
+                    Ok(Self::Request(JsonRpcRequest { id, method, params: fields.params }))
+                }
                 (None, None) => Ok(Self::Notification { method, params: fields.params }),
-                (None, Some(_)) => Err(Invalid::request("`id` must not be null")),
+                (None, Some(_)) => Err(InvalidMessageError::request("`id` must not be null")),
             };
         }
         match (fields.result, fields.error) {
             (Some(result), None) => Ok(Self::Response { id, outcome: Ok(result) }),
             (None, Some(error)) => {
-                Ok(Self::Response { id, outcome: Err(ErrorObject::parse(error)) })
+                Ok(Self::Response { id, outcome: Err(JsonRpcError::parse(error)) })
             }
             (Some(_), Some(_)) => Err(refuse("an answer has either `result` or `error`")),
             (None, None) => Err(refuse("`method` is missing")),
@@ -141,20 +154,23 @@ impl<'a> Message<'a> {
     }
 
     /// A message of a server, which nobody has measured yet.
-    pub(crate) fn parse_unmeasured(bytes: &'a [u8]) -> Result<Self, Invalid> {
+    pub(crate) fn parse_unmeasured(bytes: &'a [u8]) -> Result<Self, InvalidMessageError> {
         // What is nested too deep is cut where it is shaped.
         let bounds = JsonBounds { depth: usize::MAX, ..JsonBounds::default() };
         // No text has more values than bytes.
         if bytes.len() > bounds.values {
-            bounds.check(bytes).map_err(|error| Invalid::not_json(&error.into()))?;
+            bounds.check(bytes).map_err(|error| InvalidMessageError::not_json(&error.into()))?;
         }
         Self::parse_bytes(bytes)
     }
 
-    pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, Invalid> {
+    pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, InvalidMessageError> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let message = format!("not UTF-8 at byte {}", error.valid_up_to());
-            Invalid { id: None, error: ErrorObject::new(code::PARSE_ERROR, message) }
+            InvalidMessageError {
+                id: None,
+                error: JsonRpcError::new(error_code::PARSE_ERROR, message),
+            }
         })?;
         Self::parse(text)
     }
@@ -166,7 +182,7 @@ fn is_method(name: &str) -> bool {
 
 /// The envelope's fields with the lifetime of the text, which `Object` cannot give through `get`.
 #[derive(Default)]
-struct Fields<'a> {
+struct EnvelopeFields<'a> {
     jsonrpc: Option<&'a RawValue>,
     id: Option<&'a RawValue>,
     method: Option<&'a RawValue>,
@@ -175,11 +191,13 @@ struct Fields<'a> {
     error: Option<&'a RawValue>,
 }
 
-impl<'a> Fields<'a> {
-    fn read(text: &'a str) -> Result<Self, Invalid> {
-        let object = Object::parse(text).map_err(|error| Invalid::not_json(&error))?;
+impl<'a> EnvelopeFields<'a> {
+    fn read(text: &'a str) -> Result<Self, InvalidMessageError> {
+        let object = Object::parse(text).map_err(|error| InvalidMessageError::not_json(&error))?;
         if let Some(key) = object.twin_of(ENVELOPE_KEYS) {
-            return Err(Invalid::request(format!("a key looks like `{key}` but is not")));
+            return Err(InvalidMessageError::request(format!(
+                "a key looks like `{key}` but is not"
+            )));
         }
         let mut fields = Self::default();
         for (key, value) in object.into_borrowed() {
@@ -199,9 +217,9 @@ impl<'a> Fields<'a> {
 
 /// Writes messages. Payloads are spliced in as they are.
 pub mod write {
-    use super::{ErrorObject, Id, json};
+    use super::{JsonRpcError, JsonRpcId, json};
 
-    pub fn request(id: &Id, method: &str, params: &str) -> String {
+    pub fn request(id: &JsonRpcId, method: &str, params: &str) -> String {
         let mut out = String::with_capacity(params.len() + method.len() + 64);
         out.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
         out.push_str(id.as_json());
@@ -216,7 +234,7 @@ pub mod write {
         out
     }
 
-    pub fn result(id: &Id, result: &str) -> String {
+    pub fn result(id: &JsonRpcId, result: &str) -> String {
         let mut out = String::with_capacity(result.len() + 48);
         out.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
         out.push_str(id.as_json());
@@ -227,8 +245,8 @@ pub mod write {
     }
 
     /// `None` answers a message whose id could not be read.
-    pub fn error(id: Option<&Id>, error: &ErrorObject) -> String {
-        let id = id.map_or("null", Id::as_json);
+    pub fn error(id: Option<&JsonRpcId>, error: &JsonRpcError) -> String {
+        let id = id.map_or("null", JsonRpcId::as_json);
         format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", error.to_raw())
     }
 

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::value::RawValue;
 use tollgate_core::json;
-use tollgate_core::trace::{self, Said, Trace};
+use tollgate_core::trace::{self, Trace, TraceHeaders};
 
 pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -51,7 +51,7 @@ pub fn read_trace(headers: &HeaderMap) -> Option<Trace> {
     if parent.is_none() && baggage.is_none() {
         return None;
     }
-    Trace::read(Said { parent, state: state.as_deref(), baggage: baggage.as_deref() })
+    Trace::read(TraceHeaders { parent, state: state.as_deref(), baggage: baggage.as_deref() })
 }
 
 fn list<'h>(headers: &'h HeaderMap, name: &str) -> Option<Cow<'h, str>> {
@@ -126,16 +126,16 @@ pub fn text_of(value: &RawValue) -> Option<Cow<'_, str>> {
 
 /// An integer that every JSON reader reads alike; `5.0` and `5e0` are five.
 fn integer(text: &str) -> Option<i64> {
-    const LARGEST: i64 = (1 << 53) - 1;
+    const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
     let number = match text.parse::<i64>() {
         Ok(number) => number,
         Err(_) => {
             let number = text.parse::<f64>().ok()?;
-            let is_whole = number.fract() == 0.0 && number.abs() <= LARGEST as f64;
+            let is_whole = number.fract() == 0.0 && number.abs() <= MAX_SAFE_INTEGER as f64;
             is_whole.then_some(number as i64)?
         }
     };
-    (-LARGEST..=LARGEST).contains(&number).then_some(number)
+    (-MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER).contains(&number).then_some(number)
 }
 
 fn is_plain(value: &str) -> bool {

@@ -2,14 +2,14 @@
 //! transports of a client. Servers and fronts are built on it; it knows no tools and no policy.
 
 pub mod client;
-pub mod code;
 pub mod envelope;
+pub mod error_code;
+mod flood_control;
 pub mod header;
-pub mod lane;
-pub mod large;
 pub mod line;
 pub mod meta;
-mod noise;
+pub mod offload;
+pub mod per_worker;
 mod revision;
 pub mod sse;
 pub mod tasks;

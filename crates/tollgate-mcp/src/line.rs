@@ -16,7 +16,7 @@ const EXCERPT: usize = 64;
 
 /// Reads line by line.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub struct LineReader<R> {
     reader: R,
     limit: usize,
     buffer: BytesMut,
@@ -28,7 +28,7 @@ pub struct Lines<R> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum LineRead {
     /// Without its end, and without blanks and NULs around it; never empty.
     Text(Bytes),
     /// A line grew past the limit. The rest of it will be skipped.
@@ -37,13 +37,13 @@ pub enum Line {
     Skipped { tail: Bytes },
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> LineReader<R> {
     pub fn new(reader: R, limit: usize) -> Self {
         Self { reader, limit, buffer: BytesMut::new(), scanned: 0, skipping: None, ended: false }
     }
 
     /// The next line; `None` at the end. Cancel-safe.
-    pub async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub async fn next(&mut self) -> io::Result<Option<LineRead>> {
         loop {
             if let Some(line) = self.take() {
                 return Ok(Some(line));
@@ -74,7 +74,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// What the buffer holds by now.
-    fn take(&mut self) -> Option<Line> {
+    fn take(&mut self) -> Option<LineRead> {
         loop {
             let fresh = &self.buffer[self.scanned..];
             let newline = fresh.iter().position(|byte| *byte == b'\n').map(|at| at + self.scanned);
@@ -90,7 +90,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             self.scanned = 0;
             if let Some(mut tail) = self.skipping.take() {
                 keep_tail(&mut tail, &line);
-                return Some(Line::Skipped { tail: tail.freeze() });
+                return Some(LineRead::Skipped { tail: tail.freeze() });
             }
             if line.len() > self.limit {
                 let head = Bytes::copy_from_slice(&line[..EXCERPT.min(line.len())]);
@@ -99,24 +99,24 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 // Reported in two steps all the same: the end comes with the next call.
                 self.skipping = Some(tail);
                 self.put_back_end();
-                return Some(Line::TooLong { head });
+                return Some(LineRead::TooLong { head });
             }
             let text = trim(&line.freeze());
             if !text.is_empty() {
-                return Some(Line::Text(text));
+                return Some(LineRead::Text(text));
             }
         }
     }
 
     /// No newline yet: goes over to skipping once the line is too long.
-    fn grow(&mut self) -> Option<Line> {
+    fn grow(&mut self) -> Option<LineRead> {
         if let Some(tail) = &mut self.skipping {
             keep_tail(tail, &self.buffer);
             self.buffer.clear();
             self.scanned = 0;
             if self.ended {
                 let tail = self.skipping.take()?;
-                return Some(Line::Skipped { tail: tail.freeze() });
+                return Some(LineRead::Skipped { tail: tail.freeze() });
             }
             return None;
         }
@@ -130,7 +130,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         self.buffer = BytesMut::new();
         self.scanned = 0;
         self.skipping = Some(tail);
-        Some(Line::TooLong { head })
+        Some(LineRead::TooLong { head })
     }
 
     /// The newline was already taken out of the buffer: the skipped line ends right here.

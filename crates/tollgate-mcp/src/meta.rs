@@ -2,10 +2,10 @@
 
 use serde_json::value::RawValue;
 use tollgate_core::json::{self, Object};
-use tollgate_core::trace::{self, Said, Trace};
+use tollgate_core::trace::{self, Trace, TraceHeaders};
 
 use crate::Revision;
-use crate::code::{self, ErrorObject};
+use crate::error_code::{self, JsonRpcError};
 
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -40,20 +40,21 @@ impl ClientFacts {
     /// Whether the client can be asked anything at all while it waits.
     pub fn can_answer(&self) -> bool {
         let questions = ["elicitation", "sampling", "roots"];
-        self.declared().is_some_and(|all| questions.iter().any(|name| all.contains(name)))
+        self.declared_capabilities()
+            .is_some_and(|all| questions.iter().any(|name| all.contains(name)))
     }
 
     pub fn has_extension(&self, id: &str) -> bool {
         let extends = |all: Object<'_>| all.object("extensions").is_some_and(|it| it.contains(id));
-        self.declared().is_some_and(extends)
+        self.declared_capabilities().is_some_and(extends)
     }
 
     pub fn capability(&self, name: &str) -> Option<Box<RawValue>> {
-        self.declared()?.get(name).map(ToOwned::to_owned)
+        self.declared_capabilities()?.get(name).map(ToOwned::to_owned)
     }
 
     /// The capabilities, if there are any: most clients declare none, and cost no parsing.
-    pub(crate) fn declared(&self) -> Option<Object<'_>> {
+    pub(crate) fn declared_capabilities(&self) -> Option<Object<'_>> {
         let text = self.capabilities.as_deref()?.get();
         if text == "{}" {
             return None;
@@ -79,10 +80,10 @@ pub fn version_of(params: Option<&RawValue>) -> Option<String> {
 
 impl RequestMeta {
     /// Reads the required keys; says which one is missing or of the wrong type.
-    pub fn read(meta: &Object<'_>) -> Result<Self, ErrorObject> {
+    pub fn read(meta: &Object<'_>) -> Result<Self, JsonRpcError> {
         let missing = |key: &str, what: &str| {
             let message = format!("`_meta` must have `{key}` ({what})");
-            ErrorObject::new(code::INVALID_PARAMS, message)
+            JsonRpcError::new(error_code::INVALID_PARAMS, message)
         };
         let revision = meta
             .string(PROTOCOL_VERSION)
@@ -106,12 +107,12 @@ impl RequestMeta {
 }
 
 /// The token under which a caller wants progress; a string or an integer.
-pub fn progress_token(meta: &Object<'_>) -> Result<Option<Box<RawValue>>, ErrorObject> {
+pub fn progress_token(meta: &Object<'_>) -> Result<Option<Box<RawValue>>, JsonRpcError> {
     match meta.get(PROGRESS_TOKEN) {
         None => Ok(None),
-        Some(raw) if crate::envelope::Id::parse(raw).is_ok() => Ok(Some(raw.to_owned())),
-        Some(_) => Err(ErrorObject::new(
-            code::INVALID_PARAMS,
+        Some(raw) if crate::envelope::JsonRpcId::parse(raw).is_ok() => Ok(Some(raw.to_owned())),
+        Some(_) => Err(JsonRpcError::new(
+            error_code::INVALID_PARAMS,
             "`_meta.progressToken` must be a string or an integer",
         )),
     }
@@ -131,7 +132,7 @@ pub fn take_trace(meta: &mut Object<'_>) -> Option<Trace> {
         raw.as_ref().and_then(|raw| json::string(raw)).map(std::borrow::Cow::into_owned)
     };
     let (parent, state, baggage) = (text(&parent), text(&state), text(&baggage));
-    Trace::read(Said {
+    Trace::read(TraceHeaders {
         parent: parent.as_deref(),
         state: state.as_deref(),
         baggage: baggage.as_deref(),

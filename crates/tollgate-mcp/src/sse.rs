@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Turns bytes into events. Memory is bounded by the event limit, however the bytes are cut.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct SseDecoder {
     limit: usize,
     /// The line so far, without its end. A whole line within one chunk never gets here.
     line: Vec<u8>,
@@ -14,13 +14,13 @@ pub struct Decoder {
     name: Option<String>,
     id: Option<String>,
     retry: Option<Duration>,
-    at: At,
-    fault: Option<Fault>,
+    at: SsePosition,
+    fault: Option<SseError>,
 }
 
 /// Where in the stream the next byte stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum At {
+enum SsePosition {
     /// Nothing was read yet: a byte order mark may come.
     Start,
     Inside,
@@ -38,7 +38,7 @@ pub struct Event {
 
 /// Why an event was dropped. The stream goes on with the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum SseError {
     #[error("an event is larger than {limit} bytes")]
     TooLarge { limit: usize },
     /// All events together; behind it nothing is read.
@@ -48,7 +48,7 @@ pub enum Fault {
     NotUtf8,
 }
 
-impl Decoder {
+impl SseDecoder {
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -58,17 +58,17 @@ impl Decoder {
             name: None,
             id: None,
             retry: None,
-            at: At::Start,
+            at: SsePosition::Start,
             fault: None,
         }
     }
 
     /// Reads on in `chunk` until an event is complete, and moves `chunk` behind it.
     /// `None`: the chunk is used up.
-    pub fn next(&mut self, chunk: &mut &[u8]) -> Option<Result<Event, Fault>> {
+    pub fn next(&mut self, chunk: &mut &[u8]) -> Option<Result<Event, SseError>> {
         while !chunk.is_empty() {
-            if self.at == At::AfterReturn {
-                self.at = At::Inside;
+            if self.at == SsePosition::AfterReturn {
+                self.at = SsePosition::Inside;
                 if let Some(rest) = chunk.strip_prefix(b"\n") {
                     *chunk = rest;
                     continue;
@@ -83,7 +83,7 @@ impl Decoder {
             let ended_by_return = chunk[end] == b'\r';
             *chunk = rest;
             let complete = self.end_line(head);
-            self.at = if ended_by_return { At::AfterReturn } else { At::Inside };
+            self.at = if ended_by_return { SsePosition::AfterReturn } else { SsePosition::Inside };
             if complete.is_some() {
                 return complete;
             }
@@ -92,7 +92,7 @@ impl Decoder {
     }
 
     /// What is wrong with the event that is being read: it will be dropped, whenever it ends.
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<SseError> {
         self.fault
     }
 
@@ -108,7 +108,7 @@ impl Decoder {
 
     fn keep(&mut self, part: &[u8]) {
         if self.line.len() + self.data.len() + part.len() > self.limit {
-            self.fail(Fault::TooLarge { limit: self.limit });
+            self.fail(SseError::TooLarge { limit: self.limit });
         }
         match self.fault {
             None => self.line.extend_from_slice(part),
@@ -118,7 +118,7 @@ impl Decoder {
         }
     }
 
-    fn end_line(&mut self, tail: &[u8]) -> Option<Result<Event, Fault>> {
+    fn end_line(&mut self, tail: &[u8]) -> Option<Result<Event, SseError>> {
         if self.line.is_empty() {
             return self.read_line(tail);
         }
@@ -132,9 +132,9 @@ impl Decoder {
         complete
     }
 
-    fn read_line(&mut self, mut line: &[u8]) -> Option<Result<Event, Fault>> {
-        if self.at == At::Start {
-            self.at = At::Inside;
+    fn read_line(&mut self, mut line: &[u8]) -> Option<Result<Event, SseError>> {
+        if self.at == SsePosition::Start {
+            self.at = SsePosition::Inside;
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         }
         if line.is_empty() {
@@ -152,11 +152,11 @@ impl Decoder {
             b"data" => self.push_data(value),
             b"event" => match std::str::from_utf8(value) {
                 Ok(name) => self.name = Some(name.to_owned()).filter(|name| !name.is_empty()),
-                Err(_) => self.fail(Fault::NotUtf8),
+                Err(_) => self.fail(SseError::NotUtf8),
             },
             b"id" if !value.contains(&0) => match std::str::from_utf8(value) {
                 Ok(id) => self.id = Some(id.to_owned()).filter(|id| !id.is_empty()),
-                Err(_) => self.fail(Fault::NotUtf8),
+                Err(_) => self.fail(SseError::NotUtf8),
             },
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
                 let text = std::str::from_utf8(value).unwrap_or_default();
@@ -169,7 +169,7 @@ impl Decoder {
 
     fn push_data(&mut self, value: &[u8]) {
         if self.data.len() + value.len() + 1 > self.limit {
-            return self.fail(Fault::TooLarge { limit: self.limit });
+            return self.fail(SseError::TooLarge { limit: self.limit });
         }
         if self.has_data {
             self.data.push(b'\n');
@@ -178,13 +178,13 @@ impl Decoder {
         self.data.extend_from_slice(value);
     }
 
-    fn fail(&mut self, fault: Fault) {
+    fn fail(&mut self, fault: SseError) {
         self.fault.get_or_insert(fault);
         self.line = Vec::new();
         self.data = Vec::new();
     }
 
-    fn dispatch(&mut self) -> Option<Result<Event, Fault>> {
+    fn dispatch(&mut self) -> Option<Result<Event, SseError>> {
         let name = self.name.take();
         let data = std::mem::take(&mut self.data);
         let has_data = std::mem::take(&mut self.has_data);
@@ -196,7 +196,7 @@ impl Decoder {
         }
         Some(match String::from_utf8(data) {
             Ok(data) => Ok(Event { name, data }),
-            Err(_) => Err(Fault::NotUtf8),
+            Err(_) => Err(SseError::NotUtf8),
         })
     }
 }

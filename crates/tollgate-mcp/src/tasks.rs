@@ -54,14 +54,14 @@ impl Drop for Task {
 /// Many short tasks with one owner and an upper bound. Dropping it aborts them all.
 /// May be used from threads outside of the runtime, and so from `Drop`.
 #[derive(Debug)]
-pub struct Group {
+pub struct TaskGroup {
     name: &'static str,
     limit: usize,
     runtime: Handle,
     running: Mutex<JoinSet<()>>,
 }
 
-impl Group {
+impl TaskGroup {
     /// Must be called within a runtime; the tasks run on it.
     pub fn new(name: &'static str, limit: usize) -> Self {
         let running = Mutex::new(JoinSet::new());
@@ -69,14 +69,14 @@ impl Group {
     }
 
     /// Starts `future`, unless `limit` tasks run already.
-    pub fn spawn<F>(&self, future: F) -> Result<(), Full>
+    pub fn spawn<F>(&self, future: F) -> Result<(), TaskLimitError>
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let mut running = self.running.lock();
         while running.try_join_next().is_some() {}
         if running.len() >= self.limit {
-            return Err(Full);
+            return Err(TaskLimitError);
         }
         let span = tracing::trace_span!("task", name = self.name);
         running.spawn_on(future.instrument(span), &self.runtime);
@@ -96,7 +96,7 @@ impl Group {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many tasks of this kind are running")]
-pub struct Full;
+pub struct TaskLimitError;
 
 #[cfg(test)]
 mod tests {

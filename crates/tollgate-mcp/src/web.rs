@@ -20,7 +20,7 @@ use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::lane::PerLane;
+use crate::per_worker::PerWorker;
 
 pub mod body;
 
@@ -35,22 +35,22 @@ const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(10);
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(3);
 const KEEP_ALIVE_TRIES: u32 = 3;
 
-type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+type PooledHttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// A connection that nobody else uses, secured if the URL says so.
-pub type Line = TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>;
+pub type DedicatedConnection = TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>;
 
 /// Connections to one place, kept for the next request.
-pub struct Pool {
+pub struct HttpPool {
     connector: HttpsConnector<HttpConnector>,
     idle: Duration,
     /// Each with its own pool: a connection is driven by the lane that made it.
-    clients: PerLane<HttpClient>,
+    clients: PerWorker<PooledHttpClient>,
 }
 
 /// Why no response came.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Failed {
+pub enum HttpRequestError {
     /// Nothing was sent.
     #[error("{0}")]
     Unreachable(String),
@@ -59,7 +59,7 @@ pub enum Failed {
     Broken(String),
 }
 
-impl Pool {
+impl HttpPool {
     /// For requests to where `url` is. Fails, in words, if there is no way to get there.
     pub fn new(url: &Uri) -> Result<Self, String> {
         let (tls, idle) = match url.scheme_str() {
@@ -75,30 +75,34 @@ impl Pool {
             .https_or_http()
             .enable_http1()
             .wrap_connector(plain_connector());
-        Ok(Self { connector, idle, clients: PerLane::new() })
+        Ok(Self { connector, idle, clients: PerWorker::new() })
     }
 
     /// One request, one response, whatever its status. Dropping the future gives the request up.
-    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failed> {
+    pub async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, HttpRequestError> {
         self.client().request(request).await.map_err(|error| match error.is_connect() {
-            true => Failed::Unreachable(explain(&error)),
-            false => Failed::Broken(explain(&error)),
+            true => HttpRequestError::Unreachable(explain(&error)),
+            false => HttpRequestError::Broken(explain(&error)),
         })
     }
 
     /// A connection to where `url` is, on which nothing was said yet.
-    pub async fn connect(&self, url: &Uri) -> Result<Line, Failed> {
+    pub async fn connect(&self, url: &Uri) -> Result<DedicatedConnection, HttpRequestError> {
         let mut connector = self.connector.clone();
         let connected = async {
             poll_fn(|context| connector.poll_ready(context)).await?;
             connector.call(url.clone()).await
         };
-        let unreachable =
-            |error: Box<dyn Error + Send + Sync>| Failed::Unreachable(explain(error.as_ref()));
+        let unreachable = |error: Box<dyn Error + Send + Sync>| {
+            HttpRequestError::Unreachable(explain(error.as_ref()))
+        };
         connected.await.map(TokioIo::new).map_err(unreachable)
     }
 
-    fn client(&self) -> &HttpClient {
+    fn client(&self) -> &PooledHttpClient {
         self.clients.get(|| {
             Client::builder(TokioExecutor::new())
                 .pool_timer(TokioTimer::new())

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use loom::sync::Arc;
 use loom::thread;
 
-use self::ring::Ring;
+use self::ring::LatencyRing;
 
 /// What `ring.rs` takes its atomics from.
 mod sync {
@@ -45,7 +45,7 @@ fn check(model: impl Fn() + Send + Sync + 'static) {
 }
 
 fn push<const SIZE: usize>(
-    ring: &Arc<Ring<SIZE>>,
+    ring: &Arc<LatencyRing<SIZE>>,
     values: &'static [u64],
 ) -> thread::JoinHandle<()> {
     let ring = Arc::clone(ring);
@@ -55,31 +55,31 @@ fn push<const SIZE: usize>(
 #[test]
 fn r_31_writers_within_a_lap_lose_nothing() {
     check(|| {
-        let ring = Arc::new(Ring::<3>::new());
+        let ring = Arc::new(LatencyRing::<3>::new());
         let mut seen = Seen::default();
         let writers = [push(&ring, &[1]), push(&ring, &[2, 3])];
-        seen.note(&ring.numbered(0), &[1, 2, 3]);
+        seen.note(&ring.numbered_values(0), &[1, 2, 3]);
         for writer in writers {
             writer.join().unwrap();
         }
-        let last = ring.numbered(0);
+        let last = ring.numbered_values(0);
         seen.note(&last, &[1, 2, 3]);
-        assert_eq!((last.len(), ring.pushed()), (3, 3), "all of them are there in the end");
-        assert_eq!(ring.numbered(2).len(), 1);
+        assert_eq!((last.len(), ring.pushed_count()), (3, 3), "all of them are there in the end");
+        assert_eq!(ring.numbered_values(2).len(), 1);
     });
 }
 
 #[test]
 fn r_31_writers_that_lap_each_other_hide_at_most_one_value_each() {
     check(|| {
-        let ring = Arc::new(Ring::<2>::new());
+        let ring = Arc::new(LatencyRing::<2>::new());
         let mut seen = Seen::default();
         let writers = [push(&ring, &[1]), push(&ring, &[2, 3, 4])];
-        seen.note(&ring.numbered(0), &[1, 2, 3, 4]);
+        seen.note(&ring.numbered_values(0), &[1, 2, 3, 4]);
         for writer in writers {
             writer.join().unwrap();
         }
-        let last = ring.numbered(0);
+        let last = ring.numbered_values(0);
         seen.note(&last, &[1, 2, 3, 4]);
         assert!(last.iter().all(|(number, _)| *number >= 2), "only the last lap: {last:?}");
         // The writer of 1 may sleep while the other one goes round.
@@ -90,17 +90,17 @@ fn r_31_writers_that_lap_each_other_hide_at_most_one_value_each() {
 #[test]
 fn r_31_a_reader_sees_whole_values_while_two_write_a_ring_of_one() {
     check(|| {
-        let ring = Arc::new(Ring::<1>::new());
+        let ring = Arc::new(LatencyRing::<1>::new());
         let mut seen = Seen::default();
         let writers = [push(&ring, &[1]), push(&ring, &[2])];
         for _ in 0..2 {
-            let values = ring.numbered(0);
+            let values = ring.numbered_values(0);
             assert!(values.len() <= 1);
             seen.note(&values, &[1, 2]);
         }
         for writer in writers {
             writer.join().unwrap();
         }
-        seen.note(&ring.numbered(0), &[1, 2]);
+        seen.note(&ring.numbered_values(0), &[1, 2]);
     });
 }

@@ -1,31 +1,35 @@
 //! How failures are put into words that a model reads.
 
-use crate::frames::{Failed, Kind};
+use crate::frames::{ProgramError, ProgramErrorKind};
 
 /// Characters of a message or a hint.
-const LONGEST: usize = 2000;
+const MAX_MESSAGE_CHARS: usize = 2000;
 /// And of the program's line in question.
 const LONGEST_LINE: usize = 300;
 
-pub(crate) fn failed(kind: Kind, message: String) -> Failed {
-    Failed { kind, message, line: None, column: None, text: None, hint: None }
+pub(crate) fn program_error(kind: ProgramErrorKind, message: String) -> ProgramError {
+    ProgramError { kind, message, line: None, column: None, text: None, hint: None }
 }
 
-pub(crate) fn hinted(kind: Kind, message: String, hint: &str) -> Failed {
-    Failed { hint: Some(hint.to_owned()), ..failed(kind, message) }
+pub(crate) fn program_error_with_hint(
+    kind: ProgramErrorKind,
+    message: String,
+    hint: &str,
+) -> ProgramError {
+    ProgramError { hint: Some(hint.to_owned()), ..program_error(kind, message) }
 }
 
-pub(crate) fn out_of_time(what: &str) -> Failed {
+pub(crate) fn out_of_time(what: &str) -> ProgramError {
     let hint = "do less in one program; run calls side by side with `parallel([...])`";
-    hinted(Kind::Time, format!("the program took {what}"), hint)
+    program_error_with_hint(ProgramErrorKind::Time, format!("the program took {what}"), hint)
 }
 
 /// As long as it is read with patience.
-pub(crate) fn shortened(failed: Failed) -> Failed {
-    Failed {
-        message: cut(failed.message, LONGEST),
+pub(crate) fn truncate_texts(failed: ProgramError) -> ProgramError {
+    ProgramError {
+        message: cut(failed.message, MAX_MESSAGE_CHARS),
         text: failed.text.map(|text| cut(text, LONGEST_LINE)),
-        hint: failed.hint.map(|hint| cut(hint, LONGEST)),
+        hint: failed.hint.map(|hint| cut(hint, MAX_MESSAGE_CHARS)),
         ..failed
     }
 }

@@ -11,26 +11,26 @@ use serde_json::value::RawValue;
 pub const VERSION: u32 = 1;
 
 /// Bytes of one frame to a worker; larger ones are not sent.
-pub const LONGEST: u32 = 32 << 20;
+pub const MAX_FRAME_BYTES: u32 = 32 << 20;
 
 /// Bytes of one frame from a worker; larger ones are not read.
-pub const LONGEST_WORD: u32 = 4 << 20;
+pub const MAX_WORKER_MESSAGE_BYTES: u32 = 4 << 20;
 
 /// To a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order<'a> {
+pub enum HostMessage<'a> {
     /// The first, and once: a worker runs one program and ends.
     #[serde(borrow)]
-    Run(Job<'a>),
-    /// To [`Word::Calls`], one for each, in their order.
+    Run(ProgramJob<'a>),
+    /// To [`WorkerMessage::Calls`], one for each, in their order.
     Answers(Vec<Answer>),
 }
 
 /// From a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Word {
+pub enum WorkerMessage {
     /// It is shut in, and waits for a program.
     Ready {
         version: u32,
@@ -38,20 +38,20 @@ pub enum Word {
     /// With their line ends; several may come as one.
     Print(String),
     /// To be run side by side.
-    Calls(Vec<Call>),
-    Done(Done),
-    Failed(Failed),
+    Calls(Vec<ProgramCall>),
+    Done(ProgramResult),
+    Failed(ProgramError),
 }
 
 /// A program, and all that it can name.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Job<'a> {
+pub struct ProgramJob<'a> {
     #[serde(borrow)]
     pub source: Cow<'a, str>,
     /// [`Names`], written once and sent as it is.
     #[serde(borrow)]
     pub names: Cow<'a, RawValue>,
-    pub fence: Fence,
+    pub fence: InterpreterLimits,
 }
 
 /// Servers, in order, each with its tools. A call names a tool by its place among the tools of all
@@ -60,7 +60,7 @@ pub type Names = Vec<(String, Vec<String>)>;
 
 /// What the interpreter itself keeps to, before the walls of the process are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fence {
+pub struct InterpreterLimits {
     pub steps: u64,
     /// Of values that the program holds.
     pub heap_bytes: u64,
@@ -73,7 +73,7 @@ pub struct Fence {
 
 /// One call of a tool.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Call {
+pub struct ProgramCall {
     pub tool: u32,
     /// Arguments without a name, as JSON.
     pub positional: Vec<Box<RawValue>>,
@@ -95,7 +95,7 @@ pub enum Answer {
 
 /// The program came to its end.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Done {
+pub struct ProgramResult {
     /// The global `result`, as JSON, if there was one.
     pub result: Option<Box<RawValue>>,
     pub steps: u64,
@@ -103,8 +103,8 @@ pub struct Done {
 
 /// The program did not come to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failed {
-    pub kind: Kind,
+pub struct ProgramError {
+    pub kind: ProgramErrorKind,
     pub message: String,
     /// From 1.
     pub line: Option<u32>,
@@ -117,7 +117,7 @@ pub struct Failed {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ProgramErrorKind {
     /// It cannot be read, or names what is not there. Nothing of it ran.
     Syntax,
     /// It ran up to here.

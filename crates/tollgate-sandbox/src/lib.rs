@@ -9,12 +9,14 @@ pub mod frames;
 #[cfg(feature = "host")]
 mod clock;
 #[cfg(feature = "host")]
-mod death;
+mod exit_reason;
 #[cfg(feature = "host")]
 mod failure;
 #[cfg(test)]
 #[cfg(feature = "host")]
-mod fake;
+mod fake_worker;
+#[cfg(feature = "host")]
+mod frame_io;
 #[cfg(feature = "host")]
 pub mod host;
 #[cfg(feature = "host")]
@@ -26,14 +28,12 @@ mod program;
 #[cfg(feature = "host")]
 mod run;
 #[cfg(feature = "host")]
-pub mod sandbox;
+mod run_slots;
 #[cfg(feature = "host")]
-mod seats;
+pub mod sandbox;
 #[cfg(feature = "host")]
 pub mod source;
 #[cfg(feature = "host")]
 pub mod stopwatch;
-#[cfg(feature = "host")]
-mod wire;
 #[cfg(feature = "host")]
 mod worker;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::frames::Fence;
+use crate::frames::InterpreterLimits;
 
 /// Nothing here can be left out: a program always ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    pub fence: Fence,
+    pub fence: InterpreterLimits,
     /// On the wall, unless whoever waits has less. One clock for all: waiting for a turn or for a
     /// worker counts as well. Time in which a person is waited for does not.
     pub time: Duration,
@@ -19,7 +19,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            fence: Fence {
+            fence: InterpreterLimits {
                 steps: 10_000_000,
                 heap_bytes: 64 << 20,
                 depth: 64,

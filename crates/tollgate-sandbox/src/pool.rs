@@ -12,68 +12,71 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::clock;
-use crate::program::{Broken, Unavailable};
-use crate::worker::{Launch, Worker};
+use crate::program::{BrokenWorkerError, SandboxUnavailableError};
+use crate::worker::{WorkerLaunch, WorkerProcess};
 
 /// After the first failure to start; twice that after each other one.
 const FIRST_REST: Duration = Duration::from_millis(250);
 const LONGEST_REST: Duration = Duration::from_secs(30);
 /// How often the ready ones are looked at.
-const LOOK: Duration = Duration::from_secs(10);
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
-pub(crate) struct Pool {
-    launch: Arc<Launch>,
+pub(crate) struct WorkerPool {
+    launch: Arc<WorkerLaunch>,
     spare: usize,
-    state: Mutex<State>,
+    state: Mutex<WorkerPoolState>,
     /// Told when a worker was taken.
     taken: Arc<Notify>,
-    door: watch::Sender<Door>,
+    door: watch::Sender<PoolLifecycle>,
 }
 
 #[derive(Default)]
-struct State {
-    ready: VecDeque<Worker>,
+struct WorkerPoolState {
+    ready: VecDeque<WorkerProcess>,
     keeper: Option<AbortHandle>,
     /// After failures, workers are not started for a while.
-    rest: Option<(Rest, Broken)>,
+    rest: Option<(StartPause, BrokenWorkerError)>,
     /// After deaths while they waited, none is kept ready for a while. A program that needs one
     /// has it started all the same.
-    mourning: Option<Rest>,
+    mourning: Option<StartPause>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Rest {
+struct StartPause {
     failures: u32,
     until: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Door {
+enum PoolLifecycle {
     Open,
     Shut,
 }
 
-impl Pool {
-    pub(crate) fn new(launch: Launch, spare: usize) -> Self {
+impl WorkerPool {
+    pub(crate) fn new(launch: WorkerLaunch, spare: usize) -> Self {
         Self {
             launch: Arc::new(launch),
             spare,
             state: Mutex::default(),
             taken: Arc::new(Notify::new()),
-            door: watch::Sender::new(Door::Open),
+            door: watch::Sender::new(PoolLifecycle::Open),
         }
     }
 
     /// A ready worker, or a new one.
-    pub(crate) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<Worker, Unavailable> {
+    pub(crate) async fn take(
+        self: &Arc<Self>,
+        deadline: Instant,
+    ) -> Result<WorkerProcess, SandboxUnavailableError> {
         tokio::select! {
-            () = self.shut() => Err(Unavailable::Shut),
-            () = tokio::time::sleep_until(deadline) => Err(Unavailable::NotReady),
+            () = self.wait_closed() => Err(SandboxUnavailableError::Shut),
+            () = tokio::time::sleep_until(deadline) => Err(SandboxUnavailableError::NotReady),
             worker = self.worker() => Ok(worker?),
         }
     }
 
-    async fn worker(self: &Arc<Self>) -> Result<Worker, Broken> {
+    async fn worker(self: &Arc<Self>) -> Result<WorkerProcess, BrokenWorkerError> {
         self.keep();
         match self.ready() {
             Some(worker) => {
@@ -85,7 +88,7 @@ impl Pool {
     }
 
     /// Has a worker ready, or says why there can be none.
-    pub(crate) async fn warm(self: &Arc<Self>) -> Result<(), Broken> {
+    pub(crate) async fn warm(self: &Arc<Self>) -> Result<(), BrokenWorkerError> {
         let worker = match self.ready() {
             Some(worker) => worker,
             None => self.start().await?,
@@ -97,7 +100,7 @@ impl Pool {
 
     /// Ends every worker that waits, and takes no more programs.
     pub(crate) fn close(&self) {
-        self.door.send_replace(Door::Shut);
+        self.door.send_replace(PoolLifecycle::Shut);
         let mut state = self.state.lock();
         state.ready.clear();
         if let Some(keeper) = state.keeper.take() {
@@ -106,43 +109,43 @@ impl Pool {
     }
 
     /// Ends when the pool was closed.
-    pub(crate) async fn shut(&self) {
+    pub(crate) async fn wait_closed(&self) {
         let mut door = self.door.subscribe();
         // The sender lives as long as `self` does.
-        let _ = door.wait_for(|door| *door == Door::Shut).await;
+        let _ = door.wait_for(|door| *door == PoolLifecycle::Shut).await;
     }
 
     /// The one that waited longest and still lives.
-    fn ready(&self) -> Option<Worker> {
+    fn ready(&self) -> Option<WorkerProcess> {
         let mut state = self.state.lock();
-        state.bury();
+        state.remove_dead();
         let worker = state.ready.pop_front()?;
         state.mourning = None;
         Some(worker)
     }
 
-    async fn start(&self) -> Result<Worker, Broken> {
+    async fn start(&self) -> Result<WorkerProcess, BrokenWorkerError> {
         let rest = self.state.lock().rest.clone();
         if let Some((_, why)) = rest.filter(|(rest, _)| clock::now() < rest.until) {
             return Err(why);
         }
-        let started = Worker::start(&self.launch).await;
+        let started = WorkerProcess::start(&self.launch).await;
         self.note(started.as_ref().err());
         started
     }
 
-    fn note(&self, failure: Option<&Broken>) {
+    fn note(&self, failure: Option<&BrokenWorkerError>) {
         let mut state = self.state.lock();
         state.rest = failure.map(|why| {
             let before = state.rest.as_ref().map(|(rest, _)| *rest);
-            (Rest::after(before), why.clone())
+            (StartPause::after(before), why.clone())
         });
     }
 
-    fn put(&self, worker: Worker) {
+    fn put(&self, worker: WorkerProcess) {
         // Under the lock, so that a pool which is being closed keeps none.
         let mut state = self.state.lock();
-        if *self.door.borrow() == Door::Open && state.ready.len() < self.spare.max(1) {
+        if *self.door.borrow() == PoolLifecycle::Open && state.ready.len() < self.spare.max(1) {
             state.ready.push_back(worker);
         }
     }
@@ -150,42 +153,42 @@ impl Pool {
     /// Begins to keep workers ready, unless that was begun.
     fn keep(self: &Arc<Self>) {
         let mut state = self.state.lock();
-        if state.keeper.is_none() && self.spare > 0 && *self.door.borrow() == Door::Open {
+        if state.keeper.is_none() && self.spare > 0 && *self.door.borrow() == PoolLifecycle::Open {
             let (launch, taken) = (Arc::clone(&self.launch), Arc::clone(&self.taken));
             state.keeper = Some(spawn(keeper(Arc::downgrade(self), launch, taken)));
         }
     }
 
     /// How many are missing, and not before when they may be started.
-    fn missing(&self) -> Missing {
+    fn missing(&self) -> MissingWorkers {
         let mut state = self.state.lock();
-        state.bury();
+        state.remove_dead();
         let rests = [
             state.rest.as_ref().map(|(rest, _)| rest.until),
             state.mourning.map(|rest| rest.until),
         ];
         match rests.into_iter().flatten().max() {
-            _ if state.ready.len() >= self.spare => Missing::None,
-            Some(until) if clock::now() < until => Missing::NotBefore(until),
-            _ => Missing::Some,
+            _ if state.ready.len() >= self.spare => MissingWorkers::None,
+            Some(until) if clock::now() < until => MissingWorkers::NotBefore(until),
+            _ => MissingWorkers::Some,
         }
     }
 }
 
-impl State {
+impl WorkerPoolState {
     /// Takes out those that died while they waited.
-    fn bury(&mut self) {
+    fn remove_dead(&mut self) {
         let before = self.ready.len();
-        self.ready.retain_mut(Worker::lives);
+        self.ready.retain_mut(WorkerProcess::lives);
         let died = before - self.ready.len();
         if died > 0 {
             tracing::warn!(died, "workers died while they waited for a program");
-            self.mourning = Some(Rest::after(self.mourning));
+            self.mourning = Some(StartPause::after(self.mourning));
         }
     }
 }
 
-impl Rest {
+impl StartPause {
     /// After one more failure.
     fn after(before: Option<Self>) -> Self {
         let failures = before.map_or(0, |rest| rest.failures).saturating_add(1);
@@ -194,7 +197,7 @@ impl Rest {
     }
 }
 
-impl Drop for Pool {
+impl Drop for WorkerPool {
     fn drop(&mut self) {
         if let Some(keeper) = self.state.get_mut().keeper.take() {
             keeper.abort();
@@ -202,21 +205,21 @@ impl Drop for Pool {
     }
 }
 
-enum Missing {
+enum MissingWorkers {
     None,
     Some,
     NotBefore(Instant),
 }
 
 /// Keeps workers ready. Holds the pool only while it looks at it, so that it goes with its owner.
-async fn keeper(pool: Weak<Pool>, launch: Arc<Launch>, taken: Arc<Notify>) {
+async fn keeper(pool: Weak<WorkerPool>, launch: Arc<WorkerLaunch>, taken: Arc<Notify>) {
     loop {
         let Some(missing) = pool.upgrade().map(|pool| pool.missing()) else { return };
         let look_again = match missing {
-            Missing::None => clock::now() + LOOK,
-            Missing::NotBefore(moment) => moment,
-            Missing::Some => {
-                let started = Worker::start(&launch).await;
+            MissingWorkers::None => clock::now() + CHECK_INTERVAL,
+            MissingWorkers::NotBefore(moment) => moment,
+            MissingWorkers::Some => {
+                let started = WorkerProcess::start(&launch).await;
                 let Some(pool) = pool.upgrade() else { return };
                 pool.note(started.as_ref().err());
                 match started {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use crate::frames::Failed;
+use crate::frames::ProgramError;
 use crate::limits::Limits;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Program<'a> {
+pub struct SandboxProgram<'a> {
     pub source: &'a str,
     /// [`Names`](crate::frames::Names) as JSON, made once for many runs.
     pub names: &'a RawValue,
@@ -20,7 +20,7 @@ pub struct Program<'a> {
 
 /// What became of a program.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProgramOutcome {
     /// As they came, up to where the program came.
     pub prints: String,
     /// How many calls it made.
@@ -30,14 +30,14 @@ pub struct Ended {
     /// On the wall, with the time in which people were waited for.
     pub took: Duration,
     /// The global `result`, if it set one.
-    pub result: Result<Option<Box<RawValue>>, Failed>,
+    pub result: Result<Option<Box<RawValue>>, ProgramError>,
 }
 
 /// The program was not run; it is not to blame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unavailable {
+pub enum SandboxUnavailableError {
     #[error(transparent)]
-    Broken(#[from] Broken),
+    Broken(#[from] BrokenWorkerError),
     #[error("{together} programs run already, and more wait; try again later")]
     Busy { together: usize },
     #[error("no worker was ready in time: the machine is busy; try again later")]
@@ -50,9 +50,9 @@ pub enum Unavailable {
     TooManyNames(String),
 }
 
-impl Unavailable {
+impl SandboxUnavailableError {
     /// When there may be room for another program.
-    pub const SOON: Duration = Duration::from_secs(1);
+    pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 }
 
 /// Workers cannot be used at all.
@@ -62,14 +62,14 @@ impl Unavailable {
      `cargo install --path crates/tollgate-worker`",
     worker.display()
 )]
-pub struct Broken {
+pub struct BrokenWorkerError {
     pub worker: PathBuf,
     pub why: String,
 }
 
-impl Ended {
+impl ProgramOutcome {
     /// Nothing of it ran.
-    pub(crate) fn refused(failed: Failed) -> Self {
+    pub(crate) fn not_run(failed: ProgramError) -> Self {
         let took = Duration::ZERO;
         Self { prints: String::new(), calls: 0, steps: 0, took, result: Err(failed) }
     }

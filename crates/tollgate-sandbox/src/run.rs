@@ -8,73 +8,80 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::Instant;
 
-use crate::death;
-use crate::failure::{failed, hinted, out_of_time, shortened};
-use crate::frames::{Answer, Call, Done, Failed, Fence, Job, Kind, LONGEST, Order, Word};
+use crate::exit_reason;
+use crate::failure::{out_of_time, program_error, program_error_with_hint, truncate_texts};
+use crate::frame_io::{self, FrameRead, FrameReadError};
+use crate::frames::{
+    Answer, HostMessage, InterpreterLimits, MAX_FRAME_BYTES, ProgramCall, ProgramError,
+    ProgramErrorKind, ProgramJob, ProgramResult, WorkerMessage,
+};
 use crate::host::HostCalls;
-use crate::program::{Ended, Program, Unavailable};
-use crate::seats::Seat;
+use crate::program::{ProgramOutcome, SandboxProgram, SandboxUnavailableError};
+use crate::run_slots::RunSlot;
 use crate::stopwatch::Stopwatch;
-use crate::wire::{self, Got, ReadError};
-use crate::worker::Worker;
+use crate::worker::WorkerProcess;
 
-pub(crate) struct Run<'a> {
-    program: &'a Program<'a>,
+pub(crate) struct ProgramRun<'a> {
+    program: &'a SandboxProgram<'a>,
     host: &'a dyn HostCalls,
-    seat: Seat,
+    seat: RunSlot,
     /// Of the whole run, from when the program was handed in.
     time: Stopwatch,
     job: Vec<u8>,
-    so_far: SoFar,
+    so_far: RunProgress,
 }
 
 #[derive(Debug, Default)]
-struct SoFar {
+struct RunProgress {
     prints: String,
     calls: u32,
 }
 
 /// How it went.
 #[derive(Debug)]
-pub(crate) enum End {
-    Done(Done),
-    Failed(Failed),
+pub(crate) enum RunEnd {
+    Done(ProgramResult),
+    Failed(ProgramError),
     /// The worker was dead before it had the program.
     NotTaken,
 }
 
 /// Where a conversation stopped.
-enum Stop {
-    End(End),
+enum ConversationStop {
+    End(RunEnd),
     /// The worker closed its output.
     Gone,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ProgramRun<'a> {
     pub(crate) fn new(
-        program: &'a Program<'a>,
+        program: &'a SandboxProgram<'a>,
         host: &'a dyn HostCalls,
-        seat: Seat,
+        seat: RunSlot,
         time: Stopwatch,
-    ) -> Result<Self, Unavailable> {
-        let order = Order::Run(Job {
+    ) -> Result<Self, SandboxUnavailableError> {
+        let order = HostMessage::Run(ProgramJob {
             source: program.source.into(),
             names: std::borrow::Cow::Borrowed(program.names),
             fence: program.limits.fence,
         });
-        let job =
-            wire::frame(&order).map_err(|error| Unavailable::TooManyNames(error.to_string()))?;
-        Ok(Self { program, host, seat, time, job, so_far: SoFar::default() })
+        let job = frame_io::frame(&order)
+            .map_err(|error| SandboxUnavailableError::TooManyNames(error.to_string()))?;
+        Ok(Self { program, host, seat, time, job, so_far: RunProgress::default() })
     }
 
     /// Dropping the future drops the worker, and so kills it.
-    pub(crate) async fn on(&mut self, worker: Worker, shut: impl Future<Output = ()>) -> End {
+    pub(crate) async fn on(
+        &mut self,
+        worker: WorkerProcess,
+        shut: impl Future<Output = ()>,
+    ) -> RunEnd {
         let mut worker = worker;
         let time = self.time.clone();
         let mut over = pin!(over(self.program, &time, shut));
         let stop = {
-            let Worker { stdin, stdout, stderr, .. } = &mut worker;
-            let conversation = Conversation {
+            let WorkerProcess { stdin, stdout, stderr, .. } = &mut worker;
+            let conversation = WorkerConversation {
                 host: self.host,
                 fence: self.program.limits.fence,
                 time: &time,
@@ -87,40 +94,48 @@ impl<'a> Run<'a> {
             // Timers first: whoever talks without a pause must not keep them from being looked at.
             tokio::select! {
                 biased;
-                failed = &mut over => Stop::End(End::Failed(failed)),
+                failed = &mut over => ConversationStop::End(RunEnd::Failed(failed)),
                 never = stderr.follow() => match never {},
                 stop = talk => stop,
             }
         };
         match stop {
-            Stop::End(end) => end,
-            Stop::Gone => tokio::select! {
-                (status, last_words) = worker.ended() => {
-                    End::Failed(death::explain(status, &last_words))
+            ConversationStop::End(end) => end,
+            ConversationStop::Gone => tokio::select! {
+                (status, last_words) = worker.wait_for_exit() => {
+                    RunEnd::Failed(exit_reason::explain(status, &last_words))
                 }
-                failed = over => End::Failed(failed),
+                failed = over => RunEnd::Failed(failed),
             },
         }
     }
 
-    pub(crate) fn ended(self, end: End, took: Duration) -> Result<Ended, Unavailable> {
-        let SoFar { prints, calls } = self.so_far;
+    pub(crate) fn into_outcome(
+        self,
+        end: RunEnd,
+        took: Duration,
+    ) -> Result<ProgramOutcome, SandboxUnavailableError> {
+        let RunProgress { prints, calls } = self.so_far;
         let most = usize::try_from(self.program.limits.fence.output_bytes).unwrap_or(usize::MAX);
         let (steps, result) = match end {
-            End::Done(done) => {
+            RunEnd::Done(done) => {
                 let bytes = prints.len() + done.result.as_ref().map_or(0, |it| it.get().len());
                 let result = if bytes > most { Err(too_much(most)) } else { Ok(done.result) };
                 (done.steps, result)
             }
-            End::Failed(failed) => (0, Err(shortened(failed))),
-            End::NotTaken => return Err(Unavailable::NotTaken),
+            RunEnd::Failed(failed) => (0, Err(truncate_texts(failed))),
+            RunEnd::NotTaken => return Err(SandboxUnavailableError::NotTaken),
         };
-        Ok(Ended { prints, calls, steps, took, result })
+        Ok(ProgramOutcome { prints, calls, steps, took, result })
     }
 }
 
 /// Ends when the program has to, whatever it does, and says why.
-async fn over(program: &Program<'_>, time: &Stopwatch, shut: impl Future<Output = ()>) -> Failed {
+async fn over(
+    program: &SandboxProgram<'_>,
+    time: &Stopwatch,
+    shut: impl Future<Output = ()>,
+) -> ProgramError {
     let limit = program.limits.time;
     tokio::select! {
         biased;
@@ -130,34 +145,38 @@ async fn over(program: &Program<'_>, time: &Stopwatch, shut: impl Future<Output 
     }
 }
 
-struct Conversation<'c> {
+struct WorkerConversation<'c> {
     host: &'c dyn HostCalls,
-    fence: Fence,
+    fence: InterpreterLimits,
     time: &'c Stopwatch,
-    seat: &'c mut Seat,
+    seat: &'c mut RunSlot,
     stdin: &'c mut tokio::process::ChildStdin,
     stdout: &'c mut tokio::io::BufReader<tokio::process::ChildStdout>,
-    so_far: &'c mut SoFar,
+    so_far: &'c mut RunProgress,
 }
 
-impl Conversation<'_> {
-    async fn hold(mut self, job: &[u8]) -> Stop {
+impl WorkerConversation<'_> {
+    async fn hold(mut self, job: &[u8]) -> ConversationStop {
         if self.stdin.write_all(job).await.is_err() {
-            return Stop::End(End::NotTaken);
+            return ConversationStop::End(RunEnd::NotTaken);
         }
         let mut frame = Vec::new();
         loop {
-            match wire::read(self.stdout, &mut frame).await {
-                Ok(Got::Frame) => {}
-                Ok(Got::End) | Err(ReadError::Cut) => return Stop::Gone,
+            match frame_io::read(self.stdout, &mut frame).await {
+                Ok(FrameRead::Frame) => {}
+                Ok(FrameRead::End) | Err(FrameReadError::Cut) => return ConversationStop::Gone,
                 Err(error) => return nonsense(&error.to_string()),
             }
             let heard = match serde_json::from_slice(&frame) {
-                Ok(Word::Print(text)) => self.print(&text),
-                Ok(Word::Calls(calls)) => self.call(calls).await,
-                Ok(Word::Done(done)) => return Stop::End(End::Done(done)),
-                Ok(Word::Failed(failed)) => return Stop::End(End::Failed(failed)),
-                Ok(Word::Ready { .. }) => return nonsense("it said `ready` in the middle"),
+                Ok(WorkerMessage::Print(text)) => self.print(&text),
+                Ok(WorkerMessage::Calls(calls)) => self.call(calls).await,
+                Ok(WorkerMessage::Done(done)) => return ConversationStop::End(RunEnd::Done(done)),
+                Ok(WorkerMessage::Failed(failed)) => {
+                    return ConversationStop::End(RunEnd::Failed(failed));
+                }
+                Ok(WorkerMessage::Ready { .. }) => {
+                    return nonsense("it said `ready` in the middle");
+                }
                 Err(error) => return nonsense(&error.to_string()),
             };
             if let Err(stop) = heard {
@@ -167,47 +186,53 @@ impl Conversation<'_> {
     }
 
     /// Keeps what fits.
-    fn print(&mut self, text: &str) -> Result<(), Stop> {
+    fn print(&mut self, text: &str) -> Result<(), ConversationStop> {
         let most = usize::try_from(self.fence.output_bytes).unwrap_or(usize::MAX);
         let left = most.saturating_sub(self.so_far.prints.len());
         if text.len() > left {
             self.so_far.prints.push_str(&text[..text.floor_char_boundary(left)]);
-            return Err(Stop::End(End::Failed(too_much(most))));
+            return Err(ConversationStop::End(RunEnd::Failed(too_much(most))));
         }
         self.so_far.prints.push_str(text);
         Ok(())
     }
 
-    async fn call(&mut self, calls: Vec<Call>) -> Result<(), Stop> {
+    async fn call(&mut self, calls: Vec<ProgramCall>) -> Result<(), ConversationStop> {
         let count = calls.len();
         let made = self.so_far.calls.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
         if count == 0 {
             return Err(nonsense("it called nothing"));
         }
         if made > self.fence.calls {
-            return Err(Stop::End(End::Failed(too_many_calls(self.fence.calls))));
+            return Err(ConversationStop::End(RunEnd::Failed(too_many_calls(self.fence.calls))));
         }
         self.so_far.calls = made;
         let calls = self.host.call(calls, self.time);
         let Ok(answers) = self.seat.during(calls, self.time).await else {
-            return Err(Stop::End(End::Failed(shutting_down())));
+            return Err(ConversationStop::End(RunEnd::Failed(shutting_down())));
         };
         if answers.len() != count {
             let message = format!("the gateway answered {} of {count} calls", answers.len());
-            return Err(Stop::End(End::Failed(failed(Kind::Runtime, message))));
+            return Err(ConversationStop::End(RunEnd::Failed(program_error(
+                ProgramErrorKind::Runtime,
+                message,
+            ))));
         }
-        let Ok(frame) = wire::frame(&Order::Answers(fitting(answers))) else {
+        let Ok(frame) = frame_io::frame(&HostMessage::Answers(fitting(answers))) else {
             let message = "the answers do not fit into one frame".to_owned();
-            return Err(Stop::End(End::Failed(failed(Kind::Runtime, message))));
+            return Err(ConversationStop::End(RunEnd::Failed(program_error(
+                ProgramErrorKind::Runtime,
+                message,
+            ))));
         };
         // What became of a worker that does not listen is read from its end.
-        self.stdin.write_all(&frame).await.map_err(|_| Stop::Gone)
+        self.stdin.write_all(&frame).await.map_err(|_| ConversationStop::Gone)
     }
 }
 
 /// What does not fit into a frame becomes a failure that the program may catch, the largest first.
 fn fitting(mut answers: Vec<Answer>) -> Vec<Answer> {
-    let most = LONGEST as usize / 2;
+    let most = MAX_FRAME_BYTES as usize / 2;
     let mut left: usize = answers.iter().map(size).sum();
     if left <= most {
         return answers;
@@ -233,12 +258,14 @@ fn fitting(mut answers: Vec<Answer>) -> Vec<Answer> {
 fn size(answer: &Answer) -> usize {
     match answer {
         Answer::Data(data) => data.get().len(),
-        Answer::Failure { status, message, .. } => written(status) + written(message),
+        Answer::Failure { status, message, .. } => {
+            json_byte_count(status) + json_byte_count(message)
+        }
     }
 }
 
 /// Bytes of a text in JSON.
-fn written(text: &str) -> usize {
+fn json_byte_count(text: &str) -> usize {
     let bytes = text.bytes().map(|byte| match byte {
         0..=0x1f => 6,
         b'"' | b'\\' => 2,
@@ -254,31 +281,42 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
-fn nonsense(why: &str) -> Stop {
+fn nonsense(why: &str) -> ConversationStop {
     let message = format!("the program's process was ended, because it spoke nonsense: {why}");
-    Stop::End(End::Failed(failed(Kind::Runtime, message)))
+    ConversationStop::End(RunEnd::Failed(program_error(ProgramErrorKind::Runtime, message)))
 }
 
-fn too_long(limit: Duration) -> Failed {
+fn too_long(limit: Duration) -> ProgramError {
     out_of_time(&format!("longer than the {limit:?} that it has"))
 }
 
-fn turn_is_over() -> Failed {
+fn turn_is_over() -> ProgramError {
     out_of_time("longer than the turn that it belongs to")
 }
 
-fn shutting_down() -> Failed {
-    failed(Kind::Runtime, "the program was ended: the gateway is shutting down".to_owned())
+fn shutting_down() -> ProgramError {
+    program_error(
+        ProgramErrorKind::Runtime,
+        "the program was ended: the gateway is shutting down".to_owned(),
+    )
 }
 
-fn too_much(most: usize) -> Failed {
+fn too_much(most: usize) -> ProgramError {
     let message = format!("prints and `result` may have {most} bytes together");
-    hinted(Kind::Output, message, "print less; set `result` to the few things that are needed")
+    program_error_with_hint(
+        ProgramErrorKind::Output,
+        message,
+        "print less; set `result` to the few things that are needed",
+    )
 }
 
-fn too_many_calls(most: u32) -> Failed {
+fn too_many_calls(most: u32) -> ProgramError {
     let hint = "ask for more with each call, or do less in one program";
-    hinted(Kind::Calls, format!("a program may make {most} calls"), hint)
+    program_error_with_hint(
+        ProgramErrorKind::Calls,
+        format!("a program may make {most} calls"),
+        hint,
+    )
 }
 
 #[cfg(test)]

@@ -10,24 +10,26 @@ use tokio::time::Instant;
 
 use crate::clock;
 use crate::host::HostCalls;
-use crate::pool::Pool;
-pub use crate::program::{Broken, Ended, Program, Unavailable};
-use crate::run::{End, Run};
-use crate::seats::Seats;
+use crate::pool::WorkerPool;
+pub use crate::program::{
+    BrokenWorkerError, ProgramOutcome, SandboxProgram, SandboxUnavailableError,
+};
+use crate::run::{ProgramRun, RunEnd};
+use crate::run_slots::RunSlots;
 use crate::source;
 use crate::stopwatch::Stopwatch;
-use crate::worker::Launch;
+use crate::worker::WorkerLaunch;
 
 /// A cheap handle. When the last one is dropped, workers that wait for programs are ended.
 #[derive(Clone)]
-pub struct Sandbox {
-    pool: Arc<Pool>,
-    seats: Arc<Seats>,
+pub struct ProgramSandbox {
+    pool: Arc<WorkerPool>,
+    seats: Arc<RunSlots>,
 }
 
 /// Of all programs of one sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct SandboxSettings {
     /// The program `tollgate-worker`.
     pub worker: PathBuf,
     /// How many are kept ready, once the first one was wanted.
@@ -42,34 +44,34 @@ pub struct Settings {
     pub cpu: Duration,
 }
 
-impl Sandbox {
+impl ProgramSandbox {
     /// Starts nothing yet.
-    pub fn new(settings: Settings) -> Self {
-        let launch = Launch {
+    pub fn new(settings: SandboxSettings) -> Self {
+        let launch = WorkerLaunch {
             program: settings.worker,
             memory_bytes: settings.memory_bytes,
             cpu: settings.cpu,
         };
         Self {
-            pool: Arc::new(Pool::new(launch, settings.spare)),
-            seats: Arc::new(Seats::new(settings.together)),
+            pool: Arc::new(WorkerPool::new(launch, settings.spare)),
+            seats: Arc::new(RunSlots::new(settings.together)),
         }
     }
 
     /// Has a worker ready before it is wanted, or says what is wrong with workers.
-    pub async fn warm(&self) -> Result<(), Broken> {
+    pub async fn warm(&self) -> Result<(), BrokenWorkerError> {
         self.pool.warm().await
     }
 
     /// Runs a program to its end. Dropping the future ends the program at once.
     pub async fn run(
         &self,
-        program: &Program<'_>,
+        program: &SandboxProgram<'_>,
         host: &dyn HostCalls,
-    ) -> Result<Ended, Unavailable> {
+    ) -> Result<ProgramOutcome, SandboxUnavailableError> {
         let (began, time) = (clock::now(), Stopwatch::start());
         if let Err(failed) = source::check(program.source, program.limits) {
-            return Ok(Ended::refused(failed));
+            return Ok(ProgramOutcome::not_run(failed));
         }
         let within = |patience| {
             let until = program.until.map(Instant::from_std);
@@ -78,13 +80,13 @@ impl Sandbox {
         let limit = program.limits.time;
         // Whoever had to wait for longer would hardly come to its end.
         let seat = self.seats.take(within(limit / 2)).await?;
-        let mut run = Run::new(program, host, seat, time)?;
-        let mut end = run.on(self.pool.take(within(limit)).await?, self.pool.shut()).await;
+        let mut run = ProgramRun::new(program, host, seat, time)?;
+        let mut end = run.on(self.pool.take(within(limit)).await?, self.pool.wait_closed()).await;
         // A worker may die while it waits, and just before it is used: that costs one more try.
-        if let End::NotTaken = end {
-            end = run.on(self.pool.take(within(limit)).await?, self.pool.shut()).await;
+        if let RunEnd::NotTaken = end {
+            end = run.on(self.pool.take(within(limit)).await?, self.pool.wait_closed()).await;
         }
-        run.ended(end, clock::now() - began)
+        run.into_outcome(end, clock::now() - began)
     }
 
     /// Ends everything: workers that wait, programs that run. None is taken any more.
@@ -94,7 +96,7 @@ impl Sandbox {
     }
 }
 
-impl fmt::Debug for Sandbox {
+impl fmt::Debug for ProgramSandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sandbox").finish_non_exhaustive()
     }

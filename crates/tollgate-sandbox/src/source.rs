@@ -3,38 +3,44 @@
 //!
 //! Pure. What is wrong with the language itself is the worker's to say.
 
-use crate::failure::{hinted, shortened};
-use crate::frames::{Failed, Kind};
+use crate::failure::{program_error_with_hint, truncate_texts};
+use crate::frames::{ProgramError, ProgramErrorKind};
 use crate::limits::Limits;
 
 mod lexer;
 mod nesting;
 
-use nesting::{Deep, Found};
+use nesting::{DepthCause, NestingProblem};
 
 /// Anything may come; a program that passes is not yet known to be right.
-pub fn check(source: &str, limits: &Limits) -> Result<(), Failed> {
+pub fn check(source: &str, limits: &Limits) -> Result<(), ProgramError> {
     if source.len() > limits.source_bytes {
         let message =
             format!("the program has {} bytes; {} is the most", source.len(), limits.source_bytes);
         let hint = "do it in several programs, and let tools fetch data that is written out here";
-        return Err(hinted(Kind::Syntax, message, hint));
+        return Err(program_error_with_hint(ProgramErrorKind::Syntax, message, hint));
     }
     if let Some((at, character)) = forbidden(source) {
-        let message = format!("a program cannot have the character {}", named(character));
-        return Err(located(source, at, (Kind::Syntax, message, hint_for(character))));
+        let message = format!("a program cannot have the character {}", describe_char(character));
+        return Err(error_at(source, at, (ProgramErrorKind::Syntax, message, hint_for(character))));
     }
     match nesting::look(source, limits.nesting) {
         Ok(()) => Ok(()),
-        Err((at, Found::Tab)) => {
+        Err((at, NestingProblem::Tab)) => {
             let message = "a tab stands outside of a string".to_owned();
-            Err(located(source, at, (Kind::Syntax, message, "indent with four spaces")))
+            Err(error_at(
+                source,
+                at,
+                (ProgramErrorKind::Syntax, message, "indent with four spaces"),
+            ))
         }
-        Err((at, Found::Odd(character))) => {
-            let message = format!("unexpected character {}", named(character));
-            Err(located(source, at, (Kind::Syntax, message, hint_for(character))))
+        Err((at, NestingProblem::Odd(character))) => {
+            let message = format!("unexpected character {}", describe_char(character));
+            Err(error_at(source, at, (ProgramErrorKind::Syntax, message, hint_for(character))))
         }
-        Err((at, Found::TooDeep(deep))) => Err(located(source, at, too_deep(deep, limits.nesting))),
+        Err((at, NestingProblem::TooDeep(deep))) => {
+            Err(error_at(source, at, too_deep(deep, limits.nesting)))
+        }
     }
 }
 
@@ -56,7 +62,7 @@ fn forbidden(source: &str) -> Option<(usize, char)> {
     None
 }
 
-fn named(character: char) -> String {
+fn describe_char(character: char) -> String {
     if character.is_control() || character.is_whitespace() || character == '\u{feff}' {
         format!("U+{:04X}", u32::from(character))
     } else {
@@ -78,40 +84,40 @@ fn hint_for(character: char) -> &'static str {
     }
 }
 
-fn too_deep(deep: Deep, most: usize) -> (Kind, String, &'static str) {
+fn too_deep(deep: DepthCause, most: usize) -> (ProgramErrorKind, String, &'static str) {
     let (message, hint) = match deep {
-        Deep::Brackets => (
+        DepthCause::Brackets => (
             format!("brackets are too deep within each other ({most} is the most)"),
             "build the value in steps, with a name for each part",
         ),
-        Deep::Operators => (
+        DepthCause::Operators => (
             format!("one expression has too many operators ({most} is the most)"),
             "give its parts names; to put text together write \"\".join([...])",
         ),
-        Deep::Blocks => (
+        DepthCause::Blocks => (
             format!("blocks are too deep within each other ({most} is the most)"),
             "move the inner ones into a function (`def`)",
         ),
-        Deep::Branches => (
+        DepthCause::Branches => (
             format!("one `if` has too many `elif` ({most} is the most)"),
             "look the answer up in a dict",
         ),
     };
-    (Kind::Depth, message, hint)
+    (ProgramErrorKind::Depth, message, hint)
 }
 
-fn located(source: &str, at: usize, what: (Kind, String, &str)) -> Failed {
+fn error_at(source: &str, at: usize, what: (ProgramErrorKind, String, &str)) -> ProgramError {
     let (kind, message, hint) = what;
     let before = &source[..at];
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = before.matches('\n').count() + 1;
     let column = source[start..at].chars().count() + 1;
     let text = source[start..].lines().next().unwrap_or_default();
-    shortened(Failed {
+    truncate_texts(ProgramError {
         line: u32::try_from(line).ok(),
         column: u32::try_from(column).ok(),
         text: Some(text.to_owned()),
-        ..hinted(kind, message, hint)
+        ..program_error_with_hint(kind, message, hint)
     })
 }
 

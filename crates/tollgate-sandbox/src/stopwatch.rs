@@ -12,15 +12,15 @@ use crate::clock;
 
 /// Handles of one stopwatch show the same time.
 #[derive(Debug, Clone)]
-pub struct Stopwatch(Arc<watch::Sender<Reading>>);
+pub struct Stopwatch(Arc<watch::Sender<StopwatchReading>>);
 
 /// Until it is dropped, the stopwatch stands still.
 #[derive(Debug)]
 #[must_use = "the stopwatch runs on when this is dropped"]
-pub struct Held(Stopwatch);
+pub struct StopwatchHold(Stopwatch);
 
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+struct StopwatchReading {
     /// Up to the last change.
     ran: Duration,
     changed: Instant,
@@ -29,14 +29,14 @@ struct Reading {
 
 impl Stopwatch {
     pub fn start() -> Self {
-        let reading = Reading { ran: Duration::ZERO, changed: clock::now(), holders: 0 };
+        let reading = StopwatchReading { ran: Duration::ZERO, changed: clock::now(), holders: 0 };
         Self(Arc::new(watch::Sender::new(reading)))
     }
 
     /// Stops it for as long as the answer lives. Several may hold it at once.
-    pub fn hold(&self) -> Held {
+    pub fn hold(&self) -> StopwatchHold {
         self.change(|holders| holders + 1);
-        Held(self.clone())
+        StopwatchHold(self.clone())
     }
 
     /// Ends once the stopwatch shows `limit`.
@@ -77,13 +77,13 @@ impl Stopwatch {
     }
 }
 
-impl Drop for Held {
+impl Drop for StopwatchHold {
     fn drop(&mut self) {
         self.0.change(|holders| holders.saturating_sub(1));
     }
 }
 
-impl Reading {
+impl StopwatchReading {
     /// When it will show `limit`, if nobody holds it.
     fn due(self, limit: Duration) -> Option<Instant> {
         (self.holders == 0).then(|| self.changed + limit.saturating_sub(self.ran))

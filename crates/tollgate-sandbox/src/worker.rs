@@ -11,9 +11,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use crate::frames::{VERSION, Word};
-use crate::program::Broken;
-use crate::wire::{self, Got};
+use crate::frame_io::{self, FrameRead};
+use crate::frames::{VERSION, WorkerMessage};
+use crate::program::BrokenWorkerError;
 
 /// From its start until it is ready; a machine may be busy.
 const START: Duration = Duration::from_secs(20);
@@ -22,55 +22,61 @@ const LEAVE: Duration = Duration::from_secs(1);
 /// And what it wrote before may take this long to be read.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 /// The end of what it said on standard error.
-const KEPT: usize = 4 << 10;
+const MAX_STDERR_BYTES: usize = 4 << 10;
 
 /// How workers are started.
 #[derive(Debug, Clone)]
-pub(crate) struct Launch {
+pub(crate) struct WorkerLaunch {
     pub(crate) program: PathBuf,
     pub(crate) memory_bytes: u64,
     pub(crate) cpu: Duration,
 }
 
-pub(crate) struct Worker {
+pub(crate) struct WorkerProcess {
     child: Child,
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: BufReader<ChildStdout>,
-    pub(crate) stderr: LastWords,
+    pub(crate) stderr: StderrTail,
 }
 
-impl Worker {
+impl WorkerProcess {
     /// Waits until it says that it is ready.
-    pub(crate) async fn start(launch: &Launch) -> Result<Self, Broken> {
+    pub(crate) async fn start(launch: &WorkerLaunch) -> Result<Self, BrokenWorkerError> {
         let mut worker = Self::spawn(launch).map_err(|error| launch.not_spawned(&error))?;
         let mut frame = Vec::new();
         // Half a frame may be lost: a worker that is late is not heard again.
         let greeting = tokio::time::timeout(START, async {
             tokio::select! {
-                got = wire::read(&mut worker.stdout, &mut frame) => got,
+                got = frame_io::read(&mut worker.stdout, &mut frame) => got,
                 never = worker.stderr.follow() => match never {},
             }
         });
         match greeting.await {
-            Ok(Ok(Got::Frame)) => {}
-            Ok(Ok(Got::End)) => {
-                let (status, last_words) = worker.ended().await;
+            Ok(Ok(FrameRead::Frame)) => {}
+            Ok(Ok(FrameRead::End)) => {
+                let (status, last_words) = worker.wait_for_exit().await;
                 return Err(launch.not_ready(status, &last_words));
             }
-            Ok(Err(error)) => return Err(launch.broken(format!("is no worker: {error}"))),
-            Err(_) => return Err(launch.broken(format!("was not ready within {START:?}"))),
+            Ok(Err(error)) => {
+                return Err(launch.broken_worker_error(format!("is no worker: {error}")));
+            }
+            Err(_) => {
+                return Err(launch.broken_worker_error(format!("was not ready within {START:?}")));
+            }
         }
         match serde_json::from_slice(&frame) {
-            Ok(Word::Ready { version: VERSION }) => Ok(worker),
-            Ok(Word::Ready { version }) => {
+            Ok(WorkerMessage::Ready { version: VERSION }) => Ok(worker),
+            Ok(WorkerMessage::Ready { version }) => {
                 let why = format!("speaks version {version}, and this gateway {VERSION}");
-                Err(launch.broken(why))
+                Err(launch.broken_worker_error(why))
             }
-            Ok(_) | Err(_) => Err(launch.broken("is no worker: it did not say `ready`".to_owned())),
+            Ok(_) | Err(_) => {
+                Err(launch.broken_worker_error("is no worker: it did not say `ready`".to_owned()))
+            }
         }
     }
 
-    fn spawn(launch: &Launch) -> io::Result<Self> {
+    fn spawn(launch: &WorkerLaunch) -> io::Result<Self> {
         let seconds = launch.cpu.as_secs().saturating_add(1);
         let mut child = Command::new(&launch.program)
             .args([launch.memory_bytes.to_string(), seconds.to_string()])
@@ -87,7 +93,7 @@ impl Worker {
         let stdin = child.stdin.take().expect("stdin is piped");
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
         let stderr = child.stderr.take().expect("stderr is piped");
-        Ok(Self { child, stdin, stdout, stderr: LastWords::of(stderr) })
+        Ok(Self { child, stdin, stdout, stderr: StderrTail::of(stderr) })
     }
 
     /// Whether it is still there to be given a program.
@@ -96,14 +102,14 @@ impl Worker {
     }
 
     /// How a process that closed its output ended, and what it said. `None`: not by itself.
-    pub(crate) async fn ended(mut self) -> (Option<ExitStatus>, String) {
+    pub(crate) async fn wait_for_exit(mut self) -> (Option<ExitStatus>, String) {
         let status = tokio::time::timeout(LEAVE, self.child.wait()).await.ok().and_then(Result::ok);
         let _ = tokio::time::timeout(LAST_WORDS, self.stderr.drain()).await;
         (status, self.stderr.text())
     }
 }
 
-impl Drop for Worker {
+impl Drop for WorkerProcess {
     /// The process itself is killed and reaped by tokio; here goes whatever it started, unless it
     /// ended by itself.
     fn drop(&mut self) {
@@ -115,14 +121,14 @@ impl Drop for Worker {
     }
 }
 
-impl fmt::Debug for Worker {
+impl fmt::Debug for WorkerProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Worker").field("id", &self.child.id()).finish_non_exhaustive()
     }
 }
 
 /// The end of what a worker says on standard error. Has to be read, or the worker stands still.
-pub(crate) struct LastWords {
+pub(crate) struct StderrTail {
     from: ChildStderr,
     kept: Vec<u8>,
 }
@@ -130,7 +136,7 @@ pub(crate) struct LastWords {
 /// What never comes.
 pub(crate) enum Never {}
 
-impl LastWords {
+impl StderrTail {
     fn of(from: ChildStderr) -> Self {
         Self { from, kept: Vec::new() }
     }
@@ -145,8 +151,8 @@ impl LastWords {
         let mut piece = [0; 1024];
         while let Ok(read @ 1..) = self.from.read(&mut piece).await {
             self.kept.extend_from_slice(&piece[..read]);
-            if self.kept.len() > 2 * KEPT {
-                self.kept.drain(..self.kept.len() - KEPT);
+            if self.kept.len() > 2 * MAX_STDERR_BYTES {
+                self.kept.drain(..self.kept.len() - MAX_STDERR_BYTES);
             }
         }
     }
@@ -156,16 +162,18 @@ impl LastWords {
     }
 }
 
-impl Launch {
-    fn not_spawned(&self, error: &io::Error) -> Broken {
+impl WorkerLaunch {
+    fn not_spawned(&self, error: &io::Error) -> BrokenWorkerError {
         match error.kind() {
-            io::ErrorKind::NotFound => self.broken("is not there".to_owned()),
-            io::ErrorKind::PermissionDenied => self.broken("may not be executed".to_owned()),
-            _ => self.broken(format!("cannot be started: {error}")),
+            io::ErrorKind::NotFound => self.broken_worker_error("is not there".to_owned()),
+            io::ErrorKind::PermissionDenied => {
+                self.broken_worker_error("may not be executed".to_owned())
+            }
+            _ => self.broken_worker_error(format!("cannot be started: {error}")),
         }
     }
 
-    fn not_ready(&self, status: Option<ExitStatus>, last_words: &str) -> Broken {
+    fn not_ready(&self, status: Option<ExitStatus>, last_words: &str) -> BrokenWorkerError {
         let mut why = "ended before it was ready".to_owned();
         if let Some(status) = status {
             why.push_str(&format!(" ({status})"));
@@ -175,10 +183,10 @@ impl Launch {
             why.push_str(": ");
             why.extend(said.chars().take(300));
         }
-        self.broken(why)
+        self.broken_worker_error(why)
     }
 
-    fn broken(&self, why: String) -> Broken {
-        Broken { worker: self.program.clone(), why }
+    fn broken_worker_error(&self, why: String) -> BrokenWorkerError {
+        BrokenWorkerError { worker: self.program.clone(), why }
     }
 }

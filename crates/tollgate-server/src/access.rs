@@ -9,10 +9,10 @@ use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
 use tollgate_core::turn::Principal;
-use tollgate_engine::audit::Ledger;
+use tollgate_engine::audit::AuditLedger;
 
+use crate::api_error::{ApiError, ApiErrorCode};
 use crate::limits::Limits;
-use crate::problem::{Problem, ProblemCode};
 
 mod address;
 mod reason;
@@ -22,20 +22,20 @@ mod throttle;
 pub(crate) use address::{AddressGroup, client_address};
 pub use address::{BadProxyError, TrustedProxies};
 pub(crate) use reason::RefusalReason;
-use tally::{Subject, Tallies};
+use tally::{RefusalSubject, RefusalTallies};
 pub(crate) use throttle::{Credential, WrongKeyThrottle, too_many};
 
 /// All that is known of refused access.
 pub(crate) struct RefusedAccess {
     counts: [AtomicU64; RefusalReason::ALL.len()],
     throttled: AtomicU64,
-    tallies: Tallies,
+    tallies: RefusalTallies,
     pub(crate) throttle: WrongKeyThrottle,
 }
 
 /// One refusal.
 #[derive(Debug, Clone)]
-pub(crate) struct Refusal {
+pub(crate) struct AccessRefusal {
     pub(crate) reason: RefusalReason,
     /// Answered with 429, since too many were wrong before.
     pub(crate) throttled: bool,
@@ -46,7 +46,7 @@ impl RefusedAccess {
         Self {
             counts: Default::default(),
             throttled: AtomicU64::new(0),
-            tallies: Tallies::default(),
+            tallies: RefusalTallies::default(),
             throttle: WrongKeyThrottle::new(limits),
         }
     }
@@ -54,10 +54,10 @@ impl RefusedAccess {
     /// What is answered to credentials that let nobody in.
     pub(crate) fn judge(
         &self,
-        problem: Problem,
+        problem: ApiError,
         address: Option<IpAddr>,
         now: Instant,
-    ) -> (Problem, Option<Refusal>) {
+    ) -> (ApiError, Option<AccessRefusal>) {
         let Some(reason) = RefusalReason::of(problem.code) else { return (problem, None) };
         let wait = match reason.is_guess() {
             true => self.throttle.charge(Credential::Key, address, now).err(),
@@ -65,19 +65,19 @@ impl RefusedAccess {
         };
         let throttled = wait.is_some();
         let problem = wait.map_or(problem, too_many);
-        (problem, Some(Refusal { reason, throttled }))
+        (problem, Some(AccessRefusal { reason, throttled }))
     }
 
     /// Counts and tells that somebody was refused.
     pub(crate) fn note(
         &self,
-        refusal: &Refusal,
+        refusal: &AccessRefusal,
         (address, principal): (Option<IpAddr>, Option<&Principal>),
         at: SystemTime,
     ) {
         self.counts[refusal.reason as usize].fetch_add(1, Ordering::Relaxed);
         self.throttled.fetch_add(u64::from(refusal.throttled), Ordering::Relaxed);
-        let subject = Subject {
+        let subject = RefusalSubject {
             address: address.map(AddressGroup::of),
             reason: refusal.reason,
             principal: principal.cloned(),
@@ -86,7 +86,7 @@ impl RefusedAccess {
     }
 
     /// Writes what was gathered since the last time.
-    pub(crate) fn report(&self, ledger: &Ledger) {
+    pub(crate) fn report(&self, ledger: &AuditLedger) {
         for decision in self.tallies.take() {
             ledger.note_later(decision);
         }
@@ -96,26 +96,26 @@ impl RefusedAccess {
         self.counts[reason as usize].load(Ordering::Relaxed)
     }
 
-    pub(crate) fn throttled(&self) -> u64 {
+    pub(crate) fn throttled_count(&self) -> u64 {
         self.throttled.load(Ordering::Relaxed)
     }
 }
 
 /// Whether a finished answer refused access, and why.
-pub(crate) fn refusal(response: &Response, sent: LoginStep) -> Option<Refusal> {
-    if let Some(refusal) = response.extensions().get::<Refusal>() {
+pub(crate) fn refusal(response: &Response, sent: LoginStep) -> Option<AccessRefusal> {
+    if let Some(refusal) = response.extensions().get::<AccessRefusal>() {
         return Some(refusal.clone());
     }
-    let ProblemCode(code) = response.extensions().get::<ProblemCode>()?;
+    let ApiErrorCode(code) = response.extensions().get::<ApiErrorCode>()?;
     if sent == LoginStep::Attempt {
         let throttled = *code == throttle::TOO_MANY;
         let is_wrong = throttled || response.status() == StatusCode::UNAUTHORIZED;
         let reason = RefusalReason::FailedLogin;
-        return is_wrong.then_some(Refusal { reason, throttled });
+        return is_wrong.then_some(AccessRefusal { reason, throttled });
     }
     // The page asks whether it is logged in, and is told.
     let reason = RefusalReason::of(code).filter(|_| sent != LoginStep::Status)?;
-    Some(Refusal { reason, throttled: false })
+    Some(AccessRefusal { reason, throttled: false })
 }
 
 /// What a request has to do with the login of the page.

@@ -9,13 +9,13 @@ use futures_util::stream::{self, StreamExt as _};
 use http::{HeaderValue, StatusCode, Uri, header};
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
-use tollgate_engine::calls::{Event as CallEvent, Listening};
+use tollgate_engine::calls::{CallEventReceiver, Event as CallEvent};
 
-use crate::events::{self, Event};
+use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::events::{self, ServerSentEvent};
 use crate::fields::{check_query, parameter};
-use crate::mcp::Front;
+use crate::mcp::AppState;
 use crate::ops::for_observers;
-use crate::problem::{Problem, Style};
 
 pub(crate) mod agents;
 pub(crate) mod approvals;
@@ -23,13 +23,13 @@ pub(crate) mod audit;
 mod calibrate;
 pub(crate) mod calls;
 pub(crate) mod config;
+mod config_common;
 mod connect;
 mod import;
 pub(crate) mod keys;
 pub(crate) mod login;
 pub(crate) mod memory;
 mod notice;
-mod operated;
 pub(crate) mod overview;
 mod registry;
 pub(crate) mod servers;
@@ -45,14 +45,14 @@ pub(crate) use telemetry::telemetry;
 
 /// `GET /api/events`: slow calls, late results, live sessions, tools that moved or are doubted, servers
 /// that come and go, and calls where they are asked for, from now on.
-pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn events(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let allowed = for_observers(&front, &sent).and_then(|()| wants_calls(&sent.uri));
     let allowed = allowed.and_then(|calls| front.pressure.take_stream().map(|()| calls));
     let calls = match allowed {
-        Ok(Wanted::Calls) => Some(front.gate.calls().listen()),
-        Ok(Wanted::Notices) => None,
-        Err(problem) => return problem.response(Style::ProblemDetails),
+        Ok(AdminEventScope::Calls) => Some(front.gate.calls().listen()),
+        Ok(AdminEventScope::Notices) => None,
+        Err(problem) => return problem.response(ApiErrorFormat::ProblemDetails),
     };
     let listening = (front.gate.notices(), calls, Arc::clone(&front));
     let told = stream::unfold(listening, |(mut notices, mut calls, front)| async move {
@@ -60,53 +60,54 @@ pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) ->
             () = front.stop.cancelled() => return None,
             heard = notices.recv() => match heard {
                 Ok(notice) => notice::event(&notice),
-                Err(RecvError::Lagged(count)) => missed(count),
+                Err(RecvError::Lagged(count)) => missed_event(count),
                 Err(RecvError::Closed) => return None,
             },
             heard = next(&mut calls) => match heard {
                 Ok(event) => calls::event(&event, front.clock.now()),
-                Err(count) => missed(count),
+                Err(count) => missed_event(count),
             },
         };
         Some((event, (notices, calls, front)))
     });
-    let last = stream::once(async { Event::new("stopping", &json!({})) });
+    let last = stream::once(async { ServerSentEvent::new("stopping", &json!({})) });
     events::listening(told.chain(last), front.limits.keep_alive)
 }
 
 /// What a stream of events tells.
-enum Wanted {
+enum AdminEventScope {
     Notices,
     /// Calls as well.
     Calls,
 }
 
-fn wants_calls(uri: &Uri) -> Result<Wanted, Problem> {
+fn wants_calls(uri: &Uri) -> Result<AdminEventScope, ApiError> {
     check_query(uri, &["calls"])?;
     match parameter(uri, "calls").as_deref() {
-        None | Some("false") => Ok(Wanted::Notices),
-        Some("" | "true") => Ok(Wanted::Calls),
+        None | Some("false") => Ok(AdminEventScope::Notices),
+        Some("" | "true") => Ok(AdminEventScope::Calls),
         Some(_) => {
             let detail = "`calls` is true or false";
-            Err(Problem::new(StatusCode::BAD_REQUEST, "bad_query", detail))
+            Err(ApiError::new(StatusCode::BAD_REQUEST, "bad_query", detail))
         }
     }
 }
 
-async fn next(calls: &mut Option<Listening>) -> Result<CallEvent, u64> {
+async fn next(calls: &mut Option<CallEventReceiver>) -> Result<CallEvent, u64> {
     match calls {
         Some(calls) => calls.next().await,
         None => std::future::pending().await,
     }
 }
 
-fn missed(count: u64) -> Event {
-    Event::new("missed", &json!({ "count": count }))
+fn missed_event(count: u64) -> ServerSentEvent {
+    ServerSentEvent::new("missed", &json!({ "count": count }))
 }
 
 /// The answer of a route below `/api`. Whatever stands in it, no browser takes it for a page.
-fn told(answer: Result<Response, Problem>) -> Response {
-    let mut response = answer.unwrap_or_else(|problem| problem.response(Style::ProblemDetails));
+fn api_response(answer: Result<Response, ApiError>) -> Response {
+    let mut response =
+        answer.unwrap_or_else(|problem| problem.response(ApiErrorFormat::ProblemDetails));
     let nosniff = HeaderValue::from_static("nosniff");
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     response

@@ -15,42 +15,42 @@ use parking_lot::Mutex;
 use tollgate_engine::clock::Clock;
 use tollgate_store::keys::StoredKey;
 
-use crate::problem::{Problem, Style};
+use crate::api_error::{ApiError, ApiErrorFormat};
 
+mod caller;
+pub(crate) mod credentials;
 mod fingerprint;
 mod key;
+pub(crate) mod key_maintenance;
+mod key_snapshot;
 pub mod keyring;
-mod known;
 mod lease;
 pub(crate) mod logins;
 pub mod oidc;
-pub(crate) mod presented;
 mod rights;
 pub mod secret;
-pub(crate) mod tending;
-mod visitor;
 
+pub(crate) use caller::{AuthenticatedCaller, CallerReach, ResolvedIdentity};
+pub(crate) use credentials::refuse_keys_in_query;
 pub use fingerprint::Fingerprint;
-use key::Held;
-pub use key::{Former, Key};
-pub(crate) use lease::Lease;
-pub(crate) use logins::{Line, Peer, line};
-pub(crate) use presented::refuse_keys_in_query;
+use key::AccessPermissions;
+pub use key::{ApiKey, FormerSecret};
+pub(crate) use lease::CallerLease;
+pub(crate) use logins::{ConnectionPeer, TransportSecurity, line};
 pub(crate) use rights::NO_RIGHT;
-pub use rights::{Right, Rights, Role};
-pub(crate) use visitor::{Identity, Reach, Visitor};
+pub use rights::{KeyRole, Right, Rights};
 
-use keyring::{Keyring, KeyringError, Shown};
-use known::{Known, WithoutKeys};
-use logins::{Entering, Logins, Opened};
-use oidc::{Auth, Oidc, resource};
+use key_snapshot::{KeySnapshot, KeylessPolicy};
+use keyring::{KeySummary, Keyring, KeyringError};
+use logins::{BrowserLogins, LoginCookie, LoginPermit};
+use oidc::{Oidc, OidcConfig, resource};
 
 /// Who may come in. What is in here changes while requests come in; whoever was let in before
 /// and may not any more loses sessions and streams.
-pub(crate) struct Keys {
-    known: ArcSwap<Known>,
+pub(crate) struct Authenticator {
+    known: ArcSwap<KeySnapshot>,
     /// Where they come from. Whoever changes one of them holds all.
-    sources: Mutex<Sources>,
+    sources: Mutex<KeySources>,
     /// Held while what was made is read, so that nothing older comes after it. The disk may let wait:
     /// nobody who serves requests takes it.
     refreshing: Mutex<()>,
@@ -64,12 +64,12 @@ pub(crate) struct Keys {
     loopback: AtomicBool,
     clock: Arc<dyn Clock>,
     /// Browsers that exchanged a key for a cookie.
-    logins: Logins,
+    logins: BrowserLogins,
 }
 
 #[derive(Debug, Default)]
-struct Sources {
-    configured: Vec<Key>,
+struct KeySources {
+    configured: Vec<ApiKey>,
     /// With those that are revoked.
     made: Vec<StoredKey>,
     /// Keys were made before, even if the database does not know them any more.
@@ -78,34 +78,34 @@ struct Sources {
 
 /// What opens beside the keys of the config.
 #[derive(Clone, Default)]
-pub(crate) struct Lock {
+pub(crate) struct AuthenticatorOptions {
     pub(crate) keyring: Option<Arc<Keyring>>,
     pub(crate) admin: Option<Fingerprint>,
     /// An issuer is asked for its keys no more often.
     pub(crate) issuer_pause: Duration,
 }
 
-const NO_KEY: Problem = Problem::new(
+const NO_KEY: ApiError = ApiError::new(
     StatusCode::UNAUTHORIZED,
     "no_key",
     "send a key as `authorization: Bearer …` or `x-api-key`",
 );
-const WRONG_KEY: Problem =
-    Problem::new(StatusCode::UNAUTHORIZED, "wrong_key", "this key is not known here");
-const MISTYPED: Problem = Problem::new(
+const WRONG_KEY: ApiError =
+    ApiError::new(StatusCode::UNAUTHORIZED, "wrong_key", "this key is not known here");
+const MISTYPED_KEY: ApiError = ApiError::new(
     StatusCode::UNAUTHORIZED,
     "mistyped_key",
     "this is not a whole key: a character is wrong or missing",
 );
-const EXPIRED: Problem =
-    Problem::new(StatusCode::UNAUTHORIZED, "expired_key", "this key has expired; ask for another");
+const EXPIRED_KEY: ApiError =
+    ApiError::new(StatusCode::UNAUTHORIZED, "expired_key", "this key has expired; ask for another");
 
-impl Keys {
+impl Authenticator {
     /// Without any keys, and for whoever is on this machine once [`Self::only_loopback`] is said.
-    pub(crate) fn new(clock: Arc<dyn Clock>, lock: Lock) -> Self {
-        let Lock { keyring, admin, issuer_pause } = lock;
+    pub(crate) fn new(clock: Arc<dyn Clock>, lock: AuthenticatorOptions) -> Self {
+        let AuthenticatorOptions { keyring, admin, issuer_pause } = lock;
         Self {
-            known: ArcSwap::from_pointee(Known::nobody()),
+            known: ArcSwap::from_pointee(KeySnapshot::nobody()),
             sources: Mutex::default(),
             refreshing: Mutex::default(),
             keyring,
@@ -114,14 +114,14 @@ impl Keys {
             issuer_pause,
             loopback: AtomicBool::new(false),
             clock,
-            logins: Logins::default(),
+            logins: BrowserLogins::default(),
         }
     }
 
     /// Replaces the keys of the config and the issuer whose tokens let in, in one step: nothing is
     /// open in between. What is as it was keeps its sessions and streams. Must be called within a
     /// runtime.
-    pub(crate) fn configure(&self, keys: Vec<Key>, auth: Option<Auth>) {
+    pub(crate) fn configure(&self, keys: Vec<ApiKey>, auth: Option<OidcConfig>) {
         let mut sources = self.sources.lock();
         sources.configured = keys;
         let before = self.oidc.load_full();
@@ -155,25 +155,25 @@ impl Keys {
         Ok(())
     }
 
-    fn publish(&self, sources: &Sources) {
-        let Sources { configured, made, is_required } = sources;
+    fn publish(&self, sources: &KeySources) {
+        let KeySources { configured, made, is_required } = sources;
         let is_configured = |made: &&StoredKey| configured.iter().any(|key| key.name == made.name);
         let in_force = made.iter().filter(|made| made.revoked.is_none() && !is_configured(made));
-        let keys: Vec<Key> =
+        let keys: Vec<ApiKey> =
             configured.iter().cloned().chain(in_force.filter_map(keyring::key)).collect();
         // Whoever ever made a key did not mean everyone to come in once it is gone, however it went.
         let is_open = made.is_empty() && !is_required && self.oidc.load().is_none();
-        let without_keys = if is_open { WithoutKeys::ThisMachine } else { WithoutKeys::Nobody };
+        let without_keys = if is_open { KeylessPolicy::ThisMachine } else { KeylessPolicy::Nobody };
         let before = self.known.load_full();
         self.known.store(Arc::new(before.followed_by(&keys, without_keys)));
     }
 
     /// All keys there are, and those that were revoked, for people to see.
-    pub(crate) fn shown(&self) -> Vec<Shown> {
+    pub(crate) fn key_summaries(&self) -> Vec<KeySummary> {
         let sources = self.sources.lock();
         let used = self.known.load().used();
-        let configured = sources.configured.iter().map(Shown::configured);
-        let made = sources.made.iter().map(Shown::made);
+        let configured = sources.configured.iter().map(KeySummary::from_config);
+        let made = sources.made.iter().map(KeySummary::from_stored);
         let all = configured.chain(made).map(|shown| shown.with_use(&used));
         all.collect()
     }
@@ -206,8 +206,8 @@ impl Keys {
 
     /// Whether the request may come in at all, and as whom. Waits, bounded, only for the keys of an
     /// issuer.
-    pub(crate) async fn admit(&self, request: &Parts) -> Result<Visitor, Problem> {
-        let presented = presented::presented(&request.headers)?;
+    pub(crate) async fn admit(&self, request: &Parts) -> Result<AuthenticatedCaller, ApiError> {
+        let presented = credentials::read_credential(&request.headers)?;
         match (presented, self.oidc()) {
             (Some(token), Some(oidc)) if Oidc::is_token(token) => {
                 let admitted = oidc.admit(token, request.uri.path(), self.clock.wall()).await?;
@@ -222,7 +222,7 @@ impl Keys {
                 }
             }
             (Some(key), _) => self.admit_key(key),
-            (None, _) => match self.logins.shown(request, self.clock.wall())? {
+            (None, _) => match self.logins.read_login(request, self.clock.wall())? {
                 Some(login) => {
                     let holder = self.holder(&login.key).unwrap_or(Err(NO_KEY))?;
                     Ok(holder.for_no_longer_than(&login.term, login.until))
@@ -232,25 +232,25 @@ impl Keys {
         }
     }
 
-    fn admit_key(&self, presented: &[u8]) -> Result<Visitor, Problem> {
+    fn admit_key(&self, presented: &[u8]) -> Result<AuthenticatedCaller, ApiError> {
         let found = self.holder(&Fingerprint::of(presented));
         // Clients that must send some key do so where none is needed.
         found.unwrap_or_else(|| self.passer_by().ok_or_else(|| unknown(presented)))
     }
 
     /// Whoever was given the key with this fingerprint.
-    fn holder(&self, key: &Fingerprint) -> Option<Result<Visitor, Problem>> {
+    fn holder(&self, key: &Fingerprint) -> Option<Result<AuthenticatedCaller, ApiError>> {
         if self.admin.as_ref().is_some_and(|admin| admin.is(key)) {
-            return Some(Ok(Visitor::admin()));
+            return Some(Ok(AuthenticatedCaller::admin()));
         }
         let known = self.known.load();
         let found = known.find(key)?;
         let now = self.clock.wall();
-        Some(if found.is_over(now) { Err(EXPIRED) } else { Ok(found.visitor(now)) })
+        Some(if found.is_over(now) { Err(EXPIRED_KEY) } else { Ok(found.visitor(now)) })
     }
 
     /// Whoever comes without a key, where none is needed.
-    fn passer_by(&self) -> Option<Visitor> {
+    fn passer_by(&self) -> Option<AuthenticatedCaller> {
         let is_near = self.loopback.load(Ordering::Relaxed);
         self.known.load().passer_by().filter(|_| is_near).cloned()
     }
@@ -260,7 +260,7 @@ impl Keys {
         &self,
         key: &str,
         sent: &Parts,
-    ) -> Result<(Visitor, Option<Opened>), Problem> {
+    ) -> Result<(AuthenticatedCaller, Option<LoginCookie>), ApiError> {
         let fingerprint = Fingerprint::of(key.as_bytes());
         let known = self.holder(&fingerprint);
         let visitor = known.unwrap_or_else(|| Err(unknown(key.as_bytes())))?;
@@ -268,7 +268,7 @@ impl Keys {
     }
 
     /// Room to send a key to be logged in by.
-    pub(crate) fn door(&self, address: Option<IpAddr>) -> Result<Entering<'_>, Problem> {
+    pub(crate) fn door(&self, address: Option<IpAddr>) -> Result<LoginPermit<'_>, ApiError> {
         self.logins.enter(address)
     }
 
@@ -280,16 +280,16 @@ impl Keys {
     /// The proof that belongs to the login of this request, if it came by one, and until when it
     /// lasts.
     pub(crate) fn login(&self, sent: &Parts) -> Option<(String, SystemTime)> {
-        let by_key = presented::presented(&sent.headers).is_ok_and(|key| key.is_some());
-        let login = self.logins.shown(sent, self.clock.wall()).ok().flatten();
+        let by_key = credentials::read_credential(&sent.headers).is_ok_and(|key| key.is_some());
+        let login = self.logins.read_login(sent, self.clock.wall()).ok().flatten();
         login.filter(|_| !by_key).map(|login| (login.proof, login.until))
     }
 
     /// Whoever lacks a scope is told which one.
-    pub(crate) fn dressed(
+    pub(crate) fn add_auth_challenge(
         &self,
         response: Response,
-        (visitor, path): (&Visitor, &str),
+        (visitor, path): (&AuthenticatedCaller, &str),
     ) -> Response {
         match (response.status(), self.oidc()) {
             (StatusCode::FORBIDDEN, Some(oidc)) if visitor.has_token() => {
@@ -301,22 +301,22 @@ impl Keys {
     }
 
     /// The refusal, with by which means to come in.
-    pub(crate) fn refused(&self, problem: &Problem, path: &str) -> Response {
-        let response = problem.response(Style::of(path));
+    pub(crate) fn refuse(&self, problem: &ApiError, path: &str) -> Response {
+        let response = problem.response(ApiErrorFormat::of(path));
         resource::challenging(response, self.oidc().as_deref(), (problem, path))
     }
 
     /// Who was let in with this request.
-    pub(crate) fn visitor(&self, request: &Parts) -> Result<Visitor, Problem> {
-        request.extensions.get::<Visitor>().cloned().ok_or(NO_KEY)
+    pub(crate) fn visitor(&self, request: &Parts) -> Result<AuthenticatedCaller, ApiError> {
+        request.extensions.get::<AuthenticatedCaller>().cloned().ok_or(NO_KEY)
     }
 }
 
 /// A typing mistake is told from a key of elsewhere, without looking anything up.
-fn unknown(presented: &[u8]) -> Problem {
+fn unknown(presented: &[u8]) -> ApiError {
     match std::str::from_utf8(presented).map(secret::check) {
-        Ok(secret::Checked::Mistyped) => MISTYPED,
-        Ok(secret::Checked::Sound | secret::Checked::Foreign) | Err(_) => WRONG_KEY,
+        Ok(secret::SecretCheck::Mistyped) => MISTYPED_KEY,
+        Ok(secret::SecretCheck::Sound | secret::SecretCheck::Foreign) | Err(_) => WRONG_KEY,
     }
 }
 

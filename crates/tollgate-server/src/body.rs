@@ -12,19 +12,19 @@ use http::{HeaderMap, StatusCode, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use tollgate_core::json::JsonBoundsError;
-use tollgate_mcp::large::LARGE;
+use tollgate_mcp::offload::LARGE;
 
 mod budget;
-mod held;
-pub(crate) mod lines;
-mod masked;
+mod drop_guard;
+pub(crate) mod json_lines;
+mod secret_masking;
 
 pub(crate) use budget::{BodyBudget, BodyBudgetError, BodyPermit, SMALL_BODY};
-pub(crate) use held::holding;
-pub(crate) use masked::masked;
+pub(crate) use drop_guard::holding;
+pub(crate) use secret_masking::mask_response;
 
+use crate::api_error::ApiError;
 use crate::limits::Limits;
-use crate::problem::Problem;
 
 /// How much of a body that is refused is still read, so that the refusal is heard.
 const DRAINED_BYTES: usize = 64 << 20;
@@ -37,7 +37,7 @@ const TIMES_BODY: usize = 4;
 const TINY_BODY: usize = 1 << 10;
 /// What a request may take of the budget without asking: how many do so is bounded by
 /// `limits.in_flight`.
-const UNRESERVED: usize = 16 << 10;
+const UNRESERVED_BYTES: usize = 16 << 10;
 /// How often a conversation is held while it is answered: as the client sent it, as the loop goes on
 /// with it, as the model is asked, and as text for its provider.
 const CONVERSATION_COPIES: usize = 4;
@@ -82,19 +82,19 @@ impl BodyAdmission {
         tokio::task::yield_now().await;
     }
 
-    async fn reserve(&self, bytes: usize) -> Result<(), Problem> {
+    async fn reserve(&self, bytes: usize) -> Result<(), ApiError> {
         self.permit.grow(bytes).await.map_err(|error| error.problem())
     }
 
     /// Room for work on the body that takes so much memory in all, beyond what it has already.
-    async fn reserve_for(&self, memory: usize) -> Result<(), Problem> {
+    async fn reserve_for(&self, memory: usize) -> Result<(), ApiError> {
         let more = (memory / TIMES_BODY).saturating_sub(self.permit.bytes());
-        if more > UNRESERVED { self.reserve(more).await } else { Ok(()) }
+        if more > UNRESERVED_BYTES { self.reserve(more).await } else { Ok(()) }
     }
 }
 
 /// The body, measured: what it may hold is checked before anything is read of it.
-pub(crate) async fn json(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+pub(crate) async fn json(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
     check_type(&sent.headers, &JSON)?;
     let whole = whole(sent, body, limits).await?;
     let size = limits.json.check(&whole).map_err(|error| out_of_bounds(&error))?;
@@ -110,38 +110,38 @@ pub(crate) async fn reserve_conversation(
     sent: &Parts,
     body: &[u8],
     limits: &Limits,
-) -> Result<(), Problem> {
+) -> Result<(), ApiError> {
     let Some(admission) = sent.extensions.get::<BodyAdmission>() else { return Ok(()) };
     let size = limits.json.check(body).map_err(|error| out_of_bounds(&error))?;
     let once = body.len().saturating_add(size.tree_bytes());
     admission.reserve_for(once.saturating_mul(CONVERSATION_COPIES)).await
 }
 
-pub(crate) async fn yaml(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+pub(crate) async fn yaml(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
     check_type(&sent.headers, &YAML)?;
     whole(sent, body, limits).await
 }
 
 /// What a body must be, and what is said when it is something else.
-struct Media {
+struct BodyMediaType {
     names: &'static [&'static str],
     code: &'static str,
     detail: &'static str,
 }
 
-const JSON: Media = Media {
+const JSON: BodyMediaType = BodyMediaType {
     names: &["application/json"],
     code: "not_json",
     detail: "send `content-type: application/json`",
 };
 /// None of them is sent by a form of a web page.
-const YAML: Media = Media {
+const YAML: BodyMediaType = BodyMediaType {
     names: &["application/yaml", "application/x-yaml", "text/yaml"],
     code: "not_yaml",
     detail: "send `content-type: application/yaml`",
 };
 
-async fn whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+async fn whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
     let declared = body.size_hint().lower();
     if declared > limits.body_bytes as u64 {
         // Whoever asks before sending has not begun.
@@ -163,7 +163,7 @@ async fn whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, Probl
     let whole = tokio::time::timeout(limits.body_timeout, collect(body, admission, limits)).await;
     let whole = whole.unwrap_or_else(|_| {
         let detail = "the body did not arrive in time";
-        Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail))
+        Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail))
     })?;
     let Some(admission) = admission else { return Ok(whole) };
     if whole.len() > LARGE {
@@ -190,13 +190,13 @@ async fn collect(
     mut body: Body,
     admission: Option<&BodyAdmission>,
     limits: &Limits,
-) -> Result<Bytes, Problem> {
+) -> Result<Bytes, ApiError> {
     let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
-            return Err(Problem::new(StatusCode::BAD_REQUEST, "bad_body", "the body broke off"));
+            return Err(ApiError::new(StatusCode::BAD_REQUEST, "bad_body", "the body broke off"));
         };
         let Ok(data) = frame.into_data() else { continue };
         let length = first.len() + rest.len() + data.len();
@@ -240,27 +240,27 @@ async fn drain(mut body: Body) {
     let _ = tokio::time::timeout(DRAIN_TIME, read).await;
 }
 
-fn too_large(limits: &Limits) -> Problem {
+fn too_large(limits: &Limits) -> ApiError {
     let detail = format!("the body is larger than {} bytes", limits.body_bytes);
-    Problem::told(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+    ApiError::with_detail(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
 }
 
-fn out_of_bounds(error: &JsonBoundsError) -> Problem {
+fn out_of_bounds(error: &JsonBoundsError) -> ApiError {
     match error {
         JsonBoundsError::TooManyValues { .. } => {
             let detail = format!("{error} (`limits.json_values`)");
-            Problem::told(StatusCode::PAYLOAD_TOO_LARGE, "too_many_values", detail)
+            ApiError::with_detail(StatusCode::PAYLOAD_TOO_LARGE, "too_many_values", detail)
         }
         JsonBoundsError::TooDeep { .. } => {
             let detail = format!("{error} (`limits.json_depth`)");
-            Problem::told(StatusCode::BAD_REQUEST, "nested_too_deep", detail)
+            ApiError::with_detail(StatusCode::BAD_REQUEST, "nested_too_deep", detail)
         }
     }
 }
 
-fn check_type(headers: &HeaderMap, wanted: &Media) -> Result<(), Problem> {
+fn check_type(headers: &HeaderMap, wanted: &BodyMediaType) -> Result<(), ApiError> {
     let unsupported =
-        |code, detail| Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, code, detail));
+        |code, detail| Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, code, detail));
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     match (types.next().and_then(|value| value.to_str().ok()), types.next()) {
         (Some(text), None) if is_media(text, wanted.names) => {}

@@ -9,56 +9,56 @@ use axum::response::Response;
 use http::HeaderMap;
 use http::request::Parts;
 use tollgate_core::json;
-use tollgate_llm::conversation::{self, Delivery};
+use tollgate_llm::conversation::{self, ResponseDelivery};
 use tollgate_llm::dialect::Dialect;
-use tollgate_llm::failure::Failure;
-use tollgate_llm::format::{self, Address};
-use tollgate_llm::provider::Passed;
+use tollgate_llm::error::LlmError;
+use tollgate_llm::format::{self, RequestUrlParams};
+use tollgate_llm::provider::PassThroughRequest;
 
+use crate::api_error::ApiError;
 use crate::auth::Right;
 use crate::body;
 use crate::fields::{check_query, parameter};
-use crate::mcp::Front;
-use crate::problem::Problem;
+use crate::mcp::AppState;
 
 mod account;
 mod answer;
 mod deliver;
+mod error;
 mod headers;
-mod kept;
-mod metered;
 mod models;
 mod pass;
-mod refused;
+mod response_store;
 mod target;
 mod transcript;
+mod usage_meter;
 
-pub(crate) use headers::Headers;
-pub(crate) use kept::Threads;
+pub(crate) use error::ChatApiError;
+pub(crate) use headers::TurnResponseHeaders;
 pub(crate) use models::{list, one};
-pub(crate) use refused::Refused;
+pub(crate) use response_store::ResponseStore;
 
-use target::Target;
+use target::ChatRequestTarget;
 
-pub(crate) async fn completions(State(front): State<Arc<Front>>, request: Request) -> Response {
-    respond(front, request, Asked::plainly(Dialect::OpenAiChat)).await
+pub(crate) async fn completions(State(front): State<Arc<AppState>>, request: Request) -> Response {
+    respond(front, request, ChatRoute::plainly(Dialect::OpenAiChat)).await
 }
 
-pub(crate) async fn responses(State(front): State<Arc<Front>>, request: Request) -> Response {
-    respond(front, request, Asked::plainly(Dialect::OpenAiResponses)).await
+pub(crate) async fn responses(State(front): State<Arc<AppState>>, request: Request) -> Response {
+    respond(front, request, ChatRoute::plainly(Dialect::OpenAiResponses)).await
 }
 
-pub(crate) async fn messages(State(front): State<Arc<Front>>, request: Request) -> Response {
-    respond(front, request, Asked::plainly(Dialect::Anthropic)).await
+pub(crate) async fn messages(State(front): State<Arc<AppState>>, request: Request) -> Response {
+    respond(front, request, ChatRoute::plainly(Dialect::Anthropic)).await
 }
 
 /// `…/models/{model}:{verb}`, whatever version stands before it.
 pub(crate) async fn generate(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(call): Path<String>,
     request: Request,
 ) -> Response {
-    match Asked::of_gemini(&call, &request) {
+    match ChatRoute::of_gemini(&call, &request) {
         Ok(asked) => respond(front, request, asked).await,
         Err(refused) => refused.response(Dialect::Gemini),
     }
@@ -75,14 +75,16 @@ pub(crate) fn is_gemini(path: &str) -> bool {
 }
 
 /// What can be asked of a model in the Gemini API.
-const VERBS: &[(&str, Delivery)] =
-    &[("generateContent", Delivery::Whole), ("streamGenerateContent", Delivery::Streamed)];
+const VERBS: &[(&str, ResponseDelivery)] = &[
+    ("generateContent", ResponseDelivery::Whole),
+    ("streamGenerateContent", ResponseDelivery::Streamed),
+];
 
 /// In which form something is asked, and what the URL says of it.
-struct Asked {
+struct ChatRoute {
     dialect: Dialect,
     model: Option<String>,
-    delivery: Option<Delivery>,
+    delivery: Option<ResponseDelivery>,
     streams_as: StreamForm,
 }
 
@@ -94,16 +96,16 @@ enum StreamForm {
     List,
 }
 
-impl Asked {
+impl ChatRoute {
     fn plainly(dialect: Dialect) -> Self {
         Self { dialect, model: None, delivery: None, streams_as: StreamForm::Events }
     }
 
-    fn of_gemini(call: &str, request: &Request) -> Result<Self, Refused> {
+    fn of_gemini(call: &str, request: &Request) -> Result<Self, ChatApiError> {
         let known = || VERBS.iter().map(|(verb, _)| *verb).collect::<Vec<_>>().join("`, `");
         let unknown = || {
             let detail = format!("write `models/MODEL:VERB`; verbs are `{}`", known());
-            Problem::told(http::StatusCode::NOT_FOUND, "unknown_verb", detail)
+            ApiError::with_detail(http::StatusCode::NOT_FOUND, "unknown_verb", detail)
         };
         let (model, verb) = call.rsplit_once(':').ok_or_else(unknown)?;
         let (_, delivery) = VERBS.iter().find(|(known, _)| *known == verb).ok_or_else(unknown)?;
@@ -119,29 +121,29 @@ impl Asked {
         })
     }
 
-    fn address(&self) -> Address<'_> {
-        Address { model: self.model.as_deref(), delivery: self.delivery }
+    fn address(&self) -> RequestUrlParams<'_> {
+        RequestUrlParams { model: self.model.as_deref(), delivery: self.delivery }
     }
 }
 
 /// A request that was read as far as it takes to know who answers.
-struct Opened {
-    asked: Asked,
+struct InboundChatRequest {
+    asked: ChatRoute,
     sent: Parts,
-    passed: Passed,
+    passed: PassThroughRequest,
     began: Instant,
 }
 
-async fn respond(front: Arc<Front>, request: Request, asked: Asked) -> Response {
+async fn respond(front: Arc<AppState>, request: Request, asked: ChatRoute) -> Response {
     let dialect = asked.dialect;
     let began = front.clock.now();
     let answered = async {
         let (sent, body) = request.into_parts();
         check_query(&sent.uri, &["alt", "beta"])?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let passed = Passed::read(body, HeaderMap::new(), &asked.address())?;
-        let opened = Opened { asked, sent, passed, began };
-        let target = Target::find(&front, &opened.sent, opened.model()?)?;
+        let passed = PassThroughRequest::read(body, HeaderMap::new(), &asked.address())?;
+        let opened = InboundChatRequest { asked, sent, passed, began };
+        let target = ChatRequestTarget::find(&front, &opened.sent, opened.model()?)?;
         target.who.rights.need(Right::Execute)?;
         match target.passes(dialect).filter(|_| opened.streams_like_a_provider()) {
             Some(model) => pass::pass(&front, (opened, target.who.trace), &model).await,
@@ -152,31 +154,32 @@ async fn respond(front: Arc<Front>, request: Request, asked: Asked) -> Response 
             }
         }
     };
-    answered.await.unwrap_or_else(|refused: Refused| refused.response(dialect))
+    answered.await.unwrap_or_else(|refused: ChatApiError| refused.response(dialect))
 }
 
-impl Opened {
+impl InboundChatRequest {
     /// Who is asked, as the client calls them.
-    fn model(&self) -> Result<&str, Refused> {
+    fn model(&self) -> Result<&str, ChatApiError> {
         let named = self.asked.model.as_deref().or(self.passed.model());
-        named.ok_or_else(|| Failure::invalid("model", "`model` is missing").into())
+        named.ok_or_else(|| LlmError::invalid("model", "`model` is missing").into())
     }
 
     /// Providers are asked for events, always.
     fn streams_like_a_provider(&self) -> bool {
-        self.passed.delivery == Delivery::Whole || self.asked.streams_as == StreamForm::Events
+        self.passed.delivery == ResponseDelivery::Whole
+            || self.asked.streams_as == StreamForm::Events
     }
 
     /// All of it, which was measured when it came in.
-    fn request(&self) -> Result<conversation::Request, Failure> {
+    fn request(&self) -> Result<conversation::ChatRequest, LlmError> {
         let text = std::str::from_utf8(self.passed.body());
-        let text = text.map_err(|_| Failure::invalid("", "the body is not UTF-8"))?;
+        let text = text.map_err(|_| LlmError::invalid("", "the body is not UTF-8"))?;
         let body = json::value_within(text, usize::MAX);
-        let body = body.map_err(|error| Failure::invalid("", format!("not JSON: {error}")))?;
+        let body = body.map_err(|error| LlmError::invalid("", format!("not JSON: {error}")))?;
         self.format().read_request(body, &self.asked.address())
     }
 
-    fn format(&self) -> &'static dyn format::Format {
+    fn format(&self) -> &'static dyn format::DialectCodec {
         format::of(self.asked.dialect)
     }
 }

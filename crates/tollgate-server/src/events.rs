@@ -16,12 +16,12 @@ use http_body::Frame;
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep};
-use tollgate_core::lease::Revoked;
+use tollgate_core::lease::RevokedError;
 use tollgate_mcp::line::on_one_line;
 
 /// One event.
 #[derive(Debug)]
-pub(crate) struct Event {
+pub(crate) struct ServerSentEvent {
     pub(crate) name: &'static str,
     /// By which who was cut off goes on behind it.
     pub(crate) id: Option<u64>,
@@ -29,7 +29,7 @@ pub(crate) struct Event {
     pub(crate) data: String,
 }
 
-impl Event {
+impl ServerSentEvent {
     pub(crate) fn new(name: &'static str, data: &impl Serialize) -> Self {
         let data = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
         Self { name, id: None, data }
@@ -68,28 +68,28 @@ pub(crate) fn comment(text: String) -> Bytes {
 /// Says what `source` gives until it ends.
 pub(crate) fn response<S>(source: S, keep_alive: Duration) -> Response
 where
-    S: Stream<Item = Event> + Send + 'static,
+    S: Stream<Item = ServerSentEvent> + Send + 'static,
 {
-    written(source.map(Event::into_bytes), Some(keep_alive))
+    encoded_response(source.map(ServerSentEvent::into_bytes), Some(keep_alive))
 }
 
 /// The same for whoever listens before there is anything to hear. Headers leave with the first
 /// bytes behind them, and a browser takes a stream for open only then.
 pub(crate) fn listening<S>(source: S, keep_alive: Duration) -> Response
 where
-    S: Stream<Item = Event> + Send + 'static,
+    S: Stream<Item = ServerSentEvent> + Send + 'static,
 {
     let opening = stream::once(async { Bytes::from_static(b":\n\n") });
-    written(opening.chain(source.map(Event::into_bytes)), Some(keep_alive))
+    encoded_response(opening.chain(source.map(ServerSentEvent::into_bytes)), Some(keep_alive))
 }
 
 /// The same, of events that are written already. Without `keep_alive` silence is silence.
-pub(crate) fn written<S>(source: S, keep_alive: Option<Duration>) -> Response
+pub(crate) fn encoded_response<S>(source: S, keep_alive: Option<Duration>) -> Response
 where
     S: Stream<Item = Bytes> + Send + 'static,
 {
-    let silence = keep_alive.map(Silence::new);
-    let body = Body::new(Said { source: Box::pin(source), silence });
+    let silence = keep_alive.map(KeepAliveTimer::new);
+    let body = Body::new(SseBody { source: Box::pin(source), silence });
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -100,54 +100,57 @@ where
 
 /// Marks an answer that goes on for as long as there is something to say, whatever it is made of.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Streaming;
+pub(crate) struct StreamingResponse;
 
 /// Whether the answer goes on for as long as there is something to say.
 pub(crate) fn is_stream(response: &Response) -> bool {
-    response.extensions().get::<Streaming>().is_some()
+    response.extensions().get::<StreamingResponse>().is_some()
         || tollgate_mcp::web::body::is_event_stream(response.headers())
 }
 
 /// Marks an answer that ends by itself when its caller's lease does, and says why in its own words.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct EndsItself;
+pub(crate) struct EndsOnRevocation;
 
 /// For how long such an answer is waited for.
-pub(crate) const LAST_WORDS: Duration = Duration::from_millis(500);
+pub(crate) const REVOCATION_GRACE: Duration = Duration::from_millis(500);
 
 /// The same, until it is revoked: then `last` says what to send as the end.
 pub(crate) fn until_revoked<E>(
     response: Response,
     revoked: E,
-    last: impl FnOnce(&Revoked) -> Bytes + Send + Unpin + 'static,
+    last: impl FnOnce(&RevokedError) -> Bytes + Send + Unpin + 'static,
 ) -> Response
 where
-    E: Future<Output = Revoked> + Send + 'static,
+    E: Future<Output = RevokedError> + Send + 'static,
 {
-    let patience = response.extensions().get::<EndsItself>().map_or(Duration::ZERO, |_| LAST_WORDS);
-    let ending = Ending::Awaited(Box::pin(revoked));
-    response.map(|body| Body::new(UntilRevoked { body, ending, patience, last: Some(last) }))
+    let patience = response
+        .extensions()
+        .get::<EndsOnRevocation>()
+        .map_or(Duration::ZERO, |_| REVOCATION_GRACE);
+    let ending = RevocationPhase::Awaited(Box::pin(revoked));
+    response.map(|body| Body::new(RevocableBody { body, ending, patience, last: Some(last) }))
 }
 
-struct UntilRevoked<E, L> {
+struct RevocableBody<E, L> {
     body: Body,
-    ending: Ending<E>,
+    ending: RevocationPhase<E>,
     /// How long the body may take to end by itself.
     patience: Duration,
     last: Option<L>,
 }
 
-enum Ending<E> {
+enum RevocationPhase<E> {
     Awaited(Pin<Box<E>>),
     /// The body may still say its last words, and these are ours if it does not.
     Revoked(Pin<Box<Sleep>>, Bytes),
     Over,
 }
 
-impl<E, L> http_body::Body for UntilRevoked<E, L>
+impl<E, L> http_body::Body for RevocableBody<E, L>
 where
-    E: Future<Output = Revoked>,
-    L: FnOnce(&Revoked) -> Bytes + Unpin,
+    E: Future<Output = RevokedError>,
+    L: FnOnce(&RevokedError) -> Bytes + Unpin,
 {
     type Data = Bytes;
     type Error = axum::Error;
@@ -157,17 +160,17 @@ where
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let this = &mut *self;
-        if let Ending::Awaited(revoked) = &mut this.ending
+        if let RevocationPhase::Awaited(revoked) = &mut this.ending
             && let Poll::Ready(why) = revoked.as_mut().poll(context)
         {
             let last = this.last.take().map_or_else(Bytes::new, |last| last(&why));
-            this.ending = Ending::Revoked(Box::pin(sleep(this.patience)), last);
+            this.ending = RevocationPhase::Revoked(Box::pin(sleep(this.patience)), last);
         }
-        if let Ending::Revoked(patience, last) = &mut this.ending
+        if let RevocationPhase::Revoked(patience, last) = &mut this.ending
             && (this.patience.is_zero() || patience.as_mut().poll(context).is_ready())
         {
             let last = std::mem::take(last);
-            this.ending = Ending::Over;
+            this.ending = RevocationPhase::Over;
             // Whoever speaks stops now, and not when the client notices.
             this.body = Body::empty();
             if !last.is_empty() {
@@ -175,8 +178,8 @@ where
             }
         }
         match &this.ending {
-            Ending::Over => Poll::Ready(None),
-            Ending::Awaited(_) | Ending::Revoked(..) => {
+            RevocationPhase::Over => Poll::Ready(None),
+            RevocationPhase::Awaited(_) | RevocationPhase::Revoked(..) => {
                 Pin::new(&mut this.body).poll_frame(context)
             }
         }
@@ -211,24 +214,24 @@ pub(crate) fn before<T: Send + 'static, E: Send + 'static>(
     })
 }
 
-struct Said<S> {
+struct SseBody<S> {
     source: Pin<Box<S>>,
-    silence: Option<Silence>,
+    silence: Option<KeepAliveTimer>,
 }
 
 /// How long nothing was said.
-struct Silence {
+struct KeepAliveTimer {
     sleep: Pin<Box<Sleep>>,
     longest: Duration,
 }
 
-impl Silence {
+impl KeepAliveTimer {
     fn new(longest: Duration) -> Self {
         Self { sleep: Box::pin(sleep(longest)), longest }
     }
 }
 
-impl<S: Stream<Item = Bytes>> http_body::Body for Said<S> {
+impl<S: Stream<Item = Bytes>> http_body::Body for SseBody<S> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -246,7 +249,7 @@ impl<S: Stream<Item = Bytes>> http_body::Body for Said<S> {
                 Poll::Pending => return Poll::Pending,
             },
         };
-        this.silence = this.silence.take().map(|silence| Silence::new(silence.longest));
+        this.silence = this.silence.take().map(|silence| KeepAliveTimer::new(silence.longest));
         Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 }

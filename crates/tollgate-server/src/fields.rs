@@ -4,18 +4,18 @@ use axum::extract::Query;
 use http::{StatusCode, Uri};
 use serde_json::value::RawValue;
 use tollgate_core::budget::Tier;
-use tollgate_core::json::{self, Malformed, Object};
+use tollgate_core::json::{self, MalformedJsonError, Object};
 use tollgate_core::nearest::nearest;
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
-use crate::problem::{Problem, SAID_BACK};
+use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 
 /// An object of the plain API. `null` is the same as nothing.
-pub(crate) struct Fields<'a>(Object<'a>);
+pub(crate) struct BodyFields<'a>(Object<'a>);
 
-impl<'a> Fields<'a> {
+impl<'a> BodyFields<'a> {
     /// Keys that are not `known` are refused: whoever misspelt one meant something by it.
-    pub(crate) fn read(body: &'a [u8], known: &[&str]) -> Result<Self, Problem> {
+    pub(crate) fn read(body: &'a [u8], known: &[&str]) -> Result<Self, ApiError> {
         let object = Object::parse_bytes(body).map_err(|error| bad(unreadable(&error)))?;
         let strange = object.iter().map(|(key, _)| key).find(|key| !known.contains(key));
         if let Some(key) = strange {
@@ -28,31 +28,31 @@ impl<'a> Fields<'a> {
         self.0.get(key).filter(|raw| raw.get() != "null")
     }
 
-    pub(crate) fn text(&self, key: &str) -> Result<Option<String>, Problem> {
+    pub(crate) fn text(&self, key: &str) -> Result<Option<String>, ApiError> {
         self.read_as(key, "a string", |raw| json::string(raw).map(std::borrow::Cow::into_owned))
     }
 
-    pub(crate) fn needed_text(&self, key: &str) -> Result<String, Problem> {
+    pub(crate) fn needed_text(&self, key: &str) -> Result<String, ApiError> {
         self.text(key)?.ok_or_else(|| bad(format!("`{key}` is missing")))
     }
 
-    pub(crate) fn texts(&self, key: &str) -> Result<Option<Vec<String>>, Problem> {
+    pub(crate) fn texts(&self, key: &str) -> Result<Option<Vec<String>>, ApiError> {
         self.read_as(key, "a list of strings", |raw| serde_json::from_str(raw.get()).ok())
     }
 
-    pub(crate) fn flag(&self, key: &str) -> Result<Option<bool>, Problem> {
+    pub(crate) fn flag(&self, key: &str) -> Result<Option<bool>, ApiError> {
         self.read_as(key, "true or false", |raw| raw.get().parse().ok())
     }
 
-    pub(crate) fn count(&self, key: &str) -> Result<Option<u32>, Problem> {
+    pub(crate) fn count(&self, key: &str) -> Result<Option<u32>, ApiError> {
         self.read_as(key, "a whole number, 0 or more", |raw| raw.get().parse().ok())
     }
 
-    pub(crate) fn fraction(&self, key: &str) -> Result<Option<f32>, Problem> {
+    pub(crate) fn fraction(&self, key: &str) -> Result<Option<f32>, ApiError> {
         self.read_as(key, "a number", |raw| serde_json::from_str(raw.get()).ok())
     }
 
-    pub(crate) fn tier(&self, key: &str) -> Result<Option<Tier>, Problem> {
+    pub(crate) fn tier(&self, key: &str) -> Result<Option<Tier>, ApiError> {
         self.text(key)?.map(|text| tier(key, &text)).transpose()
     }
 
@@ -61,15 +61,15 @@ impl<'a> Fields<'a> {
         key: &str,
         expected: &str,
         read: impl FnOnce(&RawValue) -> Option<T>,
-    ) -> Result<Option<T>, Problem> {
+    ) -> Result<Option<T>, ApiError> {
         let Some(raw) = self.raw(key) else { return Ok(None) };
         read(raw).map(Some).ok_or_else(|| bad(format!("`{key}` must be {expected}")))
     }
 }
 
 /// Refuses parameters of the query that are not `known`.
-pub(crate) fn check_query(uri: &Uri, known: &[&str]) -> Result<(), Problem> {
-    let bad = |detail| Problem::told(StatusCode::BAD_REQUEST, "bad_query", detail);
+pub(crate) fn check_query(uri: &Uri, known: &[&str]) -> Result<(), ApiError> {
+    let bad = |detail| ApiError::with_detail(StatusCode::BAD_REQUEST, "bad_query", detail);
     let Query(sent) = Query::<Vec<(String, String)>>::try_from_uri(uri)
         .map_err(|_| bad("the query is malformed".to_owned()))?;
     match sent.iter().find(|(key, _)| !known.contains(&&**key)) {
@@ -84,16 +84,20 @@ pub(crate) fn parameter(uri: &Uri, name: &str) -> Option<String> {
     sent.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
-fn unreadable(error: &Malformed) -> String {
+fn unreadable(error: &MalformedJsonError) -> String {
     match error {
-        Malformed::Duplicate { .. } | Malformed::OutOfBounds(_) => error.to_string(),
-        Malformed::NotThis(_) => format!("the body must be an object: {error}"),
-        Malformed::Syntax(_) | Malformed::NotUtf8 { .. } => format!("not JSON: {error}"),
+        MalformedJsonError::Duplicate { .. } | MalformedJsonError::OutOfBounds(_) => {
+            error.to_string()
+        }
+        MalformedJsonError::NotThis(_) => format!("the body must be an object: {error}"),
+        MalformedJsonError::Syntax(_) | MalformedJsonError::NotUtf8 { .. } => {
+            format!("not JSON: {error}")
+        }
     }
 }
 
 fn unknown(what: &str, key: &str, known: &[&str]) -> String {
-    let said = format!("there is no {what} `{}`", shortened(key, SAID_BACK));
+    let said = format!("there is no {what} `{}`", truncate_chars(key, MAX_ECHOED_CHARS));
     match (nearest(key, known.iter().copied()).first(), known) {
         (Some(near), _) => format!("{said}; did you mean `{near}`?"),
         (None, []) => said,
@@ -101,24 +105,25 @@ fn unknown(what: &str, key: &str, known: &[&str]) -> String {
     }
 }
 
-pub(crate) fn tier(key: &str, text: &str) -> Result<Tier, Problem> {
+pub(crate) fn tier(key: &str, text: &str) -> Result<Tier, ApiError> {
     let wrong = || format!("`{key}` is fast, standard or deep");
-    Tier::parse(text).ok_or_else(|| Problem::told(StatusCode::BAD_REQUEST, "bad_tier", wrong()))
+    Tier::parse(text)
+        .ok_or_else(|| ApiError::with_detail(StatusCode::BAD_REQUEST, "bad_tier", wrong()))
 }
 
-pub(crate) fn bad(detail: String) -> Problem {
-    Problem::told(StatusCode::BAD_REQUEST, "bad_request", detail)
+pub(crate) fn bad(detail: String) -> ApiError {
+    ApiError::with_detail(StatusCode::BAD_REQUEST, "bad_request", detail)
 }
 
 #[cfg(test)]
 mod tests {
     use http::Uri;
 
-    use super::{Fields, check_query};
+    use super::{BodyFields, check_query};
 
     fn check(body: &str) -> String {
         let known = ["text", "depth", "partial", "override"];
-        let read = Fields::read(body.as_bytes(), &known).and_then(|fields| {
+        let read = BodyFields::read(body.as_bytes(), &known).and_then(|fields| {
             let text = fields.needed_text("text")?;
             let (depth, partial) = (fields.count("depth")?, fields.flag("partial")?);
             let tier = fields.tier("override")?;

@@ -1,15 +1,15 @@
-//! What a request takes away from what it could see: by header, by `_meta`, by flag. The only
-//! place that reads such words; what they do is for the gate. Whatever cannot be understood is
-//! refused, since to ignore it would show more than was asked for.
+//! Allowlists and denylists of one request, which only take away from what it could see: by header, by
+//! `_meta`, by flag. The only place that reads them; what they do is for the gate. Whatever cannot be
+//! understood is refused, since to ignore it would show more than was asked for.
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::value::RawValue;
-use tollgate_core::filter::Narrow;
+use tollgate_core::filter::RequestFilter;
 use tollgate_core::glob::Glob;
 use tollgate_core::json::{self, Object};
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
-use crate::problem::{Problem, SAID_BACK};
+use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 
 /// Of all filters of a request together.
 const MOST_BYTES: usize = 8 << 10;
@@ -18,7 +18,7 @@ const MOST_ITEMS: usize = 256;
 const LONGEST_ITEM: usize = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum FilterField {
     IncludeServers,
     ExcludeServers,
     IncludeTools,
@@ -26,13 +26,13 @@ enum Field {
 }
 
 /// Those of Bifrost mean the same: a list that stands there and is empty lets nothing in.
-const HEADERS: &[(&str, Field)] = &[
-    ("x-tollgate-include-servers", Field::IncludeServers),
-    ("x-tollgate-exclude-servers", Field::ExcludeServers),
-    ("x-tollgate-include-tools", Field::IncludeTools),
-    ("x-tollgate-exclude-tools", Field::ExcludeTools),
-    ("x-bf-mcp-include-clients", Field::IncludeServers),
-    ("x-bf-mcp-include-tools", Field::IncludeTools),
+const HEADERS: &[(&str, FilterField)] = &[
+    ("x-tollgate-include-servers", FilterField::IncludeServers),
+    ("x-tollgate-exclude-servers", FilterField::ExcludeServers),
+    ("x-tollgate-include-tools", FilterField::IncludeTools),
+    ("x-tollgate-exclude-tools", FilterField::ExcludeTools),
+    ("x-bf-mcp-include-clients", FilterField::IncludeServers),
+    ("x-bf-mcp-include-tools", FilterField::IncludeTools),
 ];
 
 /// Whatever begins like this, with `_` for `-` or not, is meant as a filter.
@@ -40,11 +40,11 @@ const LIKE_HEADERS: &[&str] =
     &["x-tollgate-include", "x-tollgate-exclude", "x-bf-mcp-include", "x-bf-mcp-exclude"];
 
 /// For clients that cannot set headers.
-const META: &[(&str, Field)] = &[
-    ("dev.tollgate/include-servers", Field::IncludeServers),
-    ("dev.tollgate/exclude-servers", Field::ExcludeServers),
-    ("dev.tollgate/include-tools", Field::IncludeTools),
-    ("dev.tollgate/exclude-tools", Field::ExcludeTools),
+const META: &[(&str, FilterField)] = &[
+    ("dev.tollgate/include-servers", FilterField::IncludeServers),
+    ("dev.tollgate/exclude-servers", FilterField::ExcludeServers),
+    ("dev.tollgate/include-tools", FilterField::IncludeTools),
+    ("dev.tollgate/exclude-tools", FilterField::ExcludeTools),
 ];
 
 const LIKE_META: &[&str] = &["dev.tollgate/include", "dev.tollgate/exclude"];
@@ -52,17 +52,17 @@ const LIKE_META: &[&str] = &["dev.tollgate/include", "dev.tollgate/exclude"];
 /// Words that cannot be a filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct BadFilter(String);
+pub struct RequestFilterError(String);
 
-impl From<BadFilter> for Problem {
-    fn from(bad: BadFilter) -> Self {
-        Self::told(StatusCode::BAD_REQUEST, "bad_filter", bad.0)
+impl From<RequestFilterError> for ApiError {
+    fn from(bad: RequestFilterError) -> Self {
+        Self::with_detail(StatusCode::BAD_REQUEST, "bad_filter", bad.0)
     }
 }
 
 /// Lists of the command line, each item a name or a glob or several with commas between.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Flags<'a> {
+pub struct FilterFlags<'a> {
     /// `None`: all of them.
     pub include_servers: Option<&'a [String]>,
     pub exclude_servers: &'a [String],
@@ -70,8 +70,8 @@ pub struct Flags<'a> {
     pub exclude_tools: &'a [String],
 }
 
-impl<'a> Flags<'a> {
-    fn given(self) -> Vec<(&'static str, Field, &'a [String])> {
+impl<'a> FilterFlags<'a> {
+    fn supplied_lists(self) -> Vec<(&'static str, FilterField, &'a [String])> {
         let some = |list: &'a [String]| Some(list).filter(|list| !list.is_empty());
         let lists = [
             self.include_servers,
@@ -83,9 +83,9 @@ impl<'a> Flags<'a> {
         given.filter_map(|((name, field), list)| Some((*name, *field, list?))).collect()
     }
 
-    pub fn read(self) -> Result<Narrow, BadFilter> {
-        let mut reader = Reader::default();
-        for (header, field, list) in self.given() {
+    pub fn read(self) -> Result<RequestFilter, RequestFilterError> {
+        let mut reader = FilterReader::default();
+        for (header, field, list) in self.supplied_lists() {
             let flag = header.replace("x-tollgate-", "--");
             let globs = reader.lists(&flag, list.iter().map(String::as_str))?;
             reader.take(field, globs);
@@ -95,33 +95,33 @@ impl<'a> Flags<'a> {
 
     /// The same as headers of a request.
     pub fn headers(self) -> Vec<(&'static str, String)> {
-        self.given().into_iter().map(|(name, _, list)| (name, list.join(","))).collect()
+        self.supplied_lists().into_iter().map(|(name, _, list)| (name, list.join(","))).collect()
     }
 }
 
 /// What the headers of a request leave. Also for fronts that an embedding program has of its own.
-pub fn by_headers(headers: &HeaderMap) -> Result<Narrow, BadFilter> {
+pub fn by_headers(headers: &HeaderMap) -> Result<RequestFilter, RequestFilterError> {
     for name in headers.keys() {
         let is_known = HEADERS.iter().any(|(known, _)| name == known);
         if !is_known && looks_like(name.as_str(), LIKE_HEADERS) {
             return Err(unknown("header", name.as_str(), HEADERS));
         }
     }
-    let mut reader = Reader::default();
+    let mut reader = FilterReader::default();
     for (name, field) in HEADERS {
         let values: Vec<&HeaderValue> = headers.get_all(*name).iter().collect();
         match (field, &values[..]) {
             (_, []) => continue,
             // One longer list, or two of which both have to let it in? Nobody can know.
-            (Field::IncludeServers | Field::IncludeTools, [_, _, ..]) => {
-                return Err(BadFilter(format!("`{name}` stands twice; send one list")));
+            (FilterField::IncludeServers | FilterField::IncludeTools, [_, _, ..]) => {
+                return Err(RequestFilterError(format!("`{name}` stands twice; send one list")));
             }
             _ => {}
         }
         let mut globs = Vec::new();
         for value in values {
             let text = std::str::from_utf8(value.as_bytes())
-                .map_err(|_| BadFilter(format!("`{name}` is not UTF-8")))?;
+                .map_err(|_| RequestFilterError(format!("`{name}` is not UTF-8")))?;
             globs.extend(reader.lists(name, [text])?);
         }
         reader.take(*field, globs);
@@ -130,13 +130,13 @@ pub fn by_headers(headers: &HeaderMap) -> Result<Narrow, BadFilter> {
 }
 
 /// What the `_meta` of a request leaves: lists, or strings with commas.
-pub(crate) fn by_meta(meta: &Object<'_>) -> Result<Narrow, BadFilter> {
-    let mut reader = Reader::default();
+pub(crate) fn by_meta(meta: &Object<'_>) -> Result<RequestFilter, RequestFilterError> {
+    let mut reader = FilterReader::default();
     for (key, value) in meta.iter() {
         match META.iter().find(|(name, _)| *name == key) {
             Some((name, field)) => {
                 let texts = texts(value).ok_or_else(|| {
-                    BadFilter(format!("`{name}` of `_meta` must be a list of strings"))
+                    RequestFilterError(format!("`{name}` of `_meta` must be a list of strings"))
                 })?;
                 let globs = reader.lists(name, texts.iter().map(String::as_str))?;
                 reader.take(*field, globs);
@@ -168,27 +168,27 @@ fn looks_like(name: &str, patterns: &[&str]) -> bool {
     })
 }
 
-fn unknown(what: &str, name: &str, known: &[(&str, Field)]) -> BadFilter {
+fn unknown(what: &str, name: &str, known: &[(&str, FilterField)]) -> RequestFilterError {
     let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    let name = shortened(name, SAID_BACK);
-    BadFilter(format!("there is no {what} `{name}`; filters are {}", known.join(", ")))
+    let name = truncate_chars(name, MAX_ECHOED_CHARS);
+    RequestFilterError(format!("there is no {what} `{name}`; filters are {}", known.join(", ")))
 }
 
 /// What was read, and how much of it there is.
 #[derive(Default)]
-struct Reader {
-    narrow: Narrow,
+struct FilterReader {
+    narrow: RequestFilter,
     bytes: usize,
     items: usize,
 }
 
-impl Reader {
+impl FilterReader {
     /// The items of lists with commas. Blanks around them and items that are empty say nothing.
     fn lists<'t>(
         &mut self,
         name: &str,
         lists: impl IntoIterator<Item = &'t str>,
-    ) -> Result<Vec<Glob>, BadFilter> {
+    ) -> Result<Vec<Glob>, RequestFilterError> {
         let mut globs = Vec::new();
         for list in lists {
             self.bytes += list.len();
@@ -199,8 +199,10 @@ impl Reader {
                     return Err(too_much());
                 }
                 if item.len() > LONGEST_ITEM || !item.chars().all(may_stand) {
-                    let item = shortened(item, SAID_BACK);
-                    return Err(BadFilter(format!("`{name}`: `{item}` is no name and no glob")));
+                    let item = truncate_chars(item, MAX_ECHOED_CHARS);
+                    return Err(RequestFilterError(format!(
+                        "`{name}`: `{item}` is no name and no glob"
+                    )));
                 }
                 globs.push(Glob::new(item));
             }
@@ -208,14 +210,14 @@ impl Reader {
         if self.bytes > MOST_BYTES { Err(too_much()) } else { Ok(globs) }
     }
 
-    fn take(&mut self, field: Field, globs: Vec<Glob>) {
-        let Narrow { include_servers, exclude_servers, include_tools, exclude_tools } =
+    fn take(&mut self, field: FilterField, globs: Vec<Glob>) {
+        let RequestFilter { include_servers, exclude_servers, include_tools, exclude_tools } =
             &mut self.narrow;
         match field {
-            Field::IncludeServers => include_servers.push(globs),
-            Field::ExcludeServers => exclude_servers.extend(globs),
-            Field::IncludeTools => include_tools.push(globs),
-            Field::ExcludeTools => exclude_tools.extend(globs),
+            FilterField::IncludeServers => include_servers.push(globs),
+            FilterField::ExcludeServers => exclude_servers.extend(globs),
+            FilterField::IncludeTools => include_tools.push(globs),
+            FilterField::ExcludeTools => exclude_tools.extend(globs),
         }
     }
 }
@@ -226,9 +228,9 @@ fn may_stand(letter: char) -> bool {
     letter.is_alphanumeric() || "_-./:*?".contains(letter)
 }
 
-fn too_much() -> BadFilter {
+fn too_much() -> RequestFilterError {
     let limits = format!("{MOST_ITEMS} names and {MOST_BYTES} bytes");
-    BadFilter(format!("the filters of a request are at most {limits} together"))
+    RequestFilterError(format!("the filters of a request are at most {limits} together"))
 }
 
 #[cfg(test)]

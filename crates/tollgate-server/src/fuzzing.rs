@@ -3,8 +3,8 @@
 use http::{HeaderMap, HeaderValue};
 
 use crate::accept::Accepts;
-use crate::auth::{logins, presented};
-use crate::guard;
+use crate::auth::{credentials, logins};
+use crate::host_guard;
 
 /// The cookies of a request: names and values.
 pub fn cookies(headers: &HeaderMap) -> Vec<(&str, &str)> {
@@ -13,11 +13,11 @@ pub fn cookies(headers: &HeaderMap) -> Vec<(&str, &str)> {
 
 /// The key that a request shows; `Err`: it shows two, or one in a way that can be read in two.
 pub fn presented_key(headers: &HeaderMap) -> Result<Option<&[u8]>, String> {
-    presented::presented(headers).map_err(|problem| problem.code.to_owned())
+    credentials::read_credential(headers).map_err(|problem| problem.code.to_owned())
 }
 
 /// Whether JSON and event streams are taken.
-pub fn accepted(headers: &HeaderMap) -> (bool, bool) {
+pub fn accepted_types(headers: &HeaderMap) -> (bool, bool) {
     let accepts = Accepts::read(headers);
     let json = matches!(accepts, Accepts::Both | Accepts::OnlyJson);
     (json, matches!(accepts, Accepts::Both | Accepts::OnlyEvents))
@@ -25,10 +25,10 @@ pub fn accepted(headers: &HeaderMap) -> (bool, bool) {
 
 /// Whether the framing of a request can be read in one way only.
 pub fn is_framing_sound(headers: &HeaderMap) -> bool {
-    guard::check_framing(headers).is_ok()
+    host_guard::check_framing(headers).is_ok()
 }
 
 /// The host of a `host` header, if it is sound.
 pub fn host(value: &HeaderValue) -> Option<String> {
-    guard::authority(value).map(|authority| authority.host().to_owned())
+    host_guard::authority(value).map(|authority| authority.host().to_owned())
 }

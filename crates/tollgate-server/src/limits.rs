@@ -5,7 +5,7 @@ use std::time::Duration;
 use tollgate_core::json::JsonBounds;
 use tollgate_core::rate::RateLimit;
 
-use crate::pressure::Memory;
+use crate::pressure::MemoryLimit;
 
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -51,7 +51,7 @@ pub struct Limits {
     pub live_sessions: usize,
     /// Of them, those of one key.
     pub live_per_key: u32,
-    pub memory: Memory,
+    pub memory: MemoryLimit,
     /// How often a silent event stream shows that it lives.
     pub keep_alive: Duration,
     /// How long requests are still answered when the server is told to stop.
@@ -94,7 +94,7 @@ impl Default for Limits {
             streams_per_key: 1_000,
             live_sessions: 2_000,
             live_per_key: 1_000,
-            memory: Memory::unlimited(),
+            memory: MemoryLimit::without_limit(),
             keep_alive: Duration::from_secs(15),
             grace: Duration::from_secs(2),
             drain: Duration::from_secs(30),

@@ -8,32 +8,32 @@ use std::time::{Instant, SystemTime};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::budget::Tier;
-use tollgate_core::call::Kind;
-use tollgate_core::filter::Narrow;
+use tollgate_core::call::RequestKind;
+use tollgate_core::filter::RequestFilter;
 use tollgate_core::json::Object;
 use tollgate_core::trace;
-use tollgate_engine::caller::Rest;
+use tollgate_engine::caller::OverflowPolicy;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::Gate;
-use tollgate_llm::agent::Chat;
-use tollgate_llm::realtime::Hall;
-use tollgate_mcp::tasks::Group;
+use tollgate_llm::agent::ChatService;
+use tollgate_llm::realtime::RealtimeSessionRegistry;
+use tollgate_mcp::tasks::TaskGroup;
 
 use crate::access::RefusedAccess;
-use crate::admin::memory::Edits;
-use crate::auth::{Keys, Lock, Right};
+use crate::admin::memory::EntityEditLocks;
+use crate::auth::{Authenticator, AuthenticatorOptions, Right};
 use crate::body::BodyBudget;
-use crate::chat::Threads;
-use crate::crowd::{Crowd, Guests};
+use crate::chat::ResponseStore;
+use crate::config_service::ConfigService;
+use crate::error_mapping::McpRequestError;
 use crate::filters;
+use crate::in_flight::{InFlightClass, InFlightLimit};
 use crate::limits::Limits;
-use crate::operator::Operator;
-use crate::pressure::Pressure;
+use crate::pressure::MemoryPressure;
 use crate::readiness::MemoryCheck;
-use crate::refusal::Refused;
-use crate::who::{Link, Who};
+use crate::request_context::{RequestContext, RequestLink};
 
-pub(crate) mod dress;
+pub(crate) mod encode;
 mod exchange;
 mod headers;
 pub(crate) mod http;
@@ -41,18 +41,18 @@ mod legacy;
 mod listen;
 mod method;
 mod modern;
-mod served;
+mod notifications;
+mod request_span;
 mod session;
 pub(crate) mod stdio;
-mod voice;
 
-use session::SessionRegistry;
+use session::McpSessionRegistry;
 
 /// What all MCP requests share.
-pub(crate) struct Front {
+pub(crate) struct AppState {
     pub(crate) gate: Arc<Gate>,
-    pub(crate) chat: Arc<Chat>,
-    pub(crate) threads: Arc<Threads>,
+    pub(crate) chat: Arc<ChatService>,
+    pub(crate) threads: Arc<ResponseStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) began: Instant,
     /// The same, by the wall clock as it stood then.
@@ -60,11 +60,11 @@ pub(crate) struct Front {
     /// Where it listens, once it does.
     pub(crate) address: OnceLock<SocketAddr>,
     pub(crate) limits: Limits,
-    pub(crate) keys: Keys,
+    pub(crate) keys: Authenticator,
     pub(crate) refused: RefusedAccess,
-    pub(crate) sessions: SessionRegistry,
+    pub(crate) sessions: McpSessionRegistry,
     /// Legacy calls whose client went away without cancelling them.
-    survivors: Arc<Group>,
+    survivors: Arc<TaskGroup>,
     /// The end has begun: the gateway is not ready any more, and answers all the same.
     pub(crate) stopping: CancellationToken,
     /// The time in which it still answers is over.
@@ -74,58 +74,59 @@ pub(crate) struct Front {
     /// What still runs is cut.
     pub(crate) cut: CancellationToken,
     /// The way to the config, where there is one.
-    pub(crate) operator: OnceLock<Arc<dyn Operator>>,
+    pub(crate) operator: OnceLock<Arc<dyn ConfigService>>,
     /// How short of memory we are.
-    pub(crate) pressure: Pressure,
-    pub(crate) crowd: Arc<Crowd>,
+    pub(crate) pressure: MemoryPressure,
+    pub(crate) crowd: Arc<InFlightLimit>,
     /// How many only listen.
-    pub(crate) streams: Arc<Crowd>,
+    pub(crate) streams: Arc<InFlightLimit>,
     /// Memory for the bodies of requests.
     pub(crate) bodies: Arc<BodyBudget>,
     /// Where live sessions are held, and how many.
-    pub(crate) hall: Arc<Hall>,
-    pub(crate) live: Arc<Crowd>,
+    pub(crate) hall: Arc<RealtimeSessionRegistry>,
+    pub(crate) live: Arc<InFlightLimit>,
     /// Entities of the memory that an admin is changing.
-    pub(crate) edits: Edits,
+    pub(crate) edits: EntityEditLocks,
     /// How the memory's database is.
     pub(crate) memory_check: Option<MemoryCheck>,
     /// Whether its clients can come back for what an answer has no room for.
-    pub(crate) rest: Rest,
+    pub(crate) rest: OverflowPolicy,
 }
 
-impl Front {
+impl AppState {
     /// Must be called within a runtime.
     pub(crate) fn new(gate: Arc<Gate>, clock: Arc<dyn Clock>, limits: Limits) -> Self {
         let checking = Arc::clone(&clock);
         let memory_check = MemoryCheck::start(&gate, move || checking.now());
-        let chat = Arc::new(Chat::offline(Arc::clone(&gate), Arc::clone(&clock)));
-        let hall = Hall::new(Arc::clone(&gate), Arc::clone(&chat), Arc::clone(&clock));
+        let chat = Arc::new(ChatService::offline(Arc::clone(&gate), Arc::clone(&clock)));
+        let hall =
+            RealtimeSessionRegistry::new(Arc::clone(&gate), Arc::clone(&chat), Arc::clone(&clock));
         Self {
             gate,
             chat,
             hall: Arc::new(hall),
-            threads: Arc::new(Threads::new()),
-            keys: Keys::new(Arc::clone(&clock), Lock::default()),
-            sessions: SessionRegistry::new(Arc::clone(&clock), &limits),
+            threads: Arc::new(ResponseStore::new()),
+            keys: Authenticator::new(Arc::clone(&clock), AuthenticatorOptions::default()),
+            sessions: McpSessionRegistry::new(Arc::clone(&clock), &limits),
             refused: RefusedAccess::new(&limits),
-            edits: Edits::default(),
+            edits: EntityEditLocks::default(),
             memory_check,
             began: clock.now(),
             began_at: clock.wall(),
             address: OnceLock::new(),
             clock,
-            survivors: Arc::new(Group::new("legacy call", limits.in_flight)),
+            survivors: Arc::new(TaskGroup::new("legacy call", limits.in_flight)),
             stopping: CancellationToken::new(),
             grace_over: CancellationToken::new(),
             stop: CancellationToken::new(),
             cut: CancellationToken::new(),
             operator: OnceLock::new(),
-            rest: Rest::Readable,
-            pressure: Pressure::new(limits.memory.clone()),
-            crowd: Crowd::new(Guests::Requests, &limits),
-            streams: Crowd::new(Guests::Streams, &limits),
+            rest: OverflowPolicy::Readable,
+            pressure: MemoryPressure::new(limits.memory.clone()),
+            crowd: InFlightLimit::new(InFlightClass::Requests, &limits),
+            streams: InFlightLimit::new(InFlightClass::Streams, &limits),
             bodies: BodyBudget::new(&limits.memory),
-            live: Crowd::new(Guests::LiveSessions, &limits),
+            live: InFlightLimit::new(InFlightClass::LiveSessions, &limits),
             limits,
         }
     }
@@ -136,17 +137,17 @@ const META_TIER: &str = "dev.tollgate/tier";
 const META_CONVERSATION: &str = "dev.tollgate/conversation";
 const META_TURN: &str = "dev.tollgate/turn";
 
-impl Who {
+impl RequestContext {
     /// Reading is for whoever was let in; running something is a right.
-    pub(crate) fn may(&self, kind: Kind) -> Result<(), Refused> {
+    pub(crate) fn may(&self, kind: RequestKind) -> Result<(), McpRequestError> {
         match kind {
-            Kind::CallTool | Kind::Task(_) => Ok(self.rights.need(Right::Execute)?),
-            Kind::ReadResource | Kind::GetPrompt | Kind::Complete => Ok(()),
+            RequestKind::CallTool | RequestKind::Task(_) => Ok(self.rights.need(Right::Execute)?),
+            RequestKind::ReadResource | RequestKind::GetPrompt | RequestKind::Complete => Ok(()),
         }
     }
 
     /// Adds what the request's `_meta` asks for. The route and the headers were there first.
-    fn with_wishes(mut self, meta: &Object<'_>) -> Result<Self, Refused> {
+    fn with_wishes(mut self, meta: &Object<'_>) -> Result<Self, McpRequestError> {
         if self.agent.is_none() && meta.contains(META_AGENT) {
             let agent = meta.string(META_AGENT);
             self.agent = Some(agent.ok_or_else(|| wrong(META_AGENT, "a string"))?.into());
@@ -155,19 +156,19 @@ impl Who {
     }
 
     /// What of it can change from request to request.
-    fn with_limits(mut self, meta: &Object<'_>) -> Result<Self, Refused> {
+    fn with_limits(mut self, meta: &Object<'_>) -> Result<Self, McpRequestError> {
         if self.tier.is_none() && meta.contains(META_TIER) {
             let tier = meta.string(META_TIER).and_then(|text| Tier::parse(&text));
             self.tier = Some(tier.ok_or_else(|| wrong(META_TIER, "fast, standard or deep"))?);
         }
         let (conversation, turn) = (meta.string(META_CONVERSATION), meta.string(META_TURN));
-        if let Some(link) = Link::named(conversation.as_deref(), turn.as_deref()) {
+        if let Some(link) = RequestLink::from_names(conversation.as_deref(), turn.as_deref()) {
             self.link = Some(match self.link {
-                Some(outer) => Link::continued(&format!("{} {}", outer.name, link.name)),
+                Some(outer) => RequestLink::continuation(&format!("{} {}", outer.name, link.name)),
                 None => link,
             });
         }
-        Ok(self.narrowed(by_meta(meta)?))
+        Ok(self.with_narrow(by_meta(meta)?))
     }
 }
 
@@ -185,8 +186,8 @@ fn passed_on(meta: &mut Object<'_>) -> Option<Box<RawValue>> {
 }
 
 /// What a `_meta` takes away.
-fn by_meta(meta: &Object<'_>) -> Result<Narrow, Refused> {
-    filters::by_meta(meta).map_err(|bad| Refused::bad_params(bad.to_string()))
+fn by_meta(meta: &Object<'_>) -> Result<RequestFilter, McpRequestError> {
+    filters::by_meta(meta).map_err(|bad| McpRequestError::bad_params(bad.to_string()))
 }
 
 fn put_meta(params: &mut Object<'_>, meta: Option<Box<RawValue>>) {
@@ -198,6 +199,6 @@ fn put_meta(params: &mut Object<'_>, meta: Option<Box<RawValue>>) {
     }
 }
 
-fn wrong(key: &str, expected: &str) -> Refused {
-    Refused::bad_params(format!("`_meta` has a `{key}` that is not {expected}"))
+fn wrong(key: &str, expected: &str) -> McpRequestError {
+    McpRequestError::bad_params(format!("`_meta` has a `{key}` that is not {expected}"))
 }

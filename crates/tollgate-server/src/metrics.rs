@@ -7,9 +7,9 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 
-use crate::mcp::Front;
+use crate::api_error::ApiErrorFormat;
+use crate::mcp::AppState;
 use crate::ops::for_observers;
-use crate::problem::Style;
 
 mod calls;
 mod gateway;
@@ -22,20 +22,20 @@ mod table;
 mod text;
 
 pub use reference::reference;
-use text::Text;
+use text::PrometheusText;
 
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub(crate) async fn metrics(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn metrics(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     match for_observers(&front, &sent) {
-        Ok(()) => ([(CONTENT_TYPE, FORMAT)], written(&front)).into_response(),
-        Err(problem) => problem.response(Style::ProblemDetails),
+        Ok(()) => ([(CONTENT_TYPE, FORMAT)], render(&front)).into_response(),
+        Err(problem) => problem.response(ApiErrorFormat::ProblemDetails),
     }
 }
 
-fn written(front: &Front) -> String {
-    let mut text = Text::default();
+fn render(front: &AppState) -> String {
+    let mut text = PrometheusText::default();
     gateway::write(&mut text, front);
     calls::write(&mut text, &front.gate);
     servers::write(&mut text, &front.gate);

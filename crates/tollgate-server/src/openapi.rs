@@ -11,9 +11,9 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
 
+use crate::api_error::ApiErrorFormat;
 use crate::fields::check_query;
-use crate::mcp::Front;
-use crate::problem::Style;
+use crate::mcp::AppState;
 
 mod agents;
 mod approvals;
@@ -22,13 +22,13 @@ mod calling;
 mod calls;
 mod config;
 mod events;
-mod joining;
+mod gateway;
+mod import_connect;
 mod keys;
 mod login;
 mod memory;
 mod operation;
 mod problems;
-mod running;
 mod schema;
 mod servers;
 mod sessions;
@@ -37,7 +37,7 @@ mod turns;
 
 use operation::Operation;
 
-static DOCUMENT: LazyLock<String> = LazyLock::new(|| written().to_string());
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| build_document().to_string());
 
 /// The document as it is served: JSON.
 pub fn document() -> &'static str {
@@ -45,28 +45,28 @@ pub fn document() -> &'static str {
 }
 
 /// `GET /api/openapi.json`: nothing in it is a secret, but strangers have no use for it.
-pub(crate) async fn openapi(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn openapi(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let allowed = check_query(&sent.uri, &[]).and_then(|()| front.keys.visitor(&sent));
     match allowed {
         Ok(_) => ([(CONTENT_TYPE, "application/json")], document()).into_response(),
-        Err(problem) => problem.response(Style::ProblemDetails),
+        Err(problem) => problem.response(ApiErrorFormat::ProblemDetails),
     }
 }
 
 /// Operations that belong together, and the schemas they name.
-struct Area {
+struct OpenApiSection {
     tag: &'static str,
     about: &'static str,
     operations: Vec<Operation>,
     schemas: Vec<(&'static str, Value)>,
 }
 
-fn areas() -> Vec<Area> {
+fn areas() -> Vec<OpenApiSection> {
     vec![
-        running::area(),
+        gateway::area(),
         servers::area(),
-        joining::area(),
+        import_connect::area(),
         tools::area(),
         calling::area(),
         turns::area(),
@@ -88,7 +88,7 @@ const ABOUT: &str = "Everything that can be seen and changed of a gateway, and i
     made them: https://platform.openai.com/docs/api-reference, https://docs.anthropic.com/en/api, \
     https://ai.google.dev/api, https://modelcontextprotocol.io/specification.";
 
-fn written() -> Value {
+fn build_document() -> Value {
     let (mut paths, mut schemas, mut tags) = (Map::new(), Map::new(), Vec::new());
     for area in areas().into_iter().chain([problems::area()]) {
         if !area.operations.is_empty() {
@@ -97,7 +97,7 @@ fn written() -> Value {
         for operation in area.operations {
             let (path, method) = (operation.path, operation.method);
             let methods = paths.entry(path).or_insert_with(|| json!({}));
-            methods[method] = operation.written(area.tag);
+            methods[method] = operation.into_json(area.tag);
         }
         schemas.extend(area.schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)));
     }

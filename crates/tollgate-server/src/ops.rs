@@ -11,25 +11,25 @@ use serde::Serialize;
 use tollgate_core::date;
 use tollgate_engine::gate::Gate;
 use tollgate_engine::servers::ServerStatus;
-use tollgate_engine::settings::Wanted;
-use tollgate_engine::upstream::{TestReport, Verdict};
+use tollgate_engine::settings::ServerDesiredState;
+use tollgate_engine::upstream::{TestReport, TestVerdict};
 use tollgate_mcp::Revision;
 
+use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::auth::Right;
-use crate::mcp::Front;
-use crate::problem::{Problem, Style};
+use crate::mcp::AppState;
 use crate::readiness;
 
 #[derive(Serialize)]
-struct Health {
+struct HealthJson {
     tollgate: &'static str,
 }
 
 pub(crate) async fn healthz() -> Response {
-    Json(Health { tollgate: env!("CARGO_PKG_VERSION") }).into_response()
+    Json(HealthJson { tollgate: env!("CARGO_PKG_VERSION") }).into_response()
 }
 
-pub(crate) async fn readyz(State(front): State<Arc<Front>>) -> Response {
+pub(crate) async fn readyz(State(front): State<Arc<AppState>>) -> Response {
     readiness::response(&front).await
 }
 
@@ -69,14 +69,14 @@ impl ServerJson {
         Self {
             category: gate.category(&id),
             trusted: gate.is_trusted(&id),
-            last_ok: last_heard.map(date::written),
+            last_ok: last_heard.map(date::format_rfc3339),
             needs_login,
             id: id.to_string(),
             transport,
-            enabled: wanted == Wanted::Enabled,
+            enabled: wanted == ServerDesiredState::Enabled,
             state: status.state.as_str(),
             reason: status.reason,
-            since: date::written(status.since),
+            since: date::format_rfc3339(status.since),
             restarts: status.restarts,
             late_answers: status.late_answers,
             protocol: status.revision.map(Revision::as_str),
@@ -87,23 +87,23 @@ impl ServerJson {
     }
 }
 
-pub(crate) async fn status(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn status(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     if let Err(problem) = for_observers(&front, &sent) {
-        return problem.response(Style::of(sent.uri.path()));
+        return problem.response(ApiErrorFormat::of(sent.uri.path()));
     }
     servers(&front)
 }
 
 /// All servers and how they are.
-pub(crate) fn servers(front: &Front) -> Response {
+pub(crate) fn servers(front: &AppState) -> Response {
     let gate = &front.gate;
     let servers = gate.servers().into_iter().map(|it| ServerJson::new(gate, it)).collect();
     Json(StatusJson { servers }).into_response()
 }
 
 #[derive(Serialize)]
-struct TestJson {
+struct ServerTestJson {
     ok: bool,
     message: String,
     protocol: Option<&'static str>,
@@ -111,10 +111,10 @@ struct TestJson {
     took_ms: u128,
 }
 
-impl From<TestReport> for TestJson {
+impl From<TestReport> for ServerTestJson {
     fn from(report: TestReport) -> Self {
         Self {
-            ok: report.verdict == Verdict::Works,
+            ok: report.verdict == TestVerdict::Works,
             message: report.message,
             protocol: report.protocol.map(Revision::as_str),
             tools: report.tools,
@@ -125,30 +125,30 @@ impl From<TestReport> for TestJson {
 
 /// Tries a server that is in the config. Nothing in the request says what to start.
 pub(crate) async fn test(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(server): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    let style = Style::of(sent.uri.path());
+    let style = ApiErrorFormat::of(sent.uri.path());
     if let Err(problem) = for_admins(&front, &sent) {
         return problem.response(style);
     }
     match front.gate.test(&server).await {
-        Some(report) => Json(TestJson::from(report)).into_response(),
+        Some(report) => Json(ServerTestJson::from(report)).into_response(),
         None => {
             let detail = "there is no such server in the configuration";
-            Problem::new(StatusCode::NOT_FOUND, "unknown_server", detail).response(style)
+            ApiError::new(StatusCode::NOT_FOUND, "unknown_server", detail).response(style)
         }
     }
 }
 
-pub(crate) fn for_admins(front: &Front, sent: &Parts) -> Result<(), Problem> {
+pub(crate) fn for_admins(front: &AppState, sent: &Parts) -> Result<(), ApiError> {
     front.keys.visitor(sent)?.need(Right::Admin)
 }
 
 /// What changes nothing is for whoever may look, too.
-pub(crate) fn for_observers(front: &Front, sent: &Parts) -> Result<(), Problem> {
+pub(crate) fn for_observers(front: &AppState, sent: &Parts) -> Result<(), ApiError> {
     let visitor = front.keys.visitor(sent)?;
     visitor.need(Right::Observe).or_else(|lacking| visitor.need(Right::Admin).map_err(|_| lacking))
 }

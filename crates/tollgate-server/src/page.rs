@@ -11,8 +11,8 @@ use bytes::Bytes;
 use flate2::read::GzDecoder;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use crate::mcp::Front;
-use crate::problem::{Problem, Style};
+use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::mcp::AppState;
 
 struct File {
     path: &'static str,
@@ -58,29 +58,30 @@ pub(crate) fn is_file(path: &str) -> bool {
 }
 
 /// `GET /`
-pub(crate) async fn page(State(_): State<Arc<Front>>, asked: HeaderMap) -> Response {
+pub(crate) async fn page(State(_): State<Arc<AppState>>, asked: HeaderMap) -> Response {
     match find("index.html") {
         Some(file) => file.response(&asked),
-        None => dressed(axum::response::Html(NOTE).into_response()),
+        None => with_security_headers(axum::response::Html(NOTE).into_response()),
     }
 }
 
 /// `GET /icon.svg`
 pub(crate) async fn icon(asked: HeaderMap) -> Response {
-    served("icon.svg", &asked)
+    serve_file("icon.svg", &asked)
 }
 
 /// `GET /assets/{name}`
 pub(crate) async fn asset(Path(name): Path<String>, asked: HeaderMap) -> Response {
-    served(&format!("{ASSETS}{name}"), &asked)
+    serve_file(&format!("{ASSETS}{name}"), &asked)
 }
 
-fn served(path: &str, asked: &HeaderMap) -> Response {
+fn serve_file(path: &str, asked: &HeaderMap) -> Response {
     match find(path) {
         Some(file) => file.response(asked),
         None => {
             let detail = "the page has no such file; reload it";
-            Problem::new(StatusCode::NOT_FOUND, "not_found", detail).response(Style::ProblemDetails)
+            ApiError::new(StatusCode::NOT_FOUND, "not_found", detail)
+                .response(ApiErrorFormat::ProblemDetails)
         }
     }
 }
@@ -104,7 +105,7 @@ impl File {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));
         headers.insert(header::ETAG, HeaderValue::from_static(self.etag));
         headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-        dressed(response)
+        with_security_headers(response)
     }
 
     fn body(&self, asked: &HeaderMap) -> Response {
@@ -119,7 +120,7 @@ impl File {
         let mut plain = Vec::new();
         match GzDecoder::new(self.gzip).read_to_end(&mut plain) {
             Ok(_) => ([(header::CONTENT_TYPE, kind)], plain).into_response(),
-            Err(_) => crate::problem::FAULT.response(Style::ProblemDetails),
+            Err(_) => crate::api_error::FAULT.response(ApiErrorFormat::ProblemDetails),
         }
     }
 
@@ -143,7 +144,7 @@ fn takes_gzip(asked: &HeaderMap) -> bool {
     })
 }
 
-fn dressed(mut response: Response) -> Response {
+fn with_security_headers(mut response: Response) -> Response {
     for (name, value) in HEADERS {
         let name = HeaderName::from_static(name);
         response.headers_mut().insert(name, HeaderValue::from_static(value));

@@ -8,59 +8,61 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::problem::Problem;
+use crate::api_error::ApiError;
 
 mod control_group;
 mod process;
 
 /// How often the size is looked at, beside the requests.
-pub(crate) const LOOK: Duration = Duration::from_millis(250);
+pub(crate) const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// When there may be room again.
-const SOON: Duration = Duration::from_secs(2);
+const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// What says how much memory is in use.
-pub trait Gauge: Send + Sync {
+pub trait MemoryGauge: Send + Sync {
     /// `None`: it cannot be told.
     fn resident_bytes(&self) -> Option<u64>;
 }
 
 /// How much memory there may be in use, and how that is measured.
 #[derive(Clone)]
-pub struct Memory {
-    ceilings: Vec<Ceiling>,
+pub struct MemoryLimit {
+    ceilings: Vec<MemoryCeiling>,
 }
 
 /// One limit, and what is held against it.
 #[derive(Clone)]
-struct Ceiling {
+struct MemoryCeiling {
     limit: u64,
-    gauge: Arc<dyn Gauge>,
+    gauge: Arc<dyn MemoryGauge>,
 }
 
-impl Memory {
-    pub fn unlimited() -> Self {
+impl MemoryLimit {
+    pub fn without_limit() -> Self {
         Self { ceilings: Vec::new() }
     }
 
     /// The resident size of this process, up to so many bytes; beside that, what its control group
     /// allows.
-    pub fn limited(bytes: u64) -> Self {
+    pub fn with_limit(bytes: u64) -> Self {
         let mut memory = Self::of_control_group();
-        memory.ceilings.push(Ceiling { limit: bytes, gauge: Arc::new(process::Process) });
+        memory
+            .ceilings
+            .push(MemoryCeiling { limit: bytes, gauge: Arc::new(process::ProcessGauge) });
         memory
     }
 
     /// As far as the control group of this process allows, which counts all that is in it, children
     /// and sockets included; without a limit there, unlimited.
     pub fn of_control_group() -> Self {
-        let group = control_group::limited();
-        let ceiling = |(limit, group)| Ceiling { limit, gauge: Arc::new(group) };
+        let group = control_group::tightest_limit();
+        let ceiling = |(limit, group)| MemoryCeiling { limit, gauge: Arc::new(group) };
         Self { ceilings: group.map(ceiling).into_iter().collect() }
     }
 
     /// Measured by somebody else.
-    pub fn measured(limit: u64, gauge: Arc<dyn Gauge>) -> Self {
-        Self { ceilings: vec![Ceiling { limit, gauge }] }
+    pub fn with_gauge(limit: u64, gauge: Arc<dyn MemoryGauge>) -> Self {
+        Self { ceilings: vec![MemoryCeiling { limit, gauge }] }
     }
 
     /// The smallest limit there is.
@@ -70,7 +72,7 @@ impl Memory {
 }
 
 /// However it is measured.
-impl PartialEq for Memory {
+impl PartialEq for MemoryLimit {
     fn eq(&self, other: &Self) -> bool {
         let limits = |memory: &Self| -> Vec<u64> {
             memory.ceilings.iter().map(|ceiling| ceiling.limit).collect()
@@ -79,7 +81,7 @@ impl PartialEq for Memory {
     }
 }
 
-impl fmt::Debug for Memory {
+impl fmt::Debug for MemoryLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Memory").field("limit", &self.limit()).finish_non_exhaustive()
     }
@@ -87,7 +89,7 @@ impl fmt::Debug for Memory {
 
 /// How tight it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+pub(crate) enum PressureLevel {
     Calm,
     /// Idle sessions end, and no new streams begin.
     Tight,
@@ -97,7 +99,7 @@ pub(crate) enum Level {
     Critical,
 }
 
-impl Level {
+impl PressureLevel {
     const ALL: [Self; 4] = [Self::Calm, Self::Tight, Self::Severe, Self::Critical];
 
     fn of(resident: u64, limit: u64) -> Self {
@@ -111,34 +113,34 @@ impl Level {
     }
 }
 
-const SHORT: Problem = Problem::new(
+const SHORT_OF_MEMORY: ApiError = ApiError::new(
     StatusCode::SERVICE_UNAVAILABLE,
     "short_of_memory",
     "the gateway is short of memory; try again in a moment",
 )
-.later(SOON);
+.later(RETRY_AFTER);
 
-pub(crate) struct Pressure {
-    memory: Memory,
+pub(crate) struct MemoryPressure {
+    memory: MemoryLimit,
     level: AtomicU8,
 }
 
-impl Pressure {
-    pub(crate) fn new(memory: Memory) -> Self {
+impl MemoryPressure {
+    pub(crate) fn new(memory: MemoryLimit) -> Self {
         Self { memory, level: AtomicU8::new(0) }
     }
 
-    pub(crate) fn level(&self) -> Level {
+    pub(crate) fn level(&self) -> PressureLevel {
         let at = usize::from(self.level.load(Ordering::Relaxed));
-        Level::ALL.get(at).copied().unwrap_or(Level::Critical)
+        PressureLevel::ALL.get(at).copied().unwrap_or(PressureLevel::Critical)
     }
 
     /// Measures. To be called beside the requests; what was found holds until the next time.
-    pub(crate) fn look(&self) -> Level {
-        let mut tightest = (Level::Calm, 0, 0);
-        for Ceiling { limit, gauge } in &self.memory.ceilings {
+    pub(crate) fn look(&self) -> PressureLevel {
+        let mut tightest = (PressureLevel::Calm, 0, 0);
+        for MemoryCeiling { limit, gauge } in &self.memory.ceilings {
             let Some(used) = gauge.resident_bytes() else { continue };
-            tightest = tightest.max((Level::of(used, *limit), used, *limit));
+            tightest = tightest.max((PressureLevel::of(used, *limit), used, *limit));
         }
         let (level, used, limit) = tightest;
         let before = self.level.swap(level as u8, Ordering::Relaxed);
@@ -148,34 +150,34 @@ impl Pressure {
         level
     }
 
-    pub(crate) fn take_request(&self) -> Result<(), Problem> {
-        if self.level() >= Level::Severe { Err(SHORT) } else { Ok(()) }
+    pub(crate) fn take_request(&self) -> Result<(), ApiError> {
+        if self.level() >= PressureLevel::Severe { Err(SHORT_OF_MEMORY) } else { Ok(()) }
     }
 
-    pub(crate) fn take_stream(&self) -> Result<(), Problem> {
-        if self.level() >= Level::Tight { Err(SHORT) } else { Ok(()) }
+    pub(crate) fn take_stream(&self) -> Result<(), ApiError> {
+        if self.level() >= PressureLevel::Tight { Err(SHORT_OF_MEMORY) } else { Ok(()) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Level;
+    use super::PressureLevel;
 
     #[test]
     fn r_11_the_ladder_has_its_steps_at_80_90_and_95_percent() {
         for (resident, expected) in [
-            (0, Level::Calm),
-            (799, Level::Calm),
-            (800, Level::Tight),
-            (899, Level::Tight),
-            (900, Level::Severe),
-            (949, Level::Severe),
-            (950, Level::Critical),
-            (5_000, Level::Critical),
+            (0, PressureLevel::Calm),
+            (799, PressureLevel::Calm),
+            (800, PressureLevel::Tight),
+            (899, PressureLevel::Tight),
+            (900, PressureLevel::Severe),
+            (949, PressureLevel::Severe),
+            (950, PressureLevel::Critical),
+            (5_000, PressureLevel::Critical),
         ] {
-            assert_eq!(Level::of(resident, 1_000), expected, "{resident}");
+            assert_eq!(PressureLevel::of(resident, 1_000), expected, "{resident}");
         }
-        assert_eq!(Level::of(u64::MAX, u64::MAX), Level::Critical);
-        assert_eq!(Level::of(1, 0), Level::Critical);
+        assert_eq!(PressureLevel::of(u64::MAX, u64::MAX), PressureLevel::Critical);
+        assert_eq!(PressureLevel::of(1, 0), PressureLevel::Critical);
     }
 }

@@ -13,10 +13,10 @@ use tokio::sync::{Notify, watch};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::servers::Readiness;
 use tollgate_mcp::tasks::{self, Task};
-use tollgate_store::memory::Trouble;
+use tollgate_store::memory::MemoryError;
 
-use crate::mcp::Front;
-use crate::pressure::Level;
+use crate::mcp::AppState;
+use crate::pressure::PressureLevel;
 
 /// For so long what was found last is told without looking again.
 const FRESH: Duration = Duration::from_millis(250);
@@ -35,7 +35,7 @@ struct ReadyJson {
     memory: Option<&'static str>,
 }
 
-pub(crate) async fn response(front: &Front) -> Response {
+pub(crate) async fn response(front: &AppState) -> Response {
     let audit = front.gate.ledger().trouble().map(|_| "failing");
     let state = state(front, audit.is_some());
     let memory = match &front.memory_check {
@@ -46,11 +46,11 @@ pub(crate) async fn response(front: &Front) -> Response {
     (status, Json(ReadyJson { state, audit, memory })).into_response()
 }
 
-fn state(front: &Front, is_audit_failing: bool) -> &'static str {
+fn state(front: &AppState, is_audit_failing: bool) -> &'static str {
     if front.stopping.is_cancelled() || front.stop.is_cancelled() {
         return "stopping";
     }
-    if front.pressure.level() >= Level::Severe {
+    if front.pressure.level() >= PressureLevel::Severe {
         return "short_of_memory";
     }
     if is_audit_failing && front.gate.needs_audit() {
@@ -64,17 +64,17 @@ fn state(front: &Front, is_audit_failing: bool) -> &'static str {
 
 /// Asks the memory's database how it is, when somebody wants to know.
 pub(crate) struct MemoryCheck {
-    shared: Arc<Shared>,
+    shared: Arc<MemoryCheckState>,
     _task: Task,
 }
 
-struct Shared {
+struct MemoryCheckState {
     wanted: Notify,
-    found: watch::Sender<Option<Found>>,
+    found: watch::Sender<Option<MemoryCheckResult>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct MemoryCheckResult {
     at: Instant,
     state: &'static str,
 }
@@ -85,23 +85,24 @@ impl MemoryCheck {
         gate: &Arc<Gate>,
         now: impl Fn() -> Instant + Send + 'static,
     ) -> Option<Self> {
-        gate.mind()?;
-        let shared = Arc::new(Shared { wanted: Notify::new(), found: watch::Sender::new(None) });
+        gate.memory()?;
+        let shared =
+            Arc::new(MemoryCheckState { wanted: Notify::new(), found: watch::Sender::new(None) });
         let (gate, asked) = (Arc::downgrade(gate), Arc::clone(&shared));
         let task = tasks::spawn("memory check", async move {
             loop {
                 asked.wanted.notified().await;
                 let Some(gate) = gate.upgrade() else { return };
-                let Some(mind) = gate.mind() else { return };
+                let Some(mind) = gate.memory() else { return };
                 let state = match mind.health().await {
                     Ok(()) => "ready",
-                    Err(Trouble::Slow(_)) => "slow",
-                    Err(Trouble::Away(_)) => "away",
-                    Err(Trouble::Failed(_) | Trouble::Invalid(_) | Trouble::NoEntity(_)) => {
-                        "failed"
-                    }
+                    Err(MemoryError::Slow(_)) => "slow",
+                    Err(MemoryError::Away(_)) => "away",
+                    Err(
+                        MemoryError::Failed(_) | MemoryError::Invalid(_) | MemoryError::NoEntity(_),
+                    ) => "failed",
                 };
-                asked.found.send_replace(Some(Found { at: now(), state }));
+                asked.found.send_replace(Some(MemoryCheckResult { at: now(), state }));
             }
         });
         Some(Self { shared, _task: task })
@@ -110,7 +111,7 @@ impl MemoryCheck {
     /// What was found last, or is found within a moment.
     async fn latest(&self, now: Instant) -> &'static str {
         let mut found = self.shared.found.subscribe();
-        let is_fresh = |found: &Found| now.saturating_duration_since(found.at) < FRESH;
+        let is_fresh = |found: &MemoryCheckResult| now.saturating_duration_since(found.at) < FRESH;
         let last = *found.borrow_and_update();
         if let Some(last) = last.filter(is_fresh) {
             return last.state;

@@ -1,17 +1,17 @@
 //! The plain HTTP API: what an agent sees, the tier of a turn, and one call at a time.
 
 use http::StatusCode;
-use tollgate_engine::gate::UnknownAgent;
+use tollgate_engine::gate::UnknownAgentError;
 
-use crate::problem::Problem;
+use crate::api_error::ApiError;
 
 mod code;
 mod code_files;
 mod execute;
-mod explained;
+mod explain;
 mod leaderboard;
+mod rest_json;
 mod results;
-mod shown;
 mod tier;
 mod tool_calls;
 mod view;
@@ -24,8 +24,8 @@ pub(crate) use tier::{queue_depth, tier};
 pub(crate) use tool_calls::tool_calls;
 pub(crate) use view::tools;
 
-impl From<UnknownAgent> for Problem {
-    fn from(unknown: UnknownAgent) -> Self {
-        Self::told(StatusCode::NOT_FOUND, "unknown_agent", unknown.to_string())
+impl From<UnknownAgentError> for ApiError {
+    fn from(unknown: UnknownAgentError) -> Self {
+        Self::with_detail(StatusCode::NOT_FOUND, "unknown_agent", unknown.to_string())
     }
 }

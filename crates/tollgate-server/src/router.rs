@@ -9,22 +9,22 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, delete, get, post};
 use http::StatusCode;
 
+use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::auth::oidc::resource;
-use crate::followed::followed;
-use crate::mcp::{self, Front};
-use crate::problem::{Problem, Style};
-use crate::{admin, chat, live, metrics, openapi, ops, page, rest};
+use crate::mcp::{self, AppState};
+use crate::request_span::trace_request;
+use crate::{admin, chat, metrics, openapi, ops, page, realtime, rest};
 
-pub(crate) fn router(front: Arc<Front>) -> Router {
+pub(crate) fn router(front: Arc<AppState>) -> Router {
     let router = routes();
     let router = match front.gate.tracer().is_on() {
-        true => router.layer(from_fn_with_state(Arc::clone(&front), followed)),
+        true => router.layer(from_fn_with_state(Arc::clone(&front), trace_request)),
         false => router,
     };
     router.with_state(front)
 }
 
-fn routes() -> Router<Arc<Front>> {
+fn routes() -> Router<Arc<AppState>> {
     Router::new()
         .route("/", get(page::page))
         .route("/icon.svg", get(page::icon))
@@ -92,7 +92,7 @@ fn routes() -> Router<Arc<Front>> {
         .route("/healthz", get(ops::healthz))
         .route("/metrics", get(metrics::metrics))
         .route("/readyz", get(ops::readyz))
-        .merge(configured())
+        .merge(config_routes())
         .merge(conversing())
         .merge(memory())
         .fallback(not_found)
@@ -100,7 +100,7 @@ fn routes() -> Router<Arc<Front>> {
 }
 
 /// Chats and live sessions, in the words of those whose clients come here.
-fn conversing() -> Router<Arc<Front>> {
+fn conversing() -> Router<Arc<AppState>> {
     Router::new()
         .route("/v1/chat/completions", post(chat::completions))
         .route("/v1/responses", post(chat::responses))
@@ -109,16 +109,16 @@ fn conversing() -> Router<Arc<Front>> {
         .route("/v1/models/{*call}", get(chat::one).post(chat::generate))
         .route("/v1beta/models/{*call}", post(chat::generate))
         .route("/v1alpha/models/{*call}", post(chat::generate))
-        .route("/v1/realtime", get(live::openai))
-        .route("/v1/live/sessions", get(live::gpt_live))
-        .route("/v1/live/sessions/{id}/attach", get(live::attach))
-        .route("/v1/agent/converse", get(live::deepgram))
-        .route("/ws/{service}", get(live::gemini))
-        .route("//ws/{service}", get(live::gemini))
+        .route("/v1/realtime", get(realtime::openai))
+        .route("/v1/live/sessions", get(realtime::gpt_live))
+        .route("/v1/live/sessions/{id}/attach", get(realtime::attach))
+        .route("/v1/agent/converse", get(realtime::deepgram))
+        .route("/ws/{service}", get(realtime::gemini))
+        .route("//ws/{service}", get(realtime::gemini))
 }
 
 /// A server may be called like the route that tries one.
-fn server_named_try() -> MethodRouter<Arc<Front>> {
+fn server_named_try() -> MethodRouter<Arc<AppState>> {
     use admin::servers::{one, remove, replace};
     let name = || Path("try".to_owned());
     get(move |front, request| one(front, name(), request))
@@ -127,18 +127,18 @@ fn server_named_try() -> MethodRouter<Arc<Front>> {
 }
 
 /// The config file, and what could stand in it.
-fn configured() -> Router<Arc<Front>> {
+fn config_routes() -> Router<Arc<AppState>> {
     Router::new()
         .route("/api/config", get(admin::config::read).put(admin::config::write))
         .route("/api/config/check", post(admin::config::check))
         .route("/api/registry", get(admin::registry))
-        .route("/api/reload", get(admin::config::reloaded).post(admin::config::reload))
+        .route("/api/reload", get(admin::config::reload_status).post(admin::config::reload))
         .route("/api/connect", get(admin::connect))
         .route("/api/import", post(admin::import))
 }
 
 /// What agents remember.
-fn memory() -> Router<Arc<Front>> {
+fn memory() -> Router<Arc<AppState>> {
     use admin::memory::{self, entities, facts, relations, sessions};
     Router::new()
         .route("/api/memory", get(memory::overview).delete(memory::forget))
@@ -171,12 +171,12 @@ pub(crate) fn is_open(path: &str) -> bool {
 
 async fn not_found(request: Request) -> Response {
     let detail = "there is nothing at this path";
-    Problem::new(StatusCode::NOT_FOUND, "not_found", detail)
-        .response(Style::of(request.uri().path()))
+    ApiError::new(StatusCode::NOT_FOUND, "not_found", detail)
+        .response(ApiErrorFormat::of(request.uri().path()))
 }
 
 async fn method_not_allowed(request: Request) -> Response {
     let detail = "this path does not take this method";
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
-        .response(Style::of(request.uri().path()))
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
+        .response(ApiErrorFormat::of(request.uri().path()))
 }

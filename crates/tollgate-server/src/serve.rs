@@ -24,67 +24,70 @@ use tollgate_mcp::tasks;
 
 use crate::access::TrustedProxies;
 use crate::auth::keyring::{Keyring, KeyringError};
-use crate::auth::oidc::Auth;
-use crate::auth::{Fingerprint, Key, Keys, Line, Lock, Peer, tending};
+use crate::auth::oidc::OidcConfig;
+use crate::auth::{
+    ApiKey, Authenticator, AuthenticatorOptions, ConnectionPeer, Fingerprint, TransportSecurity,
+    key_maintenance,
+};
 use crate::body::holding;
-use crate::guard::Guard;
+use crate::config_service::ConfigService;
+use crate::host_guard::HostGuard;
 use crate::limits::Limits;
-use crate::live::Handover;
-use crate::mcp::Front;
-use crate::operator::Operator;
-use crate::pressure::{LOOK, Level};
+use crate::mcp::AppState;
+use crate::pressure::{MEMORY_POLL_INTERVAL, PressureLevel};
+use crate::realtime::UpgradeHandover;
 use crate::router;
-use crate::tls::Identity;
+use crate::tls::TlsIdentity;
 
 mod acceptor;
 mod connections;
 mod in_process;
-mod offloaded;
+mod offload;
 mod poll_watch;
 mod probe;
 mod request;
-mod secure;
-mod stall;
+mod tls_handshake;
 mod workers;
+mod write_timeout;
 
 use acceptor::Acceptor;
-use connections::Activity;
+use connections::ConnectionActivity;
 pub use poll_watch::PollWatch;
 use request::answer;
 use workers::Workers;
 
 /// How the HTTP front is set up.
 #[derive(Clone)]
-pub struct Options {
+pub struct HttpServerOptions {
     /// Names, beside the loopback ones, under which clients may address this server.
     pub hosts: Vec<String>,
     /// Without any, whoever is on this machine may come in, if the address is loopback.
-    pub keys: Vec<Key>,
+    pub keys: Vec<ApiKey>,
     /// Where keys are made by command.
     pub keyring: Option<Arc<Keyring>>,
     /// Of the token that opens everything.
     pub admin: Option<Fingerprint>,
     /// Whose tokens let in, too.
-    pub auth: Option<Auth>,
+    pub auth: Option<OidcConfig>,
     pub limits: Limits,
-    pub models: tollgate_llm::settings::Settings,
+    pub models: tollgate_llm::settings::LlmSettings,
 }
 
 /// The HTTP front of one gate.
 #[derive(Clone)]
-pub struct Server {
-    app: Arc<App>,
+pub struct HttpServer {
+    app: Arc<HttpApp>,
 }
 
-struct App {
+struct HttpApp {
     /// Who says from where their clients come. Swapped when the config changes.
     proxies: ArcSwap<TrustedProxies>,
     /// Swapped whole when the config changes.
-    guard: ArcSwap<Guard>,
+    guard: ArcSwap<HostGuard>,
     router: Router,
-    front: Arc<Front>,
+    front: Arc<AppState>,
     /// With one, it is HTTPS that is served. Exchanged while connections come in.
-    tls: ArcSwapOption<Identity>,
+    tls: ArcSwapOption<TlsIdentity>,
     /// For tests: how long workers are kept from others.
     poll_watch: OnceLock<Arc<PollWatch>>,
 }
@@ -92,25 +95,32 @@ struct App {
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
 
-impl Server {
+impl HttpServer {
     /// Must be called within a runtime. Fails, in words, if a provider of models cannot be used.
-    pub fn new(gate: Arc<Gate>, options: &Options) -> Result<Self, String> {
+    pub fn new(gate: Arc<Gate>, options: &HttpServerOptions) -> Result<Self, String> {
         panics::watch();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let mut front = Front::new(gate, Arc::clone(&clock), options.limits.clone());
-        let lock = Lock {
+        let mut front = AppState::new(gate, Arc::clone(&clock), options.limits.clone());
+        let lock = AuthenticatorOptions {
             keyring: options.keyring.clone(),
             admin: options.admin,
             issuer_pause: options.limits.issuer_pause,
         };
-        front.keys = Keys::new(clock, lock);
+        front.keys = Authenticator::new(clock, lock);
         front.chat.reconfigure(&options.models)?;
         let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
-        let guard = ArcSwap::from_pointee(Guard::new(&options.hosts));
+        let guard = ArcSwap::from_pointee(HostGuard::new(&options.hosts));
         let (tls, proxies) = (ArcSwapOption::empty(), ArcSwap::default());
         let server = Self {
-            app: Arc::new(App { proxies, guard, router, front, tls, poll_watch: OnceLock::new() }),
+            app: Arc::new(HttpApp {
+                proxies,
+                guard,
+                router,
+                front,
+                tls,
+                poll_watch: OnceLock::new(),
+            }),
         };
         server.set_access(options.keys.clone(), options.auth.clone());
         Ok(server)
@@ -118,19 +128,19 @@ impl Server {
 
     /// Replaces the models that can be asked. Fails, in words, and changes nothing if a provider
     /// cannot be used.
-    pub fn set_models(&self, models: &tollgate_llm::settings::Settings) -> Result<(), String> {
+    pub fn set_models(&self, models: &tollgate_llm::settings::LlmSettings) -> Result<(), String> {
         self.app.front.chat.reconfigure(models)
     }
 
     /// Replaces the keys of the config and the issuer whose tokens let in. What was let in by what
     /// is not there any more ends. Must be called within a runtime.
-    pub fn set_access(&self, keys: Vec<Key>, auth: Option<Auth>) {
+    pub fn set_access(&self, keys: Vec<ApiKey>, auth: Option<OidcConfig>) {
         self.app.front.keys.configure(keys, auth);
     }
 
     /// Replaces the names under which clients may ask.
     pub fn set_hosts(&self, hosts: &[String]) {
-        self.app.guard.store(Arc::new(Guard::new(hosts)));
+        self.app.guard.store(Arc::new(HostGuard::new(hosts)));
     }
 
     /// Replaces the proxies that are believed about who their clients are.
@@ -139,12 +149,12 @@ impl Server {
     }
 
     /// With one, connections from now on are served over TLS as this; else in plain.
-    pub fn set_identity(&self, identity: Option<Identity>) {
+    pub fn set_identity(&self, identity: Option<TlsIdentity>) {
         self.app.tls.store(identity.map(Arc::new));
     }
 
     /// Gives the admin routes their way to the config. Once; a second one is not listened to.
-    pub fn operated_by(&self, operator: Arc<dyn Operator>) {
+    pub fn operated_by(&self, operator: Arc<dyn ConfigService>) {
         let _ = self.app.front.operator.set(operator);
     }
 
@@ -185,7 +195,7 @@ impl Server {
                 front.keys.only_loopback();
             }
         }
-        let _tending = tasks::spawn("keys", tending::tend(Arc::clone(front)));
+        let _tending = tasks::spawn("keys", key_maintenance::tend(Arc::clone(front)));
         let workers = Arc::new(Workers::start(&self.app));
         let acceptor = match Acceptor::start(&self.app, listener, &workers) {
             Ok(acceptor) => acceptor,
@@ -199,7 +209,7 @@ impl Server {
             front.stopping.cancel();
             let _ = tokio::time::timeout(front.limits.grace, front.grace_over.cancelled()).await;
             front.stop.cancel();
-            workers.drained().await;
+            workers.wait_for_drain().await;
         };
         tokio::select! {
             () = ended => {}
@@ -207,15 +217,15 @@ impl Server {
         }
         acceptor.end().await;
         front.refused.report(front.gate.ledger());
-        tending::keep_use(front).await;
+        key_maintenance::keep_use(front).await;
     }
 }
 
-impl Front {
+impl AppState {
     /// What has to be done beside the requests, for as long as there are some.
     async fn tend(&self) {
         let mut sweep = tokio::time::interval(SWEEP);
-        let mut look = tokio::time::interval(LOOK);
+        let mut look = tokio::time::interval(MEMORY_POLL_INTERVAL);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut report = tokio::time::interval(self.limits.refusal_report);
         report.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -223,7 +233,7 @@ impl Front {
             tokio::select! {
                 _ = sweep.tick() => self.sessions.sweep(),
                 _ = report.tick() => self.refused.report(self.gate.ledger()),
-                _ = look.tick() => if self.pressure.look() >= Level::Tight {
+                _ = look.tick() => if self.pressure.look() >= PressureLevel::Tight {
                     self.sessions.shed();
                 },
             }
@@ -231,21 +241,25 @@ impl Front {
     }
 }
 
-async fn connection(app: Arc<App>, stream: TcpStream, activity: Arc<Activity>) {
+async fn connection(app: Arc<HttpApp>, stream: TcpStream, activity: Arc<ConnectionActivity>) {
     let limits = &app.front.limits;
     let address = stream.peer_addr().map(|address| address.ip()).ok();
     let Some(identity) = app.tls.load_full() else {
-        let stream = stall::Stalling::new(stream, limits.write_timeout, Arc::clone(&activity));
-        let peer = Peer { address, line: Line::Plain };
+        let stream = write_timeout::WriteTimeoutStream::new(
+            stream,
+            limits.write_timeout,
+            Arc::clone(&activity),
+        );
+        let peer = ConnectionPeer { address, line: TransportSecurity::Plain };
         return serve_on(app, stream, peer, activity).await;
     };
     let shaken = tokio::select! {
-        shaken = secure::shake(stream, identity.config(), limits, Arc::clone(&activity)) => shaken,
-        () = activity.evicted() => None,
+        shaken = tls_handshake::shake(stream, identity.config(), limits, Arc::clone(&activity)) => shaken,
+        () = activity.wait_for_eviction() => None,
         () = drain_begins(app.front.stop.clone()) => None,
     };
     if let Some(stream) = shaken {
-        let peer = Peer { address, line: Line::Tls };
+        let peer = ConnectionPeer { address, line: TransportSecurity::Tls };
         serve_on(app, stream, peer, activity).await;
     }
 }
@@ -266,12 +280,16 @@ fn drain_begins(stop: CancellationToken) -> impl Future<Output = ()> {
 #[error("the connection had to make room for another")]
 struct EvictedError;
 
-async fn serve_on<S>(app: Arc<App>, stream: S, peer: Peer, activity: Arc<Activity>)
-where
+async fn serve_on<S>(
+    app: Arc<HttpApp>,
+    stream: S,
+    peer: ConnectionPeer,
+    activity: Arc<ConnectionActivity>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = &app.front.limits;
-    let (handler, handover) = (Arc::clone(&app), Handover::default());
+    let (handler, handover) = (Arc::clone(&app), UpgradeHandover::default());
     let (given, active) = (handover.clone(), Arc::clone(&activity));
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(given.clone());
@@ -302,12 +320,12 @@ where
     let mut serving = Box::pin(serving);
     let ended = tokio::select! {
         ended = &mut serving => ended,
-        () = activity.evicted() => return,
+        () = activity.wait_for_eviction() => return,
         () = drain_begins(stop.clone()) => {
             serving.as_mut().graceful_shutdown();
             tokio::select! {
                 ended = &mut serving => ended,
-                () = activity.evicted() => return,
+                () = activity.wait_for_eviction() => return,
                 () = app.front.cut.cancelled() => return,
             }
         }

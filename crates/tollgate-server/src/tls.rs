@@ -12,17 +12,17 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{Error, ServerConfig};
 
 /// A chain of certificates is much shorter.
-const LONGEST: u64 = 1 << 20;
+const MAX_PEM_BYTES: u64 = 1 << 20;
 
 /// Who this server is.
 #[derive(Clone)]
-pub struct Identity {
+pub struct TlsIdentity {
     config: Arc<ServerConfig>,
 }
 
 /// Why it cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum BadIdentity {
+pub enum TlsIdentityError {
     #[error("cannot read `{}`: {why}", file.display())]
     Unreadable { file: PathBuf, why: io::Error },
     #[error("`{}` holds no certificate in PEM form", .0.display())]
@@ -39,22 +39,22 @@ pub enum BadIdentity {
     Unusable { file: PathBuf, why: Error },
 }
 
-impl Identity {
+impl TlsIdentity {
     /// From PEM files: the chain, the server's own certificate first, and its key. May block.
-    pub fn read(cert: &Path, key: &Path) -> Result<Self, BadIdentity> {
+    pub fn read(cert: &Path, key: &Path) -> Result<Self, TlsIdentityError> {
         let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes_of(cert)?)
             .collect::<Result<_, _>>()
-            .map_err(|_| BadIdentity::NoCertificate(cert.to_owned()))?;
+            .map_err(|_| TlsIdentityError::NoCertificate(cert.to_owned()))?;
         if chain.is_empty() {
-            return Err(BadIdentity::NoCertificate(cert.to_owned()));
+            return Err(TlsIdentityError::NoCertificate(cert.to_owned()));
         }
         let secret = PrivateKeyDer::from_pem_slice(&bytes_of(key)?)
-            .map_err(|_| BadIdentity::NoKey(key.to_owned()))?;
+            .map_err(|_| TlsIdentityError::NoKey(key.to_owned()))?;
         Self::new(chain, secret).map_err(|why| match why {
             Error::InconsistentKeys(_) => {
-                BadIdentity::Mismatch { cert: cert.to_owned(), key: key.to_owned() }
+                TlsIdentityError::Mismatch { cert: cert.to_owned(), key: key.to_owned() }
             }
-            why => BadIdentity::Unusable { file: cert.to_owned(), why },
+            why => TlsIdentityError::Unusable { file: cert.to_owned(), why },
         })
     }
 
@@ -76,17 +76,17 @@ impl Identity {
     }
 }
 
-fn bytes_of(file: &Path) -> Result<Vec<u8>, BadIdentity> {
+fn bytes_of(file: &Path) -> Result<Vec<u8>, TlsIdentityError> {
     let read = || {
         // A pipe would let wait for ever.
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
         let mut bytes = Vec::new();
-        File::open(file)?.take(LONGEST).read_to_end(&mut bytes)?;
+        File::open(file)?.take(MAX_PEM_BYTES).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    read().map_err(|why| BadIdentity::Unreadable { file: file.to_owned(), why })
+    read().map_err(|why| TlsIdentityError::Unreadable { file: file.to_owned(), why })
 }
 
 #[cfg(test)]

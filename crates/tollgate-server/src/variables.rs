@@ -6,25 +6,25 @@ use std::collections::BTreeMap;
 use http::{HeaderMap, StatusCode};
 use tollgate_core::json::{self, Object};
 use tollgate_core::template::is_name;
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
-use crate::problem::{Problem, SAID_BACK};
+use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 
 /// `x-tollgate-var-caller-name` is `caller_name`: no header keeps `_` on every way.
 const PREFIX: &str = "x-tollgate-var-";
-const MOST: usize = 64;
+const MAX_VARIABLES: usize = 64;
 /// Of all names and values together.
 const MOST_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Default)]
-pub(crate) struct Variables {
+pub(crate) struct PromptVariables {
     known: BTreeMap<String, String>,
     bytes: usize,
 }
 
-impl Variables {
+impl PromptVariables {
     /// What the body says goes before what the headers say.
-    pub(crate) fn read(headers: &HeaderMap, body: Option<&Object<'_>>) -> Result<Self, Problem> {
+    pub(crate) fn read(headers: &HeaderMap, body: Option<&Object<'_>>) -> Result<Self, ApiError> {
         let mut own = Self::default();
         for (name, value) in body.iter().flat_map(|body| body.iter()) {
             let text = json::string(value)
@@ -51,15 +51,15 @@ impl Variables {
         self.known
     }
 
-    fn add(&mut self, name: String, text: &str) -> Result<(), Problem> {
+    fn add(&mut self, name: String, text: &str) -> Result<(), ApiError> {
         if !is_name(&name) {
             let name = brief(&name);
             return Err(bad(format!("`{name}` is no name of a variable: letters, digits and `_`")));
         }
         self.bytes += name.len() + text.len();
         self.known.insert(name, text.to_owned());
-        if self.known.len() > MOST || self.bytes > MOST_BYTES {
-            let limits = format!("{MOST} variables and {MOST_BYTES} bytes");
+        if self.known.len() > MAX_VARIABLES || self.bytes > MOST_BYTES {
+            let limits = format!("{MAX_VARIABLES} variables and {MOST_BYTES} bytes");
             return Err(bad(format!("a request has at most {limits}")));
         }
         Ok(())
@@ -67,11 +67,11 @@ impl Variables {
 }
 
 fn brief(name: &str) -> String {
-    shortened(name, SAID_BACK)
+    truncate_chars(name, MAX_ECHOED_CHARS)
 }
 
-fn bad(detail: String) -> Problem {
-    Problem::told(StatusCode::BAD_REQUEST, "bad_variable", detail)
+fn bad(detail: String) -> ApiError {
+    ApiError::with_detail(StatusCode::BAD_REQUEST, "bad_variable", detail)
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
     use http::{HeaderMap, HeaderName, HeaderValue};
     use tollgate_core::json::Object;
 
-    use super::Variables;
+    use super::PromptVariables;
 
     fn check(sent: &[(&str, &str)], body: &str, expected: &str) {
         let mut headers = HeaderMap::new();
@@ -88,7 +88,7 @@ mod tests {
             headers.append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
         let body = Object::parse(body).unwrap();
-        let found = match Variables::read(&headers, Some(&body)) {
+        let found = match PromptVariables::read(&headers, Some(&body)) {
             Ok(read) => format!("{:?}", read.into_map()),
             Err(problem) => problem.detail.into_owned(),
         };

@@ -17,14 +17,14 @@ mod reconcile;
 mod verify;
 
 pub(crate) use anchor::AnchorFile;
-pub use anchor::{Loss, LossKind, Mark};
-pub use journal::{Journal, Keep};
-pub use query::{Direction, Page, Query, Reader};
-pub use verify::{Break, Damage, Verified};
+pub use anchor::{AuditLoss, AuditLossKind, RowMark};
+pub use journal::{AuditJournal, RetentionBounds};
+pub use query::{AuditDirection, AuditQuery, AuditReader, Page};
+pub use verify::{ChainBreakError, RowDamageError, VerifiedTrail};
 
 /// One row, before it has a number. `T` is some kind of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry<T> {
+pub struct AuditEntry<T> {
     pub at: SystemTime,
     /// `call`, or what kind of decision it is.
     pub kind: T,
@@ -54,7 +54,7 @@ pub struct Entry<T> {
     pub detail: Option<T>,
 }
 
-impl<T> Entry<T> {
+impl<T> AuditEntry<T> {
     /// With nothing but what every row has.
     pub fn new(at: SystemTime, kind: T, principal: T, outcome: T) -> Self {
         Self {
@@ -83,9 +83,9 @@ impl<T> Entry<T> {
 
 /// A row as it stands in the trail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct AuditRow {
     pub sequence: u64,
-    pub entry: Entry<String>,
+    pub entry: AuditEntry<String>,
     pub hash: [u8; 32],
 }
 
@@ -113,16 +113,16 @@ impl Store {
 
 impl Audit {
     /// The way in. What it has written is on the disk, not only on its way there.
-    pub fn journal(&self) -> Result<Journal, Error> {
+    pub fn journal(&self) -> Result<AuditJournal, Error> {
         let connection = self.connect()?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        Ok(Journal::new(connection, self.anchor.clone()))
+        Ok(AuditJournal::new(connection, self.anchor.clone()))
     }
 
-    pub fn reader(&self) -> Result<Reader, Error> {
+    pub fn reader(&self) -> Result<AuditReader, Error> {
         let connection = self.connect()?;
         connection.pragma_update(None, "query_only", "ON")?;
-        Ok(Reader::new(connection, self.anchor.clone()))
+        Ok(AuditReader::new(connection, self.anchor.clone()))
     }
 
     pub fn file(&self) -> &Path {
@@ -131,13 +131,13 @@ impl Audit {
 
     fn connect(&self) -> Result<Connection, Error> {
         let connection = database::connect(&self.file)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         Ok(connection)
     }
 }
 
 /// Someone waits for what is written here: another process that takes longer is trouble.
-const PATIENCE: Duration = Duration::from_secs(2);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests;

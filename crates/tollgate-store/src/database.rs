@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use crate::audit::AnchorFile;
 use crate::error::{Error, OpenError};
 use crate::keys::KeyMarker;
-use crate::migrations::{self, Format, STORE};
+use crate::migrations::{self, FileFormat, STORE};
 
 /// What outlasts the process. Every method may block; calls wait for each other.
 #[derive(Debug)]
@@ -26,12 +26,12 @@ pub struct Store {
 /// What the gateway keeps beside its database from its first start on.
 const ADMIN_TOKEN: &str = "admin.token";
 /// How long we wait for another process to finish what it writes.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// A file up to this size is looked through when it is opened; that takes a few milliseconds.
 const CHECKED_BYTES: i64 = 8 << 20;
 /// Entering the write-ahead log does not wait by itself: so often, with a pause, is it tried.
-const TRIES: u32 = 100;
-const PAUSE: Duration = Duration::from_millis(50);
+const WAL_ATTEMPTS: u32 = 100;
+const WAL_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 impl Store {
     /// Opens the file, or makes it. What is there is never replaced: a file that cannot be used is
@@ -97,7 +97,7 @@ fn was_used(file: &Path) -> bool {
 }
 
 /// The first connection to a file of that kind, which is made if it is not there.
-pub(crate) fn open(file: &Path, format: &Format<'_>) -> Result<Connection, OpenError> {
+pub(crate) fn open(file: &Path, format: &FileFormat<'_>) -> Result<Connection, OpenError> {
     let unusable = |why| OpenError::Unusable { file: file.to_owned(), why };
     make_private(file).map_err(|error| unusable(error.into()))?;
     let mut connection = connect(file).map_err(|error| unusable(error.into()))?;
@@ -117,7 +117,7 @@ pub(crate) fn open(file: &Path, format: &Format<'_>) -> Result<Connection, OpenE
 pub(crate) fn connect(file: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(connection)
 }
 
@@ -137,7 +137,7 @@ fn make_private(file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn prepare(connection: &mut Connection, format: &Format<'_>) -> Result<(), Error> {
+fn prepare(connection: &mut Connection, format: &FileFormat<'_>) -> Result<(), Error> {
     enter_log(connection)?;
     // Safe with the log: a loss of power can cost the last writes, never the file.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
@@ -163,9 +163,9 @@ fn check(connection: &Connection) -> Result<(), Error> {
 /// Readers and one writer then work side by side. File systems without shared memory stay with the
 /// old journal, which only is slower.
 fn enter_log(connection: &Connection) -> Result<(), Error> {
-    for _ in 1..TRIES {
+    for _ in 1..WAL_ATTEMPTS {
         match connection.pragma_update(None, "journal_mode", "WAL").map_err(Error::from) {
-            Err(Error::Busy) => std::thread::sleep(PAUSE),
+            Err(Error::Busy) => std::thread::sleep(WAL_RETRY_PAUSE),
             entered => return entered,
         }
     }

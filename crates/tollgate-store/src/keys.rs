@@ -17,7 +17,7 @@ pub(crate) use marker::KeyMarker;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredKey {
     pub name: String,
-    pub secret: Secrets,
+    pub secret: KeySecrets,
     pub role: String,
     /// `None`: no restriction, here and below.
     pub agents: Option<Vec<String>>,
@@ -35,7 +35,7 @@ pub struct StoredKey {
 
 /// By what the key is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Secrets {
+pub struct KeySecrets {
     pub fingerprint: [u8; 32],
     /// What it was before, and until when that lets in as well.
     pub former: Option<([u8; 32], SystemTime)>,
@@ -43,7 +43,7 @@ pub struct Secrets {
 
 /// What there was to do it to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed {
+pub enum KeyChange {
     Done,
     /// No key of that name that is in force.
     Missing,
@@ -53,13 +53,13 @@ pub enum Changed {
 
 /// The keys of a store.
 #[derive(Debug, Clone, Copy)]
-pub struct Keys<'s> {
+pub struct StoredKeyTable<'s> {
     store: &'s Store,
 }
 
 impl Store {
-    pub fn keys(&self) -> Keys<'_> {
-        Keys { store: self }
+    pub fn keys(&self) -> StoredKeyTable<'_> {
+        StoredKeyTable { store: self }
     }
 
     /// Another number whenever another connection has written to the file.
@@ -68,12 +68,12 @@ impl Store {
     }
 }
 
-impl Keys<'_> {
+impl StoredKeyTable<'_> {
     /// All that ever were, revoked ones too.
     pub fn load(self) -> Result<Vec<StoredKey>, Error> {
         self.store.read(|connection| {
             let mut query = connection.prepare_cached("SELECT * FROM keys ORDER BY name")?;
-            query.query_map([], stored)?.collect()
+            query.query_map([], read_stored_key)?.collect()
         })
     }
 
@@ -112,7 +112,7 @@ impl Keys<'_> {
     }
 
     /// A name may be given again once its key is revoked.
-    pub fn keep(self, key: &StoredKey) -> Result<Changed, Error> {
+    pub fn keep(self, key: &StoredKey) -> Result<KeyChange, Error> {
         // First, and on the disk: there must be no key without it.
         if let Some(marker) = self.marker() {
             marker.set()?;
@@ -122,7 +122,7 @@ impl Keys<'_> {
             let found: Option<bool> =
                 transaction.query_row(found, [&key.name], |row| row.get(0)).optional()?;
             if found == Some(true) {
-                return Ok(Changed::Taken);
+                return Ok(KeyChange::Taken);
             }
             transaction.execute("DELETE FROM keys WHERE name = ?1", [&key.name])?;
             let mut insert = transaction.prepare_cached(
@@ -147,15 +147,16 @@ impl Keys<'_> {
                 ":made_at": millis(key.made),
                 ":expires_at": key.expires.map(millis),
             })?;
-            Ok(Changed::Done)
+            Ok(KeyChange::Done)
         })
     }
 
-    pub fn revoke(self, name: &str, now: SystemTime) -> Result<Changed, Error> {
+    pub fn revoke(self, name: &str, now: SystemTime) -> Result<KeyChange, Error> {
         let revoke = "UPDATE keys SET revoked_at = ?2, former = NULL, former_until = NULL
                       WHERE name = ?1 AND revoked_at IS NULL";
-        self.store
-            .write(|transaction| transaction.execute(revoke, (name, millis(now))).map(changed))
+        self.store.write(|transaction| {
+            transaction.execute(revoke, (name, millis(now))).map(change_from_rows)
+        })
     }
 
     /// The secret that was there until now becomes the former one.
@@ -164,13 +165,15 @@ impl Keys<'_> {
         name: &str,
         fingerprint: [u8; 32],
         former_until: Option<SystemTime>,
-    ) -> Result<Changed, Error> {
+    ) -> Result<KeyChange, Error> {
         let rotate = "UPDATE keys SET
                         former = CASE WHEN ?3 IS NULL THEN NULL ELSE fingerprint END,
                         former_until = ?3, fingerprint = ?2
                       WHERE name = ?1 AND revoked_at IS NULL";
         self.store.write(|transaction| {
-            transaction.execute(rotate, (name, fingerprint, former_until.map(millis))).map(changed)
+            transaction
+                .execute(rotate, (name, fingerprint, former_until.map(millis)))
+                .map(change_from_rows)
         })
     }
 
@@ -187,20 +190,20 @@ impl Keys<'_> {
     }
 }
 
-fn changed(rows: usize) -> Changed {
-    if rows == 0 { Changed::Missing } else { Changed::Done }
+fn change_from_rows(rows: usize) -> KeyChange {
+    if rows == 0 { KeyChange::Missing } else { KeyChange::Done }
 }
 
-fn stored(row: &Row<'_>) -> rusqlite::Result<StoredKey> {
+fn read_stored_key(row: &Row<'_>) -> rusqlite::Result<StoredKey> {
     let time = |column: &str| row.get::<_, Option<i64>>(column).map(|time| time.map(number::time));
     let list = |column: &str| {
-        row.get::<_, Option<String>>(column).map(|text| text.as_deref().map(unlined))
+        row.get::<_, Option<String>>(column).map(|text| text.as_deref().map(split_lines))
     };
     let former: Option<[u8; 32]> = row.get("former")?;
     let made = time("made_at")?;
     Ok(StoredKey {
         name: row.get("name")?,
-        secret: Secrets {
+        secret: KeySecrets {
             fingerprint: row.get("fingerprint")?,
             former: former.zip(time("former_until")?),
         },
@@ -224,7 +227,7 @@ fn lines(list: &[String]) -> String {
     list.join("\n")
 }
 
-fn unlined(text: &str) -> Vec<String> {
+fn split_lines(text: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 

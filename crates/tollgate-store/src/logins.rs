@@ -9,13 +9,13 @@ use crate::error::Error;
 
 /// For whom something was given: another address under the same name is another server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
+pub struct LoginHolder {
     pub server: String,
     pub resource: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Login {
+pub struct StoredLogin {
     /// The authorization server that gave it.
     pub issuer: Option<String>,
     pub credentials: Secret,
@@ -23,32 +23,32 @@ pub struct Login {
 
 /// The logins of a store.
 #[derive(Debug, Clone, Copy)]
-pub struct Logins<'s> {
+pub struct LoginTable<'s> {
     store: &'s Store,
 }
 
 impl Store {
-    pub fn logins(&self) -> Logins<'_> {
-        Logins { store: self }
+    pub fn logins(&self) -> LoginTable<'_> {
+        LoginTable { store: self }
     }
 }
 
-impl Logins<'_> {
-    pub fn load(self, holder: &Holder) -> Result<Option<Login>, Error> {
+impl LoginTable<'_> {
+    pub fn load(self, holder: &LoginHolder) -> Result<Option<StoredLogin>, Error> {
         self.store.read(|connection| {
             let query = "SELECT issuer, credentials FROM logins
                          WHERE server = :server AND resource = :resource";
             let of = named_params! {":server": holder.server, ":resource": holder.resource};
             let login = |row: &rusqlite::Row<'_>| {
                 let text: String = row.get(1)?;
-                Ok(Login { issuer: row.get(0)?, credentials: Secret::new(text) })
+                Ok(StoredLogin { issuer: row.get(0)?, credentials: Secret::new(text) })
             };
             connection.query_row(query, of, login).optional()
         })
     }
 
     /// In the place of what was there, whoever gave that.
-    pub fn keep(self, holder: &Holder, login: &Login) -> Result<(), Error> {
+    pub fn keep(self, holder: &LoginHolder, login: &StoredLogin) -> Result<(), Error> {
         self.store.write(|transaction| {
             let put = "INSERT OR REPLACE INTO logins (server, resource, issuer, credentials)
                        VALUES (:server, :resource, :issuer, :credentials)";
@@ -65,7 +65,7 @@ impl Logins<'_> {
         })
     }
 
-    pub fn forget(self, holder: &Holder) -> Result<(), Error> {
+    pub fn forget(self, holder: &LoginHolder) -> Result<(), Error> {
         self.store.write(|transaction| {
             let gone = "DELETE FROM logins WHERE server = :server AND resource = :resource";
             let of = named_params! {":server": holder.server, ":resource": holder.resource};

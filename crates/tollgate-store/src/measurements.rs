@@ -7,12 +7,12 @@ use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params};
 use tollgate_core::budget::Tier;
 use tollgate_core::id::{ServerId, ToolId, ToolName};
-use tollgate_core::latency::{Sample, Window};
-use tollgate_core::standing::{Health, Saved};
+use tollgate_core::latency::{LatencyWindow, Sample};
+use tollgate_core::tier_assignment::{SavedTierAssignment, ToolHealth};
 
 use crate::database::Store;
 use crate::error::Error;
-use crate::number::{millis, signed, time, unsigned};
+use crate::number::{millis, time, to_signed, to_unsigned};
 
 /// What is kept of one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Measurement {
     pub tool: ToolId,
     /// Oldest first.
     pub samples: Vec<Sample>,
-    pub standing: Saved,
+    pub standing: SavedTierAssignment,
     /// For people; the clock on the wall may have jumped.
     pub updated_at: SystemTime,
     /// Of the row that this was read from or last written to; zero if there was none.
@@ -29,14 +29,14 @@ pub struct Measurement {
 
 /// What is to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unsaved {
+pub struct UnsavedMeasurement {
     pub measurement: Measurement,
     /// So many samples at the end were not there at that revision.
     pub fresh: usize,
 }
 
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub struct LoadedMeasurements {
     pub measurements: Vec<Measurement>,
     /// Rows that make no sense, and were left where they are.
     pub unreadable: usize,
@@ -44,24 +44,24 @@ pub struct Loaded {
 
 /// The measurements of a store.
 #[derive(Debug, Clone, Copy)]
-pub struct Measurements<'s> {
+pub struct MeasurementTable<'s> {
     store: &'s Store,
 }
 
 impl Store {
-    pub fn measurements(&self) -> Measurements<'_> {
-        Measurements { store: self }
+    pub fn measurements(&self) -> MeasurementTable<'_> {
+        MeasurementTable { store: self }
     }
 }
 
-impl Measurements<'_> {
-    pub fn load(self, environment: &str) -> Result<Loaded, Error> {
+impl MeasurementTable<'_> {
+    pub fn load(self, environment: &str) -> Result<LoadedMeasurements, Error> {
         self.store.read(|connection| {
             let mut query = connection.prepare_cached(
                 "SELECT * FROM measurements WHERE environment = ?1 ORDER BY server, tool",
             )?;
             let mut rows = query.query([environment])?;
-            let mut loaded = Loaded::default();
+            let mut loaded = LoadedMeasurements::default();
             while let Some(row) = rows.next()? {
                 match measurement(row) {
                     Ok(measurement) => loaded.measurements.push(measurement),
@@ -75,7 +75,11 @@ impl Measurements<'_> {
 
     /// All of them or none. Says which revision each row has now; of a row with calls that are not
     /// ours, the one from before: it must not be replaced by ours alone.
-    pub fn save(self, environment: &str, unsaved: &[Unsaved]) -> Result<Vec<u64>, Error> {
+    pub fn save(
+        self,
+        environment: &str,
+        unsaved: &[UnsavedMeasurement],
+    ) -> Result<Vec<u64>, Error> {
         self.store.write(|transaction| {
             unsaved.iter().map(|it| save(transaction, environment, it)).collect()
         })
@@ -89,7 +93,11 @@ impl Measurements<'_> {
 }
 
 /// A row that someone else wrote meanwhile keeps their samples; ours come after them.
-fn save(transaction: &Transaction<'_>, environment: &str, new: &Unsaved) -> rusqlite::Result<u64> {
+fn save(
+    transaction: &Transaction<'_>,
+    environment: &str,
+    new: &UnsavedMeasurement,
+) -> rusqlite::Result<u64> {
     let Measurement { tool, standing, .. } = &new.measurement;
     let found = "SELECT revision, samples, epoch FROM measurements
                  WHERE environment = ?1 AND server = ?2 AND tool = ?3";
@@ -98,8 +106,8 @@ fn save(transaction: &Transaction<'_>, environment: &str, new: &Unsaved) -> rusq
     let found = found.query_row(key, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
     let ours = || (blob(&new.measurement.samples), standing.epoch);
     let (revision, known, (samples, epoch)) = match found.optional()? {
-        Some((revision, theirs, epoch)) if revision != signed(new.measurement.revision) => {
-            (revision, Some(new.measurement.revision), merged((theirs, epoch), new))
+        Some((revision, theirs, epoch)) if revision != to_signed(new.measurement.revision) => {
+            (revision, Some(new.measurement.revision), merge_samples((theirs, epoch), new))
         }
         Some((revision, ..)) => (revision, None, ours()),
         None => (0, None, ours()),
@@ -128,21 +136,24 @@ fn save(transaction: &Transaction<'_>, environment: &str, new: &Unsaved) -> rusq
         ":failed_trials": standing.failed_trials,
         ":updated_at": millis(new.measurement.updated_at),
     })?;
-    Ok(known.unwrap_or(unsigned(revision)))
+    Ok(known.unwrap_or(to_unsigned(revision)))
 }
 
 const SAMPLE_BYTES: usize = size_of::<u64>();
 
 /// Their samples and then ours, and how many at the end of both count.
-fn merged((mut theirs, their_epoch): (Vec<u8>, i64), new: &Unsaved) -> (Vec<u8>, u32) {
+fn merge_samples(
+    (mut theirs, their_epoch): (Vec<u8>, i64),
+    new: &UnsavedMeasurement,
+) -> (Vec<u8>, u32) {
     let Measurement { samples: ours, standing, .. } = &new.measurement;
     let fresh = new.fresh.min(ours.len());
     // What cannot be read is no reason to lose what can.
     theirs.truncate(theirs.len() - theirs.len() % SAMPLE_BYTES);
     let foreign = (theirs.len() / SAMPLE_BYTES).saturating_sub(ours.len() - fresh);
-    let epoch = epoch(standing.epoch as usize, fresh, foreign, unsigned(their_epoch));
+    let epoch = epoch(standing.epoch as usize, fresh, foreign, to_unsigned(their_epoch));
     theirs.extend(blob(&ours[ours.len() - fresh..]));
-    let surplus = theirs.len().saturating_sub(Window::SIZE * SAMPLE_BYTES);
+    let surplus = theirs.len().saturating_sub(LatencyWindow::SIZE * SAMPLE_BYTES);
     (theirs.split_off(surplus), epoch)
 }
 
@@ -153,7 +164,7 @@ fn epoch(ours: usize, fresh: usize, foreign: usize, theirs: u64) -> u32 {
         return u32::try_from(ours).unwrap_or(u32::MAX);
     }
     let theirs = usize::try_from(theirs).unwrap_or(usize::MAX).saturating_add(fresh);
-    let both = ours.saturating_add(foreign).min(theirs).min(Window::SIZE);
+    let both = ours.saturating_add(foreign).min(theirs).min(LatencyWindow::SIZE);
     u32::try_from(both).unwrap_or(u32::MAX)
 }
 
@@ -171,16 +182,16 @@ fn measurement(row: &Row<'_>) -> rusqlite::Result<Measurement> {
             tool: ToolName::new(&tool),
         },
         samples: readable("samples", samples(&row.get::<_, Vec<u8>>("samples")?))?,
-        standing: Saved {
+        standing: SavedTierAssignment {
             measured: tier(row, "measured")?,
             home: tier(row, "home")?,
-            health: readable("health", Health::parse(&health))?,
+            health: readable("health", ToolHealth::parse(&health))?,
             epoch: row.get("epoch")?,
             run: row.get("run")?,
             failed_trials: row.get("failed_trials")?,
         },
         updated_at: time(row.get("updated_at")?),
-        revision: unsigned(row.get("revision")?),
+        revision: to_unsigned(row.get("revision")?),
     })
 }
 

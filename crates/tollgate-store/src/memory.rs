@@ -7,33 +7,36 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tollgate_core::memory::{
-    EntityId, Entry, Fact, Hit, Invalid, MOST_HITS, Query, Scope, Session, SessionId, Source, fuse,
-    rank,
+    EntityId, Fact, FactSource, MOST_HITS, MemoryHit, MemoryInputError, MemoryQuery, MemoryScope,
+    SessionId, TranscriptEntry, TranscriptSession, fuse, rank,
 };
 
 use crate::error::OpenError;
 
 mod candidates;
 mod database;
+mod fact_identity;
 mod postgres;
 mod records;
-mod same;
-mod sketch;
+mod simhash;
 mod sqlite;
 
-pub use database::{Counts, Database, Forget, MOST_AT_ONCE, Page, Stretch, Unread, Vector, Wanted};
-pub use postgres::BadAddress;
-pub use records::{Cursor, Import, Kept, Layer, Record};
+pub use database::{
+    EmbeddingVector, EntityFilter, MOST_AT_ONCE, MemoryCounts, MemoryDatabase, MemoryForgetTarget,
+    Page, TranscriptPage, UnreadTranscript,
+};
+pub use postgres::PostgresAddressError;
+pub use records::{ExportCursor, MemoryImport, MemoryLayer, MemoryRecord, RecordContent};
 
 /// All that is kept, wherever it is: whatever a database can do, and finding what fits best.
 #[derive(Clone)]
-pub struct Memory {
-    database: Arc<dyn Database>,
+pub struct MemoryStore {
+    database: Arc<dyn MemoryDatabase>,
 }
 
 /// What is looked for, as it was asked.
 #[derive(Debug, Clone, Copy)]
-pub struct Search<'s> {
+pub struct MemorySearch<'s> {
     pub query: &'s str,
     /// Only there.
     pub session: Option<&'s SessionId>,
@@ -45,24 +48,24 @@ pub struct Search<'s> {
 
 /// Something that was found out: as a fact, or only because somebody said it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Known {
+pub enum MemoryItem {
     Fact(Fact),
-    Said(Entry),
+    Said(TranscriptEntry),
 }
 
 /// A session in which something was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recalled {
-    pub session: Session,
+pub struct RecalledSession {
+    pub session: TranscriptSession,
     /// The best first, and only a few.
-    pub hits: Vec<Hit<Entry>>,
+    pub hits: Vec<MemoryHit<TranscriptEntry>>,
 }
 
 /// Why the memory has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum MemoryError {
     #[error(transparent)]
-    Invalid(#[from] Invalid),
+    Invalid(#[from] MemoryInputError),
     #[error("there is no entity `{0}`")]
     NoEntity(EntityId),
     /// Others wait already, or it takes too long.
@@ -82,27 +85,27 @@ const WORDS_ALONE: f32 = 0.4;
 /// Hits of one session.
 const OF_A_SESSION: usize = 3;
 
-impl Memory {
-    pub fn over(database: Arc<dyn Database>) -> Self {
+impl MemoryStore {
+    pub fn over(database: Arc<dyn MemoryDatabase>) -> Self {
         Self { database }
     }
 
     /// In a file of its own, which is made if it is not there.
     pub fn open_sqlite(file: &Path) -> Result<Self, OpenError> {
-        Ok(Self::over(Arc::new(sqlite::Sqlite::open(file)?)))
+        Ok(Self::over(Arc::new(sqlite::SqliteMemory::open(file)?)))
     }
 
     /// In a PostgreSQL, which need not be there yet. To be called in a runtime.
-    pub fn connect_postgres(url: &str) -> Result<Self, BadAddress> {
-        Ok(Self::over(Arc::new(postgres::Postgres::connect(url)?)))
+    pub fn connect_postgres(url: &str) -> Result<Self, PostgresAddressError> {
+        Ok(Self::over(Arc::new(postgres::PostgresMemory::connect(url)?)))
     }
 
     /// What was said.
     pub async fn search_entries(
         &self,
-        scope: &Scope,
-        search: &Search<'_>,
-    ) -> Result<Vec<Hit<Entry>>, Trouble> {
+        scope: &MemoryScope,
+        search: &MemorySearch<'_>,
+    ) -> Result<Vec<MemoryHit<TranscriptEntry>>, MemoryError> {
         self.entries_like(scope, &search.query()?, search).await
     }
 
@@ -110,33 +113,33 @@ impl Memory {
     /// counts as well, as far as no passage that was found has it.
     pub async fn search_facts(
         &self,
-        scope: &Scope,
-        search: &Search<'_>,
-        vector: Option<&Vector>,
-    ) -> Result<Vec<Hit<Known>>, Trouble> {
+        scope: &MemoryScope,
+        search: &MemorySearch<'_>,
+        vector: Option<&EmbeddingVector>,
+    ) -> Result<Vec<MemoryHit<MemoryItem>>, MemoryError> {
         let (query, most) = (search.query()?, search.most);
         let worded = self.database.facts_with(scope, &query);
         let said = self.entries_like(scope, &query, search);
         let Some(vector) = vector else {
             let (worded, said) = tokio::try_join!(worded, said)?;
-            return Ok(known(rank(&query, worded, search.now, most), said, most));
+            return Ok(merge_hits(rank(&query, worded, search.now, most), said, most));
         };
         let near = self.database.facts_near(scope, vector, NEAR.max(2 * most));
         let (worded, near, mut said) = tokio::try_join!(worded, near, said)?;
         let worded = rank(&query, worded, search.now, most.max(NEAR));
         said.iter_mut().for_each(|hit| hit.score *= WORDS_ALONE);
-        Ok(known(fuse(&query, worded, near, most), said, most))
+        Ok(merge_hits(fuse(&query, worded, near, most), said, most))
     }
 
     /// The sessions in which something was said, those with the best first.
     pub async fn search_history(
         &self,
-        scope: &Scope,
-        search: &Search<'_>,
-    ) -> Result<Vec<Recalled>, Trouble> {
+        scope: &MemoryScope,
+        search: &MemorySearch<'_>,
+    ) -> Result<Vec<RecalledSession>, MemoryError> {
         let query = search.query()?;
-        let wide = Search { most: MOST_HITS, ..*search };
-        let mut sessions: Vec<(SessionId, Vec<Hit<Entry>>)> = Vec::new();
+        let wide = MemorySearch { most: MOST_HITS, ..*search };
+        let mut sessions: Vec<(SessionId, Vec<MemoryHit<TranscriptEntry>>)> = Vec::new();
         for hit in self.entries_like(scope, &query, &wide).await? {
             let known = sessions.iter().position(|(session, _)| *session == hit.found.session);
             match known {
@@ -152,7 +155,7 @@ impl Memory {
         for (session, hits) in sessions {
             // It may have been forgotten a moment ago.
             if let Some(session) = self.database.session(scope, &session).await? {
-                recalled.push(Recalled { session, hits });
+                recalled.push(RecalledSession { session, hits });
             }
         }
         Ok(recalled)
@@ -160,51 +163,58 @@ impl Memory {
 
     async fn entries_like(
         &self,
-        scope: &Scope,
-        query: &Query,
-        search: &Search<'_>,
-    ) -> Result<Vec<Hit<Entry>>, Trouble> {
+        scope: &MemoryScope,
+        query: &MemoryQuery,
+        search: &MemorySearch<'_>,
+    ) -> Result<Vec<MemoryHit<TranscriptEntry>>, MemoryError> {
         let found = self.database.entries_with(scope, query, search.session).await?;
         Ok(rank(query, found, search.now, search.most))
     }
 }
 
 /// Whatever else there is to do is done by the database itself.
-impl Deref for Memory {
-    type Target = dyn Database;
+impl Deref for MemoryStore {
+    type Target = dyn MemoryDatabase;
 
     fn deref(&self) -> &Self::Target {
         &*self.database
     }
 }
 
-impl Search<'_> {
-    fn query(&self) -> Result<Query, Invalid> {
+impl MemorySearch<'_> {
+    fn query(&self) -> Result<MemoryQuery, MemoryInputError> {
         if self.most == 0 || self.most > MOST_HITS {
-            return Err(Invalid::Range {
+            return Err(MemoryInputError::Range {
                 field: "top_k",
                 found: self.most.to_string(),
                 least: "1".to_owned(),
                 most: MOST_HITS.to_string(),
             });
         }
-        Query::parse(self.query)
+        MemoryQuery::parse(self.query)
     }
 }
 
 /// Facts and entries in one list, the best first. What stands in a passage that was found is not
 /// told again.
-fn known(facts: Vec<Hit<Fact>>, said: Vec<Hit<Entry>>, most: usize) -> Vec<Hit<Known>> {
+fn merge_hits(
+    facts: Vec<MemoryHit<Fact>>,
+    said: Vec<MemoryHit<TranscriptEntry>>,
+    most: usize,
+) -> Vec<MemoryHit<MemoryItem>> {
     let heard: Vec<_> = facts
         .iter()
         .filter_map(|hit| match hit.found.source {
-            Source::Heard { first, last } => Some(first..=last),
-            Source::Stated => None,
+            FactSource::Heard { first, last } => Some(first..=last),
+            FactSource::Stated => None,
         })
         .collect();
-    let is_new = |hit: &Hit<Entry>| !heard.iter().any(|span| span.contains(&hit.found.id));
-    let said: Vec<_> = said.into_iter().filter(is_new).map(|hit| hit.of(Known::Said)).collect();
-    let mut all: Vec<_> = facts.into_iter().map(|hit| hit.of(Known::Fact)).chain(said).collect();
+    let is_new =
+        |hit: &MemoryHit<TranscriptEntry>| !heard.iter().any(|span| span.contains(&hit.found.id));
+    let said: Vec<_> =
+        said.into_iter().filter(is_new).map(|hit| hit.of(MemoryItem::Said)).collect();
+    let mut all: Vec<_> =
+        facts.into_iter().map(|hit| hit.of(MemoryItem::Fact)).chain(said).collect();
     all.sort_by(|one, two| two.score.total_cmp(&one.score));
     all.truncate(most);
     all

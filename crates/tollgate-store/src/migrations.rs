@@ -5,7 +5,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 /// A kind of file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Format<'s> {
+pub(crate) struct FileFormat<'s> {
     /// Marks our files, in ASCII.
     pub(crate) application: [u8; 4],
     /// `user_version` of a file counts how many of these it has behind it.
@@ -13,7 +13,7 @@ pub(crate) struct Format<'s> {
 }
 
 /// Of all that is not the memory.
-pub(crate) const STORE: Format<'_> = Format {
+pub(crate) const STORE: FileFormat<'_> = FileFormat {
     application: *b"Toll",
     steps: &[
         include_str!("migrations/0001_measurements.sql"),
@@ -27,13 +27,13 @@ pub(crate) const STORE: Format<'_> = Format {
     ],
 };
 
-pub(crate) const MEMORY: Format<'_> =
-    Format { application: *b"TolM", steps: &[include_str!("memory/sqlite/0001_memory.sql")] };
+pub(crate) const MEMORY: FileFormat<'_> =
+    FileFormat { application: *b"TolM", steps: &[include_str!("memory/sqlite/0001_memory.sql")] };
 
 /// How many steps the file has behind it; `None` if it is of another kind.
 pub(crate) fn version(
     connection: &Connection,
-    format: &Format<'_>,
+    format: &FileFormat<'_>,
 ) -> rusqlite::Result<Option<u32>> {
     // In one statement, so that nobody takes a step between the parts of it.
     let query = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
@@ -48,7 +48,7 @@ pub(crate) fn version(
 }
 
 /// Takes the steps that are missing, each wholly or not at all. Other processes may do so too.
-pub(crate) fn take(connection: &mut Connection, format: &Format<'_>) -> rusqlite::Result<()> {
+pub(crate) fn take(connection: &mut Connection, format: &FileFormat<'_>) -> rusqlite::Result<()> {
     let application = i32::from_be_bytes(format.application);
     for (step, number) in format.steps.iter().zip(1_u32..) {
         if version(connection, format)? != Some(number - 1) {

@@ -9,7 +9,7 @@ pub(crate) fn millis(time: SystemTime) -> i64 {
 }
 
 pub(crate) fn time(millis: i64) -> SystemTime {
-    let since = Duration::from_millis(unsigned(millis));
+    let since = Duration::from_millis(to_unsigned(millis));
     SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
 }
 
-pub(crate) fn signed(number: u64) -> i64 {
+pub(crate) fn to_signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
@@ -25,6 +25,6 @@ pub(crate) fn size(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-pub(crate) fn unsigned(number: i64) -> u64 {
+pub(crate) fn to_unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }

@@ -14,7 +14,7 @@ use crate::number::{millis, time};
 
 /// A definition that was seen first and is trusted for that.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FirstUse {
+pub struct FirstUsePin {
     pub tool: ToolId,
     pub hash: ContentHash,
     pub definition: String,
@@ -26,22 +26,22 @@ pub struct Decision {
     pub tool: ToolId,
     pub hash: ContentHash,
     pub definition: String,
-    pub state: State,
+    pub state: StoredPinState,
     pub by: String,
     pub at: SystemTime,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum StoredPinState {
     Accepted,
     Rejected,
 }
 
 /// One definition as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredPin {
     pub hash: ContentHash,
-    pub state: State,
+    pub state: StoredPinState,
     pub definition: String,
     pub first_seen: SystemTime,
     /// `None`: nobody decided, it was the first.
@@ -50,27 +50,27 @@ pub struct Kept {
 
 /// The pins of a store.
 #[derive(Debug, Clone, Copy)]
-pub struct Pins<'s> {
+pub struct PinTable<'s> {
     store: &'s Store,
 }
 
 impl Store {
-    pub fn pins(&self) -> Pins<'_> {
-        Pins { store: self }
+    pub fn pins(&self) -> PinTable<'_> {
+        PinTable { store: self }
     }
 }
 
-impl Pins<'_> {
+impl PinTable<'_> {
     /// All pins, without the definitions. A row that makes no sense still says that its tool is not
     /// new: it is then served once somebody accepts it.
-    pub fn load(self) -> Result<trust::Pins, Error> {
+    pub fn load(self) -> Result<trust::ToolPins, Error> {
         self.store.read(|connection| {
             let mut query = connection.prepare(
                 "SELECT server, tool, hash, state, decided_by IS NOT NULL AS by_person FROM pins
                  ORDER BY coalesce(decided_at, first_seen)",
             )?;
             let mut rows = query.query([])?;
-            let mut pins = trust::Pins::default();
+            let mut pins = trust::ToolPins::default();
             while let Some(row) = rows.next()? {
                 let Ok(server) = ServerId::parse(&row.get::<_, String>("server")?) else {
                     continue;
@@ -81,9 +81,9 @@ impl Pins<'_> {
                     continue;
                 };
                 match (state(row)?, row.get::<_, bool>("by_person")?) {
-                    (State::Rejected, _) => pin.reject(hash),
-                    (State::Accepted, true) => pin.accept(hash),
-                    (State::Accepted, false) => {
+                    (StoredPinState::Rejected, _) => pin.reject(hash),
+                    (StoredPinState::Accepted, true) => pin.accept(hash),
+                    (StoredPinState::Accepted, false) => {
                         pin.trusted = trust::Pin::first_use(hash).trusted;
                     }
                 }
@@ -93,14 +93,14 @@ impl Pins<'_> {
     }
 
     /// Pins these where nothing is known of the tool yet.
-    pub fn first_uses(self, seen: &[FirstUse], at: SystemTime) -> Result<(), Error> {
+    pub fn first_uses(self, seen: &[FirstUsePin], at: SystemTime) -> Result<(), Error> {
         self.store.write(|transaction| {
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO pins (server, tool, hash, state, definition, first_seen)
                  SELECT ?1, ?2, ?3, 'accepted', ?4, ?5
                  WHERE NOT EXISTS (SELECT 1 FROM pins WHERE server = ?1 AND tool = ?2)",
             )?;
-            for FirstUse { tool, hash, definition } in seen {
+            for FirstUsePin { tool, hash, definition } in seen {
                 let (server, tool) = (tool.server.as_str(), tool.tool.as_str());
                 insert.execute((server, tool, hash.to_string(), definition, millis(at)))?;
             }
@@ -114,7 +114,7 @@ impl Pins<'_> {
     }
 
     /// All that is kept of one tool, the newest last.
-    pub fn of(self, tool: &ToolId) -> Result<Vec<Kept>, Error> {
+    pub fn of(self, tool: &ToolId) -> Result<Vec<StoredPin>, Error> {
         self.store.read(|connection| {
             let mut query = connection.prepare_cached(
                 "SELECT * FROM pins WHERE server = ?1 AND tool = ?2
@@ -123,7 +123,7 @@ impl Pins<'_> {
             let mut rows = query.query((tool.server.as_str(), tool.tool.as_str()))?;
             let mut all = Vec::new();
             while let Some(row) = rows.next()? {
-                all.extend(kept(row)?);
+                all.extend(read_stored_pin(row)?);
             }
             Ok(all)
         })
@@ -136,7 +136,7 @@ const MOST_REJECTED: i64 = 64;
 fn decide(transaction: &Transaction<'_>, decision: &Decision) -> rusqlite::Result<()> {
     let (server, tool) = (decision.tool.server.as_str(), decision.tool.tool.as_str());
     let hash = decision.hash.to_string();
-    if decision.state == State::Accepted {
+    if decision.state == StoredPinState::Accepted {
         transaction.execute(
             "DELETE FROM pins
              WHERE server = ?1 AND tool = ?2 AND state = 'accepted' AND hash <> ?3",
@@ -169,7 +169,7 @@ fn decide(transaction: &Transaction<'_>, decision: &Decision) -> rusqlite::Resul
     Ok(())
 }
 
-impl State {
+impl StoredPinState {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -178,16 +178,16 @@ impl State {
     }
 }
 
-fn state(row: &Row<'_>) -> rusqlite::Result<State> {
+fn state(row: &Row<'_>) -> rusqlite::Result<StoredPinState> {
     let state: String = row.get("state")?;
-    Ok(if state == "accepted" { State::Accepted } else { State::Rejected })
+    Ok(if state == "accepted" { StoredPinState::Accepted } else { StoredPinState::Rejected })
 }
 
-fn kept(row: &Row<'_>) -> rusqlite::Result<Option<Kept>> {
+fn read_stored_pin(row: &Row<'_>) -> rusqlite::Result<Option<StoredPin>> {
     let Some(hash) = ContentHash::parse(&row.get::<_, String>("hash")?) else { return Ok(None) };
     let at: Option<i64> = row.get("decided_at")?;
     let by: Option<String> = row.get("decided_by")?;
-    Ok(Some(Kept {
+    Ok(Some(StoredPin {
         hash,
         state: state(row)?,
         definition: row.get("definition")?,

@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 mod client;
-mod paced;
+mod paced_client;
 
-pub use client::{HttpClient, Reply};
-pub use paced::{Paced, PacedClient};
+pub use client::{BlockingHttpClient, Reply};
+pub use paced_client::{PacedClient, PacedReport};
 
 /// How hard, by threads of each kind. All are of one key.
 #[derive(Debug, Clone)]
@@ -37,12 +37,12 @@ pub struct Attack {
 }
 
 /// How the attackers were answered: how often with which status; 0 for a connection that broke.
-pub type Answers = BTreeMap<u16, u64>;
+pub type AttackAnswerCounts = BTreeMap<u16, u64>;
 
 /// How long an attacker waits for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two requests of one attacker.
-const PAUSE: Duration = Duration::from_millis(20);
+const REQUEST_PAUSE: Duration = Duration::from_millis(20);
 
 impl Attack {
     /// As the security tests describe it: two, eight, six and ten thousand, or as many connections as
@@ -59,9 +59,9 @@ impl Attack {
     }
 
     /// Attacks until `stop` is set. Panics of an attacker are the caller's.
-    pub fn run(&self, stop: &AtomicBool) -> Answers {
-        let answers = Mutex::new(Answers::new());
-        let bodies = Bodies::new();
+    pub fn run(&self, stop: &AtomicBool) -> AttackAnswerCounts {
+        let answers = Mutex::new(AttackAnswerCounts::new());
+        let bodies = AttackBodies::new();
         thread::scope(|scope| {
             let kinds = [
                 (self.object_bombs, &bodies.objects),
@@ -87,7 +87,7 @@ impl Attack {
         requests: &[(&str, String)],
         first: usize,
         stop: &AtomicBool,
-        answers: &Mutex<Answers>,
+        answers: &Mutex<AttackAnswerCounts>,
     ) {
         for (path, body) in requests.iter().cycle().skip(first) {
             if stop.load(Ordering::Relaxed) {
@@ -95,12 +95,12 @@ impl Attack {
             }
             let status = self.send(path, body).map_or(0, |reply| reply.status);
             *answers.lock().entry(status).or_insert(0) += 1;
-            thread::sleep(PAUSE);
+            thread::sleep(REQUEST_PAUSE);
         }
     }
 
     fn send(&self, path: &str, body: &str) -> io::Result<Reply> {
-        let mut client = HttpClient::connect(self.address, ANSWER_TIMEOUT)?;
+        let mut client = BlockingHttpClient::connect(self.address, ANSWER_TIMEOUT)?;
         client.post(path, &call_headers(&self.key), body)
     }
 
@@ -133,13 +133,13 @@ pub fn call_headers(key: &str) -> Vec<(&'static str, String)> {
 }
 
 /// The requests of each kind of attacker: path and body.
-struct Bodies {
+struct AttackBodies {
     objects: Vec<(&'static str, String)>,
     string: Vec<(&'static str, String)>,
     slow: Vec<(&'static str, String)>,
 }
 
-impl Bodies {
+impl AttackBodies {
     fn new() -> Self {
         let objects = format!("[{}0]", "{\"a\":0},".repeat(1_900_000));
         let string = format!("\"{}\"", "x".repeat(15 << 20));

@@ -11,18 +11,18 @@ use std::time::Duration;
 
 /// Removed when dropped, once no process is in it any more.
 #[derive(Debug)]
-pub struct MemoryGroup {
+pub struct MemoryCgroup {
     folder: PathBuf,
-    version: Version,
+    version: CgroupVersion,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
+enum CgroupVersion {
     One,
     Two,
 }
 
-impl MemoryGroup {
+impl MemoryCgroup {
     /// A group of its own below the one of this process, or below the root where that cannot be.
     pub fn new(name: &str, limit_bytes: u64) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -38,8 +38,8 @@ impl MemoryGroup {
         Err(failed)
     }
 
-    fn inside(folder: &Path, version: Version, limit_bytes: u64) -> io::Result<Self> {
-        if version == Version::Two
+    fn inside(folder: &Path, version: CgroupVersion, limit_bytes: u64) -> io::Result<Self> {
+        if version == CgroupVersion::Two
             && let Some(parent) = folder.parent()
         {
             // Not where only version 1 is mounted: a plain file would be made there.
@@ -49,11 +49,11 @@ impl MemoryGroup {
         fs::create_dir(folder)?;
         let group = Self { folder: folder.to_owned(), version };
         let (limit, swap) = match version {
-            Version::One => ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
-            Version::Two => ("memory.max", "memory.swap.max"),
+            CgroupVersion::One => ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
+            CgroupVersion::Two => ("memory.max", "memory.swap.max"),
         };
         group.write(limit, &limit_bytes.to_string())?;
-        let swap_bytes = if version == Version::One { limit_bytes } else { 0 };
+        let swap_bytes = if version == CgroupVersion::One { limit_bytes } else { 0 };
         // A kernel without swap accounting has no such file.
         let _ = group.write(swap, &swap_bytes.to_string());
         Ok(group)
@@ -91,8 +91,8 @@ impl MemoryGroup {
     /// What its processes hold, without files that the kernel can drop at any moment.
     pub fn used_bytes(&self) -> io::Result<u64> {
         let (usage, reclaimable) = match self.version {
-            Version::One => ("memory.usage_in_bytes", "total_inactive_file"),
-            Version::Two => ("memory.current", "inactive_file"),
+            CgroupVersion::One => ("memory.usage_in_bytes", "total_inactive_file"),
+            CgroupVersion::Two => ("memory.current", "inactive_file"),
         };
         let used = self.read(usage)?.trim().parse().map_err(io::Error::other)?;
         Ok(field(&self.read("memory.stat")?, reclaimable)
@@ -102,8 +102,8 @@ impl MemoryGroup {
     /// How many of its processes were killed because its memory was used up.
     pub fn killed_processes(&self) -> io::Result<u64> {
         let file = match self.version {
-            Version::One => "memory.oom_control",
-            Version::Two => "memory.events",
+            CgroupVersion::One => "memory.oom_control",
+            CgroupVersion::Two => "memory.events",
         };
         Ok(field(&self.read(file)?, "oom_kill").unwrap_or(0))
     }
@@ -130,7 +130,7 @@ impl Drop for Ballast {
     }
 }
 
-impl Drop for MemoryGroup {
+impl Drop for MemoryCgroup {
     fn drop(&mut self) {
         // The kernel takes a moment to see that its last process has ended.
         for _ in 0..100 {
@@ -145,16 +145,16 @@ impl Drop for MemoryGroup {
 }
 
 /// Where a group may be made, the best place first.
-fn parents() -> Vec<(Version, PathBuf)> {
+fn parents() -> Vec<(CgroupVersion, PathBuf)> {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut found = Vec::new();
     for line in own.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
         let (version, root) = match controllers {
-            "" => (Version::Two, Path::new("/sys/fs/cgroup")),
+            "" => (CgroupVersion::Two, Path::new("/sys/fs/cgroup")),
             _ if controllers.split(',').any(|it| it == "memory") => {
-                (Version::One, Path::new("/sys/fs/cgroup/memory"))
+                (CgroupVersion::One, Path::new("/sys/fs/cgroup/memory"))
             }
             _ => continue,
         };
@@ -172,7 +172,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::MemoryGroup;
+    use super::MemoryCgroup;
     use crate::skip;
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         if !skip::require_cgroup() {
             return;
         }
-        let group = MemoryGroup::new("tollgate-testkit", 32 << 20).unwrap();
+        let group = MemoryCgroup::new("tollgate-testkit", 32 << 20).unwrap();
         let take = |megabytes: &str| {
             let script = format!("head -c {megabytes}m /dev/zero | tail -c {megabytes}m | wc -c");
             group.command("sh").args(["-c", &script]).output().unwrap()
@@ -197,7 +197,7 @@ mod tests {
         if !skip::require_cgroup() {
             return;
         }
-        let group = MemoryGroup::new("tollgate-testkit", 64 << 20).unwrap();
+        let group = MemoryCgroup::new("tollgate-testkit", 64 << 20).unwrap();
         let ballast = group.hold(32 << 20).unwrap();
         assert!(group.used_bytes().unwrap() >= 28 << 20);
         drop(ballast);

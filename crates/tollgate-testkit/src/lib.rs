@@ -20,7 +20,7 @@ pub use worker::worker;
 
 /// A file of the repository, by its path from the root.
 #[derive(Debug)]
-pub struct Source {
+pub struct RepositoryFile {
     pub path: String,
     pub text: String,
 }
@@ -32,14 +32,14 @@ pub fn root() -> PathBuf {
 }
 
 /// All files below `folder` that end in `ending`, sorted.
-pub fn sources(folder: &str, ending: &str) -> Vec<Source> {
+pub fn sources(folder: &str, ending: &str) -> Vec<RepositoryFile> {
     let mut found = Vec::new();
     collect(&root().join(folder), ending, &mut found);
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found
 }
 
-fn collect(folder: &Path, ending: &str, found: &mut Vec<Source>) {
+fn collect(folder: &Path, ending: &str, found: &mut Vec<RepositoryFile>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
@@ -55,7 +55,7 @@ fn collect(folder: &Path, ending: &str, found: &mut Vec<Source>) {
             && let Ok(text) = fs::read_to_string(&path)
         {
             let path = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
-            found.push(Source { path, text });
+            found.push(RepositoryFile { path, text });
         }
     }
 }

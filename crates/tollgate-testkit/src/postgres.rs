@@ -11,19 +11,19 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-mod installed;
-mod shared;
+mod binaries;
+mod shared_cluster;
 
-pub use installed::Build;
-pub use shared::Database;
+pub use binaries::PostgresBuild;
+pub use shared_cluster::TestDatabase;
 
 /// A running PostgreSQL.
 #[derive(Debug)]
-pub struct Cluster {
+pub struct PostgresCluster {
     programs: PathBuf,
     folder: PathBuf,
     port: u16,
-    owner: Option<Owner>,
+    owner: Option<PostgresOwner>,
     settings: Vec<String>,
     /// `None` when another process started it.
     server: Option<Child>,
@@ -31,7 +31,7 @@ pub struct Cluster {
 
 /// Whom it runs as when we are root, which PostgreSQL refuses to be.
 #[derive(Debug, Clone, Copy)]
-struct Owner {
+struct PostgresOwner {
     user: u32,
     group: u32,
 }
@@ -55,10 +55,10 @@ const GATEWAY: &str = "gateway";
 /// Of the role `guarded`, the only one that has to give one.
 pub const PASSWORD: &str = "s3cret-of-the-gateway";
 
-impl Cluster {
+impl PostgresCluster {
     /// # Panics
     /// When it cannot be installed or started; its own words are in the message.
-    pub fn start(build: Build) -> Self {
+    pub fn start(build: PostgresBuild) -> Self {
         let mut cluster = Self::create(build);
         cluster.keep(0);
         cluster.begin();
@@ -66,14 +66,14 @@ impl Cluster {
         cluster
     }
 
-    fn create(build: Build) -> Self {
+    fn create(build: PostgresBuild) -> Self {
         let folder = tempfile::Builder::new().prefix("tollgate-postgres-").tempdir();
         let folder = folder.expect("a temporary folder").keep();
         let owner = owner_of_a_cluster(&folder);
-        if let Some(Owner { user, group }) = owner {
+        if let Some(PostgresOwner { user, group }) = owner {
             chown(&folder, Some(user), Some(group)).expect("root gives folders away");
         }
-        let programs = installed::programs(build, &folder, owner);
+        let programs = binaries::programs(build, &folder, owner);
         // It has none before its first start: others would take it while `initdb` runs.
         let port = 0;
         let settings = SETTINGS.iter().map(|it| (*it).to_owned()).collect();
@@ -134,7 +134,7 @@ impl Cluster {
         fs::write(&path, content).expect("a file in the data folder");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         fs::set_permissions(&path, mode).expect("rights of a file");
-        if let Some(Owner { user, group }) = self.owner {
+        if let Some(PostgresOwner { user, group }) = self.owner {
             chown(&path, Some(user), Some(group)).expect("root gives files away");
         }
     }
@@ -262,7 +262,7 @@ impl Cluster {
     }
 }
 
-impl Drop for Cluster {
+impl Drop for PostgresCluster {
     fn drop(&mut self) {
         if self.server.is_some() {
             self.stop();
@@ -276,7 +276,7 @@ fn free_port() -> u16 {
     free.expect("a free port").port()
 }
 
-fn owner_of_a_cluster(own_folder: &Path) -> Option<Owner> {
+fn owner_of_a_cluster(own_folder: &Path) -> Option<PostgresOwner> {
     let ours = fs::metadata(own_folder).expect("a folder that was just made").uid();
     if ours != 0 {
         return None;
@@ -286,13 +286,13 @@ fn owner_of_a_cluster(own_folder: &Path) -> Option<Owner> {
         let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
         let mut numbers = line.split(':').skip(2);
         let user = numbers.next()?.parse().ok()?;
-        Some(Owner { user, group: numbers.next()?.parse().ok()? })
+        Some(PostgresOwner { user, group: numbers.next()?.parse().ok()? })
     });
     Some(owner.expect("a user beside root: PostgreSQL refuses to be root"))
 }
 
-fn run_as(command: &mut Command, owner: Option<Owner>) {
-    if let Some(Owner { user, group }) = owner {
+fn run_as(command: &mut Command, owner: Option<PostgresOwner>) {
+    if let Some(PostgresOwner { user, group }) = owner {
         command.uid(user).gid(group);
     }
 }

@@ -1,12 +1,12 @@
 //! Realtime providers and their clients on loopback, as good or as bad as a test wants them. Each
-//! checks what it sees; what is wrong stands in the [`Ledger`].
+//! checks what it sees; what is wrong stands in the [`TestCallLedger`].
 
-mod chance;
+mod call_ledger;
+mod chaos;
 pub mod gemini;
-mod ledger;
-mod odds;
 pub mod openai;
+mod rng;
 
-pub use chance::Chance;
-pub use ledger::{Due, Ledger, Runner, Sums};
-pub use odds::{Odds, Tools};
+pub use call_ledger::{ExpectedAnswers, ExpectedRunner, TestCallLedger, TestCallSums};
+pub use chaos::{ChaosOdds, RealtimeTestTools};
+pub use rng::SeededRng;

@@ -24,7 +24,7 @@ use std::panic::Location;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::cgroup::MemoryGroup;
+use crate::cgroup::MemoryCgroup;
 
 /// What a test may need of the machine. The words are those of `.ci/may-skip`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,14 +64,14 @@ impl fmt::Display for Requirement {
 pub fn require_root() -> bool {
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     let reason = if is_root { Ok(()) } else { Err("this user is not root".to_owned()) };
-    fulfilled(Requirement::Root, reason)
+    report_unless_met(Requirement::Root, reason)
 }
 
 #[must_use]
 #[track_caller]
 pub fn require_namespaces() -> bool {
     let tried = try_command("unshare", &["--map-root-user", "--net", "--mount", "true"]);
-    fulfilled(Requirement::Namespaces, tried)
+    report_unless_met(Requirement::Namespaces, tried)
 }
 
 #[must_use]
@@ -79,14 +79,14 @@ pub fn require_namespaces() -> bool {
 pub fn require_tmpfs() -> bool {
     let script = "mount -t tmpfs -o size=1m none \"$(mktemp -d)\"";
     let words = ["--map-root-user", "--mount", "sh", "-c", script];
-    fulfilled(Requirement::Tmpfs, try_command("unshare", &words))
+    report_unless_met(Requirement::Tmpfs, try_command("unshare", &words))
 }
 
 #[must_use]
 #[track_caller]
 pub fn require_cgroup() -> bool {
-    let tried = MemoryGroup::new("tollgate-probe", 64 << 20);
-    fulfilled(Requirement::Cgroup, tried.map(drop).map_err(|error| error.to_string()))
+    let tried = MemoryCgroup::new("tollgate-probe", 64 << 20);
+    report_unless_met(Requirement::Cgroup, tried.map(drop).map_err(|error| error.to_string()))
 }
 
 #[must_use]
@@ -95,7 +95,7 @@ pub fn require_program(name: &'static str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&paths).any(|folder| folder.join(name).is_file());
     let reason = if found { Ok(()) } else { Err("it is not in the path".to_owned()) };
-    fulfilled(Requirement::Program(name), reason)
+    report_unless_met(Requirement::Program(name), reason)
 }
 
 /// Counts the running test as skipped.
@@ -113,7 +113,7 @@ pub fn report(requirement: Requirement, reason: &str) {
 }
 
 #[track_caller]
-fn fulfilled(requirement: Requirement, tried: Result<(), String>) -> bool {
+fn report_unless_met(requirement: Requirement, tried: Result<(), String>) -> bool {
     tried.map_err(|reason| report(requirement, &reason)).is_ok()
 }
 

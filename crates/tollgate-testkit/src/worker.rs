@@ -55,7 +55,7 @@ fn build(folder: &Path) {
 }
 
 fn is_current(worker: &Path) -> bool {
-    let Some(built) = changed(worker) else { return false };
+    let Some(built) = modified_at(worker) else { return false };
     let mut newest = None;
     for source in SOURCES {
         look(&root().join(source), &mut newest);
@@ -66,10 +66,10 @@ fn is_current(worker: &Path) -> bool {
 fn look(path: &Path, newest: &mut Option<SystemTime>) {
     match fs::read_dir(path) {
         Ok(entries) => entries.flatten().for_each(|entry| look(&entry.path(), newest)),
-        Err(_) => *newest = (*newest).max(changed(path)),
+        Err(_) => *newest = (*newest).max(modified_at(path)),
     }
 }
 
-fn changed(path: &Path) -> Option<SystemTime> {
+fn modified_at(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|file| file.modified()).ok()
 }

@@ -11,15 +11,15 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 mod frame;
 mod handshake;
 
-pub use frame::{BINARY, CLOSE, CONTINUATION, Frame, PING, PONG, TEXT};
-pub use handshake::{Asked, Refused, accept_key};
+pub use frame::{BINARY, CLOSE, CONTINUATION, PING, PONG, RawWebSocketFrame, TEXT};
+pub use handshake::{RawUpgradeRequest, Refused, accept_key};
 
 /// One end of a connection.
 #[derive(Debug)]
-pub struct Wire {
+pub struct RawWebSocket {
     stream: TcpStream,
     read: Vec<u8>,
-    role: Role,
+    role: RawWebSocketRole,
     /// The pieces of a message that is not whole yet.
     pieces: Option<(u8, Vec<u8>)>,
     /// What the other end opened it with, up to the empty line.
@@ -27,7 +27,7 @@ pub struct Wire {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum RawWebSocketRole {
     /// Masks what it sends.
     Client,
     Server,
@@ -35,7 +35,7 @@ pub enum Role {
 
 /// A whole message, or the end of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Message {
+pub enum RawWebSocketMessage {
     Text(String),
     Binary(Vec<u8>),
     /// 1005: it named no code.
@@ -44,7 +44,7 @@ pub enum Message {
     Gone,
 }
 
-impl Wire {
+impl RawWebSocket {
     /// Opens a socket at `path`. Headers are lines without their end.
     ///
     /// # Errors
@@ -67,35 +67,37 @@ impl Wire {
 
     /// # Errors
     /// When the other end is gone.
-    pub async fn send(&mut self, frame: &Frame) -> io::Result<()> {
+    pub async fn send(&mut self, frame: &RawWebSocketFrame) -> io::Result<()> {
         self.write(&frame.bytes(self.role)).await
     }
 
     /// # Errors
     /// When the other end is gone.
     pub async fn text(&mut self, text: impl AsRef<str> + Send) -> io::Result<()> {
-        self.send(&Frame::text(text.as_ref())).await
+        self.send(&RawWebSocketFrame::text(text.as_ref())).await
     }
 
     /// The next frame, whatever it is; `None` at the end of the connection. Nothing is lost when
     /// the future is dropped.
-    pub async fn frame(&mut self) -> Option<Frame> {
+    pub async fn frame(&mut self) -> Option<RawWebSocketFrame> {
         next_frame(&mut self.stream, &mut self.read).await
     }
 
     /// The next whole message. Pings are answered, pongs passed over. Nothing is lost when the
     /// future is dropped.
-    pub async fn message(&mut self) -> Message {
+    pub async fn message(&mut self) -> RawWebSocketMessage {
         loop {
-            let Some(frame) = self.frame().await else { return Message::Gone };
+            let Some(frame) = self.frame().await else { return RawWebSocketMessage::Gone };
             match frame.opcode {
                 PING => {
-                    let _ = self.send(&Frame::new(PONG, frame.payload)).await;
+                    let _ = self.send(&RawWebSocketFrame::new(PONG, frame.payload)).await;
                 }
                 PONG => {}
-                CLOSE => return closed(&frame.payload),
+                CLOSE => return parse_close(&frame.payload),
                 CONTINUATION => {
-                    let Some((_, pieces)) = &mut self.pieces else { return Message::Gone };
+                    let Some((_, pieces)) = &mut self.pieces else {
+                        return RawWebSocketMessage::Gone;
+                    };
                     pieces.extend_from_slice(&frame.payload);
                 }
                 opcode => self.pieces = Some((opcode, frame.payload)),
@@ -105,8 +107,10 @@ impl Wire {
                 && let Some((opcode, payload)) = self.pieces.take()
             {
                 return match opcode {
-                    TEXT => Message::Text(String::from_utf8_lossy(&payload).into_owned()),
-                    _ => Message::Binary(payload),
+                    TEXT => {
+                        RawWebSocketMessage::Text(String::from_utf8_lossy(&payload).into_owned())
+                    }
+                    _ => RawWebSocketMessage::Binary(payload),
                 };
             }
         }
@@ -114,8 +118,11 @@ impl Wire {
 
     /// Says goodbye, and reads until the connection ends.
     pub async fn close(mut self, code: u16, reason: &str) {
-        if self.send(&Frame::close(code, reason)).await.is_ok() {
-            while !matches!(self.message().await, Message::Close(..) | Message::Gone) {}
+        if self.send(&RawWebSocketFrame::close(code, reason)).await.is_ok() {
+            while !matches!(
+                self.message().await,
+                RawWebSocketMessage::Close(..) | RawWebSocketMessage::Gone
+            ) {}
         }
     }
 
@@ -125,29 +132,32 @@ impl Wire {
     }
 
     /// For those who read and write at the same time.
-    pub fn into_halves(self) -> (Reading, OwnedWriteHalf) {
+    pub fn into_halves(self) -> (RawWebSocketReader, OwnedWriteHalf) {
         let (stream, writing) = self.stream.into_split();
-        (Reading { stream, read: self.read }, writing)
+        (RawWebSocketReader { stream, read: self.read }, writing)
     }
 }
 
 /// The half of a connection that hears.
 #[derive(Debug)]
-pub struct Reading {
+pub struct RawWebSocketReader {
     stream: OwnedReadHalf,
     read: Vec<u8>,
 }
 
-impl Reading {
+impl RawWebSocketReader {
     /// The next frame; `None` at the end of the connection.
-    pub async fn frame(&mut self) -> Option<Frame> {
+    pub async fn frame(&mut self) -> Option<RawWebSocketFrame> {
         next_frame(&mut self.stream, &mut self.read).await
     }
 }
 
-async fn next_frame(stream: &mut (impl AsyncRead + Unpin), read: &mut Vec<u8>) -> Option<Frame> {
+async fn next_frame(
+    stream: &mut (impl AsyncRead + Unpin),
+    read: &mut Vec<u8>,
+) -> Option<RawWebSocketFrame> {
     loop {
-        if let Some((frame, length)) = Frame::parse(read) {
+        if let Some((frame, length)) = RawWebSocketFrame::parse(read) {
             read.drain(..length);
             return Some(frame);
         }
@@ -158,13 +168,13 @@ async fn next_frame(stream: &mut (impl AsyncRead + Unpin), read: &mut Vec<u8>) -
     }
 }
 
-fn closed(payload: &[u8]) -> Message {
+fn parse_close(payload: &[u8]) -> RawWebSocketMessage {
     match payload {
         [one, two, reason @ ..] => {
             let reason = String::from_utf8_lossy(reason).into_owned();
-            Message::Close(u16::from_be_bytes([*one, *two]), reason)
+            RawWebSocketMessage::Close(u16::from_be_bytes([*one, *two]), reason)
         }
-        _ => Message::Close(1005, String::new()),
+        _ => RawWebSocketMessage::Close(1005, String::new()),
     }
 }
 

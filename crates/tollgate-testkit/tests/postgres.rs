@@ -4,11 +4,12 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use tollgate_testkit::postgres::{Build, Cluster, Database};
+use tollgate_testkit::postgres::{PostgresBuild, PostgresCluster, TestDatabase};
 
 #[test]
 fn each_test_has_a_database_of_its_own() {
-    let (one, other) = (Database::new(Build::Plain), Database::new(Build::Plain));
+    let (one, other) =
+        (TestDatabase::new(PostgresBuild::Plain), TestDatabase::new(PostgresBuild::Plain));
     one.run("CREATE TABLE mine (number int)");
     assert_eq!(one.run("SELECT count(*) FROM pg_class WHERE relname = 'mine'").trim(), "1");
     assert_eq!(other.run("SELECT count(*) FROM pg_class WHERE relname = 'mine'").trim(), "0");
@@ -17,13 +18,13 @@ fn each_test_has_a_database_of_its_own() {
 #[test]
 fn vectors_are_there_where_they_were_asked_for() {
     let has = "SELECT count(*) FROM pg_extension WHERE extname = 'vector'";
-    assert_eq!(Database::new(Build::Plain).run(has).trim(), "0");
-    assert_eq!(Database::new(Build::WithVectors).run(has).trim(), "1");
+    assert_eq!(TestDatabase::new(PostgresBuild::Plain).run(has).trim(), "0");
+    assert_eq!(TestDatabase::new(PostgresBuild::WithVectors).run(has).trim(), "1");
 }
 
 #[test]
 fn a_cluster_can_be_frozen_and_stopped_and_keeps_what_it_has() {
-    let mut cluster = Cluster::start(Build::Plain);
+    let mut cluster = PostgresCluster::start(PostgresBuild::Plain);
     cluster.database("kept");
     cluster.run("kept", "CREATE TABLE kept AS SELECT 7 AS number");
     let port = cluster.port();

@@ -1,7 +1,7 @@
 //! S-23: no type shows a secret by a derived `Debug` or `Serialize`: what is one has the type `Secret`,
 //! or a `Debug` of its own.
 
-use tollgate_testkit::{Source, sources};
+use tollgate_testkit::{RepositoryFile, sources};
 
 /// Fields of these names hold secrets, unless their type says otherwise.
 const NAMES: [&str; 15] = [
@@ -75,14 +75,14 @@ fn s_23_a_secret_has_no_display_and_no_serialize() {
     assert!(text.contains("f.write_str(\"<secret>\")"));
 }
 
-fn is_product(source: &Source) -> bool {
+fn is_product(source: &RepositoryFile) -> bool {
     let path = &source.path;
     let is_test = path.contains("/tests/") || path.ends_with("tests.rs");
     !is_test && !path.contains("tollgate-testkit") && !path.contains("tollgate-bench")
 }
 
 /// Fields of structs and variants that derive `Debug` or `Serialize`.
-fn fields_shown(source: &Source) -> Vec<Field> {
+fn fields_shown(source: &RepositoryFile) -> Vec<Field> {
     let mut fields = Vec::new();
     let mut derives = false;
     let mut inside: Option<usize> = None;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tollgate_testkit::{Source, root, sources};
+use tollgate_testkit::{RepositoryFile, root, sources};
 
 /// Which crates a crate may depend on. Anything else is a change of the architecture.
 const CRATES: &[(&str, &[&str])] = &[
@@ -96,9 +96,9 @@ const LAYERS: &[(&str, &[&str])] = &[
             "sync",
             "failpoint",
             "text",
-            "letters",
+            "confusables",
             "date",
-            "address",
+            "ssrf",
             "digest",
             "glob",
             "secret",
@@ -113,11 +113,11 @@ const LAYERS: &[(&str, &[&str])] = &[
             "memory",
             "budget",
             "latency",
-            "standing",
+            "tier_assignment",
             "score",
-            "selector",
+            "tier_selector",
             "backoff",
-            "breaker",
+            "circuit_breaker",
             "rate",
             "agent",
             "template",
@@ -125,7 +125,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tool",
             "sanitize",
             "probe",
-            "code",
+            "code_mode",
             "names",
             "trust",
             "catalog",
@@ -150,15 +150,15 @@ const LAYERS: &[(&str, &[&str])] = &[
             "host",
             "failure",
             "source",
-            "death",
-            "wire",
+            "exit_reason",
+            "frame_io",
             "program",
-            "seats",
+            "run_slots",
             "worker",
             "pool",
             "run",
             "sandbox",
-            "fake",
+            "fake_worker",
         ],
     ),
     (
@@ -171,7 +171,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "web",
             "embedding",
             "settings",
-            "charter",
+            "policy_snapshot",
             "confine",
             "record",
             "calls",
@@ -187,16 +187,16 @@ const LAYERS: &[(&str, &[&str])] = &[
             "recorder",
             "memory",
             "builtin",
-            "mirror",
+            "mirrored_headers",
             "tickets",
             "dialogue",
             "approvals",
-            "watches",
+            "resource_watches",
             "meters",
-            "probing",
+            "probe_limiter",
             "conversations",
             "upstream",
-            "fleet",
+            "server_set",
             "registry",
             "revocations",
             "executor",
@@ -214,11 +214,11 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "dialect",
             "extra",
-            "failure",
+            "error",
             "settings",
             "conversation",
             "delta",
-            "told",
+            "gateway_report",
             "format",
             "embedding",
             "static_model",
@@ -362,9 +362,9 @@ fn codes_of_problems_are_those_in_the_list_of_errors() {
     let document = read("docs/errors.md");
     let (_, table) = document.split_once("## What HTTP says").expect("the section is there");
     let sources = sources("crates/tollgate-server/src", ".rs");
-    let shipped: Vec<&Source> = sources.iter().filter(|source| !is_test(source)).collect();
+    let shipped: Vec<&RepositoryFile> = sources.iter().filter(|source| !is_test(source)).collect();
     for source in &shipped {
-        for code in source.text.split("Problem::new(").skip(1).filter_map(first_text) {
+        for code in source.text.split("ApiError::new(").skip(1).filter_map(first_text) {
             let listed = table.contains(&format!("`{code}`"));
             assert!(listed, "{}: docs/errors.md does not list `{code}`", source.path);
         }
@@ -385,12 +385,12 @@ fn codes_of_problems_are_those_in_the_list_of_errors() {
 fn s_06_samples_pin_what_they_run() {
     let kinds = [".yaml", ".yml", ".json", ".toml", ".md"];
     let folders = ["docs", "examples", "packaging", "interop"];
-    let mut samples: Vec<Source> = folders
+    let mut samples: Vec<RepositoryFile> = folders
         .iter()
         .flat_map(|folder| kinds.iter().flat_map(|kind| sources(folder, kind)))
         .chain(sources("ui/src", ".tsx"))
         .collect();
-    samples.push(Source { path: "README.md".to_owned(), text: read("README.md") });
+    samples.push(RepositoryFile { path: "README.md".to_owned(), text: read("README.md") });
     let mut pinned = 0;
     for source in &samples {
         for line in source.text.lines() {
@@ -472,7 +472,7 @@ fn first_text(arguments: &str) -> Option<&str> {
     (is_code && !before.contains(';')).then_some(code)
 }
 
-fn is_test(source: &Source) -> bool {
+fn is_test(source: &RepositoryFile) -> bool {
     source.path.contains("/tests/") || source.path.ends_with("tests.rs")
 }
 

@@ -27,21 +27,22 @@ use crate::calls;
 /// Which server was last asked for a tool that it does not have: the interpreter's message does
 /// not say.
 #[derive(Debug, Clone, Allocative)]
-pub(crate) struct Missed(Arc<AtomicUsize>);
+pub(crate) struct MissedServer(Arc<AtomicUsize>);
 
-impl Missed {
+impl MissedServer {
     pub(crate) fn server<'a>(&self, names: &'a Names) -> Option<&'a (String, Vec<String>)> {
         names.get(self.0.load(Ordering::Relaxed))
     }
 }
 
 /// Every server becomes a global.
-pub(crate) fn bind(module: &Module<'_>, names: &Arc<Names>) -> Missed {
+pub(crate) fn bind(module: &Module<'_>, names: &Arc<Names>) -> MissedServer {
     // No server has this place.
-    let missed = Missed(Arc::new(AtomicUsize::new(usize::MAX)));
+    let missed = MissedServer(Arc::new(AtomicUsize::new(usize::MAX)));
     let mut first = 0;
     for (place, (name, tools)) in names.iter().enumerate() {
-        let server = Server { names: Arc::clone(names), place, first, missed: missed.clone() };
+        let server =
+            StarlarkServer { names: Arc::clone(names), place, first, missed: missed.clone() };
         module.set(name, module.heap().alloc(server));
         first += u32::try_from(tools.len()).expect("a frame holds fewer names");
     }
@@ -49,38 +50,38 @@ pub(crate) fn bind(module: &Module<'_>, names: &Arc<Names>) -> Missed {
 }
 
 #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
-pub(crate) struct Server {
+pub(crate) struct StarlarkServer {
     #[allocative(skip)]
     names: Arc<Names>,
     place: usize,
     /// Its first tool's place among all.
     first: u32,
-    missed: Missed,
+    missed: MissedServer,
 }
 
-starlark_simple_value!(Server);
+starlark_simple_value!(StarlarkServer);
 
-impl Server {
+impl StarlarkServer {
     fn tools(&self) -> &[String] {
         &self.names[self.place].1
     }
 }
 
-impl Display for Server {
+impl Display for StarlarkServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<server {}>", self.names[self.place].0)
     }
 }
 
 #[starlark_value(type = "server")]
-impl<'v> StarlarkValue<'v> for Server {
+impl<'v> StarlarkValue<'v> for StarlarkServer {
     fn get_attr(&self, attribute: &str, heap: Heap<'v>) -> Option<Value<'v>> {
         let Some(place) = self.tools().iter().position(|tool| tool == attribute) else {
             self.missed.0.store(self.place, Ordering::Relaxed);
             return None;
         };
         let names = Arc::clone(&self.names);
-        Some(heap.alloc(Tool { names, server: self.place, place, first: self.first }))
+        Some(heap.alloc(StarlarkTool { names, server: self.place, place, first: self.first }))
     }
 
     fn has_attr(&self, attribute: &str, _heap: Heap<'v>) -> bool {
@@ -93,7 +94,7 @@ impl<'v> StarlarkValue<'v> for Server {
 }
 
 #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
-pub(crate) struct Tool {
+pub(crate) struct StarlarkTool {
     #[allocative(skip)]
     names: Arc<Names>,
     server: usize,
@@ -102,9 +103,9 @@ pub(crate) struct Tool {
     first: u32,
 }
 
-starlark_simple_value!(Tool);
+starlark_simple_value!(StarlarkTool);
 
-impl Tool {
+impl StarlarkTool {
     /// Its place among the tools of all servers.
     pub(crate) fn number(&self) -> u32 {
         self.first + u32::try_from(self.place).expect("a frame holds fewer names")
@@ -112,23 +113,23 @@ impl Tool {
 }
 
 /// As a program writes it.
-pub(crate) struct Written<'a>(pub(crate) &'a Tool);
+pub(crate) struct QualifiedToolName<'a>(pub(crate) &'a StarlarkTool);
 
-impl Display for Written<'_> {
+impl Display for QualifiedToolName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (server, tools) = &self.0.names[self.0.server];
         write!(f, "{server}.{}", tools[self.0.place])
     }
 }
 
-impl Display for Tool {
+impl Display for StarlarkTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "<tool {}>", Written(self))
+        write!(f, "<tool {}>", QualifiedToolName(self))
     }
 }
 
 #[starlark_value(type = "tool")]
-impl<'v> StarlarkValue<'v> for Tool {
+impl<'v> StarlarkValue<'v> for StarlarkTool {
     fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
         Ok(Self::from_value(other).is_some_and(|other| other.number() == self.number()))
     }

@@ -10,13 +10,13 @@ use starlark::values::float::StarlarkFloat;
 use starlark::values::none::{NoneOr, NoneType};
 use starlark::values::tuple::UnpackTuple;
 use starlark::values::{Heap, UnpackValue as _, Value, ValueLike as _};
-use tollgate_sandbox::frames::Kind;
+use tollgate_sandbox::frames::ProgramErrorKind;
 
-use crate::calls::{self, Failing};
+use crate::calls::{self, OnToolFailure};
 use crate::convert::{from_json, to_json};
-use crate::failure::Stop;
+use crate::failure::ProgramStopError;
 use crate::rounding;
-use crate::session::Session;
+use crate::session::WorkerSession;
 use crate::show::show;
 
 /// Pure ones only: not `Breakpoint`, `Debug`, `Internal` and `CallStack`, which show the
@@ -44,7 +44,7 @@ fn functions(globals: &mut GlobalsBuilder) {
         #[starlark(require = named, default = "\n")] end: &str,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<NoneType> {
-        let session = Session::of(eval);
+        let session = WorkerSession::of(eval);
         let room = session.room();
         let mut text = String::new();
         for (place, value) in values.items.into_iter().enumerate() {
@@ -70,7 +70,7 @@ fn functions(globals: &mut GlobalsBuilder) {
         #[starlark(require = named, default = false)] catch: bool,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Value<'v>> {
-        calls::parallel(list, if catch { Failing::Told } else { Failing::Stops }, eval)
+        calls::parallel(list, if catch { OnToolFailure::Told } else { OnToolFailure::Stops }, eval)
     }
 
     fn sum<'v>(
@@ -107,7 +107,7 @@ fn numbers(globals: &mut GlobalsBuilder) {
             (Some(_), _) => Ok(number),
             (None, _) => {
                 let message = format!("`round` needs a number, not a {}", number.get_type());
-                Err(Stop::bare(Kind::Runtime, message).into())
+                Err(ProgramStopError::bare(ProgramErrorKind::Runtime, message).into())
             }
         }
     }
@@ -119,7 +119,8 @@ fn json(globals: &mut GlobalsBuilder) {
         #[starlark(require = pos)] value: Value<'v>,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<String> {
-        let room = usize::try_from(Session::of(eval).fence().heap_bytes).unwrap_or(usize::MAX);
+        let room =
+            usize::try_from(WorkerSession::of(eval).fence().heap_bytes).unwrap_or(usize::MAX);
         Ok(to_json(value, room, eval.heap()).map_err(|unfit| unfit.stop("the value"))?)
     }
 
@@ -128,7 +129,7 @@ fn json(globals: &mut GlobalsBuilder) {
         heap: Heap<'v>,
     ) -> starlark::Result<Value<'v>> {
         Ok(from_json(text, heap).map_err(|(kind, why)| {
-            Stop::bare(kind, format!("`json.decode` cannot read the text: {why}"))
+            ProgramStopError::bare(kind, format!("`json.decode` cannot read the text: {why}"))
         })?)
     }
 }

@@ -1,5 +1,5 @@
 //! Calls of tools: alone, with their failure as a value, or several side by side. All of them
-//! leave by [`Session::call`]; what a program may call is the gateway's business.
+//! leave by [`WorkerSession::call`]; what a program may call is the gateway's business.
 
 use serde_json::value::RawValue;
 use starlark::eval::{Arguments, Evaluator};
@@ -7,31 +7,31 @@ use starlark::values::dict::UnpackDictEntries;
 use starlark::values::list::ListRef;
 use starlark::values::tuple::TupleRef;
 use starlark::values::{Heap, UnpackValue as _, Value};
-use tollgate_sandbox::frames::{Answer, Call, Kind, LONGEST_WORD};
+use tollgate_sandbox::frames::{Answer, MAX_WORKER_MESSAGE_BYTES, ProgramCall, ProgramErrorKind};
 
-use crate::bindings::{Tool, Written};
+use crate::bindings::{QualifiedToolName, StarlarkTool};
 use crate::convert::{from_json, to_json};
-use crate::failure::{Stop, line};
+use crate::failure::{ProgramStopError, line};
 use crate::outcome::Outcome;
-use crate::session::Session;
+use crate::session::WorkerSession;
 
 /// Bytes of all arguments that leave in one frame: what is around them has to fit as well.
-const ARGUMENTS: usize = LONGEST_WORD as usize / 4 * 3;
+const ARGUMENTS: usize = MAX_WORKER_MESSAGE_BYTES as usize / 4 * 3;
 
 const PAIRS: &str = "write each call as a pair of a tool and a dict of its arguments: `parallel([(server.tool, {\"name\": value}), …])`";
-const TRIED: &str = "write `try_call(server.tool, name=value)`: the tool itself, without parentheses, then its arguments";
+const TRY_CALL_USAGE: &str = "write `try_call(server.tool, name=value)`: the tool itself, without parentheses, then its arguments";
 
 /// What becomes of a tool's failure.
 #[derive(Clone, Copy)]
-pub(crate) enum Failing {
+pub(crate) enum OnToolFailure {
     /// The program fails as well.
     Stops,
     /// It is told.
     Told,
 }
 
-struct Request<'v> {
-    tool: &'v Tool,
+struct StarlarkCall<'v> {
+    tool: &'v StarlarkTool,
     positional: Vec<Value<'v>>,
     named: Vec<(&'v str, Value<'v>)>,
 }
@@ -42,10 +42,10 @@ pub(crate) fn call<'v>(
     arguments: &Arguments<'v, '_>,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> starlark::Result<Value<'v>> {
-    let tool = Tool::from_value(me).expect("only tools are called by this");
+    let tool = StarlarkTool::from_value(me).expect("only tools are called by this");
     let positional = arguments.positions(eval.heap())?.collect();
-    let request = Request { tool, positional, named: named(arguments)? };
-    Ok(run(&[request], Failing::Stops, eval)?[0])
+    let request = StarlarkCall { tool, positional, named: named_arguments(arguments)? };
+    Ok(run(&[request], OnToolFailure::Stops, eval)?[0])
 }
 
 /// `try_call(server.tool, …)`
@@ -55,30 +55,33 @@ pub(crate) fn try_call<'v>(
 ) -> starlark::Result<Value<'v>> {
     let mut positional = arguments.positions(eval.heap())?;
     let first = positional.next();
-    let Some(tool) = first.and_then(Tool::from_value) else {
+    let Some(tool) = first.and_then(StarlarkTool::from_value) else {
         let got = first.map_or("nothing", Value::get_type);
         let message = format!("`try_call` needs a tool first, not {got}");
-        return Err(Stop::new(Kind::Runtime, message, TRIED).into());
+        return Err(
+            ProgramStopError::new(ProgramErrorKind::Runtime, message, TRY_CALL_USAGE).into()
+        );
     };
-    let request = Request { tool, positional: positional.collect(), named: named(arguments)? };
-    Ok(run(&[request], Failing::Told, eval)?[0])
+    let request =
+        StarlarkCall { tool, positional: positional.collect(), named: named_arguments(arguments)? };
+    Ok(run(&[request], OnToolFailure::Told, eval)?[0])
 }
 
 /// `parallel([(server.tool, {…}), …])`
 pub(crate) fn parallel<'v>(
     calls: Value<'v>,
-    failing: Failing,
+    failing: OnToolFailure,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> starlark::Result<Value<'v>> {
     let calls = items(calls).ok_or_else(|| {
         let message = format!("`parallel` needs a list of calls, not a {}", calls.get_type());
-        Stop::new(Kind::Runtime, message, PAIRS)
+        ProgramStopError::new(ProgramErrorKind::Runtime, message, PAIRS)
     })?;
     let mut requests = Vec::with_capacity(calls.len());
     for (place, call) in calls.iter().enumerate() {
         requests.push(pair(*call).map_err(|what| {
             let message = format!("`parallel` cannot run its call {place}: it is {what}");
-            Stop::new(Kind::Runtime, message, PAIRS)
+            ProgramStopError::new(ProgramErrorKind::Runtime, message, PAIRS)
         })?);
     }
     if requests.is_empty() {
@@ -89,9 +92,9 @@ pub(crate) fn parallel<'v>(
 }
 
 /// A tool alone is called without arguments.
-fn pair<'v>(call: Value<'v>) -> Result<Request<'v>, String> {
-    if let Some(tool) = Tool::from_value(call) {
-        return Ok(Request { tool, positional: Vec::new(), named: Vec::new() });
+fn pair<'v>(call: Value<'v>) -> Result<StarlarkCall<'v>, String> {
+    if let Some(tool) = StarlarkTool::from_value(call) {
+        return Ok(StarlarkCall { tool, positional: Vec::new(), named: Vec::new() });
     }
     let Some([first, arguments]) = items(call) else {
         return Err(match items(call) {
@@ -99,7 +102,7 @@ fn pair<'v>(call: Value<'v>) -> Result<Request<'v>, String> {
             None => format!("a {}", call.get_type()),
         });
     };
-    let tool = Tool::from_value(*first).ok_or_else(|| {
+    let tool = StarlarkTool::from_value(*first).ok_or_else(|| {
         format!("a pair that begins with a {}, not with a tool", first.get_type())
     })?;
     let Ok(Some(named)) = UnpackDictEntries::unpack_value(*arguments) else {
@@ -109,7 +112,7 @@ fn pair<'v>(call: Value<'v>) -> Result<Request<'v>, String> {
         };
         return Err(format!("a tool with a {what}, not with a dict of its arguments"));
     };
-    Ok(Request { tool, positional: Vec::new(), named: named.entries })
+    Ok(StarlarkCall { tool, positional: Vec::new(), named: named.entries })
 }
 
 fn items(value: Value<'_>) -> Option<&[Value<'_>]> {
@@ -117,17 +120,19 @@ fn items(value: Value<'_>) -> Option<&[Value<'_>]> {
     list.or_else(|| TupleRef::from_value(value).map(|tuple| tuple.content()))
 }
 
-fn named<'v>(arguments: &Arguments<'v, '_>) -> starlark::Result<Vec<(&'v str, Value<'v>)>> {
+fn named_arguments<'v>(
+    arguments: &Arguments<'v, '_>,
+) -> starlark::Result<Vec<(&'v str, Value<'v>)>> {
     let named = arguments.names_map()?;
     Ok(named.into_iter().map(|(name, value)| (name.as_str(), value)).collect())
 }
 
 fn run<'v>(
-    requests: &[Request<'v>],
-    failing: Failing,
+    requests: &[StarlarkCall<'v>],
+    failing: OnToolFailure,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> starlark::Result<Vec<Value<'v>>> {
-    let session = Session::of(eval);
+    let session = WorkerSession::of(eval);
     let heap = eval.heap();
     let line = line(eval);
     let mut room = ARGUMENTS;
@@ -142,17 +147,17 @@ fn run<'v>(
     }
     // The interpreter looks only now and then, and answers can be large.
     if heap.allocated_bytes() as u64 > session.fence().heap_bytes {
-        return Err(Stop::memory(session.fence().heap_bytes).into());
+        return Err(ProgramStopError::memory(session.fence().heap_bytes).into());
     }
     Ok(values)
 }
 
 fn frame<'v>(
-    request: &Request<'v>,
+    request: &StarlarkCall<'v>,
     line: u32,
     room: &mut usize,
     heap: Heap<'v>,
-) -> Result<Call, Stop> {
+) -> Result<ProgramCall, ProgramStopError> {
     let mut written = |value, name: &str| {
         let json = to_json(value, *room, heap).map_err(|unfit| unfit.stop(name))?;
         // With the comma after it.
@@ -162,7 +167,7 @@ fn frame<'v>(
     let positional = request.positional.iter().enumerate();
     let positional = positional
         .map(|(place, value)| written(*value, &format!("argument {}", place + 1)))
-        .collect::<Result<_, Stop>>()?;
+        .collect::<Result<_, ProgramStopError>>()?;
     let mut named = String::from("{");
     for (name, value) in &request.named {
         let comma = if named.len() == 1 { "" } else { "," };
@@ -171,39 +176,48 @@ fn frame<'v>(
     }
     named.push('}');
     let named = RawValue::from_string(named).expect("it was just written");
-    Ok(Call { tool: request.tool.number(), positional, named, line })
+    Ok(ProgramCall { tool: request.tool.number(), positional, named, line })
 }
 
 fn value<'v>(
-    tool: &Tool,
+    tool: &StarlarkTool,
     answer: Answer,
-    failing: Failing,
+    failing: OnToolFailure,
     heap: Heap<'v>,
-) -> Result<Value<'v>, Stop> {
+) -> Result<Value<'v>, ProgramStopError> {
     match (answer, failing) {
         (Answer::Data(json), failing) => match (from_json(json.get(), heap), failing) {
-            (Ok(value), Failing::Stops) => Ok(value),
-            (Ok(value), Failing::Told) => Ok(heap.alloc(Outcome::well(value, heap))),
+            (Ok(value), OnToolFailure::Stops) => Ok(value),
+            (Ok(value), OnToolFailure::Told) => Ok(heap.alloc(Outcome::well(value, heap))),
             (Err((kind, why)), failing) => {
-                let message = format!("what `{}` returned cannot be read: {why}", Written(tool));
+                let message =
+                    format!("what `{}` returned cannot be read: {why}", QualifiedToolName(tool));
                 match (failing, kind) {
-                    (Failing::Stops, _) | (_, Kind::Memory) => Err(Stop::bare(kind, message)),
-                    (Failing::Told, _) => {
-                        Ok(failed([message, "error".to_owned()], Value::new_bool(false), heap))
+                    (OnToolFailure::Stops, _) | (_, ProgramErrorKind::Memory) => {
+                        Err(ProgramStopError::bare(kind, message))
                     }
+                    (OnToolFailure::Told, _) => Ok(failed_outcome(
+                        [message, "error".to_owned()],
+                        Value::new_bool(false),
+                        heap,
+                    )),
                 }
             }
         },
-        (Answer::Failure { status, message, .. }, Failing::Stops) => {
-            Err(Stop::tool(&Written(tool), &status, &message))
+        (Answer::Failure { status, message, .. }, OnToolFailure::Stops) => {
+            Err(ProgramStopError::tool(&QualifiedToolName(tool), &status, &message))
         }
-        (Answer::Failure { status, message, retryable }, Failing::Told) => {
-            Ok(failed([message, status], Value::new_bool(retryable), heap))
+        (Answer::Failure { status, message, retryable }, OnToolFailure::Told) => {
+            Ok(failed_outcome([message, status], Value::new_bool(retryable), heap))
         }
     }
 }
 
-fn failed<'v>([error, status]: [String; 2], retryable: Value<'v>, heap: Heap<'v>) -> Value<'v> {
+fn failed_outcome<'v>(
+    [error, status]: [String; 2],
+    retryable: Value<'v>,
+    heap: Heap<'v>,
+) -> Value<'v> {
     let [error, status] = [error, status].map(|text| heap.alloc(text));
-    heap.alloc(Outcome::failed(error, status, retryable))
+    heap.alloc(Outcome::failure(error, status, retryable))
 }

@@ -9,13 +9,13 @@ use starlark::syntax::AstModule;
 use starlark::syntax::ast::{
     AssignTarget, AstExpr, AstParameter, AstStmt, BinOp, Clause, Expr, Stmt,
 };
-use tollgate_sandbox::frames::{Kind, Names};
+use tollgate_sandbox::frames::{Names, ProgramErrorKind};
 
-use crate::failure::Stop;
+use crate::failure::ProgramStopError;
 use crate::hints::missing_tool;
 
 pub(crate) fn check(program: &AstModule, names: &Names) -> starlark::Result<()> {
-    let own = Own::of(program.statement());
+    let own = ProgramDefinitions::of(program.statement());
     let mut wrong = None;
     each(program.statement(), &mut |expression| {
         if wrong.is_none()
@@ -41,15 +41,15 @@ pub(crate) fn check(program: &AstModule, names: &Names) -> starlark::Result<()> 
     Err(error)
 }
 
-fn missing(server: &str, tools: &[String], tool: &str) -> Stop {
+fn missing(server: &str, tools: &[String], tool: &str) -> ProgramStopError {
     let message = format!("`{server}` has no tool `{tool}`");
-    Stop::new(Kind::Syntax, message, missing_tool(tool, tools))
+    ProgramStopError::new(ProgramErrorKind::Syntax, message, missing_tool(tool, tools))
 }
 
 /// `type(x)` is a text here; comparing it with a type is always false, and nobody would notice.
-fn never_equal() -> Stop {
-    Stop::new(
-        Kind::Syntax,
+fn never_equal() -> ProgramStopError {
+    ProgramStopError::new(
+        ProgramErrorKind::Syntax,
         "`type(x)` is a string, and never equal to a type",
         "write `isinstance(x, str)`, or compare with the type's name: `type(x) == \"string\"`",
     )
@@ -66,9 +66,9 @@ fn each<'a>(statement: &'a AstStmt, seen: &mut impl FnMut(&'a AstExpr)) {
 
 /// Names that the program gives to something of its own, wherever.
 #[derive(Default)]
-struct Own<'a>(HashSet<&'a str>);
+struct ProgramDefinitions<'a>(HashSet<&'a str>);
 
-impl<'a> Own<'a> {
+impl<'a> ProgramDefinitions<'a> {
     fn of(program: &'a AstStmt) -> Self {
         let mut own = Self::default();
         own.statement(program);

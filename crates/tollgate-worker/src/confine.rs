@@ -21,17 +21,17 @@ mod filter;
 /// it gives memory back.
 const ARENAS: &str = "MALLOC_ARENA_MAX";
 /// Set where the process began again: it does so once.
-const AGAIN: &str = "TOLLGATE_WORKER_AGAIN";
+const REEXEC_VARIABLE: &str = "TOLLGATE_WORKER_AGAIN";
 
 /// What the kernel keeps the process to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Walls {
+pub struct KernelLimits {
     /// Of address space, stacks and the program's file included.
     pub memory_bytes: u64,
     pub cpu_seconds: u64,
 }
 
-impl Default for Walls {
+impl Default for KernelLimits {
     fn default() -> Self {
         Self { memory_bytes: 256 << 20, cpu_seconds: 60 }
     }
@@ -39,7 +39,7 @@ impl Default for Walls {
 
 /// Why the process is not shut in. It must not read a program then.
 #[derive(Debug, thiserror::Error)]
-pub enum NotConfined {
+pub enum WorkerConfineError {
     #[error("it could not begin again without inherited files: {0}")]
     Again(io::Error),
     #[error("it began again, and {0} files beyond the three are open all the same")]
@@ -55,7 +55,7 @@ pub enum NotConfined {
 }
 
 /// On the first thread, while it is the only one: those that it starts inherit all of it.
-pub fn begin(walls: Walls) -> Result<(), NotConfined> {
+pub fn begin(walls: KernelLimits) -> Result<(), WorkerConfineError> {
     // The kernel takes the highest of all processes when memory runs out. Where this cannot be
     // written nobody is less safe than before.
     let _ = fs::write("/proc/self/oom_score_adj", "800");
@@ -65,8 +65,8 @@ pub fn begin(walls: Walls) -> Result<(), NotConfined> {
         permitted: CapabilitySet::empty(),
         inheritable: CapabilitySet::empty(),
     };
-    rustix::thread::set_capabilities(None, nothing).map_err(NotConfined::Privileges)?;
-    rustix::thread::set_no_new_privs(true).map_err(NotConfined::Privileges)?;
+    rustix::thread::set_capabilities(None, nothing).map_err(WorkerConfineError::Privileges)?;
+    rustix::thread::set_no_new_privs(true).map_err(WorkerConfineError::Privileges)?;
     close_files()?;
     limit("memory", Resource::As, walls.memory_bytes)?;
     // One second more, or the kernel kills without saying why.
@@ -76,7 +76,7 @@ pub fn begin(walls: Walls) -> Result<(), NotConfined> {
 
 /// When all threads are there. From here on the process can compute, read its input and write its
 /// output, and end.
-pub fn finish() -> Result<(), NotConfined> {
+pub fn finish() -> Result<(), WorkerConfineError> {
     limit("open files", Resource::Nofile, 3)?;
     limit("processes", Resource::Nproc, 0)?;
     limit("file size", Resource::Fsize, 0)?;
@@ -87,24 +87,28 @@ pub fn finish() -> Result<(), NotConfined> {
 
 /// Files that whoever started us left open cannot be closed without unsafe code, and what the
 /// allocator does is settled before `main`: a process that began with the wrong ones begins again.
-fn begin_well() -> Result<(), NotConfined> {
+fn begin_well() -> Result<(), WorkerConfineError> {
     let one_arena = env::var_os(ARENAS).is_some_and(|most| most == "1");
-    let files = inherited().unwrap_or_default();
+    let files = count_inherited_files().unwrap_or_default();
     if one_arena && files == 0 {
         return Ok(());
     }
     // Something in the process opens them, and would do so every time.
-    if env::var_os(AGAIN).is_some() {
-        return Err(NotConfined::StillOpen(files));
+    if env::var_os(REEXEC_VARIABLE).is_some() {
+        return Err(WorkerConfineError::StillOpen(files));
     }
     close_fds::set_fds_cloexec(3, &[]);
     let mut again = Command::new("/proc/self/exe");
-    again.arg0("tollgate-worker").args(env::args_os().skip(1)).env(ARENAS, "1").env(AGAIN, "1");
-    Err(NotConfined::Again(again.exec()))
+    again
+        .arg0("tollgate-worker")
+        .args(env::args_os().skip(1))
+        .env(ARENAS, "1")
+        .env(REEXEC_VARIABLE, "1");
+    Err(WorkerConfineError::Again(again.exec()))
 }
 
 /// Open files beyond the three. Where they cannot be counted the filter keeps us from them.
-fn inherited() -> Option<usize> {
+fn count_inherited_files() -> Option<usize> {
     let open = fs::read_dir("/proc/self/fd").ok()?;
     let beyond = |name: &OsStr| name.to_str()?.parse().ok().filter(|file: &u32| *file > 2);
     let open = open.flatten().filter(|file| beyond(&file.file_name()).is_some()).count();
@@ -114,7 +118,7 @@ fn inherited() -> Option<usize> {
 
 /// No file, no connection, no signal to others. A kernel without Landlock leaves this to the
 /// filter of system calls.
-fn close_files() -> Result<(), NotConfined> {
+fn close_files() -> Result<(), WorkerConfineError> {
     Ruleset::default()
         .handle_access(AccessFs::from_all(ABI::V5))?
         .handle_access(AccessNet::from_all(ABI::V4))?
@@ -124,14 +128,14 @@ fn close_files() -> Result<(), NotConfined> {
     Ok(())
 }
 
-fn limit(what: &'static str, resource: Resource, most: u64) -> Result<(), NotConfined> {
+fn limit(what: &'static str, resource: Resource, most: u64) -> Result<(), WorkerConfineError> {
     set(what, resource, [most, most])
 }
 
 /// Never raises what is lower already.
-fn set(what: &'static str, resource: Resource, limits: [u64; 2]) -> Result<(), NotConfined> {
+fn set(what: &'static str, resource: Resource, limits: [u64; 2]) -> Result<(), WorkerConfineError> {
     let now = getrlimit(resource).maximum;
     let [current, maximum] = limits.map(|most| Some(now.map_or(most, |now| now.min(most))));
     setrlimit(resource, Rlimit { current, maximum })
-        .map_err(|error| NotConfined::Limit(what, error))
+        .map_err(|error| WorkerConfineError::Limit(what, error))
 }

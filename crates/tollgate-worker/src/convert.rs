@@ -7,30 +7,30 @@ use starlark::values::list::ListRef;
 use starlark::values::structs::StructRef;
 use starlark::values::tuple::TupleRef;
 use starlark::values::{Heap, Value, ValueLike as _};
-use tollgate_sandbox::frames::Kind;
+use tollgate_sandbox::frames::ProgramErrorKind;
 
-use crate::bindings::{Server, Tool, Written};
-use crate::failure::Stop;
+use crate::bindings::{QualifiedToolName, StarlarkServer, StarlarkTool};
+use crate::failure::ProgramStopError;
 use crate::outcome::Outcome;
 
-mod reading;
+mod json_reader;
 mod surrogates;
 
-pub(crate) use reading::from_json;
+pub(crate) use json_reader::from_json;
 
 /// Lists and dicts within each other. Whoever reads our JSON takes at least this much.
-const DEEPEST: usize = 100;
+const MAX_JSON_DEPTH: usize = 100;
 
 /// Why a value is not JSON.
 #[derive(Debug)]
-pub(crate) struct Unfit {
-    cause: Cause,
+pub(crate) struct NotJsonError {
+    cause: NotJsonCause,
     /// The way to it, from the inside out.
     place: Vec<String>,
 }
 
 #[derive(Debug)]
-enum Cause {
+enum NotJsonCause {
     TooLarge,
     TooDeep,
     /// What it is.
@@ -40,38 +40,42 @@ enum Cause {
 }
 
 /// Writes a value as JSON of at most `room` bytes.
-pub(crate) fn to_json<'v>(value: Value<'v>, room: usize, heap: Heap<'v>) -> Result<String, Unfit> {
-    let mut writer = Writer { out: Vec::new(), room, heap };
+pub(crate) fn to_json<'v>(
+    value: Value<'v>,
+    room: usize,
+    heap: Heap<'v>,
+) -> Result<String, NotJsonError> {
+    let mut writer = StarlarkJsonWriter { out: Vec::new(), room, heap };
     writer.value(value, 0)?;
     Ok(String::from_utf8(writer.out).expect("strings are UTF-8"))
 }
 
-impl Unfit {
+impl NotJsonError {
     pub(crate) fn is_too_large(&self) -> bool {
-        matches!(self.cause, Cause::TooLarge)
+        matches!(self.cause, NotJsonCause::TooLarge)
     }
 
     /// In words; `name` is what the whole value is called.
-    pub(crate) fn stop(self, name: &str) -> Stop {
+    pub(crate) fn stop(self, name: &str) -> ProgramStopError {
         let way: String = self.place.into_iter().rev().collect();
         match self.cause {
-            Cause::TooLarge => Stop::new(
-                Kind::Memory,
+            NotJsonCause::TooLarge => ProgramStopError::new(
+                ProgramErrorKind::Memory,
                 format!("`{name}` is too large to be handed over"),
                 "hand over less",
             ),
-            Cause::TooDeep => Stop::new(
-                Kind::Depth,
-                format!("`{name}` has more than {DEEPEST} lists or dicts within each other"),
+            NotJsonCause::TooDeep => ProgramStopError::new(
+                ProgramErrorKind::Depth,
+                format!("`{name}` has more than {MAX_JSON_DEPTH} lists or dicts within each other"),
                 "a value that contains itself cannot be handed over",
             ),
-            Cause::NotData(what) => Stop::new(
-                Kind::Runtime,
+            NotJsonCause::NotData(what) => ProgramStopError::new(
+                ProgramErrorKind::Runtime,
                 format!("`{name}{way}` is {what}, which is no data"),
                 "only None, booleans, finite numbers, strings, lists and dicts are data; to run a tool put its arguments in parentheses: `server.tool(name=value)`",
             ),
-            Cause::Key(key) => Stop::new(
-                Kind::Runtime,
+            NotJsonCause::Key(key) => ProgramStopError::new(
+                ProgramErrorKind::Runtime,
                 format!("`{name}{way}` has the key {key}; keys of data are strings"),
                 "write the key as `str(key)`",
             ),
@@ -80,27 +84,27 @@ impl Unfit {
 
     fn within(mut self, step: String) -> Self {
         // Where it is too deep or too large no single place is to blame.
-        if matches!(self.cause, Cause::NotData(_) | Cause::Key(_)) {
+        if matches!(self.cause, NotJsonCause::NotData(_) | NotJsonCause::Key(_)) {
             self.place.push(step);
         }
         self
     }
 }
 
-impl From<Cause> for Unfit {
-    fn from(cause: Cause) -> Self {
+impl From<NotJsonCause> for NotJsonError {
+    fn from(cause: NotJsonCause) -> Self {
         Self { cause, place: Vec::new() }
     }
 }
 
-struct Writer<'v> {
+struct StarlarkJsonWriter<'v> {
     out: Vec<u8>,
     room: usize,
     heap: Heap<'v>,
 }
 
-impl<'v> Writer<'v> {
-    fn value(&mut self, value: Value<'v>, depth: usize) -> Result<(), Unfit> {
+impl<'v> StarlarkJsonWriter<'v> {
+    fn value(&mut self, value: Value<'v>, depth: usize) -> Result<(), NotJsonError> {
         if value.is_none() {
             return self.put("null");
         }
@@ -116,13 +120,13 @@ impl<'v> Writer<'v> {
         if let Some(StarlarkFloat(number)) = value.downcast_ref() {
             return self.float(*number);
         }
-        if depth == DEEPEST {
-            return Err(Cause::TooDeep.into());
+        if depth == MAX_JSON_DEPTH {
+            return Err(NotJsonCause::TooDeep.into());
         }
         self.container(value, depth + 1)
     }
 
-    fn container(&mut self, value: Value<'v>, depth: usize) -> Result<(), Unfit> {
+    fn container(&mut self, value: Value<'v>, depth: usize) -> Result<(), NotJsonError> {
         if let Some(list) = ListRef::from_value(value) {
             return self.list(list.iter(), depth);
         }
@@ -132,7 +136,7 @@ impl<'v> Writer<'v> {
         if let Some(dict) = DictRef::from_value(value) {
             let mut entries = Vec::with_capacity(dict.len());
             for (key, value) in dict.iter() {
-                let key = key.unpack_str().ok_or_else(|| Cause::Key(short(key)))?;
+                let key = key.unpack_str().ok_or_else(|| NotJsonCause::Key(short(key)))?;
                 entries.push((key, value));
             }
             return self.object(entries.into_iter(), depth);
@@ -153,7 +157,11 @@ impl<'v> Writer<'v> {
         }
     }
 
-    fn list(&mut self, items: impl Iterator<Item = Value<'v>>, depth: usize) -> Result<(), Unfit> {
+    fn list(
+        &mut self,
+        items: impl Iterator<Item = Value<'v>>,
+        depth: usize,
+    ) -> Result<(), NotJsonError> {
         self.put("[")?;
         for (place, item) in items.enumerate() {
             if place > 0 {
@@ -168,7 +176,7 @@ impl<'v> Writer<'v> {
         &mut self,
         entries: impl Iterator<Item = (&'k str, Value<'v>)>,
         depth: usize,
-    ) -> Result<(), Unfit> {
+    ) -> Result<(), NotJsonError> {
         self.put("{")?;
         for (place, (key, value)) in entries.enumerate() {
             if place > 0 {
@@ -181,43 +189,43 @@ impl<'v> Writer<'v> {
         self.put("}")
     }
 
-    fn string(&mut self, text: &str) -> Result<(), Unfit> {
+    fn string(&mut self, text: &str) -> Result<(), NotJsonError> {
         // Before it is written: escapes make it up to six times as long, not less.
         if text.len() + 2 > self.room - self.out.len() {
-            return Err(Cause::TooLarge.into());
+            return Err(NotJsonCause::TooLarge.into());
         }
         serde_json::to_writer(&mut self.out, text).expect("memory takes what is written");
         self.check()
     }
 
-    fn float(&mut self, number: f64) -> Result<(), Unfit> {
+    fn float(&mut self, number: f64) -> Result<(), NotJsonError> {
         if !number.is_finite() {
-            return Err(Cause::NotData(format!("the number {number}")).into());
+            return Err(NotJsonCause::NotData(format!("the number {number}")).into());
         }
         serde_json::to_writer(&mut self.out, &number).expect("memory takes what is written");
         self.check()
     }
 
-    fn put(&mut self, text: &str) -> Result<(), Unfit> {
+    fn put(&mut self, text: &str) -> Result<(), NotJsonError> {
         self.out.extend_from_slice(text.as_bytes());
         self.check()
     }
 
-    fn check(&self) -> Result<(), Unfit> {
+    fn check(&self) -> Result<(), NotJsonError> {
         match self.out.len() <= self.room {
             true => Ok(()),
-            false => Err(Cause::TooLarge.into()),
+            false => Err(NotJsonCause::TooLarge.into()),
         }
     }
 }
 
-fn not_data(value: Value<'_>) -> Unfit {
-    let what = match Tool::from_value(value) {
-        Some(tool) => format!("the tool `{}` itself", Written(tool)),
-        None if Server::from_value(value).is_some() => "a server".to_owned(),
+fn not_data(value: Value<'_>) -> NotJsonError {
+    let what = match StarlarkTool::from_value(value) {
+        Some(tool) => format!("the tool `{}` itself", QualifiedToolName(tool)),
+        None if StarlarkServer::from_value(value).is_some() => "a server".to_owned(),
         None => format!("a {}", value.get_type()),
     };
-    Cause::NotData(what).into()
+    NotJsonCause::NotData(what).into()
 }
 
 /// As it is written, if that is not long.

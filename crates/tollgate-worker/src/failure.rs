@@ -7,9 +7,9 @@ use std::fmt::Display;
 use starlark::ErrorKind;
 use starlark::codemap::FileSpan;
 use starlark::eval::Evaluator;
-use tollgate_sandbox::frames::{Failed, Kind};
+use tollgate_sandbox::frames::{ProgramError, ProgramErrorKind};
 
-use crate::hints::{self, Known};
+use crate::hints::{self, HintContext};
 
 /// How the program is called in positions; nobody sees it.
 pub(crate) const FILE: &str = "program";
@@ -26,40 +26,44 @@ pub(crate) const LESS: &str =
 /// An end that we make, not the interpreter.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub(crate) struct Stop {
-    pub(crate) kind: Kind,
+pub(crate) struct ProgramStopError {
+    pub(crate) kind: ProgramErrorKind,
     pub(crate) message: String,
     pub(crate) hint: Option<Cow<'static, str>>,
 }
 
-impl Stop {
+impl ProgramStopError {
     pub(crate) fn new(
-        kind: Kind,
+        kind: ProgramErrorKind,
         message: impl Into<String>,
         hint: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self { kind, message: message.into(), hint: Some(hint.into()) }
     }
 
-    pub(crate) fn bare(kind: Kind, message: impl Into<String>) -> Self {
+    pub(crate) fn bare(kind: ProgramErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hint: None }
     }
 
     pub(crate) fn tool(tool: &dyn Display, status: &str, message: &str) -> Self {
         Self::new(
-            Kind::Tool,
+            ProgramErrorKind::Tool,
             format!("`{tool}` failed ({status}): {message}"),
             "to go on after a failure: `outcome = try_call(server.tool, name=value)`, then look at `outcome.ok`, `outcome.value` and `outcome.error`",
         )
     }
 
     pub(crate) fn memory(most: u64) -> Self {
-        Self::new(Kind::Memory, format!("its values need more than {} MiB", most >> 20), LESS)
+        Self::new(
+            ProgramErrorKind::Memory,
+            format!("its values need more than {} MiB", most >> 20),
+            LESS,
+        )
     }
 }
 
-impl From<Stop> for starlark::Error {
-    fn from(stop: Stop) -> Self {
+impl From<ProgramStopError> for starlark::Error {
+    fn from(stop: ProgramStopError) -> Self {
         Self::new_native(stop)
     }
 }
@@ -73,14 +77,20 @@ pub(crate) fn line(eval: &Evaluator<'_, '_, '_>) -> u32 {
 
 /// How far a program came.
 #[derive(Clone, Copy)]
-pub(crate) enum Phase {
+pub(crate) enum ProgramPhase {
     Reading,
     Running,
 }
 
-pub(crate) fn failed(error: &starlark::Error, phase: Phase, known: &Known<'_>) -> Failed {
+pub(crate) fn describe_error(
+    error: &starlark::Error,
+    phase: ProgramPhase,
+    known: &HintContext<'_>,
+) -> ProgramError {
     let (kind, message) = match (kind_and_message(error, known), phase) {
-        ((Kind::Runtime, message), Phase::Reading) => (Kind::Syntax, message),
+        ((ProgramErrorKind::Runtime, message), ProgramPhase::Reading) => {
+            (ProgramErrorKind::Syntax, message)
+        }
         (kind_and_message, _) => kind_and_message,
     };
     let message = cut(&message, MESSAGE);
@@ -93,7 +103,7 @@ pub(crate) fn failed(error: &starlark::Error, phase: Phase, known: &Known<'_>) -
         Some(stop) => stop.hint.as_deref().map(str::to_owned),
         None => hints::of(kind, &message, known),
     };
-    Failed {
+    ProgramError {
         kind,
         message,
         line: begin.map(|begin| from_one(begin.line)),
@@ -103,14 +113,14 @@ pub(crate) fn failed(error: &starlark::Error, phase: Phase, known: &Known<'_>) -
     }
 }
 
-/// A `Stop` without a place in the program.
-pub(crate) fn stopped(stop: &Stop) -> Failed {
+/// A `ProgramStopError` without a place in the program.
+pub(crate) fn describe_stop(stop: &ProgramStopError) -> ProgramError {
     let hint = stop.hint.as_deref().map(str::to_owned);
     let message = cut(&stop.message, MESSAGE);
-    Failed { kind: stop.kind, message, line: None, column: None, text: None, hint }
+    ProgramError { kind: stop.kind, message, line: None, column: None, text: None, hint }
 }
 
-fn stop(error: &starlark::Error) -> Option<&Stop> {
+fn stop(error: &starlark::Error) -> Option<&ProgramStopError> {
     match error.kind() {
         ErrorKind::Native(cause) | ErrorKind::Other(cause) => cause.downcast_ref(),
         _ => None,
@@ -118,7 +128,10 @@ fn stop(error: &starlark::Error) -> Option<&Stop> {
 }
 
 /// The interpreter's own limits have no type of their own, only words.
-fn kind_and_message(error: &starlark::Error, known: &Known<'_>) -> (Kind, String) {
+fn kind_and_message(
+    error: &starlark::Error,
+    known: &HintContext<'_>,
+) -> (ProgramErrorKind, String) {
     if let Some(stop) = stop(error) {
         return (stop.kind, stop.message.clone());
     }
@@ -128,27 +141,30 @@ fn kind_and_message(error: &starlark::Error, known: &Known<'_>) -> (Kind, String
     let message = message.split(", did you mean `").next().unwrap_or_default();
     match error.kind() {
         // Not `Parser`: `int("a")` is such an error as well.
-        ErrorKind::Scope(_) => (Kind::Syntax, lowered(message)),
+        ErrorKind::Scope(_) => (ProgramErrorKind::Syntax, lowercase_first(message)),
         ErrorKind::StackOverflow(_) => {
             let most = known.fence.depth;
-            (Kind::Depth, format!("functions call each other more than {most} deep"))
+            (ProgramErrorKind::Depth, format!("functions call each other more than {most} deep"))
         }
         ErrorKind::Other(_) if message.starts_with("Execution duration limit") => {
-            (Kind::Steps, format!("it takes more than {} steps", known.fence.steps))
+            (ProgramErrorKind::Steps, format!("it takes more than {} steps", known.fence.steps))
         }
         ErrorKind::Other(_) if message.starts_with("Heap memory limit") => {
-            let stop = Stop::memory(known.fence.heap_bytes);
-            (Kind::Memory, stop.message)
+            let stop = ProgramStopError::memory(known.fence.heap_bytes);
+            (ProgramErrorKind::Memory, stop.message)
         }
         _ if message == "Too many recursion levels" => {
-            (Kind::Depth, "values are too deep within each other".to_owned())
+            (ProgramErrorKind::Depth, "values are too deep within each other".to_owned())
         }
-        _ => (Kind::Runtime, missing(message, known).unwrap_or_else(|| lowered(message))),
+        _ => (
+            ProgramErrorKind::Runtime,
+            missing(message, known).unwrap_or_else(|| lowercase_first(message)),
+        ),
     }
 }
 
 /// `getattr` has other words for what is not there than a dot.
-fn missing(message: &str, known: &Known<'_>) -> Option<String> {
+fn missing(message: &str, known: &HintContext<'_>) -> Option<String> {
     let dot = |rest: &str| {
         let (of, name) = rest.split_once("` has no attribute `")?;
         Some((of.to_owned(), name.trim_end_matches('`').to_owned()))
@@ -199,7 +215,7 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// Our messages begin with a small letter; names keep theirs.
-fn lowered(message: &str) -> String {
+fn lowercase_first(message: &str) -> String {
     let mut letters = message.chars();
     match (letters.next(), letters.next()) {
         (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {

@@ -1,17 +1,17 @@
 //! What to write instead: for habits of other languages, and for names that are nearly right.
 //! Pure; used for failures only.
 
-use tollgate_sandbox::frames::{Fence, Kind, Names};
+use tollgate_sandbox::frames::{InterpreterLimits, Names, ProgramErrorKind};
 
 use crate::failure::LESS;
-use crate::nearest::{listed, nearest};
+use crate::nearest::{join_names, nearest};
 
 /// What a program could have named, and how far it could have gone.
-pub(crate) struct Known<'a> {
+pub(crate) struct HintContext<'a> {
     pub(crate) names: &'a Names,
     /// Functions that every program finds.
     pub(crate) globals: &'a [&'a str],
-    pub(crate) fence: &'a Fence,
+    pub(crate) fence: &'a InterpreterLimits,
     /// The server that was last asked for a tool in vain, with its tools.
     pub(crate) missed: Option<&'a (String, Vec<String>)>,
 }
@@ -177,26 +177,26 @@ pub(crate) const SAYINGS: &[(&str, &str)] = &[
     ),
 ];
 
-pub(crate) fn of(kind: Kind, message: &str, known: &Known<'_>) -> Option<String> {
+pub(crate) fn of(kind: ProgramErrorKind, message: &str, known: &HintContext<'_>) -> Option<String> {
     match kind {
-        Kind::Steps => {
+        ProgramErrorKind::Steps => {
             return Some("do less in one program, or end loops earlier with `break`".to_owned());
         }
-        Kind::Depth if message.starts_with("functions") => {
+        ProgramErrorKind::Depth if message.starts_with("functions") => {
             return Some("write a loop instead of a function that calls itself".to_owned());
         }
-        Kind::Depth => {
+        ProgramErrorKind::Depth => {
             return Some("compare and show parts of the value, not all of it".to_owned());
         }
-        Kind::Memory => return Some(LESS.to_owned()),
+        ProgramErrorKind::Memory => return Some(LESS.to_owned()),
         _ => {}
     }
     if message.contains("reserved keyword") {
-        let word = quoted(message)?;
+        let word = first_quoted(message)?;
         return WORDS.iter().find(|(it, _)| *it == word).map(|(_, hint)| (*hint).to_owned());
     }
     if message.starts_with("variable `") {
-        return unknown_name(quoted(message)?, known);
+        return unknown_name(first_quoted(message)?, known);
     }
     if let Some((_, tools)) = known.missed
         && let Some((_, tool)) = message.split_once("` has no tool `")
@@ -210,7 +210,7 @@ pub(crate) fn of(kind: Kind, message: &str, known: &Known<'_>) -> Option<String>
     SAYINGS.iter().find(|(it, _)| message.contains(it)).map(|(_, hint)| (*hint).to_owned())
 }
 
-fn unknown_name(name: &str, known: &Known<'_>) -> Option<String> {
+fn unknown_name(name: &str, known: &HintContext<'_>) -> Option<String> {
     if let Some((_, hint)) = NAMES.iter().find(|(names, _)| names.contains(&name)) {
         return Some((*hint).to_owned());
     }
@@ -222,10 +222,10 @@ fn unknown_name(name: &str, known: &Known<'_>) -> Option<String> {
     let servers = known.names.iter().map(|(server, _)| server.as_str());
     let near = nearest(name, servers.clone().chain(known.globals.iter().copied()));
     if !near.is_empty() {
-        return Some(format!("did you mean {}?", listed(&near)));
+        return Some(format!("did you mean {}?", join_names(&near)));
     }
     let servers: Vec<_> = servers.take(SHOWN).collect();
-    (!servers.is_empty()).then(|| format!("servers are {}", listed(&servers)))
+    (!servers.is_empty()).then(|| format!("servers are {}", join_names(&servers)))
 }
 
 /// Names that are listed where none is near.
@@ -256,7 +256,7 @@ pub(crate) fn missing_tool(name: &str, tools: &[String]) -> String {
     let tools = tools.iter().map(String::as_str);
     let near = nearest(name, tools.clone());
     if !near.is_empty() {
-        return format!("did you mean {}?", listed(&near));
+        return format!("did you mean {}?", join_names(&near));
     }
     let more = if tools.len() > SHOWN { ", …" } else { "" };
     let shown: Vec<_> = tools.take(SHOWN).collect();
@@ -264,7 +264,7 @@ pub(crate) fn missing_tool(name: &str, tools: &[String]) -> String {
 }
 
 /// The first thing in backticks.
-fn quoted(message: &str) -> Option<&str> {
+fn first_quoted(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once('`')?;
     rest.split_once('`').map(|(word, _)| word)
 }

@@ -8,16 +8,16 @@ use std::sync::mpsc;
 use std::thread::Builder;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use tollgate_sandbox::frames::{Order, VERSION, Word};
-use tollgate_worker::confine::{self, Walls};
-use tollgate_worker::pipe::Pipe;
+use tollgate_sandbox::frames::{HostMessage, VERSION, WorkerMessage};
+use tollgate_worker::confine::{self, KernelLimits};
+use tollgate_worker::pipe::FramePipe;
 use tollgate_worker::program;
 
 /// Deep enough that the interpreter's own limits come first, where it has any.
 const STACK: usize = 32 << 20;
 const SMALL_STACK: usize = 64 << 10;
 
-type Ended = Result<(), Box<dyn Error + Send + Sync>>;
+type WorkerResult = Result<(), Box<dyn Error + Send + Sync>>;
 
 fn main() -> ExitCode {
     match run() {
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Ended {
+fn run() -> WorkerResult {
     confine::begin(walls()?)?;
     // A thread that is still starting would be killed by the filter.
     let (tell, started) = mpsc::sync_channel(1);
@@ -45,8 +45,8 @@ fn run() -> Ended {
     program.join().unwrap_or_else(|_| Err("it broke down".into()))
 }
 
-fn walls() -> Result<Walls, Box<dyn Error + Send + Sync>> {
-    let mut walls = Walls::default();
+fn walls() -> Result<KernelLimits, Box<dyn Error + Send + Sync>> {
+    let mut walls = KernelLimits::default();
     let mut given = std::env::args().skip(1);
     if let Some(memory) = given.next() {
         walls.memory_bytes = memory.parse()?;
@@ -57,11 +57,11 @@ fn walls() -> Result<Walls, Box<dyn Error + Send + Sync>> {
     Ok(walls)
 }
 
-fn one_program() -> Ended {
+fn one_program() -> WorkerResult {
     let globals = program::globals();
     confine::finish()?;
-    let mut pipe = Pipe::new(Box::new(io::stdin()), Box::new(io::stdout()));
-    pipe.say(&Word::Ready { version: VERSION })?;
+    let mut pipe = FramePipe::new(Box::new(io::stdin()), Box::new(io::stdout()));
+    pipe.say(&WorkerMessage::Ready { version: VERSION })?;
     let order = match pipe.hear() {
         Ok(order) => order,
         // It was not needed.
@@ -69,8 +69,8 @@ fn one_program() -> Ended {
         Err(error) => return Err(error.into()),
     };
     match serde_json::from_slice(&order)? {
-        Order::Run(job) => Ok(program::run(pipe, &job, &globals)?),
-        Order::Answers(_) => Err("answers came before a program".into()),
+        HostMessage::Run(job) => Ok(program::run(pipe, &job, &globals)?),
+        HostMessage::Answers(_) => Err("answers came before a program".into()),
     }
 }
 

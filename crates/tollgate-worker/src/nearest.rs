@@ -17,7 +17,7 @@ pub(crate) fn nearest<'a>(meant: &str, known: impl Iterator<Item = &'a str>) -> 
 }
 
 /// `` `a`, `b` or `c` ``
-pub(crate) fn listed(names: &[&str]) -> String {
+pub(crate) fn join_names(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),

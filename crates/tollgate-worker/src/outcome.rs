@@ -45,7 +45,7 @@ impl<'v> Outcome<'v> {
         }
     }
 
-    pub(crate) fn failed(error: Value<'v>, status: Value<'v>, retryable: Value<'v>) -> Self {
+    pub(crate) fn failure(error: Value<'v>, status: Value<'v>, retryable: Value<'v>) -> Self {
         Self { ok: Value::new_bool(false), value: Value::new_none(), error, status, retryable }
     }
 }

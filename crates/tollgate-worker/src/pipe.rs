@@ -3,11 +3,11 @@
 
 use std::io::{self, Read, Write};
 
-use tollgate_sandbox::frames::{LONGEST, LONGEST_WORD, Word};
+use tollgate_sandbox::frames::{MAX_FRAME_BYTES, MAX_WORKER_MESSAGE_BYTES, WorkerMessage};
 
 /// Why a word was not said.
 #[derive(Debug, thiserror::Error)]
-pub enum Unsaid {
+pub enum FrameSendError {
     /// Nothing of it left: something shorter can still be said.
     #[error("{0} bytes are more than can be handed over at once")]
     TooLong(usize),
@@ -15,22 +15,22 @@ pub enum Unsaid {
     Lost(#[from] io::Error),
 }
 
-pub struct Pipe {
+pub struct FramePipe {
     input: Box<dyn Read>,
     output: Box<dyn Write>,
 }
 
-impl Pipe {
+impl FramePipe {
     pub fn new(input: Box<dyn Read>, output: Box<dyn Write>) -> Self {
         Self { input, output }
     }
 
-    pub fn say(&mut self, word: &Word) -> Result<(), Unsaid> {
+    pub fn say(&mut self, word: &WorkerMessage) -> Result<(), FrameSendError> {
         let mut frame = vec![0; 4];
         serde_json::to_writer(&mut frame, word).map_err(io::Error::from)?;
         let bytes = frame.len() - 4;
-        let length = u32::try_from(bytes).ok().filter(|length| *length <= LONGEST_WORD);
-        let length = length.ok_or(Unsaid::TooLong(bytes))?;
+        let length = u32::try_from(bytes).ok().filter(|length| *length <= MAX_WORKER_MESSAGE_BYTES);
+        let length = length.ok_or(FrameSendError::TooLong(bytes))?;
         frame[..4].copy_from_slice(&length.to_le_bytes());
         self.output.write_all(&frame)?;
         Ok(self.output.flush()?)
@@ -41,7 +41,7 @@ impl Pipe {
         let mut length = [0; 4];
         self.input.read_exact(&mut length)?;
         let length = u32::from_le_bytes(length);
-        if length > LONGEST {
+        if length > MAX_FRAME_BYTES {
             return Err(io::Error::other("a frame that is too long"));
         }
         let mut content = vec![0; length as usize];

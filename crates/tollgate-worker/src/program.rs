@@ -10,16 +10,19 @@ use serde_json::value::RawValue;
 use starlark::environment::{Globals, Module};
 use starlark::eval::Evaluator;
 use starlark::syntax::{AstModule, Dialect, DialectTypes};
-use tollgate_sandbox::frames::{Done, Failed, Fence, Job, Kind, Names, Word};
+use tollgate_sandbox::frames::{
+    InterpreterLimits, Names, ProgramError, ProgramErrorKind, ProgramJob, ProgramResult,
+    WorkerMessage,
+};
 
-use crate::bindings::{self, Missed};
+use crate::bindings::{self, MissedServer};
 pub use crate::builtins::globals;
 use crate::check::check;
 use crate::convert::to_json;
-use crate::failure::{FILE, LESS, Phase, Stop, failed, stopped};
-use crate::hints::Known;
-use crate::pipe::Pipe;
-use crate::session::Session;
+use crate::failure::{FILE, LESS, ProgramPhase, ProgramStopError, describe_error, describe_stop};
+use crate::hints::HintContext;
+use crate::pipe::FramePipe;
+use crate::session::WorkerSession;
 
 /// As much as the interpreter can. Types are read and not looked at: models write them out of
 /// habit, and wrong.
@@ -39,50 +42,52 @@ pub(crate) const DIALECT: Dialect = Dialect {
 const RESULT: &str = "result";
 
 /// The last word is said when this returns well; otherwise nobody listens any more.
-pub fn run(pipe: Pipe, job: &Job<'_>, globals: &Globals) -> io::Result<()> {
+pub fn run(pipe: FramePipe, job: &ProgramJob<'_>, globals: &Globals) -> io::Result<()> {
     let names: Arc<Names> = Arc::new(serde_json::from_str(job.names.get())?);
-    let session = Session::new(pipe, job.fence);
-    let program = Program { source: &job.source, names, globals, session: &session };
+    let session = WorkerSession::new(pipe, job.fence);
+    let program = StarlarkProgram { source: &job.source, names, globals, session: &session };
     let word = match catch_unwind(AssertUnwindSafe(|| program.run())) {
-        Ok(Ok(done)) => Word::Done(done),
-        Ok(Err(failed)) => Word::Failed(failed),
-        Err(panic) => Word::Failed(broken(&*panic)),
+        Ok(Ok(done)) => WorkerMessage::Done(done),
+        Ok(Err(failed)) => WorkerMessage::Failed(failed),
+        Err(panic) => WorkerMessage::Failed(describe_panic(&*panic)),
     };
     if let Err(stop) = session.flush().and_then(|()| session.say(&word)) {
         // Too long, and this is not; or nobody listens, which the session keeps.
-        let _ = session.say(&Word::Failed(stopped(&stop)));
+        let _ = session.say(&WorkerMessage::Failed(describe_stop(&stop)));
     }
     session.into_lost().map_or(Ok(()), Err)
 }
 
-struct Program<'a> {
+struct StarlarkProgram<'a> {
     source: &'a str,
     names: Arc<Names>,
     globals: &'a Globals,
-    session: &'a Session,
+    session: &'a WorkerSession,
 }
 
 /// How a program ends that does not come to its end.
-enum Ended {
-    Program(Phase, starlark::Error),
+enum EvaluationError {
+    Program(ProgramPhase, starlark::Error),
     /// After its last line.
-    Stop(Stop),
+    Stop(ProgramStopError),
 }
 
-impl Program<'_> {
-    fn run(&self) -> Result<Done, Failed> {
+impl StarlarkProgram<'_> {
+    fn run(&self) -> Result<ProgramResult, ProgramError> {
         Module::with_temp_heap(|module| {
             let missed = bindings::bind(&module, &self.names);
             self.evaluate(&module).map_err(|ended| match ended {
-                Ended::Program(phase, error) => self.failed(&error, phase, &missed),
-                Ended::Stop(stop) => stopped(&stop),
+                EvaluationError::Program(phase, error) => {
+                    self.to_program_error(&error, phase, &missed)
+                }
+                EvaluationError::Stop(stop) => describe_stop(&stop),
             })
         })
     }
 
-    fn evaluate(&self, module: &Module<'_>) -> Result<Done, Ended> {
+    fn evaluate(&self, module: &Module<'_>) -> Result<ProgramResult, EvaluationError> {
         let program = AstModule::parse(FILE, self.source.to_owned(), &DIALECT);
-        let unread = |error| Ended::Program(Phase::Reading, error);
+        let unread = |error| EvaluationError::Program(ProgramPhase::Reading, error);
         let program = program.map_err(unread)?;
         check(&program, &self.names).map_err(unread)?;
         let mut eval = Evaluator::new(module);
@@ -91,13 +96,13 @@ impl Program<'_> {
         // Asked every thousand steps: prints of a program that only computes must leave as well.
         eval.set_check_cancelled(Box::new(|| self.session.flush().is_err()));
         let ended = eval.eval_module(program, self.globals);
-        ended.map_err(|error| Ended::Program(Phase::Running, error))?;
+        ended.map_err(|error| EvaluationError::Program(ProgramPhase::Running, error))?;
         let steps = eval.get_total_tick_count();
-        let result = self.result(module).map_err(Ended::Stop)?;
-        Ok(Done { result, steps })
+        let result = self.result(module).map_err(EvaluationError::Stop)?;
+        Ok(ProgramResult { result, steps })
     }
 
-    fn result(&self, module: &Module<'_>) -> Result<Option<Box<RawValue>>, Stop> {
+    fn result(&self, module: &Module<'_>) -> Result<Option<Box<RawValue>>, ProgramStopError> {
         let Some(value) = module.get(RESULT) else { return Ok(None) };
         let json = to_json(value, self.session.room(), module.heap());
         let json = json.map_err(|unfit| match unfit.is_too_large() {
@@ -107,15 +112,24 @@ impl Program<'_> {
         Ok(Some(RawValue::from_string(json).expect("it was just written")))
     }
 
-    fn failed(&self, error: &starlark::Error, phase: Phase, missed: &Missed) -> Failed {
+    fn to_program_error(
+        &self,
+        error: &starlark::Error,
+        phase: ProgramPhase,
+        missed: &MissedServer,
+    ) -> ProgramError {
         let globals: Vec<_> = self.globals.names().map(|name| name.as_str()).collect();
         let fence = self.session.fence();
         let missed = missed.server(&self.names);
-        failed(error, phase, &Known { names: &self.names, globals: &globals, fence, missed })
+        describe_error(
+            error,
+            phase,
+            &HintContext { names: &self.names, globals: &globals, fence, missed },
+        )
     }
 }
 
-pub(crate) fn fence(eval: &mut Evaluator<'_, '_, '_>, fence: &Fence) {
+pub(crate) fn fence(eval: &mut Evaluator<'_, '_, '_>, fence: &InterpreterLimits) {
     let size = |most: u64| usize::try_from(most.max(1)).unwrap_or(usize::MAX);
     // Two more: the program itself is one, and the function at the bottom another.
     let depth = size(fence.depth.into()).saturating_add(2);
@@ -125,20 +139,28 @@ pub(crate) fn fence(eval: &mut Evaluator<'_, '_, '_>, fence: &Fence) {
 }
 
 /// The interpreter has mistakes of its own; the program that found one is told.
-fn broken(panic: &(dyn Any + Send)) -> Failed {
+fn describe_panic(panic: &(dyn Any + Send)) -> ProgramError {
     let words = panic.downcast_ref::<&str>().copied();
     let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let words = words.unwrap_or("no reason was given");
     if words == "out of memory" || words == "capacity overflow" {
-        return stopped(&Stop::new(Kind::Memory, "it needs more memory than there is", LESS));
+        return describe_stop(&ProgramStopError::new(
+            ProgramErrorKind::Memory,
+            "it needs more memory than there is",
+            LESS,
+        ));
     }
     // `d.update([d])`: the interpreter notices it too late to fail at the line.
     if words.starts_with("RefCell already") {
         let message = "a dict or a set was changed from what it holds itself";
-        return stopped(&Stop::new(Kind::Runtime, message, "change a copy: `dict(value)`"));
+        return describe_stop(&ProgramStopError::new(
+            ProgramErrorKind::Runtime,
+            message,
+            "change a copy: `dict(value)`",
+        ));
     }
-    stopped(&Stop::new(
-        Kind::Runtime,
+    describe_stop(&ProgramStopError::new(
+        ProgramErrorKind::Runtime,
         format!("the interpreter cannot run this program: {words}"),
         "write it in another way",
     ))

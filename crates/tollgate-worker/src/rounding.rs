@@ -3,15 +3,15 @@
 use std::cmp::Ordering;
 
 use num_bigint::BigInt;
-use tollgate_sandbox::frames::Kind;
+use tollgate_sandbox::frames::ProgramErrorKind;
 
-use crate::failure::Stop;
+use crate::failure::ProgramStopError;
 
 /// More digits change no float.
 const DIGITS: i32 = 400;
 
 /// To so many digits after the point, or before it if they are negative.
-pub(crate) fn float(number: f64, digits: i32) -> Result<f64, Stop> {
+pub(crate) fn float(number: f64, digits: i32) -> Result<f64, ProgramStopError> {
     if !number.is_finite() {
         return Ok(number);
     }
@@ -24,10 +24,13 @@ pub(crate) fn float(number: f64, digits: i32) -> Result<f64, Stop> {
 }
 
 /// To the nearest whole number.
-pub(crate) fn to_whole(number: f64) -> Result<BigInt, Stop> {
+pub(crate) fn to_whole(number: f64) -> Result<BigInt, ProgramStopError> {
     match number.is_finite() {
         true => Ok(exact(number.round_ties_even())),
-        false => Err(Stop::bare(Kind::Runtime, format!("`round` cannot round {number}"))),
+        false => Err(ProgramStopError::bare(
+            ProgramErrorKind::Runtime,
+            format!("`round` cannot round {number}"),
+        )),
     }
 }
 
@@ -48,7 +51,7 @@ pub(crate) fn whole(number: &BigInt, zeros: u32) -> BigInt {
     (lower + step) * unit
 }
 
-fn tens(number: f64, zeros: u32) -> Result<f64, Stop> {
+fn tens(number: f64, zeros: u32) -> Result<f64, ProgramStopError> {
     let mut tenths = exact(number.trunc()) * 10;
     // A fraction, however small, makes more than a half of a half.
     if number.fract() != 0.0 {
@@ -57,7 +60,10 @@ fn tens(number: f64, zeros: u32) -> Result<f64, Stop> {
     let rounded: BigInt = whole(&tenths, zeros + 1) / 10;
     match rounded.to_string().parse::<f64>() {
         Ok(rounded) if rounded.is_finite() => Ok(rounded.copysign(number)),
-        _ => Err(Stop::bare(Kind::Runtime, format!("{number:?} rounded is too large for a float"))),
+        _ => Err(ProgramStopError::bare(
+            ProgramErrorKind::Runtime,
+            format!("{number:?} rounded is too large for a float"),
+        )),
     }
 }
 

@@ -12,10 +12,13 @@ use std::io;
 
 use starlark::any::ProvidesStaticType;
 use starlark::eval::Evaluator;
-use tollgate_sandbox::frames::{Answer, Call, Fence, Kind, LONGEST_WORD, Order, Word};
+use tollgate_sandbox::frames::{
+    Answer, HostMessage, InterpreterLimits, MAX_WORKER_MESSAGE_BYTES, ProgramCall,
+    ProgramErrorKind, WorkerMessage,
+};
 
-use crate::failure::Stop;
-use crate::pipe::{Pipe, Unsaid};
+use crate::failure::ProgramStopError;
+use crate::pipe::{FramePipe, FrameSendError};
 
 /// So many prints leave at once, so that they are not lost if the process is; later ones wait for
 /// each other.
@@ -23,12 +26,12 @@ const AT_ONCE: u32 = 100;
 /// Bytes of prints that wait for each other.
 const WAITING: usize = 4 << 10;
 /// Bytes of prints in one frame: escapes make a text up to six times as long.
-const PIECE: usize = LONGEST_WORD as usize / 8;
+const PIECE: usize = MAX_WORKER_MESSAGE_BYTES as usize / 8;
 
 #[derive(ProvidesStaticType)]
-pub(crate) struct Session {
-    pipe: RefCell<Pipe>,
-    fence: Fence,
+pub(crate) struct WorkerSession {
+    pipe: RefCell<FramePipe>,
+    fence: InterpreterLimits,
     calls: Cell<u32>,
     /// Bytes that may still be printed or returned.
     room: Cell<u64>,
@@ -38,8 +41,8 @@ pub(crate) struct Session {
     lost: RefCell<Option<io::Error>>,
 }
 
-impl Session {
-    pub(crate) fn new(pipe: Pipe, fence: Fence) -> Self {
+impl WorkerSession {
+    pub(crate) fn new(pipe: FramePipe, fence: InterpreterLimits) -> Self {
         Self {
             pipe: RefCell::new(pipe),
             fence,
@@ -56,7 +59,7 @@ impl Session {
         eval.extra.and_then(|it| it.downcast_ref()).expect("every program runs in a session")
     }
 
-    pub(crate) fn fence(&self) -> &Fence {
+    pub(crate) fn fence(&self) -> &InterpreterLimits {
         &self.fence
     }
 
@@ -65,7 +68,7 @@ impl Session {
         usize::try_from(self.room.get()).unwrap_or(usize::MAX)
     }
 
-    pub(crate) fn print(&self, text: &str) -> Result<(), Stop> {
+    pub(crate) fn print(&self, text: &str) -> Result<(), ProgramStopError> {
         let fits = text.floor_char_boundary(self.room().min(text.len()));
         self.waiting.borrow_mut().push_str(&text[..fits]);
         self.room.set(self.room.get().saturating_sub(fits as u64));
@@ -79,55 +82,59 @@ impl Session {
         Ok(())
     }
 
-    pub(crate) fn output_is_full(&self) -> Stop {
+    pub(crate) fn output_is_full(&self) -> ProgramStopError {
         let most = self.fence.output_bytes;
-        Stop::new(
-            Kind::Output,
+        ProgramStopError::new(
+            ProgramErrorKind::Output,
             format!("prints and `result` together are larger than {most} bytes"),
             "print and return only what is needed: pick fields, cut lists, count",
         )
     }
 
     /// Prints that were kept back leave.
-    pub(crate) fn flush(&self) -> Result<(), Stop> {
+    pub(crate) fn flush(&self) -> Result<(), ProgramStopError> {
         let waiting = self.waiting.take();
         let mut rest = waiting.as_str();
         while !rest.is_empty() {
             let (piece, later) = rest.split_at(rest.floor_char_boundary(PIECE));
-            self.say(&Word::Print(piece.to_owned()))?;
+            self.say(&WorkerMessage::Print(piece.to_owned()))?;
             rest = later;
         }
         Ok(())
     }
 
     /// Nobody hears a word after the gateway was lost. One that is too long leaves it as it was.
-    pub(crate) fn say(&self, word: &Word) -> Result<(), Stop> {
+    pub(crate) fn say(&self, word: &WorkerMessage) -> Result<(), ProgramStopError> {
         if self.lost.borrow().is_some() {
-            return Err(Stop::bare(Kind::Runtime, "the gateway is gone"));
+            return Err(ProgramStopError::bare(ProgramErrorKind::Runtime, "the gateway is gone"));
         }
         self.pipe.borrow_mut().say(word).map_err(|unsaid| match unsaid {
-            Unsaid::TooLong(_) => Stop::new(Kind::Memory, unsaid.to_string(), "hand over less"),
-            Unsaid::Lost(error) => self.lose(error),
+            FrameSendError::TooLong(_) => ProgramStopError::new(
+                ProgramErrorKind::Memory,
+                unsaid.to_string(),
+                "hand over less",
+            ),
+            FrameSendError::Lost(error) => self.lose(error),
         })
     }
 
     /// One answer for each call, in their order.
-    pub(crate) fn call(&self, calls: Vec<Call>) -> Result<Vec<Answer>, Stop> {
+    pub(crate) fn call(&self, calls: Vec<ProgramCall>) -> Result<Vec<Answer>, ProgramStopError> {
         let wanted = calls.len();
         let used = self.calls.get().saturating_add(u32::try_from(wanted).unwrap_or(u32::MAX));
         if used > self.fence.calls {
-            return Err(Stop::new(
-                Kind::Calls,
+            return Err(ProgramStopError::new(
+                ProgramErrorKind::Calls,
                 format!("a program may call tools {} times, not more", self.fence.calls),
                 "look for a tool that takes or returns many things at once, or do less in one program",
             ));
         }
         self.calls.set(used);
         self.flush()?;
-        self.say(&Word::Calls(calls))?;
+        self.say(&WorkerMessage::Calls(calls))?;
         let heard = self.pipe.borrow_mut().hear().map_err(|error| self.lose(error))?;
         match serde_json::from_slice(&heard) {
-            Ok(Order::Answers(answers)) if answers.len() == wanted => Ok(answers),
+            Ok(HostMessage::Answers(answers)) if answers.len() == wanted => Ok(answers),
             Ok(_) => Err(self.lose(io::Error::other("an order that does not answer the calls"))),
             Err(error) => Err(self.lose(error.into())),
         }
@@ -138,8 +145,11 @@ impl Session {
         self.lost.into_inner()
     }
 
-    fn lose(&self, error: io::Error) -> Stop {
-        let stop = Stop::bare(Kind::Runtime, format!("the gateway is gone: {error}"));
+    fn lose(&self, error: io::Error) -> ProgramStopError {
+        let stop = ProgramStopError::bare(
+            ProgramErrorKind::Runtime,
+            format!("the gateway is gone: {error}"),
+        );
         *self.lost.borrow_mut() = Some(error);
         stop
     }

@@ -11,30 +11,30 @@ use starlark::values::tuple::TupleRef;
 use crate::outcome::Outcome;
 
 /// Lists and dicts within each other; what is deeper is left out.
-const DEEPEST: usize = 100;
+const MAX_SHOWN_DEPTH: usize = 100;
 const LEFT_OUT: &str = "…";
 
 /// Ends soon after `out` has `room` bytes: the rest would not be printed anyway.
 pub(crate) fn show(value: Value<'_>, room: usize, out: &mut String) {
     match value.unpack_str() {
         Some(text) => out.push_str(within(text, room.saturating_sub(out.len()))),
-        None => Shower { out, room }.value(value, 0),
+        None => ValuePrinter { out, room }.value(value, 0),
     }
 }
 
-struct Shower<'a> {
+struct ValuePrinter<'a> {
     out: &'a mut String,
     room: usize,
 }
 
-impl Shower<'_> {
+impl ValuePrinter<'_> {
     fn value(&mut self, value: Value<'_>, depth: usize) {
         if let Some(text) = value.unpack_str() {
             return self.string(text);
         }
         let list = ListRef::from_value(value).map(|list| list.content());
         let tuple = TupleRef::from_value(value).map(|tuple| tuple.content());
-        if depth == DEEPEST && (list.is_some() || tuple.is_some() || is_dict(value)) {
+        if depth == MAX_SHOWN_DEPTH && (list.is_some() || tuple.is_some() || is_dict(value)) {
             return self.out.push_str(LEFT_OUT);
         }
         if let Some(items) = list {

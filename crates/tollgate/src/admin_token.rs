@@ -5,16 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tollgate_core::secret::Secret;
-use tollgate_server::secret::{self, Checked, Kind};
+use tollgate_server::secret::{self, SecretCheck, SecretKind};
 
-use crate::failure::Failure;
+use crate::command_error::CommandError;
 use crate::private_file;
 
 /// The token of this data directory, made if there is none.
-pub fn obtain(data: &Path) -> Result<Secret, Failure> {
+pub fn obtain(data: &Path) -> Result<Secret, CommandError> {
     let unusable = |error: io::Error| {
         let file = file(data);
-        Failure::failed(format!("cannot use the admin token in `{}`: {error}", file.display()))
+        CommandError::new(format!("cannot use the admin token in `{}`: {error}", file.display()))
     };
     if let Some(token) = read(data).map_err(unusable)? {
         return Ok(token);
@@ -29,8 +29,8 @@ pub fn obtain(data: &Path) -> Result<Secret, Failure> {
 pub fn read(data: &Path) -> io::Result<Option<Secret>> {
     let Some(text) = private_file::read(&file(data))? else { return Ok(None) };
     match secret::check(text.trim()) {
-        Checked::Sound => Ok(Some(Secret::new(text.trim()))),
-        Checked::Mistyped | Checked::Foreign => {
+        SecretCheck::Sound => Ok(Some(Secret::new(text.trim()))),
+        SecretCheck::Mistyped | SecretCheck::Foreign => {
             Err(io::Error::other("it holds no whole token; delete it, and a new one is made"))
         }
     }
@@ -38,7 +38,7 @@ pub fn read(data: &Path) -> io::Result<Option<Secret>> {
 
 fn make(data: &Path) -> io::Result<()> {
     let none = || io::Error::other("the system has no randomness");
-    let token = secret::make(Kind::Admin).ok_or_else(none)?;
+    let token = secret::make(SecretKind::Admin).ok_or_else(none)?;
     private_file::make(&file(data), &format!("{}\n", token.reveal()))
 }
 

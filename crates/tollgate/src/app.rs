@@ -12,47 +12,47 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
 use tollgate_core::turn::Principal;
-use tollgate_engine::audit::Ledger;
+use tollgate_engine::audit::AuditLedger;
 use tollgate_engine::builtin::files;
-use tollgate_engine::calibration::Upkeep;
+use tollgate_engine::calibration::CalibrationMode;
 use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::confine::{self, Launcher, PrivateFiles};
 use tollgate_engine::gate::Gate;
-use tollgate_engine::record::{Log, Observer};
-use tollgate_engine::settings::{Database, Server as Upstream};
+use tollgate_engine::record::{CallLogger, Observer};
+use tollgate_engine::settings::{MemoryDatabaseSettings, Server as Upstream};
 use tollgate_engine::spans::Tracer;
-use tollgate_engine::upstream::Trial;
-use tollgate_engine::{Parts, Running, Turnover};
-use tollgate_llm::provider::Models;
+use tollgate_engine::upstream::ServerTrial;
+use tollgate_engine::{Parts, RunningEngine, ServerTurnover};
+use tollgate_llm::provider::ModelRegistry;
 use tollgate_server::keyring::Keyring;
-use tollgate_server::{Fingerprint, Options, Server};
-use tollgate_store::memory::Memory;
+use tollgate_server::{Fingerprint, HttpServer, HttpServerOptions};
+use tollgate_store::memory::MemoryStore;
 use tollgate_store::{OpenError, Store};
 
 use crate::admin_token;
-use crate::config::{self, Config, Origin, Tls};
-use crate::failure::Failure;
+use crate::command_error::CommandError;
+use crate::config::{self, Config, ConfigOrigin, TlsSource};
 use crate::gateway::events;
 use crate::open_files;
-use crate::otlp::{self, Exporting};
+use crate::otlp::{self, ExporterHandle};
 
 mod certificate;
 mod embedder;
 
-use certificate::Stamp;
+use certificate::CertificateStamp;
 pub use embedder::embedder;
 
 /// An engine that runs, and the front to it.
 pub struct App {
-    running: Running,
-    pub server: Server,
+    running: RunningEngine,
+    pub server: HttpServer,
     /// Opens everything.
     pub admin: Secret,
     store: Arc<Store>,
     private_files: PrivateFiles,
-    certificate: Mutex<Stamp>,
+    certificate: Mutex<CertificateStamp>,
     /// Tells of what is done, where somebody wants to know.
-    exporting: Mutex<Option<Exporting>>,
+    exporting: Mutex<Option<ExporterHandle>>,
 }
 
 /// Said at the start: somebody has to do something about it.
@@ -63,7 +63,7 @@ const KEYS_LOST: &str = "keys were made for this gateway, and its database knows
 
 impl App {
     /// Starts everything that `config` names. Servers come up on their own.
-    pub async fn start(config: &Config, upkeep: Upkeep) -> Result<Self, Failure> {
+    pub async fn start(config: &Config, upkeep: CalibrationMode) -> Result<Self, CommandError> {
         prepare(config)?;
         confine::sweep_orphans();
         config.secrets.mask_from_now_on();
@@ -73,7 +73,7 @@ impl App {
         secret_values::configure([admin.reveal()]);
         let ledger = Arc::new(ledger(config, &store).await?);
         let keyring = Arc::new(keyring(&store));
-        let observers: Vec<Box<dyn Observer>> = vec![Box::new(Log)];
+        let observers: Vec<Box<dyn Observer>> = vec![Box::new(CallLogger)];
         keep_memory_private();
         let private_files = PrivateFiles::default();
         private_files.add(private(config));
@@ -95,8 +95,8 @@ impl App {
             ..Parts::default()
         };
         let running = tollgate_engine::start(&config.settings, parts)
-            .map_err(|error| Failure::failed(error.to_string()))?;
-        let options = Options {
+            .map_err(|error| CommandError::new(error.to_string()))?;
+        let options = HttpServerOptions {
             hosts: config.hosts.clone(),
             keys: keys(config),
             keyring: Some(keyring),
@@ -105,7 +105,8 @@ impl App {
             limits: open_files::fit(config.front.clone()),
             models: config.llm.clone(),
         };
-        let server = Server::new(Arc::clone(&running.gate), &options).map_err(Failure::failed)?;
+        let server =
+            HttpServer::new(Arc::clone(&running.gate), &options).map_err(CommandError::new)?;
         server.set_trusted_proxies(config.trusted_proxies.clone());
         let reading = server.clone();
         blocking(move || reading.read_keys()).await?;
@@ -117,7 +118,7 @@ impl App {
     }
 
     /// Goes on by another config. What needs a new start stays as it was.
-    pub async fn reconfigure(&self, config: &Config) -> Turnover {
+    pub async fn reconfigure(&self, config: &Config) -> ServerTurnover {
         self.private_files.add(private(config));
         // Before anything runs by it. What the config before had in it stays masked, too.
         config.secrets.mask_from_now_on();
@@ -136,8 +137,8 @@ impl App {
 
     /// Shows the certificate that the config names, from now on. Fails, and changes nothing, if it
     /// cannot be used.
-    pub async fn certify(&self, config: &Config) -> Result<(), Failure> {
-        *self.certificate.lock() = Stamp::of(config).await;
+    pub async fn certify(&self, config: &Config) -> Result<(), CommandError> {
+        *self.certificate.lock() = CertificateStamp::of(config).await;
         self.server.set_identity(certificate::obtain(config).await?);
         Ok(())
     }
@@ -149,7 +150,7 @@ impl App {
             return Some(format!("{stamp:?}"));
         }
         let certificate = self.certificate.lock().clone();
-        certificate.outdated().await
+        certificate.renewal_reason().await
     }
 
     /// Ends all servers, and tells what is still to be told.
@@ -171,14 +172,14 @@ impl App {
 }
 
 /// Whether there is a certificate to serve with, where one is wanted.
-pub async fn certifiable(config: &Config) -> Result<(), Failure> {
+pub async fn certifiable(config: &Config) -> Result<(), CommandError> {
     certificate::obtain(config).await.map(drop)
 }
 
 /// Who follows what is done. What is wrong with that keeps nothing from starting.
-fn telemetry(config: &Config) -> (Tracer, Option<Exporting>) {
+fn telemetry(config: &Config) -> (Tracer, Option<ExporterHandle>) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let settings = otlp::Settings::of(&config.otlp, &config::Process);
+    let settings = otlp::OtlpSettings::of(&config.otlp, &config::ProcessEnvironment);
     let started = settings.and_then(|settings| match settings {
         Some(settings) => otlp::start(&settings, &clock).map(Some),
         None => Ok(None),
@@ -194,32 +195,32 @@ fn telemetry(config: &Config) -> (Tracer, Option<Exporting>) {
 }
 
 /// The keys of the config, as the front knows them.
-pub fn keys(config: &Config) -> Vec<tollgate_server::Key> {
+pub fn keys(config: &Config) -> Vec<tollgate_server::ApiKey> {
     config.keys.iter().map(key).collect()
 }
 
-fn key(key: &config::Key) -> tollgate_server::Key {
-    tollgate_server::Key {
+fn key(key: &config::ConfiguredKey) -> tollgate_server::ApiKey {
+    tollgate_server::ApiKey {
         agents: key.agents.clone(),
         role: key.role,
         rights: key.rights,
         grant: key.grant.clone(),
         expires: key.expires,
-        ..tollgate_server::Key::new(key.name.clone(), key.proof.fingerprint())
+        ..tollgate_server::ApiKey::new(key.name.clone(), key.proof.fingerprint())
     }
 }
 
 /// Keys that are made by command, and where that is noted, without a gateway around them.
-pub struct Kept {
+pub struct OfflineKeyring {
     pub keyring: Arc<Keyring>,
-    pub ledger: Ledger,
+    pub ledger: AuditLedger,
 }
 
-pub async fn kept(config: &Config) -> Result<Kept, Failure> {
+pub async fn open_offline_keyring(config: &Config) -> Result<OfflineKeyring, CommandError> {
     make_data(config)?;
     let store = Arc::new(store(config).await?);
     let ledger = ledger(config, &store).await?;
-    Ok(Kept { keyring: Arc::new(keyring(&store)), ledger })
+    Ok(OfflineKeyring { keyring: Arc::new(keyring(&store)), ledger })
 }
 
 fn keyring(store: &Arc<Store>) -> Keyring {
@@ -228,7 +229,7 @@ fn keyring(store: &Arc<Store>) -> Keyring {
 
 /// Whether clients need a key. One that was made counts for ever: whoever made it did not mean
 /// everyone to come in once it is gone.
-pub async fn is_keyed(config: &Config) -> Result<bool, Failure> {
+pub async fn is_keyed(config: &Config) -> Result<bool, CommandError> {
     if !config.keys.is_empty() || config.auth.is_some() {
         return Ok(true);
     }
@@ -240,7 +241,7 @@ pub async fn is_keyed(config: &Config) -> Result<bool, Failure> {
 }
 
 /// Whether the gateway may be reached as the config says: from outside only with keys.
-pub async fn check_reach(config: &Config) -> Result<(), Failure> {
+pub async fn check_reach(config: &Config) -> Result<(), CommandError> {
     let is_guarded = !config.keys.is_empty() || config.auth.is_some();
     if config.listen.ip().is_loopback() || is_guarded {
         return Ok(());
@@ -250,7 +251,7 @@ pub async fn check_reach(config: &Config) -> Result<(), Failure> {
     if blocking(move || keyring.in_force()).await? > 0 {
         return Ok(());
     }
-    Err(Failure::Usage(format!(
+    Err(CommandError::Usage(format!(
         "`{}` can be reached from outside, and there are no keys: add `keys:` to the config, make one \
          by `tollgate keys create NAME`, or listen on 127.0.0.1",
         config.listen
@@ -260,23 +261,23 @@ pub async fn check_reach(config: &Config) -> Result<(), Failure> {
 /// Runs what may wait for the disk or for another process where nobody waits for it.
 pub async fn blocking<T: Send + 'static, E: std::fmt::Display + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
-) -> Result<T, Failure> {
+) -> Result<T, CommandError> {
     let done = tokio::task::spawn_blocking(work).await;
-    let done = done.map_err(|panic| Failure::failed(panic.to_string()))?;
-    done.map_err(|error| Failure::failed(error.to_string()))
+    let done = done.map_err(|panic| CommandError::new(panic.to_string()))?;
+    done.map_err(|error| CommandError::new(error.to_string()))
 }
 
 /// A gateway in this process, for one command.
-pub struct Local(App);
+pub struct InProcessGateway(App);
 
 /// Starts the engine and waits, bounded, until every server is ready or has failed.
-pub async fn local(config: &Config) -> Result<Local, Failure> {
-    let app = App::start(config, Upkeep::OnCommand).await?;
+pub async fn local(config: &Config) -> Result<InProcessGateway, CommandError> {
+    let app = App::start(config, CalibrationMode::OnCommand).await?;
     app.gate().settled().await;
-    Ok(Local(app))
+    Ok(InProcessGateway(app))
 }
 
-impl Local {
+impl InProcessGateway {
     /// Answers as the HTTP front would.
     pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
         self.0.server.answer(request).await
@@ -287,13 +288,13 @@ impl Local {
         &self,
         request: Request<Bytes>,
         heard: &mut (dyn FnMut(&[u8]) + Send),
-    ) -> Result<Response<Bytes>, Failure> {
+    ) -> Result<Response<Bytes>, CommandError> {
         let response = self.0.server.stream(request).await;
-        events::read(response, heard).await.map_err(|error| Failure::failed(error.to_string()))
+        events::read(response, heard).await.map_err(|error| CommandError::new(error.to_string()))
     }
 
     /// Starts a server aside; `None` where that cannot be.
-    pub async fn try_out(&self, server: Upstream) -> Option<Trial> {
+    pub async fn try_out(&self, server: Upstream) -> Option<ServerTrial> {
         self.0.gate().try_out(server, &Principal::local()).await.ok()
     }
 
@@ -305,30 +306,30 @@ impl Local {
 
 /// What was measured before. Without it nothing starts: it would be lost without a word. While
 /// another process holds the file this waits for some seconds, and nobody else has to.
-pub async fn store(config: &Config) -> Result<Store, Failure> {
+pub async fn store(config: &Config) -> Result<Store, CommandError> {
     let file = config.data.join("tollgate.db");
     blocking(move || Store::open(&file)).await
 }
 
 /// What agents remember: in a file beside it, or where the config says.
-pub async fn memory(config: &Config) -> Result<Memory, Failure> {
+pub async fn memory(config: &Config) -> Result<MemoryStore, CommandError> {
     match &config.settings.memory.database {
-        Database::Sqlite => {
+        MemoryDatabaseSettings::Sqlite => {
             let file = config.data.join("memory.db");
-            blocking(move || Memory::open_sqlite(&file)).await
+            blocking(move || MemoryStore::open_sqlite(&file)).await
         }
-        Database::Postgres(url) => Memory::connect_postgres(url.reveal())
-            .map_err(|error| Failure::failed(format!("`database`: {error}"))),
+        MemoryDatabaseSettings::Postgres(url) => MemoryStore::connect_postgres(url.reveal())
+            .map_err(|error| CommandError::new(format!("`database`: {error}"))),
     }
 }
 
 /// Where calls and decisions are kept, in the same file.
-pub async fn ledger(config: &Config, store: &Store) -> Result<Ledger, Failure> {
-    let Some(trail) = store.audit() else { return Ok(Ledger::none()) };
+pub async fn ledger(config: &Config, store: &Store) -> Result<AuditLedger, CommandError> {
+    let Some(trail) = store.audit() else { return Ok(AuditLedger::none()) };
     let audit = config.settings.audit.clone();
     let open = move || {
         let file = trail.file().to_owned();
-        let opened = Ledger::open(trail, &audit, Arc::new(SystemClock));
+        let opened = AuditLedger::open(trail, &audit, Arc::new(SystemClock));
         opened.map_err(|why| OpenError::Unusable { file, why })
     };
     blocking(open).await
@@ -337,10 +338,10 @@ pub async fn ledger(config: &Config, store: &Store) -> Result<Ledger, Failure> {
 /// What no tool and no server is to open: it holds secrets, and what everybody else asked.
 fn private(config: &Config) -> Vec<PathBuf> {
     let mut private = vec![config.data.clone()];
-    if let Origin::File(file) = &config.origin {
+    if let ConfigOrigin::File(file) = &config.origin {
         private.push(file.clone());
     }
-    if let Some(Tls::Files { key, .. }) = &config.tls {
+    if let Some(TlsSource::Files { key, .. }) = &config.tls {
         private.push(key.clone());
     }
     private.extend(config.secret_files.iter().cloned());
@@ -355,22 +356,22 @@ fn keep_memory_private() {
 }
 
 /// The data directory is there and private.
-fn prepare(config: &Config) -> Result<(), Failure> {
+fn prepare(config: &Config) -> Result<(), CommandError> {
     make_data(config)?;
     fit(config)
 }
 
 /// Whether it can run as it is meant: the models can be asked, and the sandbox of the file tools
 /// holds none of our own files.
-pub fn fit(config: &Config) -> Result<(), Failure> {
+pub fn fit(config: &Config) -> Result<(), CommandError> {
     // Proven before anything is touched.
-    Models::new(&config.llm, Arc::new(SystemClock), None).map_err(Failure::failed)?;
+    ModelRegistry::new(&config.llm, Arc::new(SystemClock), None).map_err(CommandError::new)?;
     let ours = private(config);
     let ours: Vec<&Path> = ours.iter().map(PathBuf::as_path).collect();
     let base = &config.settings.builtin.files;
     match files::overlaps(base, &ours) {
         None => Ok(()),
-        Some(inside) => Err(Failure::failed(format!(
+        Some(inside) => Err(CommandError::new(format!(
             "the file tools may write to `{}`, but `{}` is in it; give them a directory of their own",
             base.display(),
             inside.display()
@@ -378,10 +379,10 @@ pub fn fit(config: &Config) -> Result<(), Failure> {
     }
 }
 
-fn make_data(config: &Config) -> Result<(), Failure> {
+fn make_data(config: &Config) -> Result<(), CommandError> {
     let data = &config.data;
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(data);
     made.map_err(|error| {
-        Failure::failed(format!("cannot create the data directory `{}`: {error}", data.display()))
+        CommandError::new(format!("cannot create the data directory `{}`: {error}", data.display()))
     })
 }

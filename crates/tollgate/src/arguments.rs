@@ -3,31 +3,31 @@
 
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
+use crate::command_error::CommandError;
 
 /// `schema` is the tool's `input_schema`; `Null` when it is not known.
-pub fn parse(typed: &[String], schema: &Value) -> Result<Map<String, Value>, Failure> {
+pub fn parse(typed: &[String], schema: &Value) -> Result<Map<String, Value>, CommandError> {
     if let [one] = typed
         && one.trim_start().starts_with('{')
     {
         return serde_json::from_str(one)
-            .map_err(|error| Failure::Usage(format!("the arguments are not JSON: {error}")));
+            .map_err(|error| CommandError::Usage(format!("the arguments are not JSON: {error}")));
     }
     let mut arguments = Map::new();
     for pair in typed {
         let Some((name, text)) = pair.split_once('=') else {
             let message = format!("`{pair}` is not `key=value`; or give one JSON object");
-            return Err(Failure::Usage(message));
+            return Err(CommandError::Usage(message));
         };
         let value = value(name, text, &schema["properties"][name])?;
         if arguments.insert(name.to_owned(), value).is_some() {
-            return Err(Failure::Usage(format!("`{name}` is given twice")));
+            return Err(CommandError::Usage(format!("`{name}` is given twice")));
         }
     }
     Ok(arguments)
 }
 
-fn value(name: &str, text: &str, schema: &Value) -> Result<Value, Failure> {
+fn value(name: &str, text: &str, schema: &Value) -> Result<Value, CommandError> {
     let kinds = kinds(schema);
     let is_text = kinds.is_empty() || kinds.contains(&"string");
     match serde_json::from_str::<Value>(text) {
@@ -35,7 +35,7 @@ fn value(name: &str, text: &str, schema: &Value) -> Result<Value, Failure> {
         _ if is_text => Ok(Value::String(text.to_owned())),
         _ => {
             let kinds = kinds.join(" or ");
-            Err(Failure::Usage(format!("`{name}` must be of type {kinds}, not `{text}`")))
+            Err(CommandError::Usage(format!("`{name}` must be of type {kinds}, not `{text}`")))
         }
     }
 }

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
-use tollgate_server::Flags;
+use tollgate_server::FilterFlags;
 
 use crate::config;
 use crate::logging;
-use crate::output::Form;
+use crate::output::OutputFormat;
 
 pub mod chat;
 pub mod code;
@@ -24,11 +24,11 @@ pub mod sessions;
 
 /// Says what is wrong with a command line, or the help that was asked for, and how to exit.
 pub fn explain(error: &clap::Error, environment: &dyn config::Environment) -> ExitCode {
-    match logging::Format::wanted(environment) {
-        logging::Format::Json if error.use_stderr() => {
-            logging::note(logging::Format::Json, "ERROR", &error.to_string());
+    match logging::LogFormat::from_environment(environment) {
+        logging::LogFormat::Json if error.use_stderr() => {
+            logging::note(logging::LogFormat::Json, "ERROR", &error.to_string());
         }
-        logging::Format::Text | logging::Format::Json => drop(error.print()),
+        logging::LogFormat::Text | logging::LogFormat::Json => drop(error.print()),
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
 }
@@ -42,13 +42,13 @@ const TIERS: [&str; 3] = ["fast", "standard", "deep"];
 #[command(name = "tollgate", version, max_term_width = 100)]
 pub struct Cli {
     #[command(flatten)]
-    pub options: Options,
+    pub options: GlobalArgs,
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
 }
 
 #[derive(Debug, Clone, Args)]
-pub struct Options {
+pub struct GlobalArgs {
     /// Config file [default: ./tollgate.yaml if there is one, else what is built in]
     #[arg(long, short, global = true, value_name = "FILE", env = "TOLLGATE_CONFIG")]
     config: Option<PathBuf>,
@@ -64,66 +64,66 @@ pub struct Options {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Run the gateway
-    Serve(Serve),
+    Serve(ServeArgs),
     /// Check a config without starting anything
-    Check(Check),
+    Check(CheckArgs),
     /// List the tools that an agent sees, how fast they are, and why they are in their tier
-    Tools(Tools),
+    Tools(ToolsArgs),
     /// Call one tool
-    Call(Call),
+    Call(CallArgs),
     /// Run a program that calls tools, as models write them in code mode
-    Code(code::Code),
+    Code(code::CodeArgs),
     /// Read a result that was cut, or came after its turn was over
-    Result(Page),
+    Result(ResultArgs),
     /// Say which latency budget an utterance gets, and why
-    Tier(Said),
+    Tier(TierArgs),
     /// Talk with an agent
-    Chat(chat::Chat),
+    Chat(chat::ChatArgs),
     /// Write tools, or results of tools, in another API's format
-    Convert(convert::Convert),
+    Convert(convert::ConvertArgs),
     /// Measure the tools that can be called without changing anything
-    Calibrate(Calibrate),
+    Calibrate(CalibrateArgs),
     /// Figures of the tools, to compare and merge across installations
     #[command(subcommand)]
-    Telemetry(Telemetry),
+    Telemetry(TelemetryCommand),
     /// Show what was called and decided, and by whom
-    Audit(Audit),
+    Audit(AuditArgs),
     /// Look at the MCP servers behind the gateway, add and remove them
     #[command(subcommand)]
-    Servers(Servers),
+    Servers(ServersCommand),
     /// Take MCP servers over from other programs: editors, command lines, gateways
-    Import(Box<import::Import>),
+    Import(Box<import::ImportArgs>),
     /// Show what another program needs to use this gateway, or write it into its file
-    Connect(connect::Connect),
+    Connect(connect::ConnectArgs),
     /// Decide on calls that wait for a person's leave
     #[command(subcommand)]
-    Approvals(Approvals),
+    Approvals(ApprovalsCommand),
     /// Look at live speech sessions, close them, give them another tier
-    Sessions(sessions::Sessions),
+    Sessions(sessions::SessionsArgs),
     /// Make, list, revoke and rotate the keys of clients
     #[command(subcommand)]
-    Keys(keys::Keys),
+    Keys(keys::KeysCommand),
     /// What agents remember: look, add, search, import, export, forget
-    Memory(memory::Memory),
+    Memory(memory::MemoryArgs),
     /// Look whether a gateway can run here as its config says, and say what to do where it cannot
-    Doctor(operate::Doctor),
+    Doctor(operate::DoctorArgs),
     /// Put load on a gateway and measure how it stands
-    Bench(operate::Bench),
+    Bench(operate::BenchArgs),
     /// Have a running gateway read its config again
     Reload,
     /// Speak MCP on standard input and output, for desktop clients
-    Mcp(Mcp),
+    Mcp(McpArgs),
     /// Print a completion script for a shell
     Completions { shell: Shell },
     /// Print the manual page, or write those of all commands
-    Man(operate::Man),
+    Man(operate::ManArgs),
     /// Print a reference of all config keys or commands, in Markdown
     #[command(hide = true)]
     Manual {
         #[arg(value_enum, default_value = "config")]
-        what: operate::Manual,
+        what: operate::ManualKind,
     },
     /// The client role of the MCP conformance suite
     #[command(hide = true)]
@@ -131,14 +131,14 @@ pub enum Command {
 }
 
 #[derive(Debug, Clone, Copy, Default, Args)]
-pub struct Serve {
+pub struct ServeArgs {
     /// Serve HTTPS, with a certificate that a CA of this data directory signs
     #[arg(long)]
     pub tls: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CheckArgs {
     /// The file to check [default: what `serve` would read]
     pub file: Option<PathBuf>,
     /// Print the JSON Schema of the config
@@ -147,7 +147,7 @@ pub struct Check {
 }
 
 #[derive(Debug, Args)]
-pub struct View {
+pub struct ViewArgs {
     /// Whose tools [default: the default agent's]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
@@ -155,13 +155,13 @@ pub struct View {
     #[arg(long, value_name = "TIER", value_parser = TIERS)]
     pub tier: Option<String>,
     #[command(flatten)]
-    pub filters: Filters,
+    pub filters: FilterArgs,
 }
 
 /// What is taken away from what could be seen. Lists of names and globs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Filters")]
-pub struct Filters {
+pub struct FilterArgs {
     /// Only these servers: names and globs, with commas between
     #[arg(long, value_name = "LIST")]
     include_servers: Option<Vec<String>>,
@@ -179,11 +179,11 @@ pub struct Filters {
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
-pub struct Tools {
+pub struct ToolsArgs {
     #[command(subcommand)]
-    pub trust: Option<Trust>,
+    pub trust: Option<TrustCommand>,
     #[command(flatten)]
-    pub view: View,
+    pub view: ViewArgs,
     /// Rank the measured tools of each category, fastest first
     #[arg(long)]
     pub leaderboard: bool,
@@ -197,7 +197,7 @@ pub struct Tools {
 
 /// A person's word on tools that others wrote.
 #[derive(Debug, Subcommand)]
-pub enum Trust {
+pub enum TrustCommand {
     /// What is withheld until somebody accepts it, or served with a note, and why
     Review {
         /// Only this server's
@@ -237,20 +237,20 @@ pub enum Trust {
 }
 
 #[derive(Debug, Args)]
-pub struct Call {
+pub struct CallArgs {
     /// The tool, by the name that `tools` shows
     pub name: String,
     /// Arguments as `key=value`, or all of them as one JSON object
     pub arguments: Vec<String>,
     #[command(flatten)]
-    pub view: View,
+    pub view: ViewArgs,
     /// Ask the tool itself, even if an answer was kept
     #[arg(long)]
     pub no_cache: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct Page {
+pub struct ResultArgs {
     /// As the outcome of the call named it
     pub handle: String,
     /// Which part of it, from 1
@@ -259,7 +259,7 @@ pub struct Page {
 }
 
 #[derive(Debug, Args)]
-pub struct Said {
+pub struct TierArgs {
     /// What was said
     pub utterance: String,
     /// To whom [default: the default agent]
@@ -280,7 +280,7 @@ pub struct Said {
 }
 
 #[derive(Debug, Args)]
-pub struct Calibrate {
+pub struct CalibrateArgs {
     /// One server, or one tool by the name that `tools` shows [default: all]
     #[arg(value_name = "SERVER|TOOL")]
     pub only: Option<String>,
@@ -290,28 +290,28 @@ pub struct Calibrate {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Telemetry {
+pub enum TelemetryCommand {
     /// The figures of this installation: names of tools and counts, no arguments, hosts or keys
-    Export(Written),
+    Export(OutFileArgs),
     /// Several exports as one
     Merge {
         /// Written by `telemetry export`
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         #[command(flatten)]
-        written: Written,
+        written: OutFileArgs,
     },
 }
 
 #[derive(Debug, Args)]
-pub struct Written {
+pub struct OutFileArgs {
     /// Write to this file [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-pub struct Audit {
+pub struct AuditArgs {
     #[command(subcommand)]
     pub command: Option<AuditCommand>,
     /// Rows from then on: `1h`, `7d`, `2026-11-15`, `2026-11-15T10:00:00Z`
@@ -368,15 +368,15 @@ pub enum AuditFormat {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Servers {
+pub enum ServersCommand {
     #[command(flatten)]
-    Look(LookAt),
+    Look(InspectServersCommand),
     #[command(flatten)]
-    Change(servers::Change),
+    Change(servers::ChangeServersCommand),
 }
 
 #[derive(Debug, Subcommand)]
-pub enum LookAt {
+pub enum InspectServersCommand {
     /// All servers and how they are
     List,
     /// Look for servers in the MCP registry
@@ -411,7 +411,7 @@ pub enum LookAt {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Approvals {
+pub enum ApprovalsCommand {
     /// The calls that wait
     List,
     /// Let one run, once, as it is
@@ -435,17 +435,17 @@ pub enum Approvals {
 }
 
 #[derive(Debug, Args)]
-pub struct Mcp {
+pub struct McpArgs {
     /// Whose tools [default: the default agent's]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     #[command(flatten)]
-    pub filters: Filters,
+    pub filters: FilterArgs,
 }
 
-impl Filters {
-    pub fn flags(&self) -> Flags<'_> {
-        Flags {
+impl FilterArgs {
+    pub fn flags(&self) -> FilterFlags<'_> {
+        FilterFlags {
             include_servers: self.include_servers.as_deref(),
             exclude_servers: &self.exclude_servers,
             include_tools: self.include_tools.as_deref(),
@@ -455,16 +455,16 @@ impl Filters {
 }
 
 impl Cli {
-    pub fn form(&self) -> Form {
-        if self.options.json { Form::Json } else { Form::Text }
+    pub fn form(&self) -> OutputFormat {
+        if self.options.json { OutputFormat::Json } else { OutputFormat::Text }
     }
 }
 
-impl Options {
+impl GlobalArgs {
     /// What they say about the config. An empty variable counts as unset.
-    pub fn request(&self) -> config::Request {
+    pub fn request(&self) -> config::ConfigRequest {
         let path = |path: &Option<PathBuf>| path.clone().filter(|it| !it.as_os_str().is_empty());
-        config::Request {
+        config::ConfigRequest {
             file: path(&self.config),
             listen: self.listen.clone().filter(|text| !text.is_empty()),
             data: path(&self.data),

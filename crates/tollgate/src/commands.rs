@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 
-use crate::cli::operate::Manual;
-use crate::cli::{Cli, Command, Options, Serve, Servers, Telemetry};
+use crate::cli::operate::ManualKind;
+use crate::cli::{Cli, CliCommand, GlobalArgs, ServeArgs, ServersCommand, TelemetryCommand};
+use crate::command_error::CommandError;
 use crate::config::{self, Config, Environment};
-use crate::failure::Failure;
-use crate::logging::{self, Reader};
+use crate::logging::{self, LogAudience};
 use crate::output::Output;
-use crate::signals::{asked_to_stop, told_to_leave};
+use crate::signals::{wait_for_stop_signal, wait_for_terminate_signal};
 
 /// How long blocking work may still take when the command is over.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 mod approvals;
 mod audit;
@@ -43,37 +43,37 @@ mod telemetry;
 mod tier;
 mod tools;
 
-pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<(), Failure> {
-    let command = match cli.command.unwrap_or(Command::Serve(Serve::default())) {
-        Command::Check(check) => return check::run(&check, &cli.options, (output, environment)),
-        Command::Completions { shell } => {
+pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<(), CommandError> {
+    let command = match cli.command.unwrap_or(CliCommand::Serve(ServeArgs::default())) {
+        CliCommand::Check(check) => return check::run(&check, &cli.options, (output, environment)),
+        CliCommand::Completions { shell } => {
             completions::run(shell, output);
             return Ok(());
         }
-        Command::Convert(wanted) => return convert::run(&wanted, output),
-        Command::Man(wanted) => return man::run(&wanted, output),
-        Command::Manual { what } => {
+        CliCommand::Convert(wanted) => return convert::run(&wanted, output),
+        CliCommand::Man(wanted) => return man::run(&wanted, output),
+        CliCommand::Manual { what } => {
             output.raw(&match what {
-                Manual::Config => config::manual(),
-                Manual::Cli => reference::reference(),
+                ManualKind::Config => config::manual(),
+                ManualKind::Cli => reference::reference(),
             });
             return Ok(());
         }
         command => command,
     };
     let reader = match command {
-        Command::Serve(_) | Command::Mcp(_) => Reader::Operator,
-        _ => Reader::Asker,
+        CliCommand::Serve(_) | CliCommand::Mcp(_) => LogAudience::Operator,
+        _ => LogAudience::Asker,
     };
     logging::start(reader, environment);
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+        .map_err(|error| CommandError::new(format!("cannot start: {error}")))?;
     let done = runtime.block_on(async {
-        let serves = matches!(command, Command::Serve(_));
-        let talks = matches!(command, Command::Chat(_));
-        let asked = asked(command, &cli.options, (output, environment));
+        let serves = matches!(command, CliCommand::Serve(_));
+        let talks = matches!(command, CliCommand::Chat(_));
+        let asked = dispatch(command, &cli.options, (output, environment));
         if serves {
             // It knows how to stop in good order.
             return asked.await;
@@ -81,86 +81,88 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
         let stopped = async {
             match talks {
                 // It has its own use for Ctrl-C.
-                true => told_to_leave().await,
-                false => asked_to_stop().await,
+                true => wait_for_terminate_signal().await,
+                false => wait_for_stop_signal().await,
             }
         };
         tokio::select! {
             done = asked => done,
             // What was started for this command ends with it, children and all.
-            () = stopped => Err(Failure::failed("stopped by a signal")),
+            () = stopped => Err(CommandError::new("stopped by a signal")),
         }
     });
     // A write to a pipe that nobody reads must not keep the process.
-    runtime.shutdown_timeout(LAST_WORDS);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     done
 }
 
-async fn asked(
-    command: Command,
-    options: &Options,
+async fn dispatch(
+    command: CliCommand,
+    options: &GlobalArgs,
     (output, environment): (Output, &dyn Environment),
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let load = || load(options, output, environment);
     match command {
-        Command::Serve(wanted) => {
-            let request = config::Request { tls: wanted.tls, ..options.request() };
+        CliCommand::Serve(wanted) => {
+            let request = config::ConfigRequest { tls: wanted.tls, ..options.request() };
             let loaded = config::load(&request, environment)?;
             output.report(&loaded.report);
             serve::run(loaded, request, output).await
         }
-        Command::Reload => reload::run(&load()?, output).await,
-        Command::Tools(tools) => tools::run(&tools, &load()?, output).await,
-        Command::Call(call) => call::run(&call, &load()?, output).await,
-        Command::Code(wanted) => code::run(&wanted, &load()?, output).await,
-        Command::Chat(wanted) => chat::run(&wanted, &load()?, output).await,
-        Command::Result(page) => result::run(&page, &load()?, output).await,
-        Command::Tier(said) => tier::run(&said, &load()?, output).await,
-        Command::Calibrate(calibrate) => calibrate::run(&calibrate, &load()?, output).await,
-        Command::Telemetry(Telemetry::Export(written)) => {
+        CliCommand::Reload => reload::run(&load()?, output).await,
+        CliCommand::Tools(tools) => tools::run(&tools, &load()?, output).await,
+        CliCommand::Call(call) => call::run(&call, &load()?, output).await,
+        CliCommand::Code(wanted) => code::run(&wanted, &load()?, output).await,
+        CliCommand::Chat(wanted) => chat::run(&wanted, &load()?, output).await,
+        CliCommand::Result(page) => result::run(&page, &load()?, output).await,
+        CliCommand::Tier(said) => tier::run(&said, &load()?, output).await,
+        CliCommand::Calibrate(calibrate) => calibrate::run(&calibrate, &load()?, output).await,
+        CliCommand::Telemetry(TelemetryCommand::Export(written)) => {
             telemetry::export(&written, &load()?, output).await
         }
-        Command::Telemetry(Telemetry::Merge { files, written }) => {
+        CliCommand::Telemetry(TelemetryCommand::Merge { files, written }) => {
             telemetry::merge(&files, &written, output)
         }
-        Command::Servers(Servers::Change(change)) => {
+        CliCommand::Servers(ServersCommand::Change(change)) => {
             servers::change::run(change, options.request(), (output, environment)).await
         }
-        Command::Import(wanted) => {
+        CliCommand::Import(wanted) => {
             import::run(&wanted, options.request(), (output, environment)).await
         }
-        Command::Doctor(wanted) => {
+        CliCommand::Doctor(wanted) => {
             doctor::run(&wanted, options.request(), (output, environment)).await
         }
-        Command::Bench(wanted) => bench::run(&wanted, &load()?, output).await,
-        Command::Connect(wanted) => {
+        CliCommand::Bench(wanted) => bench::run(&wanted, &load()?, output).await,
+        CliCommand::Connect(wanted) => {
             let at = (&load()?, &options.request());
             connect::run(&wanted, at, (output, environment)).await
         }
-        Command::Servers(Servers::Look(servers)) => servers::run(&servers, &load()?, output).await,
-        Command::Approvals(wanted) => approvals::run(&wanted, &load()?, output).await,
-        Command::Sessions(wanted) => sessions::run(&wanted, &load()?, output).await,
-        Command::Audit(wanted) => audit::run(&wanted, &load()?, output).await,
-        Command::Keys(wanted) => keys::run(&wanted, &load()?, output).await,
-        Command::Memory(wanted) => memory::run(&wanted, &load()?, output).await,
-        Command::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
-        Command::ConformanceClient { url } => {
+        CliCommand::Servers(ServersCommand::Look(servers)) => {
+            servers::run(&servers, &load()?, output).await
+        }
+        CliCommand::Approvals(wanted) => approvals::run(&wanted, &load()?, output).await,
+        CliCommand::Sessions(wanted) => sessions::run(&wanted, &load()?, output).await,
+        CliCommand::Audit(wanted) => audit::run(&wanted, &load()?, output).await,
+        CliCommand::Keys(wanted) => keys::run(&wanted, &load()?, output).await,
+        CliCommand::Memory(wanted) => memory::run(&wanted, &load()?, output).await,
+        CliCommand::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
+        CliCommand::ConformanceClient { url } => {
             conformance_client::run(&url, output, environment).await
         }
-        Command::Check(_)
-        | Command::Completions { .. }
-        | Command::Convert(_)
-        | Command::Man(_)
-        | Command::Manual { .. } => unreachable!("run before"),
+        CliCommand::Check(_)
+        | CliCommand::Completions { .. }
+        | CliCommand::Convert(_)
+        | CliCommand::Man(_)
+        | CliCommand::Manual { .. } => unreachable!("run before"),
     }
 }
 
 /// The config; what is odd about it goes to standard error.
 fn load(
-    options: &Options,
+    options: &GlobalArgs,
     output: Output,
     environment: &dyn Environment,
-) -> Result<Config, Failure> {
+) -> Result<Config, CommandError> {
     let loaded = config::load(&options.request(), environment)?;
     output.report(&loaded.report);
     Ok(loaded.config)

@@ -8,9 +8,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::Settings;
+use tollgate_engine::settings::EngineSettings;
 use tollgate_server::TrustedProxies;
-use tollgate_server::oidc::Auth;
+use tollgate_server::oidc::OidcConfig;
 
 mod check;
 mod diagnostic;
@@ -19,36 +19,38 @@ mod expand;
 pub mod file;
 #[doc(hidden)]
 pub mod fuzzing;
-mod hidden;
 mod json;
+mod line_redaction;
 mod manual;
-pub mod masked;
 mod raw;
 mod read;
 mod render;
 mod schema;
+pub mod secret_masking;
 mod secrets;
 mod source;
 mod suggest;
 mod syntax;
 mod table;
-mod tree;
 mod wording;
+mod yaml_tree;
 
 #[cfg(test)]
 mod tests;
 
-pub use check::access::{Key, Proof, Tls};
-pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};
-pub use expand::{Environment, Process, is_name as is_variable, is_reference, references};
+pub use check::access::{ConfiguredKey, KeyProof, TlsSource};
+pub use diagnostic::{ConfigReport, Diagnostic, DiagnosticLocation, Severity, SourceSpan};
+pub use expand::{
+    Environment, ProcessEnvironment, is_name as is_variable, is_reference, references,
+};
 pub use manual::manual;
 pub use read::sounds_secret;
-pub use render::{Paint, excerpt};
+pub use render::{ColorMode, excerpt};
 pub use schema::schema;
 pub use secrets::SecretValues;
 
 use diagnostic::Problems;
-use file::Version;
+use file::ConfigVersion;
 
 /// What runs without a file.
 pub const DEFAULT: &str = include_str!("config/default.yaml");
@@ -58,7 +60,7 @@ pub const USUAL_FILE: &str = "tollgate.yaml";
 /// A config that makes sense.
 #[derive(Debug, Clone)]
 pub struct Config {
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     pub listen: SocketAddr,
     /// Names beside the loopback ones under which clients may address it, as in a `host` header.
     pub hosts: Vec<String>,
@@ -66,24 +68,24 @@ pub struct Config {
     pub trusted_proxies: TrustedProxies,
     /// Where state lives that outlasts the process.
     pub data: PathBuf,
-    pub settings: Settings,
+    pub settings: EngineSettings,
     /// How much of it strangers may use.
     pub front: tollgate_server::Limits,
     /// Without it, plain HTTP is served.
-    pub tls: Option<Tls>,
+    pub tls: Option<TlsSource>,
     pub redis: Option<Secret>,
     /// Always has `offline`, the small model built in.
-    pub llm: tollgate_llm::settings::Settings,
+    pub llm: tollgate_llm::settings::LlmSettings,
     /// What makes numbers of texts that say what they mean, for the memory.
-    pub embedding: Option<tollgate_llm::settings::Embedding>,
+    pub embedding: Option<tollgate_llm::settings::EmbeddingSettings>,
     /// Where it tells of what it does.
-    pub otlp: crate::otlp::Configured,
+    pub otlp: crate::otlp::OtlpConfig,
     /// The MCP registry: where servers are looked for.
     pub registry: String,
     /// Without any, and without `auth`, only loopback is served.
-    pub keys: Vec<Key>,
+    pub keys: Vec<ConfiguredKey>,
     /// Whose tokens let in, too.
-    pub auth: Option<Auth>,
+    pub auth: Option<OidcConfig>,
     /// Files that `${file:…}` names. Relative ones are in the working directory.
     pub secret_files: Vec<PathBuf>,
     /// All that must not be shown, by value.
@@ -91,14 +93,14 @@ pub struct Config {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum ConfigOrigin {
     File(PathBuf),
     Embedded,
 }
 
 /// What the command line says about the config.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct ConfigRequest {
     /// `None`: `tollgate.yaml` in the working directory if there is one, else the embedded default.
     pub file: Option<PathBuf>,
     pub listen: Option<String>,
@@ -109,38 +111,45 @@ pub struct Request {
 
 /// A good config, and what is odd about it (warnings only).
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedConfig {
     pub config: Config,
-    pub report: Report,
+    pub report: ConfigReport,
     /// Of what was read.
-    pub version: Version,
+    pub version: ConfigVersion,
 }
 
 /// Reads, expands and checks the file that `request` names. Its secrets are masked from then on,
 /// wherever this process writes.
-pub fn load(request: &Request, environment: &dyn Environment) -> Result<Loaded, Report> {
+pub fn load(
+    request: &ConfigRequest,
+    environment: &dyn Environment,
+) -> Result<LoadedConfig, ConfigReport> {
     let loaded = read_and_check(request, environment)?;
     loaded.config.secrets.mask_from_now_on();
     Ok(loaded)
 }
 
-fn read_and_check(request: &Request, environment: &dyn Environment) -> Result<Loaded, Report> {
+fn read_and_check(
+    request: &ConfigRequest,
+    environment: &dyn Environment,
+) -> Result<LoadedConfig, ConfigReport> {
     let named = request.file.clone().or_else(|| {
         let usual = Path::new(USUAL_FILE);
         usual.symlink_metadata().is_ok().then(|| usual.to_owned())
     });
     let mut problems = Problems::default();
     let Some(file) = named else {
-        let (config, report) = finish(Origin::Embedded, DEFAULT, request, (environment, problems))?;
-        return Ok(Loaded { config, report, version: Version::of(DEFAULT.as_bytes()) });
+        let (config, report) =
+            finish(ConfigOrigin::Embedded, DEFAULT, request, (environment, problems))?;
+        return Ok(LoadedConfig { config, report, version: ConfigVersion::of(DEFAULT.as_bytes()) });
     };
     let bytes = source::bytes_of(&file, &mut problems);
     let text = bytes.as_deref().and_then(|bytes| source::decode(bytes, &mut problems));
     match (bytes, text) {
         (Some(bytes), Some(text)) if !problems.has_errors() => {
-            let origin = Origin::File(file);
+            let origin = ConfigOrigin::File(file);
             let (config, report) = finish(origin, &text, request, (environment, problems))?;
-            Ok(Loaded { config, report, version: Version::of(&bytes) })
+            Ok(LoadedConfig { config, report, version: ConfigVersion::of(&bytes) })
         }
         (_, text) => {
             let text = text.unwrap_or_default();
@@ -153,71 +162,73 @@ fn read_and_check(request: &Request, environment: &dyn Environment) -> Result<Lo
 pub fn load_text(
     name: &Path,
     bytes: &[u8],
-    request: &Request,
+    request: &ConfigRequest,
     environment: &dyn Environment,
-) -> Result<Loaded, Report> {
+) -> Result<LoadedConfig, ConfigReport> {
     let mut problems = Problems::default();
     let Some(text) = source::decode(bytes, &mut problems) else {
         return Err(problems.into_report(&name.display().to_string(), ""));
     };
-    let origin = Origin::File(name.to_owned());
+    let origin = ConfigOrigin::File(name.to_owned());
     let (config, report) = finish(origin, &text, request, (environment, problems))?;
-    Ok(Loaded { config, report, version: Version::of(bytes) })
+    Ok(LoadedConfig { config, report, version: ConfigVersion::of(bytes) })
 }
 
 /// A file that says nothing: whoever starts with it gets the embedded default.
 pub fn is_blank(text: &str) -> bool {
     let mut problems = Problems::default();
-    let tree = tree::parse(text, &mut problems);
+    let tree = yaml_tree::parse(text, &mut problems);
     !problems.has_errors() && tree.is_none_or(|node| node.is_null())
 }
 
 /// What a text says, as values; `Null` for one that cannot be read.
 pub fn values(text: &str) -> serde_json::Value {
-    let tree = tree::parse(text, &mut Problems::default());
+    let tree = yaml_tree::parse(text, &mut Problems::default());
     tree.map_or(serde_json::Value::Null, |tree| json::from_node(&tree))
 }
 
 /// What any YAML says, as values; else where it is wrong.
 pub fn yaml(text: &str) -> Result<serde_json::Value, String> {
     let mut problems = Problems::default();
-    let tree = tree::parse(text, &mut problems);
+    let tree = yaml_tree::parse(text, &mut problems);
     if !problems.has_errors() {
         return Ok(tree.map_or(serde_json::Value::Null, |tree| json::from_node(&tree)));
     }
     let report = problems.into_report("", text);
     let first = report.diagnostics.first().map(|found| match found.place {
-        Place::At(at) => format!("line {}, column {}: {}", at.line, at.column, found.message),
-        Place::File | Place::Flag(_) => found.message.clone(),
+        DiagnosticLocation::At(at) => {
+            format!("line {}, column {}: {}", at.line, at.column, found.message)
+        }
+        DiagnosticLocation::File | DiagnosticLocation::Flag(_) => found.message.clone(),
     });
     Err(first.unwrap_or_else(|| "it cannot be read".to_owned()))
 }
 
 fn finish(
-    origin: Origin,
+    origin: ConfigOrigin,
     text: &str,
-    request: &Request,
+    request: &ConfigRequest,
     (environment, mut problems): (&dyn Environment, Problems),
-) -> Result<(Config, Report), Report> {
+) -> Result<(Config, ConfigReport), ConfigReport> {
     let name = match &origin {
-        Origin::File(path) => path.display().to_string(),
-        Origin::Embedded => "the embedded default".to_owned(),
+        ConfigOrigin::File(path) => path.display().to_string(),
+        ConfigOrigin::Embedded => "the embedded default".to_owned(),
     };
-    let own = match tree::parse(text, &mut problems) {
+    let own = match yaml_tree::parse(text, &mut problems) {
         None if problems.has_errors() => return Err(problems.into_report(&name, text)),
-        typed => typed.filter(|node| !node.is_null() && origin != Origin::Embedded),
+        typed => typed.filter(|node| !node.is_null() && origin != ConfigOrigin::Embedded),
     };
     let is_own = own.is_some();
     problems.is_read = true;
     let tree = own
-        .or_else(|| tree::parse(DEFAULT, &mut problems))
+        .or_else(|| yaml_tree::parse(DEFAULT, &mut problems))
         .expect("the embedded default is not empty");
-    let recording = expand::Recording::of(environment);
+    let recording = expand::RecordingEnvironment::of(environment);
     let config = read::read(&tree, &recording, &mut problems).and_then(|fields| {
         let config = check::check(&fields, origin, request, &mut problems)?;
         // Nobody typed what stands in the embedded default.
         if is_own {
-            check::later::warn(&fields, &mut problems);
+            check::unimplemented_keys::warn(&fields, &mut problems);
         }
         Some(config)
     });

@@ -6,16 +6,16 @@
 
 use serde_json::{Value, json};
 
-use crate::clients::{CLIENTS, Client, Place};
+use crate::client_apps::{CLIENTS, ClientApp, ClientFilePath};
 
-mod hidden;
-mod link;
-mod member;
+mod client_file;
+mod diff_redaction;
+mod install_link;
+mod json_insert;
 mod sdk;
-mod written;
 
-pub use hidden::hidden;
-pub use written::{Unmerged, merged};
+pub use client_file::{ClientFileMergeError, merge_entry};
+pub use diff_redaction::redact_diff;
 
 /// Stands where a key belongs.
 pub const KEY: &str = "TOLLGATE_KEY";
@@ -24,14 +24,14 @@ pub const NAME: &str = "tollgate";
 
 /// Where the gateway is, and for whom.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct SnippetTarget {
     /// `http://127.0.0.1:8655`, without a slash at the end.
     pub base: String,
     /// Whose tools; `None` for whichever agent the key stands for.
     pub agent: Option<String>,
     /// The agent that chat requests name as their model.
     pub model: String,
-    pub access: Access,
+    pub access: SnippetAccess,
     /// The config that a client which starts `tollgate mcp` should name.
     pub config: Option<String>,
     /// The data directory, where one was named.
@@ -39,7 +39,7 @@ pub struct Target {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum SnippetAccess {
     Open,
     Keyed,
 }
@@ -60,43 +60,45 @@ pub struct Snippet {
 
 /// How a client writes its servers down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ClientFileFormat {
     Json { root: &'static str },
     Toml { root: &'static str },
     Yaml { root: &'static str },
 }
 
 /// All of them, clients first.
-pub fn snippets(target: &Target) -> Vec<Snippet> {
+pub fn snippets(target: &SnippetTarget) -> Vec<Snippet> {
     let clients = CLIENTS.iter().map(|client| of_client(client, target));
     clients.chain(sdk::snippets(target)).collect()
 }
 
-pub fn snippet(id: &str, target: &Target) -> Option<Snippet> {
-    let id = Client::find(id).map_or(id, |client| client.id);
+pub fn snippet(id: &str, target: &SnippetTarget) -> Option<Snippet> {
+    let id = ClientApp::find(id).map_or(id, |client| client.id);
     snippets(target).into_iter().find(|snippet| snippet.id == id)
 }
 
 /// Where a client's entry is written unless somebody says otherwise.
-pub fn usual_place(client: &Client) -> Option<Place> {
+pub fn usual_place(client: &ClientApp) -> Option<ClientFilePath> {
     // `~/.claude.json` is Claude Code's own notebook.
-    let is_own = |place: &&Place| client.id == "claude-code" || !matches!(place, Place::Here(_));
+    let is_own = |place: &&ClientFilePath| {
+        client.id == "claude-code" || !matches!(place, ClientFilePath::Here(_))
+    };
     client.places.iter().find(is_own).copied()
 }
 
-pub fn form(client: &Client) -> Form {
+pub fn form(client: &ClientApp) -> ClientFileFormat {
     match client.id {
-        "vscode" => Form::Json { root: "servers" },
-        "codex" => Form::Toml { root: "mcp_servers" },
-        "zed" => Form::Json { root: "context_servers" },
-        "opencode" => Form::Json { root: "mcp" },
-        "goose" => Form::Yaml { root: "extensions" },
-        _ => Form::Json { root: "mcpServers" },
+        "vscode" => ClientFileFormat::Json { root: "servers" },
+        "codex" => ClientFileFormat::Toml { root: "mcp_servers" },
+        "zed" => ClientFileFormat::Json { root: "context_servers" },
+        "opencode" => ClientFileFormat::Json { root: "mcp" },
+        "goose" => ClientFileFormat::Yaml { root: "extensions" },
+        _ => ClientFileFormat::Json { root: "mcpServers" },
     }
 }
 
 /// The entry of this gateway in a client's file.
-pub fn entry(client: &Client, target: &Target) -> Value {
+pub fn entry(client: &ClientApp, target: &SnippetTarget) -> Value {
     let (url, headers) = (target.mcp(), target.headers());
     let mut entry = match client.id {
         "claude-desktop" => return json!({"command": "tollgate", "args": target.arguments()}),
@@ -118,36 +120,36 @@ pub fn entry(client: &Client, target: &Target) -> Value {
     entry
 }
 
-fn of_client(client: &'static Client, target: &Target) -> Snippet {
+fn of_client(client: &'static ClientApp, target: &SnippetTarget) -> Snippet {
     let entry = entry(client, target);
     let (language, text) = match form(client) {
-        Form::Json { root } => {
+        ClientFileFormat::Json { root } => {
             let text = format!("{:#}\n", json!({ root: { NAME: entry } }));
             ("json", text)
         }
-        Form::Toml { root } => ("toml", written::toml_table(root, &entry)),
-        Form::Yaml { root } => ("yaml", written::yaml_block(root, &entry)),
+        ClientFileFormat::Toml { root } => ("toml", client_file::toml_table(root, &entry)),
+        ClientFileFormat::Yaml { root } => ("yaml", client_file::yaml_block(root, &entry)),
     };
     Snippet {
         id: client.id,
         name: client.name,
-        file: usual_place(client).map(Place::written),
+        file: usual_place(client).map(ClientFilePath::display_path),
         language,
         text,
-        link: link::of(client, target),
+        link: install_link::of(client, target),
         note: note(client, target),
     }
 }
 
-fn note(client: &Client, target: &Target) -> Option<String> {
+fn note(client: &ClientApp, target: &SnippetTarget) -> Option<String> {
     let url = target.mcp();
     let header = match target.access {
-        Access::Keyed => format!(" --header 'Authorization: Bearer {KEY}'"),
-        Access::Open => String::new(),
+        SnippetAccess::Keyed => format!(" --header 'Authorization: Bearer {KEY}'"),
+        SnippetAccess::Open => String::new(),
     };
     match client.id {
         "claude-code" => Some(format!("or: claude mcp add --transport http {NAME} {url}{header}")),
-        "codex" if target.access == Access::Open => {
+        "codex" if target.access == SnippetAccess::Open => {
             Some(format!("or: codex mcp add {NAME} --url {url}"))
         }
         "claude-desktop" => {
@@ -162,7 +164,7 @@ fn note(client: &Client, target: &Target) -> Option<String> {
     }
 }
 
-impl Target {
+impl SnippetTarget {
     /// The MCP endpoint.
     pub fn mcp(&self) -> String {
         match &self.agent {
@@ -173,8 +175,8 @@ impl Target {
 
     fn headers(&self) -> Option<Value> {
         match self.access {
-            Access::Keyed => Some(json!({ "Authorization": format!("Bearer {KEY}") })),
-            Access::Open => None,
+            SnippetAccess::Keyed => Some(json!({ "Authorization": format!("Bearer {KEY}") })),
+            SnippetAccess::Open => None,
         }
     }
 

@@ -5,12 +5,12 @@ use bytes::Bytes;
 use http::{Method, Request, Response, header};
 use serde_json::{Value, json};
 use tollgate_core::text::percent_encoded;
-use tollgate_engine::caller::Freshness;
-use tollgate_server::Flags;
+use tollgate_engine::caller::CacheFreshness;
+use tollgate_server::FilterFlags;
 
 use crate::app;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
 
 mod chat;
 mod code;
@@ -18,35 +18,35 @@ pub(crate) mod events;
 pub mod memory;
 mod remote;
 mod sessions;
-mod trust;
+mod tls_trust;
 
-pub use code::{Failed, Ran};
-pub use events::Event;
-pub use remote::Remote;
+pub use code::{CodeRunFailure, CodeRunResult};
+pub use events::GatewayEvent;
+pub use remote::RemoteGateway;
 
-use events::Listener;
+use events::GatewayEventListener;
 
 pub enum Gateway {
-    Remote(Box<Remote>),
-    Local(Box<app::Local>),
+    Remote(Box<RemoteGateway>),
+    Local(Box<app::InProcessGateway>),
 }
 
 /// Which tools, for whom.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct View<'a> {
+pub struct ToolViewQuery<'a> {
     pub agent: Option<&'a str>,
     pub tier: Option<&'a str>,
-    pub filters: Flags<'a>,
+    pub filters: FilterFlags<'a>,
 }
 
 /// A person's word on a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judgement {
+pub enum ToolReviewDecision {
     Accept,
     Reject,
 }
 
-impl Judgement {
+impl ToolReviewDecision {
     fn verb(self) -> &'static str {
         match self {
             Self::Accept => "accept",
@@ -54,7 +54,7 @@ impl Judgement {
         }
     }
 
-    pub fn done(self) -> &'static str {
+    pub fn past_tense(self) -> &'static str {
         match self {
             Self::Accept => "accepted",
             Self::Reject => "rejected",
@@ -64,14 +64,14 @@ impl Judgement {
 
 /// One call that is to be made.
 #[derive(Debug, Clone)]
-pub struct Order<'a> {
+pub struct GatewayCall<'a> {
     pub name: &'a str,
     pub arguments: Value,
-    pub view: View<'a>,
-    pub freshness: Freshness,
+    pub view: ToolViewQuery<'a>,
+    pub freshness: CacheFreshness,
 }
 
-impl View<'_> {
+impl ToolViewQuery<'_> {
     fn query(self) -> String {
         let pairs = [("agent", self.agent), ("tier", self.tier)];
         let typed = pairs.into_iter().filter_map(|(name, value)| Some((name, value?)));
@@ -81,11 +81,14 @@ impl View<'_> {
     }
 
     /// The filters as the headers that they are for HTTP.
-    fn dress(self, mut request: Request<Bytes>) -> Result<Request<Bytes>, Failure> {
-        self.filters.read().map_err(|bad| Failure::Usage(bad.to_string()))?;
+    fn add_filter_headers(
+        self,
+        mut request: Request<Bytes>,
+    ) -> Result<Request<Bytes>, CommandError> {
+        self.filters.read().map_err(|bad| CommandError::Usage(bad.to_string()))?;
         for (name, list) in self.filters.headers() {
             let value = header::HeaderValue::from_bytes(list.as_bytes())
-                .map_err(|_| Failure::Usage(format!("not a filter: `{list}`")))?;
+                .map_err(|_| CommandError::Usage(format!("not a filter: `{list}`")))?;
             request.headers_mut().insert(name, value);
         }
         Ok(request)
@@ -93,8 +96,8 @@ impl View<'_> {
 }
 
 impl Gateway {
-    pub async fn open(config: &Config) -> Result<Self, Failure> {
-        match Remote::find(config).await {
+    pub async fn open(config: &Config) -> Result<Self, CommandError> {
+        match RemoteGateway::find(config).await {
             Some(remote) => Ok(Self::Remote(Box::new(remote))),
             None => app::local(config).await.map(|local| Self::Local(Box::new(local))),
         }
@@ -102,12 +105,12 @@ impl Gateway {
 
     /// The one that runs, if one does.
     pub async fn running(config: &Config) -> Option<Self> {
-        Remote::find(config).await.map(|remote| Self::Remote(Box::new(remote)))
+        RemoteGateway::find(config).await.map(|remote| Self::Remote(Box::new(remote)))
     }
 
     /// The same, for what needs no servers: a gateway in this process starts none.
-    pub async fn open_store(config: &Config) -> Result<Self, Failure> {
-        match Remote::find(config).await {
+    pub async fn open_store(config: &Config) -> Result<Self, CommandError> {
+        match RemoteGateway::find(config).await {
             Some(remote) => Ok(Self::Remote(Box::new(remote))),
             None => {
                 let mut alone = config.clone();
@@ -118,26 +121,26 @@ impl Gateway {
     }
 
     /// `GET /v1/tools`
-    pub async fn tools(&self, view: View<'_>) -> Result<Value, Failure> {
+    pub async fn tools(&self, view: ToolViewQuery<'_>) -> Result<Value, CommandError> {
         let path = format!("/v1/tools?{}", view.query());
-        self.ask(view.dress(request(Method::GET, &path, None)?)?).await
+        self.ask(view.add_filter_headers(request(Method::GET, &path, None)?)?).await
     }
 
     /// `GET /v1/tools?leaderboard=true`
-    pub async fn leaderboard(&self, view: View<'_>) -> Result<Value, Failure> {
+    pub async fn leaderboard(&self, view: ToolViewQuery<'_>) -> Result<Value, CommandError> {
         let path = format!("/v1/tools?leaderboard=true&{}", view.query());
-        self.ask(view.dress(request(Method::GET, &path, None)?)?).await
+        self.ask(view.add_filter_headers(request(Method::GET, &path, None)?)?).await
     }
 
     /// `GET /v1/tools?explain=true`
-    pub async fn explained(&self, view: View<'_>) -> Result<Value, Failure> {
+    pub async fn explain_tools(&self, view: ToolViewQuery<'_>) -> Result<Value, CommandError> {
         let path = format!("/v1/tools?explain=true&{}", view.query());
-        self.ask(view.dress(request(Method::GET, &path, None)?)?).await
+        self.ask(view.add_filter_headers(request(Method::GET, &path, None)?)?).await
     }
 
     /// `POST /v1/tools/execute`
-    pub async fn execute(&self, order: Order<'_>) -> Result<Value, Failure> {
-        let Order { name, arguments, view, freshness } = order;
+    pub async fn execute(&self, order: GatewayCall<'_>) -> Result<Value, CommandError> {
+        let GatewayCall { name, arguments, view, freshness } = order;
         let mut body = json!({ "name": name, "arguments": arguments });
         if let Some(agent) = view.agent {
             body["agent"] = json!(agent);
@@ -146,20 +149,20 @@ impl Gateway {
             body["tier"] = json!(tier);
         }
         let mut request = request(Method::POST, "/v1/tools/execute", Some(&body))?;
-        if freshness == Freshness::Fresh {
+        if freshness == CacheFreshness::Fresh {
             let yes = header::HeaderValue::from_static("1");
             request.headers_mut().insert("x-tollgate-no-cache", yes);
         }
-        self.ask(view.dress(request)?).await
+        self.ask(view.add_filter_headers(request)?).await
     }
 
     /// `GET /v1/results/{handle}`
-    pub async fn result(&self, handle: &str, page: u32) -> Result<Value, Failure> {
+    pub async fn result(&self, handle: &str, page: u32) -> Result<Value, CommandError> {
         self.get(&format!("/v1/results/{}?page={page}", percent_encoded(handle))).await
     }
 
     /// `POST /v1/tier`
-    pub async fn tier(&self, said: &Value) -> Result<Value, Failure> {
+    pub async fn tier(&self, said: &Value) -> Result<Value, CommandError> {
         self.ask(request(Method::POST, "/v1/tier", Some(said))?).await
     }
 
@@ -167,12 +170,12 @@ impl Gateway {
     pub async fn calibrate(
         &self,
         what: &Value,
-        mut each: impl FnMut(Event) + Send,
-    ) -> Result<Value, Failure> {
+        mut each: impl FnMut(GatewayEvent) + Send,
+    ) -> Result<Value, CommandError> {
         let mut request = request(Method::POST, "/api/calibrate", Some(what))?;
         let events = header::HeaderValue::from_static("text/event-stream");
         request.headers_mut().insert(header::ACCEPT, events);
-        let mut listener = Listener::new(&mut each);
+        let mut listener = GatewayEventListener::new(&mut each);
         let mut heard = |chunk: &[u8]| listener.hear(chunk);
         let response = match self {
             Self::Remote(remote) => remote.follow(request, &mut heard).await?,
@@ -181,17 +184,17 @@ impl Gateway {
         if events::is_stream(response.headers()) {
             return listener.finish();
         }
-        understood(&response)?;
-        Err(Failure::failed("the gateway does not tell what it measures"))
+        decode_response(&response)?;
+        Err(CommandError::new("the gateway does not tell what it measures"))
     }
 
     /// `GET /api/audit`
-    pub async fn audit(&self, query: &[(&str, String)]) -> Result<Value, Failure> {
-        self.get(&format!("/api/audit?{}", joined(query))).await
+    pub async fn audit(&self, query: &[(&str, String)]) -> Result<Value, CommandError> {
+        self.get(&format!("/api/audit?{}", query_string(query))).await
     }
 
     /// `GET /api/audit/verify`
-    pub async fn audit_verify(&self) -> Result<Value, Failure> {
+    pub async fn audit_verify(&self) -> Result<Value, CommandError> {
         self.get("/api/audit/verify").await
     }
 
@@ -199,33 +202,34 @@ impl Gateway {
     pub async fn audit_tail(
         &self,
         query: &[(&str, String)],
-        mut each: impl FnMut(Event) + Send,
-    ) -> Result<(), Failure> {
-        let request = request(Method::GET, &format!("/api/audit/tail?{}", joined(query)), None)?;
-        let mut listener = Listener::new(&mut each);
+        mut each: impl FnMut(GatewayEvent) + Send,
+    ) -> Result<(), CommandError> {
+        let request =
+            request(Method::GET, &format!("/api/audit/tail?{}", query_string(query)), None)?;
+        let mut listener = GatewayEventListener::new(&mut each);
         let mut heard = |chunk: &[u8]| listener.hear(chunk);
         let response = match self {
             Self::Remote(remote) => remote.follow(request, &mut heard).await?,
             Self::Local(local) => local.follow(request, &mut heard).await?,
         };
         if !events::is_stream(response.headers()) {
-            understood(&response)?;
+            decode_response(&response)?;
         }
         Ok(())
     }
 
     /// `GET /api/telemetry`
-    pub async fn telemetry(&self) -> Result<Value, Failure> {
+    pub async fn telemetry(&self) -> Result<Value, CommandError> {
         self.get("/api/telemetry").await
     }
 
     /// `GET /api/tools`
-    pub async fn known_tools(&self) -> Result<Value, Failure> {
+    pub async fn known_tools(&self) -> Result<Value, CommandError> {
         self.get("/api/tools").await
     }
 
     /// `GET /api/tools/{server}/{tool}`
-    pub async fn examined_tool(&self, server: &str, tool: &str) -> Result<Value, Failure> {
+    pub async fn examined_tool(&self, server: &str, tool: &str) -> Result<Value, CommandError> {
         self.get(&format!("/api/tools/{}/{}", percent_encoded(server), percent_encoded(tool))).await
     }
 
@@ -234,8 +238,8 @@ impl Gateway {
         &self,
         (server, tool): (&str, &str),
         hash: &str,
-        judgement: Judgement,
-    ) -> Result<Value, Failure> {
+        judgement: ToolReviewDecision,
+    ) -> Result<Value, CommandError> {
         let verb = judgement.verb();
         let path =
             format!("/api/tools/{}/{}/{verb}", percent_encoded(server), percent_encoded(tool));
@@ -243,30 +247,30 @@ impl Gateway {
     }
 
     /// `GET /mcp/status`
-    pub async fn status(&self) -> Result<Value, Failure> {
+    pub async fn status(&self) -> Result<Value, CommandError> {
         self.get("/mcp/status").await
     }
 
     /// `POST /mcp/test/{server}`
-    pub async fn test(&self, server: &str) -> Result<Value, Failure> {
+    pub async fn test(&self, server: &str) -> Result<Value, CommandError> {
         self.ask(request(Method::POST, &format!("/mcp/test/{}", percent_encoded(server)), None)?)
             .await
     }
 
     /// `GET /healthz`
-    pub async fn health(&self) -> Result<Value, Failure> {
+    pub async fn health(&self) -> Result<Value, CommandError> {
         self.get("/healthz").await
     }
 
     /// `GET /readyz`, whether it is or not.
-    pub async fn readiness(&self) -> Result<Value, Failure> {
+    pub async fn readiness(&self) -> Result<Value, CommandError> {
         let response = self.exchange(request(Method::GET, "/readyz", None)?).await?;
         serde_json::from_slice(response.body())
-            .map_err(|_| Failure::failed("the gateway does not say whether it is ready"))
+            .map_err(|_| CommandError::new("the gateway does not say whether it is ready"))
     }
 
     /// `GET /api/approvals`
-    pub async fn approvals(&self) -> Result<Value, Failure> {
+    pub async fn approvals(&self) -> Result<Value, CommandError> {
         self.get("/api/approvals").await
     }
 
@@ -276,15 +280,18 @@ impl Gateway {
         id: &str,
         decision: &str,
         note: Option<&str>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, CommandError> {
         let path = format!("/api/approvals/{}", percent_encoded(id));
         let body = json!({ "decision": decision, "note": note });
         self.ask(request(Method::POST, &path, Some(&body))?).await
     }
 
     /// `GET /api/events`: tells what happens, until the gateway stops.
-    pub async fn events(&self, mut each: impl FnMut(Event) + Send) -> Result<(), Failure> {
-        let mut listener = Listener::new(&mut each);
+    pub async fn events(
+        &self,
+        mut each: impl FnMut(GatewayEvent) + Send,
+    ) -> Result<(), CommandError> {
+        let mut listener = GatewayEventListener::new(&mut each);
         let mut heard = |chunk: &[u8]| listener.hear(chunk);
         let request = request(Method::GET, "/api/events", None)?;
         let response = match self {
@@ -294,46 +301,46 @@ impl Gateway {
         if events::is_stream(response.headers()) {
             return Ok(());
         }
-        understood(&response).map(drop)
+        decode_response(&response).map(drop)
     }
 
     /// `GET /api/keys`
-    pub async fn keys(&self) -> Result<Value, Failure> {
+    pub async fn keys(&self) -> Result<Value, CommandError> {
         self.get("/api/keys").await
     }
 
     /// `POST /api/keys`
-    pub async fn make_key(&self, wanted: &Value) -> Result<Value, Failure> {
+    pub async fn make_key(&self, wanted: &Value) -> Result<Value, CommandError> {
         self.ask(request(Method::POST, "/api/keys", Some(wanted))?).await
     }
 
     /// `DELETE /api/keys/{name}`
-    pub async fn revoke_key(&self, name: &str) -> Result<(), Failure> {
+    pub async fn revoke_key(&self, name: &str) -> Result<(), CommandError> {
         let request =
             request(Method::DELETE, &format!("/api/keys/{}", percent_encoded(name)), None)?;
         let response = self.exchange(request).await?;
-        if response.status().is_success() { Ok(()) } else { understood(&response).map(drop) }
+        if response.status().is_success() { Ok(()) } else { decode_response(&response).map(drop) }
     }
 
     /// `POST /api/keys/{name}/rotate`
-    pub async fn rotate_key(&self, name: &str, grace_s: u32) -> Result<Value, Failure> {
+    pub async fn rotate_key(&self, name: &str, grace_s: u32) -> Result<Value, CommandError> {
         let path = format!("/api/keys/{}/rotate", percent_encoded(name));
         self.ask(request(Method::POST, &path, Some(&json!({ "grace_s": grace_s })))?).await
     }
 
     /// `POST /api/servers/{server}/restart`
-    pub async fn restart(&self, server: &str) -> Result<Value, Failure> {
+    pub async fn restart(&self, server: &str) -> Result<Value, CommandError> {
         let path = format!("/api/servers/{}/restart", percent_encoded(server));
         self.ask(request(Method::POST, &path, None)?).await
     }
 
     /// `GET /api/servers/{server}/logs`
-    pub async fn logs(&self, server: &str) -> Result<Value, Failure> {
+    pub async fn logs(&self, server: &str) -> Result<Value, CommandError> {
         self.get(&format!("/api/servers/{}/logs", percent_encoded(server))).await
     }
 
     /// `POST /api/reload`
-    pub async fn reload(&self) -> Result<Value, Failure> {
+    pub async fn reload(&self) -> Result<Value, CommandError> {
         self.ask(request(Method::POST, "/api/reload", None)?).await
     }
 
@@ -345,15 +352,15 @@ impl Gateway {
         }
     }
 
-    async fn get(&self, path: &str) -> Result<Value, Failure> {
+    async fn get(&self, path: &str) -> Result<Value, CommandError> {
         self.ask(request(Method::GET, path, None)?).await
     }
 
-    async fn ask(&self, request: Request<Bytes>) -> Result<Value, Failure> {
-        understood(&self.exchange(request).await?)
+    async fn ask(&self, request: Request<Bytes>) -> Result<Value, CommandError> {
+        decode_response(&self.exchange(request).await?)
     }
 
-    async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, Failure> {
+    async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, CommandError> {
         match self {
             Self::Remote(remote) => remote.send(request).await,
             Self::Local(local) => Ok(local.answer(request).await),
@@ -361,17 +368,21 @@ impl Gateway {
     }
 }
 
-fn request(method: Method, path: &str, body: Option<&Value>) -> Result<Request<Bytes>, Failure> {
+fn request(
+    method: Method,
+    path: &str,
+    body: Option<&Value>,
+) -> Result<Request<Bytes>, CommandError> {
     Request::builder()
         .method(method)
         .uri(path)
         .header(header::CONTENT_TYPE, "application/json")
         .body(body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string())))
-        .map_err(|error| Failure::Usage(format!("not a request: {error}")))
+        .map_err(|error| CommandError::Usage(format!("not a request: {error}")))
 }
 
 /// The body of a good answer; what a bad one says.
-fn understood(response: &Response<Bytes>) -> Result<Value, Failure> {
+fn decode_response(response: &Response<Bytes>) -> Result<Value, CommandError> {
     let body: Result<Value, _> = serde_json::from_slice(response.body());
     let status = response.status();
     match body {
@@ -380,9 +391,9 @@ fn understood(response: &Response<Bytes>) -> Result<Value, Failure> {
         }
         Ok(body) => {
             let silent = || format!("the gateway answered {status}");
-            Err(Failure::Failed(complaint(&body).map_or_else(silent, str::to_owned)))
+            Err(CommandError::Failed(complaint(&body).map_or_else(silent, str::to_owned)))
         }
-        Err(_) => Err(Failure::Failed(format!("the gateway answered {status} and no JSON"))),
+        Err(_) => Err(CommandError::Failed(format!("the gateway answered {status} and no JSON"))),
     }
 }
 
@@ -392,7 +403,7 @@ fn complaint(body: &Value) -> Option<&str> {
     places.iter().find_map(|at| body.pointer(at).and_then(Value::as_str))
 }
 
-fn joined(query: &[(&str, String)]) -> String {
+fn query_string(query: &[(&str, String)]) -> String {
     let pairs = query.iter().map(|(key, value)| format!("{key}={}", percent_encoded(value)));
     pairs.collect::<Vec<_>>().join("&")
 }

@@ -10,56 +10,56 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use tollgate_core::secret::Secret;
 
-use crate::clients::Client;
+use crate::client_apps::ClientApp;
 use crate::config::sounds_secret;
 
 mod ava;
 mod bifrost;
 mod codex;
+mod collector;
+mod command_line;
+mod common_keys;
 mod document;
-mod draft;
 mod frugalroute;
 mod glyphoxa;
 mod goose;
+mod install_link;
 mod jsonc;
-mod line;
-mod link;
 mod mcp_servers;
 mod name;
 mod opencode;
-mod own;
-mod plain;
 mod provider;
-mod sheet;
-mod source;
-mod spelling;
+mod server_draft;
+mod source_map;
+mod tollgate_config;
 mod toml;
+mod variable_syntax;
 pub mod variables;
 mod vscode;
 mod zed;
 
-pub use document::parsed;
-pub use name::{folded, of_package as name_of_package, variable};
+pub use document::parse_document;
+pub use name::{fold_name, of_package as name_of_package, variable};
 
-use draft::Draft;
-use sheet::Sheet;
+use collector::ImportCollector;
+use server_draft::ServerDraft;
 
 /// What came out of a text.
 #[derive(Debug)]
-pub struct Imported {
+pub struct ImportedConfig {
     /// What it was taken for: `Cursor`, `Bifrost`, `a command line`.
     pub format: &'static str,
-    pub servers: Vec<Found>,
+    pub servers: Vec<ImportedEntry>,
     /// Agents, providers and models.
-    pub others: Vec<Other>,
-    pub dropped: Vec<Dropped>,
+    pub others: Vec<ImportedSectionEntry>,
+    pub dropped: Vec<DroppedItem>,
     /// Variables that stand for what was written out in the source.
     pub given: Vec<(String, Secret)>,
 }
 
 /// A thing with its keys as the config writes them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct ImportedEntry {
     pub name: String,
     pub keys: Map<String, Value>,
     /// What a person should know or do.
@@ -67,41 +67,41 @@ pub struct Found {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Other {
+pub struct ImportedSectionEntry {
     /// `agents`, `providers` or `models`.
     pub section: &'static str,
-    pub found: Found,
+    pub found: ImportedEntry,
 }
 
 /// Something of the source that has no place here. Never says a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dropped {
+pub struct DroppedItem {
     pub what: String,
     pub why: String,
 }
 
 /// Where a secret that was written out may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Secrets {
+pub enum SecretPlacement {
     InTheFile,
     InTheEnvironment,
 }
 
 /// What is known of a text beside itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ImportContext<'a> {
     /// What to call a server that has no name.
     pub name: Option<&'a str>,
     pub file: Option<&'a Path>,
     /// Whose it is, where that was said.
-    pub client: Option<&'static Client>,
-    pub secrets: Secrets,
+    pub client: Option<&'static ClientApp>,
+    pub secrets: SecretPlacement,
     /// What other texts, read before, have put into the environment: each name has one value.
     pub given: &'a [(String, Secret)],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
+pub enum ImportError {
     #[error("there is nothing to import in it")]
     Nothing,
     #[error("it is larger than {0} MiB")]
@@ -120,26 +120,26 @@ pub enum Unreadable {
 /// `~/.claude.json` keeps histories, too.
 const LARGEST_MIB: usize = 16;
 
-pub fn read(text: &str, asked: &Asked<'_>) -> Result<Imported, Unreadable> {
+pub fn read(text: &str, asked: &ImportContext<'_>) -> Result<ImportedConfig, ImportError> {
     if text.len() > LARGEST_MIB << 20 {
-        return Err(Unreadable::TooLarge(LARGEST_MIB));
+        return Err(ImportError::TooLarge(LARGEST_MIB));
     }
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
-        return Err(Unreadable::Nothing);
+        return Err(ImportError::Nothing);
     }
-    let client = asked.client.or_else(|| asked.file.and_then(Client::of_file));
-    let mut sheet = Sheet::new((asked.secrets, asked.given), client);
-    if let Some(inside) = link::opened(text) {
+    let client = asked.client.or_else(|| asked.file.and_then(ClientApp::of_file));
+    let mut sheet = ImportCollector::new((asked.secrets, asked.given), client);
+    if let Some(inside) = install_link::open_link(text) {
         let (name, text) = inside?;
-        if link::opened(text.trim()).is_some() {
-            return Err(Unreadable::Syntax("the link carries another link".to_owned()));
+        if install_link::open_link(text.trim()).is_some() {
+            return Err(ImportError::Syntax("the link carries another link".to_owned()));
         }
         let name = name.or_else(|| asked.name.map(str::to_owned));
-        return read(&text, &Asked { name: name.as_deref(), ..*asked });
+        return read(&text, &ImportContext { name: name.as_deref(), ..*asked });
     }
-    match line::is_line(text) {
-        true => line::read(text, asked.name, &mut sheet)?,
+    match command_line::is_line(text) {
+        true => command_line::read(text, asked.name, &mut sheet)?,
         false => document::read(text, asked, &mut sheet)?,
     }
     Ok(sheet.finish())
@@ -147,7 +147,7 @@ pub fn read(text: &str, asked: &Asked<'_>) -> Result<Imported, Unreadable> {
 
 /// Whether a text is, or holds, what nobody else should read.
 pub fn looks_secret(text: &str) -> bool {
-    Sheet::looks_secret(text)
+    ImportCollector::looks_secret(text)
 }
 
 /// What is not written down of a command line.
@@ -163,46 +163,46 @@ pub fn secrets_of_url(url: &str) -> Vec<String> {
     user.into_iter().chain(secrets_of(|draft, sheet| draft.url(sheet, url, None))).collect()
 }
 
-fn secrets_of(write: impl FnOnce(&mut Draft, &mut Sheet<'_>)) -> Vec<String> {
-    let mut sheet = Sheet::new((Secrets::InTheEnvironment, &[]), None);
-    let mut draft = Draft::new(&mut sheet, "any");
+fn secrets_of(write: impl FnOnce(&mut ServerDraft, &mut ImportCollector<'_>)) -> Vec<String> {
+    let mut sheet = ImportCollector::new((SecretPlacement::InTheEnvironment, &[]), None);
+    let mut draft = ServerDraft::new(&mut sheet, "any");
     write(&mut draft, &mut sheet);
     sheet.finish().given.into_iter().map(|(_, secret)| secret.reveal().to_owned()).collect()
 }
 
 /// A server as somebody describes it, part by part. Not to be shown: its token is in it.
-pub struct Described<'a> {
+pub struct ServerDescription<'a> {
     pub name: &'a str,
     pub transport: Option<&'a str>,
-    pub reached: Reached<'a>,
+    pub reached: DescribedTransport<'a>,
     pub env: Vec<(String, String)>,
     pub headers: Vec<(String, String)>,
     pub token: Option<&'a str>,
 }
 
 #[derive(Debug)]
-pub enum Reached<'a> {
+pub enum DescribedTransport<'a> {
     ByCommand(&'a [String]),
     At(&'a str),
 }
 
 /// The same keys that a file would give, and the same care for secrets.
-pub fn described(server: Described<'_>, secrets: Secrets) -> Imported {
-    let mut sheet = Sheet::new((secrets, &[]), None);
-    let mut draft = Draft::new(&mut sheet, server.name);
+pub fn from_description(server: ServerDescription<'_>, secrets: SecretPlacement) -> ImportedConfig {
+    let mut sheet = ImportCollector::new((secrets, &[]), None);
+    let mut draft = ServerDraft::new(&mut sheet, server.name);
     match server.reached {
-        Reached::ByCommand(words) => {
+        DescribedTransport::ByCommand(words) => {
             server.transport.into_iter().for_each(|transport| draft.put("transport", transport));
             draft.command(&mut sheet, words);
         }
-        Reached::At(url) => draft.url(&mut sheet, url, server.transport),
+        DescribedTransport::At(url) => draft.url(&mut sheet, url, server.transport),
     }
     let mut careful = |pairs: Vec<(String, String)>| -> Vec<(String, String)> {
         let careful = |(name, value): (String, String)| {
             // A PIN is only digits; files have too many such numbers, a person typed this one.
             let is_pin = sounds_secret(&name) && value.parse::<u32>().is_ok();
             let place = (server.name, name.as_str());
-            let value = if is_pin { sheet.hidden(place, &value) } else { value };
+            let value = if is_pin { sheet.externalize_secret(place, &value) } else { value };
             (name, value)
         };
         pairs.into_iter().map(careful).collect()

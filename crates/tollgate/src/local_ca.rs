@@ -16,20 +16,20 @@ use rcgen::{
 use ring::digest;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-use tollgate_server::tls::Identity;
+use tollgate_server::tls::TlsIdentity;
 
-use crate::failure::Failure;
+use crate::command_error::CommandError;
 use crate::private_file;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Clocks of clients may be behind.
-const BEFORE: Duration = DAY.saturating_mul(2);
+const CLOCK_SKEW: Duration = DAY.saturating_mul(2);
 /// A certificate of the server's. It is renewed long before.
-const LEAF: Duration = DAY.saturating_mul(90);
+const LEAF_VALIDITY: Duration = DAY.saturating_mul(90);
 /// After which a new certificate is made for a server that runs.
 pub const RENEWED_AFTER: Duration = DAY.saturating_mul(30);
 /// Nobody has to trust a new one in the lifetime of an installation.
-const AUTHORITY: Duration = DAY.saturating_mul(30 * 365);
+const CA_VALIDITY: Duration = DAY.saturating_mul(30 * 365);
 
 pub struct LocalCa {
     issuer: Issuer<'static, KeyPair>,
@@ -46,46 +46,52 @@ fn key_file(data: &Path) -> PathBuf {
 
 impl LocalCa {
     /// That of this data directory, made if there is none. May block.
-    pub fn obtain(data: &Path, now: SystemTime) -> Result<Self, Failure> {
+    pub fn obtain(data: &Path, now: SystemTime) -> Result<Self, CommandError> {
         let (cert, secret) = (file(data), key_file(data));
         let unusable = |file: &Path, why: String| {
-            Failure::failed(format!("cannot use the local CA in `{}`: {why}", file.display()))
+            CommandError::new(format!("cannot use the local CA in `{}`: {why}", file.display()))
         };
         let directory = data.join("tls");
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
         made.map_err(|error| unusable(&directory, error.to_string()))?;
-        let key = kept(&secret, || Ok(KeyPair::generate()?.serialize_pem()));
-        let key = key.and_then(|pem| KeyPair::from_pem(&pem).map_err(damaged));
+        let key = read_or_create(&secret, || Ok(KeyPair::generate()?.serialize_pem()));
+        let key = key.and_then(|pem| KeyPair::from_pem(&pem).map_err(damaged_key_error));
         let key = key.map_err(|error| unusable(&secret, error.to_string()))?;
-        let pem = kept(&cert, || Ok(params(&key, now).self_signed(&key)?.pem()));
+        let pem = read_or_create(&cert, || Ok(params(&key, now).self_signed(&key)?.pem()));
         let fits = pem.and_then(|pem| fits(&pem, &key));
         fits.map_err(|error| unusable(&cert, error.to_string()))?;
         Ok(Self { issuer: Issuer::new(params(&key, now), key) })
     }
 
     /// A certificate for a server that is known by these names and addresses.
-    pub fn sign(&self, names: &[String], now: SystemTime) -> Result<Identity, Failure> {
+    pub fn sign(&self, names: &[String], now: SystemTime) -> Result<TlsIdentity, CommandError> {
         let failed = |error: rcgen::Error| {
-            Failure::failed(format!("cannot make a certificate for {}: {error}", names.join(", ")))
+            CommandError::new(format!(
+                "cannot make a certificate for {}: {error}",
+                names.join(", ")
+            ))
         };
         let bare = names.iter().map(|name| name.trim_matches(['[', ']']).to_owned());
         let mut params = CertificateParams::new(bare.collect::<Vec<_>>()).map_err(failed)?;
-        params.distinguished_name = called("tollgate".to_owned());
+        params.distinguished_name = distinguished_name("tollgate".to_owned());
         params.use_authority_key_identifier_extension = true;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        last(&mut params, now, LEAF);
+        last(&mut params, now, LEAF_VALIDITY);
         let key = KeyPair::generate().map_err(failed)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(failed)?;
         let secret = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        Identity::new(vec![certificate.der().clone()], secret)
-            .map_err(|error| Failure::failed(format!("cannot use a new certificate: {error}")))
+        TlsIdentity::new(vec![certificate.der().clone()], secret)
+            .map_err(|error| CommandError::new(format!("cannot use a new certificate: {error}")))
     }
 }
 
 /// What is in the file, made if there is none. Another process may make it first; what is in the
 /// file counts.
-fn kept(file: &Path, make: impl FnOnce() -> Result<String, rcgen::Error>) -> io::Result<String> {
+fn read_or_create(
+    file: &Path,
+    make: impl FnOnce() -> Result<String, rcgen::Error>,
+) -> io::Result<String> {
     if let Some(text) = private_file::read(file)? {
         return Ok(text);
     }
@@ -94,7 +100,7 @@ fn kept(file: &Path, make: impl FnOnce() -> Result<String, rcgen::Error>) -> io:
     private_file::read(file)?.ok_or_else(gone)
 }
 
-fn damaged(_: rcgen::Error) -> io::Error {
+fn damaged_key_error(_: rcgen::Error) -> io::Error {
     io::Error::other("it holds no whole key; delete `ca.key` and `ca.pem`, and new ones are made")
 }
 
@@ -102,7 +108,7 @@ fn damaged(_: rcgen::Error) -> io::Error {
 fn fits(pem: &str, key: &KeyPair) -> io::Result<()> {
     let whole = CertificateDer::from_pem_slice(pem.as_bytes()).ok().and_then(|certificate| {
         let secret = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        Identity::new(vec![certificate], secret).ok()
+        TlsIdentity::new(vec![certificate], secret).ok()
     });
     let why = "it is not the certificate of the key beside it; delete both, and new ones are made";
     whole.map(drop).ok_or_else(|| io::Error::other(why))
@@ -113,14 +119,14 @@ fn params(key: &KeyPair, now: SystemTime) -> CertificateParams {
     let mut params = CertificateParams::default();
     let print = digest::digest(&digest::SHA256, key.public_key_raw());
     let print: String = print.as_ref().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    params.distinguished_name = called(format!("tollgate local CA {print}"));
+    params.distinguished_name = distinguished_name(format!("tollgate local CA {print}"));
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    last(&mut params, now, AUTHORITY);
+    last(&mut params, now, CA_VALIDITY);
     params
 }
 
-fn called(name: String) -> DistinguishedName {
+fn distinguished_name(name: String) -> DistinguishedName {
     let mut called = DistinguishedName::new();
     called.push(DnType::CommonName, name);
     called
@@ -128,7 +134,7 @@ fn called(name: String) -> DistinguishedName {
 
 fn last(params: &mut CertificateParams, now: SystemTime, length: Duration) {
     let now = date_time_ymd(1970, 1, 1) + now.duration_since(UNIX_EPOCH).unwrap_or_default();
-    params.not_before = now - BEFORE;
+    params.not_before = now - CLOCK_SKEW;
     params.not_after = now + length;
 }
 

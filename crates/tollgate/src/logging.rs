@@ -18,17 +18,17 @@ const SERVING: &str =
     "warn,tollgate=info,tollgate_engine=info,tollgate_server=info,tollgate_mcp=warn";
 const ONE_OFF: &str = "warn";
 /// Its lines below `info` hold authorization codes: no setting brings them back.
-const NEVER: &str = "rmcp=warn";
+const RMCP_DIRECTIVE: &str = "rmcp=warn";
 
 /// How lines on standard error are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum LogFormat {
     Text,
     Json,
 }
 
-impl Format {
-    pub fn wanted(environment: &dyn Environment) -> Self {
+impl LogFormat {
+    pub fn from_environment(environment: &dyn Environment) -> Self {
         match environment.variable("TOLLGATE_LOG_FORMAT").as_deref().map(str::trim) {
             Some("json") => Self::Json,
             _ => Self::Text,
@@ -38,7 +38,7 @@ impl Format {
 
 /// Who is there to read the logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
+pub enum LogAudience {
     /// An operator: the process runs on.
     Operator,
     /// Somebody who wants an answer from one command, and the logs only if they explain it.
@@ -46,27 +46,27 @@ pub enum Reader {
 }
 
 /// Called once, before anything is started.
-pub fn start(reader: Reader, environment: &dyn Environment) {
+pub fn start(reader: LogAudience, environment: &dyn Environment) {
     let asked = environment.variable("TOLLGATE_LOG").filter(|text| !text.trim().is_empty());
     let usual = match reader {
-        Reader::Operator => SERVING,
-        Reader::Asker => ONE_OFF,
+        LogAudience::Operator => SERVING,
+        LogAudience::Asker => ONE_OFF,
     };
     let filter = EnvFilter::builder().parse_lossy(asked.as_deref().unwrap_or(usual));
-    let filter = match NEVER.parse() {
+    let filter = match RMCP_DIRECTIVE.parse() {
         Ok(directive) => filter.add_directive(directive),
         Err(_) => filter,
     };
-    let format = Format::wanted(environment);
+    let format = LogFormat::from_environment(environment);
     panics::write_as_lines(format);
-    let writer = stderr::Stderr(format);
+    let writer = stderr::StderrLog(format);
     let lines = fmt().with_env_filter(filter).with_writer(writer).with_target(false);
     // A second start in one process, as in tests, keeps the first.
     let _ = match format {
-        Format::Json => {
+        LogFormat::Json => {
             let lines = lines.json().flatten_event(true).with_current_span(false);
             lines.with_span_list(false).try_init()
         }
-        Format::Text => lines.with_ansi(false).try_init(),
+        LogFormat::Text => lines.with_ansi(false).try_init(),
     };
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use tollgate::cli::{self, Cli};
 use tollgate::commands;
-use tollgate::config::Process;
+use tollgate::config::ProcessEnvironment;
 use tollgate::output::Output;
 use tollgate::process_memory;
 
@@ -17,16 +17,16 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     // A child of the gateway begins as this program, and is to cost nothing.
-    if let Some(failed) = tollgate_engine::confine::if_asked() {
+    if let Some(failed) = tollgate_engine::confine::run_if_launcher() {
         return failed;
     }
     process_memory::keep_private();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return cli::explain(&error, &Process),
+        Err(error) => return cli::explain(&error, &ProcessEnvironment),
     };
-    let output = Output::new(cli.form(), &Process);
-    match commands::run(cli, output, &Process) {
+    let output = Output::new(cli.form(), &ProcessEnvironment);
+    match commands::run(cli, output, &ProcessEnvironment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output.failure(&failure);

@@ -4,7 +4,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tollgate_server::Limits;
 
 /// Kept for what is no connection of a client: databases, servers, their pipes.
-const RESERVED: u64 = 128;
+const RESERVED_FILES: u64 = 128;
 /// However few there are, somebody is served.
 const MIN_CONNECTIONS: usize = 16;
 
@@ -28,7 +28,7 @@ pub fn fit(limits: Limits) -> Limits {
 }
 
 fn within(limits: Limits, files: u64) -> Limits {
-    let most = files.saturating_sub(RESERVED) / 4 * 3;
+    let most = files.saturating_sub(RESERVED_FILES) / 4 * 3;
     let most = usize::try_from(most).unwrap_or(usize::MAX).max(MIN_CONNECTIONS);
     if limits.connections <= most {
         return limits;

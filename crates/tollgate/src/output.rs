@@ -9,49 +9,50 @@ use std::time::Duration;
 use rustix::termios;
 use serde_json::{Value, json};
 use tollgate_core::secret_values;
-use tollgate_core::text::Span;
+use tollgate_core::text::HumanDuration;
 
-use crate::config::{Environment, Paint, Report};
-use crate::failure::Failure;
+use crate::command_error::CommandError;
+use crate::config::{ColorMode, ConfigReport, Environment};
 use crate::logging;
 
-mod bar;
 mod pretty;
+mod progress_bar;
 mod table;
 
-pub use bar::Bar;
 pub use pretty::pretty;
-pub use table::{Room, Table};
+pub use progress_bar::ProgressBar;
+pub use table::{TableWidth, TextTable};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum OutputFormat {
     Text,
     Json,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
-    pub form: Form,
-    stdout: Paint,
-    stderr: Paint,
-    room: Room,
+    pub form: OutputFormat,
+    stdout: ColorMode,
+    stderr: ColorMode,
+    room: TableWidth,
     /// Whether somebody watches standard error.
     watched: bool,
     /// How lines on standard error are written.
-    notes: logging::Format,
+    notes: logging::LogFormat,
 }
 
 impl Output {
-    pub fn new(form: Form, environment: &dyn Environment) -> Self {
+    pub fn new(form: OutputFormat, environment: &dyn Environment) -> Self {
         let wanted = environment.variable("NO_COLOR").is_none_or(|value| value.is_empty())
             && environment.variable("TERM").is_none_or(|value| value != "dumb");
         let paint = |is_terminal: bool| {
-            if wanted && is_terminal { Paint::Coloured } else { Paint::Plain }
+            if wanted && is_terminal { ColorMode::Coloured } else { ColorMode::Plain }
         };
         let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
-        let room = if stdout { Room::Columns(columns(environment)) } else { Room::Unbounded };
-        let watched = stderr && form == Form::Text;
-        let notes = logging::Format::wanted(environment);
+        let room =
+            if stdout { TableWidth::Columns(columns(environment)) } else { TableWidth::Unbounded };
+        let watched = stderr && form == OutputFormat::Text;
+        let notes = logging::LogFormat::from_environment(environment);
         Self { form, stdout: paint(stdout), stderr: paint(stderr), room, watched, notes }
     }
 
@@ -66,18 +67,18 @@ impl Output {
     }
 
     /// What a program of the user's printed: as it is, but for what a terminal would obey.
-    pub fn printed(self, text: &str) {
+    pub fn print_program_output(self, text: &str) {
         let text = &*secret_values::mask(text);
         match self.room {
-            Room::Unbounded => to_stdout(text),
-            Room::Columns(_) => {
+            TableWidth::Unbounded => to_stdout(text),
+            TableWidth::Columns(_) => {
                 let lines: Vec<String> = text.split('\t').map(clean).collect();
                 to_stdout(&lines.join("\t"));
             }
         }
     }
 
-    pub fn table(self, table: &Table) {
+    pub fn table(self, table: &TextTable) {
         to_stdout(&secret_values::mask(&table.render(self.stdout, self.room)));
     }
 
@@ -93,7 +94,7 @@ impl Output {
     /// A link with a secret in it. Only for who sits at a terminal: anything else keeps what it is
     /// sent. Says whether it was shown.
     pub fn link_on_terminal(self, text: &str) -> bool {
-        let is_shown = io::stderr().is_terminal() && self.notes == logging::Format::Text;
+        let is_shown = io::stderr().is_terminal() && self.notes == logging::LogFormat::Text;
         if is_shown {
             to_stderr(&format!("{text}\n"));
         }
@@ -105,23 +106,23 @@ impl Output {
         let text = &*secret_values::mask(text);
         match self.stderr {
             // A part of a line is no event.
-            _ if self.notes == logging::Format::Json => {}
-            Paint::Coloured => to_stderr(&format!("\u{1b}[2m{text}\u{1b}[0m")),
-            Paint::Plain => to_stderr(text),
+            _ if self.notes == logging::LogFormat::Json => {}
+            ColorMode::Coloured => to_stderr(&format!("\u{1b}[2m{text}\u{1b}[0m")),
+            ColorMode::Plain => to_stderr(text),
         }
     }
 
     /// What shows how far something is; `None` where nobody watches.
-    pub fn bar(self) -> Option<Bar> {
-        self.watched.then(Bar::default)
+    pub fn bar(self) -> Option<ProgressBar> {
+        self.watched.then(ProgressBar::default)
     }
 
-    pub fn report(self, report: &Report) {
+    pub fn report(self, report: &ConfigReport) {
         match self.notes {
-            logging::Format::Text => {
+            logging::LogFormat::Text => {
                 to_stderr(&secret_values::mask(&report.render(self.stderr)));
             }
-            logging::Format::Json => {
+            logging::LogFormat::Json => {
                 for (level, line) in report.lines_with_levels() {
                     logging::note(self.notes, level, &line);
                 }
@@ -130,16 +131,16 @@ impl Output {
     }
 
     /// Why it did not work. JSON for programs, on standard output like every result.
-    pub fn failure(self, failure: &Failure) {
+    pub fn failure(self, failure: &CommandError) {
         match (failure, self.form) {
-            (Failure::Said, _) => {}
-            (Failure::Config(report), Form::Text) => self.report(report),
-            (Failure::Config(report), Form::Json) => self.json(&report.to_json()),
-            (Failure::Failed(_) | Failure::Usage(_), Form::Text) => {
+            (CommandError::Said, _) => {}
+            (CommandError::Config(report), OutputFormat::Text) => self.report(report),
+            (CommandError::Config(report), OutputFormat::Json) => self.json(&report.to_json()),
+            (CommandError::Failed(_) | CommandError::Usage(_), OutputFormat::Text) => {
                 let words = format!("error: {}", clean(&failure.to_string()));
                 logging::note(self.notes, "ERROR", &words);
             }
-            (Failure::Failed(message) | Failure::Usage(message), Form::Json) => {
+            (CommandError::Failed(message) | CommandError::Usage(message), OutputFormat::Json) => {
                 self.json(&json!({ "ok": false, "error": message }));
             }
         }
@@ -154,14 +155,14 @@ fn columns(environment: &dyn Environment) -> usize {
 }
 
 /// `1 tool`, `2 tools`.
-pub fn counted(count: usize, what: &str) -> String {
+pub fn pluralize(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Milliseconds as people read them. Whoever sent them may have sent anything.
 pub fn span(milliseconds: f64) -> String {
     let span = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1_000.0);
-    Span(span.unwrap_or(Duration::MAX)).to_string()
+    HumanDuration(span.unwrap_or(Duration::MAX)).to_string()
 }
 
 /// Text of others without what a terminal would obey.

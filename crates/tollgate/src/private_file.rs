@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 /// All of them are much shorter.
-const LONGEST: u64 = 16 << 10;
+const MAX_PRIVATE_FILE_BYTES: u64 = 16 << 10;
 
 /// `None`: there is none yet. A file that others can read is closed to them.
 pub fn read(file: &Path) -> io::Result<Option<String>> {
@@ -28,7 +28,7 @@ pub fn read(file: &Path) -> io::Result<Option<String>> {
         opened.set_permissions(fs::Permissions::from_mode(0o600))?;
     }
     let mut text = String::new();
-    opened.take(LONGEST).read_to_string(&mut text)?;
+    opened.take(MAX_PRIVATE_FILE_BYTES).read_to_string(&mut text)?;
     Ok(Some(text))
 }
 

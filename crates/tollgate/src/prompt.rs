@@ -3,16 +3,16 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
-use crate::failure::Failure;
-use crate::output::{Form, Output, clean};
+use crate::command_error::CommandError;
+use crate::output::{Output, OutputFormat, clean};
 
 /// Whether there is somebody to ask.
 pub fn is_possible(output: Output) -> bool {
-    output.form == Form::Text && io::stdin().is_terminal() && io::stderr().is_terminal()
+    output.form == OutputFormat::Text && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// A line, without its end; what stands in brackets is taken for an empty one.
-pub async fn ask(output: Output, question: &str, usual: &str) -> Result<String, Failure> {
+pub async fn ask(output: Output, question: &str, usual: &str) -> Result<String, CommandError> {
     let usual_shown = if usual.is_empty() { String::new() } else { format!(" [{}]", clean(usual)) };
     output.beside(&format!("{}{usual_shown}: ", clean(question)));
     let read = || {
@@ -21,7 +21,7 @@ pub async fn ask(output: Output, question: &str, usual: &str) -> Result<String, 
         io::Result::Ok((count > 0).then_some(line))
     };
     let line = tokio::task::spawn_blocking(read).await.ok().and_then(Result::ok).flatten();
-    let line = line.ok_or_else(|| Failure::failed("nobody answered; nothing was changed"))?;
+    let line = line.ok_or_else(|| CommandError::new("nobody answered; nothing was changed"))?;
     let line = line.trim();
     Ok(if line.is_empty() { usual.to_owned() } else { line.to_owned() })
 }
@@ -31,7 +31,7 @@ pub async fn ask_text(
     output: Output,
     question: &str,
     enough: impl Fn(&str) -> bool,
-) -> Result<String, Failure> {
+) -> Result<String, CommandError> {
     let mut text = ask(output, question, "").await?;
     while !enough(&text) {
         let more = ask(output, "  …", "").await?;
@@ -48,7 +48,7 @@ pub async fn choose(
     output: Output,
     question: &str,
     choices: &[(&str, char)],
-) -> Result<char, Failure> {
+) -> Result<char, CommandError> {
     let words: Vec<String> = choices.iter().map(|(word, _)| (*word).to_owned()).collect();
     let usual = choices.first().map_or(' ', |(_, letter)| *letter);
     loop {

@@ -2,7 +2,7 @@
 //!
 //! It hears that the file changed (watch, poll,
 //! signal, API), proves the new config before anything is touched, and applies it in one step. A
-//! bad file changes nothing and says why. Whoever asks holds a [`Handle`].
+//! bad file changes nothing and says why. Whoever asks holds a [`ReloadHandle`].
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,30 +14,33 @@ use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::notices::Notice;
 use tollgate_engine::settings::Server;
 use tollgate_mcp::tasks::{self, Task};
-use tollgate_server::operator::{Attempt, Changed, Entry, Order, Outcome, Refused, Shown, Wanted};
+use tollgate_server::config_service::{
+    ConfigChangeRequest, ConfigChangeSummary, ConfigServiceError, ProposedServer, RedactedConfig,
+    ReloadAttempt, ReloadOutcome, ServerConfigEntry,
+};
 use tracing::{info, warn};
 
 use crate::app::App;
-use crate::config::{Loaded, Report, Request};
+use crate::config::{ConfigReport, ConfigRequest, LoadedConfig};
 use crate::signals::Hangups;
 
 mod audit;
 mod change;
-mod desk;
+mod config_store;
 mod effect;
 mod entry;
+mod file_source;
+mod file_watch;
 mod handle;
 mod login;
-mod origin;
-mod watch;
 
-pub(crate) use change::{Draft, draft, draft_edits};
-pub use handle::Handle;
-pub(crate) use origin::Origin;
+pub(crate) use change::{ConfigDraft, draft, draft_edits};
+pub(crate) use file_source::ConfigFileSource;
+pub use handle::ReloadHandle;
 
-use desk::Desk;
-use origin::Found;
-use watch::Watch;
+use config_store::ConfigStore;
+use file_source::ConfigFileState;
+use file_watch::ConfigWatcher;
 
 /// How long a file must be left alone before it is read: whoever saves writes more than once.
 const DEBOUNCE: Duration = Duration::from_millis(100);
@@ -49,53 +52,60 @@ const MOST_DOUBTS: u32 = 20;
 const QUEUE: usize = 64;
 
 /// What somebody asks for.
-enum Ask {
-    Show(oneshot::Sender<Result<Shown, Refused>>),
-    Entry(String, oneshot::Sender<Result<Option<Entry>, Refused>>),
+enum ConfigActorRequest {
+    Show(oneshot::Sender<Result<RedactedConfig, ConfigServiceError>>),
+    Entry(String, oneshot::Sender<Result<Option<ServerConfigEntry>, ConfigServiceError>>),
     Login {
         name: String,
         by: String,
-        reply: login::Reply,
+        reply: login::LoginLinkSender,
     },
-    Prove(Box<Wanted>, oneshot::Sender<Result<Server, Refused>>),
-    Change(Box<Order>, oneshot::Sender<Result<Changed, Refused>>),
-    Reload(String, oneshot::Sender<Attempt>),
+    Prove(Box<ProposedServer>, oneshot::Sender<Result<Server, ConfigServiceError>>),
+    Change(
+        Box<ConfigChangeRequest>,
+        oneshot::Sender<Result<ConfigChangeSummary, ConfigServiceError>>,
+    ),
+    Reload(String, oneshot::Sender<ReloadAttempt>),
     /// Where servers are looked for.
     Registry(oneshot::Sender<String>),
 }
 
 /// Keeps the config of `app`; ends when the task is dropped.
-pub fn start(app: Arc<App>, loaded: Loaded, request: Request) -> (Task, Arc<Handle>) {
+pub fn start(
+    app: Arc<App>,
+    loaded: LoadedConfig,
+    request: ConfigRequest,
+) -> (Task, Arc<ReloadHandle>) {
     let (asks, heard) = mpsc::channel(QUEUE);
-    let origin = Origin::new(&loaded.config.origin, request);
-    let handle = Arc::new(Handle::new(asks, origin.path().to_owned()));
-    let keeper = Keeper {
-        watch: Watch::start(origin.path()),
-        desk: Desk::new(app, (loaded.config, loaded.version), origin),
+    let origin = ConfigFileSource::new(&loaded.config.origin, request);
+    let handle = Arc::new(ReloadHandle::new(asks, origin.path().to_owned()));
+    let keeper = ConfigActor {
+        watch: ConfigWatcher::start(origin.path()),
+        desk: ConfigStore::new(app, (loaded.config, loaded.version), origin),
         handle: Arc::clone(&handle),
-        doubts: Doubts::default(),
-        unrest: Doubts::default(),
+        doubts: ContentDebounce::default(),
+        unrest: ContentDebounce::default(),
     };
     (tasks::spawn("config", keeper.run(heard)), handle)
 }
 
-struct Keeper {
-    desk: Desk,
-    watch: Watch,
-    handle: Arc<Handle>,
-    doubts: Doubts,
+struct ConfigActor {
+    desk: ConfigStore,
+    watch: ConfigWatcher,
+    handle: Arc<ReloadHandle>,
+    doubts: ContentDebounce,
     /// About files that the config names.
-    unrest: Doubts,
+    unrest: ContentDebounce,
 }
 
 /// A file that was bad when it was looked at may only be half written.
 #[derive(Default)]
-struct Doubts {
+struct ContentDebounce {
     content: Option<String>,
     count: u32,
 }
 
-impl Doubts {
+impl ContentDebounce {
     /// Whether to wait and look again before anything is said.
     fn again(&mut self, content: &str) -> bool {
         let is_new = self.content.as_deref() != Some(content);
@@ -105,8 +115,8 @@ impl Doubts {
     }
 }
 
-impl Keeper {
-    async fn run(mut self, mut asks: mpsc::Receiver<Ask>) {
+impl ConfigActor {
+    async fn run(mut self, mut asks: mpsc::Receiver<ConfigActorRequest>) {
         let mut hangups = Hangups::listen();
         let mut poll = interval(POLL);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -118,10 +128,10 @@ impl Keeper {
                     None => return,
                 },
                 () = hangups.next() => drop(self.reload("signal").await),
-                () = self.watch.changed(), if pause.is_none() => {
+                () = self.watch.wait_for_change(), if pause.is_none() => {
                     pause = Some(Box::pin(sleep(DEBOUNCE)));
                 }
-                () = rested(&mut pause), if pause.is_some() => {
+                () = wait_for_pause(&mut pause), if pause.is_some() => {
                     self.watch.forget();
                     pause = self.look().await;
                 }
@@ -130,23 +140,25 @@ impl Keeper {
         }
     }
 
-    async fn answer(&mut self, ask: Ask) {
+    async fn answer(&mut self, ask: ConfigActorRequest) {
         // Whoever asked may be gone; what was asked for is done all the same.
         match ask {
-            Ask::Show(reply) => drop(reply.send(self.desk.show().await)),
-            Ask::Entry(name, reply) => drop(reply.send(self.desk.entry(name).await)),
-            Ask::Login { name, by, reply } => self.desk.login((name, by), reply),
-            Ask::Prove(wanted, reply) => drop(reply.send(self.desk.prove(*wanted).await)),
-            Ask::Registry(reply) => drop(reply.send(self.desk.registry())),
-            Ask::Reload(by, reply) => drop(reply.send(self.reload(&by).await)),
-            Ask::Change(order, reply) => {
+            ConfigActorRequest::Show(reply) => drop(reply.send(self.desk.show().await)),
+            ConfigActorRequest::Entry(name, reply) => drop(reply.send(self.desk.entry(name).await)),
+            ConfigActorRequest::Login { name, by, reply } => self.desk.login((name, by), reply),
+            ConfigActorRequest::Prove(wanted, reply) => {
+                drop(reply.send(self.desk.prove(*wanted).await))
+            }
+            ConfigActorRequest::Registry(reply) => drop(reply.send(self.desk.registry())),
+            ConfigActorRequest::Reload(by, reply) => drop(reply.send(self.reload(&by).await)),
+            ConfigActorRequest::Change(order, reply) => {
                 let (by, act) = (order.by.clone(), audit::act(&order.change));
                 let changed = self.desk.change(*order).await;
                 if let Ok(changed) = &changed
                     && let Some(effect) = &changed.applied
                 {
                     self.desk.note(act.by(&by)).await;
-                    let result = Outcome::Applied(effect.clone());
+                    let result = ReloadOutcome::Applied(effect.clone());
                     self.tell(&by, result, changed.told.report.clone()).await;
                 }
                 drop(reply.send(changed.map(|it| it.told)));
@@ -157,16 +169,16 @@ impl Keeper {
     /// Looks whether the file changed. Gives the pause after which to look again.
     async fn look(&mut self) -> Option<Pin<Box<Sleep>>> {
         match self.desk.look().await {
-            Found::Same => return self.look_at_files().await,
-            Found::Good(loaded) => {
-                self.doubts = Doubts::default();
+            ConfigFileState::Same => return self.look_at_files().await,
+            ConfigFileState::Good(loaded) => {
+                self.doubts = ContentDebounce::default();
                 drop(self.apply("file", loaded).await);
             }
-            Found::Bad { content, report } => {
+            ConfigFileState::Bad { content, report } => {
                 if self.doubts.again(&content) {
                     return Some(Box::pin(sleep(DEBOUNCE)));
                 }
-                self.doubts = Doubts::default();
+                self.doubts = ContentDebounce::default();
                 self.desk.saw(content);
                 drop(self.refuse("file", &report).await);
             }
@@ -178,17 +190,17 @@ impl Keeper {
     /// alone.
     async fn look_at_files(&mut self) -> Option<Pin<Box<Sleep>>> {
         let Some(stamp) = self.desk.changed_files().await else {
-            self.unrest = Doubts::default();
+            self.unrest = ContentDebounce::default();
             return None;
         };
         if self.unrest.again(&stamp) {
             return Some(Box::pin(sleep(DEBOUNCE)));
         }
-        self.unrest = Doubts::default();
+        self.unrest = ContentDebounce::default();
         const BY: &str = "files that the config names";
-        match self.desk.refurnish().await {
+        match self.desk.reload_builtin_files().await {
             Ok(effect) => {
-                drop(self.tell(BY, Outcome::Applied(effect), serde_json::Value::Null).await);
+                drop(self.tell(BY, ReloadOutcome::Applied(effect), serde_json::Value::Null).await);
             }
             Err(report) => drop(self.refuse(BY, &report).await),
         }
@@ -196,23 +208,29 @@ impl Keeper {
     }
 
     /// Reads the file, changed or not: what it refers to may have changed.
-    async fn reload(&mut self, by: &str) -> Attempt {
-        self.doubts = Doubts::default();
+    async fn reload(&mut self, by: &str) -> ReloadAttempt {
+        self.doubts = ContentDebounce::default();
         match self.desk.read().await {
-            Found::Same => self.tell(by, Outcome::Unchanged, serde_json::Value::Null).await,
-            Found::Good(loaded) => self.apply(by, loaded).await,
-            Found::Bad { content, report } => {
+            ConfigFileState::Same => {
+                self.tell(by, ReloadOutcome::Unchanged, serde_json::Value::Null).await
+            }
+            ConfigFileState::Good(loaded) => self.apply(by, loaded).await,
+            ConfigFileState::Bad { content, report } => {
                 self.desk.saw(content);
                 self.refuse(by, &report).await
             }
         }
     }
 
-    async fn apply(&mut self, by: &str, loaded: Box<origin::Candidate>) -> Attempt {
+    async fn apply(
+        &mut self,
+        by: &str,
+        loaded: Box<file_source::ConfigCandidate>,
+    ) -> ReloadAttempt {
         let report = loaded.report.to_json();
         let content = loaded.version.as_str().to_owned();
         match self.desk.apply(*loaded).await {
-            Ok(effect) => self.tell(by, Outcome::Applied(effect), report).await,
+            Ok(effect) => self.tell(by, ReloadOutcome::Applied(effect), report).await,
             Err(why) => {
                 self.desk.saw(content);
                 self.refuse(by, &why).await
@@ -220,21 +238,26 @@ impl Keeper {
         }
     }
 
-    async fn refuse(&self, by: &str, report: &Report) -> Attempt {
-        self.tell(by, Outcome::Refused(report.to_string()), report.to_json()).await
+    async fn refuse(&self, by: &str, report: &ConfigReport) -> ReloadAttempt {
+        self.tell(by, ReloadOutcome::Refused(report.to_string()), report.to_json()).await
     }
 
     /// To the log, to the audit trail, to those who listen, and to those who ask later.
-    async fn tell(&self, by: &str, result: Outcome, report: serde_json::Value) -> Attempt {
+    async fn tell(
+        &self,
+        by: &str,
+        result: ReloadOutcome,
+        report: serde_json::Value,
+    ) -> ReloadAttempt {
         let by = by.to_owned();
         let error = match &result {
-            Outcome::Applied(effect) => {
+            ReloadOutcome::Applied(effect) => {
                 info!(by, added = ?effect.added, removed = ?effect.removed, restarted = ?effect.restarted,
                     needs_restart = ?effect.needs_restart, "the config was changed");
                 None
             }
-            Outcome::Unchanged => None,
-            Outcome::Refused(why) => {
+            ReloadOutcome::Unchanged => None,
+            ReloadOutcome::Refused(why) => {
                 warn!(by, "the config was not changed, the old one goes on: {why}");
                 Some(why.clone())
             }
@@ -243,14 +266,14 @@ impl Keeper {
             self.desk.note(decision).await;
             self.desk.announce(Notice::Reloaded { by: by.clone(), error });
         }
-        let attempt = Attempt { at: SystemClock.wall(), by, result, report };
+        let attempt = ReloadAttempt { at: SystemClock.wall(), by, result, report };
         self.handle.note(&attempt);
         attempt
     }
 }
 
 /// Until the pause is over.
-async fn rested(pause: &mut Option<Pin<Box<Sleep>>>) {
+async fn wait_for_pause(pause: &mut Option<Pin<Box<Sleep>>>) {
     if let Some(sleeping) = pause {
         sleeping.await;
         *pause = None;

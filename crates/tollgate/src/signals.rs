@@ -7,16 +7,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// For a command that ends by itself: returns at SIGTERM, SIGINT (Ctrl-C) or SIGHUP. Where signals
 /// cannot be heard, never.
-pub async fn asked_to_stop() {
+pub async fn wait_for_stop_signal() {
     let mut hangups = Hangups::listen();
     tokio::select! {
-        () = interrupted() => {}
+        () = wait_for_interrupt() => {}
         () = hangups.next() => {}
     }
 }
 
 /// For a command that Ctrl-C does not end: returns at SIGTERM or SIGHUP.
-pub async fn told_to_leave() {
+pub async fn wait_for_terminate_signal() {
     let mut hangups = Hangups::listen();
     let mut ends = signal(SignalKind::terminate()).ok();
     let terminated = async {
@@ -57,7 +57,7 @@ pub struct EndSignals {
     terminates: Option<Signal>,
     interrupts: Interrupts,
     hangups: Hangups,
-    attended: Attended,
+    attended: TerminalPresence,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub enum EndSignal {
 
 impl EndSignals {
     /// From now on, none of them ends the process by itself.
-    pub fn listen(attended: Attended) -> Self {
+    pub fn listen(attended: TerminalPresence) -> Self {
         let terminates = signal(SignalKind::terminate()).ok();
         Self { terminates, interrupts: Interrupts::listen(), hangups: Hangups::listen(), attended }
     }
@@ -87,7 +87,7 @@ impl EndSignals {
         let left_alone = async {
             loop {
                 hangups.next().await;
-                if *attended == Attended::Yes && !stderr().is_terminal() {
+                if *attended == TerminalPresence::Yes && !stderr().is_terminal() {
                     return;
                 }
             }
@@ -102,12 +102,12 @@ impl EndSignals {
 
 /// Whether somebody sits at the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attended {
+pub enum TerminalPresence {
     Yes,
     No,
 }
 
-impl Attended {
+impl TerminalPresence {
     /// As it is now.
     pub fn look() -> Self {
         if stderr().is_terminal() { Self::Yes } else { Self::No }
@@ -134,7 +134,7 @@ impl Hangups {
     }
 }
 
-async fn interrupted() {
+async fn wait_for_interrupt() {
     let signals = [SignalKind::terminate(), SignalKind::interrupt()];
     let [Ok(mut terminate), Ok(mut interrupt)] = signals.map(signal) else {
         return std::future::pending().await;

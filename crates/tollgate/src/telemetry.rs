@@ -4,18 +4,18 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tollgate_core::score::Aggregate;
-use tollgate_core::score::telemetry::{self, FORMAT, Name};
+use tollgate_core::score::LatencyAggregate;
+use tollgate_core::score::telemetry::{self, FORMAT, TelemetryToolName};
 
 /// The figures of one export, or of several that were merged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Telemetry {
-    tools: BTreeMap<Name, Aggregate>,
+pub struct TelemetryExport {
+    tools: BTreeMap<TelemetryToolName, LatencyAggregate>,
 }
 
 /// What is wrong with a file, and where in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum TelemetryFileError {
     #[error("not JSON: {0}")]
     NotJson(String),
     #[error("`format` is `{0}`, and this version reads `{FORMAT}`")]
@@ -24,17 +24,18 @@ pub enum Unfit {
     Field { field: String, problem: String },
 }
 
-impl Telemetry {
-    pub fn parse(text: &str) -> Result<Self, Unfit> {
-        let file = serde_json::from_str(text).map_err(|error| Unfit::NotJson(error.to_string()))?;
+impl TelemetryExport {
+    pub fn parse(text: &str) -> Result<Self, TelemetryFileError> {
+        let file = serde_json::from_str(text)
+            .map_err(|error| TelemetryFileError::NotJson(error.to_string()))?;
         Self::read(&file)
     }
 
-    pub fn read(file: &Value) -> Result<Self, Unfit> {
-        let top = Place { path: String::new(), value: file };
+    pub fn read(file: &Value) -> Result<Self, TelemetryFileError> {
+        let top = TelemetryField { path: String::new(), value: file };
         match top.at("format").text()? {
             FORMAT => {}
-            other => return Err(Unfit::Format(other.chars().take(60).collect())),
+            other => return Err(TelemetryFileError::Format(other.chars().take(60).collect())),
         }
         let mut telemetry = Self::default();
         for tool in top.at("tools").items()? {
@@ -58,42 +59,42 @@ impl Telemetry {
     }
 
     pub fn to_json(&self) -> Value {
-        telemetry::written(&self.tools, None)
+        telemetry::render_document(&self.tools, None)
     }
 }
 
 /// A value of the file, and where it stands in it.
-struct Place<'a> {
+struct TelemetryField<'a> {
     path: String,
     value: &'a Value,
 }
 
-impl<'a> Place<'a> {
+impl<'a> TelemetryField<'a> {
     fn at(&self, key: &str) -> Self {
         let dot = if self.path.is_empty() { "" } else { "." };
         Self { path: format!("{}{dot}{key}", self.path), value: &self.value[key] }
     }
 
-    fn items(&self) -> Result<Vec<Self>, Unfit> {
+    fn items(&self) -> Result<Vec<Self>, TelemetryFileError> {
         let items = self.value.as_array().ok_or_else(|| self.unfit("must be a list"))?;
         let item = |(index, value)| Self { path: format!("{}[{index}]", self.path), value };
         Ok(items.iter().enumerate().map(item).collect())
     }
 
-    fn text(&self) -> Result<&'a str, Unfit> {
+    fn text(&self) -> Result<&'a str, TelemetryFileError> {
         self.value.as_str().ok_or_else(|| self.unfit("must be a text"))
     }
 
-    fn count(&self) -> Result<u64, Unfit> {
+    fn count(&self) -> Result<u64, TelemetryFileError> {
         self.value.as_u64().ok_or_else(|| self.unfit("must be a whole number, 0 or more"))
     }
 
-    fn figures(&self) -> Result<(Name, Aggregate), Unfit> {
+    fn figures(&self) -> Result<(TelemetryToolName, LatencyAggregate), TelemetryFileError> {
         let category = match self.at("category") {
             none if none.value.is_null() => None,
             some => Some(some.text()?.to_owned()),
         };
-        let name = Name { category, tool: self.at("tool").text()?.to_owned() };
+        let name = TelemetryToolName { category, tool: self.at("tool").text()?.to_owned() };
         let mut steps = Vec::new();
         for step in self.at("histogram").items()? {
             let [micros, count] =
@@ -101,12 +102,12 @@ impl<'a> Place<'a> {
             steps.push((micros.count()?, count.count()?));
         }
         let (calls, errors) = (self.at("calls").count()?, self.at("errors").count()?);
-        let figures = Aggregate::checked(calls, errors, steps);
+        let figures = LatencyAggregate::from_untrusted(calls, errors, steps);
         Ok((name, figures.map_err(|hostile| self.unfit(&hostile.to_string()))?))
     }
 
-    fn unfit(&self, problem: &str) -> Unfit {
-        Unfit::Field { field: self.path.clone(), problem: problem.to_owned() }
+    fn unfit(&self, problem: &str) -> TelemetryFileError {
+        TelemetryFileError::Field { field: self.path.clone(), problem: problem.to_owned() }
     }
 }
 

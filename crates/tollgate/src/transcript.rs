@@ -12,23 +12,23 @@ mod text;
 
 /// What was said, in its order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Transcript {
+pub struct ImportedTranscript {
     /// When it began, if it says so.
     pub date: Option<SystemTime>,
-    pub said: Vec<Said>,
+    pub said: Vec<TranscriptLine>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct TranscriptLine {
     pub speaker: String,
     pub text: String,
-    pub when: When,
+    pub when: UtteranceTime,
     /// Where it stands in the file, from 1.
     pub line: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum UtteranceTime {
     At(SystemTime),
     /// So long after the beginning.
     After(Duration),
@@ -37,7 +37,7 @@ pub enum When {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum TranscriptFormat {
     Text,
     Json,
     /// WebVTT and SRT.
@@ -47,38 +47,38 @@ pub enum Form {
 /// Why it cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
-pub struct Unreadable {
+pub struct TranscriptError {
     /// From 1; `None`: it is about the whole.
     pub line: Option<u64>,
     pub why: String,
 }
 
 /// Between two things that were said, where nobody wrote down when.
-const PAUSE: Duration = Duration::from_secs(1);
+const UNTIMED_PAUSE: Duration = Duration::from_secs(1);
 
-pub fn read(form: Form, text: &str) -> Result<Transcript, Unreadable> {
+pub fn read(form: TranscriptFormat, text: &str) -> Result<ImportedTranscript, TranscriptError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let found = match form {
-        Form::Text => text::read(text),
-        Form::Json => json::read(text)?,
-        Form::Captions => captions::read(text)?,
+        TranscriptFormat::Text => text::read(text),
+        TranscriptFormat::Json => json::read(text)?,
+        TranscriptFormat::Captions => captions::read(text)?,
     };
     match found.said.is_empty() {
-        true => Err(Unreadable { line: None, why: "nobody says anything in it".to_owned() }),
+        true => Err(TranscriptError { line: None, why: "nobody says anything in it".to_owned() }),
         false => Ok(found),
     }
 }
 
-impl Transcript {
+impl ImportedTranscript {
     /// As the gateway takes it, with the line that each came from.
     pub fn lines(&self, session: &str, began: SystemTime) -> Vec<(u64, Value)> {
         let mut last: Option<SystemTime> = None;
-        let line = |said: &Said| {
+        let line = |said: &TranscriptLine| {
             let at = match (said.when, last) {
-                (When::At(at), _) => at,
-                (When::After(after), _) => began + after,
-                (When::Next, Some(last)) => last + PAUSE,
-                (When::Next, None) => began,
+                (UtteranceTime::At(at), _) => at,
+                (UtteranceTime::After(after), _) => began + after,
+                (UtteranceTime::Next, Some(last)) => last + UNTIMED_PAUSE,
+                (UtteranceTime::Next, None) => began,
             };
             last = Some(at);
             let line = json!({
@@ -86,7 +86,7 @@ impl Transcript {
                 "session": session,
                 "speaker": said.speaker,
                 "text": said.text,
-                "at": date::written_exactly(at),
+                "at": date::format_rfc3339_millis(at),
             });
             (said.line, line)
         };

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::random::Random;
+use super::random::SplitMix64;
 
 /// The commonest words, as they are; the others are made up.
 const COMMON: &str = "the to and a of i you it in is that we for he was on she they with be have \
@@ -28,7 +28,7 @@ const STARTS: [&str; 24] = [
 const MIDDLES: [&str; 10] = ["a", "e", "i", "o", "u", "ai", "ea", "ou", "oo", "y"];
 const ENDS: [&str; 12] = ["", "n", "l", "r", "th", "m", "sk", "nd", "lt", "rn", "k", "t"];
 
-pub(crate) struct Language {
+pub(crate) struct CampaignLanguage {
     /// The commonest first.
     words: Vec<String>,
     uses: Zipf,
@@ -36,13 +36,13 @@ pub(crate) struct Language {
     uses_of_names: Zipf,
 }
 
-impl Language {
+impl CampaignLanguage {
     pub(crate) fn new() -> Self {
-        let mut random = Random::new(&[7]);
+        let mut random = SplitMix64::new(&[7]);
         let mut known: HashSet<String> = HashSet::new();
         let mut words: Vec<String> = COMMON.split_whitespace().map(str::to_owned).collect();
         known.extend(words.iter().cloned());
-        let mut fresh = |random: &mut Random| loop {
+        let mut fresh = |random: &mut SplitMix64| loop {
             let syllables = 2 + random.below(2);
             let word: String = (0..syllables).map(|_| syllable(random)).collect();
             if known.insert(word.clone()) {
@@ -54,26 +54,26 @@ impl Language {
         Self { uses: Zipf::new(words.len()), words, names, uses_of_names: Zipf::new(NAMES) }
     }
 
-    pub(crate) fn word(&self, random: &mut Random) -> &str {
+    pub(crate) fn word(&self, random: &mut SplitMix64) -> &str {
         &self.words[self.uses.pick(random)]
     }
 
-    pub(crate) fn name(&self, random: &mut Random) -> &str {
+    pub(crate) fn name(&self, random: &mut SplitMix64) -> &str {
         &self.names[self.uses_of_names.pick(random)]
     }
 
     /// A name that is often heard.
-    pub(crate) fn famous(&self, random: &mut Random) -> &str {
+    pub(crate) fn famous(&self, random: &mut SplitMix64) -> &str {
         &self.names[random.below(12)]
     }
 
     /// A word that says something.
-    pub(crate) fn telling(&self, random: &mut Random) -> &str {
+    pub(crate) fn distinctive_word(&self, random: &mut SplitMix64) -> &str {
         &self.words[TELLING.start + random.below(TELLING.len())]
     }
 
     /// A word that many texts have, though not all.
-    pub(crate) fn usual(&self, random: &mut Random) -> &str {
+    pub(crate) fn usual(&self, random: &mut SplitMix64) -> &str {
         &self.words[100 + random.below(200)]
     }
 
@@ -87,7 +87,7 @@ impl Language {
     }
 
     /// One or two sentences.
-    pub(crate) fn said(&self, random: &mut Random) -> String {
+    pub(crate) fn sentences(&self, random: &mut SplitMix64) -> String {
         let mut said = String::new();
         for _ in 0..=random.below(2) {
             let words = 5 + random.below(14);
@@ -107,8 +107,8 @@ impl Language {
     }
 }
 
-fn syllable(random: &mut Random) -> String {
-    let part = |from: &[&'static str], random: &mut Random| from[random.below(from.len())];
+fn syllable(random: &mut SplitMix64) -> String {
+    let part = |from: &[&'static str], random: &mut SplitMix64| from[random.below(from.len())];
     [part(&STARTS, random), part(&MIDDLES, random), part(&ENDS, random)].concat()
 }
 
@@ -145,7 +145,7 @@ impl Zipf {
         Self { sums: sums.collect() }
     }
 
-    fn pick(&self, random: &mut Random) -> usize {
+    fn pick(&self, random: &mut SplitMix64) -> usize {
         let all = self.sums.last().copied().unwrap_or_default();
         let wanted = random.share() * all;
         self.sums.partition_point(|sum| *sum < wanted).min(self.sums.len() - 1)

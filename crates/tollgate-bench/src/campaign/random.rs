@@ -1,9 +1,9 @@
 //! Numbers without a pattern that are the same in every run (SplitMix64).
 
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub(crate) struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     /// The same for the same seeds.
     pub(crate) fn new(seeds: &[u64]) -> Self {
         let mut random = Self(0);

@@ -2,9 +2,10 @@ use std::collections::HashMap;
 
 use tollgate_core::memory::terms;
 
-use super::{Campaign, DIMENSIONS, OF_A_SESSION, Volume, nearest};
+use super::{Campaign, CampaignVolume, DIMENSIONS, OF_A_SESSION, nearest};
 
-const TINY: Volume = Volume { entries: 5_000, passages: 400, entities: 400, relations: 100 };
+const TINY: CampaignVolume =
+    CampaignVolume { entries: 5_000, passages: 400, entities: 400, relations: 100 };
 
 #[test]
 fn what_is_planted_stands_where_it_says_and_nowhere_else() {
@@ -13,7 +14,7 @@ fn what_is_planted_stands_where_it_says_and_nowhere_else() {
         (0..campaign.sessions()).flat_map(|it| campaign.session(it).unwrap()).collect();
     assert_eq!(all.len(), TINY.entries);
     assert!(all.is_sorted_by_key(|it| it.at));
-    for number in 0..campaign.planted() {
+    for number in 0..campaign.planted_count() {
         let planted = campaign.planted_number(number);
         let with = all.iter().enumerate().filter(|(_, it)| it.text.contains(&planted.name));
         assert_eq!(with.map(|(at, _)| at).collect::<Vec<_>>(), [planted.at]);
@@ -41,7 +42,7 @@ fn a_question_is_nearest_to_what_answers_it() {
     let all = TINY.passages;
     let vectors: Vec<f32> = (0..all).flat_map(|it| campaign.meanings.of(it, all)).collect();
     for passage in [0, 17, 399] {
-        let asked = campaign.meanings.asked(passage, all);
+        let asked = campaign.meanings.question_embedding(passage, all);
         assert_eq!(asked.len(), DIMENSIONS);
         assert!(nearest(&vectors, &asked, 10).contains(&passage));
     }

@@ -12,16 +12,16 @@ use serde_json::json;
 
 use super::direct;
 use super::grade::GAVE_UP;
+use super::ground_truth::GroundTruth;
 use super::inventory::{self, ToolRef};
-use super::mind::{Move, Script, Seen, Wanted};
-use super::plan::{Class, Kind, Query};
-use super::shown;
-use super::starlark::{Author, Program};
-use super::text::Seed;
-use super::truth::Truth;
+use super::plan::{PlanStepKind, PlannedQuery, QueryClass};
+use super::scripted_model::{ModelScript, ScriptMove, ScriptedCall, VisibleContext};
+use super::starlark::{ProgramWriter, WrittenProgram};
+use super::text::TextSeed;
+use super::tool_visibility;
 
 /// The words with which a model looks for each tool: those of the queries, not of the catalogue.
-static WANTS: LazyLock<HashMap<ToolRef, &'static str>> = LazyLock::new(|| {
+static SEARCH_WORDS: LazyLock<HashMap<ToolRef, &'static str>> = LazyLock::new(|| {
     let lines = include_str!("wants.tsv").lines();
     let pairs = lines.filter_map(|line| line.split_once('\t'));
     pairs.map(|(tool, words)| (inventory::tool(tool), words)).collect()
@@ -36,47 +36,51 @@ const MOST_PROGRAMS: usize = 8;
 
 /// How it looks for tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Looking {
+pub(super) enum ToolDiscovery {
     /// By searches, all at once.
     Search,
     /// In the list of files, and then in the files.
     Files,
 }
 
-pub(super) struct Coder {
-    query: Arc<Query>,
-    truth: Arc<Truth>,
-    looking: Looking,
+pub(super) struct CodeModeScript {
+    query: Arc<PlannedQuery>,
+    truth: Arc<GroundTruth>,
+    looking: ToolDiscovery,
     looked: usize,
     done: Vec<bool>,
     /// Of each text that is read, how often it was printed in vain.
     printed: Vec<usize>,
     programs: usize,
-    running: Option<Running>,
+    running: Option<RunningProgram>,
 }
 
 /// A program that was sent.
-struct Running {
-    program: Program,
+struct RunningProgram {
+    program: WrittenProgram,
     /// It was written with a mistake.
     is_wrong: bool,
 }
 
-impl Coder {
-    pub(super) fn new(query: Arc<Query>, truth: Arc<Truth>, looking: Looking) -> Self {
+impl CodeModeScript {
+    pub(super) fn new(
+        query: Arc<PlannedQuery>,
+        truth: Arc<GroundTruth>,
+        looking: ToolDiscovery,
+    ) -> Self {
         let steps = query.steps.len();
         let (done, printed) = (vec![false; steps], vec![0; steps]);
         Self { query, truth, looking, looked: 0, done, printed, programs: 0, running: None }
     }
 
     /// The next look for tools that were not shown yet; `None` if there is nothing left to try.
-    fn look(&mut self, missing: &[&ToolRef], seen: &Seen) -> Option<Move> {
+    fn look(&mut self, missing: &[&ToolRef], seen: &VisibleContext) -> Option<ScriptMove> {
         self.looked += 1;
-        let first = usize::from(self.looking == Looking::Files) * 2;
-        let calls: Vec<Wanted> = match self.looked + first {
+        let first = usize::from(self.looking == ToolDiscovery::Files) * 2;
+        let calls: Vec<ScriptedCall> = match self.looked + first {
             1 => {
                 let words =
-                    missing.iter().map(|tool| WANTS.get(*tool).copied().unwrap_or_default());
+                    missing.iter().map(|tool| SEARCH_WORDS.get(*tool).copied().unwrap_or_default());
                 words.map(|words| call(seen, "searchTools", json!({ "query": words }))).collect()
             }
             2 => {
@@ -101,11 +105,11 @@ impl Coder {
             }
             _ => Vec::new(),
         };
-        (!calls.is_empty()).then_some(Move::Call(calls))
+        (!calls.is_empty()).then_some(ScriptMove::Call(calls))
     }
 
     /// What the last program did.
-    fn judge(&mut self, running: &Running, seen: &Seen) -> Result<(), String> {
+    fn judge(&mut self, running: &RunningProgram, seen: &VisibleContext) -> Result<(), String> {
         if is_failure(seen.last()) {
             return match running.is_wrong {
                 true => Ok(()),
@@ -115,7 +119,7 @@ impl Coder {
         for at in &running.program.ran {
             let is_known = self.truth.0[*at].facts().all(|fact| seen.has(fact));
             match self.query.steps[*at].kind {
-                Kind::Read if !is_known => self.printed[*at] += 1,
+                PlanStepKind::Read if !is_known => self.printed[*at] += 1,
                 _ => self.done[*at] = true,
             }
         }
@@ -125,10 +129,10 @@ impl Coder {
         Ok(())
     }
 
-    fn program(&mut self, seen: &Seen) -> Move {
+    fn program(&mut self, seen: &VisibleContext) -> ScriptMove {
         let excerpt: Vec<usize> =
             self.printed.iter().map(|it| EXCERPTS[(*it).min(EXCERPTS.len() - 1)]).collect();
-        let author = Author {
+        let author = ProgramWriter {
             query: &self.query,
             truth: &self.truth,
             seen,
@@ -136,47 +140,50 @@ impl Coder {
             excerpt: &excerpt,
         };
         let program = author.write();
-        let is_wrong = self.query.class == Class::Hard && self.programs == 0;
+        let is_wrong = self.query.class == QueryClass::Hard && self.programs == 0;
         let mut source = program.source.clone();
         if is_wrong {
-            source.insert_str(0, HABITS[Seed::of(&self.query.id).below(HABITS.len())]);
+            source.insert_str(
+                0,
+                PYTHON_MISTAKES[TextSeed::of(&self.query.id).below(PYTHON_MISTAKES.len())],
+            );
         }
         self.programs += 1;
-        self.running = Some(Running { program, is_wrong });
-        Move::Call(vec![call(seen, "executeToolCode", json!({ "code": source }))])
+        self.running = Some(RunningProgram { program, is_wrong });
+        ScriptMove::Call(vec![call(seen, "executeToolCode", json!({ "code": source }))])
     }
 }
 
-impl Script for Coder {
-    fn next(&mut self, seen: &Seen) -> Move {
+impl ModelScript for CodeModeScript {
+    fn next(&mut self, seen: &VisibleContext) -> ScriptMove {
         let query = Arc::clone(&self.query);
-        let is_hidden = |tool: &&ToolRef| shown::spelling(tool, seen).is_none();
+        let is_hidden = |tool: &&ToolRef| tool_visibility::spelling(tool, seen).is_none();
         let missing: Vec<&ToolRef> = query.tools().into_iter().filter(is_hidden).collect();
         if !missing.is_empty() {
             let names: Vec<&str> = missing.iter().map(|tool| tool.name.as_str()).collect();
-            let lost = || Move::Say(format!("{GAVE_UP}{} not found", names.join(", ")));
+            let lost = || ScriptMove::Say(format!("{GAVE_UP}{} not found", names.join(", ")));
             return self.look(&missing, seen).unwrap_or_else(lost);
         }
         if let Some(running) = self.running.take()
             && let Err(failure) = self.judge(&running, seen)
         {
-            return Move::Say(format!("{GAVE_UP}{failure}"));
+            return ScriptMove::Say(format!("{GAVE_UP}{failure}"));
         }
         match self.done.iter().all(|done| *done) || self.programs == MOST_PROGRAMS {
-            true => Move::Say(direct::answer(&self.query, &self.truth, seen)),
+            true => ScriptMove::Say(direct::answer(&self.query, &self.truth, seen)),
             false => self.program(seen),
         }
     }
 }
 
 /// What people write who think of Python.
-const HABITS: [&str; 3] = [
+const PYTHON_MISTAKES: [&str; 3] = [
     "import json\n",
     "try:\n    print(\"start\")\nexcept Exception as error:\n    print(error)\n",
     "class Found:\n    pass\n",
 ];
 
-fn read(seen: &Seen, server: &str, line: u32) -> Wanted {
+fn read(seen: &VisibleContext, server: &str, line: u32) -> ScriptedCall {
     let mut arguments = json!({ "fileName": format!("servers/{server}.pyi") });
     if line > 1 {
         arguments["startLine"] = json!(line);
@@ -184,9 +191,9 @@ fn read(seen: &Seen, server: &str, line: u32) -> Wanted {
     call(seen, "readToolFile", arguments)
 }
 
-fn call(seen: &Seen, means: &str, arguments: serde_json::Value) -> Wanted {
+fn call(seen: &VisibleContext, means: &str, arguments: serde_json::Value) -> ScriptedCall {
     let tool = seen.offered.iter().find(|name| name.ends_with(means));
-    Wanted { tool: tool.map_or_else(|| means.to_owned(), Clone::clone), arguments }
+    ScriptedCall { tool: tool.map_or_else(|| means.to_owned(), Clone::clone), arguments }
 }
 
 fn is_failure(text: &str) -> bool {

@@ -3,17 +3,17 @@
 
 use serde_json::{Value, json};
 
-use super::plan::{Arguments, Form, Kind, Query, Sink, Step};
-use super::truth::{Item, Truth};
+use super::ground_truth::{ExtractedItem, GroundTruth};
+use super::plan::{PlanArguments, PlanStep, PlanStepKind, PlannedQuery, WriteForm, WriteSink};
 
 /// The calls of a writing step, of those items that may be used.
 pub(super) fn calls(
-    query: &Query,
-    step: &Step,
-    (sink, truth): (&Sink, &Truth),
-    may_use: &dyn Fn(&Item) -> bool,
-) -> Vec<Arguments> {
-    let Some(base) = truth.filled(query, step, None) else { return Vec::new() };
+    query: &PlannedQuery,
+    step: &PlanStep,
+    (sink, truth): (&WriteSink, &GroundTruth),
+    may_use: &dyn Fn(&ExtractedItem) -> bool,
+) -> Vec<PlanArguments> {
+    let Some(base) = truth.fill_arguments(query, step, None) else { return Vec::new() };
     let rows = rows(query, (sink, truth), may_use);
     let with = |more: Vec<(&str, Value)>| {
         let mut arguments = base.clone();
@@ -21,21 +21,21 @@ pub(super) fn calls(
         arguments
     };
     match &sink.form {
-        Form::Text { argument } => vec![with(vec![(argument, lines(&rows).into())])],
-        Form::Page { title } => {
+        WriteForm::Text { argument } => vec![with(vec![(argument, lines(&rows).into())])],
+        WriteForm::Page { title } => {
             vec![with(vec![("pages", json!([{ "title": title, "content": lines(&rows) }]))])]
         }
-        Form::Insert { table } => {
+        WriteForm::Insert { table } => {
             let rows: Vec<String> = rows.iter().map(|row| format!("({})", literals(row))).collect();
             let sql = format!("INSERT INTO {table} VALUES {}", rows.join(", "));
             vec![with(vec![("sql", sql.into())])]
         }
-        Form::Values { heads } => {
+        WriteForm::Values { heads } => {
             let heads: Vec<Value> = heads.iter().map(|head| json!(head)).collect();
             let all: Vec<Vec<Value>> = std::iter::once(heads).chain(rows).collect();
             vec![with(vec![("values", json!(all))])]
         }
-        Form::Pages => {
+        WriteForm::Pages => {
             let page = |row: &Vec<Value>| {
                 let (title, rest) = row.split_first().expect("a row has values");
                 json!({ "title": title, "content": lines(&[rest.to_vec()]) })
@@ -43,7 +43,7 @@ pub(super) fn calls(
             let pages: Vec<Value> = rows.iter().map(page).collect();
             vec![with(vec![("pages", pages.into())])]
         }
-        Form::Files { name } => {
+        WriteForm::Files { name } => {
             let file = |(at, row): (usize, &Vec<Value>)| {
                 let path = format!("{name}{}.txt", at + 1);
                 let content = lines(std::slice::from_ref(row));
@@ -55,29 +55,29 @@ pub(super) fn calls(
 }
 
 /// What a form adds to the arguments of its step, as an example of each.
-pub(super) fn beside(step: &Step) -> Vec<(String, Value)> {
-    let Kind::Write(sink) = &step.kind else { return Vec::new() };
+pub(super) fn beside(step: &PlanStep) -> Vec<(String, Value)> {
+    let PlanStepKind::Write(sink) = &step.kind else { return Vec::new() };
     let added = match &sink.form {
-        Form::Text { argument } => vec![(*argument, json!(""))],
-        Form::Page { .. } | Form::Pages => vec![("pages", json!([{}]))],
-        Form::Insert { .. } => vec![("sql", json!("")), ("values", json!([]))],
-        Form::Values { .. } => vec![("values", json!([[]]))],
-        Form::Files { .. } => vec![("path", json!("")), ("content", json!(""))],
+        WriteForm::Text { argument } => vec![(*argument, json!(""))],
+        WriteForm::Page { .. } | WriteForm::Pages => vec![("pages", json!([{}]))],
+        WriteForm::Insert { .. } => vec![("sql", json!("")), ("values", json!([]))],
+        WriteForm::Values { .. } => vec![("values", json!([[]]))],
+        WriteForm::Files { .. } => vec![("path", json!("")), ("content", json!(""))],
     };
     added.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// What was read becomes a row for each point of it; all else stays as it was taken.
 pub(super) fn rows(
-    query: &Query,
-    (sink, truth): (&Sink, &Truth),
-    may_use: &dyn Fn(&Item) -> bool,
+    query: &PlannedQuery,
+    (sink, truth): (&WriteSink, &GroundTruth),
+    may_use: &dyn Fn(&ExtractedItem) -> bool,
 ) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for source in &sink.sources {
         for item in truth.0[*source].items.iter().filter(|item| may_use(item)) {
             match query.steps[*source].kind {
-                Kind::Read => rows.extend(item.facts.iter().map(|fact| vec![json!(fact)])),
+                PlanStepKind::Read => rows.extend(item.facts.iter().map(|fact| vec![json!(fact)])),
                 _ => rows.push(item.values.clone()),
             }
         }

@@ -3,46 +3,46 @@
 
 use serde_json::Value;
 
-use super::plan::{Arguments, Kind, Query, Step};
-use super::truth::Truth;
-use super::world::{Change, World};
+use super::ground_truth::GroundTruth;
+use super::plan::{PlanArguments, PlanStep, PlanStepKind, PlannedQuery};
+use super::world::{SimulatedWorld, WorldChange};
 
 /// A script that does not know what to do begins its answer with this.
 pub(super) const GAVE_UP: &str = "I cannot go on: ";
 
 /// Everything that is missing, in words; nothing if it was done right.
 pub(super) fn missing(
-    query: &Query,
-    truth: &Truth,
-    (answer, world): (&str, &World),
+    query: &PlannedQuery,
+    truth: &GroundTruth,
+    (answer, world): (&str, &SimulatedWorld),
 ) -> Vec<String> {
     let mut missing = Vec::new();
     if let Some(why) = answer.strip_prefix(GAVE_UP) {
         missing.push(format!("the way on: {}", why.replace('\n', " | ")));
     }
-    for at in query.told() {
+    for at in query.reported_steps() {
         let lacking = truth.0[at].facts().filter(|fact| !answer.contains(*fact));
         missing.extend(lacking.map(|fact| format!("`{fact}` in the answer")));
     }
     for (step, done) in query.steps.iter().zip(&truth.0) {
         match &step.kind {
-            Kind::Act => {
-                let is_done = |call: &Arguments| {
-                    let same = |it: &&Change| it.tool == step.tool && it.arguments == *call;
+            PlanStepKind::Act => {
+                let is_done = |call: &PlanArguments| {
+                    let same = |it: &&WorldChange| it.tool == step.tool && it.arguments == *call;
                     world.changes.iter().any(|it| same(&it))
                 };
                 let lacking = done.calls.iter().filter(|call| !is_done(call));
                 missing.extend(lacking.map(|_| format!("the change of `{}`", step.name)));
             }
-            Kind::Write(_) => missing.extend(unwritten(step, &done.calls, world)),
-            Kind::Take | Kind::Read | Kind::Fails(_) => {}
+            PlanStepKind::Write(_) => missing.extend(missing_words(step, &done.calls, world)),
+            PlanStepKind::Take | PlanStepKind::Read | PlanStepKind::Fails(_) => {}
         }
     }
     missing
 }
 
 /// Every word of what should be written, wherever in the arguments of the same tool it stands.
-fn unwritten(step: &Step, wanted: &[Arguments], world: &World) -> Vec<String> {
+fn missing_words(step: &PlanStep, wanted: &[PlanArguments], world: &SimulatedWorld) -> Vec<String> {
     let mut written = String::new();
     for change in world.changes.iter().filter(|change| change.tool == step.tool) {
         flatten(&Value::Object(change.arguments.clone()), &mut written);

@@ -37,13 +37,13 @@ pub(super) struct ToolRef {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Listed {
+pub(super) struct InventoryTool {
     pub(super) tool: ToolRef,
     pub(super) description: &'static str,
 }
 
 /// All tools of a round, from 1.
-pub(super) fn tools(round: usize) -> Vec<Listed> {
+pub(super) fn tools(round: usize) -> Vec<InventoryTool> {
     let mut tools = Vec::new();
     for list in &LISTS[..round] {
         let (mut server, mut prefix) = ("", "");
@@ -54,7 +54,7 @@ pub(super) fn tools(round: usize) -> Vec<Listed> {
                 (server, prefix) = (known.expect("a server of the table").2, begin);
             } else if let Some((name, description)) = line.split_once('\t') {
                 let tool = ToolRef { server, name: format!("{prefix}{name}") };
-                tools.push(Listed { tool, description });
+                tools.push(InventoryTool { tool, description });
             }
         }
     }

@@ -11,10 +11,10 @@ mod sinks;
 
 pub(super) use parse::queries;
 
-pub(super) type Arguments = Map<String, Value>;
+pub(super) type PlanArguments = Map<String, Value>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Class {
+pub(crate) enum QueryClass {
     Simple,
     Medium,
     Hard,
@@ -22,7 +22,7 @@ pub(crate) enum Class {
     Edge,
 }
 
-impl Class {
+impl QueryClass {
     pub(super) const ALL: [Self; 4] = [Self::Simple, Self::Medium, Self::Hard, Self::Edge];
 
     pub(super) fn as_str(self) -> &'static str {
@@ -36,28 +36,28 @@ impl Class {
 }
 
 #[derive(Debug)]
-pub(super) struct Query {
+pub(super) struct PlannedQuery {
     pub(super) id: String,
-    pub(super) class: Class,
+    pub(super) class: QueryClass,
     pub(super) text: String,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<PlanStep>,
 }
 
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct PlanStep {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: PlanStepKind,
     pub(super) tool: ToolRef,
     /// With `@field` for a value of the item, and `#step` for the id that a step gave.
-    pub(super) arguments: Arguments,
+    pub(super) arguments: PlanArguments,
     /// Steps that must be over before.
     pub(super) after: Vec<usize>,
-    pub(super) each: Option<Each>,
-    pub(super) taken: Taken,
+    pub(super) each: Option<ForEachItem>,
+    pub(super) taken: Extraction,
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum PlanStepKind {
     /// Values that a program can handle without anybody reading them.
     Take,
     /// Text that only makes sense to who reads it.
@@ -67,27 +67,27 @@ pub(super) enum Kind {
     /// The tool fails, saying this.
     Fails(String),
     /// Puts what other steps took somewhere.
-    Write(Sink),
+    Write(WriteSink),
 }
 
 /// Once for each item of another step.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Each {
+pub(super) struct ForEachItem {
     pub(super) of: usize,
     pub(super) most: usize,
 }
 
 /// What is taken from an answer.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct Extraction {
     /// `None`: the answer itself is the one item.
     pub(super) list: Option<String>,
     pub(super) most: Option<usize>,
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: Vec<ExtractedField>,
 }
 
 #[derive(Debug)]
-pub(super) struct Field {
+pub(super) struct ExtractedField {
     /// `@`: the item itself.
     pub(super) name: String,
     /// Of a long text, so much.
@@ -95,13 +95,13 @@ pub(super) struct Field {
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Sink {
-    pub(super) form: Form,
+pub(super) struct WriteSink {
+    pub(super) form: WriteForm,
     pub(super) sources: Vec<usize>,
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) enum Form {
+pub(super) enum WriteForm {
     /// All of it as the text of this argument.
     Text { argument: &'static str },
     /// As rows of a table.
@@ -116,22 +116,23 @@ pub(super) enum Form {
     Files { name: String },
 }
 
-impl Query {
+impl PlannedQuery {
     /// What the answer has to say: what was asked for and is put nowhere.
-    pub(super) fn told(&self) -> impl Iterator<Item = usize> {
-        (0..self.steps.len()).filter(|at| self.is_told(*at))
+    pub(super) fn reported_steps(&self) -> impl Iterator<Item = usize> {
+        (0..self.steps.len()).filter(|at| self.is_reported(*at))
     }
 
-    fn is_told(&self, at: usize) -> bool {
+    fn is_reported(&self, at: usize) -> bool {
         let step = &self.steps[at];
-        if matches!(step.kind, Kind::Act | Kind::Write(_)) {
+        if matches!(step.kind, PlanStepKind::Act | PlanStepKind::Write(_)) {
             return false;
         }
-        let is_key =
-            |field: &Field| matches!(field.name.as_str(), "@" | "id" | "objectID" | "url" | "path");
+        let is_key = |field: &ExtractedField| {
+            matches!(field.name.as_str(), "@" | "id" | "objectID" | "url" | "path")
+        };
         let is_only_key = step.taken.fields.iter().all(is_key);
-        let is_used = |other: &Step| match &other.kind {
-            Kind::Write(sink) => sink.sources.contains(&at),
+        let is_used = |other: &PlanStep| match &other.kind {
+            PlanStepKind::Write(sink) => sink.sources.contains(&at),
             _ => is_only_key && other.each.is_some_and(|each| each.of == at),
         };
         !self.steps.iter().any(is_used)
@@ -149,7 +150,7 @@ impl Query {
     }
 }
 
-impl Step {
+impl PlanStep {
     /// Steps whose ids stand in the arguments.
     pub(super) fn references(&self) -> impl Iterator<Item = &str> {
         self.arguments.values().filter_map(reference)

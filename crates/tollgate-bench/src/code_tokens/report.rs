@@ -4,67 +4,74 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::drive::{Asking, Way};
-use super::plan::Class;
+use super::harness::{QueryRun, ToolStrategy};
+use super::plan::QueryClass;
 
 /// A query in every way, in their order.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct QueryRuns {
     pub(super) id: String,
-    pub(super) class: Class,
-    pub(super) askings: Vec<Asking>,
+    pub(super) class: QueryClass,
+    pub(super) askings: Vec<QueryRun>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Round {
+pub(crate) struct RoundReport {
     pub(super) number: usize,
     pub(crate) tools: usize,
     pub(super) servers: usize,
-    pub(super) asked: Vec<Asked>,
+    pub(super) asked: Vec<QueryRuns>,
 }
 
 /// Input tokens with all tools inline, and in a way of code mode.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Change {
+pub(crate) struct TokenChange {
     pub(crate) direct: u64,
     pub(crate) code: u64,
 }
 
-impl Change {
+impl TokenChange {
     /// In per cent; below zero where code mode costs less.
     pub(crate) fn percent(self) -> f64 {
         (self.code as f64 / self.direct as f64 - 1.0) * 100.0
     }
 }
 
-impl Asked {
-    fn of(&self, way: Way) -> &Asking {
+impl QueryRuns {
+    fn of(&self, way: ToolStrategy) -> &QueryRun {
         &self.askings[way as usize]
     }
 
-    fn change(&self, way: Way) -> Change {
+    fn change(&self, way: ToolStrategy) -> TokenChange {
         let input = |way| self.of(way).tally.input;
-        Change { direct: input(Way::Direct), code: input(way) }
+        TokenChange { direct: input(ToolStrategy::Direct), code: input(way) }
     }
 }
 
-impl Round {
+impl RoundReport {
     /// Of all queries, or of those of a class; `None` if there are none.
-    pub(crate) fn change(&self, way: Way, class: Option<Class>) -> Option<Change> {
+    pub(crate) fn change(
+        &self,
+        way: ToolStrategy,
+        class: Option<QueryClass>,
+    ) -> Option<TokenChange> {
         let ours = self.asked.iter().filter(|it| class.is_none_or(|class| it.class == class));
         let all = ours.map(|it| it.change(way));
-        all.reduce(|one, two| Change { direct: one.direct + two.direct, code: one.code + two.code })
+        all.reduce(|one, two| TokenChange {
+            direct: one.direct + two.direct,
+            code: one.code + two.code,
+        })
     }
 
     /// Queries that cost more in code mode than with all tools inline.
-    pub(crate) fn above(&self, way: Way) -> Vec<&str> {
+    pub(crate) fn above(&self, way: ToolStrategy) -> Vec<&str> {
         let dearer = self.asked.iter().filter(|it| it.change(way).percent() > 0.0);
         dearer.map(|it| it.id.as_str()).collect()
     }
 
     /// Queries that were not done right, with the first reason.
-    pub(crate) fn wrong(&self, way: Way) -> Vec<(&str, &str)> {
-        let reason = |it| Asked::of(it, way).missing.first().map(String::as_str);
+    pub(crate) fn wrong(&self, way: ToolStrategy) -> Vec<(&str, &str)> {
+        let reason = |it| QueryRuns::of(it, way).missing.first().map(String::as_str);
         self.asked.iter().filter_map(|it| Some((it.id.as_str(), reason(it)?))).collect()
     }
 
@@ -86,13 +93,14 @@ impl Round {
                 "way", "right", "input", "change", "output", "rounds", "ms each"
             ),
         );
-        for way in Way::ALL {
+        for way in ToolStrategy::ALL {
             put(&mut out, self.line(way));
         }
-        for class in Class::ALL {
+        for class in QueryClass::ALL {
             let count = asked.iter().filter(|it| it.class == class).count();
-            let Some(search) = self.change(Way::Search, Some(class)) else { continue };
-            let files = self.change(Way::Files, Some(class)).map_or(0.0, Change::percent);
+            let Some(search) = self.change(ToolStrategy::Search, Some(class)) else { continue };
+            let files =
+                self.change(ToolStrategy::Files, Some(class)).map_or(0.0, TokenChange::percent);
             put(
                 &mut out,
                 format!(
@@ -104,7 +112,7 @@ impl Round {
                 ),
             );
         }
-        for way in [Way::Search, Way::Files] {
+        for way in [ToolStrategy::Search, ToolStrategy::Files] {
             let above = self.above(way);
             let above = if above.is_empty() { "none".to_owned() } else { above.join(", ") };
             let worst = asked
@@ -120,7 +128,7 @@ impl Round {
                 ),
             );
         }
-        for way in Way::ALL {
+        for way in ToolStrategy::ALL {
             for (id, reason) in self.wrong(way) {
                 put(&mut out, format!("not right, {}: {id}: {reason}", way.as_str()));
             }
@@ -128,20 +136,20 @@ impl Round {
         out
     }
 
-    fn line(&self, way: Way) -> String {
+    fn line(&self, way: ToolStrategy) -> String {
         let count = self.asked.len();
         let all = || self.asked.iter().map(|it| it.of(way));
         let right = all().filter(|it| it.missing.is_empty()).count();
         let output: u64 = all().map(|it| it.tally.output).sum();
         let rounds: u32 = all().map(|it| it.tally.rounds).sum();
         let took: Duration = all().map(|it| it.took).sum();
-        let change = self.change(way, None).map_or(0.0, Change::percent);
+        let change = self.change(way, None).map_or(0.0, TokenChange::percent);
         let input: u64 = all().map(|it| it.tally.input).sum();
         format!(
             "{:<8} {:>7} {input:>12} {:>9} {output:>9} {:>7.1} {:>9.0}",
             way.as_str(),
             format!("{right}/{count}"),
-            if way == Way::Direct { String::new() } else { format!("{change:+.1} %") },
+            if way == ToolStrategy::Direct { String::new() } else { format!("{change:+.1} %") },
             f64::from(rounds) / count as f64,
             took.as_secs_f64() * 1e3 / count as f64,
         )

@@ -6,22 +6,22 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use tollgate_llm::conversation::Function;
-use tollgate_llm::tokens::{self, Precision};
+use tollgate_llm::tokens::{self, CountPrecision};
 
 use super::compose;
-use super::inventory::{Listed, ToolRef};
-use super::plan::Query;
-use super::text::Seed;
+use super::inventory::{InventoryTool, ToolRef};
+use super::plan::PlannedQuery;
+use super::text::TextSeed;
 
 /// What plans give to each tool.
 #[derive(Debug, Default)]
-pub(super) struct Usage(
+pub(super) struct ParameterUsage(
     BTreeMap<ToolRef, BTreeMap<String, (Value, usize)>>,
     BTreeMap<ToolRef, usize>,
 );
 
-impl Usage {
-    pub(super) fn of<'q>(queries: impl Iterator<Item = &'q Query>) -> Self {
+impl ParameterUsage {
+    pub(super) fn of<'q>(queries: impl Iterator<Item = &'q PlannedQuery>) -> Self {
         let mut usage = Self::default();
         for step in queries.flat_map(|query| &query.steps) {
             *usage.1.entry(step.tool.clone()).or_default() += 1;
@@ -36,17 +36,17 @@ impl Usage {
 }
 
 /// The MCP tool object.
-pub(super) fn definition(listed: &Listed, usage: &Usage) -> Value {
-    let Listed { tool, description } = listed;
+pub(super) fn definition(listed: &InventoryTool, usage: &ParameterUsage) -> Value {
+    let InventoryTool { tool, description } = listed;
     let (mut properties, mut required) = (Map::new(), Vec::new());
     let uses = usage.1.get(tool).copied().unwrap_or(0);
     for (name, (sample, count)) in usage.0.get(tool).into_iter().flatten() {
-        properties.insert(name.clone(), known(name, sample));
+        properties.insert(name.clone(), property_schema(name, sample));
         if *count == uses {
             required.push(name.clone());
         }
     }
-    let seed = Seed::of(&tool.name);
+    let seed = TextSeed::of(&tool.name);
     if uses == 0 && seed.below(4) != 0 {
         let name = format!("{}_id", noun(&tool.name));
         properties.insert(name.clone(), of_type("string", ID));
@@ -62,7 +62,7 @@ pub(super) fn definition(listed: &Listed, usage: &Usage) -> Value {
             parameters: Some(schema),
             extra: tollgate_llm::extra::Extra::none(),
         };
-        if tokens::function(&function, Precision::Estimated) >= target {
+        if tokens::function(&function, CountPrecision::Estimated) >= target {
             break;
         }
         let (name, written) = POOL[(seed.with("pool").below(POOL.len()) + at * 7) % POOL.len()];
@@ -93,7 +93,7 @@ fn of_type(kind: &str, description: &str) -> Value {
     json!({ "type": kind, "description": description })
 }
 
-fn known(name: &str, sample: &Value) -> Value {
+fn property_schema(name: &str, sample: &Value) -> Value {
     let words = name.replace('_', " ");
     let description = format!(
         "The {words} that this call is about, exactly as it should be used by the service."

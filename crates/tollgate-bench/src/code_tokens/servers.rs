@@ -10,30 +10,32 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tollgate_core::id::ServerId;
-use tollgate_engine::settings::{Auth, Calibrate, Endpoint, Protocol, Server, Transport};
+use tollgate_engine::settings::{
+    HttpEndpoint, ProtocolSelection, Server, ServerAuth, ServerCalibration, ServerTransport,
+};
 use tollgate_mcp::Revision;
 
-use super::inventory::{Listed, ToolRef};
-use super::schema::{self, Usage};
-use super::world::World;
-use crate::serve::{self, Handler, OnThread, Reply};
-use crate::trouble::Trouble;
+use super::inventory::{InventoryTool, ToolRef};
+use super::schema::{self, ParameterUsage};
+use super::world::SimulatedWorld;
+use crate::error::BenchError;
+use crate::serve::{self, BenchHandler, BenchResponse, ServerThread};
 use crate::wire::Era;
 
 /// Swapped for a new one before each query.
-pub(super) type Shared = Arc<Mutex<World>>;
+pub(super) type SharedWorld = Arc<Mutex<SimulatedWorld>>;
 
 /// All servers of a round.
-pub(super) struct Servers {
-    world: Shared,
-    lists: Arc<Lists>,
+pub(super) struct MockServers {
+    world: SharedWorld,
+    lists: Arc<ToolListings>,
 }
 
 /// Of each server, its tools as it lists them.
-pub(super) struct Lists(BTreeMap<&'static str, Vec<Value>>);
+pub(super) struct ToolListings(BTreeMap<&'static str, Vec<Value>>);
 
-impl Lists {
-    pub(super) fn of(listed: &[Listed], usage: &Usage) -> Self {
+impl ToolListings {
+    pub(super) fn of(listed: &[InventoryTool], usage: &ParameterUsage) -> Self {
         let mut tools: BTreeMap<&'static str, Vec<Value>> = BTreeMap::new();
         for it in listed {
             tools.entry(it.tool.server).or_default().push(schema::definition(it, usage));
@@ -51,43 +53,44 @@ impl Lists {
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct MockRpcMessage {
     id: Option<Value>,
     method: String,
     #[serde(default)]
-    params: Params,
+    params: MockCallParams,
 }
 
 #[derive(Default, Deserialize)]
-struct Params {
+struct MockCallParams {
     #[serde(default)]
     name: String,
     #[serde(default)]
     arguments: Map<String, Value>,
 }
 
-impl Servers {
-    pub(super) fn new(lists: &Arc<Lists>, world: &Shared) -> Self {
+impl MockServers {
+    pub(super) fn new(lists: &Arc<ToolListings>, world: &SharedWorld) -> Self {
         Self { world: Arc::clone(world), lists: Arc::clone(lists) }
     }
 
     /// What the gateway is told of them, once they are served.
-    pub(super) fn settings(names: &[&str], at: &OnThread) -> Result<Vec<Server>, Trouble> {
+    pub(super) fn settings(names: &[&str], at: &ServerThread) -> Result<Vec<Server>, BenchError> {
         let one = |name: &&str| {
-            let id = ServerId::parse(name).map_err(|error| Trouble::Process(error.to_string()))?;
+            let id =
+                ServerId::parse(name).map_err(|error| BenchError::Process(error.to_string()))?;
             let url = format!("http://{}/{name}", at.address);
-            let endpoint = Endpoint { url, headers: BTreeMap::new(), auth: Auth::None };
-            let mut server = Server::new(id, Transport::StreamableHttp(endpoint));
-            server.protocol = Protocol::Pinned(Revision::V2026_07_28);
+            let endpoint = HttpEndpoint { url, headers: BTreeMap::new(), auth: ServerAuth::None };
+            let mut server = Server::new(id, ServerTransport::StreamableHttp(endpoint));
+            server.protocol = ProtocolSelection::Pinned(Revision::V2026_07_28);
             // What it says of its tools holds: none of them destroys anything, so all run by themselves.
             server.trusted = true;
-            server.calibrate = Calibrate::OnCommand;
+            server.calibrate = ServerCalibration::OnCommand;
             Ok(server)
         };
         names.iter().map(one).collect()
     }
 
-    fn result(&self, server: &str, message: &Message) -> Option<Value> {
+    fn result(&self, server: &str, message: &MockRpcMessage) -> Option<Value> {
         let (server, tools) = self.lists.0.get_key_value(server)?;
         match message.method.as_str() {
             "server/discover" => {
@@ -112,8 +115,8 @@ impl Servers {
     }
 }
 
-impl Handler for Servers {
-    async fn handle(&self, request: Request<Incoming>) -> Reply {
+impl BenchHandler for MockServers {
+    async fn handle(&self, request: Request<Incoming>) -> BenchResponse {
         if *request.method() != Method::POST {
             return serve::empty(StatusCode::METHOD_NOT_ALLOWED);
         }
@@ -121,7 +124,7 @@ impl Handler for Servers {
         let Ok(body) = serve::body_of(request).await else {
             return serve::empty(StatusCode::BAD_REQUEST);
         };
-        let Ok(message) = serde_json::from_slice::<Message>(&body) else {
+        let Ok(message) = serde_json::from_slice::<MockRpcMessage>(&body) else {
             return serve::empty(StatusCode::BAD_REQUEST);
         };
         let Some(id) = &message.id else { return serve::empty(StatusCode::ACCEPTED) };

@@ -4,26 +4,26 @@
 
 use serde_json::Value;
 
-use super::mind::Seen;
-use super::plan::{self, Kind, Query, Step};
-use super::shown::{self, LOOK};
-use super::truth::{Item, Truth};
+use super::ground_truth::{ExtractedItem, GroundTruth};
+use super::plan::{self, PlanStep, PlanStepKind, PlannedQuery};
+use super::scripted_model::VisibleContext;
+use super::tool_visibility::{self, LOOK_SEPARATOR};
 
-mod put;
-mod words;
+mod expressions;
+mod write_steps;
 
-use words::{item_field, line, literal, quoted, taken, values};
+use expressions::{bind_items, item_field, line, literal, quote, values};
 
 /// Characters of an answer that is looked at for its form.
 const PIECE: usize = 800;
 /// So many items are written down rather than fetched again.
-const FEW: usize = 6;
+const MAX_INLINE_ITEMS: usize = 6;
 
 /// All that a program is written from.
-pub(super) struct Author<'a> {
-    pub(super) query: &'a Query,
-    pub(super) truth: &'a Truth,
-    pub(super) seen: &'a Seen,
+pub(super) struct ProgramWriter<'a> {
+    pub(super) query: &'a PlannedQuery,
+    pub(super) truth: &'a GroundTruth,
+    pub(super) seen: &'a VisibleContext,
     /// Of each step, whether it is over.
     pub(super) done: &'a [bool],
     /// Of each step, how much of its text is printed.
@@ -31,7 +31,7 @@ pub(super) struct Author<'a> {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Program {
+pub(super) struct WrittenProgram {
     pub(super) source: String,
     /// Steps that it carries out.
     pub(super) ran: Vec<usize>,
@@ -39,26 +39,26 @@ pub(super) struct Program {
     pub(super) looked_at: Vec<usize>,
 }
 
-impl Author<'_> {
-    pub(super) fn write(&self) -> Program {
-        let mut program = Program::default();
+impl ProgramWriter<'_> {
+    pub(super) fn write(&self) -> WrittenProgram {
+        let mut program = WrittenProgram::default();
         for at in 0..self.query.steps.len() {
             if !self.done[at] && self.is_ready(at, &program) {
                 let kind = &self.query.steps[at].kind;
-                match matches!(kind, Kind::Take | Kind::Read) && !self.knows(at) {
+                match matches!(kind, PlanStepKind::Take | PlanStepKind::Read) && !self.knows(at) {
                     true => program.looked_at.push(at),
                     false => program.ran.push(at),
                 }
             }
         }
         self.fetch_together(&mut program);
-        let needed = self.needed(&program);
+        let needed = self.steps_to_refetch(&program);
         let mut told = Vec::new();
         for at in 0..self.query.steps.len() {
             if program.ran.contains(&at) || program.looked_at.contains(&at) {
                 self.step(at, &mut program);
-                if program.ran.contains(&at) && self.query.told().any(|it| it == at) {
-                    told.extend(self.told(at));
+                if program.ran.contains(&at) && self.query.reported_steps().any(|it| it == at) {
+                    told.extend(self.result_entry(at));
                 }
             } else if needed.contains(&at) {
                 self.again(at, &mut program.source);
@@ -73,22 +73,22 @@ impl Author<'_> {
         program
     }
 
-    fn spelled(&self, step: &Step) -> String {
-        shown::spelling(&step.tool, self.seen).unwrap_or_default()
+    fn tool_spelling(&self, step: &PlanStep) -> String {
+        tool_visibility::spelling(&step.tool, self.seen).unwrap_or_default()
     }
 
     fn knows(&self, at: usize) -> bool {
         let step = &self.query.steps[at];
-        shown::knows(&self.spelled(step), &step.taken, self.seen)
+        tool_visibility::knows(&self.tool_spelling(step), &step.taken, self.seen)
     }
 
     /// Whether all that a step waits for is over, or is done before it in the same program.
-    fn is_ready(&self, at: usize, program: &Program) -> bool {
+    fn is_ready(&self, at: usize, program: &WrittenProgram) -> bool {
         let step = &self.query.steps[at];
         let is_used = |other: usize| {
             let name = &self.query.steps[other].name;
             let is_source =
-                matches!(&step.kind, Kind::Write(sink) if sink.sources.contains(&other));
+                matches!(&step.kind, PlanStepKind::Write(sink) if sink.sources.contains(&other));
             is_source
                 || step.each.is_some_and(|each| each.of == other)
                 || step.references().any(|it| it == name)
@@ -96,16 +96,16 @@ impl Author<'_> {
         step.after.iter().all(|other| {
             self.done[*other]
                 || program.ran.contains(other)
-                    && self.query.steps[*other].kind != Kind::Read
+                    && self.query.steps[*other].kind != PlanStepKind::Read
                     && (!is_used(*other) || self.knows(*other) || is_write(self.query, *other))
         })
     }
 
     /// Calls that wait for nothing are made at once.
-    fn fetch_together(&self, program: &mut Program) {
+    fn fetch_together(&self, program: &mut WrittenProgram) {
         let is_free = |at: &&usize| {
             let step = &self.query.steps[**at];
-            matches!(step.kind, Kind::Take | Kind::Read)
+            matches!(step.kind, PlanStepKind::Take | PlanStepKind::Read)
                 && step.each.is_none()
                 && step.after.iter().all(|other| self.done[*other])
         };
@@ -125,20 +125,24 @@ impl Author<'_> {
     }
 
     /// `(server.tool, {"a": 1})`
-    fn pair(&self, step: &Step) -> String {
+    fn pair(&self, step: &PlanStep) -> String {
         let given = step
             .arguments
             .iter()
-            .map(|(name, value)| format!("{}: {}", quoted(name), self.argument(value)));
-        format!("({}, {{{}}})", self.spelled(step), given.collect::<Vec<_>>().join(", "))
+            .map(|(name, value)| format!("{}: {}", quote(name), self.argument(value)));
+        format!("({}, {{{}}})", self.tool_spelling(step), given.collect::<Vec<_>>().join(", "))
     }
 
     /// `server.tool(a=1)`
-    fn call(&self, step: &Step, beside: &[(&str, String)]) -> String {
+    fn call(&self, step: &PlanStep, beside: &[(&str, String)]) -> String {
         let given =
             step.arguments.iter().map(|(name, value)| format!("{name}={}", self.argument(value)));
         let beside = beside.iter().map(|(name, value)| format!("{name}={value}"));
-        format!("{}({})", self.spelled(step), given.chain(beside).collect::<Vec<_>>().join(", "))
+        format!(
+            "{}({})",
+            self.tool_spelling(step),
+            given.chain(beside).collect::<Vec<_>>().join(", ")
+        )
     }
 
     fn argument(&self, value: &Value) -> String {
@@ -157,39 +161,41 @@ impl Author<'_> {
         }
     }
 
-    fn step(&self, at: usize, program: &mut Program) {
+    fn step(&self, at: usize, program: &mut WrittenProgram) {
         let step = &self.query.steps[at];
         let is_look = program.looked_at.contains(&at);
         let out = &mut program.source;
         match &step.kind {
-            Kind::Take | Kind::Read => {
+            PlanStepKind::Take | PlanStepKind::Read => {
                 self.fetch(step, out);
                 if is_look {
                     let one = if step.each.is_some() { "[0]" } else { "" };
-                    let spelled = self.spelled(step);
-                    let print =
-                        format!("print(\"{spelled}{LOOK}\" + str(r{}{one})[:{PIECE}])", step.name);
+                    let spelled = self.tool_spelling(step);
+                    let print = format!(
+                        "print(\"{spelled}{LOOK_SEPARATOR}\" + str(r{}{one})[:{PIECE}])",
+                        step.name
+                    );
                     return line(out, &print);
                 }
-                line(out, &taken(step));
-                if step.kind == Kind::Read {
+                line(out, &bind_items(step));
+                if step.kind == PlanStepKind::Read {
                     let field = item_field(&step.taken.fields[0].name);
                     let most = self.excerpt[at];
                     line(out, &format!("for x in {}:\n    print(x{field}[:{most}])", step.name));
                 }
             }
-            Kind::Act => self.act(at, out),
-            Kind::Fails(_) => {
+            PlanStepKind::Act => self.act(at, out),
+            PlanStepKind::Fails(_) => {
                 let given = self.call(step, &[]);
                 let given = given.split_once('(').map_or("", |(_, given)| given);
-                let spelled = self.spelled(step);
+                let spelled = self.tool_spelling(step);
                 line(out, &format!("r{} = try_call({spelled}, {given}", step.name));
             }
-            Kind::Write(sink) => self.put(step, sink, out),
+            PlanStepKind::Write(sink) => self.put(step, sink, out),
         }
     }
 
-    fn fetch(&self, step: &Step, out: &mut String) {
+    fn fetch(&self, step: &PlanStep, out: &mut String) {
         let name = &step.name;
         let is_fetched = out.lines().next().is_some_and(|first| {
             let names = first.split(" = parallel(").next().unwrap_or_default();
@@ -220,14 +226,14 @@ impl Author<'_> {
             (false, _) => line(out, &call),
             (true, true) => line(out, &format!("r{} = {call}", step.name)),
             (true, false) => {
-                let look = format!("{}{LOOK}", self.spelled(step));
+                let look = format!("{}{LOOK_SEPARATOR}", self.tool_spelling(step));
                 line(out, &format!("r{0} = {call}\nprint(\"{look}\" + str(r{0}))", step.name));
             }
         }
     }
 
     /// Steps that are over and whose items are used again, by the program or to fetch others again.
-    fn needed(&self, program: &Program) -> Vec<usize> {
+    fn steps_to_refetch(&self, program: &WrittenProgram) -> Vec<usize> {
         let steps = &self.query.steps;
         let mut needed: Vec<usize> = Vec::new();
         for at in (0..steps.len()).rev() {
@@ -236,11 +242,12 @@ impl Author<'_> {
                 continue;
             }
             let sources: &[usize] = match &steps[at].kind {
-                Kind::Write(sink) => &sink.sources,
+                PlanStepKind::Write(sink) => &sink.sources,
                 _ => &[],
             };
             let used = steps[at].each.iter().map(|each| each.of).chain(sources.iter().copied());
-            needed.extend(used.filter(|it| self.done[*it] && steps[*it].kind == Kind::Take));
+            needed
+                .extend(used.filter(|it| self.done[*it] && steps[*it].kind == PlanStepKind::Take));
         }
         needed
     }
@@ -248,7 +255,7 @@ impl Author<'_> {
     fn is_few(&self, at: usize) -> bool {
         let items = &self.truth.0[at].items;
         let is_short = |value: &Value| value.as_str().is_none_or(|text| text.len() <= 120);
-        items.len() <= FEW
+        items.len() <= MAX_INLINE_ITEMS
             && items.iter().all(|item| {
                 item.values.iter().all(is_short) && item.facts.iter().all(|it| self.seen.has(it))
             })
@@ -259,12 +266,12 @@ impl Author<'_> {
         let step = &self.query.steps[at];
         if !self.is_few(at) {
             self.fetch(step, out);
-            return line(out, &taken(step));
+            return line(out, &bind_items(step));
         }
-        let one = |item: &Item| {
+        let one = |item: &ExtractedItem| {
             let fields = step.taken.fields.iter().zip(&item.values);
             let pairs: Vec<String> = fields
-                .map(|(field, value)| format!("{}: {}", quoted(&field.name), literal(value)))
+                .map(|(field, value)| format!("{}: {}", quote(&field.name), literal(value)))
                 .collect();
             match &step.taken.fields[..] {
                 [field] if field.name == "@" => literal(&item.values[0]),
@@ -276,10 +283,10 @@ impl Author<'_> {
     }
 
     /// What the result says of a step.
-    fn told(&self, at: usize) -> Option<String> {
+    fn result_entry(&self, at: usize) -> Option<String> {
         let step = &self.query.steps[at];
         match &step.kind {
-            Kind::Take => {
+            PlanStepKind::Take => {
                 let values = values(&step.taken);
                 let row = if values.len() == 1 {
                     values[0].clone()
@@ -288,12 +295,12 @@ impl Author<'_> {
                 };
                 Some(format!("\"{0}\": [{row} for x in {0}]", step.name))
             }
-            Kind::Fails(_) => Some(format!("\"{0}\": r{0}.error", step.name)),
+            PlanStepKind::Fails(_) => Some(format!("\"{0}\": r{0}.error", step.name)),
             _ => None,
         }
     }
 }
 
-fn is_write(query: &Query, at: usize) -> bool {
-    matches!(query.steps[at].kind, Kind::Write(_))
+fn is_write(query: &PlannedQuery, at: usize) -> bool {
+    matches!(query.steps[at].kind, PlanStepKind::Write(_))
 }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use tollgate_llm::conversation::Function;
 use tollgate_llm::extra::Extra;
-use tollgate_llm::tokens::{self, Precision};
+use tollgate_llm::tokens::{self, CountPrecision};
 
-use super::mind::Seen;
-use super::schema::{self, Usage};
-use super::{Part, Way, inventory, plan, round, shown};
-use crate::config::Scratch;
+use super::schema::{self, ParameterUsage};
+use super::scripted_model::VisibleContext;
+use super::{ToolStrategy, WorkloadSelection, inventory, plan, round, tool_visibility};
+use crate::config::ScratchDirectory;
 
 #[test]
 fn the_workload_is_as_large_as_the_public_one() {
@@ -29,7 +29,7 @@ fn the_workload_is_as_large_as_the_public_one() {
 #[test]
 fn definitions_are_as_long_as_those_of_the_public_runs() {
     let queries: Vec<_> = (1..=3).flat_map(plan::queries).collect();
-    let usage = Usage::of(queries.iter());
+    let usage = ParameterUsage::of(queries.iter());
     let listed = inventory::tools(1);
     let tokens = listed.iter().map(|listed| {
         let definition = schema::definition(listed, &usage);
@@ -39,7 +39,7 @@ fn definitions_are_as_long_as_those_of_the_public_runs() {
             parameters: Some(definition["inputSchema"].clone()),
             extra: Extra::none(),
         };
-        tokens::function(&function, Precision::Exact)
+        tokens::function(&function, CountPrecision::Exact)
     });
     let average = tokens.sum::<u64>() / listed.len() as u64;
     assert!((400..=540).contains(&average), "{average}");
@@ -48,8 +48,8 @@ fn definitions_are_as_long_as_those_of_the_public_runs() {
 #[test]
 fn a_program_that_names_what_was_not_shown_is_found_out() {
     let check = |shown: &str, code: &str, expected: Option<&str>| {
-        let seen = Seen { offered: Vec::new(), results: vec![shown.to_owned()] };
-        assert_eq!(shown::unshown(code, &seen).as_deref(), expected, "{code}");
+        let seen = VisibleContext { offered: Vec::new(), results: vec![shown.to_owned()] };
+        assert_eq!(tool_visibility::first_unshown_tool(code, &seen).as_deref(), expected, "{code}");
     };
     let signature = "sqlite.query(sql: str) -> Any";
     check(signature, "sqlite.query(sql=\"SELECT 1\")", None);
@@ -64,14 +64,14 @@ fn a_program_that_names_what_was_not_shown_is_found_out() {
 /// that the next call needs.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_way_gets_it_right_and_code_costs_less() {
-    let scratch = Scratch::named("code-tokens-test").expect("a directory");
+    let scratch = ScratchDirectory::with_prefix("code-tokens-test").expect("a directory");
     let ids = ["S1", "H3", "E2", "NT3"].map(str::to_owned).to_vec();
-    let part = Part { ids, ..Part::WHOLE };
+    let part = WorkloadSelection { ids, ..WorkloadSelection::WHOLE };
     let round = round(&scratch, &tollgate_testkit::worker(), (1, &part)).await.expect("it runs");
-    for way in Way::ALL {
+    for way in ToolStrategy::ALL {
         assert_eq!(round.wrong(way), [], "{}", way.as_str());
     }
-    for way in [Way::Search, Way::Files] {
+    for way in [ToolStrategy::Search, ToolStrategy::Files] {
         assert_eq!(round.above(way), [] as [&str; 0]);
         let change = round.change(way, None).expect("there are queries");
         assert!(change.percent() < -70.0, "{}: {}", way.as_str(), round.render());

@@ -54,9 +54,9 @@ const NAMES: &[&str] = &[
 
 /// Numbers that follow from what they are for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seed(u64);
+pub(super) struct TextSeed(u64);
 
-impl Seed {
+impl TextSeed {
     pub(super) fn of(text: &str) -> Self {
         Self(0xcbf2_9ce4_8422_2325).with(text)
     }
@@ -87,7 +87,7 @@ impl Seed {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Prose {
+pub(super) enum ProseKind {
     /// Has three points, of which one may be deep inside.
     Page,
     /// Begins with its only point.
@@ -95,11 +95,11 @@ pub(super) enum Prose {
 }
 
 /// So many bytes of it.
-pub(super) fn prose(seed: Seed, bytes: usize, kind: Prose) -> String {
+pub(super) fn prose(seed: TextSeed, bytes: usize, kind: ProseKind) -> String {
     let deepest = if seed.with("deep").below(3) == 0 { 3_200 } else { 1_000 };
     let points: &[usize] = match kind {
-        Prose::Page => &[0, 450, deepest],
-        Prose::Snippet => &[0],
+        ProseKind::Page => &[0, 450, deepest],
+        ProseKind::Snippet => &[0],
     };
     let mut text = String::with_capacity(bytes + 200);
     let mut told = 0;
@@ -129,7 +129,7 @@ pub(super) fn points(text: &str) -> Vec<String> {
 }
 
 /// A value as a field of this name has it.
-pub(super) fn value(field: &str, seed: Seed) -> Value {
+pub(super) fn value(field: &str, seed: TextSeed) -> Value {
     let seed = seed.with(field);
     let number = seed.number();
     let name = seed.pick(NAMES);

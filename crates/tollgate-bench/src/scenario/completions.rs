@@ -6,31 +6,31 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Bench, cpu_per_call};
-use crate::chat::{Chat, Front};
+use super::{BenchContext, cpu_per_call};
+use crate::chat::{BenchChatTarget, ChatApi};
 use crate::clock::{self, micros};
-use crate::config::Config;
-use crate::load::{Ask, HttpLane, Slice, Target};
-use crate::model::{Manner, Model};
-use crate::process::Process;
+use crate::config::GatewayConfig;
+use crate::error::{BenchError, within};
+use crate::load::{HttpLoadConnection, LoadRequest, LoadSlice, LoadTarget};
+use crate::mock_model::{MockModel, MockModelBehavior};
+use crate::process::MeasuredProcess;
 use crate::samples::{Samples, median};
-use crate::serve::OnThread;
-use crate::table::{Limit, Row, Verdict};
-use crate::trouble::{Trouble, within};
+use crate::serve::ServerThread;
+use crate::table::{FigureLimit, FigureRow, TargetVerdict};
 use crate::wire::Era;
 
 /// Of the bare proxy's throughput.
-const LEAST: f64 = 0.75;
+const MIN_THROUGHPUT_RATIO: f64 = 0.75;
 const STREAMS: usize = 1_000;
 const SETTLE: Duration = Duration::from_millis(500);
-const PATIENCE: Duration = Duration::from_secs(30);
+const OPEN_STREAMS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// As the client calls it; the provider knows it by another name.
 const MODEL: &str = "bench";
 
-pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
-    let provider = OnThread::start("model", Model { manner: Manner::Answers })?;
-    let bare = bench.start_bare_to(provider.address, Front::OpenAi.path()).await?;
+pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, BenchError> {
+    let provider = ServerThread::start("model", MockModel { manner: MockModelBehavior::Answers })?;
+    let bare = bench.start_bare_to(provider.address, ChatApi::OpenAi.path()).await?;
     let gateway = start(bench, "completions", provider.address).await?;
     let targets = targets(provider.address, &bare, &gateway);
     let mut rows = Vec::new();
@@ -41,39 +41,43 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
     rows.push(first_words(bench, &targets).await?);
     gateway.stop().await?;
     bare.stop().await?;
-    for (front, how) in [(Front::OpenAi, "handed on"), (Front::Anthropic, "translated")] {
-        rows.push(held(bench, front, how).await?);
+    for (front, how) in [(ChatApi::OpenAi, "handed on"), (ChatApi::Anthropic, "translated")] {
+        rows.push(measure_stream_memory(bench, front, how).await?);
     }
     Ok(rows)
 }
 
 /// A gateway with one model, at one provider.
 pub(super) async fn start(
-    bench: &Bench,
+    bench: &BenchContext,
     name: &str,
     provider: SocketAddr,
-) -> Result<Process, Trouble> {
+) -> Result<MeasuredProcess, BenchError> {
     start_with(bench, name, (provider, "")).await
 }
 
 /// The same with more in its config.
 pub(super) async fn start_with(
-    bench: &Bench,
+    bench: &BenchContext,
     name: &str,
     (provider, more): (SocketAddr, &str),
-) -> Result<Process, Trouble> {
+) -> Result<MeasuredProcess, BenchError> {
     let models = format!(
         "providers:\n  up: {{ kind: openai, base_url: \"http://{provider}/v1\", api_key: k, \
          concurrent: 4096 }}\n\
          models:\n  {MODEL}: {{ provider: up, id: bench-1, context_window: 128000 }}\n{more}"
     );
-    let config = Config::new(&bench.scratch, name)?.with(&models);
+    let config = GatewayConfig::new(&bench.scratch, name)?.with(&models);
     bench.start_gateway_on(&config.write()?).await
 }
 
-fn targets(direct: SocketAddr, bare: &Process, gateway: &Process) -> [Target; 3] {
-    let ask = Ask::Chat(Chat { model: MODEL, front: Front::OpenAi });
-    let target = |name, address, process| Target {
+fn targets(
+    direct: SocketAddr,
+    bare: &MeasuredProcess,
+    gateway: &MeasuredProcess,
+) -> [LoadTarget; 3] {
+    let ask = LoadRequest::Chat(BenchChatTarget { model: MODEL, front: ChatApi::OpenAi });
+    let target = |name, address, process| LoadTarget {
         name,
         address,
         era: Era::Modern,
@@ -87,13 +91,13 @@ fn targets(direct: SocketAddr, bare: &Process, gateway: &Process) -> [Target; 3]
     ]
 }
 
-fn row(connections: usize, rounds: &[[Slice; 3]]) -> Row {
+fn row(connections: usize, rounds: &[[LoadSlice; 3]]) -> FigureRow {
     let ratio = median(rounds.iter().map(|[_, bare, gateway]| gateway.rate() / bare.rate()));
     let rate = |at: usize| median(rounds.iter().map(|round| round[at].rate()));
     let cpu = |at: usize| cpu_per_call(rounds.iter().map(|round| &round[at]));
-    let p50 = |slice: &Slice| micros(slice.latencies.quantile(0.5));
+    let p50 = |slice: &LoadSlice| micros(slice.latencies.quantile(0.5));
     let added = |at: usize| median(rounds.iter().map(|round| p50(&round[at]) - p50(&round[0])));
-    Row {
+    FigureRow {
         id: "P7",
         what: format!("chat completion, {connections} connections"),
         measured: format!(
@@ -103,9 +107,9 @@ fn row(connections: usize, rounds: &[[Slice; 3]]) -> Row {
             added(2),
             added(1)
         ),
-        target: format!("≥ {LEAST} × bare"),
+        target: format!("≥ {MIN_THROUGHPUT_RATIO} × bare"),
         ratio: Some(ratio),
-        verdict: Verdict::at_least(ratio, LEAST),
+        verdict: TargetVerdict::at_least(ratio, MIN_THROUGHPUT_RATIO),
         figures: json!({
             "perSecond": { "direct": rate(0), "bare": rate(1), "gateway": rate(2) },
             "cpuMicrosPerCall": { "bare": cpu(1), "gateway": cpu(2) },
@@ -115,27 +119,30 @@ fn row(connections: usize, rounds: &[[Slice; 3]]) -> Row {
 }
 
 /// How much later the first word of a stream comes through the gateway.
-async fn first_words(bench: &Bench, targets: &[Target; 3]) -> Result<Row, Trouble> {
+async fn first_words(
+    bench: &BenchContext,
+    targets: &[LoadTarget; 3],
+) -> Result<FigureRow, BenchError> {
     let (direct, gateway) = (&targets[0], &targets[2]);
     let mut rounds = Vec::new();
     for _ in 0..bench.pace.rounds {
-        let first = |target| within(PATIENCE, "streams", stream_for(bench, target));
+        let first = |target| within(OPEN_STREAMS_TIMEOUT, "streams", stream_for(bench, target));
         let p50 = |samples: &Samples| micros(samples.quantile(0.5)) / 1e3;
         rounds.push((p50(&first(direct).await?), p50(&first(gateway).await?)));
     }
     let added = median(rounds.iter().map(|(direct, gateway)| gateway - direct));
     let over = median(rounds.iter().map(|(direct, _)| *direct));
-    let limit = Limit { most: 0.3, unit: "ms", digits: 3 };
+    let limit = FigureLimit { most: 0.3, unit: "ms", digits: 3 };
     let what = "chat completion streamed, first word: p50 added".to_owned();
-    Ok(Row::limited("P7", what, added, limit)
-        .explained(&format!("over direct {over:.3}"))
+    Ok(FigureRow::at_most("P7", what, added, limit)
+        .with_note(&format!("over direct {over:.3}"))
         .with(json!({ "directMilliseconds": over, "addedMilliseconds": added, "limit": 0.3 })))
 }
 
 /// One stream after the other, for a slice.
-async fn stream_for(bench: &Bench, target: &Target) -> Result<Samples, Trouble> {
-    let Ask::Chat(chat) = target.ask else { return Ok(Samples::default()) };
-    let mut lane = HttpLane::open(target).await?;
+async fn stream_for(bench: &BenchContext, target: &LoadTarget) -> Result<Samples, BenchError> {
+    let LoadRequest::Chat(chat) = target.ask else { return Ok(Samples::default()) };
+    let mut lane = HttpLoadConnection::open(target).await?;
     let mut nanos = Vec::new();
     let until = clock::now() + bench.pace.slice;
     for number in 1.. {
@@ -153,23 +160,27 @@ async fn stream_for(bench: &Bench, target: &Target) -> Result<Samples, Trouble> 
 }
 
 /// What each of many streams holds that have begun and go on.
-async fn held(bench: &Bench, front: Front, how: &str) -> Result<Row, Trouble> {
-    let provider = OnThread::start("model", Model { manner: Manner::Stops })?;
+async fn measure_stream_memory(
+    bench: &BenchContext,
+    front: ChatApi,
+    how: &str,
+) -> Result<FigureRow, BenchError> {
+    let provider = ServerThread::start("model", MockModel { manner: MockModelBehavior::Stops })?;
     let gateway = start(bench, &format!("held-{how}"), provider.address).await?;
     tokio::time::sleep(SETTLE).await;
     let before = gateway.usage()?.resident_bytes;
-    let chat = Chat { model: MODEL, front };
-    let target = Target {
+    let chat = BenchChatTarget { model: MODEL, front };
+    let target = LoadTarget {
         name: "gateway",
         address: gateway.address,
         era: Era::Modern,
-        ask: Ask::Chat(chat),
+        ask: LoadRequest::Chat(chat),
         process: Some(gateway.pid),
     };
     let mut streams = Vec::with_capacity(STREAMS);
-    within(PATIENCE, "opening streams", async {
+    within(OPEN_STREAMS_TIMEOUT, "opening streams", async {
         for number in 0..STREAMS {
-            let mut lane = HttpLane::open(&target).await?;
+            let mut lane = HttpLoadConnection::open(&target).await?;
             let stream = lane.stream(chat, number as u64).await?;
             streams.push((lane, stream));
         }
@@ -181,8 +192,8 @@ async fn held(bench: &Bench, front: Front, how: &str) -> Result<Row, Trouble> {
     drop(streams);
     gateway.stop().await?;
     let each = after.saturating_sub(before) as f64 / STREAMS as f64 / 1024.0;
-    let limit = Limit { most: 64.0, unit: "KiB", digits: 1 };
+    let limit = FigureLimit { most: 64.0, unit: "KiB", digits: 1 };
     let what = format!("memory, each of {STREAMS} streams that are {how}");
-    Ok(Row::limited("P7", what, each, limit)
+    Ok(FigureRow::at_most("P7", what, each, limit)
         .with(json!({ "beforeBytes": before, "afterBytes": after, "streams": STREAMS })))
 }

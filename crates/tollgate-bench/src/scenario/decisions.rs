@@ -8,50 +8,56 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
-use tollgate_core::filter::{House, Sieve};
-use tollgate_core::latency::{Ending, Sample, Window};
-use tollgate_core::selector::{Form, History, Keywords, Rules, Selector, Utterance};
+use tollgate_core::filter::{GlobalRules, ToolFilter};
+use tollgate_core::latency::{LatencyWindow, Sample, SampleEnding};
+use tollgate_core::tier_selector::{
+    SelectorRules, TierKeywords, TierSelector, TranscriptStage, TurnHistory, Utterance,
+};
 use tollgate_core::view::View;
 use tollgate_engine::Parts;
-use tollgate_engine::builtin::{Asker, Failure, Reply, Server, Tool};
+use tollgate_engine::builtin::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, Server};
 
-use super::Bench;
-use super::door::Door;
-use super::growth::Stand;
+use super::BenchContext;
+use super::catalog_scaling::SizedGate;
+use super::in_process_gate::InProcessGate;
 use crate::clock;
-use crate::table::{Limit, Row};
-use crate::trouble::Trouble;
+use crate::error::BenchError;
+use crate::table::{FigureLimit, FigureRow};
 
 const KEYWORDS: usize = 200;
 const CHARACTERS: usize = 500;
 const TOOLS: usize = 1_000;
 
-pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
-    let stand = Stand::with_tools(bench, TOOLS).await?;
+pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, BenchError> {
+    let stand = SizedGate::with_tools(bench, TOOLS).await?;
     let catalog = stand.door.catalog();
     let agent = Agent::implicit();
-    let house = House::default();
-    let sieve = Sieve::of(&house, &agent, Tier::Deep);
+    let house = GlobalRules::default();
+    let sieve = ToolFilter::of(&house, &agent, Tier::Deep);
     let build = best(bench, 10, || View::build(&catalog, &sieve).tools().len());
     let turn = best(bench, 10_000, || stand.door.turn().is_ok());
     Ok(vec![
         select(bench)?,
-        row("view of a turn, from the cache", turn, Limit { most: 1.0, unit: "µs", digits: 3 }),
+        row(
+            "view of a turn, from the cache",
+            turn,
+            FigureLimit { most: 1.0, unit: "µs", digits: 3 },
+        ),
         row(
             &format!("view of {TOOLS} tools, built"),
             build,
-            Limit { most: 1_000.0, unit: "µs", digits: 0 },
+            FigureLimit { most: 1_000.0, unit: "µs", digits: 0 },
         ),
         sample(bench),
-        kept(bench).await?,
+        measure_cached_call(bench).await?,
     ])
 }
 
 /// Budget, validation, cache and shaping together: a call whose answer is there already.
-async fn kept(bench: &Bench) -> Result<Row, Trouble> {
-    let server = Server { name: "kept", tools: vec![Box::new(Kept)] };
+async fn measure_cached_call(bench: &BenchContext) -> Result<FigureRow, BenchError> {
+    let server = Server { name: "kept", tools: vec![Box::new(CacheableTool)] };
     let parts = Parts { tools: vec![server], ..Parts::default() };
-    let door = Door::open(&bench.scratch, parts, 5).await?;
+    let door = InProcessGate::open(&bench.scratch, parts, 5).await?;
     let call = r#"{"name":"kept","arguments":{"text":"x"}}"#;
     door.call(call, "said once").await?;
     let mut best = f64::INFINITY;
@@ -63,16 +69,16 @@ async fn kept(bench: &Bench) -> Result<Row, Trouble> {
         }
         best = best.min(clock::micros(clock::now() - began) / f64::from(BATCH));
     }
-    let limit = Limit { most: 10.0, unit: "µs", digits: 2 };
+    let limit = FigureLimit { most: 10.0, unit: "µs", digits: 2 };
     Ok(row("call answered from the cache, in process", best, limit))
 }
 
 const BATCH: u32 = 500;
 
-struct Kept;
+struct CacheableTool;
 
 #[async_trait]
-impl Tool for Kept {
+impl BuiltinTool for CacheableTool {
     fn definition(&self) -> Value {
         json!({
             "name": "kept",
@@ -87,44 +93,51 @@ impl Tool for Kept {
         })
     }
 
-    async fn call(&self, _: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        _: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         Ok(Reply { text: "said once".to_owned(), structured: None })
     }
 }
 
 /// Nothing in the text is a keyword, so that all of it is read; the words that were added are
 /// like those that are built in.
-fn select(bench: &Bench) -> Result<Row, Trouble> {
+fn select(bench: &BenchContext) -> Result<FigureRow, BenchError> {
     let word = |at: usize| format!("ask number {at} of many");
-    let keywords = Keywords {
+    let keywords = TierKeywords {
         deep: (0..KEYWORDS / 2).map(word).collect(),
         standard: (KEYWORDS / 2..KEYWORDS).map(word).collect(),
-        ..Keywords::default()
+        ..TierKeywords::default()
     };
-    let selector = Selector::new(&[&keywords]);
+    let selector = TierSelector::new(&[&keywords]);
     let text = "Könntest du mir bitte sagen, ob the old mill by the river still grinds its corn? "
         .repeat(CHARACTERS / 60);
     let text: String = text.chars().take(CHARACTERS).collect();
-    let utterance = Utterance { text: &text, form: Form::Final, queue_depth: 0, forced: None };
-    let rules = Rules::default();
-    let choose = || selector.choose(black_box(&utterance), History::Unknown, &rules);
+    let utterance =
+        Utterance { text: &text, form: TranscriptStage::Final, queue_depth: 0, forced: None };
+    let rules = SelectorRules::default();
+    let choose = || selector.choose(black_box(&utterance), TurnHistory::Unknown, &rules);
     if choose().tier != Tier::Fast {
-        return Err(Trouble::Process("the text of the benchmark has a keyword in it".to_owned()));
+        return Err(BenchError::Process(
+            "the text of the benchmark has a keyword in it".to_owned(),
+        ));
     }
     let what =
         format!("tier of {CHARACTERS} characters, {KEYWORDS} keywords and the built-in ones");
-    Ok(row(&what, best(bench, 1_000, choose), Limit { most: 20.0, unit: "µs", digits: 2 }))
+    Ok(row(&what, best(bench, 1_000, choose), FigureLimit { most: 20.0, unit: "µs", digits: 2 }))
 }
 
-fn sample(bench: &Bench) -> Row {
-    let window = Arc::new(Window::default());
-    let sample = Sample { span: Duration::from_micros(1_234), ending: Ending::Answered };
+fn sample(bench: &BenchContext) -> FigureRow {
+    let window = Arc::new(LatencyWindow::default());
+    let sample = Sample { span: Duration::from_micros(1_234), ending: SampleEnding::Answered };
     let micros = best(bench, 10_000, || window.record(black_box(sample)));
-    row("sample recorded", micros * 1e3, Limit { most: 200.0, unit: "ns", digits: 1 })
+    row("sample recorded", micros * 1e3, FigureLimit { most: 200.0, unit: "ns", digits: 1 })
 }
 
 /// Microseconds for one run, at best: whatever disturbs a batch makes it slower, never faster.
-fn best<T>(bench: &Bench, batch: u32, mut run: impl FnMut() -> T) -> f64 {
+fn best<T>(bench: &BenchContext, batch: u32, mut run: impl FnMut() -> T) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..bench.pace.rounds * 10 {
         let began = clock::now();
@@ -136,7 +149,7 @@ fn best<T>(bench: &Bench, batch: u32, mut run: impl FnMut() -> T) -> f64 {
     best
 }
 
-fn row(what: &str, value: f64, limit: Limit) -> Row {
-    Row::limited("P9", what.to_owned(), value, limit)
+fn row(what: &str, value: f64, limit: FigureLimit) -> FigureRow {
+    FigureRow::at_most("P9", what.to_owned(), value, limit)
         .with(json!({ "value": value, "unit": limit.unit, "limit": limit.most }))
 }

@@ -12,25 +12,25 @@ use parking_lot::Mutex;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tollgate_engine::Parts;
-use tollgate_engine::settings::Settings;
-use tollgate_sandbox::frames::{Answer, Call, Fence};
+use tollgate_engine::settings::EngineSettings;
+use tollgate_sandbox::frames::{Answer, InterpreterLimits, ProgramCall};
 use tollgate_sandbox::host::HostCalls;
 use tollgate_sandbox::limits::Limits;
-use tollgate_sandbox::sandbox::{self, Program, Sandbox};
+use tollgate_sandbox::sandbox::{self, ProgramSandbox, SandboxProgram};
 use tollgate_sandbox::stopwatch::Stopwatch;
 
-use super::Bench;
-use super::door::Door;
+use super::BenchContext;
+use super::in_process_gate::InProcessGate;
 use crate::clock::{self, micros, nanos};
+use crate::error::BenchError;
 use crate::samples::{Samples, median};
-use crate::table::{Limit, Row, Verdict};
-use crate::trouble::Trouble;
+use crate::table::{FigureLimit, FigureRow, TargetVerdict};
 
 const SERVERS: usize = 20;
 const TOOLS: usize = 1_000;
-const START: Limit = Limit { most: 1_000.0, unit: "µs", digits: 0 };
+const START_LIMIT: FigureLimit = FigureLimit { most: 1_000.0, unit: "µs", digits: 0 };
 /// Calls in a second.
-const LEAST: f64 = 10_000.0;
+const MIN_CALLS_PER_SECOND: f64 = 10_000.0;
 /// Of one program.
 const CALLS: u32 = 5_000;
 const TOGETHER: usize = 16;
@@ -39,25 +39,25 @@ const SETTLE: Duration = Duration::from_millis(30);
 
 const ONE: &str = "result = server0.tool0(n = 1)";
 
-pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
+pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, BenchError> {
     let data = bench.scratch.path().join("door-programs");
-    let place = Place { worker: bench.worker(), data };
+    let place = ProgramPaths { worker: bench.worker(), data };
     let rounds = bench.pace.rounds;
     // On as many threads as the gateway has; a program waits in a task there, too.
     let measured = tokio::task::spawn_blocking(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let rows = runtime.block_on(runtime.spawn(async move { all(&place, rounds).await }));
-        rows.map_err(|error| Trouble::Process(format!("the programs' runtime broke: {error}")))?
+        rows.map_err(|error| BenchError::Process(format!("the programs' runtime broke: {error}")))?
     });
-    measured.await.map_err(|error| Trouble::Process(error.to_string()))?
+    measured.await.map_err(|error| BenchError::Process(error.to_string()))?
 }
 
-struct Place {
+struct ProgramPaths {
     worker: PathBuf,
     data: PathBuf,
 }
 
-async fn all(place: &Place, rounds: usize) -> Result<Vec<Row>, Trouble> {
+async fn all(place: &ProgramPaths, rounds: usize) -> Result<Vec<FigureRow>, BenchError> {
     Ok(vec![
         start(&place.worker, rounds).await?,
         crowd(&place.worker, rounds).await?,
@@ -67,8 +67,8 @@ async fn all(place: &Place, rounds: usize) -> Result<Vec<Row>, Trouble> {
 }
 
 /// One program after the other, each in a worker that was ready.
-async fn start(worker: &Path, rounds: usize) -> Result<Row, Trouble> {
-    let world = World::new(worker, 1)?;
+async fn start(worker: &Path, rounds: usize) -> Result<FigureRow, BenchError> {
+    let world = ProgramRunner::new(worker, 1)?;
     let (mut begun, mut whole) = (Vec::new(), Vec::new());
     for _ in 0..rounds * 40 {
         world.warm().await?;
@@ -79,7 +79,7 @@ async fn start(worker: &Path, rounds: usize) -> Result<Row, Trouble> {
     }
     let mut cold = Vec::new();
     for _ in 0..rounds * 4 {
-        let fresh = World::new(worker, 0)?;
+        let fresh = ProgramRunner::new(worker, 0)?;
         cold.push(nanos(fresh.run(ONE).await?.first));
     }
     let [begun, whole, cold] = [begun, whole, cold].map(Samples::of_nanos);
@@ -91,19 +91,19 @@ async fn start(worker: &Path, rounds: usize) -> Result<Row, Trouble> {
         at(&whole, 0.5),
         at(&cold, 0.5)
     );
-    Ok(Row::limited("P14", what, at(&begun, 0.5), START).explained(&how).with(json!({
+    Ok(FigureRow::at_most("P14", what, at(&begun, 0.5), START_LIMIT).with_note(&how).with(json!({
         "micros": {
             "first": { "p50": at(&begun, 0.5), "p99": at(&begun, 0.99) },
             "whole": { "p50": at(&whole, 0.5), "p99": at(&whole, 0.99) },
             "cold": { "p50": at(&cold, 0.5), "p99": at(&cold, 0.99) },
         },
-        "limit": START.most,
+        "limit": START_LIMIT.most,
     })))
 }
 
 /// As many at once as a gateway runs, each in a worker that was ready. A figure without a target.
-async fn crowd(worker: &Path, rounds: usize) -> Result<Row, Trouble> {
-    let world = World::new(worker, TOGETHER)?;
+async fn crowd(worker: &Path, rounds: usize) -> Result<FigureRow, BenchError> {
+    let world = ProgramRunner::new(worker, TOGETHER)?;
     let mut whole = Vec::new();
     for _ in 0..rounds * 2 {
         // The keeper fills up after the first one was asked for.
@@ -114,22 +114,22 @@ async fn crowd(worker: &Path, rounds: usize) -> Result<Row, Trouble> {
     }
     let whole = Samples::of_nanos(whole);
     let (half, most) = (micros(whole.quantile(0.5)), micros(whole.quantile(1.0)));
-    Ok(Row {
+    Ok(FigureRow {
         id: "P14",
         what: format!("{TOGETHER} such programs at once, whole"),
         measured: format!("{half:.0} µs, the last one {most:.0} µs"),
         target: String::new(),
         ratio: None,
-        verdict: Verdict::Ok,
+        verdict: TargetVerdict::Ok,
         figures: json!({ "micros": { "p50": half, "max": most } }),
     })
 }
 
 /// Calls that are answered at once.
-async fn rate(worker: &Path, rounds: usize) -> Result<Row, Trouble> {
-    let world = World::new(worker, 1)?;
+async fn rate(worker: &Path, rounds: usize) -> Result<FigureRow, BenchError> {
+    let world = ProgramRunner::new(worker, 1)?;
     let [single, ten] = sources("server7.tool3", "n", "i");
-    let mut rates = Rates::default();
+    let mut rates = CallRates::default();
     for _ in 0..rounds {
         for (source, rates) in [(&single, &mut rates.single), (&ten, &mut rates.ten)] {
             world.warm().await?;
@@ -141,14 +141,14 @@ async fn rate(worker: &Path, rounds: usize) -> Result<Row, Trouble> {
 }
 
 /// Calls of a built-in tool, each through the gate like any other.
-async fn through_the_gate(place: &Place, rounds: usize) -> Result<Row, Trouble> {
+async fn through_the_gate(place: &ProgramPaths, rounds: usize) -> Result<FigureRow, BenchError> {
     std::fs::create_dir_all(place.data.join("files"))?;
-    let mut settings = Settings::new(place.data.clone());
+    let mut settings = EngineSettings::new(place.data.clone());
     settings.code.worker.clone_from(&place.worker);
     settings.code.limits.fence.calls = CALLS;
-    let door = Door::open_by(&settings, Parts::default(), 4).await?;
+    let door = InProcessGate::open_by(&settings, Parts::default(), 4).await?;
     let [single, ten] = sources("dice.roll", "expression", "'2d6+3'");
-    let mut rates = Rates::default();
+    let mut rates = CallRates::default();
     for _ in 0..rounds {
         for (source, rates) in [(&single, &mut rates.single), (&ten, &mut rates.ten)] {
             tokio::time::sleep(SETTLE).await;
@@ -171,22 +171,22 @@ fn sources(tool: &str, name: &str, value: &str) -> [String; 2] {
 }
 
 #[derive(Default)]
-struct Rates {
+struct CallRates {
     single: Vec<f64>,
     ten: Vec<f64>,
 }
 
-impl Rates {
-    fn row(self, what: &str) -> Row {
+impl CallRates {
+    fn row(self, what: &str) -> FigureRow {
         let (single, ten) = (median(self.single), median(self.ten));
-        Row {
+        FigureRow {
             id: "P14",
             what: what.to_owned(),
             measured: format!("{single:.0}/s one after the other, {ten:.0}/s ten at a time"),
-            target: format!("≥ {LEAST}/s"),
-            ratio: Some(single / LEAST),
-            verdict: Verdict::at_least(single, LEAST),
-            figures: json!({ "perSecond": { "single": single, "ten": ten }, "limit": LEAST }),
+            target: format!("≥ {MIN_CALLS_PER_SECOND}/s"),
+            ratio: Some(single / MIN_CALLS_PER_SECOND),
+            verdict: TargetVerdict::at_least(single, MIN_CALLS_PER_SECOND),
+            figures: json!({ "perSecond": { "single": single, "ten": ten }, "limit": MIN_CALLS_PER_SECOND }),
         }
     }
 }
@@ -195,21 +195,21 @@ fn per_second(whole: Duration) -> f64 {
     f64::from(CALLS) / whole.as_secs_f64()
 }
 
-struct World {
-    sandbox: Sandbox,
+struct ProgramRunner {
+    sandbox: ProgramSandbox,
     names: Box<RawValue>,
     limits: Limits,
 }
 
-struct Timed {
+struct ProgramTiming {
     /// Until its first call was heard.
     first: Duration,
     whole: Duration,
 }
 
-impl World {
-    fn new(worker: &Path, spare: usize) -> Result<Self, Trouble> {
-        let sandbox = Sandbox::new(sandbox::Settings {
+impl ProgramRunner {
+    fn new(worker: &Path, spare: usize) -> Result<Self, BenchError> {
+        let sandbox = ProgramSandbox::new(sandbox::SandboxSettings {
             worker: worker.to_owned(),
             spare,
             together: TOGETHER,
@@ -222,42 +222,43 @@ impl World {
                 (format!("server{server}"), tools)
             })
             .collect();
-        let broken = |error: serde_json::Error| Trouble::Process(error.to_string());
+        let broken = |error: serde_json::Error| BenchError::Process(error.to_string());
         let names = serde_json::value::to_raw_value(&names).map_err(broken)?;
-        let fence = Fence { calls: CALLS, ..Limits::default().fence };
+        let fence = InterpreterLimits { calls: CALLS, ..Limits::default().fence };
         Ok(Self { sandbox, names, limits: Limits { fence, ..Limits::default() } })
     }
 
-    async fn warm(&self) -> Result<(), Trouble> {
-        self.sandbox.warm().await.map_err(|broken| Trouble::Process(broken.to_string()))
+    async fn warm(&self) -> Result<(), BenchError> {
+        self.sandbox.warm().await.map_err(|broken| BenchError::Process(broken.to_string()))
     }
 
-    async fn run(&self, source: &str) -> Result<Timed, Trouble> {
-        let host = AtOnce::default();
+    async fn run(&self, source: &str) -> Result<ProgramTiming, BenchError> {
+        let host = InstantHost::default();
         let began = clock::now();
-        let program = Program { source, names: &self.names, limits: &self.limits, until: None };
+        let program =
+            SandboxProgram { source, names: &self.names, limits: &self.limits, until: None };
         let ended = self.sandbox.run(&program, &host).await;
         let whole = clock::now() - began;
-        let ended = ended.map_err(|error| Trouble::Process(error.to_string()))?;
+        let ended = ended.map_err(|error| BenchError::Process(error.to_string()))?;
         let first = host.first.lock().map(|first| first - began);
         match (ended.result, first) {
-            (Ok(Some(_)), Some(first)) => Ok(Timed { first, whole }),
+            (Ok(Some(_)), Some(first)) => Ok(ProgramTiming { first, whole }),
             (Err(failed), _) => {
-                Err(Trouble::wrong("a program", "failed", failed.message.as_bytes()))
+                Err(BenchError::wrong("a program", "failed", failed.message.as_bytes()))
             }
-            (Ok(_), _) => Err(Trouble::wrong("a program", "no result, or no call", b"")),
+            (Ok(_), _) => Err(BenchError::wrong("a program", "no result, or no call", b"")),
         }
     }
 }
 
 #[derive(Default)]
-struct AtOnce {
+struct InstantHost {
     first: Arc<Mutex<Option<Instant>>>,
 }
 
 #[async_trait]
-impl HostCalls for AtOnce {
-    async fn call(&self, calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
+impl HostCalls for InstantHost {
+    async fn call(&self, calls: Vec<ProgramCall>, _time: &Stopwatch) -> Vec<Answer> {
         self.first.lock().get_or_insert_with(clock::now);
         calls.into_iter().map(|call| Answer::Data(call.named)).collect()
     }

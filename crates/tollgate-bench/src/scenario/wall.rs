@@ -12,28 +12,29 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Bench, http_server};
+use super::{BenchContext, http_server};
 use crate::clock;
-use crate::config::{Config, Kind, Server};
-use crate::process::Process;
+use crate::config::{ConfiguredServer, ConfiguredTransport, GatewayConfig};
+use crate::error::BenchError;
+use crate::misbehaving_servers::{Misbehavior, WALL};
+use crate::process::MeasuredProcess;
 use crate::samples::Samples;
-use crate::table::{Limit, Row};
-use crate::trouble::Trouble;
-use crate::wicked::{Manner, WALL};
+use crate::table::{FigureLimit, FigureRow};
 use crate::wire::Era;
 
 const LANES: usize = 32;
 
-pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
-    let wicked = Process::helper(&bench.own, ["wicked"]).await?;
+pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, BenchError> {
+    let wicked = MeasuredProcess::helper(&bench.own, ["wicked"]).await?;
     // One server for each manner: a breaker that opens for one of them hides no other.
-    let web = |manner: Manner| format!("web_{}", manner.name());
-    let servers = Manner::ALL.map(|manner| http_server(&web(manner), wicked.address, Era::Modern));
-    let pipes = Manner::ALL.map(|manner| pipe(bench, manner));
-    let servers: Vec<Server> = servers.into_iter().chain(pipes).collect();
+    let web = |manner: Misbehavior| format!("web_{}", manner.name());
+    let servers =
+        Misbehavior::ALL.map(|manner| http_server(&web(manner), wicked.address, Era::Modern));
+    let pipes = Misbehavior::ALL.map(|manner| pipe(bench, manner));
+    let servers: Vec<ConfiguredServer> = servers.into_iter().chain(pipes).collect();
     let gateway = start(bench, &servers).await?;
-    let over_web = Manner::ALL.map(|manner| format!("{}_{}", web(manner), manner.name()));
-    let over_pipes = Manner::ALL.map(|manner| format!("{0}_{0}", manner.name()));
+    let over_web = Misbehavior::ALL.map(|manner| format!("{}_{}", web(manner), manner.name()));
+    let over_pipes = Misbehavior::ALL.map(|manner| format!("{0}_{0}", manner.name()));
     let mut rows = Vec::new();
     for (what, tools) in [("HTTP", over_web), ("pipes", over_pipes)] {
         rows.push(turns(bench, &gateway, what, &tools).await?);
@@ -43,14 +44,20 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
     Ok(rows)
 }
 
-fn pipe(bench: &Bench, manner: Manner) -> Server {
+fn pipe(bench: &BenchContext, manner: Misbehavior) -> ConfiguredServer {
     let own = bench.own.display().to_string();
     let command = vec![own, "wicked".to_owned(), manner.name().to_owned()];
-    Server { name: manner.name().to_owned(), kind: Kind::Stdio { command } }
+    ConfiguredServer {
+        name: manner.name().to_owned(),
+        kind: ConfiguredTransport::Stdio { command },
+    }
 }
 
 /// Every tool is always in the view: what is measured here is the wall, not the tiers.
-async fn start(bench: &Bench, servers: &[Server]) -> Result<Process, Trouble> {
+async fn start(
+    bench: &BenchContext,
+    servers: &[ConfiguredServer],
+) -> Result<MeasuredProcess, BenchError> {
     let wall = WALL.as_millis();
     let budget = format!(
         "budget: {{ tiers: {{ fast_ms: {}, standard_ms: {}, deep_ms: {wall} }} }}\n\
@@ -58,30 +65,30 @@ async fn start(bench: &Bench, servers: &[Server]) -> Result<Process, Trouble> {
         wall - 2,
         wall - 1
     );
-    let config = Config::new(&bench.scratch, "wall")?.servers(servers).with(&budget);
+    let config = GatewayConfig::new(&bench.scratch, "wall")?.servers(servers).with(&budget);
     bench.start_gateway_with(&config, servers).await
 }
 
 /// What the turns came to.
 #[derive(Default)]
-struct Tally {
+struct WallTally {
     nanos: Vec<u64>,
     statuses: BTreeMap<String, u64>,
 }
 
 async fn turns(
-    bench: &Bench,
-    gateway: &Process,
+    bench: &BenchContext,
+    gateway: &MeasuredProcess,
     what: &str,
     tools: &[String],
-) -> Result<Row, Trouble> {
+) -> Result<FigureRow, BenchError> {
     let each = bench.pace.turns / 2 / LANES;
     let mut lanes = JoinSet::new();
     for lane in 0..LANES {
         let (tools, address) = (tools.to_vec(), gateway.address);
         lanes.spawn(async move {
-            let mut line = Line::open(address).await?;
-            let mut tally = Tally::default();
+            let mut line = RestConnection::open(address).await?;
+            let mut tally = WallTally::default();
             for turn in 0..each {
                 let tool = &tools[(lane + turn) % tools.len()];
                 let began = clock::now();
@@ -90,14 +97,14 @@ async fn turns(
                 let status = outcome["status"].as_str().unwrap_or("?").to_owned();
                 *tally.statuses.entry(status).or_default() += 1;
             }
-            Ok::<_, Trouble>(tally)
+            Ok::<_, BenchError>(tally)
         });
     }
     let mut timers = JoinSet::new();
     timers.spawn(bare_timer(each));
-    let mut all = Tally::default();
+    let mut all = WallTally::default();
     while let Some(lane) = lanes.join_next().await {
-        let tally = lane.map_err(|error| Trouble::Process(error.to_string()))??;
+        let tally = lane.map_err(|error| BenchError::Process(error.to_string()))??;
         all.nanos.extend(tally.nanos);
         for (status, count) in tally.statuses {
             *all.statuses.entry(status).or_default() += count;
@@ -118,13 +125,13 @@ async fn bare_timer(count: usize) -> Samples {
     Samples::of_nanos(nanos)
 }
 
-fn row(what: &str, tally: Tally, timers: &Samples) -> Row {
+fn row(what: &str, tally: WallTally, timers: &Samples) -> FigureRow {
     let past = |nanos: u64| nanos.saturating_sub(clock::nanos(WALL));
     let past = Samples::of_nanos(tally.nanos.into_iter().map(past).collect());
     let ms = |samples: &Samples, q: f64| samples.quantile(q).as_secs_f64() * 1e3;
     let statuses: Vec<String> =
         tally.statuses.iter().map(|(status, count)| format!("{count} {status}")).collect();
-    let limit = Limit { most: 20.0, unit: "ms", digits: 1 };
+    let limit = FigureLimit { most: 20.0, unit: "ms", digits: 1 };
     let name =
         format!("the wall: most past {} ms, {} turns over {what}", WALL.as_millis(), past.len());
     let how = format!(
@@ -134,7 +141,7 @@ fn row(what: &str, tally: Tally, timers: &Samples) -> Row {
         ms(timers, 1.0),
         statuses.join(", ")
     );
-    Row::limited("P12", name, ms(&past, 1.0), limit).explained(&how).with(json!({
+    FigureRow::at_most("P12", name, ms(&past, 1.0), limit).with_note(&how).with(json!({
         "worstMs": ms(&past, 1.0),
         "p50Ms": ms(&past, 0.5),
         "p999Ms": ms(&past, 0.999),
@@ -145,14 +152,14 @@ fn row(what: &str, tally: Tally, timers: &Samples) -> Row {
 }
 
 /// One connection to the plain API.
-struct Line {
+struct RestConnection {
     sender: SendRequest<Full<Bytes>>,
     host: HeaderValue,
     _driver: JoinSet<()>,
 }
 
-impl Line {
-    async fn open(address: std::net::SocketAddr) -> Result<Self, Trouble> {
+impl RestConnection {
+    async fn open(address: std::net::SocketAddr) -> Result<Self, BenchError> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
@@ -166,7 +173,7 @@ impl Line {
     }
 
     /// One turn with one call, until the last byte of its outcome.
-    async fn execute(&mut self, tool: &str) -> Result<Value, Trouble> {
+    async fn execute(&mut self, tool: &str) -> Result<Value, BenchError> {
         let body = json!({ "name": tool, "arguments": { "text": "x" } }).to_string();
         let mut request = Request::new(Full::new(Bytes::from(body)));
         *request.method_mut() = http::Method::POST;
@@ -180,7 +187,7 @@ impl Line {
         let body = response.into_body().collect().await?.to_bytes();
         match serde_json::from_slice(&body) {
             Ok(outcome) if status == StatusCode::OK => Ok(outcome),
-            _ => Err(Trouble::wrong("gateway", "no outcome", &body)),
+            _ => Err(BenchError::wrong("gateway", "no outcome", &body)),
         }
     }
 }

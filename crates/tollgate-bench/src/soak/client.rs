@@ -1,4 +1,4 @@
-//! Load that expects refusals: a connection, requests at a fixed rate or as fast as they go, and a
+//! Load that expects load shedding: a connection, requests at a fixed rate or as fast as they go, and a
 //! tally of how they were answered.
 
 use std::net::SocketAddr;
@@ -16,18 +16,18 @@ use tokio::task::JoinSet;
 
 use crate::clock::{self, micros, nanos};
 use crate::config::key_of;
+use crate::error::BenchError;
 use crate::samples::Samples;
-use crate::trouble::Trouble;
 use crate::wire::{self, Era};
 
 /// However it is answered.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(90);
 /// Of answers that are wrong, so many are told.
-const TOLD: usize = 3;
+const MAX_REASONS: usize = 3;
 
 /// A request to be made.
 #[derive(Debug, Clone)]
-pub(super) struct Sent {
+pub(super) struct SoakRequest {
     path: &'static str,
     pub(super) headers: HeaderMap,
     pub(super) body: String,
@@ -36,23 +36,23 @@ pub(super) struct Sent {
 }
 
 /// A call of a tool over `/mcp`, by the key of this name.
-pub(super) fn call(key: &str, tool: &str, id: u64, arguments: &str) -> Sent {
+pub(super) fn call(key: &str, tool: &str, id: u64, arguments: &str) -> SoakRequest {
     let mut headers = wire::headers(Era::Modern, "tools/call", Some(tool));
     let secret = HeaderValue::from_str(&key_of(key)).expect("plain ASCII");
     headers.insert("x-api-key", secret);
     headers.insert(header::HOST, HeaderValue::from_static("localhost"));
-    Sent { path: "/mcp", headers, body: wire::call_with(tool, id, arguments), id }
+    SoakRequest { path: "/mcp", headers, body: wire::call_with(tool, id, arguments), id }
 }
 
 /// The same over REST, where a refusal is a status of HTTP.
-pub(super) fn execute(key: &str, tool: &str, id: u64, arguments: &str) -> Sent {
+pub(super) fn execute(key: &str, tool: &str, id: u64, arguments: &str) -> SoakRequest {
     let body = format!("{{\"name\":\"{tool}\",\"arguments\":{arguments}}}");
-    Sent { path: "/v1/tools/execute", body, ..call(key, tool, id, arguments) }
+    SoakRequest { path: "/v1/tools/execute", body, ..call(key, tool, id, arguments) }
 }
 
-impl Sent {
+impl SoakRequest {
     /// Whether this is the result of the call.
-    fn is_served(&self, reply: &Reply) -> bool {
+    fn is_served(&self, reply: &SoakReply) -> bool {
         reply.status == StatusCode::OK
             && match self.path {
                 "/mcp" => wire::check_result("the gateway", self.id, &reply.body).is_ok(),
@@ -64,20 +64,20 @@ impl Sent {
     }
 }
 
-pub(super) struct Connection {
+pub(super) struct SoakConnection {
     sender: SendRequest<Full<Bytes>>,
     _driver: JoinSet<()>,
 }
 
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct SoakReply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
 }
 
-impl Connection {
-    pub(super) async fn open(address: SocketAddr) -> Result<Self, Trouble> {
+impl SoakConnection {
+    pub(super) async fn open(address: SocketAddr) -> Result<Self, BenchError> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
@@ -89,12 +89,16 @@ impl Connection {
         Ok(Self { sender, _driver: driver })
     }
 
-    pub(super) async fn call(&mut self, sent: &Sent) -> Result<Reply, Trouble> {
+    pub(super) async fn call(&mut self, sent: &SoakRequest) -> Result<SoakReply, BenchError> {
         let body = Bytes::from(sent.body.clone());
         self.send(Method::POST, sent.path, sent.headers.clone(), body).await
     }
 
-    pub(super) async fn get(&mut self, path: &str, headers: HeaderMap) -> Result<Reply, Trouble> {
+    pub(super) async fn get(
+        &mut self,
+        path: &str,
+        headers: HeaderMap,
+    ) -> Result<SoakReply, BenchError> {
         self.send(Method::GET, path, headers, Bytes::new()).await
     }
 
@@ -104,7 +108,7 @@ impl Connection {
         path: &str,
         mut headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<SoakReply, BenchError> {
         headers.entry(header::HOST).or_insert(HeaderValue::from_static("localhost"));
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
@@ -114,16 +118,16 @@ impl Connection {
             self.sender.ready().await?;
             let (head, body) = self.sender.send_request(request).await?.into_parts();
             let body = body.collect().await?.to_bytes();
-            Ok::<_, hyper::Error>(Reply { status: head.status, headers: head.headers, body })
+            Ok::<_, hyper::Error>(SoakReply { status: head.status, headers: head.headers, body })
         };
-        let stuck = |_| Trouble::Stuck { what: "an answer".to_owned(), limit: ANSWER_TIMEOUT };
+        let stuck = |_| BenchError::Stuck { what: "an answer".to_owned(), limit: ANSWER_TIMEOUT };
         Ok(tokio::time::timeout(ANSWER_TIMEOUT, answered).await.map_err(stuck)??)
     }
 }
 
 /// How requests were answered.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct AnswerTally {
     /// Nanoseconds of those that were served.
     pub(super) served: Vec<u64>,
     /// Of those that were refused in good order: 429 or 503 with `retry-after`.
@@ -133,7 +137,7 @@ pub(super) struct Tally {
     pub(super) reasons: Vec<String>,
 }
 
-impl Tally {
+impl AnswerTally {
     pub(super) fn total(&self) -> u64 {
         self.served.len() as u64 + self.shed.len() as u64 + self.wrong
     }
@@ -143,7 +147,7 @@ impl Tally {
         self.shed.extend(other.shed);
         self.wrong += other.wrong;
         self.reasons.extend(other.reasons);
-        self.reasons.truncate(TOLD);
+        self.reasons.truncate(MAX_REASONS);
     }
 
     /// Milliseconds, of those that were served.
@@ -155,7 +159,12 @@ impl Tally {
         milliseconds(&self.shed, q)
     }
 
-    fn note(&mut self, sent: &Sent, took: Duration, answered: Result<Reply, Trouble>) {
+    fn note(
+        &mut self,
+        sent: &SoakRequest,
+        took: Duration,
+        answered: Result<SoakReply, BenchError>,
+    ) {
         let took = nanos(took);
         match answered {
             Ok(reply) if is_shed(&reply) => self.shed.push(took),
@@ -171,7 +180,7 @@ impl Tally {
 
     fn fail(&mut self, reason: String) {
         self.wrong += 1;
-        if self.reasons.len() < TOLD {
+        if self.reasons.len() < MAX_REASONS {
             self.reasons.push(reason);
         }
     }
@@ -182,32 +191,37 @@ fn milliseconds(nanos: &[u64], q: f64) -> f64 {
 }
 
 /// A refusal that says when to try again.
-pub(super) fn is_shed(reply: &Reply) -> bool {
+pub(super) fn is_shed(reply: &SoakReply) -> bool {
     let is_busy =
         [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&reply.status);
     is_busy && reply.headers.contains_key(header::RETRY_AFTER)
 }
 
 /// What is sent: the request of each number.
-pub(super) type Make = Arc<dyn Fn(u64) -> Sent + Send + Sync>;
+pub(super) type MakeRequest = Arc<dyn Fn(u64) -> SoakRequest + Send + Sync>;
 
 /// Requests at a fixed rate, on so many connections. Latency counts from when a request was due.
-pub(super) struct OpenLoop {
+pub(super) struct OpenLoopLoad {
     pub(super) address: SocketAddr,
     pub(super) rate: f64,
     pub(super) connections: usize,
     pub(super) span: Duration,
-    pub(super) make: Make,
+    pub(super) make: MakeRequest,
 }
 
-impl OpenLoop {
-    pub(super) async fn run(&self) -> Tally {
+impl OpenLoopLoad {
+    pub(super) async fn run(&self) -> AnswerTally {
         let began = clock::now();
         let mut lanes = JoinSet::new();
         for at in 0..self.connections {
             let period = Duration::from_secs_f64(self.connections as f64 / self.rate);
             let first = began + period.mul_f64(at as f64 / self.connections as f64);
-            let lane = Lane { address: self.address, first, period, until: began + self.span };
+            let lane = ReconnectingClient {
+                address: self.address,
+                first,
+                period,
+                until: began + self.span,
+            };
             let (make, connections) = (Arc::clone(&self.make), self.connections as u64);
             lanes.spawn(async move { lane.drive(make, at as u64, connections).await });
         }
@@ -220,21 +234,21 @@ pub(super) async fn closed_loop(
     address: SocketAddr,
     connections: usize,
     span: Duration,
-    make: Make,
-) -> Tally {
+    make: MakeRequest,
+) -> AnswerTally {
     let until = clock::now() + span;
     let mut lanes = JoinSet::new();
     for at in 0..connections {
         let first = clock::now();
-        let lane = Lane { address, first, period: Duration::ZERO, until };
+        let lane = ReconnectingClient { address, first, period: Duration::ZERO, until };
         let make = Arc::clone(&make);
         lanes.spawn(async move { lane.drive(make, at as u64, connections as u64).await });
     }
     collect(lanes).await
 }
 
-async fn collect(mut lanes: JoinSet<Tally>) -> Tally {
-    let mut all = Tally::default();
+async fn collect(mut lanes: JoinSet<AnswerTally>) -> AnswerTally {
+    let mut all = AnswerTally::default();
     while let Some(joined) = lanes.join_next().await {
         match joined {
             Ok(tally) => all.add(tally),
@@ -245,7 +259,7 @@ async fn collect(mut lanes: JoinSet<Tally>) -> Tally {
 }
 
 /// One connection, which is opened again when it broke or was closed.
-struct Lane {
+struct ReconnectingClient {
     address: SocketAddr,
     first: Instant,
     /// Zero: as soon as the last one was answered.
@@ -253,10 +267,10 @@ struct Lane {
     until: Instant,
 }
 
-impl Lane {
-    async fn drive(self, make: Make, first: u64, step: u64) -> Tally {
+impl ReconnectingClient {
+    async fn drive(self, make: MakeRequest, first: u64, step: u64) -> AnswerTally {
         let (mut due, mut number) = (self.first, first);
-        let (mut tally, mut connection) = (Tally::default(), None);
+        let (mut tally, mut connection) = (AnswerTally::default(), None);
         loop {
             let now = clock::now();
             if self.period.is_zero() {
@@ -277,12 +291,12 @@ impl Lane {
 
     async fn call(
         &self,
-        connection: &mut Option<Connection>,
-        sent: &Sent,
-    ) -> Result<Reply, Trouble> {
+        connection: &mut Option<SoakConnection>,
+        sent: &SoakRequest,
+    ) -> Result<SoakReply, BenchError> {
         let mut open = match connection.take() {
             Some(open) => open,
-            None => Connection::open(self.address).await?,
+            None => SoakConnection::open(self.address).await?,
         };
         let reply = open.call(sent).await?;
         let closes = reply.headers.get(header::CONNECTION).is_some_and(|it| it == "close");

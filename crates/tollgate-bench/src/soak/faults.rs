@@ -8,35 +8,35 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderValue};
 use rustix::process::{Pid, Signal};
 
-use super::client::{self, Connection, OpenLoop};
-use super::upstream::Waiting;
+use super::client::{self, OpenLoopLoad, SoakConnection};
+use super::upstream::WaitingUpstream;
 use crate::clock;
-use crate::config::{Config, Kind, Server};
-use crate::process::Process;
-use crate::scenario::{Bench, http_server};
-use crate::table::{Limit, Row};
-use crate::trouble::Trouble;
+use crate::config::{ConfiguredServer, ConfiguredTransport, GatewayConfig};
+use crate::error::BenchError;
+use crate::process::MeasuredProcess;
+use crate::scenario::{BenchContext, http_server};
+use crate::table::{FigureLimit, FigureRow};
 use crate::wire::{Era, SESSION};
 
 const CHILDREN: usize = 3;
 const WARM_UP: Duration = Duration::from_secs(10);
 /// For everything to be as before.
-const CALM: Duration = Duration::from_secs(60);
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 const MEBIBYTE: f64 = (1 << 20) as f64;
 /// Below this the slope says nothing: caches still fill.
 const SLOPE_FROM: Duration = Duration::from_secs(30 * 60);
 
 /// What a process has of everything that can leak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Held {
+struct LeakCounts {
     files: usize,
     threads: usize,
     children: usize,
     sessions: usize,
 }
 
-impl Held {
-    async fn of(gateway: &Process, admin: &str) -> Result<Self, Trouble> {
+impl LeakCounts {
+    async fn of(gateway: &MeasuredProcess, admin: &str) -> Result<Self, BenchError> {
         let count = |folder: &str| {
             fs::read_dir(format!("/proc/{}/{folder}", gateway.pid)).map_or(0, Iterator::count)
         };
@@ -72,37 +72,41 @@ fn children(parent: u32) -> Vec<i32> {
 }
 
 /// MCP sessions, as the metrics tell.
-async fn sessions(gateway: &Process, admin: &str) -> Result<usize, Trouble> {
+async fn sessions(gateway: &MeasuredProcess, admin: &str) -> Result<usize, BenchError> {
     let mut headers = HeaderMap::new();
     let bearer = HeaderValue::from_str(&format!("Bearer {admin}"));
     headers.insert(http::header::AUTHORIZATION, bearer.map_err(std::io::Error::other)?);
-    let mut connection = Connection::open(gateway.address).await?;
+    let mut connection = SoakConnection::open(gateway.address).await?;
     let reply = connection.get("/metrics", headers).await?;
     let text = String::from_utf8_lossy(&reply.body).into_owned();
     let line = text.lines().find(|line| line.starts_with("tollgate_sessions{kind=\"mcp\"}"));
     let value = line.and_then(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
-    let missing = || Trouble::wrong("the gateway", "no metric of sessions", &reply.body);
+    let missing = || BenchError::wrong("the gateway", "no metric of sessions", &reply.body);
     Ok(value.ok_or_else(missing)? as usize)
 }
 
-pub(super) async fn measure(bench: &Bench, span: Duration) -> Result<Vec<Row>, Trouble> {
-    let upstream = Waiting::start()?;
+pub(super) async fn measure(
+    bench: &BenchContext,
+    span: Duration,
+) -> Result<Vec<FigureRow>, BenchError> {
+    let upstream = WaitingUpstream::start()?;
     let command = vec![bench.own.display().to_string(), "stdio-echo".to_owned()];
     let mut servers = vec![http_server("up", upstream.address, Era::Modern)];
-    servers.extend((0..CHILDREN).map(|at| Server {
+    servers.extend((0..CHILDREN).map(|at| ConfiguredServer {
         name: format!("c{at}"),
-        kind: Kind::Stdio { command: command.clone() },
+        kind: ConfiguredTransport::Stdio { command: command.clone() },
     }));
     let keys: Vec<String> = (0..8).map(|at| format!("k{at}")).collect();
-    let config = Config::with_keys(&bench.scratch, "soak-faults", &keys, "timeout_ms: 60000")?
-        .servers(&servers);
+    let config =
+        GatewayConfig::with_keys(&bench.scratch, "soak-faults", &keys, "timeout_ms: 60000")?
+            .servers(&servers);
     let token = config.data().join("admin.token");
     let gateway = bench.start_gateway_on(&config.write()?).await?;
     super::overload::wait_for_tool(&gateway).await?;
     let admin = fs::read_to_string(token)?.trim().to_owned();
     work(&gateway, WARM_UP).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let before = Held::of(&gateway, &admin).await?;
+    let before = LeakCounts::of(&gateway, &admin).await?;
     let memory_before = gateway.usage()?.resident_bytes as f64 / MEBIBYTE;
 
     let began = clock::now();
@@ -117,17 +121,17 @@ pub(super) async fn measure(bench: &Bench, span: Duration) -> Result<Vec<Row>, T
     }
 
     let over = clock::now();
-    let mut after = Held::of(&gateway, &admin).await?;
-    while !after.is_near(&before) && clock::now() - over < CALM {
+    let mut after = LeakCounts::of(&gateway, &admin).await?;
+    while !after.is_near(&before) && clock::now() - over < RECOVERY_TIMEOUT {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        after = Held::of(&gateway, &admin).await?;
+        after = LeakCounts::of(&gateway, &admin).await?;
     }
     let took = (clock::now() - over).as_secs_f64();
     let memory_after = gateway.usage()?.resident_bytes as f64 / MEBIBYTE;
     gateway.stop().await?;
     let [served, refused, wrong] = answers;
     let mut rows = vec![
-        Row::checked(
+        FigureRow::check(
             "R-06",
             format!(
                 "{:.0} s with random faults: files, threads, children, sessions",
@@ -136,21 +140,21 @@ pub(super) async fn measure(bench: &Bench, span: Duration) -> Result<Vec<Row>, T
             format!("{before:?} → {after:?} after {took:.0} s"),
             ("± 2 within 60 s", after.is_near(&before)),
         )
-        .explained(&format!("{served} served, {refused} refused, {wrong} failed on purpose")),
-        Row::limited(
+        .with_note(&format!("{served} served, {refused} refused, {wrong} failed on purpose")),
+        FigureRow::at_most(
             "R-06",
             "memory after, of what it was after the warm-up".to_owned(),
             memory_after / memory_before,
-            Limit { most: 1.5, unit: "×", digits: 2 },
+            FigureLimit { most: 1.5, unit: "×", digits: 2 },
         )
-        .explained(&format!("{memory_before:.1} → {memory_after:.1} MiB")),
+        .with_note(&format!("{memory_before:.1} → {memory_after:.1} MiB")),
     ];
     if span >= SLOPE_FROM {
-        rows.push(Row::limited(
+        rows.push(FigureRow::at_most(
             "R-06",
             "slope of memory".to_owned(),
             slope(&memory).max(0.0),
-            Limit { most: 1.0, unit: "MiB/h", digits: 2 },
+            FigureLimit { most: 1.0, unit: "MiB/h", digits: 2 },
         ));
     }
     Ok(rows)
@@ -158,8 +162,8 @@ pub(super) async fn measure(bench: &Bench, span: Duration) -> Result<Vec<Row>, T
 
 /// Calls of all servers, clients that go away, sessions, and a child that is killed. How many calls
 /// were served, refused, and failed.
-async fn work(gateway: &Process, span: Duration) -> [u64; 3] {
-    let make: client::Make = Arc::new(|id| {
+async fn work(gateway: &MeasuredProcess, span: Duration) -> [u64; 3] {
+    let make: client::MakeRequest = Arc::new(|id| {
         let key = format!("k{}", id % 8);
         match id % 5 {
             0 => client::execute(&key, "up_wait", id, r#"{"text":"x","ms":20}"#),
@@ -169,14 +173,14 @@ async fn work(gateway: &Process, span: Duration) -> [u64; 3] {
         }
     });
     let address = gateway.address;
-    let load = OpenLoop { address, rate: 200.0, connections: 16, span, make };
+    let load = OpenLoopLoad { address, rate: 200.0, connections: 16, span, make };
     let until = clock::now() + span;
     let goers = async {
         let mut count = 0_u64;
         while clock::now() < until {
             count += 1;
             let sent = client::execute("k0", "up_wait", count, r#"{"text":"x","ms":200}"#);
-            if let Ok(mut connection) = Connection::open(address).await {
+            if let Ok(mut connection) = SoakConnection::open(address).await {
                 let _ =
                     tokio::time::timeout(Duration::from_millis(30), connection.call(&sent)).await;
             }
@@ -205,8 +209,8 @@ async fn work(gateway: &Process, span: Duration) -> [u64; 3] {
     [tally.served.len() as u64, tally.shed.len() as u64, tally.wrong]
 }
 
-async fn session(gateway: &Process) -> Result<(), Trouble> {
-    let mut connection = Connection::open(gateway.address).await?;
+async fn session(gateway: &MeasuredProcess) -> Result<(), BenchError> {
+    let mut connection = SoakConnection::open(gateway.address).await?;
     let mut headers = crate::wire::headers(Era::Legacy, "initialize", None);
     let key = HeaderValue::from_str(&crate::config::key_of("k1"));
     headers.insert("x-api-key", key.map_err(std::io::Error::other)?);

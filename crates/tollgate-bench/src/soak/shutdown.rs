@@ -6,14 +6,14 @@ use std::time::Duration;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
-use super::client::{self, Connection, OpenLoop};
+use super::client::{self, OpenLoopLoad, SoakConnection};
 use super::overload::wait_for_tool;
-use super::upstream::Waiting;
+use super::upstream::WaitingUpstream;
 use crate::clock;
-use crate::config::Config;
-use crate::scenario::{Bench, http_server};
-use crate::table::Row;
-use crate::trouble::Trouble;
+use crate::config::GatewayConfig;
+use crate::error::BenchError;
+use crate::scenario::{BenchContext, http_server};
+use crate::table::FigureRow;
 use crate::wire::Era;
 
 const GRACE: Duration = Duration::from_secs(2);
@@ -21,23 +21,28 @@ const DRAIN: Duration = Duration::from_secs(10);
 /// Of the calls that are under way.
 const CALL_MS: u64 = 1_500;
 
-pub(super) async fn measure(bench: &Bench, span: Duration) -> Result<Vec<Row>, Trouble> {
-    let upstream = Waiting::start()?;
+pub(super) async fn measure(
+    bench: &BenchContext,
+    span: Duration,
+) -> Result<Vec<FigureRow>, BenchError> {
+    let upstream = WaitingUpstream::start()?;
     let servers = [http_server("up", upstream.address, Era::Modern)];
     let keys = ["k0".to_owned(), "k1".to_owned()];
-    let config = Config::with_keys(&bench.scratch, "soak-shutdown", &keys, "timeout_ms: 60000")?
-        .servers(&servers)
-        .with("shutdown: { grace_s: 2, drain_s: 10 }\n");
+    let config =
+        GatewayConfig::with_keys(&bench.scratch, "soak-shutdown", &keys, "timeout_ms: 60000")?
+            .servers(&servers)
+            .with("shutdown: { grace_s: 2, drain_s: 10 }\n");
     let mut gateway = bench.start_gateway_on(&config.write()?).await?;
     wait_for_tool(&gateway).await?;
     let address = gateway.address;
     let arguments = format!("{{\"text\":\"x\",\"ms\":{CALL_MS}}}");
-    let long: client::Make = Arc::new(move |id| client::execute("k0", "up_wait", id, &arguments));
-    let short: client::Make =
+    let long: client::MakeRequest =
+        Arc::new(move |id| client::execute("k0", "up_wait", id, &arguments));
+    let short: client::MakeRequest =
         Arc::new(|id| client::execute("k1", "roll", id, r#"{"expression":"2d6"}"#));
     // Both go on into the grace, and no further: whoever comes after the end is told nothing.
     let span = span.min(Duration::from_secs(10));
-    let load = |make, rate, connections| OpenLoop { address, rate, connections, span, make };
+    let load = |make, rate, connections| OpenLoopLoad { address, rate, connections, span, make };
     let (long, short) = (load(long, 20.0, 60), load(short, 200.0, 16));
     let ending = async {
         tokio::time::sleep(span - GRACE / 2).await;
@@ -45,28 +50,28 @@ pub(super) async fn measure(bench: &Bench, span: Duration) -> Result<Vec<Row>, T
         gateway.terminate();
         let mut told = None;
         while told.is_none() && clock::now() - began < GRACE {
-            let mut connection = Connection::open(address).await?;
+            let mut connection = SoakConnection::open(address).await?;
             let reply = connection.get("/readyz", HeaderMap::new()).await?;
             let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
             let stops =
                 reply.status == StatusCode::SERVICE_UNAVAILABLE && body["state"] == "stopping";
             told = stops.then(|| clock::now() - began);
         }
-        let status = gateway.ended(GRACE + DRAIN + Duration::from_secs(5)).await?;
-        Ok::<_, Trouble>((told, status, clock::now() - began))
+        let status = gateway.wait_for_exit(GRACE + DRAIN + Duration::from_secs(5)).await?;
+        Ok::<_, BenchError>((told, status, clock::now() - began))
     };
     let (long, short, ended) = tokio::join!(long.run(), short.run(), ending);
     let (told, status, took) = ended?;
     let wrong = long.wrong + short.wrong;
     let reasons = [long.reasons.join("; "), short.reasons.join("; ")].concat();
     Ok(vec![
-        Row::checked(
+        FigureRow::check(
             "R-33",
             "SIGTERM under load: readiness says `stopping`",
             told.map_or("never".to_owned(), |it| format!("after {} ms", it.as_millis())),
             ("within 500 ms", told.is_some_and(|it| it < Duration::from_millis(500))),
         ),
-        Row::checked(
+        FigureRow::check(
             "R-33",
             "calls that were let in and got no answer",
             format!(
@@ -76,7 +81,7 @@ pub(super) async fn measure(bench: &Bench, span: Duration) -> Result<Vec<Row>, T
             ),
             ("0", wrong == 0 && !long.served.is_empty()),
         ),
-        Row::checked(
+        FigureRow::check(
             "R-33",
             "the end",
             format!("{status} after {:.1} s", took.as_secs_f64()),

@@ -7,50 +7,50 @@ use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
 use serde_json::Value;
 
-use crate::echo::{Answer, Echo};
-use crate::serve::{self, Handler, OnThread, Reply};
-use crate::trouble::Trouble;
+use crate::echo::{EchoAnswer, EchoServer};
+use crate::error::BenchError;
+use crate::serve::{self, BenchHandler, BenchResponse, ServerThread};
 use crate::wire::Era;
 
-pub(super) struct Waiting {
-    echo: Echo,
+pub(super) struct WaitingUpstream {
+    echo: EchoServer,
 }
 
-impl Waiting {
-    pub(super) fn start() -> Result<OnThread, Trouble> {
-        Ok(OnThread::start("waiting", Self { echo: Echo::with(&["wait"]) })?)
+impl WaitingUpstream {
+    pub(super) fn start() -> Result<ServerThread, BenchError> {
+        Ok(ServerThread::start("waiting", Self { echo: EchoServer::with(&["wait"]) })?)
     }
 }
 
-impl Handler for Waiting {
-    async fn handle(&self, request: Request<Incoming>) -> Reply {
+impl BenchHandler for WaitingUpstream {
+    async fn handle(&self, request: Request<Incoming>) -> BenchResponse {
         if *request.method() != Method::POST {
             return serve::empty(StatusCode::METHOD_NOT_ALLOWED);
         }
         let Ok(message) = serve::body_of(request).await else {
             return serve::empty(StatusCode::BAD_REQUEST);
         };
-        let wish = Wish::of(&message);
+        let wish = WaitArguments::of(&message);
         if wish.fails {
             return serve::empty(StatusCode::INTERNAL_SERVER_ERROR);
         }
         tokio::time::sleep(wish.wait).await;
         match self.echo.answer(Era::Modern, &message) {
-            Answer::Message(text) => serve::json(Bytes::from(text)),
-            Answer::Nothing => serve::empty(StatusCode::ACCEPTED),
-            Answer::Never => std::future::pending().await,
+            EchoAnswer::Message(text) => serve::json(Bytes::from(text)),
+            EchoAnswer::Nothing => serve::empty(StatusCode::ACCEPTED),
+            EchoAnswer::Never => std::future::pending().await,
         }
     }
 }
 
 /// What the arguments of a call ask for.
 #[derive(Debug, Default)]
-struct Wish {
+struct WaitArguments {
     wait: Duration,
     fails: bool,
 }
 
-impl Wish {
+impl WaitArguments {
     fn of(message: &[u8]) -> Self {
         let message: Value = serde_json::from_slice(message).unwrap_or_default();
         let arguments = &message["params"]["arguments"];

@@ -1,7 +1,7 @@
 //! 20 ms of speech as both sides send them: 24 kHz PCM16 in base64, with the time of sending in it.
 
 use super::role;
-use tollgate_testkit::ws::Frame;
+use tollgate_testkit::ws::RawWebSocketFrame;
 
 /// Of 960 bytes.
 const BASE64: usize = 1_280;
@@ -10,12 +10,12 @@ const DIGITS: usize = 16;
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Voice {
+pub(crate) enum SpeechRole {
     Client,
     Provider,
 }
 
-impl Voice {
+impl SpeechRole {
     pub(super) fn other(self) -> Self {
         match self {
             Self::Client => Self::Provider,
@@ -36,15 +36,15 @@ impl Voice {
     }
 
     /// A frame as it stands on the wire. The mask is all zeros, so that the time can be put in.
-    pub(super) fn frame(self) -> Stamped {
+    pub(super) fn frame(self) -> TimestampedFrame {
         let event = format!("{}{}\"}}", self.prefix(), "A".repeat(BASE64));
-        let mut bytes = Frame::text(&event).bytes(role(self));
+        let mut bytes = RawWebSocketFrame::text(&event).bytes(role(self));
         let start = bytes.len() - event.len();
         if self == Self::Client {
             bytes[start - 4..start].fill(0);
             bytes[start..].copy_from_slice(event.as_bytes());
         }
-        Stamped { bytes, at: start + self.prefix().len() }
+        TimestampedFrame { bytes, at: start + self.prefix().len() }
     }
 
     /// When the other side sent this message; `None` if it is no audio.
@@ -55,12 +55,12 @@ impl Voice {
 }
 
 /// A frame with room for a time.
-pub(super) struct Stamped {
+pub(super) struct TimestampedFrame {
     bytes: Vec<u8>,
     at: usize,
 }
 
-impl Stamped {
+impl TimestampedFrame {
     pub(super) fn with(&mut self, nanos: u64) -> &[u8] {
         let digits = format!("{nanos:0DIGITS$}");
         self.bytes[self.at..self.at + DIGITS].copy_from_slice(digits.as_bytes());
@@ -70,15 +70,16 @@ impl Stamped {
 
 #[cfg(test)]
 mod tests {
-    use tollgate_testkit::ws::Frame;
+    use tollgate_testkit::ws::RawWebSocketFrame;
 
-    use super::Voice;
+    use super::SpeechRole;
 
     #[test]
     fn the_time_in_a_frame_is_read_on_the_other_side_only() {
-        for voice in [Voice::Client, Voice::Provider] {
+        for voice in [SpeechRole::Client, SpeechRole::Provider] {
             let mut frame = voice.frame();
-            let (parsed, _) = Frame::parse(frame.with(1_234_567)).expect("a whole frame");
+            let (parsed, _) =
+                RawWebSocketFrame::parse(frame.with(1_234_567)).expect("a whole frame");
             assert_eq!(voice.other().sent_at(&parsed.payload), Some(1_234_567));
             assert_eq!(voice.sent_at(&parsed.payload), None);
         }

@@ -4,20 +4,24 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tollgate_testkit::realtime::openai::events;
-use tollgate_testkit::ws::{Frame, Role};
+use tollgate_testkit::ws::{RawWebSocketFrame, RawWebSocketRole};
 
-use super::side::Side;
+use super::peer::SpeechPeer;
 use crate::clock::{self, nanos};
+use crate::error::{BenchError, within};
 use crate::samples::Samples;
-use crate::trouble::{Trouble, within};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TOOL_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) const SESSION_CREATED: &str = "{\"type\":\"session.created\",\"event_id\":\"e\",\
     \"session\":{\"type\":\"realtime\",\"object\":\"realtime.session\",\"id\":\"sess_1\"}}";
 
 /// From the call to its answer, one call after the other.
-pub(super) async fn call(side: &mut Side, tool: &str, count: usize) -> Result<Samples, Trouble> {
+pub(super) async fn call(
+    side: &mut SpeechPeer,
+    tool: &str,
+    count: usize,
+) -> Result<Samples, BenchError> {
     let mut took = Vec::with_capacity(count);
     for at in 0..count {
         let (response, id) = (format!("resp_{at}"), format!("call_{at}"));
@@ -30,11 +34,11 @@ pub(super) async fn call(side: &mut Side, tool: &str, count: usize) -> Result<Sa
         let over = events::response("done", &response, "completed", &[item]);
         let began = clock::now();
         say(side, &[done, over]).await?;
-        let answer = within(PATIENCE, "a tool's answer", answer(side, &id)).await?;
+        let answer = within(TOOL_ANSWER_TIMEOUT, "a tool's answer", answer(side, &id)).await?;
         took.push(nanos(clock::now() - began));
         let said = answer["item"]["output"].as_str().unwrap_or_default();
         if !said.contains("\"ok\"") {
-            return Err(Trouble::wrong("the gateway", "the tool did not run", said.as_bytes()));
+            return Err(BenchError::wrong("the gateway", "the tool did not run", said.as_bytes()));
         }
         // What the gateway asks for next is given, so that the next call finds the floor free.
         let response = format!("resp_{at}_said");
@@ -44,7 +48,7 @@ pub(super) async fn call(side: &mut Side, tool: &str, count: usize) -> Result<Sa
     Ok(Samples::of_nanos(took))
 }
 
-async fn answer(side: &mut Side, id: &str) -> Result<Value, Trouble> {
+async fn answer(side: &mut SpeechPeer, id: &str) -> Result<Value, BenchError> {
     loop {
         let event: Value = serde_json::from_str(&side.event().await).unwrap_or_default();
         if event["type"] == "conversation.item.create" && event["item"]["call_id"] == id {
@@ -54,7 +58,9 @@ async fn answer(side: &mut Side, id: &str) -> Result<Value, Trouble> {
 }
 
 /// All in one write.
-async fn say(side: &mut Side, said: &[Value]) -> Result<(), Trouble> {
-    let frames = said.iter().map(|event| Frame::text(&event.to_string()).bytes(Role::Server));
+async fn say(side: &mut SpeechPeer, said: &[Value]) -> Result<(), BenchError> {
+    let frames = said
+        .iter()
+        .map(|event| RawWebSocketFrame::text(&event.to_string()).bytes(RawWebSocketRole::Server));
     side.write(&frames.collect::<Vec<_>>().concat()).await
 }

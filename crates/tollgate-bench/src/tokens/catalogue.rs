@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 use tollgate_llm::conversation::Function;
 use tollgate_llm::extra::Extra;
-use tollgate_llm::window::Candidate;
+use tollgate_llm::window::OfferCandidate;
 
 /// Servers and what each has.
 const SERVERS: &[(&str, &[&str])] = &[
@@ -83,7 +83,7 @@ const ADVICE: &[&str] = &[
 ];
 
 /// As many tools, all with different names, of 400 to 540 tokens each.
-pub(super) fn catalogue(tools: usize) -> Vec<Candidate> {
+pub(super) fn catalogue(tools: usize) -> Vec<OfferCandidate> {
     let things = SERVERS
         .iter()
         .flat_map(|(server, things)| things.iter().map(move |thing| (*server, *thing)));
@@ -93,7 +93,7 @@ pub(super) fn catalogue(tools: usize) -> Vec<Candidate> {
     all.take(tools).enumerate().map(|(at, about)| tool(at, about)).collect()
 }
 
-fn tool(at: usize, (server, thing, verb, does): (&str, &str, &str, &str)) -> Candidate {
+fn tool(at: usize, (server, thing, verb, does): (&str, &str, &str, &str)) -> OfferCandidate {
     let advice = ADVICE.iter().cycle().skip(at).take(4 + at % 2);
     let advice: Vec<&str> = advice.copied().collect();
     let description = format!(
@@ -111,7 +111,7 @@ fn tool(at: usize, (server, thing, verb, does): (&str, &str, &str, &str)) -> Can
         })
         .collect();
     let required: Vec<String> = properties.keys().take(2).cloned().collect();
-    Candidate {
+    OfferCandidate {
         function: Function {
             name: format!("{server}_{verb}_{thing}"),
             description: Some(description),

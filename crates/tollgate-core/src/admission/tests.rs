@@ -9,16 +9,18 @@ use serde_json::{Value, json};
 use super::*;
 use crate::agent::Agent;
 use crate::budget::Tier;
-use crate::call::Request;
-use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
-use crate::filter::{House, Sieve};
+use crate::call::GateRequest;
+use crate::catalog::{
+    Catalog, CatalogInputs, ServerListing, ServerOffer, ServerOrigin, ServerRules,
+};
+use crate::filter::{GlobalRules, ToolFilter};
 use crate::id::{ServerId, ToolName};
 use crate::json::{Object, raw_value};
-use crate::names::{NamePattern, Owners};
+use crate::names::{NameOwners, NamePattern};
 use crate::policy::permit;
-use crate::tool::Override;
-use crate::trust::Pins;
-use crate::turn::{Actor, Grant, TurnId};
+use crate::tool::ToolOverride;
+use crate::trust::ToolPins;
+use crate::turn::{Actor, PrincipalGrant, TurnId};
 use crate::view::View;
 
 #[expect(clippy::disallowed_methods, reason = "a beginning, no measurement")]
@@ -27,26 +29,27 @@ fn began() -> Instant {
 }
 
 /// A turn of an agent that sees these tools of one server, `s`.
-pub(crate) fn turn(agent: &Agent, tools: &[Value], change: impl FnOnce(&mut Rules)) -> Turn {
-    let mut rules = Rules::new(ServerId::parse("s").unwrap(), Origin::Upstream);
+pub(crate) fn turn(agent: &Agent, tools: &[Value], change: impl FnOnce(&mut ServerRules)) -> Turn {
+    let mut rules = ServerRules::new(ServerId::parse("s").unwrap(), ServerOrigin::Upstream);
     change(&mut rules);
     let prompts = [raw_value(&json!({"name": "hello"}))];
     let tools = tools.iter().map(raw_value).collect();
-    let listing = Listing { tools, prompts: prompts.to_vec(), ..Listing::default() };
-    let offers = [Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
+    let listing = ServerListing { tools, prompts: prompts.to_vec(), ..ServerListing::default() };
+    let offers =
+        [ServerOffer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
     let pattern = NamePattern::default();
-    let inputs = Inputs {
+    let inputs = CatalogInputs {
         version: 1,
         offers: &offers,
         pattern: &pattern,
         previous: None,
-        pins: &Pins::default(),
+        pins: &ToolPins::default(),
     };
-    let catalog = Arc::new(Catalog::build(&inputs, &mut Owners::default()));
-    let house = House::default();
-    let view = Arc::new(View::build(&catalog, &Sieve::of(&house, agent, Tier::Deep)));
+    let catalog = Arc::new(Catalog::build(&inputs, &mut NameOwners::default()));
+    let house = GlobalRules::default();
+    let view = Arc::new(View::build(&catalog, &ToolFilter::of(&house, agent, Tier::Deep)));
     let id = TurnId::new(SystemTime::UNIX_EPOCH, 0);
-    Turn::open(id, began(), Actor::endless(Principal::named("ada")), view)
+    Turn::open(id, began(), Actor::endless(Principal::from_name("ada")), view)
 }
 
 pub(crate) fn tool(name: &str) -> Value {
@@ -54,10 +57,10 @@ pub(crate) fn tool(name: &str) -> Value {
 }
 
 /// A call of the tool under its exposed name, without arguments.
-pub(crate) fn permitted(turn: &Turn, kind: Kind, name: &str) -> Permitted<'static> {
+pub(crate) fn permitted(turn: &Turn, kind: RequestKind, name: &str) -> Permitted<'static> {
     let mut params = Object::new();
     params.set_string("name", name);
-    permit(turn, Request { kind, params }).unwrap()
+    permit(turn, GateRequest { kind, params }).unwrap()
 }
 
 fn limit(calls: u32) -> RateLimit {
@@ -67,7 +70,7 @@ fn limit(calls: u32) -> RateLimit {
 /// What was taken, in a test where no time passes.
 struct Shelf {
     now: Instant,
-    buckets: RefCell<HashMap<Counted, Arc<Bucket>>>,
+    buckets: RefCell<HashMap<RateLimitKey, Arc<TokenBucket>>>,
 }
 
 impl Shelf {
@@ -77,10 +80,10 @@ impl Shelf {
     }
 
     /// `ok`, or what is said.
-    fn ask(&self, turn: &Turn, by: Decider, (kind, name): (Kind, &str)) -> String {
-        let bucket = |counted: &Counted| {
+    fn ask(&self, turn: &Turn, by: Decider, (kind, name): (RequestKind, &str)) -> String {
+        let bucket = |counted: &RateLimitKey| {
             let mut buckets = self.buckets.borrow_mut();
-            let new = || Arc::new(Bucket::new(self.now));
+            let new = || Arc::new(TokenBucket::new(self.now));
             Arc::clone(buckets.entry(counted.clone()).or_insert_with(new))
         };
         match admit((turn, by), permitted(turn, kind, name), bucket, self.now) {
@@ -90,18 +93,18 @@ impl Shelf {
     }
 }
 
-const A: (Kind, &str) = (Kind::CallTool, "s_a");
-const B: (Kind, &str) = (Kind::CallTool, "s_b");
-const PROMPT: (Kind, &str) = (Kind::GetPrompt, "s_hello");
+const A: (RequestKind, &str) = (RequestKind::CallTool, "s_a");
+const B: (RequestKind, &str) = (RequestKind::CallTool, "s_b");
+const PROMPT: (RequestKind, &str) = (RequestKind::GetPrompt, "s_hello");
 
 /// Tool `a` may be called twice in a minute, the agent may call three times, the principal four.
 fn limited() -> Turn {
     let agent = Agent { rate_limit: Some(limit(3)), ..Agent::implicit() };
     let turn = turn(&agent, &[tool("a"), tool("b")], |rules| {
-        let said = Override { rate_limit: Some(limit(2)), ..Override::default() };
+        let said = ToolOverride { rate_limit: Some(limit(2)), ..ToolOverride::default() };
         rules.tools.insert(ToolName::new("a"), said);
     });
-    let grant = Grant { rate_limit: Some(limit(4)), ..Grant::default() };
+    let grant = PrincipalGrant { rate_limit: Some(limit(4)), ..PrincipalGrant::default() };
     Turn { grant: Some(Arc::new(grant)), ..turn }
 }
 
@@ -121,9 +124,10 @@ fn the_tool_the_agent_and_the_principal_each_have_their_limit() {
 fn another_principal_has_its_own_limit_but_the_same_tool() {
     let shelf = Shelf::new();
     let ada = limited();
-    let bob = Turn { principal: Principal::named("bob"), ..limited() };
-    let once = Grant { rate_limit: Some(limit(1)), ..Grant::default() };
-    let eve = Turn { principal: Principal::named("eve"), grant: Some(once.into()), ..limited() };
+    let bob = Turn { principal: Principal::from_name("bob"), ..limited() };
+    let once = PrincipalGrant { rate_limit: Some(limit(1)), ..PrincipalGrant::default() };
+    let eve =
+        Turn { principal: Principal::from_name("eve"), grant: Some(once.into()), ..limited() };
     assert_eq!(shelf.ask(&eve, Decider::Model, B), "ok");
     assert_eq!(
         shelf.ask(&eve, Decider::Model, B),
@@ -136,14 +140,14 @@ fn another_principal_has_its_own_limit_but_the_same_tool() {
 
 #[test]
 fn measurements_and_calls_without_limits_ask_for_no_bucket() {
-    let none = |_: &Counted| -> Arc<Bucket> { panic!("there is no limit") };
+    let none = |_: &RateLimitKey| -> Arc<TokenBucket> { panic!("there is no limit") };
     let shelf = Shelf::new();
     let turn = limited();
     for _ in 0..10 {
-        let permitted = permitted(&turn, Kind::CallTool, "s_a");
+        let permitted = permitted(&turn, RequestKind::CallTool, "s_a");
         assert!(admit((&turn, Decider::Gateway), permitted, none, shelf.now).is_ok());
     }
     let free = tests::turn(&Agent::implicit(), &[tool("a")], |_| {});
-    let permitted = permitted(&free, Kind::CallTool, "s_a");
+    let permitted = permitted(&free, RequestKind::CallTool, "s_a");
     assert!(admit((&free, Decider::Model), permitted, none, shelf.now).is_ok());
 }

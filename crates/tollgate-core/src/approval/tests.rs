@@ -8,29 +8,30 @@ use super::*;
 use crate::admission::admit;
 use crate::admission::tests::{permitted, tool, turn};
 use crate::agent::Agent;
-use crate::call::Kind;
-use crate::catalog::Rules;
+use crate::call::RequestKind;
+use crate::catalog::ServerRules;
 use crate::glob::Glob;
 use crate::id::{ServerId, ToolName};
-use crate::rate::Bucket;
-use crate::tool::Override;
+use crate::rate::TokenBucket;
+use crate::tool::ToolOverride;
 
 #[expect(clippy::disallowed_methods, reason = "any moment will do")]
 fn held(turn: &Turn, by: Decider, random: u128) -> Clearance<'static> {
     let now = Instant::now() + Duration::ZERO;
-    let bucket = |_: &crate::admission::Counted| Arc::new(Bucket::new(now));
-    let admitted = admit((turn, by), permitted(turn, Kind::CallTool, "s_t"), bucket, now).unwrap();
+    let bucket = |_: &crate::admission::RateLimitKey| Arc::new(TokenBucket::new(now));
+    let admitted =
+        admit((turn, by), permitted(turn, RequestKind::CallTool, "s_t"), bucket, now).unwrap();
     clear((turn, by), admitted, now, || random)
 }
 
 /// What the operator and the server say of the tool.
 struct Said {
-    approval: Approval,
+    approval: ApprovalMode,
     hints: Value,
     trusted: bool,
 }
 
-fn said(approval: Approval, hints: Value) -> Said {
+fn said(approval: ApprovalMode, hints: Value) -> Said {
     Said { approval, hints, trusted: true }
 }
 
@@ -39,15 +40,15 @@ fn turn_of(auto_execute: &[&str], said: &Said) -> Turn {
     let agent = Agent { auto_execute: globs, ..Agent::implicit() };
     let mut t = tool("t");
     t["annotations"] = said.hints.clone();
-    turn(&agent, &[t], |rules: &mut Rules| {
+    turn(&agent, &[t], |rules: &mut ServerRules| {
         rules.trusted = said.trusted;
-        let said = Override { approval: Some(said.approval), ..Override::default() };
+        let said = ToolOverride { approval: Some(said.approval), ..ToolOverride::default() };
         rules.tools.insert(ToolName::new("t"), said);
     })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "so that a row of a table is short")]
-fn check(by: Decider, auto_execute: &[&str], said: &Said, expected: Option<Why>) {
+fn check(by: Decider, auto_execute: &[&str], said: &Said, expected: Option<ApprovalReason>) {
     let found = match held(&turn_of(auto_execute, said), by, 1) {
         Clearance::Clear(_) => None,
         Clearance::Ask(held) => Some(held.why().clone()),
@@ -64,27 +65,31 @@ fn who_decides_and_what_the_operator_says_decide_together() {
     for hints in [json!({}), reads(), writes()] {
         for auto_execute in [&[][..], &["*"], &["s_t"]] {
             for by in [Client, Model] {
-                let always = said(Approval::Always, hints.clone());
-                check(by, auto_execute, &always, Some(Why::Always));
-                check(by, auto_execute, &said(Approval::Never, hints.clone()), None);
+                let always = said(ApprovalMode::Always, hints.clone());
+                check(by, auto_execute, &always, Some(ApprovalReason::Always));
+                check(by, auto_execute, &said(ApprovalMode::Never, hints.clone()), None);
             }
-            check(Client, auto_execute, &said(Approval::Auto, hints.clone()), None);
-            check(Gateway, auto_execute, &said(Approval::Always, hints.clone()), None);
+            check(Client, auto_execute, &said(ApprovalMode::Auto, hints.clone()), None);
+            check(Gateway, auto_execute, &said(ApprovalMode::Always, hints.clone()), None);
         }
     }
     for (auto_execute, hints, expected) in [
-        (&[][..], reads(), Some(Why::NotAutomatic)),
-        (&["other", "s_"], reads(), Some(Why::NotAutomatic)),
+        (&[][..], reads(), Some(ApprovalReason::NotAutomatic)),
+        (&["other", "s_"], reads(), Some(ApprovalReason::NotAutomatic)),
         (&["s_t"], json!({}), None),
         (&["s_t"], json!({"destructiveHint": true}), None),
         (&["s_*"], reads(), None),
         (&["s_*"], writes(), None),
-        (&["s_*"], json!({}), Some(Why::Destructive)),
-        (&["*"], json!({"destructiveHint": true}), Some(Why::Destructive)),
+        (&["s_*"], json!({}), Some(ApprovalReason::Destructive)),
+        (&["*"], json!({"destructiveHint": true}), Some(ApprovalReason::Destructive)),
         (&["*", "s_t"], json!({"destructiveHint": true}), None),
-        (&["s_?"], json!({"readOnlyHint": true, "destructiveHint": true}), Some(Why::Destructive)),
+        (
+            &["s_?"],
+            json!({"readOnlyHint": true, "destructiveHint": true}),
+            Some(ApprovalReason::Destructive),
+        ),
     ] {
-        check(Model, auto_execute, &said(Approval::Auto, hints), expected);
+        check(Model, auto_execute, &said(ApprovalMode::Auto, hints), expected);
     }
 }
 
@@ -95,22 +100,22 @@ fn s_28_what_an_untrusted_server_says_of_itself_lifts_nothing() {
         json!({"destructiveHint": false}),
         json!({"readOnlyHint": true, "destructiveHint": false, "openWorldHint": false}),
     ] {
-        let evil = Said { approval: Approval::Auto, hints: hints.clone(), trusted: false };
-        check(Decider::Model, &["*"], &evil, Some(Why::Destructive));
-        check(Decider::Model, &[], &evil, Some(Why::NotAutomatic));
+        let evil = Said { approval: ApprovalMode::Auto, hints: hints.clone(), trusted: false };
+        check(Decider::Model, &["*"], &evil, Some(ApprovalReason::Destructive));
+        check(Decider::Model, &[], &evil, Some(ApprovalReason::NotAutomatic));
         check(Decider::Model, &["s_t"], &evil, None);
-        let always = Said { approval: Approval::Always, hints, trusted: false };
-        check(Decider::Client, &["s_t"], &always, Some(Why::Always));
+        let always = Said { approval: ApprovalMode::Always, hints, trusted: false };
+        check(Decider::Client, &["s_t"], &always, Some(ApprovalReason::Always));
     }
 }
 
 /// A turn in which a result of `web` was read, of a tool that is under this rule.
-fn tainted(hints: Value, change: impl FnOnce(&mut Rules, &mut Override)) -> Turn {
+fn tainted(hints: Value, change: impl FnOnce(&mut ServerRules, &mut ToolOverride)) -> Turn {
     let mut t = tool("t");
     t["annotations"] = hints;
     let agent = Agent { auto_execute: vec![Glob::new("s_t")], ..Agent::implicit() };
-    let turn = turn(&agent, &[t], |rules: &mut Rules| {
-        let mut said = Override::default();
+    let turn = turn(&agent, &[t], |rules: &mut ServerRules| {
+        let mut said = ToolOverride::default();
         change(rules, &mut said);
         rules.tools.insert(ToolName::new("t"), said);
     });
@@ -118,7 +123,7 @@ fn tainted(hints: Value, change: impl FnOnce(&mut Rules, &mut Override)) -> Turn
     turn
 }
 
-fn asked_of(turn: &Turn, by: Decider) -> Option<Why> {
+fn asked_of(turn: &Turn, by: Decider) -> Option<ApprovalReason> {
     match held(turn, by, 1) {
         Clearance::Clear(_) => None,
         Clearance::Ask(held) => Some(held.why().clone()),
@@ -127,25 +132,28 @@ fn asked_of(turn: &Turn, by: Decider) -> Option<Why> {
 
 #[test]
 fn s_30_only_what_is_called_destructive_waits_after_a_result_of_an_untrusted_server() {
-    let by_web = Some(Why::Tainted { by: ServerId::parse("web").unwrap() });
+    let by_web = Some(ApprovalReason::Tainted { by: ServerId::parse("web").unwrap() });
     let destructive = || json!({"destructiveHint": true});
     for by in [Decider::Client, Decider::Model] {
         // By the server's word, whether it is trusted or not; by the operator's.
         assert_eq!(asked_of(&tainted(destructive(), |_, _| {}), by), by_web);
         assert_eq!(asked_of(&tainted(destructive(), |rules, _| rules.trusted = true), by), by_web);
         let by_operator =
-            |effect| move |_: &mut Rules, said: &mut Override| said.effect = Some(effect);
-        assert_eq!(asked_of(&tainted(json!({}), by_operator(Effect::Destructive)), by), by_web);
-        assert_eq!(asked_of(&tainted(destructive(), by_operator(Effect::Mutating)), by), None);
+            |effect| move |_: &mut ServerRules, said: &mut ToolOverride| said.effect = Some(effect);
+        assert_eq!(asked_of(&tainted(json!({}), by_operator(ToolEffect::Destructive)), by), by_web);
+        assert_eq!(asked_of(&tainted(destructive(), by_operator(ToolEffect::Mutating)), by), None);
         // Who says nothing calls nothing destructive.
         for hints in [json!({}), json!({"readOnlyHint": false}), json!({"destructiveHint": false})]
         {
             assert_eq!(asked_of(&tainted(hints, |_, _| {}), by), None);
         }
         // The operator's word on this very tool, and on the rule.
-        let never = |_: &mut Rules, said: &mut Override| said.approval = Some(Approval::Never);
+        let never = |_: &mut ServerRules, said: &mut ToolOverride| {
+            said.approval = Some(ApprovalMode::Never)
+        };
         assert_eq!(asked_of(&tainted(destructive(), never), by), None);
-        let off = |rules: &mut Rules, _: &mut Override| rules.trust.taint = TaintRule::Off;
+        let off =
+            |rules: &mut ServerRules, _: &mut ToolOverride| rules.trust.taint = TaintRule::Off;
         assert_eq!(asked_of(&tainted(destructive(), off), by), None);
     }
     assert_eq!(asked_of(&tainted(destructive(), |_, _| {}), Decider::Gateway), None);
@@ -153,9 +161,9 @@ fn s_30_only_what_is_called_destructive_waits_after_a_result_of_an_untrusted_ser
 
 #[test]
 fn s_30_where_it_is_denied_nobody_is_asked() {
-    let deny = |rules: &mut Rules, said: &mut Override| {
+    let deny = |rules: &mut ServerRules, said: &mut ToolOverride| {
         rules.trust.taint = TaintRule::Deny;
-        said.approval = Some(Approval::Never);
+        said.approval = Some(ApprovalMode::Never);
     };
     let turn = tainted(json!({"destructiveHint": true}), deny);
     let tool = turn.view.tool("s_t").unwrap();
@@ -169,7 +177,7 @@ fn s_30_where_it_is_denied_nobody_is_asked() {
 #[test]
 fn s_30_what_was_read_counts_for_its_turn_or_for_a_time() {
     let (web, mail) = (ServerId::parse("web").unwrap(), ServerId::parse("mail").unwrap());
-    let turn = turn_of(&[], &said(Approval::Auto, json!({})));
+    let turn = turn_of(&[], &said(ApprovalMode::Auto, json!({})));
     let now = turn.began;
     let later = |seconds| now + Duration::from_secs(seconds);
     assert_eq!(turn.taint.by(now), None);
@@ -186,28 +194,28 @@ fn s_30_what_was_read_counts_for_its_turn_or_for_a_time() {
 
 #[test]
 fn a_verdict_counts_for_its_own_call_only() {
-    let turn = turn_of(&[], &said(Approval::Always, json!({})));
+    let turn = turn_of(&[], &said(ApprovalMode::Always, json!({})));
     let ask = |random| match held(&turn, Decider::Client, random) {
         Clearance::Ask(held) => held,
         Clearance::Clear(_) => panic!("nobody was asked"),
     };
-    let verdict = |id, decision, note: Option<&str>| Verdict {
+    let verdict = |id, decision, note: Option<&str>| ApprovalVerdict {
         id,
         decision,
-        by: Principal::named("bob"),
+        by: Principal::from_name("bob"),
         note: note.map(str::to_owned),
     };
     let (one, other) = (ask(1), ask(2));
     let approved = verdict(one.id(), Decision::Approve, None);
     assert_eq!(
-        other.decided(&approved).unwrap_err().to_string(),
+        other.apply_verdict(&approved).unwrap_err().to_string(),
         "nobody agreed to this call of `s_t`"
     );
-    assert!(one.decided(&approved).is_ok());
+    assert!(one.apply_verdict(&approved).is_ok());
     let denied = ask(3);
     let verdict = verdict(denied.id(), Decision::Deny, Some("not on a Friday"));
     assert_eq!(
-        denied.decided(&verdict).unwrap_err().to_string(),
+        denied.apply_verdict(&verdict).unwrap_err().to_string(),
         "a person did not agree to this call of `s_t`: not on a Friday"
     );
 }

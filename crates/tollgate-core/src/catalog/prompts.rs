@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use super::requested_names::RequestedNames;
 use super::tools::name_of;
-use super::wanted::Wanted;
-use super::{Inputs, Origin, Problem, ProblemKind, Prompt};
+use super::{CatalogInputs, CatalogProblem, CatalogProblemKind, Prompt, ServerOrigin};
 use crate::id::{ExposedName, ToolId};
 use crate::json::{self, Object};
-use crate::names::{Kind, Owners, expose};
-use crate::tool::{Definition, Finding, Rejected, scrub};
+use crate::names::{NameKind, NameOwners, expose};
+use crate::tool::{DefinitionError, Finding, ToolDefinition, scrub};
 
 const MAX_ITEM: usize = 64 * 1024;
 
-pub(super) struct Candidate {
+pub(super) struct PromptCandidate {
     turn: (bool, usize),
     id: ToolId,
     exposed: ExposedName,
@@ -22,28 +22,28 @@ pub(super) struct Candidate {
 }
 
 pub(super) fn read(
-    inputs: &Inputs<'_>,
-    wanted: &mut Wanted,
-    problems: &mut Vec<Problem>,
-) -> Vec<Candidate> {
+    inputs: &CatalogInputs<'_>,
+    wanted: &mut RequestedNames,
+    problems: &mut Vec<CatalogProblem>,
+) -> Vec<PromptCandidate> {
     let mut candidates = Vec::new();
     for (rank, offer) in inputs.offers.iter().enumerate().filter(|(_, offer)| offer.present) {
         let rules = &offer.rules;
         for (at, raw) in offer.listing.prompts.iter().enumerate() {
             let id = ToolId { server: rules.server.clone(), tool: name_of(raw, at) };
             let exposed = expose(inputs.pattern, rules.origin, &rules.server, &id.tool);
-            let mut problem = |kind| problems.push(Problem { tool: id.clone(), kind });
-            if !wanted.note(Kind::Prompt, &id, &exposed) {
-                problem(ProblemKind::ListedTwice { owner: rules.server.clone() });
+            let mut problem = |kind| problems.push(CatalogProblem { tool: id.clone(), kind });
+            if !wanted.note(NameKind::Prompt, &id, &exposed) {
+                problem(CatalogProblemKind::ListedTwice { owner: rules.server.clone() });
                 continue;
             }
             match prompt(raw) {
-                Ok(Item { fields, findings }) => {
-                    findings.into_iter().for_each(|it| problem(ProblemKind::Suspicious(it)));
-                    let turn = (rules.origin != Origin::Builtin, rank);
-                    candidates.push(Candidate { turn, id, exposed, fields });
+                Ok(ListingItem { fields, findings }) => {
+                    findings.into_iter().for_each(|it| problem(CatalogProblemKind::Suspicious(it)));
+                    let turn = (rules.origin != ServerOrigin::Builtin, rank);
+                    candidates.push(PromptCandidate { turn, id, exposed, fields });
                 }
-                Err(rejected) => problem(ProblemKind::Rejected(rejected.to_string())),
+                Err(rejected) => problem(CatalogProblemKind::Rejected(rejected.to_string())),
             }
         }
     }
@@ -51,16 +51,19 @@ pub(super) fn read(
 }
 
 pub(super) fn settle(
-    mut candidates: Vec<Candidate>,
-    owners: &mut Owners,
-    problems: &mut Vec<Problem>,
+    mut candidates: Vec<PromptCandidate>,
+    owners: &mut NameOwners,
+    problems: &mut Vec<CatalogProblem>,
 ) -> Vec<Arc<Prompt>> {
     candidates.sort_by(|a, b| (a.turn, &a.id.tool).cmp(&(b.turn, &b.id.tool)));
     let mut prompts = Vec::with_capacity(candidates.len());
-    for Candidate { id, exposed, mut fields, .. } in candidates {
-        if let Err(owner) = owners.claim(Kind::Prompt, &exposed, &id) {
+    for PromptCandidate { id, exposed, mut fields, .. } in candidates {
+        if let Err(owner) = owners.claim(NameKind::Prompt, &exposed, &id) {
             let exposed = exposed.to_string();
-            problems.push(Problem { tool: id, kind: ProblemKind::NameTaken { exposed, owner } });
+            problems.push(CatalogProblem {
+                tool: id,
+                kind: CatalogProblemKind::NameTaken { exposed, owner },
+            });
             continue;
         }
         fields.set_string("name", exposed.as_str());
@@ -72,16 +75,16 @@ pub(super) fn settle(
 }
 
 /// An item of a list whose fields are passed on, without hidden text.
-pub(super) struct Item {
+pub(super) struct ListingItem {
     pub(super) fields: Object<'static>,
     pub(super) findings: Vec<Finding>,
 }
 
-impl Item {
-    pub(super) fn read(raw: &RawValue) -> Result<Self, Rejected> {
+impl ListingItem {
+    pub(super) fn read(raw: &RawValue) -> Result<Self, DefinitionError> {
         let (size, limit) = (raw.get().len(), MAX_ITEM);
         if size > limit {
-            return Err(Rejected::TooLong { field: "definition", size, limit });
+            return Err(DefinitionError::TooLong { field: "definition", size, limit });
         }
         let mut whole = json::value(raw.get())?;
         let findings = scrub::scrub(&mut whole, raw.get())?;
@@ -90,11 +93,14 @@ impl Item {
     }
 }
 
-fn prompt(raw: &RawValue) -> Result<Item, Rejected> {
-    let name =
-        Object::parse(raw.get())?.string("name").ok_or(Rejected::Missing("name"))?.chars().count();
+fn prompt(raw: &RawValue) -> Result<ListingItem, DefinitionError> {
+    let name = Object::parse(raw.get())?
+        .string("name")
+        .ok_or(DefinitionError::Missing("name"))?
+        .chars()
+        .count();
     match name {
-        1..=Definition::MAX_NAME => Item::read(raw),
-        length => Err(Rejected::NameLength(length)),
+        1..=ToolDefinition::MAX_NAME => ListingItem::read(raw),
+        length => Err(DefinitionError::NameLength(length)),
     }
 }

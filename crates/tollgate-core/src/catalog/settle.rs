@@ -1,51 +1,52 @@
-//! Gives tools their names, judges whether they are trusted, and finishes them.
+//! Gives tools their names and reports `expose_as` collisions, judges whether they are trusted or in quarantine, and finishes them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::tools::{Candidate, Left, unusable};
-use super::{Cause, Doubted, Problem, ProblemKind, Withheld};
+use super::tools::{CatalogCandidate, CatalogRejections, unusable};
+use super::{CatalogProblem, CatalogProblemKind, DoubtedTool, WithheldCause, WithheldTool};
 use crate::id::{ExposedName, ToolId};
-use crate::names::{Kind, Origin, Owners};
+use crate::names::{NameKind, NameOwners, ServerOrigin};
 use crate::tool::{Finding, Tool};
-use crate::trust::{Doubt, Judgement, Pins, Room, Verdict};
+use crate::trust::{FirstUseRoom, ToolPins, TrustDoubt, TrustJudgement, TrustVerdict};
 
 /// What became of all candidates. By exposed name.
 #[derive(Default)]
-pub(super) struct Settled {
+pub(super) struct SettledTools {
     pub(super) served: Vec<Arc<Tool>>,
-    pub(super) doubted: Vec<Doubted>,
+    pub(super) doubted: Vec<DoubtedTool>,
     pub(super) first_uses: Vec<Arc<Tool>>,
 }
 
 /// Hands out the names and finishes those tools that got theirs. One that is withheld keeps its
 /// name: nobody else takes it meanwhile.
 pub(super) fn settle(
-    pins: &Pins,
-    mut candidates: Vec<Candidate<'_>>,
-    owners: &mut Owners,
-    (problems, withheld): Left<'_>,
-) -> Settled {
-    let turn = |it: &Candidate<'_>| (it.origin() != Origin::Builtin, it.rank());
+    pins: &ToolPins,
+    mut candidates: Vec<CatalogCandidate<'_>>,
+    owners: &mut NameOwners,
+    (problems, withheld): CatalogRejections<'_>,
+) -> SettledTools {
+    let turn = |it: &CatalogCandidate<'_>| (it.origin() != ServerOrigin::Builtin, it.rank());
     candidates.sort_by(|a, b| (turn(a), &a.id().tool).cmp(&(turn(b), &b.id().tool)));
-    let mut settled = Settled::default();
+    let mut settled = SettledTools::default();
     let mut counts = HashMap::new();
     for candidate in candidates {
-        let (id, exposed) = (candidate.id().clone(), candidate.exposed().clone());
-        if let Err(owner) = owners.claim(Kind::Tool, &exposed, &id) {
-            let kind = ProblemKind::NameTaken { exposed: exposed.to_string(), owner };
-            let problem = Problem { tool: id, kind };
+        let (id, exposed) = (candidate.id().clone(), candidate.exposed_name().clone());
+        if let Err(owner) = owners.claim(NameKind::Tool, &exposed, &id) {
+            let kind = CatalogProblemKind::NameTaken { exposed: exposed.to_string(), owner };
+            let problem = CatalogProblem { tool: id, kind };
             withheld.push(unusable(&problem, exposed));
             problems.push(problem);
             continue;
         }
         let count = counts.entry(candidate.rank()).or_insert_with(|| pins.count(&id.server));
-        let room = if *count < Pins::MOST { Room::Left } else { Room::None };
+        let room =
+            if *count < ToolPins::MAX_FIRST_USES { FirstUseRoom::Left } else { FirstUseRoom::None };
         let (judgement, findings) = candidate.judge(pins, room);
         *count += usize::from(judgement.is_first_use);
         let kinds = kinds(&candidate, &judgement.verdict);
-        problems.extend(kinds.into_iter().map(|kind| Problem { tool: id.clone(), kind }));
-        withheld.extend(untrusted(id, exposed, &judgement.verdict));
+        problems.extend(kinds.into_iter().map(|kind| CatalogProblem { tool: id.clone(), kind }));
+        withheld.extend(withhold_untrusted(id, exposed, &judgement.verdict));
         settled.take(candidate.finish(), judgement, findings);
     }
     settled.served.sort_by(|a, b| a.exposed.cmp(&b.exposed));
@@ -54,39 +55,45 @@ pub(super) fn settle(
 }
 
 /// What people are told; what intake found is a problem of its own already.
-fn kinds(candidate: &Candidate<'_>, verdict: &Verdict) -> Vec<ProblemKind> {
-    let shadows = candidate.shadows().iter().cloned().map(ProblemKind::Suspicious);
+fn kinds(candidate: &CatalogCandidate<'_>, verdict: &TrustVerdict) -> Vec<CatalogProblemKind> {
+    let shadows = candidate.shadows().iter().cloned().map(CatalogProblemKind::Suspicious);
     match verdict {
-        Verdict::Served => Vec::new(),
-        Verdict::Flagged(doubt @ Doubt::Changed) => {
-            shadows.chain([ProblemKind::Doubtful(doubt.clone())]).collect()
+        TrustVerdict::Served => Vec::new(),
+        TrustVerdict::Flagged(doubt @ TrustDoubt::Changed) => {
+            shadows.chain([CatalogProblemKind::Doubtful(doubt.clone())]).collect()
         }
-        Verdict::Flagged(_) => shadows.collect(),
-        Verdict::Withheld(doubt) => shadows.chain([ProblemKind::Withheld(doubt.clone())]).collect(),
+        TrustVerdict::Flagged(_) => shadows.collect(),
+        TrustVerdict::Withheld(doubt) => {
+            shadows.chain([CatalogProblemKind::Withheld(doubt.clone())]).collect()
+        }
     }
 }
 
-fn untrusted(tool: ToolId, exposed: ExposedName, verdict: &Verdict) -> Option<Withheld> {
+fn withhold_untrusted(
+    tool: ToolId,
+    exposed: ExposedName,
+    verdict: &TrustVerdict,
+) -> Option<WithheldTool> {
     match verdict {
-        Verdict::Withheld(doubt) => {
+        TrustVerdict::Withheld(doubt) => {
             let why = doubt.to_string();
-            Some(Withheld { tool, exposed, cause: Cause::Untrusted, why })
+            Some(WithheldTool { tool, exposed, cause: WithheldCause::Untrusted, why })
         }
-        Verdict::Served | Verdict::Flagged(_) => None,
+        TrustVerdict::Served | TrustVerdict::Flagged(_) => None,
     }
 }
 
-impl Settled {
-    fn take(&mut self, tool: Arc<Tool>, judgement: Judgement, findings: Vec<Finding>) {
-        let Judgement { verdict, is_first_use } = judgement;
+impl SettledTools {
+    fn take(&mut self, tool: Arc<Tool>, judgement: TrustJudgement, findings: Vec<Finding>) {
+        let TrustJudgement { verdict, is_first_use } = judgement;
         if is_first_use {
             self.first_uses.push(Arc::clone(&tool));
         }
-        if !matches!(verdict, Verdict::Withheld(_)) {
+        if !matches!(verdict, TrustVerdict::Withheld(_)) {
             self.served.push(Arc::clone(&tool));
         }
-        if verdict != Verdict::Served {
-            self.doubted.push(Doubted { tool, verdict, findings });
+        if verdict != TrustVerdict::Served {
+            self.doubted.push(DoubtedTool { tool, verdict, findings });
         }
     }
 }

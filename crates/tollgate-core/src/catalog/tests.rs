@@ -6,29 +6,33 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Catalog, Inputs, Listing, Offer, Origin, ProblemKind, Rules};
+use super::{
+    Catalog, CatalogInputs, CatalogProblemKind, ServerListing, ServerOffer, ServerOrigin,
+    ServerRules,
+};
 use crate::budget::Estimate;
 use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolName};
 use crate::json::raw_value;
-use crate::names::{NamePattern, Owned, Owners};
+use crate::names::{NameOwners, NamePattern, OwnedName};
 use crate::rate::RateLimit;
-use crate::tool::{Effect, Override, Scope};
-use crate::trust::Pins;
+use crate::tool::{CacheScope, ToolEffect, ToolOverride};
+use crate::trust::ToolPins;
 
 mod trust;
 
 /// One server of a test: a name, and what it lists.
-fn offer(server: &str, tools: &[Value]) -> Offer {
-    let rules = Rules::new(
+fn offer(server: &str, tools: &[Value]) -> ServerOffer {
+    let rules = ServerRules::new(
         ServerId::parse(server).unwrap(),
-        if server == "builtin" { Origin::Builtin } else { Origin::Upstream },
+        if server == "builtin" { ServerOrigin::Builtin } else { ServerOrigin::Upstream },
     );
-    let listing = Listing { tools: tools.iter().map(raw_value).collect(), ..Listing::default() };
-    Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }
+    let listing =
+        ServerListing { tools: tools.iter().map(raw_value).collect(), ..ServerListing::default() };
+    ServerOffer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }
 }
 
-fn ruled(mut offer: Offer, change: impl FnOnce(&mut Rules)) -> Offer {
+fn ruled(mut offer: ServerOffer, change: impl FnOnce(&mut ServerRules)) -> ServerOffer {
     change(Arc::make_mut(&mut offer.rules));
     offer
 }
@@ -41,16 +45,22 @@ fn tools(names: &[&str]) -> Vec<Value> {
     names.iter().map(|name| tool(name)).collect()
 }
 
-fn build(offers: &[Offer], owners: &mut Owners, previous: Option<&Catalog>) -> Catalog {
+fn build(offers: &[ServerOffer], owners: &mut NameOwners, previous: Option<&Catalog>) -> Catalog {
     let pattern = NamePattern::default();
     Catalog::build(
-        &Inputs { version: 1, offers, pattern: &pattern, previous, pins: &Pins::default() },
+        &CatalogInputs {
+            version: 1,
+            offers,
+            pattern: &pattern,
+            previous,
+            pins: &ToolPins::default(),
+        },
         owners,
     )
 }
 
-fn fresh(offers: &[Offer]) -> Catalog {
-    build(offers, &mut Owners::default(), None)
+fn fresh(offers: &[ServerOffer]) -> Catalog {
+    build(offers, &mut NameOwners::default(), None)
 }
 
 /// `exposed=server/tool …` and then each problem in words.
@@ -133,18 +143,18 @@ fn an_empty_list_of_allowed_tools_allows_none() {
 
 #[test]
 fn the_operator_names_describes_and_limits_a_tool() {
-    let said = Override {
+    let said = ToolOverride {
         expose_as: Some(ExposedName::parse("find").unwrap()),
         description: Some("Finds things.".to_owned()),
         max: Some(Duration::from_secs(2)),
         idempotent: Some(true),
         cacheable: Some(Duration::from_secs(60)),
         rate_limit: Some(RateLimit { calls: 5, per: Duration::from_secs(1) }),
-        ..Override::default()
+        ..ToolOverride::default()
     };
     let offer = ruled(offer("s", &tools(&["search"])), |rules| {
         rules.tools.insert(ToolName::new("search"), said);
-        rules.tools.insert(ToolName::new("serach"), Override::default());
+        rules.tools.insert(ToolName::new("serach"), ToolOverride::default());
     });
     let catalog = fresh(&[offer]);
     let found = catalog.tool("find").unwrap();
@@ -171,17 +181,17 @@ fn s_28_what_an_untrusted_server_says_of_itself_can_only_tighten() {
     });
     let evil = fresh(&[offer("s", std::slice::from_ref(&claims))]);
     let terms = &evil.tools[0].terms;
-    assert_eq!(terms.effect, Effect::Destructive);
+    assert_eq!(terms.effect, ToolEffect::Destructive);
     assert!(!terms.idempotent);
-    assert_eq!((terms.cacheable, terms.scope), (Duration::ZERO, Scope::Private));
+    assert_eq!((terms.cacheable, terms.scope), (Duration::ZERO, CacheScope::Private));
     assert_eq!(terms.estimated, Some(Estimate::Claimed(Duration::from_millis(5))));
     assert_eq!(terms.max, Some(Duration::from_secs(2)));
     let trusted =
         fresh(&[ruled(offer("s", std::slice::from_ref(&claims)), |it| it.trusted = true)]);
     let terms = &trusted.tools[0].terms;
-    assert_eq!(terms.effect, Effect::ReadOnly);
+    assert_eq!(terms.effect, ToolEffect::ReadOnly);
     assert!(terms.idempotent);
-    assert_eq!((terms.cacheable, terms.scope), (Duration::from_secs(600), Scope::Public));
+    assert_eq!((terms.cacheable, terms.scope), (Duration::from_secs(600), CacheScope::Public));
     assert_eq!(terms.estimated, Some(Estimate::Believed(Duration::from_millis(5))));
 }
 
@@ -189,7 +199,8 @@ fn s_28_what_an_untrusted_server_says_of_itself_can_only_tighten() {
 fn the_operators_estimate_is_believed_whatever_the_server_claims() {
     let mut claims = tool("t");
     claims["_meta"] = json!({"dev.tollgate/latency": {"estimatedDurationMs": 5000}});
-    let said = Override { estimated: Some(Duration::from_millis(200)), ..Override::default() };
+    let said =
+        ToolOverride { estimated: Some(Duration::from_millis(200)), ..ToolOverride::default() };
     let catalog = fresh(&[ruled(offer("s", &[claims]), |it| {
         it.tools.insert(ToolName::new("t"), said);
     })]);
@@ -200,17 +211,17 @@ fn the_operators_estimate_is_believed_whatever_the_server_claims() {
 #[test]
 fn effects_follow_the_defaults_of_mcp() {
     for (annotations, expected) in [
-        (json!({}), Effect::Destructive),
-        (json!({"destructiveHint": true}), Effect::Destructive),
-        (json!({"destructiveHint": false}), Effect::Mutating),
-        (json!({"readOnlyHint": false}), Effect::Destructive),
-        (json!({"readOnlyHint": true, "destructiveHint": true}), Effect::Destructive),
+        (json!({}), ToolEffect::Destructive),
+        (json!({"destructiveHint": true}), ToolEffect::Destructive),
+        (json!({"destructiveHint": false}), ToolEffect::Mutating),
+        (json!({"readOnlyHint": false}), ToolEffect::Destructive),
+        (json!({"readOnlyHint": true, "destructiveHint": true}), ToolEffect::Destructive),
     ] {
         let mut said = tool("t");
         said["annotations"] = annotations.clone();
         let offered = offer("s", &[said]);
         let evil = fresh(std::slice::from_ref(&offered));
-        assert_eq!(evil.tools[0].terms.effect, Effect::Destructive, "{annotations}");
+        assert_eq!(evil.tools[0].terms.effect, ToolEffect::Destructive, "{annotations}");
         let trusted = fresh(&[ruled(offered, |it| it.trusted = true)]);
         assert_eq!(trusted.tools[0].terms.effect, expected, "{annotations}");
     }
@@ -219,10 +230,10 @@ fn effects_follow_the_defaults_of_mcp() {
 #[test]
 fn a_trusted_tool_that_reads_and_destroys_is_not_believed_to_read() {
     for (annotations, effect, idempotent) in [
-        (json!({"readOnlyHint": true}), Effect::ReadOnly, true),
-        (json!({"readOnlyHint": true, "destructiveHint": false}), Effect::ReadOnly, true),
-        (json!({"readOnlyHint": true, "destructiveHint": true}), Effect::Destructive, false),
-        (json!({"destructiveHint": true, "idempotentHint": true}), Effect::Destructive, true),
+        (json!({"readOnlyHint": true}), ToolEffect::ReadOnly, true),
+        (json!({"readOnlyHint": true, "destructiveHint": false}), ToolEffect::ReadOnly, true),
+        (json!({"readOnlyHint": true, "destructiveHint": true}), ToolEffect::Destructive, false),
+        (json!({"destructiveHint": true, "idempotentHint": true}), ToolEffect::Destructive, true),
     ] {
         let mut said = tool("t");
         said["annotations"] = annotations.clone();
@@ -261,7 +272,7 @@ fn s_24_hidden_text_is_reported_and_the_tool_is_served_without_it() {
     let catalog = fresh(&[offer("s", &[said])]);
     assert_eq!(catalog.tools[0].description.as_deref(), Some("Adds numbers"));
     assert_eq!(catalog.problems.len(), 2);
-    assert!(matches!(catalog.problems[0].kind, ProblemKind::Suspicious(_)));
+    assert!(matches!(catalog.problems[0].kind, CatalogProblemKind::Suspicious(_)));
 }
 
 #[test]
@@ -277,7 +288,8 @@ fn s_26_the_first_server_keeps_a_name_and_the_second_is_told_so() {
 #[test]
 fn s_26_built_in_tools_come_before_any_server() {
     let bare = ruled(offer("evil", &tools(&["r"])), |rules| {
-        let said = Override { expose_as: ExposedName::parse("roll").ok(), ..Override::default() };
+        let said =
+            ToolOverride { expose_as: ExposedName::parse("roll").ok(), ..ToolOverride::default() };
         rules.tools.insert(ToolName::new("r"), said);
     });
     let offers = [bare, offer("builtin", &tools(&["roll"]))];
@@ -287,9 +299,9 @@ fn s_26_built_in_tools_come_before_any_server() {
 #[test]
 fn s_26_a_name_never_changes_hands_by_itself() {
     let (first, second) = (offer("a_b", &tools(&["c"])), offer("a", &tools(&["b_c"])));
-    let absent = |offer: &Offer| Offer { present: false, ..offer.clone() };
-    let mut owners = Owners::default();
-    let who = |offers: &[Offer], owners: &mut Owners| {
+    let absent = |offer: &ServerOffer| ServerOffer { present: false, ..offer.clone() };
+    let mut owners = NameOwners::default();
+    let who = |offers: &[ServerOffer], owners: &mut NameOwners| {
         build(offers, owners, None).tools.iter().map(|tool| tool.id.to_string()).collect::<String>()
     };
     // While the first one was never seen the second has the name; the order decides once it was.
@@ -297,7 +309,7 @@ fn s_26_a_name_never_changes_hands_by_itself() {
     assert_eq!(who(&[first.clone(), second.clone()], &mut owners), "a_b/c");
     // Nobody else gets it while its server is away, nor after a restart.
     assert_eq!(who(&[absent(&first), second.clone()], &mut owners), "");
-    let mut owners: Owners = owners.iter().cloned().collect();
+    let mut owners: NameOwners = owners.iter().cloned().collect();
     assert_eq!(who(&[absent(&first), second.clone()], &mut owners), "");
     assert_eq!(who(&[first.clone(), second.clone()], &mut owners), "a_b/c");
     // A broken definition keeps it as well.
@@ -312,9 +324,9 @@ fn s_26_a_name_never_changes_hands_by_itself() {
 #[test]
 fn s_26_who_has_a_name_does_not_depend_on_who_comes_first() {
     let both = [offer("a_b", &tools(&["c"])), offer("a", &tools(&["b_c"]))];
-    let absent = |offer: &Offer| Offer { present: false, ..offer.clone() };
+    let absent = |offer: &ServerOffer| ServerOffer { present: false, ..offer.clone() };
     for early in 0..2 {
-        let mut owners = Owners::default();
+        let mut owners = NameOwners::default();
         let late = 1 - early;
         let mut offers = both.clone();
         offers[late] = absent(&both[late]);
@@ -326,9 +338,9 @@ fn s_26_who_has_a_name_does_not_depend_on_who_comes_first() {
 #[test]
 fn tools_of_a_server_that_is_away_are_known_to_be_away() {
     let here = offer("s", &tools(&["t"]));
-    let mut owners = Owners::default();
+    let mut owners = NameOwners::default();
     assert!(build(std::slice::from_ref(&here), &mut owners, None).away.is_empty());
-    let gone = Offer { present: false, ..here };
+    let gone = ServerOffer { present: false, ..here };
     let away = build(&[gone], &mut owners, None).away;
     assert_eq!(format!("{} {}", away[0].exposed, away[0].tool.server), "s_t s");
 }
@@ -336,15 +348,15 @@ fn tools_of_a_server_that_is_away_are_known_to_be_away() {
 #[test]
 fn a_new_pattern_gives_new_names_and_frees_the_old() {
     let offers = [offer("s", &tools(&["t"]))];
-    let mut owners = Owners::default();
+    let mut owners = NameOwners::default();
     build(&offers, &mut owners, None);
     let pattern = NamePattern::parse("mcp_{server}_{tool}").unwrap();
-    let inputs = Inputs {
+    let inputs = CatalogInputs {
         version: 2,
         offers: &offers,
         pattern: &pattern,
         previous: None,
-        pins: &Pins::default(),
+        pins: &ToolPins::default(),
     };
     Catalog::build(&inputs, &mut owners);
     let names: Vec<_> = owners.iter().map(|owned| owned.exposed.as_str()).collect();
@@ -356,7 +368,7 @@ fn prompts_and_resources_are_merged_likewise() {
     let raw = |items: &[Value]| items.iter().map(raw_value).collect::<Vec<_>>();
     let with = |server: &str| {
         let mut offer = offer(server, &[]);
-        offer.listing = Arc::new(Listing {
+        offer.listing = Arc::new(ServerListing {
             tools: Vec::new(),
             prompts: raw(&[json!({"title": "T", "name": "greet"}), json!({"name": 1})]),
             resources: raw(&[
@@ -381,16 +393,17 @@ fn prompts_and_resources_are_merged_likewise() {
     assert_eq!(&*catalog.resources[0].listed, r#"{"uri":"file:///a","description":"x"}"#);
     let templates: Vec<_> = catalog.templates.iter().map(|it| it.exposed.as_str()).collect();
     assert_eq!(templates, ["s_row"]);
-    let twice = |it: &&super::Problem| matches!(it.kind, ProblemKind::ListedTwice { .. });
+    let twice =
+        |it: &&super::CatalogProblem| matches!(it.kind, CatalogProblemKind::ListedTwice { .. });
     assert_eq!(catalog.problems.iter().filter(twice).count(), 3);
-    let rejected = |it: &&super::Problem| matches!(it.kind, ProblemKind::Rejected(_));
+    let rejected = |it: &&super::CatalogProblem| matches!(it.kind, CatalogProblemKind::Rejected(_));
     assert_eq!(catalog.problems.iter().filter(rejected).count(), 6);
 }
 
 #[test]
 fn an_unchanged_tool_is_taken_over_and_a_changed_one_is_not() {
     let offers = [offer("s", &tools(&["a", "b"]))];
-    let mut owners = Owners::default();
+    let mut owners = NameOwners::default();
     let first = build(&offers, &mut owners, None);
     let mut changed = tools(&["a", "b"]);
     changed[1]["description"] = json!("new words");
@@ -421,7 +434,7 @@ fn b_sc_13_ten_thousand_tools_are_no_trouble() {
         })
         .collect();
     let offers = [offer("s", &many)];
-    let mut owners = Owners::default();
+    let mut owners = NameOwners::default();
     let start = Instant::now();
     let first = build(&offers, &mut owners, None);
     let built = start.elapsed();
@@ -438,7 +451,7 @@ fn any_offers() -> impl Strategy<Value = Vec<(String, Vec<String>)>> {
         .prop_map(|offers| offers.into_iter().collect())
 }
 
-fn offers_of(listed: &[(String, Vec<String>)]) -> Vec<Offer> {
+fn offers_of(listed: &[(String, Vec<String>)]) -> Vec<ServerOffer> {
     let of = |(server, names): &(String, Vec<String>)| {
         offer(server, &names.iter().map(|name| tool(name)).collect::<Vec<_>>())
     };
@@ -466,20 +479,20 @@ proptest! {
         arrival in prop::collection::vec(any::<prop::sample::Index>(), 4),
     ) {
         let offers = offers_of(&listed);
-        let mut owners = Owners::default();
+        let mut owners = NameOwners::default();
         // Servers come up one after the other, in any order.
         let mut here = vec![false; offers.len()];
         for next in arrival {
             here[next.index(offers.len())] = true;
-            let now: Vec<Offer> = offers
+            let now: Vec<ServerOffer> = offers
                 .iter()
                 .zip(&here)
-                .map(|(offer, here)| Offer { present: *here, ..offer.clone() })
+                .map(|(offer, here)| ServerOffer { present: *here, ..offer.clone() })
                 .collect();
             build(&now, &mut owners, None);
         }
         let before = summary(&build(&offers, &mut owners, None));
-        let mut restarted: Owners = owners.iter().cloned().collect::<Vec<Owned>>().into_iter().collect();
+        let mut restarted: NameOwners = owners.iter().cloned().collect::<Vec<OwnedName>>().into_iter().collect();
         prop_assert_eq!(&before, &summary(&build(&offers, &mut restarted, None)));
         // The order inside a list does not count either.
         let mut turned = listed;

@@ -6,27 +6,31 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::wanted::Wanted;
+use super::requested_names::RequestedNames;
 use super::{
-    Catalog, Cause, Inputs, Offer, Origin, Problem, ProblemKind, Rules, Withheld, listed, terms,
+    Catalog, CatalogInputs, CatalogProblem, CatalogProblemKind, ServerOffer, ServerOrigin,
+    ServerRules, WithheldCause, WithheldTool, call_terms, tool_listing,
 };
 use crate::glob;
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 use crate::json::Object;
-use crate::names::{Kind, expose};
+use crate::names::{NameKind, expose};
 use crate::schema::Schema;
-use crate::text::shortened;
-use crate::tool::{ContentHash, Definition, Finding, Override, Tool};
-use crate::trust::{self, By, Judgement, Offered, Pins, Room, Trusted, Verdict};
+use crate::text::truncate_chars;
+use crate::tool::{ContentHash, Finding, Tool, ToolDefinition, ToolOverride};
+use crate::trust::{
+    self, FirstUseRoom, OfferedDefinition, ToolPins, TrustJudgement, TrustVerdict, TrustedBy,
+    TrustedHash,
+};
 
 /// A usable tool that has no name yet.
-pub(super) struct Candidate<'a> {
-    rules: &'a Rules,
+pub(super) struct CatalogCandidate<'a> {
+    rules: &'a ServerRules,
     /// Place of the server among the offers.
     rank: usize,
     id: ToolId,
     exposed: ExposedName,
-    read: Read,
+    read: ParsedTool,
     source: ContentHash,
     previous: Option<Arc<Tool>>,
     /// What it says of tools of other servers.
@@ -34,42 +38,43 @@ pub(super) struct Candidate<'a> {
 }
 
 /// What reading gives, and what an unchanged text need not give again.
-struct Read {
-    definition: Arc<Definition>,
+struct ParsedTool {
+    definition: Arc<ToolDefinition>,
     input: Schema,
     output: Option<Schema>,
 }
 
 pub(super) fn read<'a>(
-    inputs: &Inputs<'a>,
-    wanted: &mut Wanted,
-    (problems, withheld): Left<'_>,
-) -> Vec<Candidate<'a>> {
-    let previous = Previous::of(inputs.previous);
+    inputs: &CatalogInputs<'a>,
+    wanted: &mut RequestedNames,
+    (problems, withheld): CatalogRejections<'_>,
+) -> Vec<CatalogCandidate<'a>> {
+    let previous = PreviousTools::of(inputs.previous);
     let mut candidates = Vec::new();
     for (rank, offer) in inputs.offers.iter().enumerate().filter(|(_, offer)| offer.present) {
         let previous = &previous;
-        let mut reader = Reader { inputs, offer, rank, previous, wanted, problems, withheld };
+        let mut reader =
+            ToolListReader { inputs, offer, rank, previous, wanted, problems, withheld };
         reader.read(&mut candidates);
     }
     candidates
 }
 
 /// Where what is left out is noted: the problem, and the tool.
-pub(super) type Left<'l> = (&'l mut Vec<Problem>, &'l mut Vec<Withheld>);
+pub(super) type CatalogRejections<'l> = (&'l mut Vec<CatalogProblem>, &'l mut Vec<WithheldTool>);
 
-struct Reader<'a, 'r> {
-    inputs: &'r Inputs<'a>,
-    offer: &'a Offer,
+struct ToolListReader<'a, 'r> {
+    inputs: &'r CatalogInputs<'a>,
+    offer: &'a ServerOffer,
     rank: usize,
-    previous: &'r Previous,
-    wanted: &'r mut Wanted,
-    problems: &'r mut Vec<Problem>,
-    withheld: &'r mut Vec<Withheld>,
+    previous: &'r PreviousTools,
+    wanted: &'r mut RequestedNames,
+    problems: &'r mut Vec<CatalogProblem>,
+    withheld: &'r mut Vec<WithheldTool>,
 }
 
-impl<'a> Reader<'a, '_> {
-    fn read(&mut self, candidates: &mut Vec<Candidate<'a>>) {
+impl<'a> ToolListReader<'a, '_> {
+    fn read(&mut self, candidates: &mut Vec<CatalogCandidate<'a>>) {
         let rules = &*self.offer.rules;
         let mut seen = HashSet::new();
         for (at, raw) in self.offer.listing.tools.iter().enumerate() {
@@ -82,26 +87,27 @@ impl<'a> Reader<'a, '_> {
         }
         for name in rules.tools.keys().filter(|name| !seen.contains(*name)) {
             let tool = ToolId { server: rules.server.clone(), tool: name.clone() };
-            self.problems.push(Problem { tool, kind: ProblemKind::NoSuchTool });
+            self.problems.push(CatalogProblem { tool, kind: CatalogProblemKind::NoSuchTool });
         }
     }
 
-    fn tool(&mut self, raw: &RawValue, name: ToolName) -> Option<Candidate<'a>> {
+    fn tool(&mut self, raw: &RawValue, name: ToolName) -> Option<CatalogCandidate<'a>> {
         let rules = &*self.offer.rules;
         let id = ToolId { server: rules.server.clone(), tool: name };
-        let exposed = exposed(self.inputs, rules, &id.tool);
-        if !self.wanted.note(Kind::Tool, &id, &exposed) {
-            self.problem(&id, ProblemKind::ListedTwice { owner: rules.server.clone() });
+        let exposed = choose_exposed_name(self.inputs, rules, &id.tool);
+        if !self.wanted.note(NameKind::Tool, &id, &exposed) {
+            self.problem(&id, CatalogProblemKind::ListedTwice { owner: rules.server.clone() });
             return None;
         }
         let source = ContentHash::of(raw.get());
         let previous = self.previous.tool(&id, source);
         let read = match &previous {
-            Some(tool) => Read::again(tool),
-            None => match Read::first(raw) {
+            Some(tool) => ParsedTool::again(tool),
+            None => match ParsedTool::first(raw) {
                 Ok(read) => read,
                 Err(reason) => {
-                    let problem = Problem { tool: id, kind: ProblemKind::Rejected(reason) };
+                    let problem =
+                        CatalogProblem { tool: id, kind: CatalogProblemKind::Rejected(reason) };
                     self.withheld.push(unusable(&problem, exposed));
                     self.problems.push(problem);
                     return None;
@@ -110,34 +116,34 @@ impl<'a> Reader<'a, '_> {
         };
         if !self.is_accepted(&id, read.definition.hash) {
             for finding in &read.definition.findings {
-                self.problem(&id, ProblemKind::Suspicious(finding.clone()));
+                self.problem(&id, CatalogProblemKind::Suspicious(finding.clone()));
             }
         }
         let (rank, shadows) = (self.rank, Vec::new());
-        Some(Candidate { rules, rank, id, exposed, read, source, previous, shadows })
+        Some(CatalogCandidate { rules, rank, id, exposed, read, source, previous, shadows })
     }
 
     /// Whether somebody has seen this very definition and all that was found in it.
     fn is_accepted(&self, id: &ToolId, hash: ContentHash) -> bool {
         let trusted = self.inputs.pins.get(id).and_then(|pin| pin.trusted);
-        trusted == Some(Trusted { hash, by: By::Person })
+        trusted == Some(TrustedHash { hash, by: TrustedBy::Person })
     }
 
     fn withhold(&mut self, name: ToolName, why: String) {
         let rules = &*self.offer.rules;
-        let exposed = exposed(self.inputs, rules, &name);
+        let exposed = choose_exposed_name(self.inputs, rules, &name);
         let tool = ToolId { server: rules.server.clone(), tool: name };
-        self.withheld.push(Withheld { tool, exposed, cause: Cause::NotOffered, why });
+        self.withheld.push(WithheldTool { tool, exposed, cause: WithheldCause::NotOffered, why });
     }
 
-    fn problem(&mut self, id: &ToolId, kind: ProblemKind) {
-        self.problems.push(Problem { tool: id.clone(), kind });
+    fn problem(&mut self, id: &ToolId, kind: CatalogProblemKind) {
+        self.problems.push(CatalogProblem { tool: id.clone(), kind });
     }
 }
 
-impl Read {
+impl ParsedTool {
     fn first(raw: &RawValue) -> Result<Self, String> {
-        let definition = Definition::intake(raw).map_err(|rejected| rejected.to_string())?;
+        let definition = ToolDefinition::intake(raw).map_err(|rejected| rejected.to_string())?;
         let input = Schema::compile(&definition.input_schema)
             .map_err(|bad| format!("`inputSchema`: {bad}"))?;
         let output = definition.output_schema.as_ref().map(Schema::compile).transpose();
@@ -154,16 +160,16 @@ impl Read {
     }
 }
 
-impl Candidate<'_> {
+impl CatalogCandidate<'_> {
     pub(super) fn id(&self) -> &ToolId {
         &self.id
     }
 
-    pub(super) fn exposed(&self) -> &ExposedName {
+    pub(super) fn exposed_name(&self) -> &ExposedName {
         &self.exposed
     }
 
-    pub(super) fn origin(&self) -> Origin {
+    pub(super) fn origin(&self) -> ServerOrigin {
         self.rules.origin
     }
 
@@ -171,7 +177,7 @@ impl Candidate<'_> {
         self.rank
     }
 
-    pub(super) fn definition(&self) -> &Definition {
+    pub(super) fn definition(&self) -> &ToolDefinition {
         &self.read.definition
     }
 
@@ -190,22 +196,29 @@ impl Candidate<'_> {
     }
 
     /// Our own tools are not strangers'.
-    pub(super) fn judge(&self, pins: &Pins, room: Room) -> (Judgement, Vec<Finding>) {
-        if self.rules.origin == Origin::Builtin {
-            return (Judgement { verdict: Verdict::Served, is_first_use: false }, Vec::new());
+    pub(super) fn judge(
+        &self,
+        pins: &ToolPins,
+        room: FirstUseRoom,
+    ) -> (TrustJudgement, Vec<Finding>) {
+        if self.rules.origin == ServerOrigin::Builtin {
+            return (
+                TrustJudgement { verdict: TrustVerdict::Served, is_first_use: false },
+                Vec::new(),
+            );
         }
         let definition = &self.read.definition;
         let findings: Vec<Finding> =
             definition.findings.iter().chain(&self.shadows).cloned().collect();
-        let offered = Offered { hash: definition.hash, findings: &findings, room };
+        let offered = OfferedDefinition { hash: definition.hash, findings: &findings, room };
         (trust::judge(self.rules.trust, pins.get(&self.id), &offered), findings)
     }
 
     pub(super) fn finish(self) -> Arc<Tool> {
-        let Read { definition, input, output } = self.read;
-        let nothing_said = Override::default();
+        let ParsedTool { definition, input, output } = self.read;
+        let nothing_said = ToolOverride::default();
         let said = self.rules.tools.get(&self.id.tool).unwrap_or(&nothing_said);
-        let terms = terms::terms(self.rules, said, &definition);
+        let terms = call_terms::terms(self.rules, said, &definition);
         let description = said.description.clone().or_else(|| definition.description.clone());
         let same = |tool: &Arc<Tool>| {
             tool.exposed == self.exposed && tool.terms == terms && tool.description == description
@@ -214,7 +227,11 @@ impl Candidate<'_> {
             return previous;
         }
         Arc::new(Tool {
-            listed: listed::listed(&definition, &self.exposed, description.as_deref()),
+            listed: tool_listing::render_listing(
+                &definition,
+                &self.exposed,
+                description.as_deref(),
+            ),
             hash: definition.hash,
             id: self.id,
             exposed: self.exposed,
@@ -229,15 +246,15 @@ impl Candidate<'_> {
 }
 
 /// The tools of the catalogue before this one, by what they are and how they were written.
-struct Previous {
+struct PreviousTools {
     tools: HashMap<ServerId, HashMap<ToolName, Arc<Tool>>>,
 }
 
-impl Previous {
+impl PreviousTools {
     fn of(catalog: Option<&Catalog>) -> Self {
         let mut tools: HashMap<ServerId, HashMap<ToolName, Arc<Tool>>> = HashMap::new();
         let known = catalog.into_iter().flat_map(|catalog| {
-            catalog.tools.iter().chain(catalog.quarantined().map(|(tool, _)| tool))
+            catalog.tools.iter().chain(catalog.quarantined_tools().map(|(tool, _)| tool))
         });
         for tool in known {
             let server = tools.entry(tool.id.server.clone()).or_default();
@@ -253,7 +270,11 @@ impl Previous {
 }
 
 /// `expose_as`, else what the pattern makes of it.
-fn exposed(inputs: &Inputs<'_>, rules: &Rules, name: &ToolName) -> ExposedName {
+fn choose_exposed_name(
+    inputs: &CatalogInputs<'_>,
+    rules: &ServerRules,
+    name: &ToolName,
+) -> ExposedName {
     match rules.tools.get(name).and_then(|said| said.expose_as.clone()) {
         Some(exposed) => exposed,
         None => expose(inputs.pattern, rules.origin, &rules.server, name),
@@ -261,7 +282,7 @@ fn exposed(inputs: &Inputs<'_>, rules: &Rules, name: &ToolName) -> ExposedName {
 }
 
 /// Why the server may not offer a tool of this name.
-fn stop(rules: &Rules, name: &ToolName) -> Option<String> {
+fn stop(rules: &ServerRules, name: &ToolName) -> Option<String> {
     if let Some(glob) = rules.deny.iter().find(|glob| glob.matches(name.as_str())) {
         return Some(format!("`deny` of its server has `{glob}`"));
     }
@@ -269,9 +290,9 @@ fn stop(rules: &Rules, name: &ToolName) -> Option<String> {
     (!is_allowed).then(|| "`allow` of its server does not have it".to_owned())
 }
 
-pub(super) fn unusable(problem: &Problem, exposed: ExposedName) -> Withheld {
+pub(super) fn unusable(problem: &CatalogProblem, exposed: ExposedName) -> WithheldTool {
     let (tool, why) = (problem.tool.clone(), problem.to_string());
-    Withheld { tool, exposed, cause: Cause::Unusable, why }
+    WithheldTool { tool, exposed, cause: WithheldCause::Unusable, why }
 }
 
 /// The name even of a tool that cannot be used, so that people can find it. A name over the
@@ -279,7 +300,7 @@ pub(super) fn unusable(problem: &Problem, exposed: ExposedName) -> Withheld {
 pub(super) fn name_of(raw: &RawValue, at: usize) -> ToolName {
     let name = Object::parse(raw.get()).ok().and_then(|object| {
         let name = object.string("name").filter(|name| !name.is_empty())?;
-        Some(shortened(&name, Definition::MAX_NAME))
+        Some(truncate_chars(&name, ToolDefinition::MAX_NAME))
     });
     ToolName::new(&name.unwrap_or_else(|| format!("(item {} of the list)", at + 1)))
 }

@@ -1,42 +1,46 @@
 //! Why each tool is in a view or out of it.
 
-use super::{Level, Sieve, Stop, Subject};
+use super::{FilterLevel, FilterReason, FilterSubject, ToolFilter};
 use crate::budget::Tier;
-use crate::catalog::{Away, Catalog, Cause, Withheld};
+use crate::catalog::{Catalog, UnavailableTool, WithheldCause, WithheldTool};
 use crate::id::{ExposedName, ToolId};
-use crate::tool::{Reach, Tool};
+use crate::tool::{Tool, ToolReach};
 
 /// One tool that some server has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explained {
+pub struct ToolExplanation {
     pub tool: ToolId,
     pub exposed: ExposedName,
     /// `None`: it is in the view.
-    pub stopped: Option<(Level, String)>,
+    pub stopped: Option<(FilterLevel, String)>,
     /// Whether it is called in code, if it is in the view.
     pub in_code: bool,
 }
 
 /// Every tool that the catalogue knows of, by exposed name: those of the view, those that a level
 /// stopped, and those that never made it into the catalogue.
-pub fn explain(catalog: &Catalog, sieve: &Sieve<'_>) -> Vec<Explained> {
+pub fn explain(catalog: &Catalog, sieve: &ToolFilter<'_>) -> Vec<ToolExplanation> {
     let tools = || catalog.tools.iter().zip(&catalog.tiers);
-    let code = Code::of(catalog, sieve);
+    let code = CodeModeUse::of(catalog, sieve);
     let is_used = code.is_used(catalog, sieve);
-    let judged = tools().map(|(tool, needs)| code.judged((tool, *needs), sieve, || is_used));
+    let judged = tools().map(|(tool, needs)| code.explain_tool((tool, *needs), sieve, || is_used));
     let withheld = catalog.withheld.iter().map(withheld);
     let away = catalog.away.iter().map(away);
-    let mut all: Vec<Explained> = judged.chain(withheld).chain(away).collect();
+    let mut all: Vec<ToolExplanation> = judged.chain(withheld).chain(away).collect();
     all.sort_by(|a, b| (&a.exposed, &a.tool).cmp(&(&b.exposed, &b.tool)));
     all
 }
 
 /// The same of one tool; `None` if the catalogue does not know of it.
-pub fn explain_one(catalog: &Catalog, sieve: &Sieve<'_>, wanted: &ToolId) -> Option<Explained> {
+pub fn explain_one(
+    catalog: &Catalog,
+    sieve: &ToolFilter<'_>,
+    wanted: &ToolId,
+) -> Option<ToolExplanation> {
     let mut tools = catalog.tools.iter().zip(&catalog.tiers);
     if let Some((tool, needs)) = tools.find(|(tool, _)| tool.id == *wanted) {
-        let code = Code::of(catalog, sieve);
-        return Some(code.judged((tool, *needs), sieve, || code.is_used(catalog, sieve)));
+        let code = CodeModeUse::of(catalog, sieve);
+        return Some(code.explain_tool((tool, *needs), sieve, || code.is_used(catalog, sieve)));
     }
     let kept_out = catalog.withheld.iter().find(|it| it.tool == *wanted).map(withheld);
     kept_out.or_else(|| catalog.away.iter().find(|it| it.tool == *wanted).map(away))
@@ -44,35 +48,36 @@ pub fn explain_one(catalog: &Catalog, sieve: &Sieve<'_>, wanted: &ToolId) -> Opt
 
 /// Whether models run programs in such a turn.
 #[derive(Clone, Copy)]
-struct Code {
+struct CodeModeUse {
     runs: bool,
 }
 
-impl Code {
-    fn of(catalog: &Catalog, sieve: &Sieve<'_>) -> Self {
+impl CodeModeUse {
+    fn of(catalog: &Catalog, sieve: &ToolFilter<'_>) -> Self {
         Self { runs: sieve.runs_programs(catalog) }
     }
 
-    fn has(self, tool: &Tool, sieve: &Sieve<'_>) -> bool {
+    fn has(self, tool: &Tool, sieve: &ToolFilter<'_>) -> bool {
         self.runs && sieve.is_for_programs(tool)
     }
 
     /// Whether there is anything for programs to call.
-    fn is_used(self, catalog: &Catalog, sieve: &Sieve<'_>) -> bool {
+    fn is_used(self, catalog: &Catalog, sieve: &ToolFilter<'_>) -> bool {
         let mut tools = catalog.tools.iter().zip(&catalog.tiers);
-        tools.any(|(it, needs)| self.has(it, sieve) && sieve.passes(Subject::tool(it, *needs)))
+        tools
+            .any(|(it, needs)| self.has(it, sieve) && sieve.passes(FilterSubject::tool(it, *needs)))
     }
 
-    fn judged(
+    fn explain_tool(
         self,
         (tool, needs): (&Tool, Tier),
-        sieve: &Sieve<'_>,
+        sieve: &ToolFilter<'_>,
         is_used: impl FnOnce() -> bool,
-    ) -> Explained {
-        let is_idle = tool.terms.reach == Reach::Means && !is_used();
-        let idle = is_idle.then_some((Level::Code, Stop::NothingInCode));
-        let stopped = sieve.judge(Subject::tool(tool, needs)).err().or(idle);
-        Explained {
+    ) -> ToolExplanation {
+        let is_idle = tool.terms.reach == ToolReach::Means && !is_used();
+        let idle = is_idle.then_some((FilterLevel::Code, FilterReason::NothingInCode));
+        let stopped = sieve.judge(FilterSubject::tool(tool, needs)).err().or(idle);
+        ToolExplanation {
             tool: tool.id.clone(),
             exposed: tool.exposed.clone(),
             stopped: stopped.map(|(level, stop)| (level, stop.to_string())),
@@ -81,18 +86,18 @@ impl Code {
     }
 }
 
-fn withheld(it: &Withheld) -> Explained {
+fn withheld(it: &WithheldTool) -> ToolExplanation {
     let level = match it.cause {
-        Cause::NotOffered => Level::Server,
-        Cause::Unusable => Level::Catalog,
-        Cause::Untrusted => Level::Trust,
+        WithheldCause::NotOffered => FilterLevel::Server,
+        WithheldCause::Unusable => FilterLevel::Catalog,
+        WithheldCause::Untrusted => FilterLevel::Trust,
     };
     let (tool, exposed) = (it.tool.clone(), it.exposed.clone());
-    Explained { tool, exposed, stopped: Some((level, it.why.clone())), in_code: false }
+    ToolExplanation { tool, exposed, stopped: Some((level, it.why.clone())), in_code: false }
 }
 
-fn away(it: &Away) -> Explained {
+fn away(it: &UnavailableTool) -> ToolExplanation {
     let (tool, exposed) = (it.tool.clone(), it.exposed.clone());
     let why = format!("its server `{}` is not there", it.tool.server);
-    Explained { tool, exposed, stopped: Some((Level::Away, why)), in_code: false }
+    ToolExplanation { tool, exposed, stopped: Some((FilterLevel::Away, why)), in_code: false }
 }

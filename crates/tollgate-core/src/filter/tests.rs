@@ -1,39 +1,42 @@
 //! Each level stops what it should, the first one that does is named, and none lets in more.
 
-use super::{House, Level, Lists, Narrow, Sieve, Stop, Subject, Switch};
+use super::{
+    AllowDenyLists, FilterLevel, FilterReason, FilterSubject, GlobalRules, RequestFilter,
+    ToolFilter, ToolSwitch,
+};
 use crate::agent::Agent;
 use crate::budget::Tier;
 use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolName};
-use crate::tool::Reach;
+use crate::tool::ToolReach;
 
 fn globs(names: &[&str]) -> Vec<Glob> {
     names.iter().map(|name| Glob::new(*name)).collect()
 }
 
-fn lists(allow: &[&str], deny: &[&str]) -> Lists {
-    Lists { allow: globs(allow), deny: globs(deny) }
+fn lists(allow: &[&str], deny: &[&str]) -> AllowDenyLists {
+    AllowDenyLists { allow: globs(allow), deny: globs(deny) }
 }
 
 /// Where `world_find` of the server `world`, a tool for standard turns, is stopped.
-fn stopped(house: &House, principal: Option<&[&str]>, agent: &[&str], tier: Tier) -> String {
+fn stopped(house: &GlobalRules, principal: Option<&[&str]>, agent: &[&str], tier: Tier) -> String {
     judged(house, principal, agent, (None, tier))
 }
 
 fn judged(
-    house: &House,
+    house: &GlobalRules,
     principal: Option<&[&str]>,
     agent: &[&str],
-    (request, tier): (Option<&Narrow>, Tier),
+    (request, tier): (Option<&RequestFilter>, Tier),
 ) -> String {
     let principal = principal.map(globs);
     let agent = Agent { tools: globs(agent), ..Agent::implicit() };
-    let sieve = Sieve { house, principal: principal.as_deref(), agent: &agent, request, tier };
+    let sieve = ToolFilter { house, principal: principal.as_deref(), agent: &agent, request, tier };
     let server = ServerId::parse("world").unwrap();
     let (own, exposed) = (ToolName::new("find"), ExposedName::parse("world_find").unwrap());
     let needs = Some(Tier::Standard);
-    let (own, exposed, reach) = (Some(&own), &exposed, Reach::Direct);
-    let subject = Subject { server: &server, own, exposed, needs, reach };
+    let (own, exposed, reach) = (Some(&own), &exposed, ToolReach::Direct);
+    let subject = FilterSubject { server: &server, own, exposed, needs, reach };
     match sieve.judge(subject) {
         Ok(()) => "in".to_owned(),
         Err((level, stop)) => format!("{}: {stop}", level.as_str()),
@@ -42,10 +45,10 @@ fn judged(
 
 #[test]
 fn the_first_level_that_stops_a_tool_is_named() {
-    let open = House::default();
-    let off = House { switch: Switch::Off, ..House::default() };
-    let denied = House { everywhere: lists(&["*"], &["world_*"]), ..House::default() };
-    let elsewhere = House { environment: lists(&["dice_*"], &[]), ..House::default() };
+    let open = GlobalRules::default();
+    let off = GlobalRules { switch: ToolSwitch::Off, ..GlobalRules::default() };
+    let denied = GlobalRules { everywhere: lists(&["*"], &["world_*"]), ..GlobalRules::default() };
+    let elsewhere = GlobalRules { environment: lists(&["dice_*"], &[]), ..GlobalRules::default() };
     for (house, principal, agent, tier, expected) in [
         (&open, None, &["world_*"][..], Tier::Standard, "in"),
         (&off, None, &[], Tier::Fast, "switch: all tools are switched off"),
@@ -62,19 +65,19 @@ fn the_first_level_that_stops_a_tool_is_named() {
 
 #[test]
 fn a_request_takes_away_by_any_spelling_of_a_name_and_never_adds() {
-    let only = |servers: Option<&[&str]>, tools: Option<&[&str]>| Narrow {
+    let only = |servers: Option<&[&str]>, tools: Option<&[&str]>| RequestFilter {
         include_servers: servers.map(globs).into_iter().collect(),
         include_tools: tools.map(globs).into_iter().collect(),
-        ..Narrow::default()
+        ..RequestFilter::default()
     };
-    let not = |servers: &[&str], tools: &[&str]| Narrow {
+    let not = |servers: &[&str], tools: &[&str]| RequestFilter {
         exclude_servers: globs(servers),
         exclude_tools: globs(tools),
-        ..Narrow::default()
+        ..RequestFilter::default()
     };
     let out = "request: the request does not include it";
     for (narrow, expected) in [
-        (Narrow::default(), "in"),
+        (RequestFilter::default(), "in"),
         (only(Some(&["world"]), None), "in"),
         (only(Some(&["wor*"]), Some(&["world_find"])), "in"),
         (only(None, Some(&["world/find"])), "in"),
@@ -92,28 +95,28 @@ fn a_request_takes_away_by_any_spelling_of_a_name_and_never_adds() {
         (only(None, Some(&["world_find"])).and(only(None, Some(&["dice_*"]))), out),
         (only(None, Some(&["*"])).and(not(&[], &["*d"])), "request: the request excludes `*d`"),
     ] {
-        let found = judged(&House::default(), None, &["*"], (Some(&narrow), Tier::Deep));
+        let found = judged(&GlobalRules::default(), None, &["*"], (Some(&narrow), Tier::Deep));
         assert_eq!(found, expected, "{narrow:?}");
     }
     let all = only(Some(&["*"]), Some(&["*"]));
-    let hidden = judged(&House::default(), None, &["roll"], (Some(&all), Tier::Deep));
+    let hidden = judged(&GlobalRules::default(), None, &["roll"], (Some(&all), Tier::Deep));
     assert_eq!(hidden, "agent: nothing in the list lets it in");
 }
 
 #[test]
 fn levels_stand_in_the_order_in_which_they_are_passed() {
     let order = [
-        Level::Server,
-        Level::Catalog,
-        Level::Away,
-        Level::Switch,
-        Level::House,
-        Level::Environment,
-        Level::Principal,
-        Level::Agent,
-        Level::Request,
-        Level::Tier,
+        FilterLevel::Server,
+        FilterLevel::Catalog,
+        FilterLevel::Away,
+        FilterLevel::Switch,
+        FilterLevel::House,
+        FilterLevel::Environment,
+        FilterLevel::Principal,
+        FilterLevel::Agent,
+        FilterLevel::Request,
+        FilterLevel::Tier,
     ];
     assert!(order.is_sorted());
-    assert_eq!(Stop::Off.to_string(), "all tools are switched off");
+    assert_eq!(FilterReason::Off.to_string(), "all tools are switched off");
 }

@@ -131,7 +131,7 @@ mod tests {
 
     use super::{JsonBounds, JsonBoundsError, JsonSize};
 
-    fn measured(text: &str) -> (usize, usize, usize) {
+    fn measure(text: &str) -> (usize, usize, usize) {
         let JsonSize { values, objects, depth } =
             JsonBounds::default().check(text.as_bytes()).unwrap();
         (values, objects, depth)
@@ -151,7 +151,7 @@ mod tests {
             (r#"["\",,\\",["\"[["],[[]]]"#, (6, 0, 3)),
             (r#"{"a":{"b":{"c":{}}}}"#, (4, 4, 4)),
         ] {
-            assert_eq!(measured(text), expected, "{text}");
+            assert_eq!(measure(text), expected, "{text}");
         }
     }
 
@@ -195,7 +195,7 @@ mod tests {
         })
     }
 
-    fn counted(value: &Value) -> (usize, usize, usize) {
+    fn count_values(value: &Value) -> (usize, usize, usize) {
         let (inner, is_object): (Vec<&Value>, bool) = match value {
             Value::Array(items) => (items.iter().collect(), false),
             Value::Object(fields) => (fields.values().collect(), true),
@@ -204,7 +204,7 @@ mod tests {
         let start = (1, usize::from(is_object), 0);
         let (values, objects, depth) = inner
             .into_iter()
-            .map(counted)
+            .map(count_values)
             .fold(start, |all, one| (all.0 + one.0, all.1 + one.1, all.2.max(one.2)));
         (values, objects, depth + 1)
     }
@@ -212,9 +212,9 @@ mod tests {
     proptest! {
         #[test]
         fn the_measure_of_a_text_is_that_of_its_tree(tree in trees()) {
-            prop_assert_eq!(measured(&tree.to_string()), counted(&tree));
+            prop_assert_eq!(measure(&tree.to_string()), count_values(&tree));
             let pretty = serde_json::to_string_pretty(&tree).unwrap();
-            prop_assert_eq!(measured(&pretty), counted(&tree));
+            prop_assert_eq!(measure(&pretty), count_values(&tree));
         }
     }
 }

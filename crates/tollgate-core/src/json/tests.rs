@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::{
-    JsonBoundsError, MAX_TREE_VALUES, Malformed, Object, canonical, is_deeper_than, raw,
+    JsonBoundsError, MAX_TREE_VALUES, MalformedJsonError, Object, canonical, is_deeper_than, raw,
     raw_string, raw_value, value,
 };
 
@@ -22,7 +22,7 @@ fn a_key_that_stands_twice_is_refused_however_many_keys_there_are() {
     for count in [2, 16, 17, 40] {
         let keys: Vec<String> = (0..count).map(|n| format!("\"k{}\":1", n % (count - 1))).collect();
         let error = Object::parse(&format!("{{{}}}", keys.join(","))).unwrap_err();
-        assert_eq!(error, Malformed::Duplicate { key: "k0".to_owned() }, "{count}");
+        assert_eq!(error, MalformedJsonError::Duplicate { key: "k0".to_owned() }, "{count}");
         assert_eq!(error.to_string(), "key `k0` stands twice");
     }
     assert!(value(r#"{"a":[{"b":1,"b":2}]}"#).is_err());
@@ -45,11 +45,11 @@ fn twins_of_protocol_keys_are_seen() {
 fn what_is_wrong_is_told_apart_by_kind() {
     let check = |text: &str, expected: &str| {
         let kind = match Object::parse(text).unwrap_err() {
-            Malformed::Duplicate { .. } => "duplicate",
-            Malformed::NotThis(_) => "not this",
-            Malformed::Syntax(_) => "syntax",
-            Malformed::NotUtf8 { .. } => "not utf-8",
-            Malformed::OutOfBounds(_) => "out of bounds",
+            MalformedJsonError::Duplicate { .. } => "duplicate",
+            MalformedJsonError::NotThis(_) => "not this",
+            MalformedJsonError::Syntax(_) => "syntax",
+            MalformedJsonError::NotUtf8 { .. } => "not utf-8",
+            MalformedJsonError::OutOfBounds(_) => "out of bounds",
         };
         assert_eq!(kind, expected, "{text}");
     };
@@ -61,9 +61,9 @@ fn what_is_wrong_is_told_apart_by_kind() {
     check("{", "syntax");
     check(r#"{"a":1} x"#, "syntax");
     check(r#"{"a key stands twice":}"#, "syntax");
-    assert_eq!(Object::parse_bytes(b"{\"\xff").unwrap_err(), Malformed::NotUtf8 { at: 2 });
+    assert_eq!(Object::parse_bytes(b"{\"\xff").unwrap_err(), MalformedJsonError::NotUtf8 { at: 2 });
     let inner = value(r#"{"a":[{"b":1,"b":2}]}"#);
-    assert_eq!(inner, Err(Malformed::Duplicate { key: "b".to_owned() }));
+    assert_eq!(inner, Err(MalformedJsonError::Duplicate { key: "b".to_owned() }));
     let long = format!(r#"{{"{0}":1,"{0}":2}}"#, "k".repeat(10_000));
     assert!(value(&long).unwrap_err().to_string().len() < 200);
 }
@@ -129,7 +129,7 @@ fn b_jr_22_a_million_keys_and_a_key_of_a_megabyte_are_only_keys() {
 fn p_21_a_document_of_too_many_values_never_becomes_a_tree() {
     let many = format!("[{}0]", "0,".repeat(MAX_TREE_VALUES));
     let limit = MAX_TREE_VALUES;
-    let error = Malformed::OutOfBounds(JsonBoundsError::TooManyValues { limit });
+    let error = MalformedJsonError::OutOfBounds(JsonBoundsError::TooManyValues { limit });
     assert_eq!(value(&many), Err(error));
     let fewer = format!("[{}0]", "0,".repeat(MAX_TREE_VALUES - 2));
     assert!(value(&fewer).is_ok());

@@ -5,7 +5,7 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// The last `SIZE` values. Any number of threads may push and read.
 #[derive(Debug)]
-pub(crate) struct Ring<const SIZE: usize> {
+pub(crate) struct LatencyRing<const SIZE: usize> {
     pub(super) next: AtomicU64,
     /// A value with the lap of the ring above it: by that a reader tells a value from the one that stood there a lap before.
     pub(super) slots: [AtomicU64; SIZE],
@@ -14,7 +14,7 @@ pub(crate) struct Ring<const SIZE: usize> {
 /// Bits of a value. None is zero: that is what an empty slot holds.
 pub(crate) const VALUE_BITS: u32 = 42;
 
-impl<const SIZE: usize> Ring<SIZE> {
+impl<const SIZE: usize> LatencyRing<SIZE> {
     pub(crate) fn new() -> Self {
         Self { next: AtomicU64::new(0), slots: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
@@ -28,13 +28,13 @@ impl<const SIZE: usize> Ring<SIZE> {
     }
 
     /// How many values there ever were.
-    pub(crate) fn pushed(&self) -> u64 {
+    pub(crate) fn pushed_count(&self) -> u64 {
         self.next.load(Ordering::Relaxed)
     }
 
     /// The values from number `since` on, with their numbers. One that is just being written is left out.
-    pub(crate) fn numbered(&self, since: u64) -> Vec<(u64, u64)> {
-        let end = self.pushed();
+    pub(crate) fn numbered_values(&self, since: u64) -> Vec<(u64, u64)> {
+        let end = self.pushed_count();
         let first = end.saturating_sub(SIZE as u64).max(since);
         (first..end).filter_map(|number| Some((number, self.read(number)?))).collect()
     }

@@ -3,7 +3,7 @@
 
 /// What everybody knows, and what the operator adds.
 #[derive(Debug, Clone)]
-pub(super) struct Names {
+pub(super) struct SecretNames {
     /// Lower case, letters and digits only.
     own: Vec<String>,
     /// As they were given, in lower case.
@@ -48,7 +48,7 @@ const PARTS: &[&str] = &[
 ];
 
 /// Names by their last word.
-const LAST: &[(&str, Family)] = &[
+const LAST: &[(&str, SecretFamily)] = &[
     ("password", "password"),
     ("passwords", "password"),
     ("passwd", "password"),
@@ -115,15 +115,15 @@ const HARMLESS_TOKENS: &[&str] = &[
 ];
 
 /// What kind of secret stands under a name.
-pub(super) type Family = &'static str;
+pub(super) type SecretFamily = &'static str;
 
 /// Longer names are not read.
-const LONGEST: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 
-impl Names {
+impl SecretNames {
     pub(super) fn new(redact: &[String]) -> Self {
         let own_parts: Vec<String> = redact.iter().map(|name| name.to_lowercase()).collect();
-        Self { own: redact.iter().map(|name| folded(name)).collect(), own_parts }
+        Self { own: redact.iter().map(|name| fold_name(name)).collect(), own_parts }
     }
 
     /// What to look for.
@@ -133,14 +133,14 @@ impl Names {
     }
 
     /// What kind of secret the name says it is.
-    pub(super) fn family(&self, name: &str) -> Option<Family> {
-        if name.len() > LONGEST {
+    pub(super) fn family(&self, name: &str) -> Option<SecretFamily> {
+        if name.len() > MAX_NAME_BYTES {
             return None;
         }
-        if !self.own.is_empty() && self.own.contains(&folded(name)) {
+        if !self.own.is_empty() && self.own.contains(&fold_name(name)) {
             return Some("redacted");
         }
-        let mut words = Words(name.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()));
+        let mut words = NameWords(name.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()));
         let (last, before) = (words.next()?, words.next());
         let is = |word: Option<&str>, known: &[&str]| {
             word.is_some_and(|word| known.iter().any(|it| word.eq_ignore_ascii_case(it)))
@@ -160,14 +160,14 @@ impl Names {
     }
 }
 
-fn folded(name: &str) -> String {
+fn fold_name(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// The words of a name, last first.
-struct Words<'n>(&'n str);
+struct NameWords<'n>(&'n str);
 
-impl<'n> Iterator for Words<'n> {
+impl<'n> Iterator for NameWords<'n> {
     type Item = &'n str;
 
     fn next(&mut self) -> Option<&'n str> {

@@ -4,23 +4,23 @@
 
 use std::ops::Range;
 
-use super::Found;
+use super::SecretMatch;
 
-pub(super) struct Shape {
+pub(super) struct SecretShape {
     pub(super) kind: &'static str,
     /// What it begins with, or contains.
     pub(super) literal: &'static str,
-    body: Body,
+    body: SecretBody,
 }
 
-impl std::fmt::Debug for Shape {
+impl std::fmt::Debug for SecretShape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.kind, self.literal)
     }
 }
 
 /// What follows the beginning.
-enum Body {
+enum SecretBody {
     /// So many characters, and then none of the kind any more.
     Run { of: fn(u8) -> bool, least: usize, most: usize },
     /// A run that must look random: keys begin like many harmless words.
@@ -40,17 +40,17 @@ const fn run(
     literal: &'static str,
     of: fn(u8) -> bool,
     (least, most): (usize, usize),
-) -> Shape {
-    Shape { kind, literal, body: Body::Run { of, least, most } }
+) -> SecretShape {
+    SecretShape { kind, literal, body: SecretBody::Run { of, least, most } }
 }
 
-const fn random(kind: &'static str, literal: &'static str, least: usize) -> Shape {
-    Shape { kind, literal, body: Body::Random { of: dashed, least } }
+const fn random(kind: &'static str, literal: &'static str, least: usize) -> SecretShape {
+    SecretShape { kind, literal, body: SecretBody::Random { of: word_or_dash, least } }
 }
 
 const LONG: usize = 512;
 
-pub(super) const SHAPES: &[Shape] = &[
+pub(super) const SHAPES: &[SecretShape] = &[
     run("aws", "AKIA", upper, (16, 16)),
     run("aws", "ASIA", upper, (16, 16)),
     run("github", "ghp_", word, (36, 255)),
@@ -59,7 +59,7 @@ pub(super) const SHAPES: &[Shape] = &[
     run("github", "ghs_", word, (36, 255)),
     run("github", "ghr_", word, (36, 255)),
     run("github", "github_pat_", word, (22, 255)),
-    run("gitlab", "glpat-", dashed, (20, 300)),
+    run("gitlab", "glpat-", word_or_dash, (20, 300)),
     random("slack", "xoxb-", 10),
     random("slack", "xoxp-", 10),
     random("slack", "xoxa-", 10),
@@ -68,9 +68,9 @@ pub(super) const SHAPES: &[Shape] = &[
     random("slack", "xoxe-", 10),
     random("slack", "xapp-", 10),
     run("slack", "hooks.slack.com/services/", path, (20, LONG)),
-    run("google", "AIza", dashed, (35, 35)),
-    run("google", "ya29.", dashed, (20, 2_048)),
-    run("google", "GOCSPX-", dashed, (28, 28)),
+    run("google", "AIza", word_or_dash, (35, 35)),
+    run("google", "ya29.", word_or_dash, (20, 2_048)),
+    run("google", "GOCSPX-", word_or_dash, (28, 28)),
     run("stripe", "sk_live_", alphanumeric, (16, 255)),
     run("stripe", "rk_live_", alphanumeric, (16, 255)),
     run("stripe", "sk_test_", alphanumeric, (16, 255)),
@@ -78,18 +78,18 @@ pub(super) const SHAPES: &[Shape] = &[
     run("stripe", "whsec_", base64, (24, 255)),
     random("model", "sk-", 20),
     run("npm", "npm_", alphanumeric, (36, 36)),
-    run("pypi", "pypi-AgE", dashed, (50, LONG)),
-    run("sendgrid", "SG.", dotted, (60, 70)),
+    run("pypi", "pypi-AgE", word_or_dash, (50, LONG)),
+    run("sendgrid", "SG.", word_dash_or_dot, (60, 70)),
     run("huggingface", "hf_", alphanumeric, (30, 64)),
     run("shopify", "shpat_", alphanumeric, (32, 32)),
     run("shopify", "shpss_", alphanumeric, (32, 32)),
     run("digitalocean", "dop_v1_", alphanumeric, (64, 64)),
-    run("vault", "hvs.", dashed, (24, 300)),
+    run("vault", "hvs.", word_or_dash, (24, 300)),
     run("age", "AGE-SECRET-KEY-1", upper, (58, 58)),
-    Shape { kind: "jwt", literal: "eyJ", body: Body::Jwt },
-    Shape { kind: "private_key", literal: "-----BEGIN ", body: Body::Pem },
-    Shape { kind: "bearer", literal: "bearer ", body: Body::Bearer },
-    Shape { kind: "url_password", literal: "://", body: Body::Url },
+    SecretShape { kind: "jwt", literal: "eyJ", body: SecretBody::Jwt },
+    SecretShape { kind: "private_key", literal: "-----BEGIN ", body: SecretBody::Pem },
+    SecretShape { kind: "bearer", literal: "bearer ", body: SecretBody::Bearer },
+    SecretShape { kind: "url_password", literal: "://", body: SecretBody::Url },
 ];
 
 fn upper(byte: u8) -> bool {
@@ -104,12 +104,12 @@ fn word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-fn dashed(byte: u8) -> bool {
+fn word_or_dash(byte: u8) -> bool {
     word(byte) || byte == b'-'
 }
 
-fn dotted(byte: u8) -> bool {
-    dashed(byte) || byte == b'.'
+fn word_dash_or_dot(byte: u8) -> bool {
+    word_or_dash(byte) || byte == b'.'
 }
 
 fn path(byte: u8) -> bool {
@@ -121,46 +121,46 @@ fn base64(byte: u8) -> bool {
 }
 
 fn bearer(byte: u8) -> bool {
-    dotted(byte) || b"~+/=".contains(&byte)
+    word_dash_or_dot(byte) || b"~+/=".contains(&byte)
 }
 
-impl Shape {
+impl SecretShape {
     /// The secret whose beginning stands at `hit`.
-    pub(super) fn find(&self, text: &str, hit: Range<usize>) -> Option<Found<'static>> {
+    pub(super) fn find(&self, text: &str, hit: Range<usize>) -> Option<SecretMatch<'static>> {
         let bytes = text.as_bytes();
         let fits = match self.body {
-            Body::Bearer => true,
+            SecretBody::Bearer => true,
             // The automaton takes capitals and small letters for the same.
             _ => &bytes[hit.clone()] == self.literal.as_bytes(),
         };
         let before = hit.start.checked_sub(1).map(|at| bytes[at]);
         let is_inside = before.is_some_and(|byte| match self.body {
-            Body::Url | Body::Pem => false,
+            SecretBody::Url | SecretBody::Pem => false,
             _ => word(byte) || byte == b'-' || byte == b'+',
         });
         if !fits || is_inside {
             return None;
         }
         let range = self.range(text, hit)?;
-        Some(Found { range, kind: self.kind })
+        Some(SecretMatch { range, kind: self.kind })
     }
 
     fn range(&self, text: &str, hit: Range<usize>) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
         match self.body {
-            Body::Run { of, least, most } => {
+            SecretBody::Run { of, least, most } => {
                 let length = length(bytes, hit.end, of, most + 1);
                 (least..=most).contains(&length).then(|| hit.start..hit.end + length)
             }
-            Body::Random { of, least } => {
+            SecretBody::Random { of, least } => {
                 let length = length(bytes, hit.end, of, LONG);
                 let body = &bytes[hit.end..hit.end + length];
                 (length >= least && is_random(body)).then(|| hit.start..hit.end + length)
             }
-            Body::Jwt => {
+            SecretBody::Jwt => {
                 let mut end = hit.start;
                 for part in 0..3 {
-                    let length = length(bytes, end, dashed, usize::MAX);
+                    let length = length(bytes, end, word_or_dash, usize::MAX);
                     if length < 10 {
                         return None;
                     }
@@ -172,7 +172,7 @@ impl Shape {
                 }
                 Some(hit.start..end)
             }
-            Body::Pem => {
+            SecretBody::Pem => {
                 let head = &text[hit.end..text.floor_char_boundary(hit.end + 64)];
                 let head = head.split("-----").next()?;
                 head.contains("PRIVATE KEY").then_some(())?;
@@ -180,13 +180,13 @@ impl Shape {
                 let end = end.and_then(|at| Some(at + text[at..].find("-----")? + 5));
                 Some(hit.start..end.unwrap_or(text.len()))
             }
-            Body::Bearer => {
+            SecretBody::Bearer => {
                 let length = length(bytes, hit.end, bearer, usize::MAX);
                 let token = &bytes[hit.end..hit.end + length];
                 let is_token = length >= 16 && token.iter().any(u8::is_ascii_digit);
                 is_token.then(|| hit.end..hit.end + length)
             }
-            Body::Url => url_password(bytes, hit.end),
+            SecretBody::Url => url_password(bytes, hit.end),
         }
     }
 }

@@ -3,8 +3,8 @@ use super::*;
 mod clean;
 mod hostile;
 
-fn masker() -> Masker {
-    Masker::new(&[], Vec::new())
+fn masker() -> SecretMasker {
+    SecretMasker::new(&[], Vec::new())
 }
 
 /// What becomes of a text. It must not change any more when it is masked again.
@@ -130,7 +130,7 @@ fn what_is_set_under_the_name_of_a_secret_goes() {
 
 #[test]
 fn names_are_read_word_by_word() {
-    let names = Names::new(&["Patient-Name".to_owned()]);
+    let names = SecretNames::new(&["Patient-Name".to_owned()]);
     for (name, expected) in [
         ("password", Some("password")),
         ("userPassword", Some("password")),
@@ -175,7 +175,7 @@ fn names_are_read_word_by_word() {
 
 #[test]
 fn documents_keep_everything_but_their_secrets() {
-    let masker = Masker::new(&["iban".to_owned()], Vec::new());
+    let masker = SecretMasker::new(&["iban".to_owned()], Vec::new());
     let check = |given: &str, expected: Option<&str>| {
         let masked = masker.json(given);
         assert_eq!(masked.as_deref(), expected, "{given}");
@@ -227,17 +227,17 @@ fn documents_keep_everything_but_their_secrets() {
 #[test]
 fn patterns_of_the_operator_count_as_well() {
     let patterns = vec![
-        Pattern::new("employee", r"\bE-\d{6}\b").unwrap(),
-        Pattern::new("project", "(?i)manhattan").unwrap(),
+        MaskPattern::new("employee", r"\bE-\d{6}\b").unwrap(),
+        MaskPattern::new("project", "(?i)manhattan").unwrap(),
     ];
-    let masker = Masker::new(&[], patterns);
+    let masker = SecretMasker::new(&[], patterns);
     assert_eq!(
         masker.text("E-123456 and Manhattan, password=hunter2").unwrap(),
         "[masked:employee] and [masked:project], password=[masked:password]"
     );
     assert_eq!(masker.text("E-12345"), None);
     assert_eq!(masker.json(r#"{"who":"E-654321"}"#).unwrap(), r#"{"who":"[masked:employee]"}"#);
-    assert!(matches!(Pattern::new("x", "("), Err(BadPattern::Syntax(_))));
-    assert!(matches!(Pattern::new("x", "a*"), Err(BadPattern::MatchesNothing)));
-    assert!(matches!(Pattern::new("x", r"(\w{900}){900}"), Err(BadPattern::Syntax(_))));
+    assert!(matches!(MaskPattern::new("x", "("), Err(MaskPatternError::Syntax(_))));
+    assert!(matches!(MaskPattern::new("x", "a*"), Err(MaskPatternError::MatchesNothing)));
+    assert!(matches!(MaskPattern::new("x", r"(\w{900}){900}"), Err(MaskPatternError::Syntax(_))));
 }

@@ -2,28 +2,28 @@
 //! than is read at once. Each begins with what the last one ended with, so that nothing falls between.
 
 use super::sentences::{one_line, sentences};
-use super::{Entry, NewFact, Source};
+use super::{FactSource, NewFact, TranscriptEntry};
 
 /// Characters of a passage, at most.
-const MOST: usize = 900;
+const MAX_PASSAGE_CHARS: usize = 900;
 /// An entry that is longer is not said twice.
 const LONGEST_AGAIN: usize = 300;
 /// Characters of a name.
 const LONGEST_NAME: usize = 64;
 
 /// `entries` are in their order; passages never have entries of two sessions.
-pub fn passages(entries: &[Entry]) -> Vec<NewFact> {
+pub fn passages(entries: &[TranscriptEntry]) -> Vec<NewFact> {
     let sessions = entries.chunk_by(|one, two| one.session == two.session);
     sessions.flat_map(of_session).collect()
 }
 
-fn of_session(entries: &[Entry]) -> Vec<NewFact> {
+fn of_session(entries: &[TranscriptEntry]) -> Vec<NewFact> {
     let mut passages = Vec::new();
-    let mut open: Vec<Line<'_>> = Vec::new();
+    let mut open: Vec<SpeakerLine<'_>> = Vec::new();
     for entry in entries {
         let speaker: String = one_line(&entry.speaker).chars().take(LONGEST_NAME).collect();
-        let line = Line::new(entry, format!("{speaker}: {}", one_line(&entry.text)));
-        if line.length > MOST {
+        let line = SpeakerLine::new(entry, format!("{speaker}: {}", one_line(&entry.text)));
+        if line.length > MAX_PASSAGE_CHARS {
             passages.extend(passage(&open));
             open.clear();
             passages.extend(
@@ -31,10 +31,10 @@ fn of_session(entries: &[Entry]) -> Vec<NewFact> {
             );
             continue;
         }
-        if length(&open) + 1 + line.length > MOST {
+        if length(&open) + 1 + line.length > MAX_PASSAGE_CHARS {
             passages.extend(passage(&open));
             let last = open.pop().filter(|it| it.length <= LONGEST_AGAIN);
-            let fits = |it: &Line<'_>| it.length + 1 + line.length <= MOST;
+            let fits = |it: &SpeakerLine<'_>| it.length + 1 + line.length <= MAX_PASSAGE_CHARS;
             open = last.filter(fits).into_iter().collect();
         }
         open.push(line);
@@ -44,31 +44,31 @@ fn of_session(entries: &[Entry]) -> Vec<NewFact> {
 }
 
 /// What one speaker said at once.
-struct Line<'e> {
-    entry: &'e Entry,
+struct SpeakerLine<'e> {
+    entry: &'e TranscriptEntry,
     text: String,
     /// In characters.
     length: usize,
 }
 
-impl<'e> Line<'e> {
-    fn new(entry: &'e Entry, text: String) -> Self {
+impl<'e> SpeakerLine<'e> {
+    fn new(entry: &'e TranscriptEntry, text: String) -> Self {
         let length = text.chars().count();
         Self { entry, text, length }
     }
 }
 
-fn length(lines: &[Line<'_>]) -> usize {
+fn length(lines: &[SpeakerLine<'_>]) -> usize {
     lines.iter().map(|it| it.length + 1).sum::<usize>().saturating_sub(1)
 }
 
-fn passage(lines: &[Line<'_>]) -> Option<NewFact> {
+fn passage(lines: &[SpeakerLine<'_>]) -> Option<NewFact> {
     let (first, last) = (lines.first()?, lines.last()?);
     let texts: Vec<&str> = lines.iter().map(|it| it.text.as_str()).collect();
     Some(NewFact {
         text: texts.join("\n"),
         at: last.entry.at,
-        source: Source::Heard { first: first.entry.id, last: last.entry.id },
+        source: FactSource::Heard { first: first.entry.id, last: last.entry.id },
         session: Some(first.entry.session.clone()),
         entity: None,
         topic: None,
@@ -76,9 +76,9 @@ fn passage(lines: &[Line<'_>]) -> Option<NewFact> {
 }
 
 /// One that is too long alone: between sentences, else between words, else anywhere.
-fn cut<'e>(line: &Line<'e>, speaker: &str) -> Vec<Line<'e>> {
+fn cut<'e>(line: &SpeakerLine<'e>, speaker: &str) -> Vec<SpeakerLine<'e>> {
     let said = &line.text[speaker.len() + 2..];
-    let room = MOST - speaker.chars().count() - 2;
+    let room = MAX_PASSAGE_CHARS - speaker.chars().count() - 2;
     let mut ends: Vec<usize> = Vec::new();
     let (mut from, mut used) = (0, 0);
     for part in sentences(said).into_iter().flat_map(|it| pieces(said, it, room)) {
@@ -94,7 +94,7 @@ fn cut<'e>(line: &Line<'e>, speaker: &str) -> Vec<Line<'e>> {
     let mut piece = |end: usize| {
         let text = format!("{speaker}: {}", said[from..end].trim());
         from = end;
-        Line::new(line.entry, text)
+        SpeakerLine::new(line.entry, text)
     };
     ends.into_iter().map(&mut piece).collect()
 }

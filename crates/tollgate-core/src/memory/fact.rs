@@ -4,7 +4,8 @@
 use std::time::SystemTime;
 
 use super::{
-    Audience, Author, EntityId, EntryId, Invalid, LONGEST_NAME, LONGEST_TEXT, SessionId, kept_text,
+    Audience, EntityId, EntryId, LONGEST_NAME, LONGEST_TEXT, MemoryAuthor, MemoryInputError,
+    SessionId, kept_text,
 };
 
 /// Ascending in the order in which facts were kept.
@@ -16,7 +17,7 @@ pub struct FactId(pub u64);
 pub struct NewFact {
     pub text: String,
     pub at: SystemTime,
-    pub source: Source,
+    pub source: FactSource,
     /// Where it came up.
     pub session: Option<SessionId>,
     /// Whom it is about.
@@ -29,17 +30,17 @@ pub struct Fact {
     pub id: FactId,
     pub text: String,
     pub at: SystemTime,
-    pub source: Source,
+    pub source: FactSource,
     pub session: Option<SessionId>,
     pub entity: Option<EntityId>,
     pub topic: Option<String>,
     pub audience: Audience,
-    pub author: Author,
+    pub author: MemoryAuthor,
 }
 
 /// How a passage came to be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum FactSource {
     /// Somebody wrote it down.
     Stated,
     /// A piece of a transcript, from one entry to another.
@@ -48,13 +49,13 @@ pub enum Source {
 
 impl NewFact {
     /// Something stated, with nothing known about it but the words.
-    pub fn stated(text: &str, at: SystemTime) -> Result<Self, Invalid> {
+    pub fn from_statement(text: &str, at: SystemTime) -> Result<Self, MemoryInputError> {
         let text = kept_text("text", text, LONGEST_TEXT)?;
-        let source = Source::Stated;
+        let source = FactSource::Stated;
         Ok(Self { text, at, source, session: None, entity: None, topic: None })
     }
 
-    pub fn on(self, topic: &str) -> Result<Self, Invalid> {
+    pub fn on(self, topic: &str) -> Result<Self, MemoryInputError> {
         Ok(Self { topic: Some(kept_text("topic", topic, LONGEST_NAME)?), ..self })
     }
 }

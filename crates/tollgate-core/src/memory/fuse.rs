@@ -4,8 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::rank::{identity, shown};
-use super::{Fact, FactId, Hit, Query};
+use super::rank::{identity, query_snippet};
+use super::{Fact, FactId, MemoryHit, MemoryQuery};
 
 /// What the words count, against 1 for the meaning. With more than 0.6 they hide what was asked in
 /// other words, with less than 0.3 names are lost (`tollgate-llm/tests/it/recall.rs`).
@@ -15,17 +15,17 @@ const SPREAD: f32 = 0.15;
 
 /// `worded` as [`super::rank()`] gives it, `near` with the cosine of the angle. The best first.
 pub fn fuse(
-    query: &Query,
-    worded: Vec<Hit<Fact>>,
+    query: &MemoryQuery,
+    worded: Vec<MemoryHit<Fact>>,
     near: Vec<(Fact, f32)>,
     most: usize,
-) -> Vec<Hit<Fact>> {
-    let meaning = Meaning::of(near.iter().map(|(_, cosine)| *cosine));
-    let mut fused: Vec<Hit<Fact>> = Vec::with_capacity(worded.len() + near.len());
+) -> Vec<MemoryHit<Fact>> {
+    let meaning = SimilarityRange::of(near.iter().map(|(_, cosine)| *cosine));
+    let mut fused: Vec<MemoryHit<Fact>> = Vec::with_capacity(worded.len() + near.len());
     let mut known: HashMap<FactId, usize> = HashMap::new();
     for hit in worded {
         known.entry(hit.found.id).or_insert(fused.len());
-        fused.push(Hit { score: WORDS * hit.score, ..hit });
+        fused.push(MemoryHit { score: WORDS * hit.score, ..hit });
     }
     for (fact, cosine) in near {
         let worth = meaning.worth(cosine);
@@ -33,8 +33,8 @@ pub fn fuse(
             Some(at) => fused[*at].score += worth,
             None => {
                 known.insert(fact.id, fused.len());
-                let snippet = shown(query, &fact.text);
-                fused.push(Hit { found: fact, score: worth, snippet });
+                let snippet = query_snippet(query, &fact.text);
+                fused.push(MemoryHit { found: fact, score: worth, snippet });
             }
         }
     }
@@ -53,12 +53,12 @@ pub fn fuse(
 
 /// How near is near depends on the model: what is the farthest of what was found is hardly nearer
 /// than anything.
-struct Meaning {
+struct SimilarityRange {
     nearest: f32,
     farthest: f32,
 }
 
-impl Meaning {
+impl SimilarityRange {
     fn of(cosines: impl Iterator<Item = f32>) -> Self {
         let start = Self { nearest: 0.0, farthest: 1.0 };
         cosines.filter(|it| it.is_finite()).fold(start, |it, cosine| Self {

@@ -6,7 +6,10 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
-use super::{Audience, Author, Invalid, LONGEST_ATTRIBUTES, LONGEST_NAME, SessionId, kept_text};
+use super::{
+    Audience, LONGEST_ATTRIBUTES, LONGEST_NAME, MemoryAuthor, MemoryInputError, SessionId,
+    kept_text,
+};
 
 /// Chosen by whoever writes an entity, or made of its kind and name. Its own in each namespace and
 /// for each audience; what is an agent's own goes before what is shared.
@@ -31,7 +34,7 @@ pub struct Entity {
     pub name: String,
     pub attributes: Map<String, Value>,
     pub audience: Audience,
-    pub author: Author,
+    pub author: MemoryAuthor,
     pub changed: SystemTime,
 }
 
@@ -55,7 +58,7 @@ pub struct Relation {
     pub attributes: Map<String, Value>,
     pub provenance: Provenance,
     pub audience: Audience,
-    pub author: Author,
+    pub author: MemoryAuthor,
     pub changed: SystemTime,
 }
 
@@ -69,28 +72,28 @@ pub struct Provenance {
 
 /// An entity, and all it has to do with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Snapshot {
+pub struct EntitySnapshot {
     pub entity: Entity,
     /// The surest first.
-    pub links: Vec<Link>,
+    pub links: Vec<EntityLink>,
     /// How many there are beside those.
     pub left_out: u64,
 }
 
 /// A relation of an entity, and who stands at its other end.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Link {
+pub struct EntityLink {
     pub relation: Relation,
     pub neighbour: Entity,
 }
 
 impl EntityId {
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
+    pub fn parse(text: &str) -> Result<Self, MemoryInputError> {
         kept_text("entity_id", text, LONGEST_NAME).map(Self)
     }
 
     /// `npc-elara-of-the-vale`, for whoever gave none.
-    pub fn made_of(kind: &str, name: &str) -> Result<Self, Invalid> {
+    pub fn made_of(kind: &str, name: &str) -> Result<Self, MemoryInputError> {
         let mut id = String::new();
         for word in [kind, name].into_iter().flat_map(|it| it.split(|c: char| !c.is_alphanumeric()))
         {
@@ -116,13 +119,18 @@ impl fmt::Display for EntityId {
 }
 
 impl NewEntity {
-    pub fn new(id: EntityId, kind: &str, name: &str, at: SystemTime) -> Result<Self, Invalid> {
+    pub fn new(
+        id: EntityId,
+        kind: &str,
+        name: &str,
+        at: SystemTime,
+    ) -> Result<Self, MemoryInputError> {
         let kind = kept_text("type", kind, LONGEST_NAME)?.to_lowercase();
         let name = kept_text("name", name, LONGEST_NAME)?;
         Ok(Self { id, kind, name, attributes: Map::new(), at })
     }
 
-    pub fn with(self, attributes: Map<String, Value>) -> Result<Self, Invalid> {
+    pub fn with(self, attributes: Map<String, Value>) -> Result<Self, MemoryInputError> {
         Ok(Self { attributes: kept_attributes(attributes)?, ..self })
     }
 }
@@ -133,19 +141,19 @@ impl NewRelation {
         kind: &str,
         target: EntityId,
         at: SystemTime,
-    ) -> Result<Self, Invalid> {
+    ) -> Result<Self, MemoryInputError> {
         let kind = kept_text("type", kind, LONGEST_NAME)?.to_lowercase();
         let provenance = Provenance { session: None, confidence: 1.0 };
         Ok(Self { source, kind, target, attributes: Map::new(), provenance, at })
     }
 
-    pub fn with(self, attributes: Map<String, Value>) -> Result<Self, Invalid> {
+    pub fn with(self, attributes: Map<String, Value>) -> Result<Self, MemoryInputError> {
         Ok(Self { attributes: kept_attributes(attributes)?, ..self })
     }
 
-    pub fn known(self, provenance: Provenance) -> Result<Self, Invalid> {
+    pub fn with_provenance(self, provenance: Provenance) -> Result<Self, MemoryInputError> {
         if !(0.0..=1.0).contains(&provenance.confidence) {
-            return Err(Invalid::Range {
+            return Err(MemoryInputError::Range {
                 field: "confidence",
                 found: provenance.confidence.to_string(),
                 least: "0".to_owned(),
@@ -156,11 +164,11 @@ impl NewRelation {
     }
 }
 
-fn kept_attributes(attributes: Map<String, Value>) -> Result<Map<String, Value>, Invalid> {
+fn kept_attributes(attributes: Map<String, Value>) -> Result<Map<String, Value>, MemoryInputError> {
     let (field, most) = ("attributes", LONGEST_ATTRIBUTES);
     let kept = without_nul(Value::Object(attributes));
     match (kept.to_string().len(), kept) {
-        (found, _) if found > most => Err(Invalid::TooLong { field, found, most }),
+        (found, _) if found > most => Err(MemoryInputError::TooLong { field, found, most }),
         (_, Value::Object(kept)) => Ok(kept),
         _ => Ok(Map::new()),
     }

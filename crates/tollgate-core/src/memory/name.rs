@@ -3,32 +3,39 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::id::BadName;
-use crate::text::shortened;
+use crate::id::InvalidNameError;
+use crate::text::truncate_chars;
 
 /// A campaign, or a tenant.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Name(Arc<str>);
+pub struct MemoryName(Arc<str>);
 
 /// A part of the memory from which nothing is seen in another: a campaign, of a tenant if there
 /// are several.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Namespace(Arc<str>);
 
-const LONGEST: usize = 64;
-const ALLOWED: &str = "use letters, digits, `_`, `-` and `.`";
+const MAX_NAME_LEN: usize = 64;
+const ALLOWED_CHARACTERS: &str = "use letters, digits, `_`, `-` and `.`";
 
-impl Name {
-    pub fn parse(text: &str) -> Result<Self, BadName> {
+impl MemoryName {
+    pub fn parse(text: &str) -> Result<Self, InvalidNameError> {
         if text.is_empty() {
-            return Err(BadName::Empty);
+            return Err(InvalidNameError::Empty);
         }
-        if text.len() > LONGEST {
-            return Err(BadName::TooLong { name: shortened(text, LONGEST), limit: LONGEST });
+        if text.len() > MAX_NAME_LEN {
+            return Err(InvalidNameError::TooLong {
+                name: truncate_chars(text, MAX_NAME_LEN),
+                limit: MAX_NAME_LEN,
+            });
         }
         let fits = |found: char| found.is_ascii_alphanumeric() || "_-.".contains(found);
         match text.chars().find(|found| !fits(*found)) {
-            Some(found) => Err(BadName::Character { name: text.into(), found, allowed: ALLOWED }),
+            Some(found) => Err(InvalidNameError::Character {
+                name: text.into(),
+                found,
+                allowed: ALLOWED_CHARACTERS,
+            }),
             None => Ok(Self(text.into())),
         }
     }
@@ -45,7 +52,7 @@ impl Name {
 
 impl Namespace {
     /// No name has a `/` in it, so no campaign is another tenant's.
-    pub fn of(tenant: Option<&Name>, campaign: &Name) -> Self {
+    pub fn of(tenant: Option<&MemoryName>, campaign: &MemoryName) -> Self {
         match tenant {
             None => Self(Arc::clone(&campaign.0)),
             Some(tenant) => Self(format!("{tenant}/{campaign}").into()),
@@ -53,11 +60,11 @@ impl Namespace {
     }
 
     /// `CAMPAIGN`, or `TENANT/CAMPAIGN`: for whoever runs the gateway, and may name any.
-    pub fn parse(text: &str) -> Result<Self, BadName> {
+    pub fn parse(text: &str) -> Result<Self, InvalidNameError> {
         match text.split_once('/') {
-            None => Ok(Self::of(None, &Name::parse(text)?)),
+            None => Ok(Self::of(None, &MemoryName::parse(text)?)),
             Some((tenant, campaign)) => {
-                Ok(Self::of(Some(&Name::parse(tenant)?), &Name::parse(campaign)?))
+                Ok(Self::of(Some(&MemoryName::parse(tenant)?), &MemoryName::parse(campaign)?))
             }
         }
     }
@@ -67,13 +74,13 @@ impl Namespace {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for MemoryName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl fmt::Debug for Name {
+impl fmt::Debug for MemoryName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", &*self.0)
     }
@@ -93,7 +100,7 @@ impl fmt::Debug for Namespace {
 
 #[cfg(test)]
 mod tests {
-    use super::{Name, Namespace};
+    use super::{MemoryName, Namespace};
 
     #[test]
     fn a_namespace_is_a_campaign_or_a_tenants_campaign() {
@@ -107,8 +114,9 @@ mod tests {
 
     #[test]
     fn no_campaign_reaches_into_a_tenant() {
-        assert!(Name::parse("acme/waterdeep").is_err());
-        let (acme, waterdeep) = (Name::parse("acme").unwrap(), Name::parse("waterdeep").unwrap());
+        assert!(MemoryName::parse("acme/waterdeep").is_err());
+        let (acme, waterdeep) =
+            (MemoryName::parse("acme").unwrap(), MemoryName::parse("waterdeep").unwrap());
         let theirs = Namespace::of(Some(&acme), &waterdeep);
         assert_eq!(theirs.as_str(), "acme/waterdeep");
         assert_ne!(theirs, Namespace::of(None, &waterdeep));

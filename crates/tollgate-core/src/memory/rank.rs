@@ -8,17 +8,17 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, SystemTime};
 
-use super::snippet::{Match, snippet};
-use super::words::{Starts, words_with};
-use super::{Candidates, Entry, Fact, Hit, Query, Trust};
+use super::snippet::{TermMatch, snippet};
+use super::words::{StemInitials, words_with};
+use super::{AuthorTrust, Fact, MemoryHit, MemoryQuery, SearchCandidates, TranscriptEntry};
 
 /// Something with a text that can be looked for.
-pub trait Passage {
+pub trait RankablePassage {
     fn text(&self) -> &str;
     /// Whose words they are, if that is known.
     fn speaker(&self) -> Option<&str>;
     fn at(&self) -> SystemTime;
-    fn trust(&self) -> Trust;
+    fn trust(&self) -> AuthorTrust;
 }
 
 /// How soon more of the same word counts no more, and how much long texts are discounted.
@@ -36,8 +36,8 @@ const NEAR: usize = 4;
 const NEW: f32 = 0.1;
 const HALF_LIFE: Duration = Duration::from_secs(28 * 24 * 60 * 60);
 /// What is left of the worth of an agent's own words, and of a question.
-const REPEATED: f32 = 0.4;
-const ASKED: f32 = 0.7;
+const REPEATED_WEIGHT: f32 = 0.4;
+const QUESTION_WEIGHT: f32 = 0.7;
 /// Words in more than this part of all texts need not be in a text that has all that was asked for.
 const COMMON: f32 = 0.3;
 /// Bytes read of all candidates together, and of one at least.
@@ -46,16 +46,16 @@ const READ_OF_ONE: usize = 8 << 10;
 
 /// The best first, `most` at most; of those with the same words only the best. Scores are from 0 to
 /// 1; above one half are only those that have every word.
-pub fn rank<T: Passage>(
-    query: &Query,
-    candidates: Candidates<T>,
+pub fn rank<T: RankablePassage>(
+    query: &MemoryQuery,
+    candidates: SearchCandidates<T>,
     now: SystemTime,
     most: usize,
-) -> Vec<Hit<T>> {
-    let wanted = Wanted::new(query, &candidates);
+) -> Vec<MemoryHit<T>> {
+    let wanted = QueryMatcher::new(query, &candidates);
     let share = share(&candidates.found);
-    let readings: Vec<Reading> =
-        candidates.found.iter().map(|it| Reading::of(it, &wanted, share)).collect();
+    let readings: Vec<TextMatches> =
+        candidates.found.iter().map(|it| TextMatches::of(it, &wanted, share)).collect();
     let length = readings.iter().map(|it| it.words).sum::<usize>() as f32;
     let average = (length / readings.len().max(1) as f32).max(1.0);
     let mut order: Vec<(f32, usize)> = (0..)
@@ -75,45 +75,45 @@ pub fn rank<T: Passage>(
     let hit = |(score, at): (f32, usize)| {
         let found = found[at].take()?;
         let snippet = snippet(found.text(), &readings[at].matches);
-        Some(Hit { found, score, snippet })
+        Some(MemoryHit { found, score, snippet })
     };
     order.into_iter().filter_map(hit).collect()
 }
 
 /// Bytes read of each: all, if that is not too much.
-fn share<T: Passage>(found: &[T]) -> usize {
+fn share<T: RankablePassage>(found: &[T]) -> usize {
     let all: usize = found.iter().map(|it| it.text().len()).sum();
     if all <= READ { all } else { (READ / found.len().max(1)).max(READ_OF_ONE) }
 }
 
 /// The part of a text that fits a query, as hits have it.
-pub(super) fn shown(query: &Query, text: &str) -> String {
-    let wanted = Wanted::of(query, vec![1.0; query.terms.len()]);
-    let mut reading = Reading::new(&wanted);
+pub(super) fn query_snippet(query: &MemoryQuery, text: &str) -> String {
+    let wanted = QueryMatcher::of(query, vec![1.0; query.terms.len()]);
+    let mut reading = TextMatches::new(&wanted);
     reading.read(text, &wanted, READ_OF_ONE);
     snippet(text, &reading.matches)
 }
 
 /// Better first; of the same worth what can be believed more, then what is newer.
-fn compare<T: Passage>(one: (f32, &T), two: (f32, &T)) -> Ordering {
+fn compare<T: RankablePassage>(one: (f32, &T), two: (f32, &T)) -> Ordering {
     let trust = two.1.trust().cmp(&one.1.trust());
     two.0.total_cmp(&one.0).then(trust).then(two.1.at().cmp(&one.1.at()))
 }
 
 /// From 0 to 1. Neither age nor trust lifts anything over what has every word, or beyond a
 /// better fit by more than a little.
-fn worth<T: Passage>(passage: &T, fit: Fit, now: SystemTime) -> f32 {
+fn worth<T: RankablePassage>(passage: &T, fit: QueryFit, now: SystemTime) -> f32 {
     let (base, fit) = match fit {
-        Fit::Nothing => return 0.0,
-        Fit::Some(fit) => (0.0, fit),
-        Fit::All(fit) => (0.5, fit),
+        QueryFit::Nothing => return 0.0,
+        QueryFit::Some(fit) => (0.0, fit),
+        QueryFit::All(fit) => (0.5, fit),
     };
     let age = now.duration_since(passage.at()).unwrap_or_default();
     let newness = (-age.as_secs_f32() / HALF_LIFE.as_secs_f32()).exp2();
     let trust = match passage.trust() {
-        Trust::Agent => 0.0,
-        Trust::Heard => 0.01,
-        Trust::Operator => 0.02,
+        AuthorTrust::Agent => 0.0,
+        AuthorTrust::Heard => 0.01,
+        AuthorTrust::Operator => 0.02,
     };
     let most = 1.0 + NEW + 0.02;
     (base + 0.5 * fit * (1.0 + NEW * newness + trust) / most) * news(passage)
@@ -121,17 +121,17 @@ fn worth<T: Passage>(passage: &T, fit: Fit, now: SystemTime) -> f32 {
 
 /// What was said in a conversation tells less where it repeats or asks: an agent says what it was
 /// told, and whoever asked the same before did not know it either.
-fn news<T: Passage>(passage: &T) -> f32 {
+fn news<T: RankablePassage>(passage: &T) -> f32 {
     match (passage.speaker(), passage.trust()) {
         (None, _) => 1.0,
-        (Some(_), Trust::Agent) => REPEATED,
-        (Some(_), _) if passage.text().trim_end().ends_with(['?', '？']) => ASKED,
+        (Some(_), AuthorTrust::Agent) => REPEATED_WEIGHT,
+        (Some(_), _) if passage.text().trim_end().ends_with(['?', '？']) => QUESTION_WEIGHT,
         (Some(_), _) => 1.0,
     }
 }
 
 /// The same words of the same speaker are the same.
-pub(super) fn identity<T: Passage>(passage: &T) -> u64 {
+pub(super) fn identity<T: RankablePassage>(passage: &T) -> u64 {
     let mut hasher = DefaultHasher::new();
     passage.speaker().hash(&mut hasher);
     for word in passage.text().split_whitespace() {
@@ -142,15 +142,15 @@ pub(super) fn identity<T: Passage>(passage: &T) -> u64 {
 
 /// How well a text fits, from 0 to 1.
 #[derive(Debug, Clone, Copy)]
-enum Fit {
+enum QueryFit {
     Nothing,
     Some(f32),
     All(f32),
 }
 
 /// What is looked for in each text.
-struct Wanted<'q> {
-    query: &'q Query,
+struct QueryMatcher<'q> {
+    query: &'q MemoryQuery,
     /// The query's terms, then what else its phrases are of.
     stems: Vec<&'q str>,
     phrases: Vec<Vec<usize>>,
@@ -158,11 +158,11 @@ struct Wanted<'q> {
     rarity: Vec<f32>,
     /// Terms that a text has to have to have all.
     needed: Vec<usize>,
-    starts: Starts,
+    starts: StemInitials,
 }
 
-impl<'q> Wanted<'q> {
-    fn new<T>(query: &'q Query, candidates: &Candidates<T>) -> Self {
+impl<'q> QueryMatcher<'q> {
+    fn new<T>(query: &'q MemoryQuery, candidates: &SearchCandidates<T>) -> Self {
         let all = candidates.texts.max(candidates.found.len() as u64).max(1) as f32;
         let with = |term: usize| candidates.with.get(term).map_or(0.0, |it| (*it as f32).min(all));
         let rarity = (0..query.terms.len())
@@ -178,7 +178,7 @@ impl<'q> Wanted<'q> {
         wanted
     }
 
-    fn of(query: &'q Query, rarity: Vec<f32>) -> Self {
+    fn of(query: &'q MemoryQuery, rarity: Vec<f32>) -> Self {
         let mut stems: Vec<&str> = query.terms.iter().map(String::as_str).collect();
         let mut phrases = Vec::new();
         for phrase in &query.phrases {
@@ -190,11 +190,11 @@ impl<'q> Wanted<'q> {
             };
             phrases.push(phrase.iter().map(place).collect());
         }
-        let starts = Starts::of(&stems);
+        let starts = StemInitials::of(&stems);
         Self { query, stems, phrases, rarity, needed: Vec::new(), starts }
     }
 
-    fn fit(&self, reading: &Reading, average: f32) -> Fit {
+    fn fit(&self, reading: &TextMatches, average: f32) -> QueryFit {
         let long = 1.0 - B + B * reading.words as f32 / average;
         let mut found = 0.0;
         let mut had = 0.0;
@@ -204,7 +204,7 @@ impl<'q> Wanted<'q> {
         }
         if had == 0.0 {
             // Its words stand somewhere further on.
-            return if reading.is_cut { Fit::Some(f32::EPSILON) } else { Fit::Nothing };
+            return if reading.is_cut { QueryFit::Some(f32::EPSILON) } else { QueryFit::Nothing };
         }
         let all: f32 = self.rarity.iter().sum();
         let beside = self.beside(reading);
@@ -212,11 +212,11 @@ impl<'q> Wanted<'q> {
         let most = all * (1.0 + BESIDE + if self.phrases.is_empty() { 0.0 } else { PHRASE });
         let fit = (found * had / all + beside + phrase) / most;
         let has_all = self.needed.iter().all(|term| reading.counts[*term] > 0.0);
-        if has_all { Fit::All(fit) } else { Fit::Some(fit) }
+        if has_all { QueryFit::All(fit) } else { QueryFit::Some(fit) }
     }
 
     /// Words that follow each other in the question, and in the text too, or nearly.
-    fn beside(&self, reading: &Reading) -> f32 {
+    fn beside(&self, reading: &TextMatches) -> f32 {
         let pairs = self.query.terms.len().saturating_sub(1);
         let worth = (0..pairs).map(|term| {
             let (one, two) = (&reading.places[term], &reading.places[term + 1]);
@@ -227,7 +227,7 @@ impl<'q> Wanted<'q> {
         worth.sum()
     }
 
-    fn phrase(&self, reading: &Reading) -> f32 {
+    fn phrase(&self, reading: &TextMatches) -> f32 {
         let stands = |phrase: &&Vec<usize>| {
             let begins = |from: &usize| {
                 let follows = |(after, stem): (usize, &usize)| {
@@ -244,19 +244,19 @@ impl<'q> Wanted<'q> {
 }
 
 /// What of the wanted stands in a text, and where.
-struct Reading {
+struct TextMatches {
     /// Of each term.
     counts: Vec<f32>,
     /// Of each stem, ascending.
     places: Vec<Vec<usize>>,
-    matches: Vec<Match>,
+    matches: Vec<TermMatch>,
     words: usize,
     /// Not all of the text was read.
     is_cut: bool,
 }
 
-impl Reading {
-    fn of<T: Passage>(passage: &T, wanted: &Wanted<'_>, share: usize) -> Self {
+impl TextMatches {
+    fn of<T: RankablePassage>(passage: &T, wanted: &QueryMatcher<'_>, share: usize) -> Self {
         let mut reading = Self::new(wanted);
         reading.read(passage.text(), wanted, share);
         for term in passage.speaker().map(super::terms).unwrap_or_default() {
@@ -267,13 +267,13 @@ impl Reading {
         reading
     }
 
-    fn new(wanted: &Wanted<'_>) -> Self {
+    fn new(wanted: &QueryMatcher<'_>) -> Self {
         let counts = vec![0.0; wanted.query.terms.len()];
         let places = vec![Vec::new(); wanted.stems.len()];
         Self { counts, places, matches: Vec::new(), words: 0, is_cut: false }
     }
 
-    fn read(&mut self, text: &str, wanted: &Wanted<'_>, share: usize) {
+    fn read(&mut self, text: &str, wanted: &QueryMatcher<'_>, share: usize) {
         self.is_cut = text.len() > share;
         let text = &text[..text.floor_char_boundary(share)];
         // About as many as there are: most of them are not even looked at.
@@ -289,7 +289,7 @@ impl Reading {
             {
                 *count += if form == word.form { 1.0 } else { OTHER_FORM };
                 let rarity = wanted.rarity[stem];
-                self.matches.push(Match { at: word.at, term: stem, rarity });
+                self.matches.push(TermMatch { at: word.at, term: stem, rarity });
             }
         });
     }
@@ -306,7 +306,7 @@ fn nearest(one: &[usize], two: &[usize]) -> Option<usize> {
     nearest
 }
 
-impl Passage for Entry {
+impl RankablePassage for TranscriptEntry {
     fn text(&self) -> &str {
         &self.text
     }
@@ -319,12 +319,12 @@ impl Passage for Entry {
         self.at
     }
 
-    fn trust(&self) -> Trust {
+    fn trust(&self) -> AuthorTrust {
         self.author.trust
     }
 }
 
-impl Passage for Fact {
+impl RankablePassage for Fact {
     fn text(&self) -> &str {
         &self.text
     }
@@ -337,7 +337,7 @@ impl Passage for Fact {
         self.at
     }
 
-    fn trust(&self) -> Trust {
+    fn trust(&self) -> AuthorTrust {
         self.author.trust
     }
 }

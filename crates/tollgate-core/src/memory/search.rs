@@ -1,13 +1,13 @@
 //! Looking for something by its words: what is asked for, and what a database found that may fit.
 //! What is asked is never more than words: nothing of a database's own syntax gets through here.
 
-use super::Invalid;
-use super::words::{Kind, words};
+use super::MemoryInputError;
+use super::words::{WordKind, words};
 
-/// What is looked for, as words in the form in which texts are indexed. Only [`Query::parse`] makes
+/// What is looked for, as words in the form in which texts are indexed. Only [`MemoryQuery::parse`] makes
 /// one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Query {
+pub struct MemoryQuery {
     /// In the order in which they were said, each once; few enough to be looked up one by one.
     pub terms: Vec<String>,
     /// The terms as they were said: where a text has just that, it fits better.
@@ -18,7 +18,7 @@ pub struct Query {
 
 /// What may fit a query: not ranked yet, and no more than can be ranked in a moment.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidates<T> {
+pub struct SearchCandidates<T> {
     pub found: Vec<T>,
     /// How many texts there are to look through, about.
     pub texts: u64,
@@ -48,19 +48,19 @@ const EMPTY: &[&str] = &[
     "would", "you", "your", "zu",
 ];
 
-impl Query {
+impl MemoryQuery {
     /// Of a very long text only both ends are read, and of many words those that say most.
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let mut asked = Asked::default();
+    pub fn parse(text: &str) -> Result<Self, MemoryInputError> {
+        let mut asked = QueryParser::default();
         if text.len() <= 2 * END {
             asked.read(text);
         } else {
             asked.read(&text[..text.floor_char_boundary(END)]);
             asked.read(&text[text.ceil_char_boundary(text.len() - END)..]);
         }
-        let chosen = asked.chosen();
+        let chosen = asked.choose_words();
         if chosen.is_empty() {
-            return Err(Invalid::Empty { field: "query" });
+            return Err(MemoryInputError::Empty { field: "query" });
         }
         let (terms, forms) = chosen.into_iter().map(|it| (it.stem, it.form)).unzip();
         Ok(Self { terms, forms, phrases: asked.phrases })
@@ -73,22 +73,22 @@ pub(super) fn is_empty_word(form: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Asked {
+struct QueryParser {
     /// Each once.
-    words: Vec<Said>,
+    words: Vec<QueryWord>,
     phrases: Vec<Vec<String>>,
 }
 
 #[derive(Debug, Clone)]
-struct Said {
+struct QueryWord {
     stem: String,
     form: String,
-    weight: Weight,
+    weight: QueryWordWeight,
 }
 
 /// How much a word says, before it is known how rare it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
+enum QueryWordWeight {
     Empty,
     Plain,
     /// With a capital or a digit.
@@ -96,7 +96,7 @@ enum Weight {
     Quoted,
 }
 
-impl Asked {
+impl QueryParser {
     /// Every other part stands between quotes, if the last is closed.
     fn read(&mut self, text: &str) {
         let is_quote = |it: char| matches!(it, '"' | '“' | '”' | '„' | '«' | '»');
@@ -112,10 +112,10 @@ impl Asked {
 
     fn plain(&mut self, text: &str) {
         words(text, &mut |word| {
-            if word.kind == Kind::Whole {
+            if word.kind == WordKind::Whole {
                 let raw = &text[word.at];
                 let is_name = raw.chars().any(|it| it.is_uppercase() || it.is_ascii_digit());
-                let weight = if is_name { Weight::Name } else { Weight::Plain };
+                let weight = if is_name { QueryWordWeight::Name } else { QueryWordWeight::Plain };
                 self.hear(word.stem, word.form, weight);
             }
         });
@@ -124,9 +124,9 @@ impl Asked {
     fn phrase(&mut self, text: &str) {
         let mut phrase = Vec::new();
         words(text, &mut |word| {
-            if word.kind == Kind::Whole {
+            if word.kind == WordKind::Whole {
                 phrase.push(word.stem.to_owned());
-                self.hear(word.stem, word.form, Weight::Quoted);
+                self.hear(word.stem, word.form, QueryWordWeight::Quoted);
             }
         });
         phrase.truncate(LONGEST_PHRASE);
@@ -136,22 +136,22 @@ impl Asked {
         }
     }
 
-    fn hear(&mut self, stem: &str, form: &str, weight: Weight) {
-        let weight = if is_empty_word(form) { Weight::Empty } else { weight };
+    fn hear(&mut self, stem: &str, form: &str, weight: QueryWordWeight) {
+        let weight = if is_empty_word(form) { QueryWordWeight::Empty } else { weight };
         match self.words.iter_mut().find(|it| it.stem == stem) {
             Some(known) => known.weight = known.weight.max(weight),
             None => {
                 let (stem, form) = (stem.to_owned(), form.to_owned());
-                self.words.push(Said { stem, form, weight });
+                self.words.push(QueryWord { stem, form, weight });
             }
         }
     }
 
     /// The weightiest, of the same weight those nearer to one of the ends; in their order.
-    fn chosen(&self) -> Vec<Said> {
+    fn choose_words(&self) -> Vec<QueryWord> {
         let heaviest = self.words.iter().map(|it| it.weight).max();
-        let least = heaviest.map_or(Weight::Empty, |it| it.min(Weight::Plain));
-        let told: Vec<&Said> = self.words.iter().filter(|it| it.weight >= least).collect();
+        let least = heaviest.map_or(QueryWordWeight::Empty, |it| it.min(QueryWordWeight::Plain));
+        let told: Vec<&QueryWord> = self.words.iter().filter(|it| it.weight >= least).collect();
         let mut order: Vec<usize> = (0..told.len()).collect();
         order.sort_by_key(|at| {
             (std::cmp::Reverse(told[*at].weight), (*at).min(told.len() - 1 - at))

@@ -10,7 +10,7 @@ const LEAD: usize = 60;
 
 /// A place where a word of the query stands.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Match {
+pub(super) struct TermMatch {
     /// Bytes of the text.
     pub(super) at: Range<usize>,
     /// Which word.
@@ -19,9 +19,9 @@ pub(super) struct Match {
 }
 
 /// `matches` are in the order of the text. Without any the text's beginning is shown.
-pub(super) fn snippet(text: &str, matches: &[Match]) -> String {
+pub(super) fn snippet(text: &str, matches: &[TermMatch]) -> String {
     let window = window(text, matches);
-    let mut line = Line { text: String::new(), after_space: true };
+    let mut line = SnippetLine { text: String::new(), after_space: true };
     if window.start > 0 {
         line.text.push('…');
     }
@@ -29,7 +29,7 @@ pub(super) fn snippet(text: &str, matches: &[Match]) -> String {
     let inside = |it: &Range<usize>| it.start >= window.start && it.end <= window.end;
     for found in apart(matches).into_iter().filter(inside) {
         line.plain(&text[from..found.start]);
-        line.marked(&text[found.clone()]);
+        line.push_marked(&text[found.clone()]);
         from = found.end;
     }
     line.plain(&text[from..window.end]);
@@ -41,7 +41,7 @@ pub(super) fn snippet(text: &str, matches: &[Match]) -> String {
 }
 
 /// Where most of what was looked for stands close together.
-fn window(text: &str, matches: &[Match]) -> Range<usize> {
+fn window(text: &str, matches: &[TermMatch]) -> Range<usize> {
     if text.len() <= WIDTH {
         return 0..text.len();
     }
@@ -98,7 +98,7 @@ fn before_word(text: &str, to: usize, earliest: usize) -> usize {
 }
 
 /// What overlaps or touches (a part of a word, pairs of letters) is marked as one.
-fn apart(matches: &[Match]) -> Vec<Range<usize>> {
+fn apart(matches: &[TermMatch]) -> Vec<Range<usize>> {
     let mut apart: Vec<Range<usize>> = Vec::new();
     for found in matches {
         match apart.last_mut() {
@@ -109,12 +109,12 @@ fn apart(matches: &[Match]) -> Vec<Range<usize>> {
     apart
 }
 
-struct Line {
+struct SnippetLine {
     text: String,
     after_space: bool,
 }
 
-impl Line {
+impl SnippetLine {
     fn plain(&mut self, text: &str) {
         for letter in text.chars() {
             if letter.is_whitespace() || letter.is_control() {
@@ -129,7 +129,7 @@ impl Line {
         }
     }
 
-    fn marked(&mut self, text: &str) {
+    fn push_marked(&mut self, text: &str) {
         self.text.push_str("**");
         self.plain(text);
         self.text.push_str("**");

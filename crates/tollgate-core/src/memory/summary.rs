@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Entry;
+use super::TranscriptEntry;
 use super::search::is_empty_word;
 use super::sentences::{one_line, sentences};
-use super::words::{Kind, words};
+use super::words::{WordKind, words};
 use crate::date;
-use crate::text::shortened;
+use crate::text::truncate_chars;
 
 /// Bytes read of a session, and of one entry.
 const READ: usize = 4 << 20;
@@ -17,17 +17,17 @@ const READ_OF_ONE: usize = 16 << 10;
 const CHOICE: usize = 1_000;
 /// Words of a sentence that is worth being told, and characters of it that are shown.
 const LEAST_WORDS: usize = 4;
-const LONGEST: usize = 280;
+const MAX_SENTENCE_CHARS: usize = 280;
 /// What tells less than this part of what the first told is left out, though there were room.
-const LEAST: f32 = 0.35;
+const MIN_RELATIVE_SCORE: f32 = 0.35;
 /// Speakers that are named.
-const NAMED: usize = 8;
+const MAX_NAMED_SPEAKERS: usize = 8;
 
 /// What a name counts, against a word; a number; a word said only once; a word told already.
 const NAME: f32 = 2.0;
 const NUMBER: f32 = 1.5;
 const ONCE: f32 = 0.5;
-const AGAIN: f32 = 0.2;
+const REPEATED_WORD_WEIGHT: f32 = 0.2;
 /// What a sentence counts in which something is decided, found or lost, and a question.
 const DECISION: f32 = 1.5;
 const QUESTION: f32 = 0.5;
@@ -83,22 +83,22 @@ const DECISIONS: &[&str] = &[
 ];
 
 /// In `most` characters at most; nothing of nothing.
-pub fn summary(entries: &[Entry], most: usize) -> String {
+pub fn summary(entries: &[TranscriptEntry], most: usize) -> String {
     let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
         return String::new();
     };
-    let mut told = shortened(
+    let mut told = truncate_chars(
         &format!(
             "{} from {} to {}: {}.",
-            counted(entries.len(), "entry", "entries"),
-            date::written(first.at),
-            date::written(last.at),
+            pluralize(entries.len(), "entry", "entries"),
+            date::format_rfc3339(first.at),
+            date::format_rfc3339(last.at),
             speakers(entries),
         ),
         most.saturating_sub(1),
     );
-    let said = said(entries);
-    let mut chosen = Telling::of(&said).choose(most.saturating_sub(told.chars().count()));
+    let said = split_sentences(entries);
+    let mut chosen = SentenceScorer::of(&said).choose(most.saturating_sub(told.chars().count()));
     chosen.sort_unstable();
     for at in chosen {
         told.push('\n');
@@ -107,24 +107,25 @@ pub fn summary(entries: &[Entry], most: usize) -> String {
     told.chars().take(most).collect()
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+fn pluralize(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 
 /// Those who said most first.
-fn speakers(entries: &[Entry]) -> String {
+fn speakers(entries: &[TranscriptEntry]) -> String {
     let mut counts: Vec<(String, usize)> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
     for entry in entries {
         let at = *known.entry(&entry.speaker).or_insert_with(|| {
-            counts.push((shortened(&one_line(&entry.speaker), 40), 0));
+            counts.push((truncate_chars(&one_line(&entry.speaker), 40), 0));
             counts.len() - 1
         });
         counts[at].1 += 1;
     }
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let more = counts.len().saturating_sub(NAMED);
-    let named = counts.iter().take(NAMED).map(|(name, count)| format!("{name} ({count})"));
+    let more = counts.len().saturating_sub(MAX_NAMED_SPEAKERS);
+    let named =
+        counts.iter().take(MAX_NAMED_SPEAKERS).map(|(name, count)| format!("{name} ({count})"));
     let mut all: Vec<String> = named.collect();
     if more > 0 {
         all.push(format!("{more} more"));
@@ -136,18 +137,18 @@ fn speakers(entries: &[Entry]) -> String {
 struct Sentence {
     speaker: String,
     text: String,
-    words: Vec<Told>,
+    words: Vec<SentenceWord>,
     count: usize,
 }
 
 #[derive(Clone)]
-struct Told {
+struct SentenceWord {
     stem: String,
-    spelling: Spelling,
+    spelling: WordSpelling,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Spelling {
+enum WordSpelling {
     /// With a capital inside of a sentence.
     Capital,
     /// Where every word has a capital.
@@ -156,7 +157,7 @@ enum Spelling {
     Digits,
 }
 
-fn said(entries: &[Entry]) -> Vec<Sentence> {
+fn split_sentences(entries: &[TranscriptEntry]) -> Vec<Sentence> {
     let mut all = Vec::new();
     let mut read = 0;
     for entry in entries {
@@ -175,29 +176,33 @@ fn said(entries: &[Entry]) -> Vec<Sentence> {
 
 impl Sentence {
     fn new(speaker: &str, text: &str) -> Self {
-        let mut told: Vec<Told> = Vec::new();
+        let mut told: Vec<SentenceWord> = Vec::new();
         let mut count = 0;
         words(text, &mut |word| {
-            if word.kind == Kind::Part {
+            if word.kind == WordKind::Part {
                 return;
             }
             let raw = &text[word.at];
             let spelling = match raw.chars().next() {
-                Some(letter) if letter.is_ascii_digit() => Spelling::Digits,
-                Some(letter) if letter.is_uppercase() && word.place == 0 => Spelling::First,
-                Some(letter) if letter.is_uppercase() => Spelling::Capital,
-                _ => Spelling::Small,
+                Some(letter) if letter.is_ascii_digit() => WordSpelling::Digits,
+                Some(letter) if letter.is_uppercase() && word.place == 0 => WordSpelling::First,
+                Some(letter) if letter.is_uppercase() => WordSpelling::Capital,
+                _ => WordSpelling::Small,
             };
             count += 1;
             if !is_empty_word(word.form) && !told.iter().any(|it| it.stem == word.stem) {
-                told.push(Told { stem: word.stem.to_owned(), spelling });
+                told.push(SentenceWord { stem: word.stem.to_owned(), spelling });
             }
         });
         Self { speaker: one_line(speaker), text: text.to_owned(), words: told, count }
     }
 
     fn line(&self) -> String {
-        format!("{}: {}", shortened(&self.speaker, 40), shortened(&self.text, LONGEST))
+        format!(
+            "{}: {}",
+            truncate_chars(&self.speaker, 40),
+            truncate_chars(&self.text, MAX_SENTENCE_CHARS)
+        )
     }
 
     fn is_question(&self) -> bool {
@@ -206,22 +211,22 @@ impl Sentence {
 }
 
 /// What each word of a session tells.
-struct Telling<'s> {
+struct SentenceScorer<'s> {
     said: &'s [Sentence],
     worth: HashMap<&'s str, f32>,
 }
 
-impl<'s> Telling<'s> {
+impl<'s> SentenceScorer<'s> {
     /// Rare words tell more than common ones, names more than words. A name is what is never
     /// written small.
     fn of(said: &'s [Sentence]) -> Self {
-        let mut counts: HashMap<&str, (f32, Spelling)> = HashMap::new();
+        let mut counts: HashMap<&str, (f32, WordSpelling)> = HashMap::new();
         for word in said.iter().flat_map(|it| &it.words) {
             let known = counts.entry(&word.stem).or_insert((0.0, word.spelling));
             known.0 += 1.0;
             known.1 = match (known.1, word.spelling) {
-                (Spelling::Small, _) | (_, Spelling::Small) => Spelling::Small,
-                (Spelling::First, other) | (other, Spelling::First) => other,
+                (WordSpelling::Small, _) | (_, WordSpelling::Small) => WordSpelling::Small,
+                (WordSpelling::First, other) | (other, WordSpelling::First) => other,
                 (one, _) => one,
             };
         }
@@ -229,10 +234,10 @@ impl<'s> Telling<'s> {
         let worth = counts.into_iter().map(|(stem, (count, spelling))| {
             let rarity = (1.0 + all / count).ln();
             let factor = match spelling {
-                Spelling::Capital => NAME,
-                Spelling::Digits => NUMBER,
-                Spelling::First | Spelling::Small if count < 2.0 => ONCE,
-                Spelling::First | Spelling::Small => 1.0,
+                WordSpelling::Capital => NAME,
+                WordSpelling::Digits => NUMBER,
+                WordSpelling::First | WordSpelling::Small if count < 2.0 => ONCE,
+                WordSpelling::First | WordSpelling::Small => 1.0,
             };
             (stem, rarity * factor)
         });
@@ -250,7 +255,8 @@ impl<'s> Telling<'s> {
             .into_iter()
             .map(|(_, at)| (at, 1 + self.said[at].line().chars().count()))
             .collect();
-        let least = choice.first().map_or(0.0, |it| LEAST * self.score(it.0, &HashSet::new()));
+        let least =
+            choice.first().map_or(0.0, |it| MIN_RELATIVE_SCORE * self.score(it.0, &HashSet::new()));
         let (mut told, mut chosen, mut left) = (HashSet::new(), Vec::new(), room);
         loop {
             choice.retain(|(_, length)| *length <= left);
@@ -270,9 +276,9 @@ impl<'s> Telling<'s> {
         if sentence.count < LEAST_WORDS || sentence.words.len() < 2 {
             return 0.0;
         }
-        let worth = |it: &Told| {
+        let worth = |it: &SentenceWord| {
             let worth = self.worth.get(it.stem.as_str()).copied().unwrap_or_default();
-            if told.contains(it.stem.as_str()) { AGAIN * worth } else { worth }
+            if told.contains(it.stem.as_str()) { REPEATED_WORD_WEIGHT * worth } else { worth }
         };
         let sum: f32 = sentence.words.iter().map(worth).sum();
         let decides = sentence.words.iter().any(|it| DECISIONS.contains(&it.stem.as_str()));

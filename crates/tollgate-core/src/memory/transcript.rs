@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::{Audience, Author, Invalid, LONGEST_NAME, LONGEST_TEXT, kept_text};
+use super::{Audience, LONGEST_NAME, LONGEST_TEXT, MemoryAuthor, MemoryInputError, kept_text};
 
 /// Ascending in the order in which entries were kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,18 +23,18 @@ pub struct NewEntry {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct TranscriptEntry {
     pub id: EntryId,
     pub session: SessionId,
     pub speaker: String,
     pub text: String,
     pub at: SystemTime,
-    pub author: Author,
+    pub author: MemoryAuthor,
 }
 
 /// What is known of a session beside what was said in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
+pub struct TranscriptSession {
     pub id: SessionId,
     pub audience: Audience,
     pub entries: u64,
@@ -45,7 +45,7 @@ pub struct Session {
 }
 
 impl SessionId {
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
+    pub fn parse(text: &str) -> Result<Self, MemoryInputError> {
         kept_text("session_id", text, LONGEST_NAME).map(Self)
     }
 
@@ -60,7 +60,7 @@ impl NewEntry {
         speaker: &str,
         text: &str,
         at: SystemTime,
-    ) -> Result<Self, Invalid> {
+    ) -> Result<Self, MemoryInputError> {
         let speaker = kept_text("speaker", speaker, LONGEST_NAME)?;
         let text = kept_text("text", text, LONGEST_TEXT)?;
         Ok(Self { session, speaker, text, at })

@@ -8,12 +8,12 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::stem::stem;
-use crate::letters::is_unspaced;
+use crate::confusables::is_unspaced;
 
 /// Bytes of a word; what is longer is cut.
-const LONGEST: usize = 48;
+const MAX_WORD_BYTES: usize = 48;
 /// Different words of one text. An utterance has dozens; what has more is no utterance.
-const MOST: usize = 2_000;
+const MAX_WORDS_PER_TEXT: usize = 2_000;
 /// Letters of a part of a word (`Do'Urden`) that is worth being found by.
 const LEAST_PART: usize = 3;
 /// What follows an apostrophe in English, and is no name.
@@ -27,7 +27,7 @@ pub fn terms(text: &str) -> Vec<String> {
     let mut known = HashSet::new();
     let mut terms = Vec::new();
     words(text, &mut |word| {
-        if terms.len() < MOST && !known.contains(word.stem) {
+        if terms.len() < MAX_WORDS_PER_TEXT && !known.contains(word.stem) {
             known.insert(word.stem.to_owned());
             terms.push(word.stem.to_owned());
         }
@@ -37,10 +37,10 @@ pub fn terms(text: &str) -> Vec<String> {
 
 /// A text as others may have written it: its words in one case, without accents, one space between.
 /// Not shortened; empty where it has no words, which says nothing about what else is in it.
-pub fn folded(text: &str) -> String {
+pub fn fold_text(text: &str) -> String {
     let mut folded = String::new();
     words(text, &mut |word| {
-        if word.kind == Kind::Whole {
+        if word.kind == WordKind::Whole {
             folded.push_str(if folded.is_empty() { "" } else { " " });
             folded.push_str(word.form);
         }
@@ -50,7 +50,7 @@ pub fn folded(text: &str) -> String {
 
 /// One word of a text.
 #[derive(Debug)]
-pub(super) struct Word<'w> {
+pub(super) struct IndexedWord<'w> {
     /// Where it stands, in bytes of the text.
     pub(super) at: Range<usize>,
     /// How many stand before it. Parts of a word have its place.
@@ -59,20 +59,20 @@ pub(super) struct Word<'w> {
     pub(super) form: &'w str,
     /// As it is indexed.
     pub(super) stem: &'w str,
-    pub(super) kind: Kind,
+    pub(super) kind: WordKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum WordKind {
     Whole,
     /// Of a longer one, that is given as well.
     Part,
 }
 
 /// Letters with which a word begins that is looked for; its endings do not change them.
-pub(super) struct Starts([bool; 128]);
+pub(super) struct StemInitials([bool; 128]);
 
-impl Starts {
+impl StemInitials {
     const ANY: Self = Self([true; 128]);
 
     pub(super) fn of(stems: &[&str]) -> Self {
@@ -93,13 +93,13 @@ impl Starts {
 }
 
 /// Gives each word of a text to `take`, in order.
-pub(super) fn words(text: &str, take: &mut dyn FnMut(Word<'_>)) {
-    words_with(text, &Starts::ANY, take);
+pub(super) fn words(text: &str, take: &mut dyn FnMut(IndexedWord<'_>)) {
+    words_with(text, &StemInitials::ANY, take);
 }
 
 /// The same without most of those that begin otherwise, which costs a fraction of it.
-pub(super) fn words_with(text: &str, starts: &Starts, take: &mut dyn FnMut(Word<'_>)) {
-    let mut cutter = Cutter {
+pub(super) fn words_with(text: &str, starts: &StemInitials, take: &mut dyn FnMut(IndexedWord<'_>)) {
+    let mut cutter = WordSplitter {
         text,
         starts,
         place: 0,
@@ -116,9 +116,9 @@ pub(super) fn words_with(text: &str, starts: &Starts, take: &mut dyn FnMut(Word<
     cutter.end();
 }
 
-struct Cutter<'t> {
+struct WordSplitter<'t> {
     text: &'t str,
-    starts: &'t Starts,
+    starts: &'t StemInitials,
     place: usize,
     /// The word that is being read, up to its last letter.
     open: Option<Range<usize>>,
@@ -128,11 +128,11 @@ struct Cutter<'t> {
     flag: Option<(usize, char)>,
     form: String,
     stem: String,
-    take: &'t mut dyn FnMut(Word<'_>),
+    take: &'t mut dyn FnMut(IndexedWord<'_>),
 }
 
 /// What a character is to the word before it.
-enum Letter {
+enum LetterClass {
     Plain,
     Unspaced,
     Picture,
@@ -145,7 +145,7 @@ enum Letter {
     Between,
 }
 
-impl Letter {
+impl LetterClass {
     fn of(letter: char) -> Self {
         match letter {
             'a'..='z' | 'A'..='Z' | '0'..='9' => Self::Plain,
@@ -169,18 +169,18 @@ impl Letter {
     }
 }
 
-impl Cutter<'_> {
+impl WordSplitter<'_> {
     fn letter(&mut self, at: usize, letter: char) {
         let end = at + letter.len_utf8();
-        match Letter::of(letter) {
-            Letter::Plain => match &mut self.open {
+        match LetterClass::of(letter) {
+            LetterClass::Plain => match &mut self.open {
                 Some(open) => open.end = end,
                 None => {
                     self.end();
                     self.open = Some(at..end);
                 }
             },
-            Letter::Mark => {
+            LetterClass::Mark => {
                 if let Some(open) = &mut self.open {
                     open.end = end;
                 } else if let Some((last, before)) = self.unspaced.last_mut() {
@@ -189,21 +189,21 @@ impl Cutter<'_> {
                     *before = both.next().unwrap_or(*before);
                 }
             }
-            Letter::Invisible => {}
+            LetterClass::Invisible => {}
             // Inside a word only: `open` is closed by whatever follows that is no letter.
-            Letter::Apostrophe if self.open.as_ref().is_some_and(|it| it.end == at) => {}
-            Letter::Unspaced => {
+            LetterClass::Apostrophe if self.open.as_ref().is_some_and(|it| it.end == at) => {}
+            LetterClass::Unspaced => {
                 if self.unspaced.is_empty() {
                     self.end();
                 }
                 let plain = std::iter::once(letter).nfkc().next().unwrap_or(letter);
                 self.unspaced.push((at..end, plain));
             }
-            Letter::Picture => {
+            LetterClass::Picture => {
                 self.end();
                 self.one(at..end, letter.encode_utf8(&mut [0; 4]));
             }
-            Letter::HalfFlag => match self.flag.take() {
+            LetterClass::HalfFlag => match self.flag.take() {
                 Some((from, first)) => {
                     self.one(from..end, &String::from_iter([first, letter]));
                 }
@@ -212,7 +212,7 @@ impl Cutter<'_> {
                     self.flag = Some((at, letter));
                 }
             },
-            Letter::Apostrophe | Letter::Between => self.end(),
+            LetterClass::Apostrophe | LetterClass::Between => self.end(),
         }
     }
 
@@ -238,11 +238,11 @@ impl Cutter<'_> {
             if let Some((to, second)) = next {
                 self.form.clear();
                 self.form.extend([*letter, *second]);
-                self.give(at.start..to.end, Kind::Whole);
+                self.give(at.start..to.end, WordKind::Whole);
             }
             self.form.clear();
             self.form.push(*letter);
-            self.give(at.clone(), if alone { Kind::Whole } else { Kind::Part });
+            self.give(at.clone(), if alone { WordKind::Whole } else { WordKind::Part });
             self.place += 1;
         }
     }
@@ -250,7 +250,7 @@ impl Cutter<'_> {
     /// `Elara's` is `elara`; `O'Brien` is `obrien` and `brien`, for those who leave the rest out.
     fn word(&mut self, at: Range<usize>) {
         let raw = &self.text[at.clone()];
-        let is_apostrophe = |it: char| matches!(Letter::of(it), Letter::Apostrophe);
+        let is_apostrophe = |it: char| matches!(LetterClass::of(it), LetterClass::Apostrophe);
         let Some((first, last)) = raw.rsplit_once(is_apostrophe) else {
             return self.whole(at, raw);
         };
@@ -261,7 +261,7 @@ impl Cutter<'_> {
         for part in raw.split(is_apostrophe) {
             fold(part, &mut self.form);
         }
-        self.give(at.clone(), Kind::Whole);
+        self.give(at.clone(), WordKind::Whole);
         if !SHORT_FORMS.contains(&&*last.to_ascii_lowercase()) {
             let mut from = at.start;
             for part in raw.split_inclusive(is_apostrophe) {
@@ -269,7 +269,7 @@ impl Cutter<'_> {
                 if letters.chars().nth(LEAST_PART - 1).is_some() {
                     self.form.clear();
                     fold(letters, &mut self.form);
-                    self.give(from..from + letters.len(), Kind::Part);
+                    self.give(from..from + letters.len(), WordKind::Part);
                 }
                 from += part.len();
             }
@@ -281,7 +281,7 @@ impl Cutter<'_> {
         if self.starts.may_have(raw) {
             self.form.clear();
             fold(raw, &mut self.form);
-            self.give(at, Kind::Whole);
+            self.give(at, WordKind::Whole);
         }
         self.place += 1;
     }
@@ -289,12 +289,12 @@ impl Cutter<'_> {
     fn one(&mut self, at: Range<usize>, form: &str) {
         self.form.clear();
         self.form.push_str(form);
-        self.give(at, Kind::Whole);
+        self.give(at, WordKind::Whole);
         self.place += 1;
     }
 
-    fn give(&mut self, at: Range<usize>, kind: Kind) {
-        let end = self.form.floor_char_boundary(LONGEST);
+    fn give(&mut self, at: Range<usize>, kind: WordKind) {
+        let end = self.form.floor_char_boundary(MAX_WORD_BYTES);
         self.form.truncate(end);
         if self.form.is_empty() {
             return;
@@ -302,14 +302,14 @@ impl Cutter<'_> {
         self.stem.clone_from(&self.form);
         stem(&mut self.stem);
         let (form, stem) = (&*self.form, &*self.stem);
-        (self.take)(Word { at, place: self.place, form, stem, kind });
+        (self.take)(IndexedWord { at, place: self.place, form, stem, kind });
     }
 }
 
 /// In one case and without accents, behind what `form` has already.
 fn fold(raw: &str, form: &mut String) {
     // What is cut off later is not worth folding: no letter takes more than four bytes.
-    let raw = &raw[..raw.floor_char_boundary(4 * LONGEST)];
+    let raw = &raw[..raw.floor_char_boundary(4 * MAX_WORD_BYTES)];
     if raw.is_ascii() {
         form.extend(raw.chars().map(|it| it.to_ascii_lowercase()));
         return;

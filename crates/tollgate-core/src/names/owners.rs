@@ -1,4 +1,4 @@
-//! Who owns which exposed name. Kept over restarts, so that no name changes hands by itself.
+//! Who owns which exposed name: finds `expose_as` collisions. Kept over restarts, so that no name changes hands by itself.
 
 use std::collections::BTreeMap;
 
@@ -6,33 +6,33 @@ use crate::id::{ExposedName, ServerId, ToolId};
 
 /// Tools and prompts are asked for by different methods, so their names are apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum NameKind {
     Tool,
     Prompt,
 }
 
 /// One name and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owned {
-    pub kind: Kind,
+pub struct OwnedName {
+    pub kind: NameKind,
     pub exposed: ExposedName,
     pub owner: ToolId,
 }
 
 /// Invariant: no two names are equal by case, and none of two servers look alike.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Owners {
+pub struct NameOwners {
     /// By the name in lower case.
-    names: BTreeMap<(Kind, String), Owned>,
+    names: BTreeMap<(NameKind, String), OwnedName>,
     /// By the name with look-alikes folded: the server that has it, and how many such names.
-    shapes: BTreeMap<(Kind, String), (ServerId, usize)>,
+    shapes: BTreeMap<(NameKind, String), (ServerId, usize)>,
 }
 
-impl Owners {
+impl NameOwners {
     /// Gives the name to `owner`, or says who has it. Asking again for one's own name is fine.
     pub fn claim(
         &mut self,
-        kind: Kind,
+        kind: NameKind,
         exposed: &ExposedName,
         owner: &ToolId,
     ) -> Result<(), ToolId> {
@@ -50,13 +50,13 @@ impl Owners {
                 self.shapes.insert(shape, (owner.server.clone(), 1));
             }
         }
-        let owned = Owned { kind, exposed: exposed.clone(), owner: owner.clone() };
+        let owned = OwnedName { kind, exposed: exposed.clone(), owner: owner.clone() };
         self.names.insert(key, owned);
         Ok(())
     }
 
     /// Forgets all owners that `keeps` does not want.
-    pub fn retain(&mut self, mut keeps: impl FnMut(&Owned) -> bool) {
+    pub fn retain(&mut self, mut keeps: impl FnMut(&OwnedName) -> bool) {
         let shapes = &mut self.shapes;
         self.names.retain(|_, owned| {
             let kept = keeps(owned);
@@ -74,11 +74,11 @@ impl Owners {
     }
 
     /// In the order of the names, to be written down.
-    pub fn iter(&self) -> impl Iterator<Item = &Owned> {
+    pub fn iter(&self) -> impl Iterator<Item = &OwnedName> {
         self.names.values()
     }
 
-    fn twin(&self, wanted: &(Kind, String), loser: &ToolId) -> ToolId {
+    fn twin(&self, wanted: &(NameKind, String), loser: &ToolId) -> ToolId {
         self.names
             .values()
             .find(|owned| owned.kind == wanted.0 && shape(&owned.exposed) == wanted.1)
@@ -87,8 +87,8 @@ impl Owners {
 }
 
 /// What was written down; of two that cannot both be, the first counts.
-impl FromIterator<Owned> for Owners {
-    fn from_iter<I: IntoIterator<Item = Owned>>(written: I) -> Self {
+impl FromIterator<OwnedName> for NameOwners {
+    fn from_iter<I: IntoIterator<Item = OwnedName>>(written: I) -> Self {
         let mut owners = Self::default();
         for owned in written {
             // A second claim of the same name can only be an edited file; the first stands.

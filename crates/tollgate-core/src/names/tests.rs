@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 
-use super::{BadPattern, Kind, NamePattern, Origin, Owned, Owners, expose};
+use super::{NameKind, NameOwners, NamePattern, NamePatternError, OwnedName, ServerOrigin, expose};
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 
 fn exposed(pattern: &str, server: &str, tool: &str) -> String {
     let pattern = NamePattern::parse(pattern).unwrap();
     let server = ServerId::parse(server).unwrap();
-    expose(&pattern, Origin::Upstream, &server, &ToolName::new(tool)).to_string()
+    expose(&pattern, ServerOrigin::Upstream, &server, &ToolName::new(tool)).to_string()
 }
 
 fn id(server: &str, tool: &str) -> ToolId {
@@ -37,14 +37,14 @@ fn patterns_join_server_and_tool() {
 #[test]
 fn patterns_that_cannot_work_are_refused_with_a_reason() {
     for (pattern, expected) in [
-        ("", BadPattern::NoTool),
-        ("{server}", BadPattern::NoTool),
-        ("{server}_{name}", BadPattern::Placeholder("{name}".to_owned())),
-        ("{tool", BadPattern::Placeholder("{tool".to_owned())),
-        ("{server}-{tool}", BadPattern::Character('-')),
-        ("{tool}}", BadPattern::Character('}')),
-        ("_{tool}", BadPattern::Start),
-        ("1{tool}", BadPattern::Start),
+        ("", NamePatternError::NoTool),
+        ("{server}", NamePatternError::NoTool),
+        ("{server}_{name}", NamePatternError::Placeholder("{name}".to_owned())),
+        ("{tool", NamePatternError::Placeholder("{tool".to_owned())),
+        ("{server}-{tool}", NamePatternError::Character('-')),
+        ("{tool}}", NamePatternError::Character('}')),
+        ("_{tool}", NamePatternError::Start),
+        ("1{tool}", NamePatternError::Start),
     ] {
         assert_eq!(NamePattern::parse(pattern), Err(expected), "{pattern}");
     }
@@ -97,7 +97,7 @@ fn passed_through_names_stay_as_they_are_where_mcp_allows_them() {
 fn built_in_tools_have_bare_names() {
     let pattern = NamePattern::default();
     let server = ServerId::parse("builtin").unwrap();
-    let made = expose(&pattern, Origin::Builtin, &server, &ToolName::new("roll"));
+    let made = expose(&pattern, ServerOrigin::Builtin, &server, &ToolName::new("roll"));
     assert_eq!(made.as_str(), "roll");
 }
 
@@ -105,44 +105,44 @@ fn built_in_tools_have_bare_names() {
 fn s_26_two_servers_cannot_make_one_name() {
     // The known attack: `a_b` + `c` and `a` + `b_c` join to the same text.
     assert_eq!(exposed("{server}_{tool}", "a_b", "c"), exposed("{server}_{tool}", "a", "b_c"));
-    let mut owners = Owners::default();
+    let mut owners = NameOwners::default();
     let (first, second) = (id("a_b", "c"), id("a", "b_c"));
-    assert_eq!(owners.claim(Kind::Tool, &name("a_b_c"), &first), Ok(()));
-    assert_eq!(owners.claim(Kind::Tool, &name("a_b_c"), &second), Err(first.clone()));
-    assert_eq!(owners.claim(Kind::Tool, &name("A_b_C"), &second), Err(first.clone()));
-    assert_eq!(owners.claim(Kind::Tool, &name("a_b_c"), &first), Ok(()));
-    assert_eq!(owners.claim(Kind::Prompt, &name("a_b_c"), &second), Ok(()));
+    assert_eq!(owners.claim(NameKind::Tool, &name("a_b_c"), &first), Ok(()));
+    assert_eq!(owners.claim(NameKind::Tool, &name("a_b_c"), &second), Err(first.clone()));
+    assert_eq!(owners.claim(NameKind::Tool, &name("A_b_C"), &second), Err(first.clone()));
+    assert_eq!(owners.claim(NameKind::Tool, &name("a_b_c"), &first), Ok(()));
+    assert_eq!(owners.claim(NameKind::Prompt, &name("a_b_c"), &second), Ok(()));
 }
 
 #[test]
 fn s_26_look_alikes_of_another_server_are_taken_too() {
-    let mut owners = Owners::default();
-    owners.claim(Kind::Tool, &name("pay_online_1o"), &id("bank", "pay")).unwrap();
+    let mut owners = NameOwners::default();
+    owners.claim(NameKind::Tool, &name("pay_online_1o"), &id("bank", "pay")).unwrap();
     for twin in ["pay_on1ine_1o", "pay_online_l0", "PAY_0NLINE_IO", "pay-online.1o"] {
-        let taken = owners.claim(Kind::Tool, &name(twin), &id("evil", "pay"));
+        let taken = owners.claim(NameKind::Tool, &name(twin), &id("evil", "pay"));
         assert_eq!(taken, Err(id("bank", "pay")), "{twin}");
     }
     // One server may have `v1` and `vl`; they are its own to tell apart.
-    assert_eq!(owners.claim(Kind::Tool, &name("pay_online_lo"), &id("bank", "pay2")), Ok(()));
+    assert_eq!(owners.claim(NameKind::Tool, &name("pay_online_lo"), &id("bank", "pay2")), Ok(()));
     owners.retain(|owned| owned.owner.tool.as_str() != "pay");
-    let still = owners.claim(Kind::Tool, &name("pay_online_1o"), &id("evil", "pay"));
+    let still = owners.claim(NameKind::Tool, &name("pay_online_1o"), &id("evil", "pay"));
     assert_eq!(still, Err(id("bank", "pay2")));
     owners.retain(|_| false);
-    assert_eq!(owners.claim(Kind::Tool, &name("pay_online_1o"), &id("evil", "pay")), Ok(()));
+    assert_eq!(owners.claim(NameKind::Tool, &name("pay_online_1o"), &id("evil", "pay")), Ok(()));
 }
 
 #[test]
 fn what_was_written_down_is_read_back_the_same() {
-    let mut owners = Owners::default();
+    let mut owners = NameOwners::default();
     for (exposed, owner) in [("b", id("s", "b")), ("a", id("s", "a")), ("c", id("t", "c"))] {
-        owners.claim(Kind::Tool, &name(exposed), &owner).unwrap();
+        owners.claim(NameKind::Tool, &name(exposed), &owner).unwrap();
     }
-    let written: Vec<Owned> = owners.iter().cloned().collect();
+    let written: Vec<OwnedName> = owners.iter().cloned().collect();
     let order: Vec<_> = written.iter().map(|owned| owned.exposed.as_str()).collect();
     assert_eq!(order, ["a", "b", "c"]);
     let mut twice = written.clone();
-    twice.push(Owned { kind: Kind::Tool, exposed: name("A"), owner: id("evil", "a") });
-    assert_eq!(twice.into_iter().collect::<Owners>(), owners);
+    twice.push(OwnedName { kind: NameKind::Tool, exposed: name("A"), owner: id("evil", "a") });
+    assert_eq!(twice.into_iter().collect::<NameOwners>(), owners);
 }
 
 #[test]
@@ -181,14 +181,15 @@ fn hostile(seed: &mut u64) -> (String, String) {
 
 #[test]
 fn s_26_among_a_million_pairs_no_two_tools_share_a_name() {
-    let (mut owners, mut seed) = (Owners::default(), 26);
+    let (mut owners, mut seed) = (NameOwners::default(), 26);
     let mut served: Vec<(ExposedName, ToolId)> = Vec::new();
     for _ in 0..20_000 {
         let (server, tool) = hostile(&mut seed);
         let owner = id(&server, &tool);
-        let made = expose(&NamePattern::default(), Origin::Upstream, &owner.server, &owner.tool);
+        let made =
+            expose(&NamePattern::default(), ServerOrigin::Upstream, &owner.server, &owner.tool);
         let is_known = served.iter().rev().take(50).any(|(_, it)| *it == owner);
-        if owners.claim(Kind::Tool, &made, &owner).is_ok() && !is_known {
+        if owners.claim(NameKind::Tool, &made, &owner).is_ok() && !is_known {
             served.push((made, owner));
         }
     }
@@ -221,21 +222,21 @@ proptest! {
         let server = ServerId::parse(&server).unwrap();
         let tool = ToolName::new(&tool);
         let pattern = NamePattern::default();
-        let made = expose(&pattern, Origin::Upstream, &server, &tool);
+        let made = expose(&pattern, ServerOrigin::Upstream, &server, &tool);
         prop_assert!(ExposedName::parse(made.as_str()).is_ok());
-        prop_assert_eq!(&made, &expose(&pattern, Origin::Upstream, &server, &tool));
+        prop_assert_eq!(&made, &expose(&pattern, ServerOrigin::Upstream, &server, &tool));
     }
 
     #[test]
     fn s_26_no_two_owners_share_a_name_even_by_case(
         claims in prop::collection::vec(("[ab][ab_]{0,2}", any_tool()), 1..40),
     ) {
-        let mut owners = Owners::default();
+        let mut owners = NameOwners::default();
         let pattern = NamePattern::default();
         for (server, tool) in &claims {
             let owner = id(server, tool);
-            let made = expose(&pattern, Origin::Upstream, &owner.server, &owner.tool);
-            let _ = owners.claim(Kind::Tool, &made, &owner);
+            let made = expose(&pattern, ServerOrigin::Upstream, &owner.server, &owner.tool);
+            let _ = owners.claim(NameKind::Tool, &made, &owner);
         }
         let mut names: Vec<String> =
             owners.iter().map(|owned| owned.exposed.as_str().to_ascii_lowercase()).collect();

@@ -8,13 +8,15 @@ use serde_json::{Value, json};
 use super::permit;
 use crate::agent::Agent;
 use crate::budget::Tier;
-use crate::call::{Kind, Request};
-use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
-use crate::filter::{House, Sieve};
+use crate::call::{GateRequest, RequestKind};
+use crate::catalog::{
+    Catalog, CatalogInputs, ServerListing, ServerOffer, ServerOrigin, ServerRules,
+};
+use crate::filter::{GlobalRules, ToolFilter};
 use crate::id::ServerId;
 use crate::json::{Object, raw_value};
-use crate::names::{NamePattern, Owners};
-use crate::trust::Pins;
+use crate::names::{NameOwners, NamePattern};
+use crate::trust::ToolPins;
 use crate::turn::{Actor, Principal, Turn, TurnId};
 use crate::view::View;
 
@@ -33,34 +35,35 @@ fn turn() -> Turn {
     let schema = json!({"type": "object", "properties": properties, "required": ["city"]});
     let tools = [json!({"name": "report", "inputSchema": schema})];
     let prompts = ["alpha", "beta", "gamma", "storm_warning"].map(|name| json!({"name": name}));
-    let rules = Rules::new(ServerId::parse("weather").unwrap(), Origin::Upstream);
-    let listing = Listing {
+    let rules = ServerRules::new(ServerId::parse("weather").unwrap(), ServerOrigin::Upstream);
+    let listing = ServerListing {
         tools: tools.iter().map(raw_value).collect(),
         prompts: prompts.iter().map(raw_value).collect(),
-        ..Listing::default()
+        ..ServerListing::default()
     };
-    let offers = [Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
+    let offers =
+        [ServerOffer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
     let pattern = NamePattern::default();
-    let inputs = Inputs {
+    let inputs = CatalogInputs {
         version: 1,
         offers: &offers,
         pattern: &pattern,
         previous: None,
-        pins: &Pins::default(),
+        pins: &ToolPins::default(),
     };
-    let catalog = Arc::new(Catalog::build(&inputs, &mut Owners::default()));
-    let (house, agent) = (House::default(), Agent::implicit());
+    let catalog = Arc::new(Catalog::build(&inputs, &mut NameOwners::default()));
+    let (house, agent) = (GlobalRules::default(), Agent::implicit());
     let tier = Tier::Standard;
-    let sieve = Sieve::of(&house, &agent, tier);
+    let sieve = ToolFilter::of(&house, &agent, tier);
     let view = Arc::new(View::build(&catalog, &sieve));
     let id = TurnId::new(SystemTime::UNIX_EPOCH, 0);
     Turn::open(id, began(), Actor::endless(Principal::local()), view)
 }
 
 /// The params as they go on to the server, or why they do not.
-fn asked(kind: Kind, params: &Value) -> String {
+fn asked(kind: RequestKind, params: &Value) -> String {
     let params = params.to_string();
-    let request = Request { kind, params: Object::parse(&params).unwrap() };
+    let request = GateRequest { kind, params: Object::parse(&params).unwrap() };
     match permit(&turn(), request) {
         Ok(permitted) => permitted.params().to_text(),
         Err(refusal) => refusal.to_string(),
@@ -71,8 +74,10 @@ fn asked(kind: Kind, params: &Value) -> String {
 fn only_nulls_that_break_the_schema_are_taken_for_not_given() {
     let check = |arguments: &str, expected: &str| {
         let arguments: Value = serde_json::from_str(arguments).unwrap();
-        let shown =
-            asked(Kind::CallTool, &json!({"name": "weather_report", "arguments": arguments}));
+        let shown = asked(
+            RequestKind::CallTool,
+            &json!({"name": "weather_report", "arguments": arguments}),
+        );
         assert!(shown.contains(expected), "{shown}");
     };
     check(r#"{"city":"Bonn","until":null}"#, r#"{"city":"Bonn","until":null}"#);
@@ -96,7 +101,7 @@ fn however_many_nulls_break_the_schema_all_are_taken_out() {
 
 #[test]
 fn prompts_that_are_not_there_bring_up_near_ones_only() {
-    let get = |name: &str| asked(Kind::GetPrompt, &json!({"name": name}));
+    let get = |name: &str| asked(RequestKind::GetPrompt, &json!({"name": name}));
     assert_eq!(get("weather_alpha"), r#"{"name":"alpha"}"#);
     assert_eq!(
         get("storm_warning"),

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::Unmakeable;
+use super::ProbeSynthesisError;
 use crate::schema::Schema;
 use crate::schema::graph::decode;
-use crate::schema::shape::subschemas;
+use crate::schema::subschema::subschemas;
 
 /// Small steps that one schema may cost; together some tens of milliseconds.
-const PURSE: u32 = 100_000;
+const STEP_BUDGET: u32 = 100_000;
 /// What it costs to compile a few keywords, in small steps.
 const COMPILING: usize = 50;
 
@@ -42,7 +42,7 @@ const PLAIN: &[&str] = &[
 const REMARKS: &[&str] =
     &["$ref", "title", "description", "$comment", "$defs", "definitions", "$schema"];
 
-pub(super) struct Document<'a> {
+pub(super) struct SchemaDocument<'a> {
     pub(super) root: &'a Value,
     /// Before 2019-09 whatever stands beside a `$ref` is ignored.
     references_stand_alone: bool,
@@ -53,7 +53,7 @@ pub(super) struct Document<'a> {
     patterns: RefCell<HashMap<&'a str, Option<Schema>>>,
 }
 
-impl<'a> Document<'a> {
+impl<'a> SchemaDocument<'a> {
     pub(super) fn of(root: &'a Value) -> Self {
         let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let old = ["draft-04", "draft-06", "draft-07"];
@@ -61,30 +61,33 @@ impl<'a> Document<'a> {
             root,
             references_stand_alone: old.iter().any(|it| dialect.contains(it)),
             anchors: anchors(root),
-            purse: Cell::new(PURSE),
+            purse: Cell::new(STEP_BUDGET),
             plain: RefCell::default(),
             patterns: RefCell::default(),
         }
     }
 
-    pub(super) fn spend(&self, steps: usize) -> Result<(), Unmakeable> {
+    pub(super) fn spend(&self, steps: usize) -> Result<(), ProbeSynthesisError> {
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
-        let left = self.purse.get().checked_sub(steps).ok_or(Unmakeable::TooMuchWork)?;
+        let left = self.purse.get().checked_sub(steps).ok_or(ProbeSynthesisError::TooMuchWork)?;
         self.purse.set(left);
         Ok(())
     }
 
     /// Where the references of a schema lead, and whether they are all that counts in it.
-    pub(super) fn references(&self, schema: &Map<String, Value>) -> References<'a> {
+    pub(super) fn references(&self, schema: &Map<String, Value>) -> SchemaReferences<'a> {
         let keywords = ["$ref", "$dynamicRef", "$recursiveRef"];
         let named = keywords.iter().filter_map(|keyword| schema.get(*keyword)?.as_str());
         let targets = named.filter_map(|reference| self.target(reference)).collect();
         let stands_alone = self.references_stand_alone && schema.contains_key("$ref");
-        References { targets, stands_alone }
+        SchemaReferences { targets, stands_alone }
     }
 
     /// The schema itself, or what it stands for if it is nothing but a reference.
-    pub(super) fn followed(&self, mut schema: &'a Value) -> Result<&'a Value, Unmakeable> {
+    pub(super) fn follow_reference(
+        &self,
+        mut schema: &'a Value,
+    ) -> Result<&'a Value, ProbeSynthesisError> {
         while let Value::Object(fields) = schema
             && let Some(reference) = fields.get("$ref").and_then(Value::as_str)
             && (self.references_stand_alone || fields.keys().all(|it| REMARKS.contains(&&**it)))
@@ -109,7 +112,7 @@ impl<'a> Document<'a> {
         &self,
         schema: &'a Map<String, Value>,
         value: &Value,
-    ) -> Result<bool, Unmakeable> {
+    ) -> Result<bool, ProbeSynthesisError> {
         let address = std::ptr::from_ref(schema).addr();
         if let Some(known) = self.plain.borrow().get(&address) {
             return Ok(known.as_ref().is_none_or(|known| known.check(value).is_ok()));
@@ -120,18 +123,22 @@ impl<'a> Document<'a> {
             .collect();
         let compiled = match plain.is_empty() {
             true => None,
-            false => self.compiled(plain)?,
+            false => self.compile_keywords(plain)?,
         };
         let holds = compiled.as_ref().is_none_or(|compiled| compiled.check(value).is_ok());
         self.plain.borrow_mut().insert(address, compiled);
         Ok(holds)
     }
 
-    pub(super) fn matches(&self, pattern: &'a str, text: &str) -> Result<bool, Unmakeable> {
+    pub(super) fn matches(
+        &self,
+        pattern: &'a str,
+        text: &str,
+    ) -> Result<bool, ProbeSynthesisError> {
         self.spend(1)?;
         if !self.patterns.borrow().contains_key(pattern) {
             let compiled =
-                self.compiled(Map::from_iter([("pattern".to_owned(), pattern.into())]))?;
+                self.compile_keywords(Map::from_iter([("pattern".to_owned(), pattern.into())]))?;
             self.patterns.borrow_mut().insert(pattern, compiled);
         }
         let known = self.patterns.borrow();
@@ -139,7 +146,10 @@ impl<'a> Document<'a> {
         Ok(compiled.is_some_and(|it| it.check(&text.into()).is_ok()))
     }
 
-    fn compiled(&self, mut plain: Map<String, Value>) -> Result<Option<Schema>, Unmakeable> {
+    fn compile_keywords(
+        &self,
+        mut plain: Map<String, Value>,
+    ) -> Result<Option<Schema>, ProbeSynthesisError> {
         self.spend(COMPILING)?;
         if let Some(dialect) = self.root.get("$schema") {
             plain.insert("$schema".to_owned(), dialect.clone());
@@ -148,7 +158,7 @@ impl<'a> Document<'a> {
     }
 }
 
-pub(super) struct References<'a> {
+pub(super) struct SchemaReferences<'a> {
     pub(super) targets: Vec<&'a Value>,
     pub(super) stands_alone: bool,
 }

@@ -6,9 +6,9 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
-use super::Unmakeable;
-use super::form::{Form, Kind};
-use super::place::Place;
+use super::ProbeSynthesisError;
+use super::combined_schemas::{CombinedSchemas, ProbeValueKind};
+use super::value_path::ValuePath;
 
 mod decimal;
 
@@ -16,12 +16,12 @@ use decimal::{Decimal, least_common_multiple};
 
 /// Numbers that may fit, best first.
 pub(super) fn candidates(
-    form: &Form<'_>,
-    place: &Place<'_>,
-    kind: Kind,
+    form: &CombinedSchemas<'_>,
+    place: &ValuePath<'_>,
+    kind: ProbeValueKind,
     wanted: usize,
-) -> Result<Vec<Value>, Unmakeable> {
-    let (low, high) = (strictest(form, Side::Low), strictest(form, Side::High));
+) -> Result<Vec<Value>, ProbeSynthesisError> {
+    let (low, high) = (strictest(form, BoundSide::Low), strictest(form, BoundSide::High));
     if let (Some(low), Some(high)) = (&low, &high) {
         low.check(high).map_err(|why| place.contradiction(why))?;
     }
@@ -33,9 +33,12 @@ pub(super) fn candidates(
     // Between two limits that lie close together there is room one digit finer.
     for scale in [finest, finest + 1] {
         let Some(step) = step(&steps, kind, scale) else { continue };
-        let unit =
-            if scale > finest && steps.is_empty() && kind == Kind::Number { 1 } else { step };
-        let range = Range { step: unit, low: low.as_ref(), high: high.as_ref(), scale };
+        let unit = if scale > finest && steps.is_empty() && kind == ProbeValueKind::Number {
+            1
+        } else {
+            step
+        };
+        let range = NumberRange { step: unit, low: low.as_ref(), high: high.as_ref(), scale };
         found.extend(
             range.values(wanted).into_iter().filter_map(|at| Decimal::new(at, scale).number()),
         );
@@ -44,7 +47,7 @@ pub(super) fn candidates(
     if found.is_empty() && may_be_known && !steps.is_empty() {
         return Err(place.contradiction("no multiple of what it asks for lies within its limits"));
     }
-    if found.is_empty() && may_be_known && kind == Kind::Integer {
+    if found.is_empty() && may_be_known && kind == ProbeValueKind::Integer {
         return Err(place.contradiction("no whole number lies within its limits"));
     }
     found.extend(limits.map(|it| Value::Number(it.clone())));
@@ -52,33 +55,33 @@ pub(super) fn candidates(
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum BoundSide {
     Low,
     High,
 }
 
 /// A limit as the schema says it.
-struct Limit<'a> {
+struct NumberBound<'a> {
     keyword: &'static str,
     number: &'a Number,
-    edge: Edge,
+    edge: BoundEdge,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Edge {
+enum BoundEdge {
     Inside,
     Outside,
 }
 
-impl Limit<'_> {
-    fn compare(&self, other: &Limit<'_>) -> Ordering {
-        let size = |limit: &Limit<'_>| limit.number.as_f64().unwrap_or(0.0);
+impl NumberBound<'_> {
+    fn compare(&self, other: &NumberBound<'_>) -> Ordering {
+        let size = |limit: &NumberBound<'_>| limit.number.as_f64().unwrap_or(0.0);
         size(self).total_cmp(&size(other))
     }
 
     /// Is there any room between this limit and the one above it?
-    fn check(&self, high: &Limit<'_>) -> Result<(), String> {
-        let is_outside = self.edge == Edge::Outside || high.edge == Edge::Outside;
+    fn check(&self, high: &NumberBound<'_>) -> Result<(), String> {
+        let is_outside = self.edge == BoundEdge::Outside || high.edge == BoundEdge::Outside;
         match self.compare(high) {
             Ordering::Greater => Err(format!("{self} is above {high}")),
             Ordering::Equal if is_outside && self.number == high.number => {
@@ -89,41 +92,44 @@ impl Limit<'_> {
     }
 }
 
-impl fmt::Display for Limit<'_> {
+impl fmt::Display for NumberBound<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.keyword, self.number)
     }
 }
 
-fn strictest<'a>(form: &Form<'a>, side: Side) -> Option<Limit<'a>> {
+fn strictest<'a>(form: &CombinedSchemas<'a>, side: BoundSide) -> Option<NumberBound<'a>> {
     let [inside, outside] = match side {
-        Side::Low => ["minimum", "exclusiveMinimum"],
-        Side::High => ["maximum", "exclusiveMaximum"],
+        BoundSide::Low => ["minimum", "exclusiveMinimum"],
+        BoundSide::High => ["maximum", "exclusiveMaximum"],
     };
     let limits = form.parts.iter().flat_map(|part| {
         let number = |keyword| part.get(keyword).and_then(Value::as_number);
         // In draft-04 a flag says that the limit itself is out.
         let flag = part.get(outside) == Some(&Value::Bool(true));
-        let edge = if flag { Edge::Outside } else { Edge::Inside };
-        let first = number(inside).map(|number| Limit { keyword: inside, number, edge });
-        let second =
-            number(outside).map(|number| Limit { keyword: outside, number, edge: Edge::Outside });
+        let edge = if flag { BoundEdge::Outside } else { BoundEdge::Inside };
+        let first = number(inside).map(|number| NumberBound { keyword: inside, number, edge });
+        let second = number(outside).map(|number| NumberBound {
+            keyword: outside,
+            number,
+            edge: BoundEdge::Outside,
+        });
         first.into_iter().chain(second)
     });
     limits.max_by(|a, b| {
         let order = match side {
-            Side::Low => a.compare(b),
-            Side::High => b.compare(a),
+            BoundSide::Low => a.compare(b),
+            BoundSide::High => b.compare(a),
         };
         order.then(a.edge.cmp(&b.edge))
     })
 }
 
 /// What all values are multiples of, in units of `scale`; `None` if that is out of reach.
-fn step(steps: &[&Number], kind: Kind, scale: u32) -> Option<i128> {
+fn step(steps: &[&Number], kind: ProbeValueKind, scale: u32) -> Option<i128> {
     let unit = 10_i128.checked_pow(scale)?;
     let mut all = match kind {
-        Kind::Integer => unit,
+        ProbeValueKind::Integer => unit,
         _ if steps.is_empty() => unit,
         _ => 1,
     };
@@ -134,22 +140,24 @@ fn step(steps: &[&Number], kind: Kind, scale: u32) -> Option<i128> {
     Some(all)
 }
 
-struct Range<'r, 'a> {
+struct NumberRange<'r, 'a> {
     step: i128,
     scale: u32,
-    low: Option<&'r Limit<'a>>,
-    high: Option<&'r Limit<'a>>,
+    low: Option<&'r NumberBound<'a>>,
+    high: Option<&'r NumberBound<'a>>,
 }
 
-impl Range<'_, '_> {
+impl NumberRange<'_, '_> {
     /// One and nothing if they are allowed, then up from the lower limit or down from the upper.
     fn values(&self, wanted: usize) -> Vec<i128> {
-        let known = |limit: Option<&Limit<'_>>| limit.is_none() || self.bound(limit).is_some();
+        let known = |limit: Option<&NumberBound<'_>>| {
+            limit.is_none() || self.bound_in_units(limit).is_some()
+        };
         if !known(self.low) || !known(self.high) {
             return Vec::new();
         }
-        let low = self.bound(self.low).map(|(at, out)| at + out);
-        let high = self.bound(self.high).map(|(at, out)| at - out);
+        let low = self.bound_in_units(self.low).map(|(at, out)| at + out);
+        let high = self.bound_in_units(self.high).map(|(at, out)| at - out);
         let one = 10_i128.pow(self.scale);
         let wanted = i128::try_from(wanted).unwrap_or(0);
         let first = match (low, high) {
@@ -173,9 +181,9 @@ impl Range<'_, '_> {
     }
 
     /// A limit in units of this range, and one more unit if the limit itself is out.
-    fn bound(&self, limit: Option<&Limit<'_>>) -> Option<(i128, i128)> {
+    fn bound_in_units(&self, limit: Option<&NumberBound<'_>>) -> Option<(i128, i128)> {
         let limit = limit?;
         let at = Decimal::of(limit.number)?.at(self.scale)?;
-        Some((at, i128::from(limit.edge == Edge::Outside)))
+        Some((at, i128::from(limit.edge == BoundEdge::Outside)))
     }
 }

@@ -3,49 +3,52 @@
 
 use serde_json::{Map, Value};
 
-use super::Unmakeable;
-use super::form::{Form, Part, list};
-use super::maker::{Inner, Maker, Task, Tried};
+use super::ProbeSynthesisError;
+use super::combined_schemas::{CombinedSchemas, SchemaKeywords, list};
+use super::generator::{FormResult, InnerValue, ProbeGenerator, ProbeValueTask};
 use super::{pattern, text};
 
 /// Fields or items beyond which a probe would be a load.
-pub(super) const MOST: usize = 1_000;
+pub(super) const MAX_ENTRIES: usize = 1_000;
 
-impl<'a> Maker<'_, 'a> {
+impl<'a> ProbeGenerator<'_, 'a> {
     pub(super) fn object(
         self,
-        task: &Task<'_, 'a>,
-        form: &Form<'a>,
-    ) -> Result<Tried<'a>, Unmakeable> {
+        task: &ProbeValueTask<'_, 'a>,
+        form: &CombinedSchemas<'a>,
+    ) -> Result<FormResult<'a>, ProbeSynthesisError> {
         let sizes = form.sizes(task.place, ["minProperties", "maxProperties"])?;
-        let names = self.required(form)?;
+        let names = self.required_names(form)?;
         if let Some(brought) = brought_along(form, &names) {
-            return form.with(self.document, &[brought], task.place).map(Tried::Larger);
+            return form.with(self.document, &[brought], task.place).map(FormResult::Larger);
         }
         if let Some(most) = sizes.most.filter(|most| names.len() > *most) {
             let why = format!("{} fields are required, maxProperties is {most}", names.len());
             return Err(task.place.contradiction(why));
         }
-        if sizes.least > MOST {
+        if sizes.least > MAX_ENTRIES {
             return Err(task.place.too_large(format!("{} fields", sizes.least)));
         }
         let mut fields = Map::new();
         for name in names {
             let Some(needs) = self.field(form, name)? else {
                 let why = format!("`{name}` is required and not allowed");
-                return Err(task.place.contradiction(crate::text::shortened(&why, 120)));
+                return Err(task.place.contradiction(crate::text::truncate_chars(&why, 120)));
             };
-            let value = self.inner(task, &Inner { name, needs: &needs, avoid: &[] })?;
+            let value = self.inner(task, &InnerValue { name, needs: &needs, avoid: &[] })?;
             fields.insert(name.to_owned(), value);
         }
         if fields.len() < sizes.least {
             self.fill(task, form, (&mut fields, sizes.least))?;
         }
-        Ok(Tried::Candidates(vec![Value::Object(fields)]))
+        Ok(FormResult::Candidates(vec![Value::Object(fields)]))
     }
 
     /// Names that have to be there, in the order in which they are demanded.
-    fn required(self, form: &Form<'a>) -> Result<Vec<&'a str>, Unmakeable> {
+    fn required_names(
+        self,
+        form: &CombinedSchemas<'a>,
+    ) -> Result<Vec<&'a str>, ProbeSynthesisError> {
         let mut names: Vec<&str> = Vec::new();
         let mut waiting: Vec<&Value> =
             form.parts.iter().flat_map(|part| list(part, "required")).collect();
@@ -65,7 +68,11 @@ impl<'a> Maker<'_, 'a> {
     }
 
     /// What the value of a field has to fit; `None` if there must be no such field.
-    fn field(self, form: &Form<'a>, name: &str) -> Result<Option<Vec<&'a Value>>, Unmakeable> {
+    fn field(
+        self,
+        form: &CombinedSchemas<'a>,
+        name: &str,
+    ) -> Result<Option<Vec<&'a Value>>, ProbeSynthesisError> {
         let mut needs = Vec::new();
         for part in &form.parts {
             needs.extend(self.document.about_field(part, name)?);
@@ -76,13 +83,13 @@ impl<'a> Maker<'_, 'a> {
     /// Adds fields that need not be there until there are enough of them.
     fn fill(
         self,
-        task: &Task<'_, 'a>,
-        form: &Form<'a>,
+        task: &ProbeValueTask<'_, 'a>,
+        form: &CombinedSchemas<'a>,
         (fields, least): (&mut Map<String, Value>, usize),
-    ) -> Result<(), Unmakeable> {
+    ) -> Result<(), ProbeSynthesisError> {
         let known = form.parts.iter().filter_map(|part| part.get("properties")?.as_object());
         let known = known.flat_map(|known| known.keys().cloned());
-        for name in known.map(Ok).chain(self.invented(form, least)) {
+        for name in known.map(Ok).chain(self.invent_names(form, least)) {
             if fields.len() >= least {
                 break;
             }
@@ -92,9 +99,11 @@ impl<'a> Maker<'_, 'a> {
                 continue;
             }
             let Some(needs) = self.field(form, &name)? else { continue };
-            match self.inner(task, &Inner { name: &name, needs: &needs, avoid: &[] }) {
+            match self.inner(task, &InnerValue { name: &name, needs: &needs, avoid: &[] }) {
                 Ok(value) => drop(fields.insert(name, value)),
-                Err(Unmakeable::TooMuchWork) => return Err(Unmakeable::TooMuchWork),
+                Err(ProbeSynthesisError::TooMuchWork) => {
+                    return Err(ProbeSynthesisError::TooMuchWork);
+                }
                 Err(_) => {}
             }
         }
@@ -103,11 +112,11 @@ impl<'a> Maker<'_, 'a> {
 
     /// Names for fields that nobody named: by the patterns for names, else just numbered. They are
     /// made as they are taken, and paid for.
-    fn invented(
+    fn invent_names(
         self,
-        form: &Form<'a>,
+        form: &CombinedSchemas<'a>,
         wanted: usize,
-    ) -> impl Iterator<Item = Result<String, Unmakeable>> {
+    ) -> impl Iterator<Item = Result<String, ProbeSynthesisError>> {
         let ruled = form.parts.iter().filter_map(|part| part.get("propertyNames")?.as_object());
         let ruled = ruled.filter_map(|rule| rule.get("pattern")?.as_str());
         let named = form.parts.iter().filter_map(|part| part.get("patternProperties")?.as_object());
@@ -122,7 +131,11 @@ impl<'a> Maker<'_, 'a> {
         samples.chain((0..wanted).map(text::plain).map(Ok))
     }
 
-    fn may_be_called(self, form: &Form<'a>, name: &str) -> Result<bool, Unmakeable> {
+    fn may_be_called(
+        self,
+        form: &CombinedSchemas<'a>,
+        name: &str,
+    ) -> Result<bool, ProbeSynthesisError> {
         let rules: Vec<&Value> =
             form.parts.iter().filter_map(|part| part.get("propertyNames")).collect();
         self.document.all_fit(&rules, &Value::from(name))
@@ -130,8 +143,8 @@ impl<'a> Maker<'_, 'a> {
 }
 
 /// A schema that holds because of a field that is there, and is not yet in the form.
-fn brought_along<'a>(form: &Form<'a>, names: &[&str]) -> Option<&'a Value> {
-    let brings = |part: &Part<'a>| {
+fn brought_along<'a>(form: &CombinedSchemas<'a>, names: &[&str]) -> Option<&'a Value> {
+    let brings = |part: &SchemaKeywords<'a>| {
         ["dependentSchemas", "dependencies"].into_iter().find_map(|keyword| {
             let brings = part.get(keyword)?.as_object()?;
             names.iter().find_map(|name| {

@@ -2,19 +2,19 @@
 //! groups, alternatives, repetitions. Whatever else is in one yields nothing, or a wrong guess;
 //! every text is checked against the pattern by whoever asks.
 
-use super::text::LONGEST;
+use super::text::MAX_TEXT_CHARS;
 
 mod class;
-mod read;
+mod parse;
 
-use read::{Piece, Sequence};
+use parse::{PatternPiece, PatternSequence};
 
 /// Bytes of all samples of one pattern together.
 const ALL_SAMPLES: usize = 64 * 1024;
 
 /// Up to `wanted` different texts, each at least `least` characters long where that can be had.
 pub(super) fn samples(pattern: &str, wanted: usize, least: usize) -> Vec<String> {
-    let Some(alternatives) = read::read(pattern) else { return Vec::new() };
+    let Some(alternatives) = parse::read(pattern) else { return Vec::new() };
     let mut samples = Vec::new();
     let mut size = 0;
     for pick in 0..wanted {
@@ -42,10 +42,10 @@ pub(super) fn literal_prefix(pattern: &str) -> String {
 
 /// The shortest sample that is long enough, else the shortest of all. More repetitions never make
 /// it shorter, so the number of them can be searched for.
-fn long_enough(alternatives: &[Sequence], pick: usize, least: usize) -> Option<String> {
+fn long_enough(alternatives: &[PatternSequence], pick: usize, least: usize) -> Option<String> {
     let sample = |extra| {
         let mut text = String::new();
-        Writer { pick, extra }.one_of(alternatives, &mut text)?;
+        PatternSampler { pick, extra }.one_of(alternatives, &mut text)?;
         Some(text)
     };
     let is_long = |text: &String| text.chars().count() >= least;
@@ -65,25 +65,25 @@ fn long_enough(alternatives: &[Sequence], pick: usize, least: usize) -> Option<S
     Some(best)
 }
 
-struct Writer {
+struct PatternSampler {
     /// Which of the alternatives, and which character of a class.
     pick: usize,
     /// Repetitions beyond the least, where there may be more.
     extra: usize,
 }
 
-impl Writer {
-    fn one_of(&self, alternatives: &[Sequence], text: &mut String) -> Option<()> {
+impl PatternSampler {
+    fn one_of(&self, alternatives: &[PatternSequence], text: &mut String) -> Option<()> {
         let sequence = alternatives.get(self.pick % alternatives.len().max(1))?;
         sequence.iter().try_for_each(|piece| self.write(piece, text))
     }
 
     /// `None` if it gets too long, or cannot be had.
-    fn write(&self, piece: &Piece, text: &mut String) -> Option<()> {
+    fn write(&self, piece: &PatternPiece, text: &mut String) -> Option<()> {
         match piece {
-            Piece::OneOf(chars) => text.push(*chars.get(self.pick % chars.len().max(1))?),
-            Piece::Group(alternatives) => self.one_of(alternatives, text)?,
-            Piece::Repeat { piece, least, most } => {
+            PatternPiece::OneOf(chars) => text.push(*chars.get(self.pick % chars.len().max(1))?),
+            PatternPiece::Group(alternatives) => self.one_of(alternatives, text)?,
+            PatternPiece::Repeat { piece, least, most } => {
                 let more = least.saturating_add(self.extra);
                 for _ in 0..most.map_or(more, |most| more.min(most.max(*least))) {
                     let before = text.len();
@@ -93,9 +93,9 @@ impl Writer {
                     }
                 }
             }
-            Piece::Edge => {}
+            PatternPiece::Edge => {}
         }
-        (text.len() <= LONGEST).then_some(())
+        (text.len() <= MAX_TEXT_CHARS).then_some(())
     }
 }
 

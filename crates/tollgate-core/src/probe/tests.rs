@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Unmakeable, arguments};
+use super::{ProbeSynthesisError, arguments};
 use crate::schema::Schema;
 
 mod corpus;
@@ -18,7 +18,7 @@ fn made(schema: &Value) -> String {
     }
 }
 
-fn make(schema: &Value) -> Result<Value, Unmakeable> {
+fn make(schema: &Value) -> Result<Value, ProbeSynthesisError> {
     let compiled = Schema::compile(schema).expect("a usable schema");
     let first = arguments(schema, &compiled);
     assert_eq!(first, arguments(schema, &compiled), "twice the same for {schema}");

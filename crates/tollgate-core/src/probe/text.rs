@@ -2,30 +2,30 @@
 
 use serde_json::Value;
 
-use super::Unmakeable;
-use super::form::Form;
+use super::ProbeSynthesisError;
+use super::combined_schemas::CombinedSchemas;
 use super::pattern;
-use super::place::Place;
+use super::value_path::ValuePath;
 
 /// Characters beyond which a probe would be a load.
-pub(super) const LONGEST: usize = 10_000;
-const WORD: &str = "test";
+pub(super) const MAX_TEXT_CHARS: usize = 10_000;
+const SAMPLE_WORD: &str = "test";
 
 /// Texts that may fit, best first.
 pub(super) fn candidates(
-    form: &Form<'_>,
-    place: &Place<'_>,
+    form: &CombinedSchemas<'_>,
+    place: &ValuePath<'_>,
     wanted: usize,
-) -> Result<Vec<Value>, Unmakeable> {
+) -> Result<Vec<Value>, ProbeSynthesisError> {
     let sizes = form.sizes(place, ["minLength", "maxLength"])?;
-    if sizes.least > LONGEST {
+    if sizes.least > MAX_TEXT_CHARS {
         return Err(place.too_large(format!("a text of {} characters", sizes.least)));
     }
     let mut texts: Vec<String> = Vec::new();
     for format in form.texts("format").into_iter().chain(form.texts("contentEncoding")) {
         texts.extend((0..wanted).map_while(|at| of_format(format, at)));
     }
-    texts.push(sized(WORD, sizes.least, sizes.most));
+    texts.push(fit_length(SAMPLE_WORD, sizes.least, sizes.most));
     let patterns = form.texts("pattern");
     for pattern in &patterns {
         texts.extend(pattern::samples(pattern, wanted, sizes.least));
@@ -36,7 +36,7 @@ pub(super) fn candidates(
         let each = patterns.iter().filter_map(|it| pattern::samples(it, 1, 0).pop());
         texts.push(each.collect());
     }
-    texts.extend((1..=wanted).map(|at| sized(&plain(at), sizes.least, sizes.most)));
+    texts.extend((1..=wanted).map(|at| fit_length(&plain(at), sizes.least, sizes.most)));
     texts.extend((0..wanted).map(|at| narrow(at, sizes.most.unwrap_or(1).min(8))));
     texts.retain(|text| {
         let length = text.chars().count();
@@ -48,14 +48,14 @@ pub(super) fn candidates(
 /// `test`, `test2`, `test3` and so on.
 pub(super) fn plain(at: usize) -> String {
     match at {
-        0 => WORD.to_owned(),
-        at => format!("{WORD}{}", at + 1),
+        0 => SAMPLE_WORD.to_owned(),
+        at => format!("{SAMPLE_WORD}{}", at + 1),
     }
 }
 
-fn sized(word: &str, least: usize, most: Option<usize>) -> String {
+fn fit_length(word: &str, least: usize, most: Option<usize>) -> String {
     let length = word.len().max(least).min(most.unwrap_or(usize::MAX));
-    word.chars().chain(WORD.chars().cycle()).take(length).collect()
+    word.chars().chain(SAMPLE_WORD.chars().cycle()).take(length).collect()
 }
 
 /// For where there is hardly room: the number in letters, so wide and no wider.
@@ -78,7 +78,7 @@ fn of_format(format: &str, at: usize) -> Option<String> {
         "date" => format!("2026-01-{day:02}"),
         "time" => format!("00:00:{:02}Z", at % 60),
         "duration" => format!("PT{number}S"),
-        "email" | "idn-email" => numbered("test", at, "@example.com"),
+        "email" | "idn-email" => insert_number("test", at, "@example.com"),
         "hostname" | "idn-hostname" => match at {
             0 => "example.com".to_owned(),
             at => format!("host{at}.example.com"),
@@ -89,19 +89,19 @@ fn of_format(format: &str, at: usize) -> Option<String> {
             0 => "https://example.com/".to_owned(),
             at => format!("https://example.com/{at}"),
         },
-        "uri-reference" | "iri-reference" | "path" => numbered("/test", at, ""),
-        "uri-template" => numbered("https://example.com/{id}", at, ""),
+        "uri-reference" | "iri-reference" | "path" => insert_number("/test", at, ""),
+        "uri-template" => insert_number("https://example.com/{id}", at, ""),
         "uuid" => format!("00000000-0000-4000-8000-{at:012x}"),
-        "json-pointer" => numbered("/test", at, ""),
+        "json-pointer" => insert_number("/test", at, ""),
         "relative-json-pointer" => format!("{at}"),
-        "regex" => numbered("test", at, ""),
+        "regex" => insert_number("test", at, ""),
         "byte" | "base64" => ["dGVzdA==", "dGVzdDI=", "dGVzdDM="].get(at)?.to_string(),
         "base16" => format!("{at:02x}"),
         _ => return None,
     })
 }
 
-fn numbered(head: &str, at: usize, tail: &str) -> String {
+fn insert_number(head: &str, at: usize, tail: &str) -> String {
     match at {
         0 => format!("{head}{tail}"),
         at => format!("{head}{}{tail}", at + 1),

@@ -3,7 +3,7 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 
 use super::words::words;
-use super::{Index, Query, Subject};
+use super::{RelevanceDocument, RelevanceIndex, RelevanceQuery};
 
 fn check_words(text: &str, expected: &str) {
     let mut found = Vec::new();
@@ -68,25 +68,26 @@ const TOOLS: &[(&str, &str, &[&str])] = &[
     ("web_search", "Searches the web for pages", &["query"]),
 ];
 
-fn index() -> Index {
+fn index() -> RelevanceIndex {
     let schema = |names: &[&str]| {
         let all: Map<String, Value> =
             names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
         json!({"type": "object", "properties": all})
     };
     let schemas: Vec<Value> = TOOLS.iter().map(|(_, _, names)| schema(names)).collect();
-    let subjects = TOOLS.iter().zip(&schemas).map(|((name, description, _), schema)| Subject {
-        name,
-        title: None,
-        description: Some(description),
-        parameters: Some(schema),
-    });
-    Index::new(subjects)
+    let subjects =
+        TOOLS.iter().zip(&schemas).map(|((name, description, _), schema)| RelevanceDocument {
+            name,
+            title: None,
+            description: Some(description),
+            parameters: Some(schema),
+        });
+    RelevanceIndex::new(subjects)
 }
 
 fn check(query: &str, expected: &[&str]) {
     let index = index();
-    let found = index.best(&Query::new(query), expected.len());
+    let found = index.best(&RelevanceQuery::new(query), expected.len());
     let names: Vec<&str> = found.into_iter().map(|at| TOOLS[at].0).collect();
     assert_eq!(names, expected, "{query}");
 }
@@ -107,12 +108,12 @@ fn what_was_said_finds_the_tool_that_is_meant() {
 #[test]
 fn the_order_has_every_tool_once_and_is_always_the_same() {
     let index = index();
-    let order = index.order(&Query::new("create an event"));
+    let order = index.order(&RelevanceQuery::new("create an event"));
     assert_eq!(order[0], 0);
     assert_eq!(order[1], 2, "it creates too");
     assert_eq!(&order[2..], [1, 3, 4, 5, 6, 7], "the others keep their order");
-    assert_eq!(order, index.order(&Query::new("create an event")));
-    assert!(Index::new([]).order(&Query::new("anything")).is_empty());
+    assert_eq!(order, index.order(&RelevanceQuery::new("create an event")));
+    assert!(RelevanceIndex::new([]).order(&RelevanceQuery::new("anything")).is_empty());
 }
 
 /// B-CH-3: only both ends of a long text are read.
@@ -120,7 +121,7 @@ fn the_order_has_every_tool_once_and_is_always_the_same() {
 fn b_ch_03_a_long_text_is_read_at_its_ends() {
     let long = format!("weather {} dice", "lorem ipsum ".repeat(1 << 20));
     let index = index();
-    let found = index.best(&Query::new(&long), 10);
+    let found = index.best(&RelevanceQuery::new(&long), 10);
     let names: Vec<&str> = found.into_iter().map(|at| TOOLS[at].0).collect();
     assert_eq!(names, ["weather_forecast", "dice_roll"]);
 }
@@ -130,14 +131,14 @@ fn ten_thousand_tools_are_ordered_at_once() {
     let names: Vec<String> = (0..10_000).map(|at| format!("server{}_tool{at}", at % 50)).collect();
     let described: Vec<String> =
         (0..10_000).map(|at| format!("Searches the records of kind {} by name", at % 97)).collect();
-    let subjects = names.iter().zip(&described).map(|(name, description)| Subject {
+    let subjects = names.iter().zip(&described).map(|(name, description)| RelevanceDocument {
         name,
         title: None,
         description: Some(description),
         parameters: None,
     });
-    let index = Index::new(subjects);
-    let query = Query::new("search the records of kind 7 by name on server42, please");
+    let index = RelevanceIndex::new(subjects);
+    let query = RelevanceQuery::new("search the records of kind 7 by name on server42, please");
     let order = index.order(&query);
     assert_eq!(order.len(), 10_000);
     #[expect(clippy::disallowed_methods, reason = "it measures")]
@@ -151,9 +152,10 @@ fn ten_thousand_tools_are_ordered_at_once() {
 
 #[test]
 fn words_that_stand_nowhere_are_taken_for_those_most_like_them() {
-    let subject = |name| Subject { name, title: None, description: None, parameters: None };
-    let index = Index::new(["fireball", "firewall", "prone"].map(subject));
-    let best = |text: &str| index.best(&index.corrected(&Query::new(text)), 9);
+    let subject =
+        |name| RelevanceDocument { name, title: None, description: None, parameters: None };
+    let index = RelevanceIndex::new(["fireball", "firewall", "prone"].map(subject));
+    let best = |text: &str| index.best(&index.correct_spelling(&RelevanceQuery::new(text)), 9);
     assert_eq!(best("firebal"), [0]);
     assert_eq!(best("firewall and prnoe"), [1, 2]);
     assert_eq!(best("elephants"), [0_usize; 0]);
@@ -162,7 +164,7 @@ fn words_that_stand_nowhere_are_taken_for_those_most_like_them() {
 
 #[test]
 fn a_name_is_said_if_all_its_words_are() {
-    let query = Query::new("how do opportunity attacks work?");
+    let query = RelevanceQuery::new("how do opportunity attacks work?");
     assert_eq!(query.names("Opportunity attack"), 2);
     assert_eq!(query.names("attack of opportunity"), 2);
     assert_eq!(query.names("Attack roll"), 0);

@@ -4,10 +4,10 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::letters::is_unspaced;
+use crate::confusables::is_unspaced;
 
 /// Bytes of a word; what is longer is data.
-const LONGEST: usize = 48;
+const MAX_WORD_BYTES: usize = 48;
 
 /// Words that every description has. Those of rare use are rare in a catalogue too, and weigh little
 /// without a list.
@@ -23,21 +23,21 @@ const EMPTY: &[&str] = &[
 
 /// Gives each word of a text to `take`, in order.
 pub(super) fn words(text: &str, take: &mut dyn FnMut(&str)) {
-    let mut cutter = Cutter { word: String::new(), before: Kind::Between, take };
+    let mut cutter = RelevanceTokenizer { word: String::new(), before: LetterKind::Between, take };
     for letter in text.nfkd() {
         cutter.letter(letter);
     }
     cutter.end();
 }
 
-struct Cutter<'t> {
+struct RelevanceTokenizer<'t> {
     word: String,
-    before: Kind,
+    before: LetterKind,
     take: &'t mut dyn FnMut(&str),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LetterKind {
     Between,
     Capital,
     Small,
@@ -45,7 +45,7 @@ enum Kind {
     Unspaced(char),
 }
 
-impl Cutter<'_> {
+impl RelevanceTokenizer<'_> {
     fn letter(&mut self, letter: char) {
         if is_combining_mark(letter) {
             return;
@@ -55,19 +55,19 @@ impl Cutter<'_> {
             return;
         }
         if is_unspaced(letter) {
-            return self.unspaced(letter);
+            return self.push_unspaced(letter);
         }
         let is_capital = letter.is_uppercase();
         let begins = match self.before {
-            Kind::Unspaced(_) => true,
-            Kind::Small => is_capital,
-            Kind::Between | Kind::Capital => false,
+            LetterKind::Unspaced(_) => true,
+            LetterKind::Small => is_capital,
+            LetterKind::Between | LetterKind::Capital => false,
         };
         if begins {
             self.end();
         }
         // `HTTPServer`: the last capital belongs to the word that follows; not so in `URLs`.
-        if self.before == Kind::Capital
+        if self.before == LetterKind::Capital
             && letter.is_lowercase()
             && letter != 's'
             && let Some((last, _)) = self.word.char_indices().next_back().filter(|(at, _)| *at > 0)
@@ -77,27 +77,29 @@ impl Cutter<'_> {
             self.word = last;
         }
         self.word.extend(letter.to_lowercase());
-        self.before = if is_capital { Kind::Capital } else { Kind::Small };
+        self.before = if is_capital { LetterKind::Capital } else { LetterKind::Small };
     }
 
     /// Two letters beside one another stand for a word, and each for itself: there is no telling
     /// where words end.
-    fn unspaced(&mut self, letter: char) {
+    fn push_unspaced(&mut self, letter: char) {
         let before = self.before;
-        if !matches!(before, Kind::Unspaced(_)) {
+        if !matches!(before, LetterKind::Unspaced(_)) {
             self.end();
         }
         let mut text = [0; 8];
         (self.take)(letter.encode_utf8(&mut text));
-        if let Kind::Unspaced(before) = before {
+        if let LetterKind::Unspaced(before) = before {
             (self.take)(&String::from_iter([before, letter]));
         }
-        self.before = Kind::Unspaced(letter);
+        self.before = LetterKind::Unspaced(letter);
     }
 
     fn end(&mut self) {
-        self.before = Kind::Between;
-        if (1..=LONGEST).contains(&self.word.len()) && EMPTY.binary_search(&&*self.word).is_err() {
+        self.before = LetterKind::Between;
+        if (1..=MAX_WORD_BYTES).contains(&self.word.len())
+            && EMPTY.binary_search(&&*self.word).is_err()
+        {
             (self.take)(stem(&mut self.word));
         }
         self.word.clear();

@@ -1,12 +1,12 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Sanitized, json, object, text};
+use super::{SanitizedText, json, object, text};
 use crate::json::Object;
-use crate::tool::hidden;
+use crate::tool::hidden_text;
 
 fn clean(document: &str) -> (String, String) {
-    let Some(Sanitized { text, removed }) = json(document) else {
+    let Some(SanitizedText { text, removed }) = json(document) else {
         return (document.to_owned(), String::new());
     };
     (text, removed.to_object().to_text())
@@ -82,7 +82,7 @@ fn is_clean(value: &Value) -> bool {
 }
 
 fn is_clean_text(text: &str) -> bool {
-    hidden::clean(text.strip_prefix('\u{feff}').unwrap_or(text)).1.is_empty()
+    hidden_text::clean(text.strip_prefix('\u{feff}').unwrap_or(text)).1.is_empty()
 }
 
 /// Text with more of what matters than chance would give.

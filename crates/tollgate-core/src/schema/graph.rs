@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::BadSchema;
-use super::shape::{Target, subschemas};
-use crate::text::shortened;
+use super::SchemaError;
+use super::subschema::{InstancePart, subschemas};
+use crate::text::truncate_chars;
 
 pub(crate) const MAX_SUBSCHEMAS: usize = 2_000;
 pub(crate) const MAX_DEPTH: usize = 32;
@@ -15,8 +15,8 @@ const MAX_PATH: usize = 256;
 
 /// All subschemas. The first is the root.
 #[derive(Debug)]
-pub(crate) struct Graph<'a> {
-    pub(crate) nodes: Vec<Node<'a>>,
+pub(crate) struct SchemaGraph<'a> {
+    pub(crate) nodes: Vec<SchemaNode<'a>>,
     /// In-place order: whoever applies another in place stands before it.
     pub(crate) order: Vec<usize>,
     /// Most schemas that stand in place of one another in a row.
@@ -25,36 +25,36 @@ pub(crate) struct Graph<'a> {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Node<'a> {
+pub(crate) struct SchemaNode<'a> {
     /// Applied to the same instance, references included.
     pub(crate) in_place: Vec<usize>,
     /// Applied to parts of the instance.
-    pub(crate) parts: Vec<(Target<'a>, usize)>,
+    pub(crate) parts: Vec<(InstancePart<'a>, usize)>,
     /// Compiled on the way, though applied to nothing by itself.
     idle: Vec<usize>,
     /// Looks a second time at everything that stands in place.
     pub(crate) is_unevaluated: bool,
 }
 
-impl<'a> Graph<'a> {
-    pub(crate) fn of(root: &'a Value) -> Result<Self, BadSchema> {
-        let mut reader = Reader::of(root);
+impl<'a> SchemaGraph<'a> {
+    pub(crate) fn of(root: &'a Value) -> Result<Self, SchemaError> {
+        let mut reader = SchemaGraphBuilder::of(root);
         reader.add(root, 1)?;
         reader.resolve()?;
         let has_references = reader.seen > 0;
         let nodes = reader.nodes;
-        let (order, chain) = order(&nodes).ok_or(BadSchema::Endless)?;
+        let (order, chain) = order(&nodes).ok_or(SchemaError::Endless)?;
         let longest = longest_path(&nodes);
         if longest > MAX_PATH {
-            return Err(BadSchema::LongPath { found: longest, limit: MAX_PATH });
+            return Err(SchemaError::LongPath { found: longest, limit: MAX_PATH });
         }
         Ok(Self { nodes, order, chain, has_references })
     }
 }
 
-struct Reader<'a> {
+struct SchemaGraphBuilder<'a> {
     root: &'a Value,
-    nodes: Vec<Node<'a>>,
+    nodes: Vec<SchemaNode<'a>>,
     /// By address: the tree is borrowed for as long as this lives.
     known: HashMap<usize, usize>,
     anchors: HashMap<&'a str, usize>,
@@ -64,7 +64,7 @@ struct Reader<'a> {
     has_inner_id: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SchemaGraphBuilder<'a> {
     fn of(root: &'a Value) -> Self {
         Self {
             root,
@@ -77,15 +77,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn add(&mut self, schema: &'a Value, depth: usize) -> Result<usize, BadSchema> {
+    fn add(&mut self, schema: &'a Value, depth: usize) -> Result<usize, SchemaError> {
         if depth > MAX_DEPTH {
-            return Err(BadSchema::TooDeep { limit: MAX_DEPTH });
+            return Err(SchemaError::TooDeep { limit: MAX_DEPTH });
         }
         if self.nodes.len() == MAX_SUBSCHEMAS {
-            return Err(BadSchema::TooManySubschemas { limit: MAX_SUBSCHEMAS });
+            return Err(SchemaError::TooManySubschemas { limit: MAX_SUBSCHEMAS });
         }
         let at = self.nodes.len();
-        self.nodes.push(Node::default());
+        self.nodes.push(SchemaNode::default());
         self.known.insert(address(schema), at);
         let Value::Object(fields) = schema else { return Ok(at) };
         self.keywords(at, fields);
@@ -97,8 +97,8 @@ impl<'a> Reader<'a> {
             let node = &mut self.nodes[at];
             node.is_unevaluated |= step.keyword.starts_with("unevaluated");
             match step.target {
-                Target::Same => node.in_place.push(child),
-                Target::Nothing => node.idle.push(child),
+                InstancePart::Same => node.in_place.push(child),
+                InstancePart::Nothing => node.idle.push(child),
                 target => node.parts.push((target, child)),
             }
         }
@@ -127,15 +127,15 @@ impl<'a> Reader<'a> {
     }
 
     /// Ties every reference to its target. Targets at odd places are read as schemas too.
-    fn resolve(&mut self) -> Result<(), BadSchema> {
+    fn resolve(&mut self) -> Result<(), SchemaError> {
         while let Some((from, reference)) = self.references.pop() {
             // With a second base `#` would mean another document to the compiler than here.
             if self.has_inner_id {
-                return Err(BadSchema::InnerId);
+                return Err(SchemaError::InnerId);
             }
             let target = match self.target(reference)? {
-                Found::Node(node) => node,
-                Found::Value(value) => match self.known.get(&address(value)) {
+                ReferenceTarget::Node(node) => node,
+                ReferenceTarget::Value(value) => match self.known.get(&address(value)) {
                     Some(known) => *known,
                     None => self.add(value, 1)?,
                 },
@@ -143,28 +143,28 @@ impl<'a> Reader<'a> {
             self.nodes[from].in_place.push(target);
         }
         match self.seen > 0 && self.has_inner_id {
-            true => Err(BadSchema::InnerId),
+            true => Err(SchemaError::InnerId),
             false => Ok(()),
         }
     }
 
-    fn target(&self, reference: &str) -> Result<Found<'a>, BadSchema> {
-        let outside = || BadSchema::Outside(shortened(reference, 80));
-        let nowhere = || BadSchema::Nowhere(shortened(reference, 80));
+    fn target(&self, reference: &str) -> Result<ReferenceTarget<'a>, SchemaError> {
+        let outside = || SchemaError::Outside(truncate_chars(reference, 80));
+        let nowhere = || SchemaError::Nowhere(truncate_chars(reference, 80));
         let fragment = reference.strip_prefix('#').ok_or_else(outside)?;
         let fragment = decode(fragment).ok_or_else(nowhere)?;
         if fragment.is_empty() || fragment.starts_with('/') {
             let value = self.root.pointer(&fragment).ok_or_else(nowhere)?;
             return match value {
-                Value::Object(_) | Value::Bool(_) => Ok(Found::Value(value)),
+                Value::Object(_) | Value::Bool(_) => Ok(ReferenceTarget::Value(value)),
                 _ => Err(nowhere()),
             };
         }
-        self.anchors.get(&*fragment).map(|node| Found::Node(*node)).ok_or_else(nowhere)
+        self.anchors.get(&*fragment).map(|node| ReferenceTarget::Node(*node)).ok_or_else(nowhere)
     }
 }
 
-enum Found<'a> {
+enum ReferenceTarget<'a> {
     Node(usize),
     Value(&'a Value),
 }
@@ -190,7 +190,7 @@ pub(crate) fn decode(fragment: &str) -> Option<String> {
 }
 
 /// An in-place order and its longest chain; `None` if a schema stands in place of itself.
-fn order(nodes: &[Node<'_>]) -> Option<(Vec<usize>, usize)> {
+fn order(nodes: &[SchemaNode<'_>]) -> Option<(Vec<usize>, usize)> {
     let mut waiting = vec![0_usize; nodes.len()];
     for child in nodes.iter().flat_map(|node| &node.in_place) {
         waiting[*child] += 1;
@@ -213,7 +213,7 @@ fn order(nodes: &[Node<'_>]) -> Option<(Vec<usize>, usize)> {
 }
 
 /// An upper bound on the schemas along any path: whatever is on a cycle counts once.
-fn longest_path(nodes: &[Node<'_>]) -> usize {
+fn longest_path(nodes: &[SchemaNode<'_>]) -> usize {
     let edges: Vec<Vec<usize>> = nodes
         .iter()
         .map(|node| {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{BadSchema, Schema};
+use super::{Schema, SchemaError};
 
 mod hostile;
 pub(crate) mod random;
@@ -17,7 +17,7 @@ fn check(schema: &Value, instance: &Value) -> String {
     }
 }
 
-fn refusal(schema: &Value) -> BadSchema {
+fn refusal(schema: &Value) -> SchemaError {
     quickly(|| Schema::compile(schema)).expect_err("a refused schema")
 }
 

@@ -9,7 +9,7 @@ use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 
 use crate::nearest::nearest;
-use crate::text::shortened;
+use crate::text::truncate_chars;
 
 /// One thing that is wrong, in words for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Violation {
 }
 
 /// More than five would bury the point.
-const MOST: usize = 5;
+const MAX_VIOLATIONS: usize = 5;
 const LONGEST_VALUE: usize = 60;
 const LONGEST_LIST: usize = 12;
 
@@ -49,7 +49,7 @@ pub(crate) fn describe<'e>(
         if !found.contains(&violation) {
             found.push(violation);
         }
-        if found.len() == MOST {
+        if found.len() == MAX_VIOLATIONS {
             break;
         }
     }
@@ -116,13 +116,13 @@ fn message(schema: &Value, error: &ValidationError<'_>) -> String {
         }
         Kind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            format!("`{name}` is missing{}", wanted(schema, error, name))
+            format!("`{name}` is missing{}", describe_expected(schema, error, name))
         }
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             unknown(schema, error, unexpected)
         }
         Kind::Enum { options } => {
-            format!("expected one of {}, found {}", listed(options), found())
+            format!("expected one of {}, found {}", join_options(options), found())
         }
         Kind::Constant { expected_value } => {
             format!("expected {}, found {}", short(expected_value), found())
@@ -184,7 +184,7 @@ fn type_of(value: &Value) -> &'static str {
 }
 
 /// Type and description of a missing property, if the schema has them where one would look.
-fn wanted(schema: &Value, error: &ValidationError<'_>, name: &str) -> String {
+fn describe_expected(schema: &Value, error: &ValidationError<'_>, name: &str) -> String {
     let Some(property) = properties(schema, error).and_then(|known| known.get(name)) else {
         return String::new();
     };
@@ -202,7 +202,7 @@ fn unknown(schema: &Value, error: &ValidationError<'_>, unexpected: &[String]) -
         .unwrap_or_default();
     let mut said: Vec<String> = unexpected
         .iter()
-        .take(MOST)
+        .take(MAX_VIOLATIONS)
         .map(|name| match nearest(name, known.iter().copied()).first() {
             Some(near) => format!("`{}` is unknown, did you mean `{near}`?", cut(name)),
             None => format!("`{}` is unknown", cut(name)),
@@ -225,7 +225,7 @@ fn properties<'s>(
     schema.pointer(beside)?.get("properties")?.as_object()
 }
 
-fn listed(options: &Value) -> String {
+fn join_options(options: &Value) -> String {
     let Some(options) = options.as_array() else { return short(options) };
     let listed: Vec<_> = options.iter().take(LONGEST_LIST).map(short).collect();
     let more = if options.len() > LONGEST_LIST { ", …" } else { "" };
@@ -245,7 +245,7 @@ fn short(value: &Value) -> String {
 }
 
 fn cut(text: &str) -> String {
-    shortened(text, LONGEST_VALUE)
+    truncate_chars(text, LONGEST_VALUE)
 }
 
 fn path(location: &Location) -> String {

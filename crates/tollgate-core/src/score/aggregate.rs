@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::latency::{Ending, Sample, rank};
+use crate::latency::{Sample, SampleEnding, rank};
 
 /// Calls, errors, and a histogram of spans on a scale that is the same everywhere.
 ///
 /// Exact below 16 µs, then eight steps to each doubling: a percentile is never below the true
 /// one, and less than an eighth above it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Aggregate {
+pub struct LatencyAggregate {
     calls: u64,
     errors: u64,
     /// The longest span of a step, in microseconds, and how many calls took that step.
@@ -19,8 +19,8 @@ pub struct Aggregate {
 
 /// Numbers that no calls can have made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Hostile {
-    #[error("more than {} calls", Aggregate::MOST_CALLS)]
+pub enum AggregateError {
+    #[error("more than {} calls", LatencyAggregate::MOST_CALLS)]
     TooMany,
     #[error("{errors} errors in {calls} calls")]
     Errors { errors: u64, calls: u64 },
@@ -35,7 +35,7 @@ pub enum Hostile {
 /// Each doubling has this many steps, as a power of two.
 const STEP_BITS: u32 = 3;
 
-impl Aggregate {
+impl LatencyAggregate {
     /// From one source at most: as much as JSON can say exactly. Sums may be larger.
     pub const MOST_CALLS: u64 = (1 << 53) - 1;
 
@@ -45,41 +45,41 @@ impl Aggregate {
         aggregate
     }
 
-    /// From numbers that came from elsewhere; steps as [`Aggregate::steps`] gives them.
-    pub fn checked(
+    /// From numbers that came from elsewhere; steps as [`LatencyAggregate::steps`] gives them.
+    pub fn from_untrusted(
         calls: u64,
         errors: u64,
         steps: impl IntoIterator<Item = (u64, u64)>,
-    ) -> Result<Self, Hostile> {
+    ) -> Result<Self, AggregateError> {
         if calls > Self::MOST_CALLS {
-            return Err(Hostile::TooMany);
+            return Err(AggregateError::TooMany);
         }
         if errors > calls {
-            return Err(Hostile::Errors { errors, calls });
+            return Err(AggregateError::Errors { errors, calls });
         }
         let mut aggregate = Self { calls, errors, steps: BTreeMap::new() };
         for (micros, count) in steps.into_iter().filter(|(_, count)| *count > 0) {
             if micros > longest() || step(micros) != micros {
-                return Err(Hostile::OffScale(micros));
+                return Err(AggregateError::OffScale(micros));
             }
             if aggregate.steps.insert(micros, count).is_some() {
-                return Err(Hostile::Twice(micros));
+                return Err(AggregateError::Twice(micros));
             }
         }
         let timed = aggregate.timed();
         // An overrun is a span and an error; anything else is one of them.
         if timed > calls || timed + errors < calls {
-            return Err(Hostile::Spans { timed, errors, calls });
+            return Err(AggregateError::Spans { timed, errors, calls });
         }
         Ok(aggregate)
     }
 
     pub fn add(&mut self, sample: Sample) {
         self.calls = self.calls.saturating_add(1);
-        if sample.ending != Ending::Answered {
+        if sample.ending != SampleEnding::Answered {
             self.errors = self.errors.saturating_add(1);
         }
-        if sample.ending != Ending::Failed {
+        if sample.ending != SampleEnding::Failed {
             self.count(step(sample.micros()), 1);
         }
     }
@@ -132,7 +132,7 @@ impl Aggregate {
 }
 
 fn longest() -> u64 {
-    Sample { span: Sample::LONGEST, ending: Ending::Answered }.micros()
+    Sample { span: Sample::MAX_SPAN, ending: SampleEnding::Answered }.micros()
 }
 
 /// The longest span of the step that this one is in.

@@ -1,5 +1,5 @@
 //! A scale for counting spans: exact below 16 µs, then eight places to each doubling. The places
-//! are the steps of [`super::Aggregate`], so that counts become figures there.
+//! are the steps of [`super::LatencyAggregate`], so that counts become figures there.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{PLACES, longest_micros, place};
-    use crate::score::Aggregate;
+    use crate::score::LatencyAggregate;
 
     #[test]
     fn every_span_is_within_its_place_and_above_the_one_before() {
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn places_are_steps_of_shared_figures() {
         let steps = (0..PLACES).map(|place| (longest_micros(place), 1));
-        let figures = Aggregate::checked(PLACES as u64, 0, steps).unwrap();
+        let figures = LatencyAggregate::from_untrusted(PLACES as u64, 0, steps).unwrap();
         assert_eq!(figures.timed(), PLACES as u64);
     }
 }

@@ -4,20 +4,23 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Aggregate, Badge};
+use super::{LatencyAggregate, SpeedBadge};
 
 /// The only version there is.
 pub const FORMAT: &str = "tollgate-telemetry/1";
 
 /// What makes a tool the same tool, wherever it runs: its kind, and its name as its server says it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Name {
+pub struct TelemetryToolName {
     pub category: Option<String>,
     pub tool: String,
 }
 
 /// The file. Figures that were merged are of no one `environment`.
-pub fn written(tools: &BTreeMap<Name, Aggregate>, environment: Option<&str>) -> Value {
+pub fn render_document(
+    tools: &BTreeMap<TelemetryToolName, LatencyAggregate>,
+    environment: Option<&str>,
+) -> Value {
     let tools: Vec<Value> = tools.iter().map(|(name, figures)| tool(name, figures)).collect();
     let mut file = json!({ "format": FORMAT, "tools": tools });
     if let Some(environment) = environment {
@@ -27,14 +30,14 @@ pub fn written(tools: &BTreeMap<Name, Aggregate>, environment: Option<&str>) -> 
 }
 
 /// Steps of the histogram: the longest span in microseconds, and how many calls took that step.
-fn tool(name: &Name, figures: &Aggregate) -> Value {
+fn tool(name: &TelemetryToolName, figures: &LatencyAggregate) -> Value {
     let steps: Vec<[u64; 2]> = figures.steps().map(|(micros, count)| [micros, count]).collect();
     json!({
         "category": name.category,
         "tool": name.tool,
         "calls": figures.calls(),
         "errors": figures.errors(),
-        "badge": figures.p50().map(|p50| Badge::of(p50).as_str()),
+        "badge": figures.p50().map(|p50| SpeedBadge::of(p50).as_str()),
         "histogram": steps,
     })
 }

@@ -1,9 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::latency::{Ending, Figures, Sample};
+use crate::latency::{LatencyStats, Sample, SampleEnding};
 
-const ENDINGS: [Ending; 3] = [Ending::Answered, Ending::Failed, Ending::Overran];
+const ENDINGS: [SampleEnding; 3] =
+    [SampleEnding::Answered, SampleEnding::Failed, SampleEnding::Overran];
 
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -21,7 +22,11 @@ fn badges_begin_where_the_one_before_ends() {
         (1_000_000, "slow"),
         (u64::MAX, "slow"),
     ] {
-        assert_eq!(Badge::of(Duration::from_micros(micros)).to_string(), expected, "{micros} µs");
+        assert_eq!(
+            SpeedBadge::of(Duration::from_micros(micros)).to_string(),
+            expected,
+            "{micros} µs"
+        );
     }
 }
 
@@ -38,7 +43,7 @@ fn check(entries: &str, expected: &str) {
         let (category, rest) = word.split_once('/').unwrap();
         let (name, p50) = rest.split_once('=').unwrap();
         let p50 = millis(p50.parse().unwrap());
-        Entry { category: category.to_owned(), name: name.to_owned(), p50 }
+        LeaderboardEntry { category: category.to_owned(), name: name.to_owned(), p50 }
     };
     let boards = leaderboard(entries.split_whitespace().map(entry).collect());
     let shown = boards.iter().map(|board| {
@@ -67,39 +72,39 @@ fn equally_quick_tools_share_a_rank() {
 
 #[test]
 fn hostile_numbers_are_refused() {
-    let too_many = Aggregate::MOST_CALLS + 1;
+    let too_many = LatencyAggregate::MOST_CALLS + 1;
     for (calls, errors, steps, expected) in [
-        (too_many, 0, vec![(1, too_many)], Hostile::TooMany),
-        (1, 2, vec![(1, 1)], Hostile::Errors { errors: 2, calls: 1 }),
-        (1, 0, vec![(1, 2)], Hostile::Spans { timed: 2, errors: 0, calls: 1 }),
-        (9, 3, vec![(1, 5)], Hostile::Spans { timed: 5, errors: 3, calls: 9 }),
+        (too_many, 0, vec![(1, too_many)], AggregateError::TooMany),
+        (1, 2, vec![(1, 1)], AggregateError::Errors { errors: 2, calls: 1 }),
+        (1, 0, vec![(1, 2)], AggregateError::Spans { timed: 2, errors: 0, calls: 1 }),
+        (9, 3, vec![(1, 5)], AggregateError::Spans { timed: 5, errors: 3, calls: 9 }),
         (
             9,
             0,
             vec![(1, u64::MAX), (2, 10)],
-            Hostile::Spans { timed: u64::MAX, errors: 0, calls: 9 },
+            AggregateError::Spans { timed: u64::MAX, errors: 0, calls: 9 },
         ),
-        (1, 0, vec![(16, 1)], Hostile::OffScale(16)),
-        (1, 0, vec![(u64::MAX, 1)], Hostile::OffScale(u64::MAX)),
-        (2, 0, vec![(17, 1), (17, 1)], Hostile::Twice(17)),
+        (1, 0, vec![(16, 1)], AggregateError::OffScale(16)),
+        (1, 0, vec![(u64::MAX, 1)], AggregateError::OffScale(u64::MAX)),
+        (2, 0, vec![(17, 1), (17, 1)], AggregateError::Twice(17)),
     ] {
-        assert_eq!(Aggregate::checked(calls, errors, steps), Err(expected));
+        assert_eq!(LatencyAggregate::from_untrusted(calls, errors, steps), Err(expected));
     }
-    let said = Hostile::Spans { timed: 5, errors: 3, calls: 9 }.to_string();
+    let said = AggregateError::Spans { timed: 5, errors: 3, calls: 9 }.to_string();
     assert_eq!(said, "5 spans and 3 errors do not make 9 calls");
 }
 
 #[test]
 fn nothing_is_an_aggregate_too() {
-    let nothing = Aggregate::checked(0, 0, [(17, 0)]).unwrap();
-    assert_eq!(nothing, Aggregate::default());
+    let nothing = LatencyAggregate::from_untrusted(0, 0, [(17, 0)]).unwrap();
+    assert_eq!(nothing, LatencyAggregate::default());
     assert_eq!(nothing.percentile(99), None);
 }
 
 #[test]
 fn merging_the_largest_again_and_again_saturates() {
-    let most = Aggregate::MOST_CALLS;
-    let mut sum = Aggregate::checked(most, most, [(17, most)]).unwrap();
+    let most = LatencyAggregate::MOST_CALLS;
+    let mut sum = LatencyAggregate::from_untrusted(most, most, [(17, most)]).unwrap();
     for _ in 0..70 {
         sum.merge(&sum.clone());
     }
@@ -119,8 +124,8 @@ fn any_samples() -> impl Strategy<Value = Vec<Sample>> {
     prop::collection::vec(sample, 0..100)
 }
 
-fn merged(parts: &[&Aggregate]) -> Aggregate {
-    let mut sum = Aggregate::default();
+fn merged(parts: &[&LatencyAggregate]) -> LatencyAggregate {
+    let mut sum = LatencyAggregate::default();
     parts.iter().for_each(|part| sum.merge(part));
     sum
 }
@@ -132,8 +137,8 @@ proptest! {
         b in any_samples(),
         c in any_samples(),
     ) {
-        let together = Aggregate::of(&[a.clone(), b.clone(), c.clone()].concat());
-        let [a, b, c] = [a, b, c].map(|it| Aggregate::of(&it));
+        let together = LatencyAggregate::of(&[a.clone(), b.clone(), c.clone()].concat());
+        let [a, b, c] = [a, b, c].map(|it| LatencyAggregate::of(&it));
         prop_assert_eq!(&merged(&[&a, &b, &c]), &together);
         prop_assert_eq!(&merged(&[&c, &a, &b]), &together);
         prop_assert_eq!(&merged(&[&a, &merged(&[&b, &c])]), &together);
@@ -141,7 +146,7 @@ proptest! {
 
     #[test]
     fn a_percentile_is_at_most_an_eighth_too_high(samples in any_samples(), percent in 0..=100_u8) {
-        let (aggregate, figures) = (Aggregate::of(&samples), Figures::of(&samples));
+        let (aggregate, figures) = (LatencyAggregate::of(&samples), LatencyStats::of(&samples));
         prop_assert_eq!(aggregate.timed(), figures.timed() as u64);
         prop_assert_eq!(aggregate.errors(), figures.errors() as u64);
         let (found, exact) = (aggregate.percentile(percent), figures.percentile(percent));
@@ -153,8 +158,8 @@ proptest! {
 
     #[test]
     fn what_goes_out_comes_in_again(samples in any_samples()) {
-        let aggregate = Aggregate::of(&samples);
-        let back = Aggregate::checked(aggregate.calls(), aggregate.errors(), aggregate.steps());
+        let aggregate = LatencyAggregate::of(&samples);
+        let back = LatencyAggregate::from_untrusted(aggregate.calls(), aggregate.errors(), aggregate.steps());
         prop_assert_eq!(back, Ok(aggregate));
     }
 
@@ -166,7 +171,7 @@ proptest! {
     ) {
         let few = |number: u64| if number.is_multiple_of(2) { number % 20 } else { number };
         let steps = steps.into_iter().map(|(micros, count)| (few(micros), few(count)));
-        if let Ok(aggregate) = Aggregate::checked(few(calls), few(errors), steps) {
+        if let Ok(aggregate) = LatencyAggregate::from_untrusted(few(calls), few(errors), steps) {
             prop_assert!(aggregate.p50() <= aggregate.percentile(99));
             prop_assert!(aggregate.errors() <= aggregate.calls());
         }
@@ -177,7 +182,7 @@ proptest! {
         entries in prop::collection::vec(("[a-c]", "[a-z]{1,3}", 0..9_u64), 0..40),
     ) {
         let count = entries.len();
-        let entry = |(category, name, p50)| Entry { category, name, p50: millis(p50) };
+        let entry = |(category, name, p50)| LeaderboardEntry { category, name, p50: millis(p50) };
         let boards = leaderboard(entries.into_iter().map(entry).collect());
         prop_assert_eq!(boards.iter().map(|board| board.ranked.len()).sum::<usize>(), count);
         prop_assert!(boards.is_sorted_by(|a, b| a.category < b.category));

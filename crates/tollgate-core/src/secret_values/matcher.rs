@@ -12,7 +12,7 @@ pub const MASK: &str = "[masked:secret]";
 
 /// Does not show what it looks for.
 #[derive(Default)]
-pub struct Matcher {
+pub struct SecretMatcher {
     /// `None`: there is nothing to look for.
     automaton: Option<AhoCorasick>,
     /// All forms, by their first byte, to see whether one begins at the end of a chunk.
@@ -20,13 +20,13 @@ pub struct Matcher {
     longest: usize,
 }
 
-impl std::fmt::Debug for Matcher {
+impl std::fmt::Debug for SecretMatcher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Matcher(<secret>)")
     }
 }
 
-impl Matcher {
+impl SecretMatcher {
     pub fn new<'v>(values: impl Iterator<Item = &'v str>) -> Self {
         let values = values.filter(|value| value.len() >= MIN_BYTES);
         let mut forms: Vec<String> = values.flat_map(encodings::of).collect();
@@ -84,7 +84,7 @@ impl Matcher {
     }
 
     /// How many bytes at the end may be the beginning of a value, of which the rest is still to come.
-    pub(super) fn unfinished(&self, bytes: &[u8]) -> usize {
+    pub(super) fn pending_suffix_len(&self, bytes: &[u8]) -> usize {
         if self.is_empty() {
             return 0;
         }

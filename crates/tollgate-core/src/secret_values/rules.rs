@@ -6,7 +6,7 @@ pub const MIN_BYTES: usize = 8;
 
 /// What is to become of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judgement {
+pub enum MaskJudgement {
     Masked,
     /// It stands under the name of a secret, and is too short or too common to be looked for.
     Unfit,
@@ -57,16 +57,16 @@ pub fn sounds_secret(name: &str) -> bool {
 }
 
 /// What becomes of `value`, which stands under `name`: of a variable, of a header, of a flag.
-pub fn judge(name: &str, value: &str) -> Judgement {
+pub fn judge(name: &str, value: &str) -> MaskJudgement {
     let is_named = sounds_secret(name);
     let is_common = COMMON.iter().any(|word| value.eq_ignore_ascii_case(word));
     if value.len() < MIN_BYTES || is_common || is_number(value) && value.len() < 12 {
-        return if is_named { Judgement::Unfit } else { Judgement::Ordinary };
+        return if is_named { MaskJudgement::Unfit } else { MaskJudgement::Ordinary };
     }
     if is_named && !is_path(value) || is_telling(value) || !is_ordinary(value) {
-        Judgement::Masked
+        MaskJudgement::Masked
     } else {
-        Judgement::Ordinary
+        MaskJudgement::Ordinary
     }
 }
 

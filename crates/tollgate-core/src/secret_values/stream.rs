@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Matcher;
+use super::SecretMatcher;
 
 /// Keeps back the end of what came so far while it may be the beginning of a value.
 #[derive(Default)]
@@ -12,7 +12,7 @@ pub struct StreamMask {
 
 impl StreamMask {
     /// What may be handed on of all that came so far. Borrowed: the chunk as it is.
-    pub fn push<'c>(&mut self, matcher: &Matcher, chunk: &'c [u8]) -> Cow<'c, [u8]> {
+    pub fn push<'c>(&mut self, matcher: &SecretMatcher, chunk: &'c [u8]) -> Cow<'c, [u8]> {
         let joined = if self.held.is_empty() {
             Cow::Borrowed(chunk)
         } else {
@@ -21,7 +21,7 @@ impl StreamMask {
             Cow::Owned(joined)
         };
         let done = matcher.find(&joined).last().map_or(0, |range| range.end);
-        let end = joined.len() - matcher.unfinished(&joined[done..]);
+        let end = joined.len() - matcher.pending_suffix_len(&joined[done..]);
         self.held.extend_from_slice(&joined[end..]);
         match joined {
             Cow::Borrowed(chunk) => matcher.mask_bytes(&chunk[..end]),

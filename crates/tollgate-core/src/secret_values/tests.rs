@@ -1,9 +1,9 @@
 use proptest::prelude::{ProptestConfig, any, proptest};
 
-use super::{Judgement, MASK, Matcher, StreamMask, configure, judge, mask, obtain};
+use super::{MASK, MaskJudgement, SecretMatcher, StreamMask, configure, judge, mask, obtain};
 
-fn matcher(values: &[&str]) -> Matcher {
-    Matcher::new(values.iter().copied())
+fn matcher(values: &[&str]) -> SecretMatcher {
+    SecretMatcher::new(values.iter().copied())
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn ordinary_values_under_ordinary_names_stay() {
         ("NODE_ENV", "production"),
         ("KEY_FILE", "/etc/ssl/private/server.pem"),
     ] {
-        assert_eq!(judge(name, value), Judgement::Ordinary, "{name}={value}");
+        assert_eq!(judge(name, value), MaskJudgement::Ordinary, "{name}={value}");
     }
 }
 
@@ -95,10 +95,10 @@ fn secrets_are_known_by_their_name_or_by_their_looks() {
         ("ANYTHING", "AKIAIOSFODNN7EXAMPLE"),
         ("ANYTHING", "p4ssw0rd-of-mine"),
     ] {
-        assert_eq!(judge(name, value), Judgement::Masked, "{name}={value}");
+        assert_eq!(judge(name, value), MaskJudgement::Masked, "{name}={value}");
     }
     for (name, value) in [("TOKEN", "short"), ("PASSWORD", "changeme"), ("API_KEY", "localhost")] {
-        assert_eq!(judge(name, value), Judgement::Unfit, "{name}={value}");
+        assert_eq!(judge(name, value), MaskJudgement::Unfit, "{name}={value}");
     }
 }
 
@@ -120,7 +120,7 @@ fn values_of_an_old_config_stay_masked_and_the_oldest_are_forgotten() {
     assert_eq!(mask("first-config-value"), "first-config-value", "bounded");
 }
 
-fn streamed(masks: &Matcher, text: &str, cuts: &[usize]) -> String {
+fn streamed(masks: &SecretMatcher, text: &str, cuts: &[usize]) -> String {
     let mut stream = StreamMask::default();
     let mut out = Vec::new();
     let mut from = 0;

@@ -2,7 +2,7 @@
 
 /// How much of a result goes on to the caller, and in which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Caps {
+pub struct ResultCaps {
     /// Of all that goes on, as JSON: the result; for those who listen, its data together with the
     /// sentence and the status words.
     pub total_bytes: usize,
@@ -15,13 +15,13 @@ pub struct Caps {
     pub depth: usize,
     /// Of one page of what was cut.
     pub page_bytes: usize,
-    pub structured: Structured,
-    pub wording: Wording,
+    pub structured: StructuredPolicy,
+    pub wording: MessageWording,
 }
 
 /// What becomes of structured content that is too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Structured {
+pub enum StructuredPolicy {
     /// Clients hold it against the tool's output schema: left out if it would not fit any more.
     Checked,
     /// A model reads it: cut and marked it says more than nothing.
@@ -30,20 +30,20 @@ pub enum Structured {
 
 /// How plain text becomes the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wording {
+pub enum MessageWording {
     /// For eyes: as the tool wrote it, without what cannot be seen.
     AsWritten,
     /// For ears: one line without markup, no longer than this, ended between sentences.
     Spoken { bytes: usize },
 }
 
-impl Default for Caps {
+impl Default for ResultCaps {
     fn default() -> Self {
         Self::mcp()
     }
 }
 
-impl Caps {
+impl ResultCaps {
     /// Every consumer by the name under which a front or a config may ask for it.
     pub const TABLE: &[(&str, Self)] = &[
         ("mcp", Self::mcp()),
@@ -54,7 +54,7 @@ impl Caps {
         ("deepgram", Self::deepgram()),
     ];
 
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::TABLE.iter().find(|(known, _)| *known == name).map(|(_, caps)| *caps)
     }
 
@@ -67,8 +67,8 @@ impl Caps {
             items: 64,
             depth: 64,
             page_bytes: 64 << 10,
-            structured: Structured::Checked,
-            wording: Wording::AsWritten,
+            structured: StructuredPolicy::Checked,
+            wording: MessageWording::AsWritten,
         }
     }
 
@@ -81,8 +81,8 @@ impl Caps {
             items: 32,
             depth: 32,
             page_bytes: 32 << 10,
-            structured: Structured::Read,
-            wording: Wording::AsWritten,
+            structured: StructuredPolicy::Read,
+            wording: MessageWording::AsWritten,
         }
     }
 
@@ -96,30 +96,30 @@ impl Caps {
             items: 4_096,
             depth: 100,
             page_bytes: 0,
-            structured: Structured::Read,
-            wording: Wording::AsWritten,
+            structured: StructuredPolicy::Read,
+            wording: MessageWording::AsWritten,
         }
     }
 
     /// A voice that says the message; nobody sees the rest.
     pub const fn speech() -> Self {
-        Self::heard(4_000, 8, Wording::Spoken { bytes: 600 })
+        Self::for_voice(4_000, 8, MessageWording::Spoken { bytes: 600 })
     }
 
     pub const fn openai_realtime() -> Self {
-        Self::heard(12_000, 16, Wording::Spoken { bytes: 800 })
+        Self::for_voice(12_000, 16, MessageWording::Spoken { bytes: 800 })
     }
 
     /// Closes the connection after answers that are large or deeply nested.
     pub const fn gemini_live() -> Self {
-        Self::heard(8_000, 8, Wording::Spoken { bytes: 600 })
+        Self::for_voice(8_000, 8, MessageWording::Spoken { bytes: 600 })
     }
 
     pub const fn deepgram() -> Self {
-        Self::heard(12_000, 16, Wording::Spoken { bytes: 800 })
+        Self::for_voice(12_000, 16, MessageWording::Spoken { bytes: 800 })
     }
 
-    const fn heard(total_bytes: usize, depth: usize, wording: Wording) -> Self {
+    const fn for_voice(total_bytes: usize, depth: usize, wording: MessageWording) -> Self {
         let caps = Self {
             total_bytes,
             text_bytes: total_bytes,
@@ -127,7 +127,7 @@ impl Caps {
             items: 16,
             depth,
             page_bytes: 0,
-            structured: Structured::Read,
+            structured: StructuredPolicy::Read,
             wording,
         };
         Self { page_bytes: caps.result_bytes(), ..caps }
@@ -136,8 +136,10 @@ impl Caps {
     /// What of the total is the result's. The sentence may double where it is escaped.
     pub const fn result_bytes(&self) -> usize {
         let rest = match self.wording {
-            Wording::AsWritten => 0,
-            Wording::Spoken { bytes } => bytes.saturating_mul(2).saturating_add(STATUS_BYTES),
+            MessageWording::AsWritten => 0,
+            MessageWording::Spoken { bytes } => {
+                bytes.saturating_mul(2).saturating_add(STATUS_BYTES)
+            }
         };
         let bytes = self.total_bytes.saturating_sub(rest);
         if bytes < LEAST_RESULT_BYTES { LEAST_RESULT_BYTES } else { bytes }

@@ -10,28 +10,28 @@ use serde_json::value::RawValue;
 use crate::json::Object;
 
 /// The first items of a list, and how many there are.
-pub(super) struct Items<'a> {
+pub(super) struct ContentItems<'a> {
     pub(super) first: Vec<&'a RawValue>,
     pub(super) count: usize,
 }
 
-impl<'a> Items<'a> {
+impl<'a> ContentItems<'a> {
     /// `None` if it is no list.
     pub(super) fn read(list: &'a str, most: usize) -> Option<Self> {
-        serde_json::Deserializer::from_str(list).deserialize_seq(First(most)).ok()
+        serde_json::Deserializer::from_str(list).deserialize_seq(FirstItemsVisitor(most)).ok()
     }
 }
 
-struct First(usize);
+struct FirstItemsVisitor(usize);
 
-impl<'de> Visitor<'de> for First {
-    type Value = Items<'de>;
+impl<'de> Visitor<'de> for FirstItemsVisitor {
+    type Value = ContentItems<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Items<'de>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ContentItems<'de>, A::Error> {
         let mut first = Vec::new();
         while first.len() < self.0
             && let Some(item) = seq.next_element()?
@@ -44,13 +44,13 @@ impl<'de> Visitor<'de> for First {
                 count += 1;
             }
         }
-        Ok(Items { first, count })
+        Ok(ContentItems { first, count })
     }
 }
 
 /// The texts of the content, in order. `most` items are looked at.
 pub(super) fn texts(result: &Object<'_>, most: usize) -> Vec<String> {
-    let items = result.get("content").and_then(|content| Items::read(content.get(), most));
+    let items = result.get("content").and_then(|content| ContentItems::read(content.get(), most));
     let items = items.map(|items| items.first).unwrap_or_default();
     let text =
         |item: &RawValue| Object::parse(item.get()).ok()?.string("text").map(Cow::into_owned);
@@ -59,13 +59,13 @@ pub(super) fn texts(result: &Object<'_>, most: usize) -> Vec<String> {
 
 /// The JSON that a text is, if it is nothing but an object or a list, perhaps in a code fence.
 pub(super) fn json_in(text: &str) -> Option<&str> {
-    let text = unfenced(text.trim());
+    let text = strip_code_fence(text.trim());
     let fits = text.starts_with(['{', '[']) || text == "null";
     let sound = || serde_json::from_str::<&RawValue>(text).is_ok();
     (fits && sound()).then_some(text)
 }
 
-fn unfenced(text: &str) -> &str {
+fn strip_code_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     match inside.and_then(|inside| inside.split_once('\n')) {
         Some((language, inside)) if matches!(language.trim(), "" | "json" | "JSON") => {

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::caps::{Caps, Structured};
-use super::note::{Cuts, Note};
-use super::parts::{self, Parts};
-use super::prune::{Marks, Place, prune, shallow, shares};
-use crate::call::Handle;
+use super::caps::{ResultCaps, StructuredPolicy};
+use super::content_budget::{self, ContentBudget};
+use super::note::{CutLog, CutNote};
+use super::prune::{EscapeContext, OmissionMarks, prune, shallow, shares};
+use crate::call::ResultHandle;
 use crate::json::{self, Object};
 use crate::schema::Schema;
 
@@ -24,20 +24,20 @@ const LEAST_STRUCTURED: usize = 64;
 
 /// For whom and by which rules a result is cut.
 #[derive(Clone, Copy)]
-pub(super) struct Rules<'r> {
-    pub(super) caps: &'r Caps,
+pub(super) struct CutRules<'r> {
+    pub(super) caps: &'r ResultCaps,
     /// What structured content has to fit.
     pub(super) schema: Option<&'r Schema>,
     /// Where the whole will be.
-    pub(super) handle: Option<Handle>,
+    pub(super) handle: Option<ResultHandle>,
 }
 
 /// A shorter form of `result`, or `None` if it may stay as it is.
-pub(super) fn cut(result: &str, rules: Rules<'_>) -> Option<Box<RawValue>> {
+pub(super) fn cut(result: &str, rules: CutRules<'_>) -> Option<Box<RawValue>> {
     let (caps, room) = (rules.caps, rules.caps.result_bytes());
     let is_deep = json::is_deeper_than(caps.depth, result);
     let small = ALWAYS_FINE.min(caps.text_bytes).min(caps.binary_bytes).min(room);
-    if !is_deep && result.len() <= small && caps.structured == Structured::Checked {
+    if !is_deep && result.len() <= small && caps.structured == StructuredPolicy::Checked {
         return None;
     }
     let flat = if is_deep { shallow(result, caps.depth).into() } else { Cow::Borrowed(result) };
@@ -45,51 +45,51 @@ pub(super) fn cut(result: &str, rules: Rules<'_>) -> Option<Box<RawValue>> {
     if !is_deep && result.len() <= room {
         let structured = object.get("structuredContent").map_or(0, |raw| raw.get().len());
         let content = object.get("content").map_or("[]", RawValue::get);
-        if structured <= caps.text_bytes && parts::fit(content, caps) {
+        if structured <= caps.text_bytes && content_budget::fit(content, caps) {
             return None;
         }
     }
-    let left = room.saturating_sub(Note::BYTES);
-    let depth = if is_deep { Depth::Cut } else { Depth::Fine };
-    let mut cutter = Cutter { rules, depth, left, cuts: Cuts::default() };
+    let left = room.saturating_sub(CutNote::BYTES);
+    let depth = if is_deep { DepthState::Cut } else { DepthState::Fine };
+    let mut cutter = ResultCutter { rules, depth, left, cuts: CutLog::default() };
     let shorter = cutter.cut(&object);
     let bare = bare(&shorter, rules);
-    let note = Note { cuts: &cutter.cuts, handle: rules.handle, whole: result, caps };
+    let note = CutNote { cuts: &cutter.cuts, handle: rules.handle, whole: result, caps };
     let shorter = note.added_to(shorter);
     Some(if shorter.get().len() <= room { shorter } else { note.added_to(bare) })
 }
 
 /// Whether everything in a result is still as deep as it was.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Depth {
+enum DepthState {
     Fine,
     Cut,
 }
 
-struct Cutter<'r> {
-    rules: Rules<'r>,
-    depth: Depth,
+struct ResultCutter<'r> {
+    rules: CutRules<'r>,
+    depth: DepthState,
     /// Bytes for what is still to come.
     left: usize,
-    cuts: Cuts,
+    cuts: CutLog,
 }
 
-impl Cutter<'_> {
+impl ResultCutter<'_> {
     fn cut(&mut self, result: &Object<'_>) -> Object<'static> {
         let caps = self.rules.caps;
-        if self.depth == Depth::Cut {
+        if self.depth == DepthState::Cut {
             self.cuts.add(format!("what is nested deeper than {} levels was left out", caps.depth));
         }
-        let mut result = self.framed(result);
+        let mut result = self.keep_frame_fields(result);
         self.left = self.left.saturating_sub(FRAME_BYTES);
         let content = result.get("content").map_or("[]", RawValue::get).to_owned();
         let structured = result.get("structuredContent").map(|raw| raw.get().to_owned());
         let size = structured.as_ref().map_or(0, String::len);
         let is_tight = size.saturating_add(content.len()) > self.left;
         let is_said_twice = is_tight
-            && caps.structured == Structured::Read
+            && caps.structured == StructuredPolicy::Read
             && structured.is_some()
-            && parts::are_json(&content);
+            && content_budget::are_json(&content);
         let mut share = size;
         if is_said_twice {
             self.cuts.add("text that repeats the structured content was left out".to_owned());
@@ -98,14 +98,14 @@ impl Cutter<'_> {
             share = shares(&[size.min(caps.text_bytes), content.len()], self.left)[0];
         }
         if let Some(structured) = structured {
-            self.structured(&mut result, &structured, share);
+            self.cut_structured(&mut result, &structured, share);
         }
         if is_said_twice {
             result.set("content", json::raw("[]".to_owned()));
             return result;
         }
         let before = self.cuts.len();
-        let parts = Parts { caps, text_left: caps.text_bytes, left: self.left };
+        let parts = ContentBudget { caps, text_left: caps.text_bytes, left: self.left };
         let kept = parts.keep(&content, &mut self.cuts);
         if self.cuts.len() > before {
             result.set("content", json::raw(format!("[{}]", kept.join(","))));
@@ -115,7 +115,7 @@ impl Cutter<'_> {
 
     /// The result without most of what no model reads: the first other fields get a small part
     /// of the room.
-    fn framed(&mut self, result: &Object<'_>) -> Object<'static> {
+    fn keep_frame_fields(&mut self, result: &Object<'_>) -> Object<'static> {
         let (mut room, most) = (self.left / 4, self.left / 8);
         let (mut framed, mut others, mut left_out) = (Object::new(), 0, 0);
         for (key, value) in result.iter() {
@@ -139,17 +139,17 @@ impl Cutter<'_> {
     }
 
     /// Cuts the structured content to `share`, or takes it out.
-    fn structured(&mut self, result: &mut Object<'_>, whole: &str, share: usize) {
-        let Rules { caps, schema, .. } = self.rules;
-        let schema = schema.filter(|_| caps.structured == Structured::Checked);
+    fn cut_structured(&mut self, result: &mut Object<'_>, whole: &str, share: usize) {
+        let CutRules { caps, schema, .. } = self.rules;
+        let schema = schema.filter(|_| caps.structured == StructuredPolicy::Checked);
         let room = share.min(caps.text_bytes);
-        if whole.len() <= room && self.depth == Depth::Fine {
+        if whole.len() <= room && self.depth == DepthState::Fine {
             self.left = self.left.saturating_sub(whole.len());
             return;
         }
-        let marks = if schema.is_some() { Marks::Silent } else { Marks::Shown };
+        let marks = if schema.is_some() { OmissionMarks::Silent } else { OmissionMarks::Shown };
         let shorter = (room >= LEAST_STRUCTURED || whole.len() <= room)
-            .then(|| prune(whole, room, Place::Plain, marks));
+            .then(|| prune(whole, room, EscapeContext::Plain, marks));
         let fits = |text: &str| schema.is_none_or(|schema| is_accepted(schema, text));
         let size = whole.len();
         match shorter.filter(|text| fits(text)) {
@@ -177,9 +177,9 @@ fn is_accepted(schema: &Schema, text: &str) -> bool {
 }
 
 /// Only whether it was an error, or has to pass for one.
-fn bare(result: &Object<'_>, rules: Rules<'_>) -> Object<'static> {
+fn bare(result: &Object<'_>, rules: CutRules<'_>) -> Object<'static> {
     let is_error = result.get("isError").is_some_and(|raw| raw.get() == "true");
-    let is_promised = rules.schema.is_some() && rules.caps.structured == Structured::Checked;
+    let is_promised = rules.schema.is_some() && rules.caps.structured == StructuredPolicy::Checked;
     let mut bare = Object::new();
     bare.set("content", json::raw("[]".to_owned()));
     if is_error || is_promised {

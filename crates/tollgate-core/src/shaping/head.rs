@@ -8,19 +8,19 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 #[derive(Default)]
-pub(super) struct Head<'a> {
-    pub(super) parts: Vec<Part<'a>>,
+pub(super) struct ContainerHead<'a> {
+    pub(super) parts: Vec<HeadPart<'a>>,
     pub(super) count: usize,
 }
 
-pub(super) struct Part<'a> {
+pub(super) struct HeadPart<'a> {
     /// Empty in a list.
     pub(super) key: String,
     pub(super) value: &'a str,
     pub(super) cost: usize,
 }
 
-impl<'a> Head<'a> {
+impl<'a> ContainerHead<'a> {
     /// Items until their costs exceed `room`, but at least so many. `None` if it is no list.
     pub(super) fn list(
         text: &'a str,
@@ -28,7 +28,7 @@ impl<'a> Head<'a> {
         least: usize,
         cost: impl Fn(&str) -> usize,
     ) -> Option<Self> {
-        let reader = Reader { room, least, cost: |_: &str, value: &str| cost(value) };
+        let reader = HeadVisitor { room, least, cost: |_: &str, value: &str| cost(value) };
         serde_json::Deserializer::from_str(text).deserialize_seq(reader).ok()
     }
 
@@ -38,38 +38,38 @@ impl<'a> Head<'a> {
         room: usize,
         cost: impl Fn(&str, &str) -> usize,
     ) -> Option<Self> {
-        let reader = Reader { room, least: 0, cost };
+        let reader = HeadVisitor { room, least: 0, cost };
         serde_json::Deserializer::from_str(text).deserialize_map(reader).ok()
     }
 }
 
-struct Reader<C> {
+struct HeadVisitor<C> {
     room: usize,
     least: usize,
     cost: C,
 }
 
-impl<C: Fn(&str, &str) -> usize> Reader<C> {
-    fn wants_more(&self, head: &Head<'_>, spent: usize) -> bool {
+impl<C: Fn(&str, &str) -> usize> HeadVisitor<C> {
+    fn wants_more(&self, head: &ContainerHead<'_>, spent: usize) -> bool {
         spent <= self.room || head.parts.len() < self.least
     }
 }
 
-impl<'de, C: Fn(&str, &str) -> usize> Visitor<'de> for Reader<C> {
-    type Value = Head<'de>;
+impl<'de, C: Fn(&str, &str) -> usize> Visitor<'de> for HeadVisitor<C> {
+    type Value = ContainerHead<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list or an object")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Head<'de>, A::Error> {
-        let (mut head, mut spent) = (Head::default(), 0_usize);
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ContainerHead<'de>, A::Error> {
+        let (mut head, mut spent) = (ContainerHead::default(), 0_usize);
         while self.wants_more(&head, spent)
             && let Some(value) = seq.next_element::<&RawValue>()?
         {
             let cost = (self.cost)("", value.get());
             spent = spent.saturating_add(cost);
-            head.parts.push(Part { key: String::new(), value: value.get(), cost });
+            head.parts.push(HeadPart { key: String::new(), value: value.get(), cost });
         }
         head.count = head.parts.len();
         while seq.next_element::<IgnoredAny>()?.is_some() {
@@ -78,14 +78,14 @@ impl<'de, C: Fn(&str, &str) -> usize> Visitor<'de> for Reader<C> {
         Ok(head)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Head<'de>, A::Error> {
-        let (mut head, mut spent) = (Head::default(), 0_usize);
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ContainerHead<'de>, A::Error> {
+        let (mut head, mut spent) = (ContainerHead::default(), 0_usize);
         while self.wants_more(&head, spent)
             && let Some((key, value)) = map.next_entry::<String, &RawValue>()?
         {
             let cost = (self.cost)(&key, value.get());
             spent = spent.saturating_add(cost);
-            head.parts.push(Part { key, value: value.get(), cost });
+            head.parts.push(HeadPart { key, value: value.get(), cost });
         }
         head.count = head.parts.len();
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {

@@ -2,27 +2,27 @@
 
 use serde_json::value::RawValue;
 
-use super::caps::Caps;
+use super::caps::ResultCaps;
 use super::content::text_item;
+use super::content_budget;
 use super::pages;
-use super::parts;
-use crate::call::Handle;
+use crate::call::ResultHandle;
 use crate::json::{self, Object};
-use crate::tool::hidden;
+use crate::tool::hidden_text;
 
 /// What was cut, in words. Only the first are told.
 #[derive(Debug, Default)]
-pub(super) struct Cuts {
+pub(super) struct CutLog {
     said: Vec<String>,
     count: usize,
 }
 
-impl Cuts {
-    const SAID: usize = 4;
+impl CutLog {
+    const MAX_TOLD_CUTS: usize = 4;
 
     pub(super) fn add(&mut self, what: String) {
         self.count += 1;
-        if self.said.len() < Self::SAID {
+        if self.said.len() < Self::MAX_TOLD_CUTS {
             self.said.push(what);
         }
     }
@@ -36,20 +36,20 @@ impl Cuts {
         if self.count > self.said.len() {
             words.push_str(&format!("; and {} more", self.count - self.said.len()));
         }
-        let (words, _) = hidden::clean(&words);
-        words[..parts::fitting(&words, Note::WORDS, usize::MAX)].to_owned()
+        let (words, _) = hidden_text::clean(&words);
+        words[..content_budget::fitting(&words, CutNote::WORDS, usize::MAX)].to_owned()
     }
 }
 
-pub(super) struct Note<'n> {
-    pub(super) cuts: &'n Cuts,
-    pub(super) handle: Option<Handle>,
+pub(super) struct CutNote<'n> {
+    pub(super) cuts: &'n CutLog,
+    pub(super) handle: Option<ResultHandle>,
     /// The result before the cut.
     pub(super) whole: &'n str,
-    pub(super) caps: &'n Caps,
+    pub(super) caps: &'n ResultCaps,
 }
 
-impl Note<'_> {
+impl CutNote<'_> {
     /// What a note takes at most, in words and as data.
     pub(super) const BYTES: usize = 640;
     const WORDS: usize = 360;
@@ -75,8 +75,8 @@ impl Note<'_> {
 }
 
 /// Puts the handle into the result's `_meta`, where programs find it.
-pub(super) fn tell(result: &mut Object<'_>, handle: Handle, more: &str) {
+pub(super) fn tell(result: &mut Object<'_>, handle: ResultHandle, more: &str) {
     let mut meta = result.object("_meta").unwrap_or_default().into_owned();
-    meta.set(Note::META, json::raw(format!("{{\"handle\":\"{handle}\",{more}}}")));
+    meta.set(CutNote::META, json::raw(format!("{{\"handle\":\"{handle}\",{more}}}")));
     result.set("_meta", meta.to_raw());
 }

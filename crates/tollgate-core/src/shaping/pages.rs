@@ -8,13 +8,13 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::content::{Items, json_in};
-use super::parts;
+use super::content::{ContentItems, json_in};
+use super::content_budget;
 use crate::json::{self, Object};
 
 mod walk;
 
-use walk::Walk;
+use walk::PageWalk;
 
 /// Pages are not smaller than this.
 pub const LEAST_PAGE_BYTES: usize = 256;
@@ -25,13 +25,13 @@ pub struct Page {
     pub number: u32,
     pub pages: u32,
     pub next: Option<u32>,
-    pub holds: Holds,
+    pub holds: PageContent,
     pub data: Box<RawValue>,
 }
 
 /// What the data of a page is of the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Holds {
+pub enum PageContent {
     /// All of it.
     Whole,
     /// Items of a list of so many, from this one on (counted from 0).
@@ -47,34 +47,34 @@ pub enum Holds {
 
 /// The result has no page of that number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoSuchPage {
+pub struct NoSuchPageError {
     pub pages: u32,
 }
 
 /// Page `number` of what a tool said.
-pub fn page(result: &RawValue, number: u32, page_bytes: usize) -> Result<Page, NoSuchPage> {
-    let mut walk = Walk::new(page_bytes.max(LEAST_PAGE_BYTES), Some(number));
-    walk.document(&Document::of(result.get()));
+pub fn page(result: &RawValue, number: u32, page_bytes: usize) -> Result<Page, NoSuchPageError> {
+    let mut walk = PageWalk::new(page_bytes.max(LEAST_PAGE_BYTES), Some(number));
+    walk.document(&PagedDocument::of(result.get()));
     let pages = walk.pages();
-    let (holds, data) = walk.found().ok_or(NoSuchPage { pages })?;
+    let (holds, data) = walk.into_page().ok_or(NoSuchPageError { pages })?;
     let next = (number < pages).then(|| number + 1);
     Ok(Page { number, pages, next, holds, data: json::raw(data) })
 }
 
 /// How many pages there are.
 pub(super) fn count(result: &str, page_bytes: usize) -> u32 {
-    let mut walk = Walk::new(page_bytes.max(LEAST_PAGE_BYTES), None);
-    walk.document(&Document::of(result));
+    let mut walk = PageWalk::new(page_bytes.max(LEAST_PAGE_BYTES), None);
+    walk.document(&PagedDocument::of(result));
     walk.pages()
 }
 
 /// What is worth paging of a result.
-enum Document<'r> {
+enum PagedDocument<'r> {
     Json(Cow<'r, str>),
     Text(String),
 }
 
-impl<'r> Document<'r> {
+impl<'r> PagedDocument<'r> {
     /// The data: structured content, unless the content has more to say; else the text, or the
     /// JSON in it. A result with other things than text pages as it is.
     fn of(result: &'r str) -> Self {
@@ -102,9 +102,9 @@ impl<'r> Document<'r> {
 
 /// The texts of the content, if it is nothing else.
 fn only_texts(result: &Object<'_>) -> Option<Vec<String>> {
-    const MOST: usize = 64;
+    const MAX_TEXT_ITEMS: usize = 64;
     let content = result.get("content").map_or("[]", RawValue::get);
-    let items = Items::read(content, MOST)?;
+    let items = ContentItems::read(content, MAX_TEXT_ITEMS)?;
     let text = |item: &RawValue| {
         let item = Object::parse(item.get()).ok()?;
         let is_text = item.string("type").is_some_and(|kind| kind == "text");
@@ -117,7 +117,7 @@ fn only_texts(result: &Object<'_>) -> Option<Vec<String>> {
 /// Where a page of text ends: behind the last line if that is not too early, else behind the last
 /// word, else wherever the room does.
 fn end_of_page(text: &str, room: usize) -> usize {
-    let end = parts::fitting(text, room, usize::MAX);
+    let end = content_budget::fitting(text, room, usize::MAX);
     if end == text.len() {
         return end;
     }

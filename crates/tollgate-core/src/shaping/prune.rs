@@ -3,13 +3,13 @@
 //! that small parts stay whole and the large ones give way. Each level that has to be cut is read
 //! once more, and no more than [`LEVELS`] are: the work is linear, the memory that of what stays.
 
-use super::head::Head;
+use super::head::ContainerHead;
 use crate::json;
 
 /// How many levels are cut inside; what is too large below them is only named.
 const LEVELS: usize = 12;
 /// Of a list whose items are all large, so many are shown in part.
-const FEW: usize = 3;
+const PARTIAL_ITEMS: usize = 3;
 /// A field is worth its key if its value gets this much, or all it needs.
 const LEAST_VALUE: usize = 32;
 /// `"…"`, with room for escapes.
@@ -17,7 +17,7 @@ const LEAST_MARK: usize = 8;
 
 /// Where the JSON will stand, which decides what a character costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum EscapeContext {
     Plain,
     /// Inside a JSON string: quotes and controls are escaped there.
     InString,
@@ -25,20 +25,26 @@ pub(super) enum Place {
 
 /// Whether it is said in the JSON itself what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Marks {
+pub(super) enum OmissionMarks {
     Shown,
     /// Not a word that a schema could mind.
     Silent,
 }
 
 /// `document`, which must be JSON, in at most `room` bytes (but `null` for less than four).
-pub(super) fn prune(document: &str, room: usize, place: Place, marks: Marks) -> String {
-    let mut pruner = Pruner { out: String::with_capacity(room.min(document.len())), place, marks };
+pub(super) fn prune(
+    document: &str,
+    room: usize,
+    place: EscapeContext,
+    marks: OmissionMarks,
+) -> String {
+    let mut pruner =
+        JsonPruner { out: String::with_capacity(room.min(document.len())), place, marks };
     pruner.value(document.trim(), room, LEVELS);
     pruner.out
 }
 
-impl Place {
+impl EscapeContext {
     /// What the text takes there; more than `most` need not be told apart.
     pub(super) fn cost(self, text: &str, most: usize) -> usize {
         match self {
@@ -100,13 +106,13 @@ pub(super) fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
-struct Pruner {
+struct JsonPruner {
     out: String,
-    place: Place,
-    marks: Marks,
+    place: EscapeContext,
+    marks: OmissionMarks,
 }
 
-impl Pruner {
+impl JsonPruner {
     fn value(&mut self, value: &str, room: usize, levels: usize) {
         if self.cost(value, room) <= room {
             self.out.push_str(value);
@@ -128,7 +134,9 @@ impl Pruner {
 
     fn list(&mut self, list: &str, room: usize, levels: usize) {
         let cost = |item: &str| self.cost(item, room).saturating_add(1);
-        let Some(head) = Head::list(list, room, FEW, cost) else { return self.mark("…", room) };
+        let Some(head) = ContainerHead::list(list, room, PARTIAL_ITEMS, cost) else {
+            return self.mark("…", room);
+        };
         let sizes: Vec<usize> = head.parts.iter().map(|part| part.cost - 1).collect();
         // The last item has no comma behind it.
         let costs: Vec<usize> = sizes.iter().map(|size| size + 1).collect();
@@ -136,15 +144,15 @@ impl Pruner {
         let mut shares = sizes.clone();
         if fit(&costs, left) < head.count {
             let short = left.saturating_sub(self.reserve(head.count));
-            let is_all = head.count <= FEW && left / LEAST_VALUE >= head.count;
+            let is_all = head.count <= PARTIAL_ITEMS && left / LEAST_VALUE >= head.count;
             left = if is_all { left } else { short };
             let whole = fit(&costs, left);
-            if whole >= FEW.min(head.count) {
+            if whole >= PARTIAL_ITEMS.min(head.count) {
                 shares.truncate(whole);
             } else {
                 // All are large: some of each of the first says more than all of one.
                 let worth_it = if left < LEAST_MARK { 0 } else { (left / LEAST_VALUE).max(1) };
-                let shown = FEW.min(sizes.len()).min(worth_it);
+                let shown = PARTIAL_ITEMS.min(sizes.len()).min(worth_it);
                 shares = self::shares(&sizes[..shown], left.saturating_sub(shown));
             }
         }
@@ -154,7 +162,7 @@ impl Pruner {
             self.comma(at);
             self.value(part.value, share, levels);
         }
-        if self.marks == Marks::Shown && shown < head.count {
+        if self.marks == OmissionMarks::Shown && shown < head.count {
             self.comma(shown);
             json::push_string(&mut self.out, &more(head.count - shown, "items"));
         }
@@ -163,11 +171,13 @@ impl Pruner {
 
     fn object(&mut self, object: &str, room: usize, levels: usize) {
         // A key, its quotes, a colon and a comma; of the value what makes it worth showing.
-        let keyed = |key: &str| self.quoted(key).saturating_add(2);
+        let keyed = |key: &str| self.quoted_cost(key).saturating_add(2);
         let cost = |key: &str, value: &str| {
             keyed(key).saturating_add(self.cost(value, room).min(LEAST_VALUE))
         };
-        let Some(head) = Head::object(object, room, cost) else { return self.mark("…", room) };
+        let Some(head) = ContainerHead::object(object, room, cost) else {
+            return self.mark("…", room);
+        };
         let mut left = room.saturating_sub(2);
         let costs: Vec<usize> = head.parts.iter().map(|part| part.cost).collect();
         if fit(&costs, left) < head.count {
@@ -188,7 +198,7 @@ impl Pruner {
             self.value(part.value, share, levels);
         }
         let is_free = parts.iter().all(|part| part.key != "…");
-        if self.marks == Marks::Shown && shown < head.count && is_free {
+        if self.marks == OmissionMarks::Shown && shown < head.count && is_free {
             self.comma(shown);
             self.out.push_str("\"…\":");
             json::push_string(&mut self.out, &more(head.count - shown, "fields"));
@@ -199,12 +209,12 @@ impl Pruner {
     fn string(&mut self, string: &str, room: usize) {
         let inside = &string[1..string.len().saturating_sub(1).max(1)];
         let mut ending = match self.marks {
-            Marks::Shown => format!("… [{} more bytes]", inside.len()),
-            Marks::Silent => "…".to_owned(),
+            OmissionMarks::Shown => format!("… [{} more bytes]", inside.len()),
+            OmissionMarks::Silent => "…".to_owned(),
         };
-        let left = room.saturating_sub(self.quoted(&ending));
+        let left = room.saturating_sub(self.quoted_cost(&ending));
         let end = self.end(inside, left);
-        if self.marks == Marks::Shown {
+        if self.marks == OmissionMarks::Shown {
             ending = format!("… [{} more bytes]", inside.len() - end);
         }
         if end == 0 {
@@ -232,9 +242,11 @@ impl Pruner {
     /// Stands for what has no room at all.
     fn mark(&mut self, text: &str, room: usize) {
         match self.marks {
-            Marks::Shown if self.quoted(text) <= room => json::push_string(&mut self.out, text),
-            Marks::Shown if self.quoted("…") <= room => self.out.push_str("\"…\""),
-            Marks::Shown | Marks::Silent => self.out.push_str("null"),
+            OmissionMarks::Shown if self.quoted_cost(text) <= room => {
+                json::push_string(&mut self.out, text)
+            }
+            OmissionMarks::Shown if self.quoted_cost("…") <= room => self.out.push_str("\"…\""),
+            OmissionMarks::Shown | OmissionMarks::Silent => self.out.push_str("null"),
         }
     }
 
@@ -247,13 +259,13 @@ impl Pruner {
     /// For the mark at the end of a list or an object.
     fn reserve(&self, count: usize) -> usize {
         match self.marks {
-            Marks::Shown => self.quoted(&more(count, "fields")).saturating_add(1),
-            Marks::Silent => 0,
+            OmissionMarks::Shown => self.quoted_cost(&more(count, "fields")).saturating_add(1),
+            OmissionMarks::Silent => 0,
         }
     }
 
     /// What `text` takes as a string of its own.
-    fn quoted(&self, text: &str) -> usize {
+    fn quoted_cost(&self, text: &str) -> usize {
         let mut string = String::new();
         json::push_string(&mut string, text);
         self.cost(&string, usize::MAX)

@@ -4,13 +4,13 @@
 use serde_json::Value;
 
 use super::DONE;
-use super::caps::Wording;
+use super::caps::MessageWording;
 use super::content::json_in;
-use super::spoken::speakable;
+use super::speakable_text::speakable;
 use super::verdict;
-use crate::call::{Outcome, Status};
+use crate::call::{CallStatus, Outcome};
 use crate::json;
-use crate::tool::{Speech, hidden};
+use crate::tool::{SpeechTemplate, hidden_text};
 
 /// So many items of a list are said.
 const SAID_ITEMS: usize = 20;
@@ -18,18 +18,28 @@ const SAID_ITEMS: usize = 20;
 const CODE: [&str; 5] = ["{\"", "[{", "[\"", "[[", "{}"];
 
 /// The outcome as a sentence. `data` is what [`super::data`] gives.
-pub fn message(speech: &Speech, outcome: &Outcome, data: &Value, wording: Wording) -> String {
+pub fn message(
+    speech: &SpeechTemplate,
+    outcome: &Outcome,
+    data: &Value,
+    wording: MessageWording,
+) -> String {
     let texts = super::own_texts(outcome);
     let said = by_rule(speech, outcome, data, &texts)
-        .and_then(|sentence| worded(&sentence, wording))
+        .and_then(|sentence| apply_wording(&sentence, wording))
         .or_else(|| own_words(outcome, data, &texts, wording));
     said.unwrap_or_else(|| generic(outcome.status).to_owned())
 }
 
 /// What the operator wants said of results of this tool.
-fn by_rule(speech: &Speech, outcome: &Outcome, data: &Value, texts: &[String]) -> Option<String> {
+fn by_rule(
+    speech: &SpeechTemplate,
+    outcome: &Outcome,
+    data: &Value,
+    texts: &[String],
+) -> Option<String> {
     let (template, field) = (speech.template.as_deref(), speech.field.as_deref());
-    if !matches!(outcome.status, Status::Ok | Status::NoResults)
+    if !matches!(outcome.status, CallStatus::Ok | CallStatus::NoResults)
         || (template, field) == (None, None)
     {
         return None;
@@ -50,36 +60,38 @@ fn own_words(
     outcome: &Outcome,
     data: &Value,
     texts: &[String],
-    wording: Wording,
+    wording: MessageWording,
 ) -> Option<String> {
-    if let (Status::Pending, Wording::Spoken { .. }) = (outcome.status, wording) {
+    if let (CallStatus::Pending, MessageWording::Spoken { .. }) = (outcome.status, wording) {
         // Its words are for a reader: they have the handle in them.
         return None;
     }
     let plain: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !is_code(text)).collect();
     let explained = || match (outcome.status, wording) {
-        (Status::Error, Wording::AsWritten) => worded(verdict::explanation(data)?, wording),
-        (Status::Error, Wording::Spoken { .. }) => {
-            worded(&say(data.get("message").filter(|it| it.is_string())?)?, wording)
+        (CallStatus::Error, MessageWording::AsWritten) => {
+            apply_wording(verdict::explanation(data)?, wording)
+        }
+        (CallStatus::Error, MessageWording::Spoken { .. }) => {
+            apply_wording(&say(data.get("message").filter(|it| it.is_string())?)?, wording)
         }
         _ => None,
     };
-    worded(&plain.join("\n"), wording).or_else(explained)
+    apply_wording(&plain.join("\n"), wording).or_else(explained)
 }
 
-fn generic(status: Status) -> &'static str {
+fn generic(status: CallStatus) -> &'static str {
     match status {
-        Status::Ok => DONE,
-        Status::NoResults => "I found nothing.",
-        Status::Pending => "That takes a little longer.",
+        CallStatus::Ok => DONE,
+        CallStatus::NoResults => "I found nothing.",
+        CallStatus::Pending => "That takes a little longer.",
         _ => "That did not work.",
     }
 }
 
-fn worded(text: &str, wording: Wording) -> Option<String> {
+fn apply_wording(text: &str, wording: MessageWording) -> Option<String> {
     let text = match wording {
-        Wording::AsWritten => hidden::clean(text).0.into_owned(),
-        Wording::Spoken { bytes } => speakable(text, bytes),
+        MessageWording::AsWritten => hidden_text::clean(text).0.into_owned(),
+        MessageWording::Spoken { bytes } => speakable(text, bytes),
     };
     (!text.trim().is_empty()).then_some(text)
 }

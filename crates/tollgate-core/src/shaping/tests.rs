@@ -3,14 +3,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Caps, Consumer, Shaped, Wording, data, failure, message, pending, shape};
-use crate::call::{Extent, Handle, Outcome, Retry, Status};
-use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
+use super::{
+    MessageWording, ResultCaps, ResultConsumer, ShapedResult, data, failure, message, pending,
+    shape,
+};
+use crate::call::{CallStatus, Outcome, ResultExtent, ResultHandle, Retryability};
+use crate::catalog::{
+    Catalog, CatalogInputs, ServerListing, ServerOffer, ServerOrigin, ServerRules,
+};
 use crate::id::ServerId;
 use crate::json::{raw, raw_value};
-use crate::names::{NamePattern, Owners};
-use crate::tool::{Speech, Tool};
-use crate::trust::Pins;
+use crate::names::{NameOwners, NamePattern};
+use crate::tool::{SpeechTemplate, Tool};
+use crate::trust::ToolPins;
 
 mod cutting;
 mod paging;
@@ -28,32 +33,33 @@ fn tool(output: Option<Value>) -> Arc<Tool> {
 }
 
 fn defined(definition: &Value) -> Arc<Tool> {
-    let listing = Listing { tools: vec![raw_value(definition)], ..Listing::default() };
-    let rules = Rules::new(ServerId::parse("s").unwrap(), Origin::Upstream);
-    let offers = [Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
+    let listing = ServerListing { tools: vec![raw_value(definition)], ..ServerListing::default() };
+    let rules = ServerRules::new(ServerId::parse("s").unwrap(), ServerOrigin::Upstream);
+    let offers =
+        [ServerOffer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
     let pattern = NamePattern::parse("{server}_{tool}").unwrap();
-    let inputs = Inputs {
+    let inputs = CatalogInputs {
         version: 1,
         offers: &offers,
         pattern: &pattern,
         previous: None,
-        pins: &Pins::default(),
+        pins: &ToolPins::default(),
     };
-    let catalog = Catalog::build(&inputs, &mut Owners::default());
+    let catalog = Catalog::build(&inputs, &mut NameOwners::default());
     Arc::clone(catalog.tool("s_t").expect("the tool is in the catalogue"))
 }
 
-fn handle() -> Handle {
-    Handle::from_bits(0xabc)
+fn handle() -> ResultHandle {
+    ResultHandle::from_bits(0xabc)
 }
 
-fn shaped(tool: &Tool, result: &str, caps: &Caps) -> Shaped {
-    let consumer = Consumer { caps, spare: Some(handle()) };
+fn shaped(tool: &Tool, result: &str, caps: &ResultCaps) -> ShapedResult {
+    let consumer = ResultConsumer { caps, spare: Some(handle()) };
     shape(tool, raw(result.to_owned()), Duration::ZERO, consumer)
 }
 
 /// Of a tool without an output schema.
-fn outcome(result: &str, caps: &Caps) -> Outcome {
+fn outcome(result: &str, caps: &ResultCaps) -> Outcome {
     shaped(&tool(None), result, caps).outcome
 }
 
@@ -75,13 +81,13 @@ fn b_re_01_b_re_07_what_each_reader_would_take_differently_does_not_go_on() {
         (r#"{"content":[1],"isError":"no"}"#, r#"{"content":[1]}"#),
         (r#"{ "content": [], "isError": false }"#, r#"{ "content": [], "isError": false }"#),
     ] {
-        assert_eq!(outcome(result, &Caps::mcp()).result.get(), expected);
+        assert_eq!(outcome(result, &ResultCaps::mcp()).result.get(), expected);
     }
 }
 
 #[test]
 fn data_is_structured_content_or_json_in_text_or_the_text() {
-    let of = |result: &str| data(&outcome(result, &Caps::mcp()));
+    let of = |result: &str| data(&outcome(result, &ResultCaps::mcp()));
     assert_eq!(of(r#"{"structuredContent":{"a":1},"content":[]}"#), json!({"a": 1}));
     assert_eq!(of(&text(" [1,2] ")), json!([1, 2]));
     assert_eq!(of(&text("```json\n{\"a\": 1}\n```")), json!({"a": 1}));
@@ -97,7 +103,7 @@ fn a_result_that_breaks_the_output_schema_is_reported_not_hidden() {
         json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let tool = tool(Some(schema));
     let meta = |result: &str| {
-        let value = read(&shaped(&tool, result, &Caps::mcp()).outcome);
+        let value = read(&shaped(&tool, result, &ResultCaps::mcp()).outcome);
         value.pointer("/_meta/dev.tollgate~1output/warning").map(ToString::to_string)
     };
     assert_eq!(meta(r#"{"content":[],"structuredContent":{"n":1}}"#), None);
@@ -108,12 +114,12 @@ fn a_result_that_breaks_the_output_schema_is_reported_not_hidden() {
 
 #[test]
 fn a_failure_is_a_result_that_a_model_can_read() {
-    let outcome = failure(Status::Timeout, "it \"hung\"", Duration::from_millis(5));
+    let outcome = failure(CallStatus::Timeout, "it \"hung\"", Duration::from_millis(5));
     assert_eq!(
         outcome.result.get(),
         r#"{"content":[{"type":"text","text":"it \"hung\""}],"isError":true}"#
     );
-    assert_eq!(outcome.retry, Retry::Sensible { hint: None, after: None });
+    assert_eq!(outcome.retry, Retryability::Sensible { hint: None, after: None });
 }
 
 #[test]
@@ -121,7 +127,7 @@ fn a_pending_result_names_its_handle_and_passes_the_checks_of_clients() {
     for (output, is_error) in [(None, None), (Some(json!({"type": "object"})), Some(true))] {
         let outcome = pending(&tool(output), handle(), Duration::from_millis(500));
         let value = read(&outcome);
-        assert_eq!((outcome.status, outcome.handle), (Status::Pending, Some(handle())));
+        assert_eq!((outcome.status, outcome.handle), (CallStatus::Pending, Some(handle())));
         assert_eq!(value["_meta"]["dev.tollgate/result"]["handle"], handle().to_string());
         assert_eq!(value["_meta"]["dev.tollgate/result"]["pending"], true);
         let words = value["content"][0]["text"].as_str().expect("it is said");

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::content::{Items, json_in};
+use super::content::{ContentItems, json_in};
 use crate::json::Object;
 
 /// What is longer has more to say than that it failed or found nothing.
@@ -12,7 +12,7 @@ const LOOKED_AT_BYTES: usize = 16 << 10;
 const LOOKED_AT_ITEMS: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ResultVerdict {
     Fine,
     /// Asked, and found nothing.
     Empty,
@@ -22,53 +22,59 @@ pub(super) enum Verdict {
     FailedInside(&'static str),
 }
 
-pub(super) fn verdict(result: &Object<'_>) -> Verdict {
+pub(super) fn verdict(result: &Object<'_>) -> ResultVerdict {
     if result.get("isError").is_some_and(|raw| raw.get() == "true") {
-        return Verdict::Failed;
+        return ResultVerdict::Failed;
     }
     let structured = result.get("structuredContent").filter(|raw| raw.get() != "null");
     let Some(structured) = structured else { return in_content(result) };
-    match (said(structured.get()), in_content(result)) {
-        (Said::Failure(how), _) | (_, Verdict::FailedInside(how)) => Verdict::FailedInside(how),
-        (Said::EmptyList, _) | (Said::Nothing, Verdict::Empty) => Verdict::Empty,
-        _ => Verdict::Fine,
+    match (classify_document(structured.get()), in_content(result)) {
+        (DocumentMeaning::Failure(how), _) | (_, ResultVerdict::FailedInside(how)) => {
+            ResultVerdict::FailedInside(how)
+        }
+        (DocumentMeaning::EmptyList, _) | (DocumentMeaning::Nothing, ResultVerdict::Empty) => {
+            ResultVerdict::Empty
+        }
+        _ => ResultVerdict::Fine,
     }
 }
 
 /// The same for a result that has only its content.
-fn in_content(result: &Object<'_>) -> Verdict {
+fn in_content(result: &Object<'_>) -> ResultVerdict {
     let Some(content) = result.get("content").filter(|raw| raw.get().len() <= LOOKED_AT_BYTES)
     else {
-        return if result.contains("content") { Verdict::Fine } else { Verdict::Empty };
+        return if result.contains("content") { ResultVerdict::Fine } else { ResultVerdict::Empty };
     };
-    let Some(items) = Items::read(content.get(), LOOKED_AT_ITEMS) else { return Verdict::Empty };
+    let Some(items) = ContentItems::read(content.get(), LOOKED_AT_ITEMS) else {
+        return ResultVerdict::Empty;
+    };
     if items.count > items.first.len() {
-        return Verdict::Fine;
+        return ResultVerdict::Fine;
     }
     let mut texts = Vec::new();
     for item in items.first {
         let item = Object::parse(item.get()).unwrap_or_default();
         match (item.string("type").as_deref(), item.string("text")) {
             (Some("text"), Some(text)) => texts.push(text.trim().to_owned()),
-            _ => return Verdict::Fine,
+            _ => return ResultVerdict::Fine,
         }
     }
     texts.retain(|text| !text.is_empty());
-    let read = |text: &String| json_in(text).map_or(Said::Something, said);
+    let read = |text: &String| json_in(text).map_or(DocumentMeaning::Something, classify_document);
     match &*texts {
         [text] => match read(text) {
-            Said::Failure(how) => Verdict::FailedInside(how),
-            Said::EmptyList | Said::Nothing => Verdict::Empty,
-            Said::Something => Verdict::Fine,
+            DocumentMeaning::Failure(how) => ResultVerdict::FailedInside(how),
+            DocumentMeaning::EmptyList | DocumentMeaning::Nothing => ResultVerdict::Empty,
+            DocumentMeaning::Something => ResultVerdict::Fine,
         },
-        texts if texts.iter().map(read).all(Said::is_nothing) => Verdict::Empty,
-        _ => Verdict::Fine,
+        texts if texts.iter().map(read).all(DocumentMeaning::is_nothing) => ResultVerdict::Empty,
+        _ => ResultVerdict::Fine,
     }
 }
 
 /// What a document says, looked at from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum DocumentMeaning {
     Something,
     Nothing,
     /// Nothing either, and in so many words: here is the list, it is empty.
@@ -76,30 +82,32 @@ enum Said {
     Failure(&'static str),
 }
 
-impl Said {
+impl DocumentMeaning {
     fn is_nothing(self) -> bool {
         matches!(self, Self::Nothing | Self::EmptyList)
     }
 }
 
-fn said(document: &str) -> Said {
+fn classify_document(document: &str) -> DocumentMeaning {
     if document.len() > LOOKED_AT_BYTES {
-        return Said::Something;
+        return DocumentMeaning::Something;
     }
     match document.as_bytes().first() {
-        Some(b'[') if is_blank(document) => Said::EmptyList,
+        Some(b'[') if is_blank(document) => DocumentMeaning::EmptyList,
         Some(b'{') => match Object::parse(document) {
-            Ok(object) => failure(&object).map_or_else(|| emptiness(&object), Said::Failure),
-            Err(_) => Said::Something,
+            Ok(object) => {
+                failure(&object).map_or_else(|| emptiness(&object), DocumentMeaning::Failure)
+            }
+            Err(_) => DocumentMeaning::Something,
         },
-        Some(b'n' | b'"') if is_blank(document) => Said::Nothing,
-        _ => Said::Something,
+        Some(b'n' | b'"') if is_blank(document) => DocumentMeaning::Nothing,
+        _ => DocumentMeaning::Something,
     }
 }
 
 /// Lists that are all empty, and nothing beside them but zeros, blanks and the question itself.
-fn emptiness(object: &Object<'_>) -> Said {
-    let mut found = Said::Nothing;
+fn emptiness(object: &Object<'_>) -> DocumentMeaning {
+    let mut found = DocumentMeaning::Nothing;
     // `success: true` beside an empty list of results still found nothing; beside one of what was
     // deleted, say, it says that all is done.
     let is_search = |key: &str| DATA.contains(&key) || ITEMS.contains(&key);
@@ -108,7 +116,7 @@ fn emptiness(object: &Object<'_>) -> Said {
         let value = value.get();
         let is_said = match value.as_bytes().first() {
             Some(b'[' | b'{') if is_blank(value) => {
-                found = Said::EmptyList;
+                found = DocumentMeaning::EmptyList;
                 false
             }
             Some(b'n') => false,
@@ -117,15 +125,15 @@ fn emptiness(object: &Object<'_>) -> Said {
         };
         // A zero or a `false` means something, unless an empty list explains it.
         if is_said && !is_blank(value) {
-            return Said::Something;
+            return DocumentMeaning::Something;
         }
     }
-    let is_explained = found == Said::EmptyList;
+    let is_explained = found == DocumentMeaning::EmptyList;
     let is_null = |raw: &RawValue| raw.get() == "null";
     if is_explained || object.iter().all(|(_, value)| is_null(value)) {
         found
     } else {
-        Said::Something
+        DocumentMeaning::Something
     }
 }
 

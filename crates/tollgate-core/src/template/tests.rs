@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{LONGEST, Values, is_name, render};
+use super::{MAX_PROMPT_BYTES, PlaceholderValues, is_name, render};
 use crate::agent::{Agent, Persona};
 use crate::id::AgentId;
 
@@ -16,7 +16,7 @@ fn rendered(template: &str, request: &[(&str, &str)], own: &[(&str, &str)]) -> S
     let persona = Persona { variables: table(own), ..Persona::default() };
     let agent = Agent { id: AgentId::parse("sage").unwrap(), persona, ..Agent::implicit() };
     let request = table(request);
-    render(template, &Values { request: &request, agent: &agent, call_id: "c-1" })
+    render(template, &PlaceholderValues { request: &request, agent: &agent, call_id: "c-1" })
 }
 
 #[test]
@@ -75,11 +75,11 @@ fn b_ch_12_values_bring_no_placeholders() {
 
 #[test]
 fn a_text_has_an_end() {
-    let long = "ö".repeat(LONGEST / 2);
+    let long = "ö".repeat(MAX_PROMPT_BYTES / 2);
     let text = rendered(&"{a}".repeat(50), &[("a", &long)], &[]);
-    assert_eq!(text.len(), LONGEST);
+    assert_eq!(text.len(), MAX_PROMPT_BYTES);
     let odd = rendered("x{a}{a}", &[("a", &long)], &[]);
-    assert_eq!(odd.len(), LONGEST - 1, "whole characters");
+    assert_eq!(odd.len(), MAX_PROMPT_BYTES - 1, "whole characters");
 }
 
 #[test]

@@ -8,23 +8,23 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::finding::{Finding, FindingKind};
-use super::{ContentHash, Scope, headers, scan, scrub};
+use super::{CacheScope, ContentHash, headers, prompt_injection, scrub};
 use crate::id::ToolName;
-use crate::json::{self, Malformed, Object};
+use crate::json::{self, MalformedJsonError, Object};
 use crate::schema;
-use crate::text::shortened;
+use crate::text::truncate_chars;
 
 /// One tool in the words of its server, after hidden text was taken out.
 #[derive(Debug)]
-pub struct Definition {
+pub struct ToolDefinition {
     /// Byte for byte as the server says it, whatever is in it.
     pub name: ToolName,
     pub title: Option<String>,
     pub description: Option<String>,
     pub input_schema: Value,
     pub output_schema: Option<Value>,
-    pub annotations: Annotations,
-    pub declared: Declared,
+    pub annotations: ToolAnnotations,
+    pub declared: DeclaredMeta,
     /// Arguments that travel as `Mcp-Param-*` headers too.
     pub headers: Vec<HeaderParameter>,
     pub findings: Vec<Finding>,
@@ -38,7 +38,7 @@ pub struct Definition {
 
 /// The hints of MCP, as far as they were given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Annotations {
+pub struct ToolAnnotations {
     pub title: Option<String>,
     pub read_only: Option<bool>,
     pub destructive: Option<bool>,
@@ -48,11 +48,11 @@ pub struct Annotations {
 
 /// What the server says of its own speed, and of keeping its answers, in `_meta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Declared {
+pub struct DeclaredMeta {
     pub estimated: Option<Duration>,
     pub max: Option<Duration>,
     pub cacheable: Option<Duration>,
-    pub scope: Option<Scope>,
+    pub scope: Option<CacheScope>,
     /// `Some(false)`: it does not want to be called only to be measured.
     pub probe: Option<bool>,
 }
@@ -75,18 +75,18 @@ pub enum HeaderKind {
 
 /// Why a definition cannot be served at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Rejected {
+pub enum DefinitionError {
     #[error("not a definition: {0}")]
-    Malformed(#[from] Malformed),
+    Malformed(#[from] MalformedJsonError),
     #[error("a key only looks like `{0}`")]
     Twin(&'static str),
-    #[error("key `{}` stands twice once hidden text is taken out", shortened(.0, 80))]
+    #[error("key `{}` stands twice once hidden text is taken out", truncate_chars(.0, 80))]
     HiddenTwin(String),
     #[error("it has no `{0}`")]
     Missing(&'static str),
     #[error("`{field}` must be {expected}")]
     Type { field: &'static str, expected: &'static str },
-    #[error("its name has {0} characters; 1 to {limit} are allowed", limit = Definition::MAX_NAME)]
+    #[error("its name has {0} characters; 1 to {limit} are allowed", limit = ToolDefinition::MAX_NAME)]
     NameLength(usize),
     #[error("`{field}` has {size} bytes; the limit is {limit}")]
     TooLong { field: &'static str, size: usize, limit: usize },
@@ -99,7 +99,7 @@ pub enum Rejected {
 const KNOWN: &[&str] =
     &["name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta"];
 
-impl Definition {
+impl ToolDefinition {
     pub const MAX_NAME: usize = 128;
     pub const MAX_DESCRIPTION: usize = 4 * 1024;
     /// Before hidden text is taken out of it.
@@ -107,10 +107,10 @@ impl Definition {
     /// Of all but the description, so that icons and `_meta` have a limit too.
     pub const MAX_TEXT: usize = 256 * 1024;
 
-    pub fn intake(raw: &RawValue) -> Result<Self, Rejected> {
+    pub fn intake(raw: &RawValue) -> Result<Self, DefinitionError> {
         let object = Object::parse(raw.get())?;
         if let Some(twin) = object.twin_of(KNOWN) {
-            return Err(Rejected::Twin(twin));
+            return Err(DefinitionError::Twin(twin));
         }
         check_sizes(raw, &object)?;
         let mut whole = json::value(raw.get())?;
@@ -119,11 +119,12 @@ impl Definition {
         let was_bounded = bound_description(&mut whole);
         let mut findings = scrub::scrub(&mut whole, raw.get())?;
         let mut fields = scrub::fields(&whole, raw.get(), &findings)?;
-        let suspicious = scan::scan(&whole);
-        let Value::Object(mut whole) = whole else { return Err(Rejected::Missing("name")) };
-        let input_schema = whole.remove("inputSchema").ok_or(Rejected::Missing("inputSchema"))?;
+        let suspicious = prompt_injection::scan(&whole);
+        let Value::Object(mut whole) = whole else { return Err(DefinitionError::Missing("name")) };
+        let input_schema =
+            whole.remove("inputSchema").ok_or(DefinitionError::Missing("inputSchema"))?;
         if input_schema.get("type").and_then(Value::as_str) != Some("object") {
-            return Err(Rejected::NotAnObject);
+            return Err(DefinitionError::NotAnObject);
         }
         let mut description = text(&whole, "description")?;
         let cut = description.as_deref().and_then(cut);
@@ -134,7 +135,7 @@ impl Definition {
             fields.set_string("description", &cut);
             description = Some(cut);
         }
-        let declared = declared(&whole, &mut findings)?;
+        let declared = read_declared_meta(&whole, &mut findings)?;
         let original = (!findings.is_empty()).then(|| raw.get().into());
         findings.extend(suspicious);
         Ok(Self {
@@ -163,54 +164,58 @@ impl Definition {
     }
 }
 
-fn check_sizes(raw: &RawValue, object: &Object<'_>) -> Result<(), Rejected> {
+fn check_sizes(raw: &RawValue, object: &Object<'_>) -> Result<(), DefinitionError> {
     let of = |field| object.get(field).map_or(0, |value| value.get().len());
     for field in ["inputSchema", "outputSchema"] {
         let (size, limit) = (of(field), schema::MAX_TEXT);
         if size > limit {
-            return Err(Rejected::TooLong { field, size, limit });
+            return Err(DefinitionError::TooLong { field, size, limit });
         }
     }
-    let (size, limit) = (raw.get().len() - of("description"), Definition::MAX_TEXT);
+    let (size, limit) = (raw.get().len() - of("description"), ToolDefinition::MAX_TEXT);
     match size > limit {
-        true => Err(Rejected::TooLong { field: "definition", size, limit }),
+        true => Err(DefinitionError::TooLong { field: "definition", size, limit }),
         false => Ok(()),
     }
 }
 
-fn name(whole: &Value) -> Result<ToolName, Rejected> {
-    let name = whole.get("name").ok_or(Rejected::Missing("name"))?;
-    let name = name.as_str().ok_or(Rejected::Type { field: "name", expected: "a string" })?;
+fn name(whole: &Value) -> Result<ToolName, DefinitionError> {
+    let name = whole.get("name").ok_or(DefinitionError::Missing("name"))?;
+    let name =
+        name.as_str().ok_or(DefinitionError::Type { field: "name", expected: "a string" })?;
     match name.chars().count() {
-        1..=Definition::MAX_NAME => Ok(ToolName::new(name)),
-        length => Err(Rejected::NameLength(length)),
+        1..=ToolDefinition::MAX_NAME => Ok(ToolName::new(name)),
+        length => Err(DefinitionError::NameLength(length)),
     }
 }
 
 /// An optional string; `null` counts as absent.
-fn text(fields: &Map<String, Value>, field: &'static str) -> Result<Option<String>, Rejected> {
+fn text(
+    fields: &Map<String, Value>,
+    field: &'static str,
+) -> Result<Option<String>, DefinitionError> {
     match fields.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(Rejected::Type { field, expected: "a string" }),
+        Some(_) => Err(DefinitionError::Type { field, expected: "a string" }),
     }
 }
 
 fn object<'a>(
     fields: &'a Map<String, Value>,
     field: &'static str,
-) -> Result<Option<&'a Map<String, Value>>, Rejected> {
+) -> Result<Option<&'a Map<String, Value>>, DefinitionError> {
     match fields.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(object)) => Ok(Some(object)),
-        Some(_) => Err(Rejected::Type { field, expected: "an object" }),
+        Some(_) => Err(DefinitionError::Type { field, expected: "an object" }),
     }
 }
 
 /// Drops what of a description no cut would keep, so that hidden text is not looked for in it.
 fn bound_description(whole: &mut Value) -> bool {
     let Some(Value::String(text)) = whole.get_mut("description") else { return false };
-    let end = text.floor_char_boundary(Definition::MAX_RAW_DESCRIPTION);
+    let end = text.floor_char_boundary(ToolDefinition::MAX_RAW_DESCRIPTION);
     let is_longer = end < text.len();
     text.truncate(end);
     is_longer
@@ -218,29 +223,29 @@ fn bound_description(whole: &mut Value) -> bool {
 
 /// `text` at its limit with a mark, if it is longer.
 fn cut(text: &str) -> Option<String> {
-    let limit = Definition::MAX_DESCRIPTION;
+    let limit = ToolDefinition::MAX_DESCRIPTION;
     (text.len() > limit).then(|| {
         let end = text.floor_char_boundary(limit - "…".len());
         format!("{}…", &text[..end])
     })
 }
 
-fn output_schema(whole: &mut Map<String, Value>) -> Result<Option<Value>, Rejected> {
+fn output_schema(whole: &mut Map<String, Value>) -> Result<Option<Value>, DefinitionError> {
     match whole.remove("outputSchema") {
         None | Some(Value::Null) => Ok(None),
         Some(schema @ (Value::Object(_) | Value::Bool(_))) => Ok(Some(schema)),
-        Some(_) => Err(Rejected::Type { field: "outputSchema", expected: "a schema" }),
+        Some(_) => Err(DefinitionError::Type { field: "outputSchema", expected: "a schema" }),
     }
 }
 
-fn annotations(whole: &Map<String, Value>) -> Result<Annotations, Rejected> {
-    let Some(given) = object(whole, "annotations")? else { return Ok(Annotations::default()) };
+fn annotations(whole: &Map<String, Value>) -> Result<ToolAnnotations, DefinitionError> {
+    let Some(given) = object(whole, "annotations")? else { return Ok(ToolAnnotations::default()) };
     let hint = |field| match given.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Bool(hint)) => Ok(Some(*hint)),
-        Some(_) => Err(Rejected::Type { field, expected: "true or false" }),
+        Some(_) => Err(DefinitionError::Type { field, expected: "true or false" }),
     };
-    Ok(Annotations {
+    Ok(ToolAnnotations {
         title: text(given, "title")?,
         read_only: hint("readOnlyHint")?,
         destructive: hint("destructiveHint")?,
@@ -249,8 +254,11 @@ fn annotations(whole: &Map<String, Value>) -> Result<Annotations, Rejected> {
     })
 }
 
-fn declared(whole: &Map<String, Value>, findings: &mut Vec<Finding>) -> Result<Declared, Rejected> {
-    let Some(meta) = object(whole, "_meta")? else { return Ok(Declared::default()) };
+fn read_declared_meta(
+    whole: &Map<String, Value>,
+    findings: &mut Vec<Finding>,
+) -> Result<DeclaredMeta, DefinitionError> {
+    let Some(meta) = object(whole, "_meta")? else { return Ok(DeclaredMeta::default()) };
     let mut duration = |group: &str, field: &str, unit: f64| {
         let value = meta.get(group)?.get(field)?;
         // A day is beyond every limit here, and keeps the arithmetic small.
@@ -261,7 +269,7 @@ fn declared(whole: &Map<String, Value>, findings: &mut Vec<Finding>) -> Result<D
         }
         seconds.map(|it| Duration::from_secs_f64(it.min(86_400.0)))
     };
-    Ok(Declared {
+    Ok(DeclaredMeta {
         estimated: duration("dev.tollgate/latency", "estimatedDurationMs", 0.001),
         max: duration("dev.tollgate/latency", "maxDurationMs", 0.001),
         cacheable: duration("dev.tollgate/cache", "cacheableSeconds", 1.0),
@@ -280,11 +288,11 @@ fn probe(meta: &Map<String, Value>, findings: &mut Vec<Finding>) -> Option<bool>
     said
 }
 
-fn scope(meta: &Map<String, Value>, findings: &mut Vec<Finding>) -> Option<Scope> {
+fn scope(meta: &Map<String, Value>, findings: &mut Vec<Finding>) -> Option<CacheScope> {
     let group = "dev.tollgate/cache";
     match meta.get(group)?.get("scope")?.as_str() {
-        Some("private") => Some(Scope::Private),
-        Some("public") => Some(Scope::Public),
+        Some("private") => Some(CacheScope::Private),
+        Some("public") => Some(CacheScope::Public),
         _ => {
             let at = format!("/_meta/{}/scope", scrub::escape(group));
             findings.push(Finding::new(FindingKind::Ignored, &at));

@@ -37,14 +37,14 @@ pub enum FindingKind {
     /// A gap that moves what follows out of sight.
     Padding,
     /// Words that are meant to steer whoever reads them.
-    Instruction(Ploy),
+    Instruction(InjectionPattern),
     /// Speaks of a tool that belongs to another server.
     Shadow,
 }
 
 /// What a text tries to make its reader do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ploy {
+pub enum InjectionPattern {
     Override,
     Secrecy,
     Priority,
@@ -94,7 +94,7 @@ impl FindingKind {
     }
 }
 
-impl Ploy {
+impl InjectionPattern {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Override => "override",

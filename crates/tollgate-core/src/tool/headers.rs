@@ -2,18 +2,18 @@
 
 use serde_json::{Map, Value};
 
-use super::definition::{HeaderKind, HeaderParameter, Rejected};
+use super::definition::{DefinitionError, HeaderKind, HeaderParameter};
 use super::scrub::escape;
-use crate::schema::shape::subschemas;
+use crate::schema::subschema::subschemas;
 
 const KEYWORD: &str = "x-mcp-header";
 
 /// All header parameters of a tool. One that breaks the rules of MCP costs the tool.
-pub(crate) fn parameters(schema: &Value) -> Result<Vec<HeaderParameter>, Rejected> {
+pub(crate) fn parameters(schema: &Value) -> Result<Vec<HeaderParameter>, DefinitionError> {
     let mut found = Vec::new();
     if let Value::Object(root) = schema {
         if root.contains_key(KEYWORD) {
-            return Err(broken("", "only a property can be a header"));
+            return Err(header_error("", "only a property can be a header"));
         }
         walk(root, "", &mut found)?;
     }
@@ -24,7 +24,7 @@ fn walk(
     schema: &Map<String, Value>,
     pointer: &str,
     found: &mut Vec<HeaderParameter>,
-) -> Result<(), Rejected> {
+) -> Result<(), DefinitionError> {
     for step in subschemas(schema) {
         let Value::Object(inner) = step.schema else { continue };
         let Some(key) = step.property() else {
@@ -36,7 +36,7 @@ fn walk(
             let parameter = parameter(inner, header, &pointer)?;
             let taken = found.iter().any(|it| it.header.eq_ignore_ascii_case(&parameter.header));
             if taken {
-                return Err(broken(&pointer, "another property has the same header"));
+                return Err(header_error(&pointer, "another property has the same header"));
             }
             found.push(parameter);
         }
@@ -46,9 +46,9 @@ fn walk(
 }
 
 /// Below anything but `properties` no header may stand: the client could not find its value.
-fn elsewhere(schema: &Map<String, Value>, pointer: &str) -> Result<(), Rejected> {
+fn elsewhere(schema: &Map<String, Value>, pointer: &str) -> Result<(), DefinitionError> {
     if schema.contains_key(KEYWORD) {
-        return Err(broken(pointer, "it is not reached by `properties` alone"));
+        return Err(header_error(pointer, "it is not reached by `properties` alone"));
     }
     for step in subschemas(schema) {
         if let Value::Object(inner) = step.schema {
@@ -62,15 +62,15 @@ fn parameter(
     schema: &Map<String, Value>,
     header: &Value,
     pointer: &str,
-) -> Result<HeaderParameter, Rejected> {
+) -> Result<HeaderParameter, DefinitionError> {
     let header = header.as_str().unwrap_or_default();
     let is_token = !header.is_empty()
         && header.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
     if !is_token {
-        return Err(broken(pointer, "it is not a header name"));
+        return Err(header_error(pointer, "it is not a header name"));
     }
     let kind = kind(schema.get("type"))
-        .ok_or_else(|| broken(pointer, "its type must be string, integer or boolean"))?;
+        .ok_or_else(|| header_error(pointer, "its type must be string, integer or boolean"))?;
     Ok(HeaderParameter { pointer: pointer.to_owned(), header: header.to_owned(), kind })
 }
 
@@ -96,6 +96,6 @@ fn kind(declared: Option<&Value>) -> Option<HeaderKind> {
     }
 }
 
-fn broken(pointer: &str, reason: &'static str) -> Rejected {
-    Rejected::Header { pointer: pointer.to_owned(), reason }
+fn header_error(pointer: &str, reason: &'static str) -> DefinitionError {
+    DefinitionError::Header { pointer: pointer.to_owned(), reason }
 }

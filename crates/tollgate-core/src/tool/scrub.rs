@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use super::definition::Rejected;
+use super::definition::DefinitionError;
 use super::finding::Finding;
-use super::hidden;
-use crate::json::{Malformed, Object};
+use super::hidden_text;
+use crate::json::{MalformedJsonError, Object};
 
 /// So many findings tell the story; more would only fill the log.
-pub(super) const MOST: usize = 32;
+pub(super) const MAX_FINDINGS: usize = 32;
 
 /// Cleans `value`, which was read from `text`. Keys that become equal are refused.
-pub(crate) fn scrub(value: &mut Value, text: &str) -> Result<Vec<Finding>, Rejected> {
+pub(crate) fn scrub(value: &mut Value, text: &str) -> Result<Vec<Finding>, DefinitionError> {
     let mut scrubber = Scrubber { at: String::new(), findings: Vec::new() };
     if !is_plain(text) {
         scrubber.value(value)?;
@@ -25,7 +25,7 @@ pub(crate) fn fields(
     whole: &Value,
     text: &str,
     findings: &[Finding],
-) -> Result<Object<'static>, Malformed> {
+) -> Result<Object<'static>, MalformedJsonError> {
     match findings.is_empty() && !text.contains(['\n', '\r']) {
         true => Ok(Object::parse(text)?.into_owned()),
         false => Ok(Object::parse(&whole.to_string())?.into_owned()),
@@ -58,7 +58,7 @@ struct Scrubber {
 }
 
 impl Scrubber {
-    fn value(&mut self, value: &mut Value) -> Result<(), Rejected> {
+    fn value(&mut self, value: &mut Value) -> Result<(), DefinitionError> {
         match value {
             Value::String(text) => {
                 if let Some(clean) = self.text(text) {
@@ -76,8 +76,8 @@ impl Scrubber {
         Ok(())
     }
 
-    fn object(&mut self, fields: &mut Map<String, Value>) -> Result<(), Rejected> {
-        if fields.keys().all(|key| hidden::clean(key).1.is_empty()) {
+    fn object(&mut self, fields: &mut Map<String, Value>) -> Result<(), DefinitionError> {
+        if fields.keys().all(|key| hidden_text::clean(key).1.is_empty()) {
             for (key, value) in fields.iter_mut() {
                 self.within(key, value)?;
             }
@@ -85,19 +85,19 @@ impl Scrubber {
         }
         for (key, mut value) in std::mem::take(fields) {
             let length = self.at.len();
-            self.enter(&hidden::clean(&key).0);
+            self.enter(&hidden_text::clean(&key).0);
             let clean = self.text(&key).unwrap_or(key);
             self.value(&mut value)?;
             self.at.truncate(length);
             if fields.contains_key(&clean) {
-                return Err(Rejected::HiddenTwin(clean));
+                return Err(DefinitionError::HiddenTwin(clean));
             }
             fields.insert(clean, value);
         }
         Ok(())
     }
 
-    fn within(&mut self, segment: &str, value: &mut Value) -> Result<(), Rejected> {
+    fn within(&mut self, segment: &str, value: &mut Value) -> Result<(), DefinitionError> {
         let length = self.at.len();
         self.enter(segment);
         self.value(value)?;
@@ -112,11 +112,11 @@ impl Scrubber {
 
     /// The text without what it hides; `None` if it hides nothing.
     fn text(&mut self, text: &str) -> Option<String> {
-        let (clean, kinds) = hidden::clean(text);
+        let (clean, kinds) = hidden_text::clean(text);
         if kinds.is_empty() {
             return None;
         }
-        let room = MOST.saturating_sub(self.findings.len());
+        let room = MAX_FINDINGS.saturating_sub(self.findings.len());
         let at = &self.at;
         let found = kinds.into_iter().map(|kind| Finding::new(kind, at));
         self.findings.extend(found.take(room));

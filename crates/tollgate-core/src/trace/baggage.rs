@@ -4,7 +4,7 @@ const MOST_MEMBERS: usize = 64;
 const MOST_BYTES: usize = 8 << 10;
 
 /// The list as it came; `None` if it is not one, or more than anybody has to hand on.
-pub(super) fn checked(text: &str) -> Option<&str> {
+pub(super) fn validate(text: &str) -> Option<&str> {
     let text = text.trim_matches([' ', '\t']);
     let members = text.split(',');
     let fits = !text.is_empty() && text.len() <= MOST_BYTES;

@@ -8,7 +8,7 @@ const MOST_BYTES: usize = 512;
 const LONG_MEMBER: usize = 128;
 
 /// The list without blanks and empty members; `None` if it is not one, or nothing is in it.
-pub(super) fn checked(text: &str) -> Option<String> {
+pub(super) fn normalize(text: &str) -> Option<String> {
     let mut members: Vec<&str> = Vec::new();
     let blank = [' ', '\t'];
     for member in text.split(',').map(|it| it.trim_matches(blank)).filter(|it| !it.is_empty()) {

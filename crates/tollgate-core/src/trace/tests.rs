@@ -1,11 +1,11 @@
-use super::{Context, Flags, Said, Sampling, Trace, TraceId};
+use super::{Sampling, SpanContext, Trace, TraceFlags, TraceHeaders, TraceId};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN: &str = "00f067aa0ba902b7";
 
 fn parent(head: &str) -> Option<String> {
     let text = head.replace('T', TRACE).replace('S', SPAN);
-    Context::parse(&text).map(|context| context.to_string())
+    SpanContext::parse(&text).map(|context| context.to_string())
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_parent_that_is_malformed_is_none() {
 fn state_is_a_short_list_or_nothing() {
     let check = |state: &str, expected: Option<&str>| {
         let parent = format!("00-{TRACE}-{SPAN}-01");
-        let said = Said { parent: Some(&parent), state: Some(state), baggage: None };
+        let said = TraceHeaders { parent: Some(&parent), state: Some(state), baggage: None };
         let context =
             Trace::read(said).and_then(|trace| trace.context).expect("the parent is fine");
         assert_eq!(context.state.as_deref(), expected, "{state}");
@@ -93,7 +93,7 @@ fn state_is_a_short_list_or_nothing() {
 
 #[test]
 fn of_too_much_state_long_members_go_first_and_then_the_last() {
-    let read = |state: &str| super::state::checked(state).expect("a list");
+    let read = |state: &str| super::state::normalize(state).expect("a list");
     let long = format!("long={}", "x".repeat(200));
     let short: Vec<String> = (0..10).map(|at| format!("k{at}={}", "v".repeat(40))).collect();
     let kept = read(&format!("{long},{}", short.join(",")));
@@ -107,7 +107,7 @@ fn of_too_much_state_long_members_go_first_and_then_the_last() {
 #[test]
 fn baggage_is_handed_on_as_it_came_if_it_is_some() {
     let check = |text: &str, passes: bool| {
-        let said = Said { baggage: Some(text), ..Said::default() };
+        let said = TraceHeaders { baggage: Some(text), ..TraceHeaders::default() };
         let read = Trace::read(said).and_then(|trace| trace.baggage);
         assert_eq!(read.as_deref(), passes.then(|| text.trim()), "{text}");
     };
@@ -131,7 +131,7 @@ fn baggage_is_handed_on_as_it_came_if_it_is_some() {
 fn the_inner_one_wins_and_the_outer_one_fills_in() {
     let read = |parent: &str, baggage: Option<&str>| {
         let parent = parent.replace('T', TRACE).replace('S', SPAN);
-        Trace::read(Said { parent: Some(&parent), state: None, baggage })
+        Trace::read(TraceHeaders { parent: Some(&parent), state: None, baggage })
     };
     let outer = read("00-T-S-01", Some("a=1"));
     let inner = read("00-T-1111111111111111-00", None).expect("it is fine");
@@ -140,13 +140,13 @@ fn the_inner_one_wins_and_the_outer_one_fills_in() {
     let parent = format!("00-{TRACE}-1111111111111111-00");
     assert_eq!(fields, [("traceparent", parent), ("baggage", "a=1".to_owned())]);
     assert_eq!(read("00-T-S", None), None);
-    let state = Said { state: Some("a=1"), ..Said::default() };
+    let state = TraceHeaders { state: Some("a=1"), ..TraceHeaders::default() };
     assert_eq!(Trace::read(state), None);
 }
 
 #[test]
 fn flags_say_whether_a_span_is_kept() {
-    let fresh = Flags::new(Sampling::Kept);
+    let fresh = TraceFlags::new(Sampling::Kept);
     assert_eq!(fresh.bits(), 3);
     assert_eq!(fresh.with(Sampling::Dropped).bits(), 2);
     let id = TraceId::new([0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 1, 2]);

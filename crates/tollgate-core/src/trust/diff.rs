@@ -3,16 +3,16 @@
 
 use serde_json::Value;
 
-use crate::json::{self, Malformed};
-use crate::letters;
-use crate::text::shortened;
-use crate::tool::hidden;
+use crate::confusables;
+use crate::json::{self, MalformedJsonError};
+use crate::text::truncate_chars;
+use crate::tool::hidden_text;
 use crate::tool::scrub::escape;
 
 /// Changes beyond that are not told one by one.
-const MOST: usize = 200;
+const MAX_CHANGES: usize = 200;
 /// Characters of one side of a change.
-const LONGEST: usize = 2_000;
+const MAX_SIDE_CHARS: usize = 2_000;
 /// Characters of a text that are shown before and behind a change in it.
 const AROUND: usize = 80;
 
@@ -26,21 +26,21 @@ pub struct Change {
 }
 
 /// All changes from one definition to another, in the order of the first.
-pub fn diff(before: &str, after: &str) -> Result<Vec<Change>, Malformed> {
+pub fn diff(before: &str, after: &str) -> Result<Vec<Change>, MalformedJsonError> {
     let (before, after) = (json::value(before)?, json::value(after)?);
-    let mut differ = Differ { at: String::new(), changes: Vec::new() };
+    let mut differ = DefinitionDiffer { at: String::new(), changes: Vec::new() };
     differ.compare(Some(&before), Some(&after));
     Ok(differ.changes)
 }
 
-struct Differ {
+struct DefinitionDiffer {
     at: String,
     changes: Vec<Change>,
 }
 
-impl Differ {
+impl DefinitionDiffer {
     fn compare(&mut self, before: Option<&Value>, after: Option<&Value>) {
-        if before == after || self.changes.len() >= MOST {
+        if before == after || self.changes.len() >= MAX_CHANGES {
             return;
         }
         match (before, after) {
@@ -59,9 +59,9 @@ impl Differ {
             }
             (Some(Value::String(before)), Some(Value::String(after))) => {
                 let (before, after) = around(before, after);
-                self.changed(Some(before), Some(after));
+                self.push_change(Some(before), Some(after));
             }
-            (before, after) => self.changed(before.map(written), after.map(written)),
+            (before, after) => self.push_change(before.map(value_text), after.map(value_text)),
         }
     }
 
@@ -73,22 +73,23 @@ impl Differ {
         self.at.truncate(length);
     }
 
-    fn changed(&mut self, before: Option<String>, after: Option<String>) {
+    fn push_change(&mut self, before: Option<String>, after: Option<String>) {
         let looks_the_same = match (&before, &after) {
             (Some(before), Some(after)) => looks(before) == looks(after),
             _ => false,
         };
         let show = |text: String| match looks_the_same {
-            true => hidden::ascii(&text),
-            false => hidden::visible(&text),
+            true => hidden_text::ascii(&text),
+            false => hidden_text::visible(&text),
         };
-        let side = |text: Option<String>| text.map(|text| shortened(&show(text), LONGEST));
-        let at = hidden::visible(&self.at);
+        let side =
+            |text: Option<String>| text.map(|text| truncate_chars(&show(text), MAX_SIDE_CHARS));
+        let at = hidden_text::visible(&self.at);
         self.changes.push(Change { at, before: side(before), after: side(after) });
     }
 }
 
-fn written(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -97,8 +98,8 @@ fn written(value: &Value) -> String {
 
 /// What a reader sees of a text.
 fn looks(text: &str) -> String {
-    let (clean, _) = hidden::clean(text);
-    clean.chars().map(|c| letters::latin(c).unwrap_or(c)).collect()
+    let (clean, _) = hidden_text::clean(text);
+    clean.chars().map(|c| confusables::latin(c).unwrap_or(c)).collect()
 }
 
 /// Both texts without most of what is the same at their beginning and end.

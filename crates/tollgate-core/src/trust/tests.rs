@@ -1,15 +1,15 @@
 use super::*;
-use crate::tool::{FindingKind, Ploy};
+use crate::tool::{FindingKind, InjectionPattern};
 
 const A: ContentHash = ContentHash([1; 32]);
 const B: ContentHash = ContentHash([2; 32]);
 
 fn finding() -> Finding {
-    Finding::new(FindingKind::Instruction(Ploy::Secrecy), "/description")
+    Finding::new(FindingKind::Instruction(InjectionPattern::Secrecy), "/description")
 }
 
-fn policy(words: &str) -> Policy {
-    let mut policy = Policy::default();
+fn policy(words: &str) -> TrustPolicy {
+    let mut policy = TrustPolicy::default();
     for word in words.split_whitespace() {
         match word {
             "reviewed" => policy.pin = Pinning::Reviewed,
@@ -46,10 +46,10 @@ fn check(said: &str, remembered: &str, offered: &str, expected: &str) {
         "B!" => (B, vec![finding()]),
         other => panic!("{other}"),
     };
-    let offered_ = Offered { hash, findings: &findings, room: Room::Left };
-    let Judgement { verdict, is_first_use } =
+    let offered_ = OfferedDefinition { hash, findings: &findings, room: FirstUseRoom::Left };
+    let TrustJudgement { verdict, is_first_use } =
         judge(policy(said), pin(remembered).as_ref(), &offered_);
-    let doubt = verdict.doubt().map_or("", Doubt::as_str);
+    let doubt = verdict.doubt().map_or("", TrustDoubt::as_str);
     let pinned = if is_first_use { "pinned" } else { "" };
     let words = [verdict.as_str(), doubt, pinned];
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
@@ -112,17 +112,20 @@ fn s_24_findings_are_flagged_or_withheld_until_a_person_has_seen_them() {
 #[test]
 fn a_text_that_was_merely_cut_is_no_finding() {
     let findings = [Finding::new(FindingKind::Cut, "/description")];
-    let offered = Offered { hash: A, findings: &findings, room: Room::Left };
+    let offered = OfferedDefinition { hash: A, findings: &findings, room: FirstUseRoom::Left };
     let judged = judge(policy("quarantine-finding"), None, &offered);
-    assert_eq!(judged.verdict, Verdict::Served);
+    assert_eq!(judged.verdict, TrustVerdict::Served);
 }
 
 #[test]
 fn a_server_with_too_many_names_is_not_trusted_unseen() {
-    let offered = Offered { hash: A, findings: &[], room: Room::None };
-    assert_eq!(judge(policy(""), None, &offered).verdict, Verdict::Withheld(Doubt::Crowd));
+    let offered = OfferedDefinition { hash: A, findings: &[], room: FirstUseRoom::None };
+    assert_eq!(
+        judge(policy(""), None, &offered).verdict,
+        TrustVerdict::Withheld(TrustDoubt::Crowd)
+    );
     let known = pin("seen A");
-    assert_eq!(judge(policy(""), known.as_ref(), &offered).verdict, Verdict::Served);
+    assert_eq!(judge(policy(""), known.as_ref(), &offered).verdict, TrustVerdict::Served);
 }
 
 #[test]
@@ -138,7 +141,7 @@ fn rejections_are_bounded() {
 
 #[test]
 fn doubts_are_told_in_words() {
-    let said = Doubt::Finding(finding(), 2).to_string();
+    let said = TrustDoubt::Finding(finding(), 2).to_string();
     assert_eq!(
         said,
         "it looks suspicious: `/description` asks that something be kept from the user, and 2 more"

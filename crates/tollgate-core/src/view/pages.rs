@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-use crate::digest::{Sum, hex};
+use crate::digest::{DigestBuilder, hex};
 
 /// Items on one page.
 const PAGE: usize = 1_000;
 
 /// The four lists of MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum List {
+pub enum ListKind {
     Tools,
     Prompts,
     Resources,
@@ -18,7 +18,7 @@ pub enum List {
 
 /// Which protocol era the items are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum ListEra {
     Modern,
     Legacy,
 }
@@ -35,56 +35,63 @@ pub struct Page<'a> {
 /// The cursor is not one of this list as it stands now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cursor does not belong to this list, or the list has changed; start again without it")]
-pub struct BadCursor;
+pub struct InvalidCursorError;
 
 #[derive(Debug, Default)]
-pub(super) struct Pages {
-    written: [[OnceLock<Vec<Written>>; 2]; 4],
+pub(super) struct ListPages {
+    written: [[OnceLock<Vec<RenderedPage>>; 2]; 4],
     digests: [OnceLock<[u8; 16]>; 4],
 }
 
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct RenderedPage {
     items: Box<str>,
     /// Position and a digest of all items: one of another list or another day does not fit.
     next: Option<Box<str>>,
 }
 
-impl Pages {
+impl ListPages {
     /// `items` is asked for at most once per list and form.
     pub(super) fn of<'i>(
         &self,
-        list: List,
-        form: Form,
+        list: ListKind,
+        form: ListEra,
         items: impl FnOnce() -> Vec<&'i str>,
-    ) -> &[Written] {
+    ) -> &[RenderedPage] {
         let written = &self.written[list as usize][form as usize];
         written.get_or_init(|| write(list, form, &items()))
     }
 
-    pub(super) fn digest<'i>(&self, list: List, items: impl FnOnce() -> Vec<&'i str>) -> [u8; 16] {
-        *self.digests[list as usize].get_or_init(|| digest(list, Form::Modern, &items()))
+    pub(super) fn digest<'i>(
+        &self,
+        list: ListKind,
+        items: impl FnOnce() -> Vec<&'i str>,
+    ) -> [u8; 16] {
+        *self.digests[list as usize].get_or_init(|| digest(list, ListEra::Modern, &items()))
     }
 }
 
 /// The page that `cursor` stands for; without one, the first.
 pub(super) fn select<'p>(
-    pages: &'p [Written],
+    pages: &'p [RenderedPage],
     cursor: Option<&str>,
-) -> Result<Page<'p>, BadCursor> {
+) -> Result<Page<'p>, InvalidCursorError> {
     let at = match cursor {
         None => 0,
         Some(cursor) => {
-            1 + pages.iter().position(|it| it.next.as_deref() == Some(cursor)).ok_or(BadCursor)?
+            1 + pages
+                .iter()
+                .position(|it| it.next.as_deref() == Some(cursor))
+                .ok_or(InvalidCursorError)?
         }
     };
-    let page = pages.get(at).ok_or(BadCursor)?;
+    let page = pages.get(at).ok_or(InvalidCursorError)?;
     Ok(Page { items: &page.items, next: page.next.as_deref() })
 }
 
-fn write(list: List, form: Form, items: &[&str]) -> Vec<Written> {
+fn write(list: ListKind, form: ListEra, items: &[&str]) -> Vec<RenderedPage> {
     if items.len() <= PAGE {
-        return vec![Written { items: array(items), next: None }];
+        return vec![RenderedPage { items: array(items), next: None }];
     }
     let digest = hex(&digest(list, form, items)[..8]);
     let last = items.chunks(PAGE).count() - 1;
@@ -93,7 +100,7 @@ fn write(list: List, form: Form, items: &[&str]) -> Vec<Written> {
         .enumerate()
         .map(|(at, chunk)| {
             let next = (at < last).then(|| format!("{}-{digest}", (at + 1) * PAGE).into());
-            Written { items: array(chunk), next }
+            RenderedPage { items: array(chunk), next }
         })
         .collect()
 }
@@ -102,9 +109,9 @@ fn array(items: &[&str]) -> Box<str> {
     format!("[{}]", items.join(",")).into_boxed_str()
 }
 
-fn digest(list: List, form: Form, items: &[&str]) -> [u8; 16] {
-    let start = Sum::default().with([list as u8, form as u8]);
-    let add = |sum: Sum, item: &&str| sum.with(item.len().to_le_bytes()).with(item);
+fn digest(list: ListKind, form: ListEra, items: &[&str]) -> [u8; 16] {
+    let start = DigestBuilder::default().with([list as u8, form as u8]);
+    let add = |sum: DigestBuilder, item: &&str| sum.with(item.len().to_le_bytes()).with(item);
     let whole = items.iter().fold(start, add).finish();
     std::array::from_fn(|at| whole[at])
 }

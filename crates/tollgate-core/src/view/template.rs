@@ -16,7 +16,7 @@ pub(super) fn matches(pattern: &str, uri: &str) -> bool {
     while !rest.is_empty() {
         let expression = rest.strip_prefix('{').and_then(|inside| inside.split_once('}'));
         if let Some((inside, after)) = expression {
-            ends = expanded(&ends, uri, inside);
+            ends = match_expression(&ends, uri, inside);
             rest = after;
             continue;
         }
@@ -41,7 +41,7 @@ fn literally(starts: &[bool], uri: &[u8], literal: &[u8]) -> Vec<bool> {
 }
 
 /// `{var}` is some text without a slash; `{+var}`, `{/var}`, `{?var}` and their like are any text.
-fn expanded(starts: &[bool], uri: &[u8], inside: &str) -> Vec<bool> {
+fn match_expression(starts: &[bool], uri: &[u8], inside: &str) -> Vec<bool> {
     let is_simple = !inside.starts_with(['+', '#', '.', '/', ';', '?', '&']);
     let mut ends = vec![false; starts.len()];
     let mut open = false;

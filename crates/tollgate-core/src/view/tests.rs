@@ -4,40 +4,47 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{BadCursor, Form, List, View, matches};
+use super::{InvalidCursorError, ListEra, ListKind, View, matches};
 use crate::agent::{Agent, Engine};
 use crate::budget::Tier;
-use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
-use crate::filter::{House, Lists, Sieve};
+use crate::catalog::{
+    Catalog, CatalogInputs, ServerListing, ServerOffer, ServerOrigin, ServerRules,
+};
+use crate::filter::{AllowDenyLists, GlobalRules, ToolFilter};
 use crate::glob::Glob;
 use crate::id::ServerId;
 use crate::json::raw_value;
-use crate::names::{NamePattern, Owners};
-use crate::tool::Reach;
-use crate::trust::Pins;
+use crate::names::{NameOwners, NamePattern};
+use crate::tool::ToolReach;
+use crate::trust::ToolPins;
 
-fn offer(server: &str, listing: Listing) -> Offer {
-    let rules = Rules::new(ServerId::parse(server).unwrap(), Origin::Upstream);
-    Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }
+fn offer(server: &str, listing: ServerListing) -> ServerOffer {
+    let rules = ServerRules::new(ServerId::parse(server).unwrap(), ServerOrigin::Upstream);
+    ServerOffer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }
 }
 
-fn tools(names: impl IntoIterator<Item = String>) -> Listing {
+fn tools(names: impl IntoIterator<Item = String>) -> ServerListing {
     let tool = |name: String| raw_value(&json!({"name": name, "inputSchema": {"type": "object"}}));
-    Listing { tools: names.into_iter().map(tool).collect(), ..Listing::default() }
+    ServerListing { tools: names.into_iter().map(tool).collect(), ..ServerListing::default() }
 }
 
-fn catalog(offers: &[Offer]) -> Arc<Catalog> {
+fn catalog(offers: &[ServerOffer]) -> Arc<Catalog> {
     let pattern = NamePattern::default();
-    let inputs =
-        Inputs { version: 7, offers, pattern: &pattern, previous: None, pins: &Pins::default() };
-    Arc::new(Catalog::build(&inputs, &mut Owners::default()))
+    let inputs = CatalogInputs {
+        version: 7,
+        offers,
+        pattern: &pattern,
+        previous: None,
+        pins: &ToolPins::default(),
+    };
+    Arc::new(Catalog::build(&inputs, &mut NameOwners::default()))
 }
 
-fn view(offers: &[Offer], globs: &[&str]) -> View {
+fn view(offers: &[ServerOffer], globs: &[&str]) -> View {
     let tools = globs.iter().map(|glob| Glob::new(*glob)).collect();
     let agent = Agent { tools, ..Agent::implicit() };
-    let (house, tier) = (House::default(), Tier::Standard);
-    let sieve = Sieve::of(&house, &agent, tier);
+    let (house, tier) = (GlobalRules::default(), Tier::Standard);
+    let sieve = ToolFilter::of(&house, &agent, tier);
     View::build(&catalog(offers), &sieve)
 }
 
@@ -51,7 +58,7 @@ fn s_29_what_is_listed_is_what_can_be_called() {
     let listing = || tools(["read", "write", "wipe"].map(str::to_owned));
     let offers = [offer("files", listing()), offer("notes", listing())];
     let view = view(&offers, &["files_*", "notes_read"]);
-    let listed = names(view.page(List::Tools, Form::Modern, None).unwrap().items);
+    let listed = names(view.page(ListKind::Tools, ListEra::Modern, None).unwrap().items);
     assert_eq!(listed, ["files_read", "files_wipe", "files_write", "notes_read"]);
     for name in ["files_read", "files_wipe", "files_write", "notes_read"] {
         assert_eq!(view.tool(name).unwrap().exposed.as_str(), name);
@@ -66,7 +73,7 @@ fn s_29_what_is_listed_is_what_can_be_called() {
 fn nothing_allowed_is_nothing_seen() {
     let view = view(&[offer("s", tools(["a".to_owned()]))], &[]);
     assert!(view.tools().is_empty());
-    let page = view.page(List::Tools, Form::Legacy, None).unwrap();
+    let page = view.page(ListKind::Tools, ListEra::Legacy, None).unwrap();
     assert_eq!((page.items, page.next), ("[]", None));
 }
 
@@ -87,7 +94,7 @@ fn long_lists_come_in_pages_whose_cursors_fit_nowhere_else() {
     let mut seen = Vec::new();
     let mut cursor: Option<String> = None;
     loop {
-        let page = view.page(List::Tools, Form::Modern, cursor.as_deref()).unwrap();
+        let page = view.page(ListKind::Tools, ListEra::Modern, cursor.as_deref()).unwrap();
         seen.push(names(page.items).len());
         match page.next {
             Some(next) => cursor = Some(next.to_owned()),
@@ -100,38 +107,48 @@ fn long_lists_come_in_pages_whose_cursors_fit_nowhere_else() {
     for forged in
         ["", "0", "1000", "1000-0000000000000000", "3000-", &cursor.replace("2000", "2001")]
     {
-        assert_eq!(view.page(List::Tools, Form::Modern, Some(forged)), Err(BadCursor), "{forged}");
+        assert_eq!(
+            view.page(ListKind::Tools, ListEra::Modern, Some(forged)),
+            Err(InvalidCursorError),
+            "{forged}"
+        );
     }
-    assert_eq!(view.page(List::Prompts, Form::Modern, Some(cursor)), Err(BadCursor));
-    assert_eq!(view.page(List::Tools, Form::Legacy, Some(cursor)), Err(BadCursor));
-    assert_eq!(view_of(1).page(List::Tools, Form::Modern, Some(cursor)), Err(BadCursor));
+    assert_eq!(
+        view.page(ListKind::Prompts, ListEra::Modern, Some(cursor)),
+        Err(InvalidCursorError)
+    );
+    assert_eq!(view.page(ListKind::Tools, ListEra::Legacy, Some(cursor)), Err(InvalidCursorError));
+    assert_eq!(
+        view_of(1).page(ListKind::Tools, ListEra::Modern, Some(cursor)),
+        Err(InvalidCursorError)
+    );
     // The same content again, as after a restart: the cursor still holds.
-    assert!(view_of(0).page(List::Tools, Form::Modern, Some(cursor)).is_ok());
+    assert!(view_of(0).page(ListKind::Tools, ListEra::Modern, Some(cursor)).is_ok());
 }
 
 #[test]
 fn digests_tell_whether_a_list_changed_for_this_view() {
     let before = [offer("s", tools(["a", "b"].map(str::to_owned)))];
     let after = [offer("s", tools(["a", "b", "c"].map(str::to_owned)))];
-    let digest = |offers, glob| view(offers, &[glob]).digest(List::Tools);
+    let digest = |offers, glob| view(offers, &[glob]).digest(ListKind::Tools);
     assert_eq!(digest(&before, "s_a"), digest(&after, "s_a"));
     assert_ne!(digest(&before, "*"), digest(&after, "*"));
     let view = view(&before, &["*"]);
-    assert_ne!(view.digest(List::Tools), view.digest(List::Prompts));
-    assert_eq!(view.digest(List::Tools), view.digest(List::Tools));
+    assert_ne!(view.digest(ListKind::Tools), view.digest(ListKind::Prompts));
+    assert_eq!(view.digest(ListKind::Tools), view.digest(ListKind::Tools));
 }
 
 #[test]
 fn uris_find_their_server_by_list_then_template_then_the_only_one() {
     let raw = |items: &[Value]| items.iter().map(raw_value).collect::<Vec<_>>();
-    let files = Listing {
+    let files = ServerListing {
         resources: raw(&[json!({"uri": "file:///a", "name": "a"})]),
-        ..Listing::default()
+        ..ServerListing::default()
     };
-    let rows = Listing {
+    let rows = ServerListing {
         templates: raw(&[json!({"uriTemplate": "db://{table}/{+rest}", "name": "row"})]),
         prompts: raw(&[json!({"name": "p"})]),
-        ..Listing::default()
+        ..ServerListing::default()
     };
     let offers =
         [offer("files", files), offer("rows", rows), offer("other", tools(["x".to_owned()]))];
@@ -151,7 +168,7 @@ fn uris_find_their_server_by_list_then_template_then_the_only_one() {
 #[test]
 fn resources_that_are_hidden_cannot_be_read_by_template_or_guess() {
     let raw = |items: &[Value]| items.iter().map(raw_value).collect::<Vec<_>>();
-    let listing = Listing {
+    let listing = ServerListing {
         resources: raw(&[
             json!({"uri": "file:///open", "name": "open"}),
             json!({"uri": "file:///secret", "name": "secret"}),
@@ -160,7 +177,7 @@ fn resources_that_are_hidden_cannot_be_read_by_template_or_guess() {
             json!({"uriTemplate": "file:///{+path}", "name": "any"}),
             json!({"uriTemplate": "file:///keys/{id}", "name": "keys"}),
         ]),
-        ..Listing::default()
+        ..ServerListing::default()
     };
     let offers = [offer("s", listing)];
     let check = |globs: &[&str], uri: &str, expected: Option<&str>| {
@@ -223,15 +240,19 @@ fn templates_match_what_they_can_expand_to() {
     assert!(!matches("{+a}", &"x".repeat(10_000)));
 }
 
-fn reached(server: &str, listing: Listing, reach: Reach) -> Offer {
-    let rules = Rules::new(ServerId::parse(server).unwrap(), Origin::Upstream);
-    let rules = Arc::new(Rules { reach, ..rules });
-    Offer { rules, listing: Arc::new(listing), present: true }
+fn reached(server: &str, listing: ServerListing, reach: ToolReach) -> ServerOffer {
+    let rules = ServerRules::new(ServerId::parse(server).unwrap(), ServerOrigin::Upstream);
+    let rules = Arc::new(ServerRules { reach, ..rules });
+    ServerOffer { rules, listing: Arc::new(listing), present: true }
 }
 
 /// What is listed, and what a program may call, in a turn of the tier.
-fn faces(offers: &[Offer], agent: &Agent, (house, tier): (&House, Tier)) -> [String; 2] {
-    let view = View::build(&catalog(offers), &Sieve::of(house, agent, tier));
+fn faces(
+    offers: &[ServerOffer],
+    agent: &Agent,
+    (house, tier): (&GlobalRules, Tier),
+) -> [String; 2] {
+    let view = View::build(&catalog(offers), &ToolFilter::of(house, agent, tier));
     let names = |view: &View| {
         let names: Vec<&str> = view.tools().iter().map(|it| it.exposed.as_str()).collect();
         names.join(" ")
@@ -243,12 +264,12 @@ fn faces(offers: &[Offer], agent: &Agent, (house, tier): (&House, Tier)) -> [Str
 fn a_tool_that_is_called_in_code_leaves_the_list_and_the_means_come_in() {
     let one = |name: &str| tools([name.to_owned()]);
     let offers = [
-        reached("code", one("executeToolCode"), Reach::Means),
-        reached("files", one("read"), Reach::Direct),
-        reached("git", one("log"), Reach::Code),
+        reached("code", one("executeToolCode"), ToolReach::Means),
+        reached("files", one("read"), ToolReach::Direct),
+        reached("git", one("log"), ToolReach::Code),
     ];
-    let house = House::default();
-    let from_deep = House { code_from: Tier::Deep, ..House::default() };
+    let house = GlobalRules::default();
+    let from_deep = GlobalRules { code_from: Tier::Deep, ..GlobalRules::default() };
     let all = "files_read git_log";
     let agent = |tools: &[&str]| {
         let tools = tools.iter().map(|glob| Glob::new(*glob)).collect();
@@ -281,12 +302,12 @@ fn a_tool_that_is_called_in_code_leaves_the_list_and_the_means_come_in() {
 fn who_denies_the_means_does_without_them() {
     let one = |name: &str| tools([name.to_owned()]);
     let offers = [
-        reached("code", one("executeToolCode"), Reach::Means),
-        reached("git", one("log"), Reach::Code),
+        reached("code", one("executeToolCode"), ToolReach::Means),
+        reached("git", one("log"), ToolReach::Code),
     ];
     let deny = vec![Glob::new("code_*")];
-    let everywhere = Lists { deny, ..Lists::default() };
-    let house = House { everywhere, ..House::default() };
+    let everywhere = AllowDenyLists { deny, ..AllowDenyLists::default() };
+    let house = GlobalRules { everywhere, ..GlobalRules::default() };
     let faces = faces(&offers, &Agent::implicit(), (&house, Tier::Deep));
     assert_eq!(faces, ["git_log", "git_log"], "what cannot be called in code is listed");
 }
@@ -294,12 +315,12 @@ fn who_denies_the_means_does_without_them() {
 #[test]
 fn a_tool_in_code_is_known_by_its_name_but_not_called_by_it() {
     let offers = [
-        reached("code", tools(["executeToolCode".to_owned()]), Reach::Means),
-        reached("git", tools(["log".to_owned()]), Reach::Code),
+        reached("code", tools(["executeToolCode".to_owned()]), ToolReach::Means),
+        reached("git", tools(["log".to_owned()]), ToolReach::Code),
     ];
     let agent = Agent::implicit();
-    let house = House::default();
-    let view = View::build(&catalog(&offers), &Sieve::of(&house, &agent, Tier::Deep));
+    let house = GlobalRules::default();
+    let view = View::build(&catalog(&offers), &ToolFilter::of(&house, &agent, Tier::Deep));
     assert!(view.tool("git_log").is_none());
     assert!(view.only_in_code("git_log").is_some());
     assert!(view.only_in_code("git_push").is_none());

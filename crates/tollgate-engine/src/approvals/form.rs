@@ -3,11 +3,11 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tollgate_core::approval::{Decision, Held};
+use tollgate_core::approval::{Decision, HeldRequest};
 use tollgate_core::json::{self, Object};
 use tollgate_mcp::meta::ClientFacts;
 
-use super::Shown;
+use super::ArgumentsPreview;
 use crate::dialogue;
 
 pub(crate) const METHOD: &str = "elicitation/create";
@@ -21,9 +21,10 @@ pub(crate) fn suits(client: &ClientFacts) -> bool {
     dialogue::missing_capability(client, METHOD, None).is_none()
 }
 
-pub(crate) async fn params(held: &Held<'_>) -> Box<RawValue> {
-    let whole = |arguments: Option<&Value>| Shown::whole(arguments, ARGUMENTS);
-    let Shown { text, bytes } = Shown::of(held.permitted(), whole).await;
+pub(crate) async fn params(held: &HeldRequest<'_>) -> Box<RawValue> {
+    let whole = |arguments: Option<&Value>| ArgumentsPreview::for_caller(arguments, ARGUMENTS);
+    let ArgumentsPreview { text, bytes } =
+        ArgumentsPreview::of(held.permitted_request(), whole).await;
     let rest = match bytes - text.len() {
         0 => String::new(),
         left => format!("… and {left} bytes more that are not shown"),

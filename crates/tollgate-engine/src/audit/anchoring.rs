@@ -8,22 +8,22 @@ use std::time::Duration;
 
 use tollgate_core::turn::Principal;
 use tollgate_store::Error;
-use tollgate_store::audit::{Audit, Loss};
+use tollgate_store::audit::{Audit, AuditLoss};
 
-use super::decision::{Act, Decision};
-use super::{OWN, Shared};
+use super::decision::{AuditAction, Decision};
+use super::{AuditWriterState, GATEWAY_PRINCIPAL};
 use crate::clock::Clock;
 
 /// The anchor is behind the last row by no more than this, and what a write to the disk takes.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-pub(super) struct Anchoring {
+pub(super) struct AnchorThread {
     thread: JoinHandle<()>,
     ending: Arc<AtomicBool>,
 }
 
-impl Anchoring {
-    pub(super) fn start(trail: Audit, shared: Arc<Shared>) -> Result<Self, Error> {
+impl AnchorThread {
+    pub(super) fn start(trail: Audit, shared: Arc<AuditWriterState>) -> Result<Self, Error> {
         let ending = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&ending);
         let run = move || keep_anchored(&trail, &shared, &told);
@@ -41,7 +41,7 @@ impl Anchoring {
     }
 }
 
-fn keep_anchored(trail: &Audit, shared: &Shared, ending: &AtomicBool) {
+fn keep_anchored(trail: &Audit, shared: &AuditWriterState, ending: &AtomicBool) {
     let mut anchored = 0;
     let mut is_failing = false;
     loop {
@@ -75,7 +75,7 @@ pub(super) fn reconcile(trail: &Audit, clock: &dyn Clock) -> Option<Decision> {
                 "the audit trail has lost rows; restore the database from a backup, or acknowledge the \
                  loss by `tollgate audit acknowledge`"
             );
-            Some(found(&loss))
+            Some(loss_decision(&loss))
         }
         Err(error) => {
             tracing::warn!(%error, "the end of the audit trail is not noted beside it");
@@ -84,6 +84,7 @@ pub(super) fn reconcile(trail: &Audit, clock: &dyn Clock) -> Option<Decision> {
     }
 }
 
-fn found(loss: &Loss) -> Decision {
-    Decision::new(Act::Lost, &Principal::named(OWN), "found").because(&loss.to_string())
+fn loss_decision(loss: &AuditLoss) -> Decision {
+    Decision::new(AuditAction::Lost, &Principal::from_name(GATEWAY_PRINCIPAL), "found")
+        .because(&loss.to_string())
 }

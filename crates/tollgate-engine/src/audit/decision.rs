@@ -10,7 +10,7 @@ use crate::record::CallId;
 
 /// What kind of decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum AuditAction {
     /// A call waited for a person.
     Approval,
     /// A key was made, changed or taken away.
@@ -38,7 +38,7 @@ pub enum Act {
     Lost,
 }
 
-impl Act {
+impl AuditAction {
     pub const ALL: [Self; 12] = [
         Self::Approval,
         Self::Key,
@@ -82,7 +82,7 @@ impl Act {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    pub(super) act: Act,
+    pub(super) act: AuditAction,
     pub(super) principal: Principal,
     pub(super) outcome: Cow<'static, str>,
     pub(super) agent: Option<AgentId>,
@@ -100,7 +100,11 @@ const LONGEST_DETAIL: usize = 1_000;
 
 impl Decision {
     /// `outcome` is one word in the past: `approved`, `denied`, `made`, `expired`.
-    pub fn new(act: Act, principal: &Principal, outcome: impl Into<Cow<'static, str>>) -> Self {
+    pub fn new(
+        act: AuditAction,
+        principal: &Principal,
+        outcome: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self {
             act,
             principal: principal.clone(),

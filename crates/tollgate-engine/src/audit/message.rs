@@ -3,38 +3,38 @@
 use std::time::SystemTime;
 
 use tokio::sync::oneshot;
-use tollgate_core::call::Source;
+use tollgate_core::call::ResultSource;
 use tollgate_core::id::{AgentId, ServerId, ToolName};
-use tollgate_store::audit::Entry;
+use tollgate_store::audit::AuditEntry;
 
 use super::Decision;
 use crate::record::{CallId, CallRecord};
 
-pub(super) struct Message {
-    pub(super) what: What,
+pub(super) struct AuditMessage {
+    pub(super) what: AuditPayload,
     /// Told when it is on the disk.
     pub(super) done: Option<oneshot::Sender<()>>,
 }
 
-pub(super) enum What {
+pub(super) enum AuditPayload {
     Call(CallRecord),
     Decision(SystemTime, Decision),
     /// Someone only wants to know when all before it is written.
     Nothing,
 }
 
-impl Message {
-    pub(super) fn entry(&self) -> Option<Entry<&str>> {
+impl AuditMessage {
+    pub(super) fn entry(&self) -> Option<AuditEntry<&str>> {
         match &self.what {
-            What::Call(record) => Some(of_call(record)),
-            What::Decision(at, decision) => Some(of_decision(*at, decision)),
-            What::Nothing => None,
+            AuditPayload::Call(record) => Some(of_call(record)),
+            AuditPayload::Decision(at, decision) => Some(of_decision(*at, decision)),
+            AuditPayload::Nothing => None,
         }
     }
 }
 
-fn of_call(record: &CallRecord) -> Entry<&str> {
-    Entry {
+fn of_call(record: &CallRecord) -> AuditEntry<&str> {
+    AuditEntry {
         at: record.at,
         kind: "call",
         principal: record.principal.as_str(),
@@ -50,16 +50,16 @@ fn of_call(record: &CallRecord) -> Entry<&str> {
         outcome: record.end.as_str(),
         duration: Some(record.duration),
         bytes: u64::try_from(record.result_bytes).ok(),
-        cached: Some(record.source == Source::Cached),
+        cached: Some(record.source == ResultSource::Cached),
         call: Some(record.call.as_str()),
         within: record.within.as_ref().map(CallId::as_str),
         detail: record.detail.as_deref(),
     }
 }
 
-fn of_decision(at: SystemTime, decision: &Decision) -> Entry<&str> {
+fn of_decision(at: SystemTime, decision: &Decision) -> AuditEntry<&str> {
     let principal = decision.principal.as_str();
-    Entry {
+    AuditEntry {
         agent: decision.agent.as_ref().map(AgentId::as_str),
         name: decision.name.as_deref(),
         server: decision.server.as_ref().map(ServerId::as_str),
@@ -67,6 +67,6 @@ fn of_decision(at: SystemTime, decision: &Decision) -> Entry<&str> {
         arguments_hash: decision.arguments_hash,
         call: decision.call.as_ref().map(CallId::as_str),
         detail: decision.detail.as_deref(),
-        ..Entry::new(at, decision.act.as_str(), principal, &decision.outcome)
+        ..AuditEntry::new(at, decision.act.as_str(), principal, &decision.outcome)
     }
 }

@@ -2,21 +2,21 @@
 //! is first needed and again after trouble. Knows nothing of the writer.
 
 use tollgate_store::Error;
-use tollgate_store::audit::{Audit, Page, Query, Reader};
+use tollgate_store::audit::{Audit, AuditQuery, AuditReader, Page};
 
-pub struct Pages {
+pub struct AuditPageReader {
     /// `None` where nothing is kept.
     trail: Option<Audit>,
-    reader: Option<Reader>,
+    reader: Option<AuditReader>,
 }
 
-impl Pages {
+impl AuditPageReader {
     pub(super) fn new(trail: Option<Audit>) -> Self {
         Self { trail, reader: None }
     }
 
     /// Rows of the trail; empty if nothing is kept.
-    pub async fn page(&mut self, query: Query) -> Result<Page, Error> {
+    pub async fn page(&mut self, query: AuditQuery) -> Result<Page, Error> {
         let Some(trail) = self.trail.clone() else {
             return Ok(Page { rows: Vec::new(), next: None, last: 0 });
         };

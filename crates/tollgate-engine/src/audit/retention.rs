@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use tollgate_store::audit::Keep;
+use tollgate_store::audit::RetentionBounds;
 
 use crate::clock::Clock;
 use crate::settings::Audit;
@@ -28,12 +28,12 @@ impl Retention {
         (self.age, self.rows) = (settings.keep, settings.keep_rows);
     }
 
-    pub(super) fn keep(&self, clock: &dyn Clock) -> Keep {
+    pub(super) fn keep(&self, clock: &dyn Clock) -> RetentionBounds {
         let passed = clock.now().saturating_duration_since(self.began);
         let own = self.newest.and_then(|newest| newest.checked_add(passed + SLACK));
         let now = own.map_or(clock.wall(), |own| own.min(clock.wall()));
         let since = self.age.and_then(|age| now.checked_sub(age));
         let since = since.unwrap_or(SystemTime::UNIX_EPOCH);
-        Keep { since, now, rows: self.rows }
+        RetentionBounds { since, now, rows: self.rows }
     }
 }

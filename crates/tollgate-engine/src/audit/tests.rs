@@ -4,15 +4,15 @@ use futures_util::future::join_all;
 use rusqlite::{Connection, TransactionBehavior};
 use tempfile::TempDir;
 use tollgate_core::budget::Tier;
-use tollgate_core::call::{Source, Status};
+use tollgate_core::call::{CallStatus, ResultSource};
 use tollgate_core::id::{AgentId, ServerId, ToolName};
 use tollgate_core::turn::Principal;
 use tollgate_store::Store;
-use tollgate_store::audit::{Direction, Row};
+use tollgate_store::audit::{AuditDirection, AuditRow};
 
 use super::*;
 use crate::clock::SystemClock;
-use crate::record::{CallId, End};
+use crate::record::{CallEnding, CallId};
 
 mod keeping;
 mod trouble;
@@ -30,13 +30,13 @@ impl Desk {
         Self { directory, settings: Audit::default() }
     }
 
-    fn open(&self) -> Ledger {
+    fn open(&self) -> AuditLedger {
         self.open_by(Arc::new(SystemClock))
     }
 
-    fn open_by(&self, clock: Arc<dyn Clock>) -> Ledger {
+    fn open_by(&self, clock: Arc<dyn Clock>) -> AuditLedger {
         let store = Store::open(&self.directory.path().join("tollgate.db")).unwrap();
-        Ledger::open(store.audit().unwrap(), &self.settings, clock).unwrap()
+        AuditLedger::open(store.audit().unwrap(), &self.settings, clock).unwrap()
     }
 
     fn connection(&self) -> Connection {
@@ -66,7 +66,7 @@ fn record(name: &str) -> CallRecord {
         call: CallId::new(at, 1),
         within: None,
         at,
-        principal: Principal::named("key:ops"),
+        principal: Principal::from_name("key:ops"),
         agent: AgentId::parse("sage").unwrap(),
         provider: None,
         method: "tools/call",
@@ -77,27 +77,31 @@ fn record(name: &str) -> CallRecord {
         arguments: None,
         tier: Tier::Deep,
         catalog_version: 7,
-        end: End::Tool(Status::Ok),
+        end: CallEnding::Tool(CallStatus::Ok),
         detail: None,
-        source: Source::Fresh,
+        source: ResultSource::Fresh,
         duration: Duration::from_millis(3),
-        removed: tollgate_core::tool::hidden::Removed::default(),
+        removed: tollgate_core::tool::hidden_text::RemovedCounts::default(),
         result_bytes: 12,
         trace: None,
     }
 }
 
 fn decision(name: &str) -> Decision {
-    Decision::new(Act::Key, &Principal::named("key:ops"), "made").about(name)
+    Decision::new(AuditAction::Key, &Principal::from_name("key:ops"), "made").about(name)
 }
 
-async fn keep(ledger: &Ledger, name: &str, weight: Weight) -> Result<(), Unwritten> {
-    ledger.place().await.unwrap().keep(record(name), weight).written().await
+async fn keep(
+    ledger: &AuditLedger,
+    name: &str,
+    weight: RowDurability,
+) -> Result<(), AuditWriteError> {
+    ledger.place().await.unwrap().keep(record(name), weight).wait_until_written().await
 }
 
-async fn all(ledger: &Ledger) -> Vec<Row> {
+async fn all(ledger: &AuditLedger) -> Vec<AuditRow> {
     let mut rows = Vec::new();
-    let mut query = Query::all(Direction::OldestFirst);
+    let mut query = AuditQuery::all(AuditDirection::OldestFirst);
     loop {
         let page = ledger.page(query.clone()).await.unwrap();
         rows.extend(page.rows);
@@ -106,7 +110,7 @@ async fn all(ledger: &Ledger) -> Vec<Row> {
     }
 }
 
-async fn is_sound(ledger: &Ledger) {
+async fn is_sound(ledger: &AuditLedger) {
     let verified = ledger.verify().await.unwrap().unwrap();
     assert_eq!(verified.broken, None, "{verified:?}");
 }

@@ -9,33 +9,33 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tollgate_core::turn::Principal;
 use tollgate_store::Error;
-use tollgate_store::audit::{Audit, Journal};
+use tollgate_store::audit::{Audit, AuditJournal};
 
-use super::decision::{Act, Decision};
-use super::message::{Message, What};
-use super::{OWN, Shared, space};
+use super::decision::{AuditAction, Decision};
+use super::message::{AuditMessage, AuditPayload};
+use super::{AuditWriterState, GATEWAY_PRINCIPAL, disk_space};
 use crate::clock::Clock;
 
 /// Rows of one commit: no more than takes a few milliseconds.
-const BATCH: usize = 512;
+const MAX_ROWS_PER_COMMIT: usize = 512;
 /// Rows that nobody waits for are committed together with what comes in this time.
-const GATHER: Duration = Duration::from_millis(20);
+const COMMIT_DELAY: Duration = Duration::from_millis(20);
 /// How long a writer with nothing to do sleeps before it looks after the disk.
-const REST: Duration = Duration::from_secs(1);
+const IDLE_SLEEP: Duration = Duration::from_secs(1);
 /// After a failure.
-const RETRY: Duration = Duration::from_millis(500);
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// Between looks for rows that are too old, and how many go at once.
-const TIDY: Duration = Duration::from_secs(60);
-const TIDY_ROWS: u64 = 1_000;
+const RETENTION_INTERVAL: Duration = Duration::from_secs(60);
+const MAX_ROWS_PER_RETENTION: u64 = 1_000;
 
-pub(super) struct Writer {
+pub(super) struct AuditWriter {
     trail: Audit,
     /// `None` after a failure that may be the connection's.
-    journal: Option<Journal>,
-    rows: mpsc::Receiver<Message>,
-    shared: Arc<Shared>,
+    journal: Option<AuditJournal>,
+    rows: mpsc::Receiver<AuditMessage>,
+    shared: Arc<AuditWriterState>,
     clock: Arc<dyn Clock>,
-    batch: Vec<Message>,
+    batch: Vec<AuditMessage>,
     tidy_at: Instant,
     /// In this round of tidying.
     removed: u64,
@@ -43,17 +43,17 @@ pub(super) struct Writer {
 
 /// Whether all rows are gone that are too old.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tidied {
+enum RetentionProgress {
     Wholly,
     InPart,
 }
 
-impl Writer {
+impl AuditWriter {
     pub(super) fn new(
         trail: Audit,
-        journal: Journal,
-        rows: mpsc::Receiver<Message>,
-        (shared, clock): (&Arc<Shared>, &Arc<dyn Clock>),
+        journal: AuditJournal,
+        rows: mpsc::Receiver<AuditMessage>,
+        (shared, clock): (&Arc<AuditWriterState>, &Arc<dyn Clock>),
     ) -> Self {
         Self {
             trail,
@@ -62,7 +62,7 @@ impl Writer {
             shared: Arc::clone(shared),
             tidy_at: clock.now(),
             clock: Arc::clone(clock),
-            batch: Vec::with_capacity(BATCH),
+            batch: Vec::with_capacity(MAX_ROWS_PER_COMMIT),
             removed: 0,
         }
     }
@@ -90,7 +90,7 @@ impl Writer {
     }
 
     fn fill(&mut self) {
-        while self.batch.len() < BATCH
+        while self.batch.len() < MAX_ROWS_PER_COMMIT
             && let Ok(message) = self.rows.try_recv()
         {
             self.batch.push(message);
@@ -100,7 +100,7 @@ impl Writer {
     /// Sleeps until there is something to do.
     fn rest(&mut self) {
         self.look_after_space();
-        if self.tidy() == Tidied::InPart {
+        if self.tidy() == RetentionProgress::InPart {
             return;
         }
         self.shared.idle.store(true, Ordering::SeqCst);
@@ -108,14 +108,14 @@ impl Writer {
         fence(Ordering::SeqCst);
         self.fill();
         if self.batch.is_empty() && !self.is_closing() {
-            thread::park_timeout(REST);
+            thread::park_timeout(IDLE_SLEEP);
         }
         self.shared.idle.store(false, Ordering::SeqCst);
     }
 
     /// Sleeps after a failure, whoever calls.
     fn pause(&self) {
-        let until = self.clock.now() + RETRY;
+        let until = self.clock.now() + RETRY_PAUSE;
         while !self.is_closing() {
             let left = until.saturating_duration_since(self.clock.now());
             if left.is_zero() {
@@ -131,11 +131,15 @@ impl Writer {
 
     /// Waits for company, unless someone waits for us.
     fn gather(&mut self) {
-        let until = self.clock.now() + GATHER;
+        let until = self.clock.now() + COMMIT_DELAY;
         loop {
             let is_waited_for = self.batch.iter().any(|message| message.done.is_some());
             let left = until.saturating_duration_since(self.clock.now());
-            if is_waited_for || self.is_closing() || self.batch.len() >= BATCH || left.is_zero() {
+            if is_waited_for
+                || self.is_closing()
+                || self.batch.len() >= MAX_ROWS_PER_COMMIT
+                || left.is_zero()
+            {
                 return;
             }
             thread::park_timeout(left);
@@ -167,15 +171,16 @@ impl Writer {
             Some(journal) => journal,
             none => none.insert(self.trail.journal()?),
         };
-        let written = journal.append(self.batch.iter().chain(&lost).filter_map(Message::entry));
+        let written =
+            journal.append(self.batch.iter().chain(&lost).filter_map(AuditMessage::entry));
         if let Err(Error::Failed(_) | Error::Damaged(_) | Error::Denied(_)) = written {
             self.journal = None;
         }
         written
     }
 
-    fn own(&self, decision: Decision) -> Message {
-        Message { what: What::Decision(self.clock.wall(), decision), done: None }
+    fn own(&self, decision: Decision) -> AuditMessage {
+        AuditMessage { what: AuditPayload::Decision(self.clock.wall(), decision), done: None }
     }
 
     /// The same trouble is told once.
@@ -199,7 +204,7 @@ impl Writer {
 
     /// Whoever would run a call and only then find the disk full should know before.
     fn look_after_space(&self) {
-        let short = space::is_short(&self.trail);
+        let short = disk_space::is_short(&self.trail);
         if self.shared.short.swap(short, Ordering::Relaxed) == short {
             return;
         }
@@ -210,34 +215,34 @@ impl Writer {
     }
 
     /// Removes some rows that are too old; the rest of them next time.
-    fn tidy(&mut self) -> Tidied {
+    fn tidy(&mut self) -> RetentionProgress {
         let now = self.clock.now();
         if now < self.tidy_at {
-            return Tidied::Wholly;
+            return RetentionProgress::Wholly;
         }
         let keep = self.shared.policy.lock().keep(&*self.clock);
-        let Some(journal) = &mut self.journal else { return Tidied::Wholly };
-        match journal.cut(keep, TIDY_ROWS) {
-            Ok(count) if count == TIDY_ROWS => {
+        let Some(journal) = &mut self.journal else { return RetentionProgress::Wholly };
+        match journal.cut(keep, MAX_ROWS_PER_RETENTION) {
+            Ok(count) if count == MAX_ROWS_PER_RETENTION => {
                 self.removed += count;
-                return Tidied::InPart;
+                return RetentionProgress::InPart;
             }
             Ok(count) => {
-                self.tidy_at = now + TIDY;
+                self.tidy_at = now + RETENTION_INTERVAL;
                 let removed = std::mem::take(&mut self.removed) + count;
                 if removed > 0 {
                     let detail = format!("{removed} of the oldest rows");
-                    let own = Principal::named(OWN);
-                    let removed = Decision::new(Act::Retention, &own, "removed");
+                    let own = Principal::from_name(GATEWAY_PRINCIPAL);
+                    let removed = Decision::new(AuditAction::Retention, &own, "removed");
                     self.batch.push(self.own(removed.because(&detail)));
                 }
             }
             Err(error) => {
-                self.tidy_at = now + TIDY;
+                self.tidy_at = now + RETENTION_INTERVAL;
                 tracing::warn!(%error, "old rows of the audit trail cannot be removed");
             }
         }
-        Tidied::Wholly
+        RetentionProgress::Wholly
     }
 
     fn give_up(mut self) {
@@ -251,5 +256,6 @@ impl Writer {
 
 fn lost_rows(count: u64) -> Decision {
     let detail = format!("{count} rows found no room while nothing could be written");
-    Decision::new(Act::Lost, &Principal::named(OWN), "lost").because(&detail)
+    Decision::new(AuditAction::Lost, &Principal::from_name(GATEWAY_PRINCIPAL), "lost")
+        .because(&detail)
 }

@@ -8,24 +8,24 @@ use std::time::Instant;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
-use tollgate_core::catalog::Listing;
+use tollgate_core::catalog::ServerListing;
 use tollgate_core::json;
 use tollgate_core::secret_values;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind};
-use tollgate_mcp::code::{self, ErrorObject};
+use tollgate_mcp::error_code::{self, JsonRpcError};
 
-use super::{Asker, Reply, Server, Tool};
-use crate::backend::{Backend, Failure, Job, Line};
+use super::{BuiltinTool, BuiltinToolContext, Reply, Server};
+use crate::backend::{Backend, BackendConnection, BackendError, BackendJob};
 
-pub(crate) struct BuiltinBackend(Arc<Tools>);
+pub(crate) struct BuiltinBackend(Arc<BuiltinToolMap>);
 
-struct Tools(HashMap<String, Box<dyn Tool>>);
+struct BuiltinToolMap(HashMap<String, Box<dyn BuiltinTool>>);
 
 impl BuiltinBackend {
     /// The backend, and what it offers.
-    pub(crate) fn new(server: Server) -> (Self, Listing) {
-        let mut listing = Listing::default();
+    pub(crate) fn new(server: Server) -> (Self, ServerListing) {
+        let mut listing = ServerListing::default();
         let mut tools = HashMap::new();
         for tool in server.tools {
             let definition = tool.definition();
@@ -33,28 +33,28 @@ impl BuiltinBackend {
             listing.tools.push(json::raw_value(&definition));
             tools.insert(name.to_owned(), tool);
         }
-        (Self(Arc::new(Tools(tools))), listing)
+        (Self(Arc::new(BuiltinToolMap(tools))), listing)
     }
 }
 
 #[async_trait]
 impl Backend for BuiltinBackend {
-    async fn line(&self) -> Result<Arc<dyn Line>, Failure> {
-        Ok(Arc::<Tools>::clone(&self.0))
+    async fn connection(&self) -> Result<Arc<dyn BackendConnection>, BackendError> {
+        Ok(Arc::<BuiltinToolMap>::clone(&self.0))
     }
 
-    async fn returned(&self, _: Instant) -> bool {
+    async fn wait_until_available(&self, _: Instant) -> bool {
         true
     }
 }
 
 #[async_trait]
-impl Line for Tools {
+impl BackendConnection for BuiltinToolMap {
     fn era(&self) -> Era {
         Era::Modern
     }
 
-    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+    async fn run(&self, job: BackendJob<'_>) -> Result<Answer, BackendError> {
         job.departure.note();
         tollgate_core::failpoint::hit("builtin");
         let tool = match (job.method, job.params.string("name")) {
@@ -63,26 +63,28 @@ impl Line for Tools {
         };
         let Some(tool) = tool else {
             let error =
-                ErrorObject::new(code::METHOD_NOT_FOUND, "built-in servers have tools only");
-            return Err(Failure::Refused(error));
+                JsonRpcError::new(error_code::METHOD_NOT_FOUND, "built-in servers have tools only");
+            return Err(BackendError::Refused(error));
         };
         let none = Map::new();
         let arguments = job.arguments.and_then(Value::as_object).unwrap_or(&none);
-        let asker = Asker::of(job.turn, job.until);
+        let asker = BuiltinToolContext::of(job.turn, job.until);
         // One tool that panics fails one call.
         let reply = AssertUnwindSafe(tool.call(arguments, &asker)).catch_unwind().await;
         let result = match reply {
-            Ok(Ok(reply)) => success(&reply),
-            Ok(Err(failure)) => failed(&failure.message),
-            Err(_) => failed("the tool broke down; this is a fault in the tool, not in the call"),
+            Ok(Ok(reply)) => success_result(&reply),
+            Ok(Err(failure)) => error_result(&failure.message),
+            Err(_) => {
+                error_result("the tool broke down; this is a fault in the tool, not in the call")
+            }
         };
         // A page that was fetched, or a service that was asked, may repeat our own credentials.
-        let result = json::raw(secret_values::masked(result));
+        let result = json::raw(secret_values::mask_owned(result));
         Ok(Answer { kind: AnswerKind::Complete, result })
     }
 }
 
-fn success(reply: &Reply) -> String {
+fn success_result(reply: &Reply) -> String {
     let mut out = content(&reply.text);
     if let Some(structured) = &reply.structured {
         out.push_str(",\"structuredContent\":");
@@ -92,7 +94,7 @@ fn success(reply: &Reply) -> String {
     out
 }
 
-fn failed(message: &str) -> String {
+fn error_result(message: &str) -> String {
     content(message) + ",\"isError\":true}"
 }
 

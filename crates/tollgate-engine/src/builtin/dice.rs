@@ -6,10 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use super::document::shown;
-use super::{Asker, Failure, Reply, Tool};
-use roll::Extra;
-use tables::{Found, Tables};
+use super::document::quote_excerpt;
+use super::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use roll::ExtraRolls;
+use tables::{RandomTables, TableRoll};
 
 mod entry;
 mod expression;
@@ -20,14 +20,14 @@ pub(crate) mod table_file;
 pub mod tables;
 
 /// Gives a number from 1 up to its argument, each as likely as the others.
-pub type Random = Arc<dyn Fn(u32) -> u32 + Send + Sync>;
+pub type DiceRandom = Arc<dyn Fn(u32) -> u32 + Send + Sync>;
 
 /// The generator of the running thread.
-pub fn thread_random() -> Random {
+pub fn thread_random() -> DiceRandom {
     Arc::new(|sides| rand::random_range(1..=sides))
 }
 
-pub fn tools(tables: Tables, random: &Random) -> Vec<Box<dyn Tool>> {
+pub fn tools(tables: RandomTables, random: &DiceRandom) -> Vec<Box<dyn BuiltinTool>> {
     vec![
         Box::new(Roll { random: Arc::clone(random) }),
         Box::new(RollTable { tables, random: Arc::clone(random) }),
@@ -35,11 +35,11 @@ pub fn tools(tables: Tables, random: &Random) -> Vec<Box<dyn Tool>> {
 }
 
 struct Roll {
-    random: Random,
+    random: DiceRandom,
 }
 
 #[async_trait]
-impl Tool for Roll {
+impl BuiltinTool for Roll {
     fn definition(&self) -> Value {
         json!({
             "name": "roll",
@@ -82,21 +82,26 @@ impl Tool for Roll {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let text = super::text_argument(arguments, "expression")?;
-        let expression = parse::parse(text).map_err(|invalid| Failure::new(invalid.to_string()))?;
+        let expression =
+            parse::parse(text).map_err(|invalid| BuiltinToolError::new(invalid.to_string()))?;
         let text = text.trim();
         let rolled = roll::roll(&expression, &mut |sides| (self.random)(sides));
         let mut structured = json!({
             "expression": text,
-            "rolls": rolled.kept(),
+            "rolls": rolled.kept_faces(),
             "total": rolled.total,
         });
         let dropped = rolled.dropped();
         if !dropped.is_empty() {
             structured["dropped"] = json!(dropped);
         }
-        if rolled.extra == Extra::RanOut {
+        if rolled.extra == ExtraRolls::RanOut {
             structured["limited"] = json!(true);
         }
         Ok(Reply { text: speech::sentence(text, &rolled), structured: Some(structured) })
@@ -110,12 +115,12 @@ const ROLL_DESCRIPTION: &str = "Rolls dice and says each die and the total. \
     fate dice (4dF). At most 1000 dice of 1000000 sides.";
 
 struct RollTable {
-    tables: Tables,
-    random: Random,
+    tables: RandomTables,
+    random: DiceRandom,
 }
 
 #[async_trait]
-impl Tool for RollTable {
+impl BuiltinTool for RollTable {
     fn definition(&self) -> Value {
         json!({
             "name": "roll_table",
@@ -159,10 +164,14 @@ impl Tool for RollTable {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let name = super::text_argument(arguments, "table_name")?;
         let found = self.tables.roll(name, &mut |sides| (self.random)(sides));
-        let Found { roll, result, dice } = found.ok_or_else(|| self.unknown(name))?;
+        let TableRoll { roll, result, dice } = found.ok_or_else(|| self.unknown(name))?;
         let text = format!("{}, {roll}: {result}", name.replace('_', " "));
         let mut structured = json!({ "table": name, "roll": roll, "result": result });
         if !dice.is_empty() {
@@ -175,10 +184,13 @@ impl Tool for RollTable {
 }
 
 impl RollTable {
-    fn unknown(&self, name: &str) -> Failure {
+    fn unknown(&self, name: &str) -> BuiltinToolError {
         let known: Vec<String> = self.tables.names().map(|name| format!("`{name}`")).collect();
         let known = known.join(", ");
-        Failure::new(format!("there is no table `{}`; use one of {known}", shown(name)))
+        BuiltinToolError::new(format!(
+            "there is no table `{}`; use one of {known}",
+            quote_excerpt(name)
+        ))
     }
 }
 

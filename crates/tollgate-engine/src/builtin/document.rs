@@ -13,14 +13,14 @@ mod yaml;
 pub(crate) use yaml::read as yaml;
 
 /// How deep lists and maps may nest; what is read here needs four.
-const DEEPEST: usize = 16;
+const MAX_NESTING_DEPTH: usize = 16;
 /// Keys are compared with one another; nothing that is read here has nearly as many.
 const MOST_KEYS: usize = 1_000;
 
 /// Something in a file, or a whole file, that was left out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}`{}: {problem}", path.display(), line.map(|line| format!(", line {line}")).unwrap_or_default())]
-pub struct Flaw {
+pub struct DocumentError {
     pub path: PathBuf,
     pub line: Option<usize>,
     pub problem: String,
@@ -28,12 +28,12 @@ pub struct Flaw {
 
 /// What is wrong with a text, and on which line; `None`: with all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct DocumentLineError {
     pub line: Option<usize>,
     pub problem: String,
 }
 
-impl Wrong {
+impl DocumentLineError {
     pub(crate) fn at(line: usize, problem: impl Into<String>) -> Self {
         Self { line: Some(line), problem: problem.into() }
     }
@@ -42,31 +42,31 @@ impl Wrong {
         Self { line: None, problem: problem.into() }
     }
 
-    pub(crate) fn of(self, path: &Path) -> Flaw {
-        Flaw { path: path.to_owned(), line: self.line, problem: self.problem }
+    pub(crate) fn of(self, path: &Path) -> DocumentError {
+        DocumentError { path: path.to_owned(), line: self.line, problem: self.problem }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Node {
+pub(crate) struct DocumentNode {
     pub line: usize,
-    pub data: Data,
+    pub data: DocumentData,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Data {
+pub(crate) enum DocumentData {
     /// `null`, or nothing behind a key.
     Nothing,
     /// A text, a number or a word such as `true`: what it is depends on who reads it.
     Scalar(String),
-    List(Vec<Node>),
-    Map(Vec<(String, Node)>),
+    List(Vec<DocumentNode>),
+    Map(Vec<(String, DocumentNode)>),
 }
 
 /// The regular files of a directory with one of these endings, in the order of their names, so that
 /// it does not depend on the file system which one wins.
-pub(crate) fn files(directory: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, Flaw> {
-    let failed = |error: std::io::Error| Wrong::all(error.to_string()).of(directory);
+pub(crate) fn files(directory: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, DocumentError> {
+    let failed = |error: std::io::Error| DocumentLineError::all(error.to_string()).of(directory);
     let mut paths = Vec::new();
     for entry in directory.read_dir().map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -80,25 +80,25 @@ pub(crate) fn files(directory: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, 
 }
 
 /// The text of a regular file of at most so many bytes.
-pub(crate) fn text(path: &Path, most_bytes: u64) -> Result<String, Wrong> {
+pub(crate) fn text(path: &Path, most_bytes: u64) -> Result<String, DocumentLineError> {
     let failed = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::InvalidData => Wrong::all("it is not text in UTF-8"),
-        _ => Wrong::all(error.to_string()),
+        std::io::ErrorKind::InvalidData => DocumentLineError::all("it is not text in UTF-8"),
+        _ => DocumentLineError::all(error.to_string()),
     };
     if !path.metadata().map_err(failed)?.is_file() {
-        return Err(Wrong::all("it is not a regular file"));
+        return Err(DocumentLineError::all("it is not a regular file"));
     }
     let mut text = String::new();
     let file = File::open(path).map_err(failed)?;
     file.take(most_bytes + 1).read_to_string(&mut text).map_err(failed)?;
     if text.len() as u64 > most_bytes {
-        return Err(Wrong::all(format!("it is larger than {most_bytes} bytes")));
+        return Err(DocumentLineError::all(format!("it is larger than {most_bytes} bytes")));
     }
     Ok(text)
 }
 
 /// Reads a file by its ending: `.json`, or YAML.
-pub(crate) fn read(path: &Path, most_bytes: u64) -> Result<Node, Wrong> {
+pub(crate) fn read(path: &Path, most_bytes: u64) -> Result<DocumentNode, DocumentLineError> {
     let text = text(path, most_bytes)?;
     match path.extension().is_some_and(|ending| ending == "json") {
         true => json::read(&text),
@@ -106,12 +106,15 @@ pub(crate) fn read(path: &Path, most_bytes: u64) -> Result<Node, Wrong> {
     }
 }
 
-impl Node {
+impl DocumentNode {
     /// The keys of a map, all of which must be among `known`.
-    pub(crate) fn fields(&self, known: &[&str]) -> Result<Fields<'_>, Wrong> {
-        let Data::Map(pairs) = &self.data else {
+    pub(crate) fn fields(&self, known: &[&str]) -> Result<DocumentFields<'_>, DocumentLineError> {
+        let DocumentData::Map(pairs) = &self.data else {
             let keys = known.join("`, `");
-            return Err(Wrong::at(self.line, format!("there must be keys here: `{keys}`")));
+            return Err(DocumentLineError::at(
+                self.line,
+                format!("there must be keys here: `{keys}`"),
+            ));
         };
         if let Some((key, node)) = pairs.iter().find(|(key, _)| !known.contains(&key.as_str())) {
             let near = tollgate_core::nearest::nearest(key, known.iter().copied());
@@ -119,44 +122,50 @@ impl Node {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there are `{}`", known.join("`, `")),
             };
-            let shown = shown(key);
-            return Err(Wrong::at(node.line, format!("there is no key `{shown}`; {meant}")));
+            let shown = quote_excerpt(key);
+            return Err(DocumentLineError::at(
+                node.line,
+                format!("there is no key `{shown}`; {meant}"),
+            ));
         }
-        Ok(Fields { line: self.line, pairs })
+        Ok(DocumentFields { line: self.line, pairs })
     }
 
     /// Keys of the user's own, and what stands behind them.
-    pub(crate) fn entries(&self, key: &str) -> Result<&[(String, Self)], Wrong> {
+    pub(crate) fn entries(&self, key: &str) -> Result<&[(String, Self)], DocumentLineError> {
         match &self.data {
-            Data::Map(pairs) => Ok(pairs),
-            Data::Nothing | Data::Scalar(_) | Data::List(_) => {
-                Err(Wrong::at(self.line, format!("`{key}` must have keys")))
+            DocumentData::Map(pairs) => Ok(pairs),
+            DocumentData::Nothing | DocumentData::Scalar(_) | DocumentData::List(_) => {
+                Err(DocumentLineError::at(self.line, format!("`{key}` must have keys")))
             }
         }
     }
 
-    pub(crate) fn list(&self, key: &str) -> Result<&[Self], Wrong> {
+    pub(crate) fn list(&self, key: &str) -> Result<&[Self], DocumentLineError> {
         match &self.data {
-            Data::List(items) => Ok(items),
-            Data::Nothing => Ok(&[]),
-            Data::Scalar(_) | Data::Map(_) => {
-                Err(Wrong::at(self.line, format!("`{key}` must be a list")))
+            DocumentData::List(items) => Ok(items),
+            DocumentData::Nothing => Ok(&[]),
+            DocumentData::Scalar(_) | DocumentData::Map(_) => {
+                Err(DocumentLineError::at(self.line, format!("`{key}` must be a list")))
             }
         }
     }
 
     /// One line of text, or several; no other control characters.
-    pub(crate) fn text(&self, key: &str, most_bytes: usize) -> Result<&str, Wrong> {
-        let Data::Scalar(text) = &self.data else {
-            return Err(Wrong::at(self.line, format!("`{key}` must be a text")));
+    pub(crate) fn text(&self, key: &str, most_bytes: usize) -> Result<&str, DocumentLineError> {
+        let DocumentData::Scalar(text) = &self.data else {
+            return Err(DocumentLineError::at(self.line, format!("`{key}` must be a text")));
         };
         let text = text.trim();
         if text.is_empty() || text.len() > most_bytes {
             let problem = format!("`{key}` must have 1 to {most_bytes} bytes");
-            return Err(Wrong::at(self.line, problem));
+            return Err(DocumentLineError::at(self.line, problem));
         }
         if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
-            return Err(Wrong::at(self.line, format!("`{key}` has control characters in it")));
+            return Err(DocumentLineError::at(
+                self.line,
+                format!("`{key}` has control characters in it"),
+            ));
         }
         Ok(text)
     }
@@ -164,41 +173,49 @@ impl Node {
 
 /// The keys of one map, with complaints that name key and line.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fields<'n> {
+pub(crate) struct DocumentFields<'n> {
     pub(crate) line: usize,
-    pairs: &'n [(String, Node)],
+    pairs: &'n [(String, DocumentNode)],
 }
 
-impl<'n> Fields<'n> {
-    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
+impl<'n> DocumentFields<'n> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'n DocumentNode> {
         let node = self.pairs.iter().find(|(name, _)| name == key).map(|(_, node)| node)?;
-        (node.data != Data::Nothing).then_some(node)
+        (node.data != DocumentData::Nothing).then_some(node)
     }
 
     /// Empty if the key is not there.
-    pub(crate) fn list(&self, key: &str) -> Result<&'n [Node], Wrong> {
+    pub(crate) fn list(&self, key: &str) -> Result<&'n [DocumentNode], DocumentLineError> {
         self.get(key).map_or(Ok(&[]), |node| node.list(key))
     }
 
-    pub(crate) fn text(&self, key: &str, most_bytes: usize) -> Result<Option<&'n str>, Wrong> {
+    pub(crate) fn text(
+        &self,
+        key: &str,
+        most_bytes: usize,
+    ) -> Result<Option<&'n str>, DocumentLineError> {
         self.get(key).map(|node| node.text(key, most_bytes)).transpose()
     }
 
-    pub(crate) fn required(&self, key: &str, most_bytes: usize) -> Result<&'n str, Wrong> {
-        let missing = || Wrong::at(self.line, format!("`{key}` is missing"));
+    pub(crate) fn required(
+        &self,
+        key: &str,
+        most_bytes: usize,
+    ) -> Result<&'n str, DocumentLineError> {
+        let missing = || DocumentLineError::at(self.line, format!("`{key}` is missing"));
         self.text(key, most_bytes)?.ok_or_else(missing)
     }
 
-    pub(crate) fn whole(&self, key: &str) -> Result<Option<u32>, Wrong> {
+    pub(crate) fn whole(&self, key: &str) -> Result<Option<u32>, DocumentLineError> {
         let Some(node) = self.get(key) else { return Ok(None) };
         let number = node.text(key, 16)?.parse().ok();
-        let wrong = || Wrong::at(node.line, format!("`{key}` must be a whole number"));
+        let wrong = || DocumentLineError::at(node.line, format!("`{key}` must be a whole number"));
         number.map(Some).ok_or_else(wrong)
     }
 }
 
 /// As much of somebody's text as is worth repeating.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn quote_excerpt(text: &str) -> String {
     const MOST_SHOWN: usize = 64;
     let shown: String = text.chars().take(MOST_SHOWN).collect();
     shown.escape_debug().to_string()

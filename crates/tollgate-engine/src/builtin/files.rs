@@ -7,10 +7,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use super::{Asker, Failure, Reply, Tool};
+use super::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
 use path::RelativePath;
 use quota::Quota;
-use sandbox::{Sandbox, SandboxError, Written};
+use sandbox::{FileSandbox, FileWriteOutcome, SandboxError};
 
 mod overlap;
 pub(crate) mod path;
@@ -21,11 +21,11 @@ pub use overlap::overlaps;
 
 /// The directory that files are in, for all tools that have to do with them: what it holds is
 /// counted once. Made when something is first written to it.
-pub fn folder(base: &Path) -> Folder {
-    Folder::within(base, Quota::DEFAULT)
+pub fn folder(base: &Path) -> SandboxFolder {
+    SandboxFolder::within(base, Quota::DEFAULT)
 }
 
-pub fn tools(folder: &Folder) -> Vec<Box<dyn Tool>> {
+pub fn tools(folder: &SandboxFolder) -> Vec<Box<dyn BuiltinTool>> {
     let sandbox = &folder.0;
     vec![
         Box::new(WriteFile { sandbox: Arc::clone(sandbox) }),
@@ -34,11 +34,11 @@ pub fn tools(folder: &Folder) -> Vec<Box<dyn Tool>> {
 }
 
 #[derive(Clone)]
-pub struct Folder(Arc<Sandbox>);
+pub struct SandboxFolder(Arc<FileSandbox>);
 
-impl Folder {
+impl SandboxFolder {
     fn within(base: &Path, quota: Quota) -> Self {
-        Self(Arc::new(Sandbox::new(base.to_owned(), quota)))
+        Self(Arc::new(FileSandbox::new(base.to_owned(), quota)))
     }
 
     /// Saves what another tool made; it may be larger than what `write_file` takes.
@@ -47,9 +47,9 @@ impl Folder {
         path: &str,
         content: Vec<u8>,
         most_bytes: usize,
-    ) -> Result<(), Failure> {
-        let path =
-            RelativePath::parse(path).map_err(|invalid| Failure::new(invalid.to_string()))?;
+    ) -> Result<(), BuiltinToolError> {
+        let path = RelativePath::parse(path)
+            .map_err(|invalid| BuiltinToolError::new(invalid.to_string()))?;
         let sandbox = Arc::clone(&self.0);
         let write = move || sandbox.write_up_to(&path, &content, most_bytes as u64);
         blocking(write).await.map(drop)
@@ -57,11 +57,11 @@ impl Folder {
 }
 
 struct WriteFile {
-    sandbox: Arc<Sandbox>,
+    sandbox: Arc<FileSandbox>,
 }
 
 #[async_trait]
-impl Tool for WriteFile {
+impl BuiltinTool for WriteFile {
     fn definition(&self) -> Value {
         json!({
             "name": "write_file",
@@ -97,7 +97,11 @@ impl Tool for WriteFile {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let path = path_argument(arguments)?;
         let content = super::text_argument(arguments, "content")?.to_owned();
         let bytes = content.len();
@@ -105,26 +109,26 @@ impl Tool for WriteFile {
         let sandbox = Arc::clone(&self.sandbox);
         let written = blocking(move || sandbox.write(&path, content.as_bytes())).await?;
         let verb = match written {
-            Written::Created => "Wrote",
-            Written::Replaced => "Replaced",
+            FileWriteOutcome::Created => "Wrote",
+            FileWriteOutcome::Replaced => "Replaced",
         };
         Ok(Reply {
             text: format!("{verb} {shown}, {bytes} {}.", plural(bytes)),
             structured: Some(json!({
                 "path": shown,
                 "bytes": bytes,
-                "created": written == Written::Created,
+                "created": written == FileWriteOutcome::Created,
             })),
         })
     }
 }
 
 struct ReadFile {
-    sandbox: Arc<Sandbox>,
+    sandbox: Arc<FileSandbox>,
 }
 
 #[async_trait]
-impl Tool for ReadFile {
+impl BuiltinTool for ReadFile {
     fn definition(&self) -> Value {
         json!({
             "name": "read_file",
@@ -157,7 +161,11 @@ impl Tool for ReadFile {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let path = path_argument(arguments)?;
         let shown = path.to_string();
         let sandbox = Arc::clone(&self.sandbox);
@@ -178,18 +186,18 @@ fn path_schema() -> Value {
     })
 }
 
-fn path_argument(arguments: &Map<String, Value>) -> Result<RelativePath, Failure> {
+fn path_argument(arguments: &Map<String, Value>) -> Result<RelativePath, BuiltinToolError> {
     let text = super::text_argument(arguments, "path")?;
-    RelativePath::parse(text).map_err(|invalid| Failure::new(invalid.to_string()))
+    RelativePath::parse(text).map_err(|invalid| BuiltinToolError::new(invalid.to_string()))
 }
 
 /// Runs to its end even if nobody waits any more, so a file is never half written.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SandboxError> + Send + 'static,
-) -> Result<T, Failure> {
+) -> Result<T, BuiltinToolError> {
     match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(|error| Failure::new(error.to_string())),
-        Err(_) => Err(Failure::new("the file could not be worked on; try again")),
+        Ok(done) => done.map_err(|error| BuiltinToolError::new(error.to_string())),
+        Err(_) => Err(BuiltinToolError::new("the file could not be worked on; try again")),
     }
 }
 

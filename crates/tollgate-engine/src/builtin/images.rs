@@ -9,63 +9,65 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
-use tollgate_mcp::tasks::Group;
+use tollgate_mcp::tasks::TaskGroup;
 
-use super::files::Folder;
-use super::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
-use crate::settings::Images;
+use super::files::SandboxFolder;
+use super::{
+    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+};
+use crate::settings::ImageSettings;
 
+mod image_format;
 mod name;
-mod picture;
 mod service;
 
-use service::Service;
+use service::ImageService;
 
 /// Pictures in the making.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_IMAGES: usize = 8;
 /// The answer must still get home.
 const MARGIN: Duration = Duration::from_millis(150);
 const LONGEST_PROMPT: usize = 4_000;
 const LONGEST_STYLE: usize = 200;
 
-pub fn tools(settings: &Images, folder: Folder) -> Vec<Box<dyn Tool>> {
-    let studio = Arc::new(Studio { service: Service::new(settings), folder });
+pub fn tools(settings: &ImageSettings, folder: SandboxFolder) -> Vec<Box<dyn BuiltinTool>> {
+    let studio = Arc::new(ImageGenerator { service: ImageService::new(settings), folder });
     vec![Box::new(GenerateImage { studio, painting: OnceLock::new() })]
 }
 
 struct GenerateImage {
-    studio: Arc<Studio>,
+    studio: Arc<ImageGenerator>,
     /// Made when it is first needed: there is a runtime then.
-    painting: OnceLock<Group>,
+    painting: OnceLock<TaskGroup>,
 }
 
-struct Studio {
-    service: Service,
-    folder: Folder,
+struct ImageGenerator {
+    service: ImageService,
+    folder: SandboxFolder,
 }
 
-struct Saved {
+struct SavedImage {
     path: String,
     media_type: &'static str,
     bytes: usize,
 }
 
-impl Studio {
+impl ImageGenerator {
     /// Has it made and saved, under `name` and the ending that fits.
-    async fn paint(&self, prompt: &str, name: &str) -> Result<Saved, Failure> {
-        let content = self.service.picture(prompt).await.map_err(Failure::new)?;
-        let kind = picture::Kind::of(&content).ok_or_else(|| {
-            Failure::new("the image service gave something that is no picture; try again")
+    async fn paint(&self, prompt: &str, name: &str) -> Result<SavedImage, BuiltinToolError> {
+        let content = self.service.picture(prompt).await.map_err(BuiltinToolError::new)?;
+        let kind = image_format::ImageFormat::of(&content).ok_or_else(|| {
+            BuiltinToolError::new("the image service gave something that is no picture; try again")
         })?;
         let path = format!("{name}.{}", kind.ending());
         let bytes = content.len();
         self.folder.save(&path, content, service::LARGEST_PICTURE).await?;
-        Ok(Saved { path, media_type: kind.media_type(), bytes })
+        Ok(SavedImage { path, media_type: kind.media_type(), bytes })
     }
 }
 
 #[async_trait]
-impl Tool for GenerateImage {
+impl BuiltinTool for GenerateImage {
     fn definition(&self) -> Value {
         json!({
             "name": "generate_image",
@@ -114,10 +116,14 @@ impl Tool for GenerateImage {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let prompt = text_argument(arguments, "prompt")?.trim();
         if prompt.is_empty() {
-            return Err(Failure::new("`prompt` is empty: say what is to be seen"));
+            return Err(BuiltinToolError::new("`prompt` is empty: say what is to be seen"));
         }
         let style = arguments.get("style").and_then(Value::as_str).map(str::trim);
         let asked = match style.filter(|style| !style.is_empty()) {
@@ -127,33 +133,38 @@ impl Tool for GenerateImage {
         let name = name::of(prompt, rand::random());
         let (tell, told) = oneshot::channel();
         let (studio, path) = (Arc::clone(&self.studio), name.clone());
-        let painting = self.painting.get_or_init(|| Group::new("picture", AT_ONCE));
+        let painting =
+            self.painting.get_or_init(|| TaskGroup::new("picture", MAX_CONCURRENT_IMAGES));
         let started = painting.spawn(async move {
             let painted = studio.paint(&asked, &path).await;
             if let Err(Err(failure)) = tell.send(painted) {
                 tracing::warn!(path, reason = failure.message, "a picture could not be made");
             }
         });
-        started
-            .map_err(|_| Failure::new("too many pictures are being made; try again in a minute"))?;
+        started.map_err(|_| {
+            BuiltinToolError::new("too many pictures are being made; try again in a minute")
+        })?;
         match wait(told, asker).await {
-            Some(Ok(painted)) => painted.map(|saved| done(&saved)),
-            Some(Err(_)) => Err(Failure::new("the picture could not be made; try again")),
-            None => Ok(pending(&name)),
+            Some(Ok(painted)) => painted.map(|saved| image_ready_reply(&saved)),
+            Some(Err(_)) => Err(BuiltinToolError::new("the picture could not be made; try again")),
+            None => Ok(image_pending_reply(&name)),
         }
     }
 }
 
-type Painted = Result<Result<Saved, Failure>, oneshot::error::RecvError>;
+type ImageResult = Result<Result<SavedImage, BuiltinToolError>, oneshot::error::RecvError>;
 
 /// `None`: the asker has no more time.
-async fn wait(told: oneshot::Receiver<Result<Saved, Failure>>, asker: &Asker) -> Option<Painted> {
+async fn wait(
+    told: oneshot::Receiver<Result<SavedImage, BuiltinToolError>>,
+    asker: &BuiltinToolContext,
+) -> Option<ImageResult> {
     let Some(until) = asker.until else { return Some(told.await) };
     let latest = until.checked_sub(MARGIN).unwrap_or(until);
     tokio::time::timeout_at(latest.into(), told).await.ok()
 }
 
-fn done(saved: &Saved) -> Reply {
+fn image_ready_reply(saved: &SavedImage) -> Reply {
     Reply {
         text: format!(
             "The picture is in the file `{}`, {} kB.",
@@ -169,7 +180,7 @@ fn done(saved: &Saved) -> Reply {
     }
 }
 
-fn pending(name: &str) -> Reply {
+fn image_pending_reply(name: &str) -> Reply {
     Reply {
         text: format!(
             "The picture is still being made. It will be in the file `{name}`, with the ending of \

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use tollgate_core::memory::{Author, Invalid, Place, SessionId, Trust};
-use tollgate_store::memory::Trouble;
+use tollgate_core::memory::{AuthorTrust, MemoryAuthor, MemoryInputError, MemoryTarget, SessionId};
+use tollgate_store::memory::MemoryError;
 
-use super::{Asker, Failure, Tool};
-use crate::memory::Mind;
+use super::{BuiltinTool, BuiltinToolContext, BuiltinToolError};
+use crate::memory::MemoryService;
 
 mod entities;
 mod facts;
@@ -35,7 +35,7 @@ const USUAL_HITS: usize = 10;
 /// Characters of a text in an answer; the whole of it can be asked for.
 const LONGEST_SHOWN: usize = 600;
 
-pub fn tools(mind: &Arc<Mind>) -> Vec<Box<dyn Tool>> {
+pub fn tools(mind: &Arc<MemoryService>) -> Vec<Box<dyn BuiltinTool>> {
     vec![
         Box::new(sessions::SearchSessions(Arc::clone(mind))),
         Box::new(entities::QueryEntities(Arc::clone(mind))),
@@ -47,34 +47,34 @@ pub fn tools(mind: &Arc<Mind>) -> Vec<Box<dyn Tool>> {
 }
 
 /// The server `sessions`: whole conversations.
-pub fn session_tools(mind: &Arc<Mind>) -> Vec<Box<dyn Tool>> {
+pub fn session_tools(mind: &Arc<MemoryService>) -> Vec<Box<dyn BuiltinTool>> {
     vec![
         Box::new(history::GetSessionSummary(Arc::clone(mind))),
         Box::new(history::SearchHistory(Arc::clone(mind))),
     ]
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
+impl From<MemoryError> for BuiltinToolError {
+    fn from(trouble: MemoryError) -> Self {
         Self::new(trouble.to_string())
     }
 }
 
-impl From<Invalid> for Failure {
-    fn from(invalid: Invalid) -> Self {
+impl From<MemoryInputError> for BuiltinToolError {
+    fn from(invalid: MemoryInputError) -> Self {
         Self::new(invalid.to_string())
     }
 }
 
 /// Where a tool of that name puts what its asker wants kept.
-fn place(asker: &Asker, tool: &str) -> Place {
-    Place {
+fn place(asker: &BuiltinToolContext, tool: &str) -> MemoryTarget {
+    MemoryTarget {
         namespace: asker.scope.namespace.clone(),
         audience: asker.audience.clone(),
-        author: Author {
+        author: MemoryAuthor {
             name: asker.principal.as_str().to_owned(),
             via: tool.to_owned(),
-            trust: Trust::Agent,
+            trust: AuthorTrust::Agent,
         },
     }
 }
@@ -84,7 +84,7 @@ fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
 }
 
 /// `None` and empty mean the same: models fill in what they have no use for.
-fn session(arguments: &Map<String, Value>) -> Result<Option<SessionId>, Invalid> {
+fn session(arguments: &Map<String, Value>) -> Result<Option<SessionId>, MemoryInputError> {
     let named = text(arguments, "session_id").filter(|text| !text.trim().is_empty());
     named.map(SessionId::parse).transpose()
 }

@@ -11,12 +11,12 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tollgate_core::memory::Namespace;
 
-use super::dice::Random;
-use super::document::shown;
-use super::{Asker, Failure, Reply, Tool};
+use super::dice::DiceRandom;
+use super::document::quote_excerpt;
+use super::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
 use crate::notices::{Notice, Notices};
-use library::{Library, Track};
-use webhook::{Told, Webhook};
+use library::{MusicLibrary, Track};
+use webhook::{Webhook, WebhookDelivery};
 
 pub mod library;
 mod moods;
@@ -28,28 +28,28 @@ const MOST_LISTED: usize = 40;
 
 /// What plays, by namespace.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Playing(Arc<Mutex<HashMap<Namespace, Arc<Track>>>>);
+pub(crate) struct NowPlaying(Arc<Mutex<HashMap<Namespace, Arc<Track>>>>);
 
 /// What the tools work with.
-pub(crate) struct Stage {
-    pub(crate) library: Result<Library, String>,
+pub(crate) struct MusicContext {
+    pub(crate) library: Result<MusicLibrary, String>,
     pub(crate) webhook: Option<Webhook>,
-    pub(crate) playing: Playing,
+    pub(crate) playing: NowPlaying,
     pub(crate) notices: Notices,
-    pub(crate) random: Random,
+    pub(crate) random: DiceRandom,
 }
 
-pub(crate) fn tools(stage: Stage) -> Vec<Box<dyn Tool>> {
+pub(crate) fn tools(stage: MusicContext) -> Vec<Box<dyn BuiltinTool>> {
     let stage = Arc::new(stage);
     vec![Box::new(PlayTrack(Arc::clone(&stage))), Box::new(StopMusic(stage))]
 }
 
-struct PlayTrack(Arc<Stage>);
+struct PlayTrack(Arc<MusicContext>);
 
 #[async_trait]
-impl Tool for PlayTrack {
+impl BuiltinTool for PlayTrack {
     fn definition(&self) -> Value {
-        let moods: Vec<&str> = self.0.library.iter().flat_map(Library::moods).collect();
+        let moods: Vec<&str> = self.0.library.iter().flat_map(MusicLibrary::moods).collect();
         let listed = moods[..moods.len().min(MOST_LISTED)].join(", ");
         json!({
             "name": "play_track",
@@ -87,19 +87,26 @@ impl Tool for PlayTrack {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let stage = &*self.0;
         let asked = super::text_argument(arguments, "mood")?.trim();
-        let library = stage.library.as_ref().map_err(Failure::new)?;
+        let library = stage.library.as_ref().map_err(BuiltinToolError::new)?;
         let namespace = &asker.scope.namespace;
         let last = stage.playing.0.lock().get(namespace).cloned();
         let pick = library.pick(asked, last.as_deref(), &stage.random);
         let (track, mood) = pick.ok_or_else(|| {
             let moods: Vec<&str> = library.moods().take(MOST_LISTED).collect();
             let moods = moods.join(", ");
-            Failure::new(format!("there is no music for `{}`; there is for: {moods}", shown(asked)))
+            BuiltinToolError::new(format!(
+                "there is no music for `{}`; there is for: {moods}",
+                quote_excerpt(asked)
+            ))
         })?;
-        let spread = stage.spread(asker, Some((&track, &mood))).await?;
+        let spread = stage.announce(asker, Some((&track, &mood))).await?;
         stage.playing.0.lock().insert(namespace.clone(), Arc::clone(&track));
         let mut structured = spread.as_json();
         structured["track"] = track.as_json();
@@ -111,10 +118,10 @@ impl Tool for PlayTrack {
     }
 }
 
-struct StopMusic(Arc<Stage>);
+struct StopMusic(Arc<MusicContext>);
 
 #[async_trait]
-impl Tool for StopMusic {
+impl BuiltinTool for StopMusic {
     fn definition(&self) -> Value {
         json!({
             "name": "stop_music",
@@ -135,10 +142,14 @@ impl Tool for StopMusic {
         })
     }
 
-    async fn call(&self, _: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        _: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let stage = &*self.0;
         // A player may go on though this process does not know of it any more: it is told in any case.
-        let spread = stage.spread(asker, None).await?;
+        let spread = stage.announce(asker, None).await?;
         let stopped = stage.playing.0.lock().remove(&asker.scope.namespace);
         let mut structured = spread.as_json();
         let text = match stopped {
@@ -153,30 +164,30 @@ impl Tool for StopMusic {
 }
 
 /// Who was told.
-struct Spread {
+struct MusicDelivery {
     listeners: usize,
-    webhook: Option<Told>,
+    webhook: Option<WebhookDelivery>,
 }
 
-impl Spread {
+impl MusicDelivery {
     fn as_json(&self) -> Value {
         let webhook = match &self.webhook {
             None => "none",
-            Some(Told::Yes) => "told",
-            Some(Told::Pending) => "pending",
-            Some(Told::No(_)) => "failed",
+            Some(WebhookDelivery::Yes) => "told",
+            Some(WebhookDelivery::Pending) => "pending",
+            Some(WebhookDelivery::No(_)) => "failed",
         };
         json!({ "listeners": self.listeners, "webhook": webhook })
     }
 }
 
-impl Stage {
+impl MusicContext {
     /// Tells everybody. Fails only if there is nobody who could be told.
-    async fn spread(
+    async fn announce(
         &self,
-        asker: &Asker,
+        asker: &BuiltinToolContext,
         played: Option<(&Arc<Track>, &str)>,
-    ) -> Result<Spread, Failure> {
+    ) -> Result<MusicDelivery, BuiltinToolError> {
         let listeners = self.notices.tell(Notice::Music {
             namespace: asker.scope.namespace.clone(),
             principal: asker.principal.clone(),
@@ -187,20 +198,20 @@ impl Stage {
             Some(webhook) => Some(webhook.tell(event(asker, played)).await),
         };
         match (&webhook, listeners) {
-            (None, 0) => Err(Failure::new(
+            (None, 0) => Err(BuiltinToolError::new(
                 "nobody plays the music: no player listens to `/api/events`, and the config names no \
                  `builtin.music.webhook`",
             )),
-            (Some(Told::No(why)), 0) => {
-                Err(Failure::new(format!("no player could be told: the webhook failed: {why}")))
-            }
-            _ => Ok(Spread { listeners, webhook }),
+            (Some(WebhookDelivery::No(why)), 0) => Err(BuiltinToolError::new(format!(
+                "no player could be told: the webhook failed: {why}"
+            ))),
+            _ => Ok(MusicDelivery { listeners, webhook }),
         }
     }
 }
 
 /// What the webhook is sent.
-fn event(asker: &Asker, played: Option<(&Arc<Track>, &str)>) -> Value {
+fn event(asker: &BuiltinToolContext, played: Option<(&Arc<Track>, &str)>) -> Value {
     let (namespace, by) = (asker.scope.namespace.as_str(), asker.principal.as_str());
     match played {
         Some((track, mood)) => json!({

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use super::document::shown;
-use super::{Asker, Failure, Reply, Tool};
-use book::Book;
-use pack::Rule;
+use super::document::quote_excerpt;
+use super::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use book::RuleBook;
+use pack::GameRule;
 
 pub mod book;
 pub(crate) mod pack;
@@ -20,14 +20,14 @@ const EXCERPT_BYTES: usize = 280;
 const MOST_QUERY_CHARACTERS: usize = 1_000;
 const MOST_ID_CHARACTERS: usize = 200;
 
-pub fn tools(book: &Arc<Book>) -> Vec<Box<dyn Tool>> {
+pub fn tools(book: &Arc<RuleBook>) -> Vec<Box<dyn BuiltinTool>> {
     vec![Box::new(SearchRules(Arc::clone(book))), Box::new(GetRule(Arc::clone(book)))]
 }
 
-struct SearchRules(Arc<Book>);
+struct SearchRules(Arc<RuleBook>);
 
 #[async_trait]
-impl Tool for SearchRules {
+impl BuiltinTool for SearchRules {
     fn definition(&self) -> Value {
         let systems: Vec<&str> = self.0.systems().into_iter().collect();
         json!({
@@ -81,10 +81,16 @@ impl Tool for SearchRules {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let asked = super::text_argument(arguments, "query")?.trim();
         if asked.is_empty() {
-            return Err(Failure::new("`query` is empty; say what to look for, such as `grappled`"));
+            return Err(BuiltinToolError::new(
+                "`query` is empty; say what to look for, such as `grappled`",
+            ));
         }
         let system = match arguments.get("system").and_then(Value::as_str).map(str::trim) {
             None | Some("") => None,
@@ -107,14 +113,14 @@ impl Tool for SearchRules {
 }
 
 impl SearchRules {
-    fn system(&self, wanted: &str) -> Result<&str, Failure> {
+    fn system(&self, wanted: &str) -> Result<&str, BuiltinToolError> {
         let systems = self.0.systems();
         let known = systems.iter().find(|known| known.eq_ignore_ascii_case(wanted));
         known.copied().ok_or_else(|| {
             let known: Vec<String> = systems.iter().map(|name| format!("`{name}`")).collect();
-            Failure::new(format!(
+            BuiltinToolError::new(format!(
                 "there are no rules of the system `{}`; there are rules of {}",
-                shown(wanted),
+                quote_excerpt(wanted),
                 known.join(", ")
             ))
         })
@@ -134,16 +140,16 @@ impl SearchRules {
         let near: Vec<Value> =
             near.iter().map(|rule| json!({ "id": rule.id, "name": rule.name })).collect();
         Reply {
-            text: format!("No rule has to do with `{}`. {hint}", shown(asked)),
+            text: format!("No rule has to do with `{}`. {hint}", quote_excerpt(asked)),
             structured: Some(json!({ "rules": [], "nearest": near })),
         }
     }
 }
 
-struct GetRule(Arc<Book>);
+struct GetRule(Arc<RuleBook>);
 
 #[async_trait]
-impl Tool for GetRule {
+impl BuiltinTool for GetRule {
     fn definition(&self) -> Value {
         json!({
             "name": "get_rule",
@@ -169,7 +175,11 @@ impl Tool for GetRule {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let id = super::text_argument(arguments, "id")?.trim();
         let rule = self.0.rule(id).ok_or_else(|| self.unknown(id))?;
         Ok(Reply {
@@ -180,18 +190,18 @@ impl Tool for GetRule {
 }
 
 impl GetRule {
-    fn unknown(&self, id: &str) -> Failure {
+    fn unknown(&self, id: &str) -> BuiltinToolError {
         let near: Vec<String> =
             self.0.near(id, None).iter().map(|rule| format!("`{}`", rule.id)).collect();
         let hint = match near.is_empty() {
             true => "`search_rules` finds rules and their ids".to_owned(),
             false => format!("did you mean {}?", near.join(" or ")),
         };
-        Failure::new(format!("there is no rule `{}`; {hint}", shown(id)))
+        BuiltinToolError::new(format!("there is no rule `{}`; {hint}", quote_excerpt(id)))
     }
 }
 
-fn as_json(rule: &Rule, text: &str) -> Value {
+fn as_json(rule: &GameRule, text: &str) -> Value {
     let mut json = json!({
         "id": rule.id,
         "name": rule.name,

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(crate) struct Scratch {
+pub(crate) struct ScratchDir {
     path: PathBuf,
 }
 
-impl Scratch {
+impl ScratchDir {
     pub(crate) fn new() -> Self {
         let name = format!("tollgate-test-{:016x}", rand::random::<u64>());
         let path = home().join(name);
@@ -20,7 +20,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
         // A test that failed may have left it half taken apart.
         let _ = fs::remove_dir_all(&self.path);

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use super::dice::table_file;
 use super::document;
 use super::rules::pack;
-use crate::settings::Builtin;
+use crate::settings::BuiltinSettings;
 
 /// More files than any directory is read for.
 const MOST_FILES: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamp(Vec<(PathBuf, State)>);
+pub struct BuiltinFilesStamp(Vec<(PathBuf, FileStamp)>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
+enum FileStamp {
     /// Size, number, and when it last changed in any way, to the nanosecond.
     File {
         bytes: u64,
@@ -26,9 +26,9 @@ enum State {
     Missing(std::io::ErrorKind),
 }
 
-impl Stamp {
+impl BuiltinFilesStamp {
     /// Asks the disk: for threads that may wait.
-    pub fn of(settings: &Builtin) -> Self {
+    pub fn of(settings: &BuiltinSettings) -> Self {
         let mut paths = Vec::new();
         for (directory, endings) in
             [(&settings.tables, table_file::ENDINGS), (&settings.rules, pack::ENDINGS)]
@@ -39,11 +39,11 @@ impl Stamp {
             paths.extend(files.into_iter().take(MOST_FILES));
         }
         paths.extend(settings.music.iter().map(|music| music.library.clone()));
-        Self(paths.into_iter().map(|path| (path.clone(), State::of(&path))).collect())
+        Self(paths.into_iter().map(|path| (path.clone(), FileStamp::of(&path))).collect())
     }
 }
 
-impl State {
+impl FileStamp {
     fn of(path: &Path) -> Self {
         match path.metadata() {
             Ok(found) if found.is_dir() => {

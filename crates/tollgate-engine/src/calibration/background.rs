@@ -13,34 +13,35 @@ use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 use tollgate_core::budget::Tier;
 use tollgate_core::id::{ServerId, ToolId};
-use tollgate_core::probe::{self, Probe, WhyNot};
-use tollgate_core::standing::{self, Basis, Held};
+use tollgate_core::probe::{self, NotProbedError, ProbeArguments};
+use tollgate_core::tier_assignment::{self, TierBasis, TierHold};
 use tollgate_core::tool::Tool;
 use tollgate_mcp::tasks::{self, Task};
 
-use super::prober::{Came, Prober};
-use super::schedule::{Ended, Errand, Facts, Standing, Times};
+use super::prober::{ProbeOutcome, Prober};
+use super::schedule::{ProbeFacts, ProbeSchedule, ProbeTask, ProbeTaskEnd, TierCondition};
 use crate::gate::Gate;
-use crate::probing;
-use crate::settings::{Budget, Calibrate, Server};
+use crate::probe_limiter;
+use crate::settings::{Server, ServerCalibration, TierSettings};
 
 /// How often it is seen to what is due.
 const TICK: Duration = Duration::from_secs(1);
 /// Between the probes of a tool that is well again.
-const GENTLY: Duration = Duration::from_millis(200);
+const REVIVAL_PROBE_PAUSE: Duration = Duration::from_millis(200);
 
 /// What is probed without being asked for.
 #[derive(Debug, Clone)]
-pub(crate) struct Habit {
+pub(crate) struct BackgroundProbing {
     /// How often an idle tool is probed. Zero: never.
     pub(crate) every: Duration,
     /// Servers with `calibrate: false`.
     pub(crate) left_alone: HashSet<ServerId>,
 }
 
-impl Habit {
-    pub(crate) fn of(budget: &Budget, servers: &[Server]) -> Self {
-        let left_alone = servers.iter().filter(|server| server.calibrate == Calibrate::OnCommand);
+impl BackgroundProbing {
+    pub(crate) fn of(budget: &TierSettings, servers: &[Server]) -> Self {
+        let left_alone =
+            servers.iter().filter(|server| server.calibrate == ServerCalibration::OnCommand);
         Self {
             every: budget.calibrate_every,
             left_alone: left_alone.map(|server| server.id.clone()).collect(),
@@ -48,61 +49,61 @@ impl Habit {
     }
 }
 
-pub(crate) fn keep(gate: &Arc<Gate>, habit: Arc<ArcSwap<Habit>>) -> Task {
-    tasks::spawn("calibration", Background::new(gate, habit).run())
+pub(crate) fn spawn_background(gate: &Arc<Gate>, habit: Arc<ArcSwap<BackgroundProbing>>) -> Task {
+    tasks::spawn("calibration", BackgroundProber::new(gate, habit).run())
 }
 
-pub(super) struct Background {
+pub(super) struct BackgroundProber {
     /// It ends with the gate, and does not keep it.
     gate: Weak<Gate>,
     /// Changes with the config.
-    habit: Arc<ArcSwap<Habit>>,
-    entries: HashMap<ToolId, Entry>,
+    habit: Arc<ArcSwap<BackgroundProbing>>,
+    entries: HashMap<ToolId, ProbeCandidate>,
     /// Probes of new tools that are being made.
-    making: FuturesUnordered<JoinHandle<Vec<Made>>>,
+    making: FuturesUnordered<JoinHandle<Vec<PreparedProbe>>>,
     /// Servers that are being probed.
     busy: HashSet<ServerId>,
-    running: FuturesUnordered<BoxFuture<'static, Report>>,
+    running: FuturesUnordered<BoxFuture<'static, ProbeReport>>,
 }
 
 /// One tool of the catalogue.
-struct Entry {
+struct ProbeCandidate {
     tool: Arc<Tool>,
-    prospect: Prospect,
+    prospect: ProbePlan,
 }
 
 /// Whether a tool can be probed. For one and the same tool that is found out once.
-enum Prospect {
+enum ProbePlan {
     Unknown,
     Never,
-    Due { probe: Arc<Probe>, times: Times },
+    Due { probe: Arc<ProbeArguments>, times: ProbeSchedule },
 }
 
-type Made = (Arc<Tool>, Result<Probe, WhyNot>);
+type PreparedProbe = (Arc<Tool>, Result<ProbeArguments, NotProbedError>);
 
 /// What was done at one server.
-struct Report {
+struct ProbeReport {
     server: ServerId,
-    done: Vec<(ToolId, Errand, Ended)>,
+    done: Vec<(ToolId, ProbeTask, ProbeTaskEnd)>,
 }
 
 /// What there is to see to.
-enum Next {
+enum ProberEvent {
     Catalog,
-    Made(Vec<Made>),
-    Report(Report),
+    Made(Vec<PreparedProbe>),
+    Report(ProbeReport),
     Tick,
 }
 
 /// One tool, and what is to be done with it.
-struct Job {
+struct ProbeJob {
     tool: Arc<Tool>,
-    probe: Arc<Probe>,
-    errand: Errand,
+    probe: Arc<ProbeArguments>,
+    errand: ProbeTask,
 }
 
-impl Background {
-    pub(super) fn new(gate: &Arc<Gate>, habit: Arc<ArcSwap<Habit>>) -> Self {
+impl BackgroundProber {
+    pub(super) fn new(gate: &Arc<Gate>, habit: Arc<ArcSwap<BackgroundProbing>>) -> Self {
         Self {
             gate: Arc::downgrade(gate),
             habit,
@@ -121,31 +122,31 @@ impl Background {
         loop {
             let next = tokio::select! {
                 changed = changes.changed() => match changed {
-                    Ok(()) => Next::Catalog,
+                    Ok(()) => ProberEvent::Catalog,
                     Err(_) => return,
                 },
                 Some(made) = self.making.next(), if !self.making.is_empty() => {
                     // A panic in there is told by the panic itself.
-                    Next::Made(made.unwrap_or_default())
+                    ProberEvent::Made(made.unwrap_or_default())
                 }
                 Some(report) = self.running.next(), if !self.running.is_empty() => {
-                    Next::Report(report)
+                    ProberEvent::Report(report)
                 }
-                _ = tick.tick() => Next::Tick,
+                _ = tick.tick() => ProberEvent::Tick,
             };
             let Some(gate) = self.gate.upgrade() else { return };
             match next {
-                Next::Catalog => self.know(&gate),
-                Next::Made(made) => self.learn(made, gate.clock.now()),
-                Next::Report(report) => self.note(report, gate.clock.now()),
-                Next::Tick => {}
+                ProberEvent::Catalog => self.take_catalog(&gate),
+                ProberEvent::Made(made) => self.take_prepared(made, gate.clock.now()),
+                ProberEvent::Report(report) => self.record_report(report, gate.clock.now()),
+                ProberEvent::Tick => {}
             }
-            self.set_out(&gate);
+            self.start_due_probes(&gate);
         }
     }
 
     /// Takes the tools of a new catalogue. One that is not new keeps its place in the schedule.
-    pub(super) fn know(&mut self, gate: &Gate) {
+    pub(super) fn take_catalog(&mut self, gate: &Gate) {
         let catalog = gate.catalog();
         let habit = self.habit.load();
         let ours = |tool: &&Arc<Tool>| !habit.left_alone.contains(&tool.id.server);
@@ -157,7 +158,8 @@ impl Background {
                     entries.insert(tool.id.clone(), entry);
                 }
                 _ => {
-                    let entry = Entry { tool: Arc::clone(tool), prospect: Prospect::Unknown };
+                    let entry =
+                        ProbeCandidate { tool: Arc::clone(tool), prospect: ProbePlan::Unknown };
                     entries.insert(tool.id.clone(), entry);
                     new.push(Arc::clone(tool));
                 }
@@ -175,18 +177,18 @@ impl Background {
     }
 
     /// Takes the probes that were made, of tools that are still there.
-    pub(super) fn learn(&mut self, made: Vec<Made>, now: Instant) {
+    pub(super) fn take_prepared(&mut self, made: Vec<PreparedProbe>, now: Instant) {
         for (tool, probe) in made {
             let entry = self.entries.get_mut(&tool.id);
             let Some(entry) = entry.filter(|it| Arc::ptr_eq(&it.tool, &tool)) else { continue };
             entry.prospect = match probe {
                 Ok(probe) => {
-                    let times = Times::new(probe.origin, now);
-                    Prospect::Due { probe: Arc::new(probe), times }
+                    let times = ProbeSchedule::new(probe.origin, now);
+                    ProbePlan::Due { probe: Arc::new(probe), times }
                 }
                 Err(why) => {
                     tracing::debug!(tool = %tool.id, %why, "a tool is left alone");
-                    Prospect::Never
+                    ProbePlan::Never
                 }
             };
         }
@@ -194,60 +196,60 @@ impl Background {
 
     /// Waits for the probes that are being made. How many tools they are for.
     #[cfg(test)]
-    pub(super) async fn made(&mut self, now: Instant) -> usize {
+    pub(super) async fn wait_for_prepared(&mut self, now: Instant) -> usize {
         let mut tools = 0;
         while let Some(made) = self.making.next().await {
             let made = made.unwrap();
             tools += made.len();
-            self.learn(made, now);
+            self.take_prepared(made, now);
         }
         tools
     }
 
     /// Sends somebody to every server where something is due and nobody is.
-    fn set_out(&mut self, gate: &Arc<Gate>) {
+    fn start_due_probes(&mut self, gate: &Arc<Gate>) {
         let every = self.habit.load().every;
-        let mut due: HashMap<ServerId, Vec<Job>> = HashMap::new();
+        let mut due: HashMap<ServerId, Vec<ProbeJob>> = HashMap::new();
         for entry in self.entries.values_mut() {
             let server = &entry.tool.id.server;
             if self.busy.contains(server) || !gate.servers.is_up(server) {
                 continue;
             }
-            let Prospect::Due { probe, times } = &mut entry.prospect else { continue };
+            let ProbePlan::Due { probe, times } = &mut entry.prospect else { continue };
             let facts = facts(gate, &entry.tool.id);
             if let Some(errand) = times.due(&facts, every) {
                 let (tool, probe) = (Arc::clone(&entry.tool), Arc::clone(probe));
-                due.entry(server.clone()).or_default().push(Job { tool, probe, errand });
+                due.entry(server.clone()).or_default().push(ProbeJob { tool, probe, errand });
             }
         }
         for (server, mut jobs) in due {
-            if self.running.len() >= probing::MOST {
+            if self.running.len() >= probe_limiter::MAX_PROBES {
                 return;
             }
             jobs.sort_by(|a, b| a.tool.exposed.cmp(&b.tool.exposed));
             self.busy.insert(server.clone());
             let prober = Prober::new(Arc::clone(gate));
-            self.running.push(Visit { prober, server }.run(jobs).boxed());
+            self.running.push(ServerProbeRun { prober, server }.run(jobs).boxed());
         }
     }
 
-    fn note(&mut self, report: Report, now: Instant) {
+    fn record_report(&mut self, report: ProbeReport, now: Instant) {
         self.busy.remove(&report.server);
         for (tool, errand, ended) in report.done {
             tracing::debug!(%tool, ?errand, ?ended, "probed");
             let prospect = self.entries.get_mut(&tool).map(|it| &mut it.prospect);
-            if let Some(Prospect::Due { times, .. }) = prospect {
-                times.done(errand, ended, now);
+            if let Some(ProbePlan::Due { times, .. }) = prospect {
+                times.record_end(errand, ended, now);
             }
         }
     }
 }
 
-fn facts(gate: &Gate, tool: &ToolId) -> Facts {
+fn facts(gate: &Gate, tool: &ToolId) -> ProbeFacts {
     let assigned = gate.meters.assigned(tool);
     let timed = assigned.map_or(0, |assigned| assigned.figures.timed());
     let enough = usize::try_from(gate.probes_that_count()).unwrap_or(usize::MAX);
-    Facts {
+    ProbeFacts {
         now: gate.clock.now(),
         idle_since: gate.meters.idle_since(&tool.server),
         missing: enough.saturating_sub(timed),
@@ -256,106 +258,108 @@ fn facts(gate: &Gate, tool: &ToolId) -> Facts {
 }
 
 /// One that only waits for its time to change needs no more probes.
-fn standing_of(gate: &Gate, tool: &ToolId) -> Standing {
+fn standing_of(gate: &Gate, tool: &ToolId) -> TierCondition {
     let held = gate.meters.assigned(tool).and_then(|assigned| assigned.cause.held);
-    match gate.meters.wants_probe(tool) && !matches!(held, Some(Held::Dwell { .. })) {
-        true => Standing::CouldBeBetter,
-        false => Standing::Fine,
+    match gate.meters.wants_probe(tool) && !matches!(held, Some(TierHold::Dwell { .. })) {
+        true => TierCondition::CouldBeBetter,
+        false => TierCondition::Fine,
     }
 }
 
 /// One after the other at one server.
-struct Visit {
+struct ServerProbeRun {
     prober: Prober,
     server: ServerId,
 }
 
-impl Visit {
-    async fn run(self, jobs: Vec<Job>) -> Report {
+impl ServerProbeRun {
+    async fn run(self, jobs: Vec<ProbeJob>) -> ProbeReport {
         let mut done = Vec::with_capacity(jobs.len());
         let mut slow = Vec::new();
         for job in jobs {
             let ended = match job.errand {
-                Errand::Fill { probes } => match self.fill(&job, probes).await {
-                    Filled::Ended(ended) => ended,
-                    Filled::TooSlow { left } => {
+                ProbeTask::Fill { probes } => match self.fill(&job, probes).await {
+                    FillOutcome::Ended(ended) => ended,
+                    FillOutcome::TooSlow { left } => {
                         slow.push((job, left));
                         continue;
                     }
                 },
-                Errand::Revive => self.revive(&job).await,
-                Errand::Refresh => self.refresh(&job).await,
+                ProbeTask::Revive => self.revive(&job).await,
+                ProbeTask::Refresh => self.refresh(&job).await,
             };
             done.push((job.tool.id.clone(), job.errand, ended));
         }
         // Last, so that the others need not wait for them.
         for (job, mut left) in slow {
-            while let Filled::TooSlow { left: still } = self.fill(&job, left).await {
+            while let FillOutcome::TooSlow { left: still } = self.fill(&job, left).await {
                 left = still;
             }
-            done.push((job.tool.id.clone(), job.errand, Ended::Well));
+            done.push((job.tool.id.clone(), job.errand, ProbeTaskEnd::Well));
         }
-        Report { server: self.server, done }
+        ProbeReport { server: self.server, done }
     }
 
     /// Until it was late once, or has been probed often enough.
-    async fn fill(&self, job: &Job, probes: usize) -> Filled {
+    async fn fill(&self, job: &ProbeJob, probes: usize) -> FillOutcome {
         for left in (0..probes).rev() {
             match self.prober.probe(&job.tool, &job.probe).await {
-                Came::Answered { .. } | Came::Failed { .. } => {}
-                Came::Late { .. } => return Filled::TooSlow { left },
-                Came::InVain { .. } => return Filled::Ended(Ended::Badly),
+                ProbeOutcome::Answered { .. } | ProbeOutcome::Failed { .. } => {}
+                ProbeOutcome::Late { .. } => return FillOutcome::TooSlow { left },
+                ProbeOutcome::InVain { .. } => return FillOutcome::Ended(ProbeTaskEnd::Badly),
             }
         }
-        Filled::Ended(Ended::Well)
+        FillOutcome::Ended(ProbeTaskEnd::Well)
     }
 
     /// If the first probe finds it well again, the rest of a run follows at once: then it is back
     /// within seconds, not after as many calls as it failed before.
-    async fn revive(&self, job: &Job) -> Ended {
+    async fn revive(&self, job: &ProbeJob) -> ProbeTaskEnd {
         let (gate, tool) = (self.prober.gate(), &job.tool.id);
-        for at in 0..standing::RUN {
+        for at in 0..tier_assignment::RUN {
             if at > 0 {
-                tokio::time::sleep(GENTLY).await;
-                if standing_of(gate, tool) == Standing::Fine {
+                tokio::time::sleep(REVIVAL_PROBE_PAUSE).await;
+                if standing_of(gate, tool) == TierCondition::Fine {
                     break;
                 }
             }
-            let good = good(gate, tool);
+            let good = target_duration(gate, tool);
             match self.prober.probe(&job.tool, &job.probe).await {
-                Came::Answered { took } if took <= good => {}
-                _ => return Ended::Badly,
+                ProbeOutcome::Answered { took } if took <= good => {}
+                _ => return ProbeTaskEnd::Badly,
             }
         }
-        Ended::Well
+        ProbeTaskEnd::Well
     }
 
-    async fn refresh(&self, job: &Job) -> Ended {
+    async fn refresh(&self, job: &ProbeJob) -> ProbeTaskEnd {
         if self.prober.gate().meters.idle_since(&self.server).is_none() {
-            return Ended::Interrupted;
+            return ProbeTaskEnd::Interrupted;
         }
         match self.prober.probe(&job.tool, &job.probe).await {
-            Came::Answered { .. } => Ended::Well,
-            Came::Failed { .. } | Came::Late { .. } | Came::InVain { .. } => Ended::Badly,
+            ProbeOutcome::Answered { .. } => ProbeTaskEnd::Well,
+            ProbeOutcome::Failed { .. }
+            | ProbeOutcome::Late { .. }
+            | ProbeOutcome::InVain { .. } => ProbeTaskEnd::Badly,
         }
     }
 }
 
 /// What came of measuring a tool.
-enum Filled {
-    Ended(Ended),
+enum FillOutcome {
+    Ended(ProbeTaskEnd),
     TooSlow { left: usize },
 }
 
 /// What an answer may take to help the tool down a tier, or to stay where it is on trial.
-fn good(gate: &Gate, tool: &ToolId) -> Duration {
+fn target_duration(gate: &Gate, tool: &ToolId) -> Duration {
     let Some(assigned) = gate.meters.assigned(tool) else { return Duration::MAX };
     let lower = match assigned.tier {
         Tier::Fast | Tier::Standard => Tier::Fast,
         Tier::Deep => Tier::Standard,
     };
     match assigned.cause.basis {
-        Basis::Trial { .. } => gate.registry.current().charter.ceilings.of(assigned.tier),
-        _ => standing::comfortable(gate.registry.current().charter.ceilings.of(lower)),
+        TierBasis::Trial { .. } => gate.registry.current().charter.ceilings.of(assigned.tier),
+        _ => tier_assignment::comfortable(gate.registry.current().charter.ceilings.of(lower)),
     }
 }

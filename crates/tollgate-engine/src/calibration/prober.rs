@@ -6,24 +6,24 @@ use std::time::Duration;
 use serde_json::Value;
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
-use tollgate_core::call::{self, Decider, Kind, Request, Status};
-use tollgate_core::filter::{House, Sieve};
+use tollgate_core::call::{self, CallStatus, Decider, GateRequest, RequestKind};
+use tollgate_core::filter::{GlobalRules, ToolFilter};
 use tollgate_core::id::AgentId;
 use tollgate_core::json::{Object, raw_value};
-use tollgate_core::probe::{Origin, Probe};
-use tollgate_core::text::shortened;
+use tollgate_core::probe::{ProbeArguments, ProbeOrigin};
+use tollgate_core::text::truncate_chars;
 use tollgate_core::tool::Tool;
 use tollgate_core::turn::{Actor, Principal, Turn, TurnId};
 use tollgate_core::view::View;
 use tollgate_mcp::meta::ClientFacts;
 
-use crate::caller::{CallError, Caller, Freshness, Purpose, Reply, Rest};
+use crate::caller::{CacheFreshness, CallError, CallPurpose, Caller, OverflowPolicy, Reply};
 use crate::gate::Gate;
 
 /// Whose calls probes are, in records.
-const NAME: &str = "calibration";
+const CALIBRATION_PRINCIPAL: &str = "calibration";
 /// Characters of a tool's complaint that are passed on.
-const SAID: usize = 200;
+const MAX_REASON_CHARS: usize = 200;
 
 pub(super) struct Prober {
     gate: Arc<Gate>,
@@ -33,7 +33,7 @@ pub(super) struct Prober {
 
 /// What came of a probe.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum ProbeOutcome {
     Answered {
         took: Duration,
     },
@@ -54,13 +54,13 @@ pub(super) enum Came {
 impl Prober {
     /// Sees the tools that there are now.
     pub(super) fn new(gate: Arc<Gate>) -> Self {
-        let id = AgentId::parse(NAME).expect("a valid name");
+        let id = AgentId::parse(CALIBRATION_PRINCIPAL).expect("a valid name");
         let everyone = Agent { id, ..Agent::implicit() };
-        let house = House::default();
-        let sieve = Sieve::of(&house, &everyone, Tier::Deep);
+        let house = GlobalRules::default();
+        let sieve = ToolFilter::of(&house, &everyone, Tier::Deep);
         // Also what only programs call.
         let view = Arc::clone(View::build(&gate.catalog(), &sieve).in_code());
-        let principal = Principal::named(NAME);
+        let principal = Principal::from_name(CALIBRATION_PRINCIPAL);
         let id = TurnId::new(gate.clock.wall(), rand::random());
         let turn = Turn::open(id, gate.clock.now(), Actor::endless(principal), view);
         Self { gate, turn, nobody: ClientFacts::default() }
@@ -70,53 +70,57 @@ impl Prober {
         &self.gate
     }
 
-    pub(super) async fn probe(&self, tool: &Tool, probe: &Probe) -> Came {
-        let _leave = self.gate.probing.leave(&tool.id.server).await;
+    pub(super) async fn probe(&self, tool: &Tool, probe: &ProbeArguments) -> ProbeOutcome {
+        let _leave = self.gate.probing.acquire(&tool.id.server).await;
         let mut params = Object::new();
         params.set_string("name", tool.exposed.as_str());
         params.set("arguments", raw_value(&probe.arguments));
-        let request = Request { kind: Kind::CallTool, params };
+        let request = GateRequest { kind: RequestKind::CallTool, params };
         let purpose = match probe.origin {
-            Origin::Operator => Purpose::Probe,
-            Origin::MadeUp => Purpose::BlindProbe,
+            ProbeOrigin::Operator => CallPurpose::Probe,
+            ProbeOrigin::MadeUp => CallPurpose::BlindProbe,
         };
-        let (freshness, rest) = (Freshness::Fresh, Rest::Lost);
+        let (freshness, rest) = (CacheFreshness::Fresh, OverflowPolicy::Lost);
         // Nobody's limits count for a measurement, and nobody is asked: `probe::of` has decided.
         let decided_by = Decider::Gateway;
         let caller =
             Caller { purpose, freshness, rest, decided_by, ..Caller::silent(&self.nobody) };
-        came(self.gate.call(&self.turn, request, caller).await, probe.origin)
+        classify_reply(self.gate.call(&self.turn, request, caller).await, probe.origin)
     }
 }
 
-fn came(reply: Result<Reply, CallError>, origin: Origin) -> Came {
+fn classify_reply(reply: Result<Reply, CallError>, origin: ProbeOrigin) -> ProbeOutcome {
     let failed = |why| match origin {
-        Origin::Operator => Came::Failed { why },
-        Origin::MadeUp => Came::InVain { why: format!("with made-up arguments: {why}") },
+        ProbeOrigin::Operator => ProbeOutcome::Failed { why },
+        ProbeOrigin::MadeUp => {
+            ProbeOutcome::InVain { why: format!("with made-up arguments: {why}") }
+        }
     };
     match reply {
         Ok(Reply::Tool(outcome)) => match outcome.status {
-            Status::Ok | Status::NoResults => Came::Answered { took: outcome.duration },
-            Status::Error => failed(said(&outcome)),
-            Status::Timeout => Came::Late { why: said(&outcome) },
-            Status::Pending
-            | Status::Denied
-            | Status::InvalidArguments
-            | Status::RateLimited
-            | Status::Offline => {
-                Came::InVain { why: format!("{}: {}", outcome.status, said(&outcome)) }
+            CallStatus::Ok | CallStatus::NoResults => {
+                ProbeOutcome::Answered { took: outcome.duration }
             }
+            CallStatus::Error => failed(failure_reason(&outcome)),
+            CallStatus::Timeout => ProbeOutcome::Late { why: failure_reason(&outcome) },
+            CallStatus::Pending
+            | CallStatus::Denied
+            | CallStatus::InvalidArguments
+            | CallStatus::RateLimited
+            | CallStatus::Offline => ProbeOutcome::InVain {
+                why: format!("{}: {}", outcome.status, failure_reason(&outcome)),
+            },
         },
         Ok(Reply::InputRequired(_) | Reply::Task(_) | Reply::Result(_)) => {
-            Came::InVain { why: "it wants more than arguments".to_owned() }
+            ProbeOutcome::InVain { why: "it wants more than arguments".to_owned() }
         }
         Err(error @ CallError::Upstream(_)) => failed(clean(&error.to_string())),
-        Err(error) => Came::InVain { why: clean(&error.to_string()) },
+        Err(error) => ProbeOutcome::InVain { why: clean(&error.to_string()) },
     }
 }
 
 /// What a tool that failed says about it.
-fn said(outcome: &call::Outcome) -> String {
+fn failure_reason(outcome: &call::Outcome) -> String {
     let result: Value = serde_json::from_str(outcome.result.get()).unwrap_or_default();
     match result["content"][0]["text"].as_str() {
         Some(text) => clean(text),
@@ -128,11 +132,11 @@ fn said(outcome: &call::Outcome) -> String {
 fn clean(text: &str) -> String {
     let text: String = text
         .chars()
-        .take(4 * SAID)
+        .take(4 * MAX_REASON_CHARS)
         .map(|it| match it.is_control() {
             true => ' ',
             false => it,
         })
         .collect();
-    shortened(text.trim(), SAID)
+    truncate_chars(text.trim(), MAX_REASON_CHARS)
 }

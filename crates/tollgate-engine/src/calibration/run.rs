@@ -6,25 +6,27 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use tokio::sync::{Mutex, mpsc};
 use tollgate_core::id::ServerId;
-use tollgate_core::probe::{self, Probe, WhyNot};
+use tollgate_core::probe::{self, NotProbedError, ProbeArguments};
 use tollgate_core::tool::Tool;
 
-use super::prober::{Came, Prober};
-use super::{Outcome, Step};
+use super::prober::{ProbeOutcome, Prober};
+use super::{CalibrationStep, Outcome};
 use crate::gate::Gate;
 
 pub(super) async fn run(
     gate: Arc<Gate>,
     tools: Vec<Arc<Tool>>,
     times: u32,
-    steps: mpsc::Sender<Step>,
+    steps: mpsc::Sender<CalibrationStep>,
 ) {
     let times = usize::try_from(times).unwrap_or(usize::MAX);
     // Strangers wrote the schemas: not on a thread that serves calls.
-    let Ok(sorted) = tokio::task::spawn_blocking(move || Sorted::of(tools)).await else { return };
+    let Ok(sorted) = tokio::task::spawn_blocking(move || ToolsByServer::of(tools)).await else {
+        return;
+    };
     let probed: usize = sorted.servers.values().map(Vec::len).sum();
     let total = probed.saturating_mul(times).saturating_add(sorted.left_alone.len());
-    let teller = Teller { steps, total, done: Mutex::new(0) };
+    let teller = StepReporter { steps, total, done: Mutex::new(0) };
     for (tool, why) in &sorted.left_alone {
         let outcome = Outcome::Skipped { why: why.to_string() };
         if teller.tell(tool, outcome, 1).await.is_err() {
@@ -33,7 +35,7 @@ pub(super) async fn run(
     }
     let meters = Arc::clone(&gate.meters);
     let enough = usize::try_from(gate.probes_that_count()).unwrap_or(usize::MAX);
-    let run = Run { prober: Prober::new(gate), teller, enough };
+    let run = CalibrationRun { prober: Prober::new(gate), teller, enough };
     let servers = sorted.servers.into_values();
     join_all(servers.map(|tools| in_turns(&run, tools, times))).await;
     // Whoever waits for the end wants to know where the tools stand now.
@@ -41,17 +43,17 @@ pub(super) async fn run(
 }
 
 /// All tools of one server once, then all once more: a run that is broken off has seen them all.
-async fn in_turns(run: &Run, tools: Vec<(Arc<Tool>, Probe)>, times: usize) {
+async fn in_turns(run: &CalibrationRun, tools: Vec<(Arc<Tool>, ProbeArguments)>, times: usize) {
     let mut tools: Vec<_> = tools.into_iter().map(|it| (it, 0)).collect();
     for turn in 0..times {
         let mut next = Vec::with_capacity(tools.len());
         for ((tool, probe), mut late) in tools {
             let left = times - turn;
             let (outcome, done) = match run.prober.probe(&tool, &probe).await {
-                Came::Answered { took } => (Outcome::Probed { took }, 1),
-                Came::Failed { why } => (Outcome::Failed { why }, 1),
-                Came::InVain { why } => (Outcome::Failed { why }, left),
-                Came::Late { why } => {
+                ProbeOutcome::Answered { took } => (Outcome::Probed { took }, 1),
+                ProbeOutcome::Failed { why } => (Outcome::Failed { why }, 1),
+                ProbeOutcome::InVain { why } => (Outcome::Failed { why }, left),
+                ProbeOutcome::Late { why } => {
                     late += 1;
                     let is_known = late >= run.enough;
                     (Outcome::Failed { why }, if is_known { left } else { 1 })
@@ -68,19 +70,19 @@ async fn in_turns(run: &Run, tools: Vec<(Arc<Tool>, Probe)>, times: usize) {
     }
 }
 
-struct Run {
+struct CalibrationRun {
     prober: Prober,
-    teller: Teller,
+    teller: StepReporter,
     /// A tool that was late so often need not be waited for again: it is known to be slow.
     enough: usize,
 }
 
-struct Sorted {
-    servers: BTreeMap<ServerId, Vec<(Arc<Tool>, Probe)>>,
-    left_alone: Vec<(Arc<Tool>, WhyNot)>,
+struct ToolsByServer {
+    servers: BTreeMap<ServerId, Vec<(Arc<Tool>, ProbeArguments)>>,
+    left_alone: Vec<(Arc<Tool>, NotProbedError)>,
 }
 
-impl Sorted {
+impl ToolsByServer {
     fn of(tools: Vec<Arc<Tool>>) -> Self {
         let mut sorted = Self { servers: BTreeMap::new(), left_alone: Vec::new() };
         for tool in tools {
@@ -96,21 +98,26 @@ impl Sorted {
     }
 }
 
-struct Teller {
-    steps: mpsc::Sender<Step>,
+struct StepReporter {
+    steps: mpsc::Sender<CalibrationStep>,
     total: usize,
     /// Held while a step is told, so that they come in order.
     done: Mutex<usize>,
 }
 
-struct NobodyListens;
+struct ListenerGoneError;
 
-impl Teller {
-    async fn tell(&self, tool: &Tool, outcome: Outcome, more: usize) -> Result<(), NobodyListens> {
+impl StepReporter {
+    async fn tell(
+        &self,
+        tool: &Tool,
+        outcome: Outcome,
+        more: usize,
+    ) -> Result<(), ListenerGoneError> {
         let mut done = self.done.lock().await;
         *done += more;
         let (id, exposed) = (tool.id.clone(), tool.exposed.to_string());
-        let step = Step { tool: id, exposed, outcome, done: *done, total: self.total };
-        self.steps.send(step).await.map_err(|_| NobodyListens)
+        let step = CalibrationStep { tool: id, exposed, outcome, done: *done, total: self.total };
+        self.steps.send(step).await.map_err(|_| ListenerGoneError)
     }
 }

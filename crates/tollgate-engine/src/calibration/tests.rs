@@ -10,29 +10,29 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tollgate_core::agent::Agent;
-use tollgate_core::catalog::{Listing, Origin, Rules};
+use tollgate_core::catalog::{ServerListing, ServerOrigin, ServerRules};
 use tollgate_core::id::{ServerId, ToolId, ToolName};
 use tollgate_core::json::raw_value;
 use tollgate_core::names::NamePattern;
-use tollgate_core::standing;
-use tollgate_core::tool::Override;
+use tollgate_core::tier_assignment;
+use tollgate_core::tool::ToolOverride;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::tasks::{self, Task};
 
-use super::{Calibration, Habit, Outcome, Scope, keep};
-use crate::backend::{Backend, Failure, Job, Line};
-use crate::charter::Charter;
+use super::{BackgroundProbing, Calibration, CalibrationScope, Outcome, spawn_background};
+use crate::backend::{Backend, BackendConnection, BackendError, BackendJob};
 use crate::clock::{Clock, SystemClock};
-use crate::gate::{Gate, Made};
-use crate::meters::{Basics, Meters, Tending};
+use crate::gate::{Gate, GateParts};
+use crate::meters::{MeterDeps, MeterMaintenance, ToolMeters};
 use crate::notices::Notices;
-use crate::pins::Book;
-use crate::registry::{self, Plan};
-use crate::servers::Servers;
-use crate::settings::{Code, Settings};
-use crate::upstream::{Change, Trials, Update, Updates};
-use crate::watches::Watches;
+use crate::pins::PinStore;
+use crate::policy_snapshot::PolicySnapshot;
+use crate::registry::{self, RegistryParts};
+use crate::resource_watches::ResourceWatches;
+use crate::servers::ServerDirectory;
+use crate::settings::{CodeModeSettings, EngineSettings};
+use crate::upstream::{Change, TrialRunner, Update, UpstreamUpdateSender};
 use arc_swap::ArcSwap;
 
 mod by_command;
@@ -109,18 +109,18 @@ struct Door(Arc<Scripted>);
 
 #[async_trait]
 impl Backend for Door {
-    async fn line(&self) -> Result<Arc<dyn Line>, Failure> {
+    async fn connection(&self) -> Result<Arc<dyn BackendConnection>, BackendError> {
         Ok(Arc::<Scripted>::clone(&self.0))
     }
 
-    async fn returned(&self, _: Instant) -> bool {
+    async fn wait_until_available(&self, _: Instant) -> bool {
         true
     }
 }
 
 #[async_trait]
-impl Line for Scripted {
-    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+impl BackendConnection for Scripted {
+    async fn run(&self, job: BackendJob<'_>) -> Result<Answer, BackendError> {
         job.departure.note();
         let params: Value = serde_json::from_str(&job.params.to_text()).unwrap();
         let tool = params["name"].as_str().unwrap_or_default().to_owned();
@@ -147,10 +147,10 @@ struct Stage {
     gate: Arc<Gate>,
     does: Arc<Mutex<HashMap<String, Does>>>,
     log: Arc<Mutex<Log>>,
-    listings: HashMap<&'static str, Listing>,
-    updates: Updates,
+    listings: HashMap<&'static str, ServerListing>,
+    updates: UpstreamUpdateSender,
     _keeper: Task,
-    _tending: Tending,
+    _tending: MeterMaintenance,
 }
 
 fn reads(name: &str) -> Value {
@@ -166,15 +166,15 @@ fn server(name: &'static str, tools: Vec<Value>) -> Server {
     Server { name, trusted: Trust::Trusted, tools, said: Vec::new() }
 }
 
-fn rules(server: &Server) -> Rules {
+fn rules(server: &Server) -> ServerRules {
     let said = server.said.iter().map(|(tool, arguments)| {
-        let said = Override { probe: Some(arguments.clone()), ..Override::default() };
+        let said = ToolOverride { probe: Some(arguments.clone()), ..ToolOverride::default() };
         (ToolName::new(tool), said)
     });
-    Rules {
+    ServerRules {
         trusted: server.trusted == Trust::Trusted,
         tools: said.collect(),
-        ..Rules::new(ServerId::parse(server.name).unwrap(), Origin::Upstream)
+        ..ServerRules::new(ServerId::parse(server.name).unwrap(), ServerOrigin::Upstream)
     }
 }
 
@@ -182,22 +182,23 @@ impl Stage {
     async fn of(servers: Vec<Server>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let notices = Notices::default();
-        let meters = Meters::new(Basics {
+        let meters = ToolMeters::new(MeterDeps {
             clock: Arc::clone(&clock),
-            rules: standing::Rules::default(),
+            rules: tier_assignment::TierRules::default(),
             notices: notices.clone(),
             archive: None,
         });
         let agent = Agent::implicit();
-        let settings = Settings { agents: vec![agent], ..Settings::new("nowhere".into()) };
+        let settings =
+            EngineSettings { agents: vec![agent], ..EngineSettings::new("nowhere".into()) };
         let (updates, heard) = registry::updates();
-        let plan = Plan {
+        let plan = RegistryParts {
             rules: servers.iter().map(rules).map(Arc::new).collect(),
-            charter: Arc::new(Charter::of(&settings)),
+            charter: Arc::new(PolicySnapshot::of(&settings)),
             pattern: NamePattern::parse("{server}_{tool}").unwrap(),
             owners: None,
             meters: Arc::clone(&meters),
-            book: Arc::new(Book::open(None).unwrap()),
+            book: Arc::new(PinStore::open(None).unwrap()),
             notices: notices.clone(),
             clock: Arc::new(SystemClock),
         };
@@ -208,7 +209,7 @@ impl Stage {
         for Server { name, tools, .. } in servers {
             let id = ServerId::parse(name).unwrap();
             let tools = tools.iter().map(raw_value).collect();
-            let listing = Listing { tools, ..Listing::default() };
+            let listing = ServerListing { tools, ..ServerListing::default() };
             keeper.offer(&id, listing.clone());
             listings.insert(name, listing);
             let scripted = Scripted { name, does: Arc::clone(&does), log: Arc::clone(&log) };
@@ -217,23 +218,23 @@ impl Stage {
         let mut changes = registry.changes();
         let keeper = tasks::spawn("registry", keeper.run());
         changes.changed().await.unwrap();
-        let gate = Gate::of(Made {
+        let gate = Gate::of(GateParts {
             registry,
             meters: Arc::clone(&meters),
             notices,
             backends,
-            servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
-            trials: Trials::new(Arc::clone(&clock), PathBuf::new(), None),
-            watches: Watches::new(HashMap::new()),
+            servers: ServerDirectory::new(Vec::new(), Vec::new(), clock.wall()),
+            trials: TrialRunner::new(Arc::clone(&clock), PathBuf::new(), None),
+            watches: ResourceWatches::new(HashMap::new()),
             observers: Vec::new(),
             ledger: Arc::default(),
-            code: Code::default(),
+            code: CodeModeSettings::default(),
             mind: None,
             tracer: crate::spans::Tracer::default(),
             environment: "test".to_owned(),
             clock,
         });
-        let _tending = meters.tend();
+        let _tending = meters.start_maintenance();
         Self { gate, does, log, listings, updates, _keeper: keeper, _tending }
     }
 
@@ -259,8 +260,9 @@ impl Stage {
 
     /// Begins to probe by itself, every five minutes.
     fn keep(&self) -> Task {
-        let habit = Habit { every: Duration::from_secs(300), left_alone: HashSet::new() };
-        keep(&self.gate, Arc::new(ArcSwap::from_pointee(habit)))
+        let habit =
+            BackgroundProbing { every: Duration::from_secs(300), left_alone: HashSet::new() };
+        spawn_background(&self.gate, Arc::new(ArcSwap::from_pointee(habit)))
     }
 
     async fn change(&self, server: &str, change: Change) {

@@ -8,49 +8,49 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use tollgate_core::budget::Tier;
-use tollgate_core::call::{Kind, Source, TaskVerb};
+use tollgate_core::call::{RequestKind, ResultSource, TaskVerb};
 use tollgate_core::id::ToolId;
 
-use super::course::Course;
-use super::histogram::{Histogram, OPERATIONS, TOOLS};
-use super::over::Over;
-use super::steps::Went;
-use crate::record::{CallRecord, End};
+use super::call_progress::CallProgress;
+use super::finished_call::FinishedCall;
+use super::histogram::{Histogram, OPERATION_BUCKETS, TOOL_BUCKETS};
+use super::steps::AttemptStatus;
+use crate::record::{CallEnding, CallRecord};
 
 /// Tools that are counted by name, in the order of their first calls; all others together.
 pub const MOST_TOOLS: usize = 2_000;
 
-const METHODS: [Kind; 7] = [
-    Kind::CallTool,
-    Kind::ReadResource,
-    Kind::GetPrompt,
-    Kind::Complete,
-    Kind::Task(TaskVerb::Get),
-    Kind::Task(TaskVerb::Update),
-    Kind::Task(TaskVerb::Cancel),
+const METHODS: [RequestKind; 7] = [
+    RequestKind::CallTool,
+    RequestKind::ReadResource,
+    RequestKind::GetPrompt,
+    RequestKind::Complete,
+    RequestKind::Task(TaskVerb::Get),
+    RequestKind::Task(TaskVerb::Update),
+    RequestKind::Task(TaskVerb::Cancel),
 ];
 
-pub struct Counts {
-    tools: ArcSwap<HashMap<ToolId, Arc<OfTool>>>,
+pub struct CallCounts {
+    tools: ArcSwap<HashMap<ToolId, Arc<ToolCounts>>>,
     /// Of tools beyond the most.
-    others: Arc<OfTool>,
+    others: Arc<ToolCounts>,
     /// Held by whoever adds one.
     adding: Mutex<()>,
-    methods: [OfMethod; METHODS.len()],
+    methods: [MethodCounts; METHODS.len()],
     tiers: [TierCounts; Tier::ALL.len()],
 }
 
 /// Of one tool.
-pub struct OfTool {
-    ends: Ends,
+pub struct ToolCounts {
+    ends: EndCounts,
     /// How long calls took that reached its server: without the time that people took, and without
     /// answers that were kept.
     pub spans: Histogram,
 }
 
 /// Of one MCP method, whatever it was about.
-pub struct OfMethod {
-    ends: Ends,
+pub struct MethodCounts {
+    ends: EndCounts,
     /// How long requests took at servers, each attempt by itself: those that were answered well, and
     /// those that were not. One that was given up for another's answer is neither.
     pub answered: Histogram,
@@ -63,16 +63,17 @@ pub struct TierCounts {
 }
 
 /// How often it ended so.
-struct Ends([AtomicU64; End::ALL.len()]);
+struct EndCounts([AtomicU64; CallEnding::ALL.len()]);
 
-impl Default for Counts {
+impl Default for CallCounts {
     fn default() -> Self {
-        let of_method = |_| OfMethod {
-            ends: Ends::default(),
-            answered: Histogram::new(OPERATIONS),
-            failed: Histogram::new(OPERATIONS),
+        let of_method = |_| MethodCounts {
+            ends: EndCounts::default(),
+            answered: Histogram::new(OPERATION_BUCKETS),
+            failed: Histogram::new(OPERATION_BUCKETS),
         };
-        let of_tier = |_| TierCounts { spans: Histogram::new(TOOLS), misses: AtomicU64::new(0) };
+        let of_tier =
+            |_| TierCounts { spans: Histogram::new(TOOL_BUCKETS), misses: AtomicU64::new(0) };
         Self {
             tools: ArcSwap::default(),
             others: Arc::default(),
@@ -83,32 +84,32 @@ impl Default for Counts {
     }
 }
 
-impl Default for OfTool {
+impl Default for ToolCounts {
     fn default() -> Self {
-        Self { ends: Ends::default(), spans: Histogram::new(TOOLS) }
+        Self { ends: EndCounts::default(), spans: Histogram::new(TOOL_BUCKETS) }
     }
 }
 
-impl Default for Ends {
+impl Default for EndCounts {
     fn default() -> Self {
         Self(std::array::from_fn(|_| AtomicU64::new(0)))
     }
 }
 
-impl Counts {
-    pub(super) fn count(&self, over: &Over<'_>) {
-        let Over { course, record, worked, is_miss } = *over;
+impl CallCounts {
+    pub(super) fn count(&self, over: &FinishedCall<'_>) {
+        let FinishedCall { course, record, worked, is_miss } = *over;
         self.count_method(course, record);
         let tier = &self.tiers[record.tier as usize];
         if is_miss {
             tier.misses.fetch_add(1, Ordering::Relaxed);
         }
         // What was kept from before says nothing about how long a tool takes.
-        let is_timed = course.is_sent() && record.source == Source::Fresh;
+        let is_timed = course.is_sent() && record.source == ResultSource::Fresh;
         if is_timed {
             tier.spans.observe(worked);
         }
-        if record.method != Kind::CallTool.method() {
+        if record.method != RequestKind::CallTool.method() {
             return;
         }
         if let (Some(server), Some(tool)) = (&record.server, &record.tool) {
@@ -119,7 +120,7 @@ impl Counts {
                 Some(of_tool) => of_tool,
                 None if known.len() >= MOST_TOOLS => &self.others,
                 None => {
-                    added = self.added(&id);
+                    added = self.add_tool(&id);
                     &added
                 }
             };
@@ -130,18 +131,18 @@ impl Counts {
         }
     }
 
-    fn count_method(&self, course: &Course, record: &CallRecord) {
+    fn count_method(&self, course: &CallProgress, record: &CallRecord) {
         let at = METHODS.iter().position(|kind| kind.method() == record.method);
         let Some(of_method) = at.map(|at| &self.methods[at]) else { return };
         of_method.ends.count(record.end);
         let spans = |went| match went {
-            Went::Well => &of_method.answered,
-            Went::Wrong => &of_method.failed,
+            AttemptStatus::Well => &of_method.answered,
+            AttemptStatus::Wrong => &of_method.failed,
         };
         course.attempts(record).for_each(|(span, went)| spans(went).observe(span));
     }
 
-    fn added(&self, id: &ToolId) -> Arc<OfTool> {
+    fn add_tool(&self, id: &ToolId) -> Arc<ToolCounts> {
         let _adding = self.adding.lock();
         let known = self.tools.load();
         if let Some(of_tool) = known.get(id) {
@@ -157,9 +158,9 @@ impl Counts {
     }
 
     /// Those that were called, by name; those without come last, if there were any.
-    pub fn tools(&self) -> Vec<(Option<ToolId>, Arc<OfTool>)> {
+    pub fn tools(&self) -> Vec<(Option<ToolId>, Arc<ToolCounts>)> {
         let known = self.tools.load();
-        let mut tools: Vec<(Option<ToolId>, Arc<OfTool>)> =
+        let mut tools: Vec<(Option<ToolId>, Arc<ToolCounts>)> =
             known.iter().map(|(id, of)| (Some(id.clone()), Arc::clone(of))).collect();
         tools.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         if self.others.ends().next().is_some() {
@@ -168,7 +169,7 @@ impl Counts {
         tools
     }
 
-    pub fn methods(&self) -> impl Iterator<Item = (&'static str, &OfMethod)> {
+    pub fn methods(&self) -> impl Iterator<Item = (&'static str, &MethodCounts)> {
         METHODS.iter().map(|kind| kind.method()).zip(&self.methods)
     }
 
@@ -177,16 +178,16 @@ impl Counts {
     }
 }
 
-impl OfTool {
+impl ToolCounts {
     /// Only ends that there were.
-    pub fn ends(&self) -> impl Iterator<Item = (End, u64)> + '_ {
+    pub fn ends(&self) -> impl Iterator<Item = (CallEnding, u64)> + '_ {
         self.ends.all()
     }
 }
 
-impl OfMethod {
+impl MethodCounts {
     /// Only ends that there were.
-    pub fn ends(&self) -> impl Iterator<Item = (End, u64)> + '_ {
+    pub fn ends(&self) -> impl Iterator<Item = (CallEnding, u64)> + '_ {
         self.ends.all()
     }
 }
@@ -198,13 +199,13 @@ impl TierCounts {
     }
 }
 
-impl Ends {
-    fn count(&self, end: End) {
+impl EndCounts {
+    fn count(&self, end: CallEnding) {
         self.0[end.place()].fetch_add(1, Ordering::Relaxed);
     }
 
-    fn all(&self) -> impl Iterator<Item = (End, u64)> + '_ {
+    fn all(&self) -> impl Iterator<Item = (CallEnding, u64)> + '_ {
         let counts = self.0.iter().map(|count| count.load(Ordering::Relaxed));
-        End::ALL.into_iter().zip(counts).filter(|(_, count)| *count > 0)
+        CallEnding::ALL.into_iter().zip(counts).filter(|(_, count)| *count > 0)
     }
 }

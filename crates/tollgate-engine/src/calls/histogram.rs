@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Of calls: in process, up to the usual ceilings of the tiers, and beyond. In microseconds.
-pub const TOOLS: &[u64] = &[
+pub const TOOL_BUCKETS: &[u64] = &[
     1_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 1_500_000,
     2_500_000, 4_000_000, 10_000_000, 30_000_000, 60_000_000,
 ];
 
 /// As OpenTelemetry wants them of `mcp.client.operation.duration`.
-pub const OPERATIONS: &[u64] = &[
+pub const OPERATION_BUCKETS: &[u64] = &[
     10_000,
     20_000,
     50_000,
@@ -37,7 +37,7 @@ pub struct Histogram {
 
 /// What it says at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spans {
+pub struct HistogramSnapshot {
     /// Up to how many microseconds, and how many spans were no longer.
     pub up_to: Vec<(u64, u64)>,
     pub count: u64,
@@ -59,7 +59,7 @@ impl Histogram {
     }
 
     /// The count is that of the buckets, whatever is written meanwhile.
-    pub fn read(&self) -> Spans {
+    pub fn read(&self) -> HistogramSnapshot {
         let mut count = 0;
         let mut up_to = Vec::with_capacity(self.bounds.len());
         for (at, of_bucket) in self.counts.iter().enumerate() {
@@ -68,7 +68,11 @@ impl Histogram {
                 up_to.push((*bound, count));
             }
         }
-        Spans { up_to, count, sum: Duration::from_micros(self.micros.load(Ordering::Relaxed)) }
+        HistogramSnapshot {
+            up_to,
+            count,
+            sum: Duration::from_micros(self.micros.load(Ordering::Relaxed)),
+        }
     }
 }
 
@@ -76,7 +80,7 @@ impl Histogram {
 mod tests {
     use std::time::Duration;
 
-    use super::{Histogram, TOOLS};
+    use super::{Histogram, TOOL_BUCKETS};
 
     #[test]
     fn a_span_counts_in_all_buckets_that_hold_it() {
@@ -93,8 +97,8 @@ mod tests {
     #[test]
     fn the_usual_ceilings_are_bounds() {
         for ceiling in [500_000, 1_500_000, 4_000_000] {
-            assert!(TOOLS.contains(&ceiling), "{ceiling}");
+            assert!(TOOL_BUCKETS.contains(&ceiling), "{ceiling}");
         }
-        assert!(TOOLS.is_sorted());
+        assert!(TOOL_BUCKETS.is_sorted());
     }
 }

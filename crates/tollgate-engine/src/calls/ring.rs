@@ -6,21 +6,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::course::Course;
+use super::call_progress::CallProgress;
 
-pub(super) struct Ring {
-    slots: Box<[Mutex<Option<Arc<Course>>>]>,
+pub(super) struct FinishedCallRing {
+    slots: Box<[Mutex<Option<Arc<CallProgress>>>]>,
     /// The number of the next.
     next: AtomicU64,
 }
 
-impl Ring {
+impl FinishedCallRing {
     pub(super) fn new(most: usize) -> Self {
         let slots = (0..most).map(|_| Mutex::new(None)).collect();
         Self { slots, next: AtomicU64::new(1) }
     }
 
-    pub(super) fn push(&self, course: Arc<Course>) {
+    pub(super) fn push(&self, course: Arc<CallProgress>) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         course.number().store(number, Ordering::Relaxed);
         let oldest = self.slot(number).lock().replace(course);
@@ -32,7 +32,7 @@ impl Ring {
     pub(super) fn newest(
         &self,
         before: Option<u64>,
-    ) -> impl Iterator<Item = (u64, Arc<Course>)> + '_ {
+    ) -> impl Iterator<Item = (u64, Arc<CallProgress>)> + '_ {
         let next = self.next.load(Ordering::Relaxed);
         let first = next.saturating_sub(self.slots.len() as u64).max(1);
         let end = before.map_or(next, |before| before.min(next));
@@ -42,7 +42,7 @@ impl Ring {
         })
     }
 
-    fn slot(&self, number: u64) -> &Mutex<Option<Arc<Course>>> {
+    fn slot(&self, number: u64) -> &Mutex<Option<Arc<CallProgress>>> {
         let at = number % self.slots.len() as u64;
         &self.slots[usize::try_from(at).unwrap_or_default()]
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::course::Course;
+use super::call_progress::CallProgress;
 
 /// Steps of one call that are kept; what it does beyond is not drawn.
-const MOST: usize = 10;
+const MAX_STEPS: usize = 10;
 /// An attempt that came to nothing has this beside its end.
 const WRONG: u64 = 1 << 63;
 /// The step stands above the microseconds.
@@ -16,7 +16,7 @@ const STEP_SHIFT: u32 = 56;
 const MICROS: u64 = (1 << STEP_SHIFT) - 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum CallStep {
     /// Looked at: secrets, policy, arguments, limits.
     Admitted,
     /// A person had to agree.
@@ -31,7 +31,7 @@ pub enum Step {
     Shaped,
 }
 
-impl Step {
+impl CallStep {
     const ALL: [Self; 6] =
         [Self::Admitted, Self::Leave, Self::Queued, Self::Attempt, Self::Shared, Self::Shaped];
 
@@ -50,7 +50,7 @@ impl Step {
         Self::ALL.iter().position(|step| *step == self).map_or(0, |at| at as u64 + 1)
     }
 
-    fn decoded(code: u64) -> Option<Self> {
+    fn decode(code: u64) -> Option<Self> {
         let at = usize::try_from(code).ok()?.checked_sub(1)?;
         Self::ALL.get(at).copied()
     }
@@ -58,35 +58,35 @@ impl Step {
 
 /// From when to when, counted from the beginning of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stretch {
-    pub step: Step,
+pub struct StepTiming {
+    pub step: CallStep,
     pub from: Duration,
     /// `None` while it lasts.
     pub to: Option<Duration>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Steps {
+pub(super) struct CallSteps {
     used: AtomicUsize,
-    places: [Place; MOST],
+    places: [StepSlot; MAX_STEPS],
 }
 
 /// Whether an attempt was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Went {
+pub(crate) enum AttemptStatus {
     Well,
     Wrong,
 }
 
 /// Zero is nothing yet; moments are kept with one microsecond more.
 #[derive(Debug, Default)]
-struct Place {
+struct StepSlot {
     from: AtomicU64,
     to: AtomicU64,
 }
 
-impl Steps {
-    pub(super) fn begin(&self, step: Step, at: Duration) -> usize {
+impl CallSteps {
+    pub(super) fn begin(&self, step: CallStep, at: Duration) -> usize {
         let place = self.used.fetch_add(1, Ordering::Relaxed);
         self.write(place, step, at);
         place
@@ -99,13 +99,13 @@ impl Steps {
     }
 
     /// Two places one after the other: in the queue from now on, and later at the server.
-    pub(super) fn leg(&self, at: Duration) -> usize {
+    pub(super) fn begin_attempt(&self, at: Duration) -> usize {
         let place = self.used.fetch_add(2, Ordering::Relaxed);
-        self.write(place, Step::Queued, at);
+        self.write(place, CallStep::Queued, at);
         place
     }
 
-    fn write(&self, place: usize, step: Step, at: Duration) {
+    fn write(&self, place: usize, step: CallStep, at: Duration) {
         if let Some(place) = self.places.get(place) {
             let bits = (step.code() << STEP_SHIFT) | (micros(at) + 1);
             place.from.store(bits, Ordering::Relaxed);
@@ -113,44 +113,48 @@ impl Steps {
     }
 
     /// How long each step of the kind took.
-    pub(super) fn spans(&self, step: Step, over: Duration) -> impl Iterator<Item = Duration> + '_ {
-        let used = self.used.load(Ordering::Relaxed).min(MOST);
-        let all = self.places[..used].iter().filter_map(Place::read);
+    pub(super) fn spans(
+        &self,
+        step: CallStep,
+        over: Duration,
+    ) -> impl Iterator<Item = Duration> + '_ {
+        let used = self.used.load(Ordering::Relaxed).min(MAX_STEPS);
+        let all = self.places[..used].iter().filter_map(StepSlot::read);
         let of_kind = all.filter(move |stretch| stretch.step == step);
         of_kind.map(move |it| it.to.unwrap_or(over).min(over).saturating_sub(it.from))
     }
 
     /// How long each attempt took that ended, and how, in the order in which they began.
-    pub(super) fn attempts(&self) -> impl Iterator<Item = (Duration, Went)> + '_ {
-        let used = self.used.load(Ordering::Relaxed).min(MOST);
+    pub(super) fn attempts(&self) -> impl Iterator<Item = (Duration, AttemptStatus)> + '_ {
+        let used = self.used.load(Ordering::Relaxed).min(MAX_STEPS);
         self.places[..used].iter().filter_map(|place| {
-            let stretch = place.read().filter(|stretch| stretch.step == Step::Attempt)?;
+            let stretch = place.read().filter(|stretch| stretch.step == CallStep::Attempt)?;
             let is_wrong = place.to.load(Ordering::Relaxed) & WRONG != 0;
-            let went = if is_wrong { Went::Wrong } else { Went::Well };
+            let went = if is_wrong { AttemptStatus::Wrong } else { AttemptStatus::Well };
             Some((stretch.to?.saturating_sub(stretch.from), went))
         })
     }
 
     /// What was not over when the call was, ends with it.
-    pub(super) fn all(&self, over: Option<Duration>) -> Vec<Stretch> {
-        let closed = |stretch: Stretch| match over {
+    pub(super) fn all(&self, over: Option<Duration>) -> Vec<StepTiming> {
+        let closed = |stretch: StepTiming| match over {
             Some(over) => {
                 let to = stretch.to.map_or(over, |to| to.min(over));
-                Stretch { to: Some(to), from: stretch.from.min(to), ..stretch }
+                StepTiming { to: Some(to), from: stretch.from.min(to), ..stretch }
             }
             None => stretch,
         };
-        self.places.iter().filter_map(Place::read).map(closed).collect()
+        self.places.iter().filter_map(StepSlot::read).map(closed).collect()
     }
 }
 
-impl Place {
-    fn read(&self) -> Option<Stretch> {
+impl StepSlot {
+    fn read(&self) -> Option<StepTiming> {
         let from = self.from.load(Ordering::Relaxed);
-        let step = Step::decoded(from >> STEP_SHIFT)?;
+        let step = CallStep::decode(from >> STEP_SHIFT)?;
         let moment = |bits: u64| bits.checked_sub(1).map(Duration::from_micros);
         let to = moment(self.to.load(Ordering::Relaxed) & !WRONG);
-        Some(Stretch { step, from: moment(from & MICROS)?, to })
+        Some(StepTiming { step, from: moment(from & MICROS)?, to })
     }
 }
 
@@ -160,30 +164,30 @@ fn micros(span: Duration) -> u64 {
 
 /// One way to a server: the wait for it, and the time there.
 #[derive(Debug, Clone)]
-pub(crate) struct Leg {
-    course: Arc<Course>,
+pub(crate) struct AttemptTiming {
+    course: Arc<CallProgress>,
     place: usize,
 }
 
-impl Leg {
-    pub(super) fn new(course: &Arc<Course>, place: usize) -> Self {
+impl AttemptTiming {
+    pub(super) fn new(course: &Arc<CallProgress>, place: usize) -> Self {
         Self { course: Arc::clone(course), place }
     }
 
     /// There was room for it: it is at the server from now on.
-    pub(crate) fn departed(&self, now: Instant) {
+    pub(crate) fn mark_sent(&self, now: Instant) {
         let (steps, at) = (self.course.steps_taken(), self.course.since(now));
         steps.end(self.place, at);
-        steps.write(self.place + 1, Step::Attempt, at);
+        steps.write(self.place + 1, CallStep::Attempt, at);
     }
 
     /// It is back, or never got there.
-    pub(crate) fn over(&self, now: Instant, went: Went) {
+    pub(crate) fn over(&self, now: Instant, went: AttemptStatus) {
         let (steps, at) = (self.course.steps_taken(), self.course.since(now));
-        let attempt = steps.places.get(self.place + 1).and_then(Place::read);
+        let attempt = steps.places.get(self.place + 1).and_then(StepSlot::read);
         let place = self.place + usize::from(attempt.is_some());
         steps.end(place, at);
-        if let (Went::Wrong, Some(place)) = (went, steps.places.get(place)) {
+        if let (AttemptStatus::Wrong, Some(place)) = (went, steps.places.get(place)) {
             place.to.fetch_or(WRONG, Ordering::Relaxed);
         }
     }

@@ -11,10 +11,10 @@ use landlock::{
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::thread::CapabilitySet;
 
-use super::closed::{ClosedFiles, Opened};
-use super::order::{Files, Order};
-use super::{Failure, note, privileges};
-use crate::settings::{Network, Privileges};
+use super::closed_files::{ClosedFiles, OpenedPath};
+use super::launch_spec::{FileRules, LaunchSpec};
+use super::{ConfineError, note, privileges};
+use crate::settings::{NetworkAccess, Privileges};
 
 /// The version of the interface that the rules are written for; older kernels keep fewer of them.
 const FILES: ABI = ABI::V5;
@@ -26,7 +26,7 @@ const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 /// What programs look up: names, certificates, the time, and how much machine there is. Of other
 /// processes `/proc` tells a member of a Landlock domain only what `ps` shows.
-const LOOKED_UP: &[&str] = &[
+const READABLE_PATHS: &[&str] = &[
     "/etc/alternatives",
     "/etc/ca-certificates",
     "/etc/gai.conf",
@@ -61,11 +61,11 @@ const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random",
 
 /// What file rules leave open in any case.
 pub(crate) fn always_open() -> Vec<&'static Path> {
-    SYSTEM.iter().chain(LOOKED_UP).map(Path::new).collect()
+    SYSTEM.iter().chain(READABLE_PATHS).map(Path::new).collect()
 }
 
 /// Gives a directory for temporary files where the usual one is not to be used.
-pub(super) fn close(order: &Order) -> Result<Option<PathBuf>, Failure> {
+pub(super) fn close(order: &LaunchSpec) -> Result<Option<PathBuf>, ConfineError> {
     let has_rules = order.files.is_some() || !order.closed.is_empty();
     if !has_rules && order.privileges == Privileges::AsFound {
         return Ok(None);
@@ -82,7 +82,7 @@ pub(super) fn close(order: &Order) -> Result<Option<PathBuf>, Failure> {
     if order.privileges == Privileges::Frozen {
         ruleset = ruleset.scope(Scope::Signal)?;
     }
-    if order.network == Network::Deny {
+    if order.network == NetworkAccess::Deny {
         ruleset = ruleset
             .scope(Scope::AbstractUnixSocket)?
             .handle_access(AccessNet::from_all(NETWORK))?;
@@ -92,7 +92,7 @@ pub(super) fn close(order: &Order) -> Result<Option<PathBuf>, Failure> {
     }
     let mut ruleset = ruleset.create()?;
     match &order.files {
-        Some(files) => ruleset = opened(ruleset, files, &closed)?,
+        Some(files) => ruleset = allow_files(ruleset, files, &closed)?,
         None if has_rules => ruleset = all_but(ruleset, &closed)?,
         None => {}
     }
@@ -102,12 +102,12 @@ pub(super) fn close(order: &Order) -> Result<Option<PathBuf>, Failure> {
     }
     let done = ruleset.restrict_self()?;
     if order.privileges == Privileges::AsFound {
-        privileges::give_up_power_over_others().map_err(Failure::Privileges)?;
+        privileges::give_up_power_over_others().map_err(ConfineError::Privileges)?;
     }
     match (done.ruleset, &order.files) {
         (RulesetStatus::FullyEnforced, _) => {}
-        (RulesetStatus::NotEnforced, Some(_)) => return Err(Failure::NoLandlock),
-        (RulesetStatus::NotEnforced, None) if has_rules => return Err(Failure::NotClosed),
+        (RulesetStatus::NotEnforced, Some(_)) => return Err(ConfineError::NoLandlock),
+        (RulesetStatus::NotEnforced, None) if has_rules => return Err(ConfineError::NotClosed),
         (RulesetStatus::PartiallyEnforced | RulesetStatus::NotEnforced, _) => {
             let missing = missing(done.landlock, has_rules);
             note(&format!("this kernel cannot keep the server from {}", missing.join(" and ")));
@@ -117,11 +117,11 @@ pub(super) fn close(order: &Order) -> Result<Option<PathBuf>, Failure> {
 }
 
 /// Without `no_new_privs` only this capability lets a process confine itself.
-fn require_power_to_confine() -> Result<(), Failure> {
-    let own = rustix::thread::capabilities(None).map_err(Failure::Privileges)?;
+fn require_power_to_confine() -> Result<(), ConfineError> {
+    let own = rustix::thread::capabilities(None).map_err(ConfineError::Privileges)?;
     match own.effective.contains(CapabilitySet::SYS_ADMIN) {
         true => Ok(()),
-        false => Err(Failure::MayGainPrivileges),
+        false => Err(ConfineError::MayGainPrivileges),
     }
 }
 
@@ -144,18 +144,18 @@ fn make_usual_directories(closed: &ClosedFiles) -> Option<PathBuf> {
 }
 
 /// All files, but for those of the gateway.
-fn all_but(ruleset: RulesetCreated, closed: &ClosedFiles) -> Result<RulesetCreated, Failure> {
+fn all_but(ruleset: RulesetCreated, closed: &ClosedFiles) -> Result<RulesetCreated, ConfineError> {
     let everything = AccessFs::from_all(FILES);
     let mut ruleset = Some(ruleset);
     closed.open_all_else(|found| {
         let (file, access) = match found {
-            Opened::LeadingDirectory(file) => (file, AccessFs::ReadDir.into()),
-            Opened::Directory(file) => (file, everything),
-            Opened::File(file) => (file, everything & AccessFs::from_file(FILES)),
+            OpenedPath::LeadingDirectory(file) => (file, AccessFs::ReadDir.into()),
+            OpenedPath::Directory(file) => (file, everything),
+            OpenedPath::File(file) => (file, everything & AccessFs::from_file(FILES)),
         };
         let known = ruleset.take().expect("it is put back");
         ruleset = Some(known.add_rule(PathBeneath::new(file, access))?);
-        Ok::<(), Failure>(())
+        Ok::<(), ConfineError>(())
     })?;
     Ok(ruleset.expect("it is put back"))
 }
@@ -179,41 +179,43 @@ fn missing(status: LandlockStatus, has_rules: bool) -> Vec<&'static str> {
     missing
 }
 
-fn opened(
+fn allow_files(
     ruleset: RulesetCreated,
-    files: &Files,
+    files: &FileRules,
     closed: &ClosedFiles,
-) -> Result<RulesetCreated, Failure> {
+) -> Result<RulesetCreated, ConfineError> {
     let look: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
     let run = look | AccessFs::Execute;
     let device = look | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
     let unwritten = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
     let write = look | (AccessFs::from_write(FILES) & !unwritten);
     let mut ruleset = ruleset;
-    for (paths, access) in [(SYSTEM, run), (LOOKED_UP, look), (DEVICES, device)] {
+    for (paths, access) in [(SYSTEM, run), (READABLE_PATHS, look), (DEVICES, device)] {
         for path in paths.iter().map(Path::new).filter(|path| path.exists()) {
-            ruleset = allowed(ruleset, path, (access, closed))?;
+            ruleset = allow_path(ruleset, path, (access, closed))?;
         }
     }
     for (paths, access) in [(&files.run, run), (&files.read, run), (&files.write, write)] {
         for path in paths {
-            ruleset = allowed(ruleset, path, (access, closed))?;
+            ruleset = allow_path(ruleset, path, (access, closed))?;
         }
     }
     Ok(ruleset)
 }
 
 /// Looks at what was opened, not at its name: that may mean another file by now.
-fn allowed(
+fn allow_path(
     ruleset: RulesetCreated,
     path: &Path,
     (access, closed): (BitFlags<AccessFs>, &ClosedFiles),
-) -> Result<RulesetCreated, Failure> {
-    let unopened =
-        |cause: rustix::io::Errno| Failure::Path { path: path.to_owned(), cause: cause.into() };
+) -> Result<RulesetCreated, ConfineError> {
+    let unopened = |cause: rustix::io::Errno| ConfineError::Path {
+        path: path.to_owned(),
+        cause: cause.into(),
+    };
     let file = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(unopened)?;
     if closed.covers(&file) {
-        return Err(Failure::Exposed { path: path.to_owned() });
+        return Err(ConfineError::Exposed { path: path.to_owned() });
     }
     let kind = FileType::from_raw_mode(fstat(&file).map_err(unopened)?.st_mode);
     let access = match kind {

@@ -9,7 +9,7 @@ const ENOEXEC: i32 = 8;
 const ELF: &[u8] = b"\x7fELF";
 /// Other kinds of programs, which an administrator registered; `register` and `status` are always
 /// there.
-const REGISTERED: &str = "/proc/sys/fs/binfmt_misc";
+const BINFMT_DIRECTORY: &str = "/proc/sys/fs/binfmt_misc";
 /// Processors whose programs run on their 64-bit successor: 386 and Arm.
 const ELDERS: [[u8; 2]; 2] = [[3, 0], [40, 0]];
 
@@ -19,7 +19,7 @@ pub(super) fn check(file: &Path) -> Result<(), i32> {
     let own = head_of_ourselves();
     let known = head.starts_with(b"#!")
         || (head.starts_with(ELF) && own.is_none_or(|own| fits(&head, &own)))
-        || std::fs::read_dir(REGISTERED).is_ok_and(|entries| entries.count() > 2);
+        || std::fs::read_dir(BINFMT_DIRECTORY).is_ok_and(|entries| entries.count() > 2);
     if known { Ok(()) } else { Err(ENOEXEC) }
 }
 

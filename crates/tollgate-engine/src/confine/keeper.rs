@@ -10,20 +10,20 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use super::{Launcher, strays};
+use super::{Launcher, orphans};
 
 /// The word that makes a launcher a keeper.
-pub(super) const WORD: &str = "keep";
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+pub(super) const REAPER_COMMAND: &str = "keep";
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// A gateway is gone soon after its files were closed; who forks cannot do so for ever.
-const LOOKS: usize = 250;
+const MAX_POLLS: usize = 250;
 
 /// The gateway's end: marks are of a process, and so is the keeper. Never waited for.
-static KEEPER: OnceLock<Option<Child>> = OnceLock::new();
+static ORPHAN_REAPER: OnceLock<Option<Child>> = OnceLock::new();
 
 /// Starts it with the first child. Without one, the next gateway sweeps.
 pub(crate) fn ensure(launcher: &Launcher) {
-    KEEPER.get_or_init(|| match start(launcher) {
+    ORPHAN_REAPER.get_or_init(|| match start(launcher) {
         Ok(child) => Some(child),
         Err(error) => {
             warn!(%error, "no keeper: servers may outlive a gateway that is killed");
@@ -37,7 +37,7 @@ fn start(launcher: &Launcher) -> std::io::Result<Child> {
     Command::new(&launcher.program)
         .arg0("tollgate")
         .args(&launcher.arguments)
-        .args([WORD, &strays::own()])
+        .args([REAPER_COMMAND, &orphans::own_mark_prefix()])
         .env_clear()
         .current_dir("/")
         .process_group(0)
@@ -51,10 +51,10 @@ fn start(launcher: &Launcher) -> std::io::Result<Child> {
 pub(super) fn watch(gateway: &str) {
     let mut rest = [0; 64];
     while let Ok(1..) = std::io::stdin().read(&mut rest) {}
-    for _ in 0..LOOKS {
-        if !strays::gateway_lives(gateway) && strays::sweep_orphans() == 0 {
+    for _ in 0..MAX_POLLS {
+        if !orphans::gateway_lives(gateway) && orphans::sweep_orphans() == 0 {
             return;
         }
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }

@@ -9,10 +9,10 @@ use crate::settings::ProcessLimits;
 /// After the first warning (SIGXCPU) a process has this long to leave.
 const LAST_CPU_SECONDS: u64 = 5;
 
-pub(crate) type Limit = (&'static str, Resource, Rlimit);
+pub(crate) type KernelLimit = (&'static str, Resource, Rlimit);
 
 /// A core file would hold whatever secrets were in memory, so there is never one.
-pub(crate) fn of(limits: &ProcessLimits) -> Vec<Limit> {
+pub(crate) fn of(limits: &ProcessLimits) -> Vec<KernelLimit> {
     let ProcessLimits { memory_bytes, cpu_seconds, open_files, processes, file_bytes } = *limits;
     let both = |most| Rlimit { current: Some(most), maximum: Some(most) };
     // Not the address space: V8 and the JVM reserve far more of it than they ever use.
@@ -34,7 +34,7 @@ pub(super) fn lower(resource: Resource, wanted: Rlimit) -> Result<(), Errno> {
 }
 
 /// For a child without a launcher. One that is gone already needs no limit.
-pub(crate) fn lower_of(child: Pid, (_, resource, wanted): Limit) -> Result<(), Errno> {
+pub(crate) fn lower_of(child: Pid, (_, resource, wanted): KernelLimit) -> Result<(), Errno> {
     match prlimit(Some(child), resource, below(wanted, getrlimit(resource).maximum)) {
         Ok(_) | Err(Errno::SRCH) => Ok(()),
         Err(error) => Err(error),

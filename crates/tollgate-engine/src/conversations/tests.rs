@@ -1,6 +1,6 @@
 use std::thread;
 
-use tollgate_core::selector::Keywords;
+use tollgate_core::tier_selector::TierKeywords;
 
 use super::*;
 
@@ -8,9 +8,9 @@ const SECOND: Duration = Duration::from_secs(1);
 
 struct Test {
     conversations: Conversations,
-    selector: Selector,
+    selector: TierSelector,
     principal: Principal,
-    rules: Rules,
+    rules: SelectorRules,
     start: Instant,
 }
 
@@ -19,18 +19,22 @@ impl Test {
     fn new() -> Self {
         Self {
             conversations: Conversations::default(),
-            selector: Selector::new(&[&Keywords::default()]),
+            selector: TierSelector::new(&[&TierKeywords::default()]),
             principal: Principal::local(),
-            rules: Rules::default(),
+            rules: SelectorRules::default(),
             start: Instant::now(),
         }
     }
 
     /// Says hello in conversation `c`, if `change` does not say otherwise.
-    fn choose<'a>(&'a self, seconds: u32, change: impl FnOnce(Said<'a>) -> Said<'a>) -> Choice {
+    fn choose<'a>(
+        &'a self,
+        seconds: u32,
+        change: impl FnOnce(SelectorRequest<'a>) -> SelectorRequest<'a>,
+    ) -> TierChoice {
         let utterance =
-            Utterance { text: "hello", form: Form::Final, queue_depth: 0, forced: None };
-        let said = Said {
+            Utterance { text: "hello", form: TranscriptStage::Final, queue_depth: 0, forced: None };
+        let said = SelectorRequest {
             principal: &self.principal,
             conversation: Some("c"),
             utterance,
@@ -48,10 +52,10 @@ impl Test {
             let (place, text) = turn.split_once(": ").unwrap();
             let (seconds, conversation) = place.split_once(' ').unwrap();
             let (text, form) = match text.strip_suffix('~') {
-                Some(text) => (text, Form::Partial),
-                None => (text, Form::Final),
+                Some(text) => (text, TranscriptStage::Partial),
+                None => (text, TranscriptStage::Final),
             };
-            let choice = self.choose(seconds.parse().unwrap(), |said| Said {
+            let choice = self.choose(seconds.parse().unwrap(), |said| SelectorRequest {
                 conversation: (conversation != "-").then_some(conversation),
                 utterance: Utterance { text, form, ..said.utterance },
                 ..said
@@ -102,7 +106,7 @@ fn without_a_name_nothing_is_remembered_and_no_turn_is_the_first() {
         2 -: in detail -> deep: "in detail" was said
         "#,
     );
-    let unnamed = test.choose(3, |said| Said { conversation: Some(""), ..said });
+    let unnamed = test.choose(3, |said| SelectorRequest { conversation: Some(""), ..said });
     assert_eq!(unnamed.tier, Tier::Fast);
 }
 
@@ -123,7 +127,7 @@ fn an_hour_of_silence_ends_a_conversation() {
 fn a_turn_that_the_ceiling_made_less_than_deep_is_no_deep_turn() {
     let test = Test::new();
     let choose = |seconds| {
-        test.choose(seconds, |said| Said {
+        test.choose(seconds, |said| SelectorRequest {
             ceiling: Some(Tier::Standard),
             utterance: Utterance { text: "in detail", ..said.utterance },
             ..said
@@ -138,7 +142,7 @@ fn a_turn_that_the_ceiling_made_less_than_deep_is_no_deep_turn() {
 #[test]
 fn an_explicit_deep_turn_is_a_deep_turn_whatever_the_ceiling() {
     let test = Test::new();
-    let choice = test.choose(0, |said| Said {
+    let choice = test.choose(0, |said| SelectorRequest {
         ceiling: Some(Tier::Fast),
         utterance: Utterance { forced: Some(Tier::Deep), ..said.utterance },
         ..said
@@ -152,16 +156,20 @@ fn an_explicit_deep_turn_is_a_deep_turn_whatever_the_ceiling() {
 #[test]
 fn principals_do_not_share_conversations() {
     let test = Test::new();
-    let (anna, ben) = (Principal::named("anna"), Principal::named("ben"));
+    let (anna, ben) = (Principal::from_name("anna"), Principal::from_name("ben"));
     let tier = |seconds, principal: &Principal, conversation| {
-        test.choose(seconds, |said| Said { principal, conversation: Some(conversation), ..said })
-            .tier
+        test.choose(seconds, |said| SelectorRequest {
+            principal,
+            conversation: Some(conversation),
+            ..said
+        })
+        .tier
     };
     assert_eq!(tier(0, &anna, "c"), Tier::Standard);
     assert_eq!(tier(1, &ben, "c"), Tier::Standard);
     assert_eq!(tier(2, &ben, "c"), Tier::Fast);
     // Names that would be one if they were simply put together.
-    assert_eq!(tier(3, &Principal::named("be"), "nc"), Tier::Standard);
+    assert_eq!(tier(3, &Principal::from_name("be"), "nc"), Tier::Standard);
 }
 
 #[test]
@@ -171,8 +179,9 @@ fn ids_may_be_long_and_strange() {
     let other = long.clone() + "x";
     let last = format!("{}y", &long[1..]);
     for id in [&long, &other, &last, "\0", "ü\u{301}\n", " "] {
-        let tier =
-            |seconds| test.choose(seconds, |said| Said { conversation: Some(id), ..said }).tier;
+        let tier = |seconds| {
+            test.choose(seconds, |said| SelectorRequest { conversation: Some(id), ..said }).tier
+        };
         assert_eq!((tier(0), tier(1)), (Tier::Standard, Tier::Fast));
     }
 }
@@ -181,17 +190,17 @@ fn ids_may_be_long_and_strange() {
 fn a_flood_of_conversations_is_bounded_and_washes_away_the_silent_ones() {
     let test = Test::new();
     let tier = |conversation: &str| {
-        test.choose(0, |said| Said { conversation: Some(conversation), ..said }).tier
+        test.choose(0, |said| SelectorRequest { conversation: Some(conversation), ..said }).tier
     };
     tier("silent");
-    for at in 0..3 * MOST {
+    for at in 0..3 * MAX_CONVERSATIONS {
         assert_eq!(tier(&at.to_string()), Tier::Standard);
-        if at % (MOST / 4) == 0 {
+        if at % (MAX_CONVERSATIONS / 4) == 0 {
             let expected = if at == 0 { Tier::Standard } else { Tier::Fast };
             assert_eq!(tier("talking"), expected, "{at}");
         }
         let remembered = test.conversations.remembered.lock();
-        assert!(remembered.young.len() + remembered.old.len() <= MOST);
+        assert!(remembered.young.len() + remembered.old.len() <= MAX_CONVERSATIONS);
     }
     assert_eq!(tier("silent"), Tier::Standard, "it begins anew");
 }
@@ -201,7 +210,7 @@ fn of_many_deep_turns_at_once_one_is_deep() {
     let test = Test::new();
     let deep = thread::scope(|scope| {
         let turn = || {
-            let choice = test.choose(0, |said| Said {
+            let choice = test.choose(0, |said| SelectorRequest {
                 utterance: Utterance { text: "in detail", ..said.utterance },
                 ..said
             });

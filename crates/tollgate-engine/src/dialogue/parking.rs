@@ -11,47 +11,48 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use tollgate_core::call::CallId;
 use tollgate_core::json::Object;
-use tollgate_core::lease::{Lease, Revoked};
+use tollgate_core::lease::{RevocableLease, RevokedError};
 use tollgate_core::policy::Permitted;
 use tollgate_core::turn::{Principal, Turn};
-use tollgate_mcp::client::{Answer, Event, Events, Progress, Question};
+use tollgate_mcp::client::{Answer, Event, ProgressReporting, Question, ServerEventSender};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
-use super::rounds::Asking;
-use super::{EVENT_QUEUE, PATIENCE, Step, step};
-use crate::audit::{Act, Decision, Ledger};
-use crate::backend::{Departure, Failure, Job, Line, WaitsFor};
+use super::rounds::InputQuestion;
+use super::{ANSWER_TIMEOUT, DialogueStep, EVENT_QUEUE, step};
+use crate::audit::{AuditAction, AuditLedger, Decision};
+use crate::backend::{BackendConnection, BackendError, BackendJob, SendTimestamp, WaitsFor};
 use crate::caller::Caller;
 
 /// A call that runs on its own and can be picked up again. Dropping it cancels it upstream.
-pub(crate) struct Detached {
+pub(crate) struct DetachedCall {
     _task: Task,
-    done: oneshot::Receiver<Result<Answer, Failure>>,
+    done: oneshot::Receiver<Result<Answer, BackendError>>,
     events: mpsc::Receiver<Event>,
-    departure: Arc<Departure>,
+    departure: Arc<SendTimestamp>,
     /// What is left of the call's own time; it does not pass while the call is parked.
     pub(crate) left: Duration,
-    asked: Vec<(Asking, Reply)>,
+    asked: Vec<(InputQuestion, QuestionReplySender)>,
     waits: watch::Sender<WaitsFor>,
     /// Of the turn in which it began.
-    lease: Lease,
+    lease: RevocableLease,
 }
 
-type Reply = oneshot::Sender<Result<Box<RawValue>, tollgate_mcp::code::ErrorObject>>;
+type QuestionReplySender =
+    oneshot::Sender<Result<Box<RawValue>, tollgate_mcp::error_code::JsonRpcError>>;
 
-impl Detached {
+impl DetachedCall {
     pub(crate) fn start(
-        line: Arc<dyn Line>,
+        line: Arc<dyn BackendConnection>,
         request: &Permitted<'_>,
         ((turn, id), caller): ((&Turn, Option<CallId>), &Caller<'_>),
-        (departure, left): (Departure, Duration),
+        (departure, left): (SendTimestamp, Duration),
     ) -> Self {
         let (events, received) = mpsc::channel(EVENT_QUEUE);
         let (done, ended) = oneshot::channel();
         let (waits, waited) = watch::channel(WaitsFor::Server);
         let departure = Arc::new(departure);
-        let owned = Owned {
+        let owned = OwnedJob {
             method: request.kind().method(),
             params: request.params().clone().into_owned(),
             turn: turn.clone(),
@@ -69,26 +70,30 @@ impl Detached {
         Self { _task: task, done: ended, events: received, departure, left, asked, waits, lease }
     }
 
-    pub(crate) fn departure(&self) -> &Departure {
+    pub(crate) fn departure(&self) -> &SendTimestamp {
         &self.departure
     }
 
     /// Waits for the end or the next question.
-    pub(crate) async fn next(&mut self, listener: Option<&Events>, until: Instant) -> Step {
+    pub(crate) async fn next(
+        &mut self,
+        listener: Option<&ServerEventSender>,
+        until: Instant,
+    ) -> DialogueStep {
         let done = &mut self.done;
         let ended = async move {
-            let lost = |_| Err(Failure::Lost("the call was dropped".to_owned()));
+            let lost = |_| Err(BackendError::Lost("the call was dropped".to_owned()));
             done.await.unwrap_or_else(lost)
         };
         tokio::pin!(ended);
-        let mut running: super::Running<'_> = ended;
+        let mut running: super::AnswerFuture<'_> = ended;
         step(&mut running, &mut self.events, listener, until).await
     }
 
     pub(crate) fn remember(&mut self, question: Question) {
         let key = format!("q{}", self.asked.len() + 1);
         let Question { method, params, reply } = question;
-        self.asked.push((Asking { key, method, params }, reply));
+        self.asked.push((InputQuestion { key, method, params }, reply));
         self.waits.send_replace(WaitsFor::Person);
     }
 
@@ -111,8 +116,8 @@ impl Detached {
         !self.asked.is_empty()
     }
 
-    pub(crate) fn open_questions(&self) -> Vec<Asking> {
-        let copy = |(asking, _): &(Asking, Reply)| Asking {
+    pub(crate) fn open_questions(&self) -> Vec<InputQuestion> {
+        let copy = |(asking, _): &(InputQuestion, QuestionReplySender)| InputQuestion {
             key: asking.key.clone(),
             method: asking.method.clone(),
             params: asking.params.clone(),
@@ -122,19 +127,19 @@ impl Detached {
 }
 
 /// All that a job for a legacy server needs, owned.
-struct Owned {
+struct OwnedJob {
     method: &'static str,
     params: Object<'static>,
     turn: Turn,
     id: Option<CallId>,
     client: ClientFacts,
-    progress: Progress,
-    departure: Arc<Departure>,
+    progress: ProgressReporting,
+    departure: Arc<SendTimestamp>,
 }
 
-impl Owned {
-    fn job(&self, events: Events, waits: watch::Receiver<WaitsFor>) -> Job<'_> {
-        Job {
+impl OwnedJob {
+    fn job(&self, events: ServerEventSender, waits: watch::Receiver<WaitsFor>) -> BackendJob<'_> {
+        BackendJob {
             method: self.method,
             params: self.params.clone(),
             arguments: None,
@@ -154,32 +159,32 @@ impl Owned {
 
 /// Where detached calls wait. Bounded; what nobody comes back for in time is dropped, and so is what
 /// its caller may not go on with.
-pub(crate) struct Parking {
-    ledger: Arc<Ledger>,
-    calls: Arc<Mutex<HashMap<u64, Parked>>>,
+pub(crate) struct CallParking {
+    ledger: Arc<AuditLedger>,
+    calls: Arc<Mutex<HashMap<u64, ParkedCall>>>,
     next: AtomicU64,
 }
 
-struct Parked {
-    call: Detached,
+struct ParkedCall {
+    call: DetachedCall,
     principal: Principal,
     /// Drops the call when its time is over.
     _expiry: Task,
 }
 
-impl Parking {
-    const MOST: usize = 1_000;
-    const MOST_OF_ONE: usize = 32;
+impl CallParking {
+    const MAX_PARKED: usize = 1_000;
+    const MAX_PARKED_PER_PRINCIPAL: usize = 32;
 
-    pub(crate) fn new(ledger: Arc<Ledger>) -> Self {
+    pub(crate) fn new(ledger: Arc<AuditLedger>) -> Self {
         Self { ledger, calls: Arc::default(), next: AtomicU64::new(0) }
     }
 
     /// `None` if too many calls are waiting already.
-    pub(crate) fn park(&self, call: Detached, principal: &Principal) -> Option<u64> {
+    pub(crate) fn park(&self, call: DetachedCall, principal: &Principal) -> Option<u64> {
         let mut calls = self.calls.lock();
         let own = calls.values().filter(|parked| parked.principal == *principal).count();
-        if calls.len() >= Self::MOST || own >= Self::MOST_OF_ONE {
+        if calls.len() >= Self::MAX_PARKED || own >= Self::MAX_PARKED_PER_PRINCIPAL {
             return None;
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
@@ -187,7 +192,7 @@ impl Parking {
         let revoked = call.lease.wait();
         let expiry = tasks::spawn("expiry of a parked call", async move {
             let why = tokio::select! {
-                () = tokio::time::sleep(PATIENCE) => None,
+                () = tokio::time::sleep(ANSWER_TIMEOUT) => None,
                 why = revoked => Some(why),
             };
             let late = all.lock().remove(&id);
@@ -196,17 +201,17 @@ impl Parking {
             }
             drop(late);
         });
-        calls.insert(id, Parked { call, principal: principal.clone(), _expiry: expiry });
+        calls.insert(id, ParkedCall { call, principal: principal.clone(), _expiry: expiry });
         Some(id)
     }
 
     /// Each ticket is good once.
-    pub(crate) fn take(&self, id: u64) -> Option<Detached> {
+    pub(crate) fn take(&self, id: u64) -> Option<DetachedCall> {
         self.calls.lock().remove(&id).map(|parked| parked.call)
     }
 }
 
-fn note_revoked(ledger: &Ledger, principal: &Principal, why: &Revoked) {
+fn note_revoked(ledger: &AuditLedger, principal: &Principal, why: &RevokedError) {
     let why = format!("a call that waited for its caller's answers: {why}");
-    ledger.note_later(Decision::new(Act::Revocation, principal, "revoked").because(&why));
+    ledger.note_later(Decision::new(AuditAction::Revocation, principal, "revoked").because(&why));
 }

@@ -9,13 +9,13 @@ use tollgate_core::approval::ApprovalId;
 use tollgate_core::json::{self, Object};
 use tollgate_core::policy::Permitted;
 use tollgate_core::sanitize;
-use tollgate_core::shaping::Caps;
+use tollgate_core::shaping::ResultCaps;
 use tollgate_core::turn::Principal;
-use tollgate_mcp::code::ErrorObject;
+use tollgate_mcp::error_code::JsonRpcError;
 
-use super::{Hearer, PATIENCE, as_nobody, ask, missing_capability};
-use crate::caller::{CallError, Retry};
-use crate::seal::{Purpose, Seal};
+use super::{ANSWER_TIMEOUT, LiveCaller, ask, default_answer, missing_capability};
+use crate::caller::{CallError, RoundAnswers};
+use crate::seal::{Seal, SealPurpose};
 
 /// More rounds than this and a server is asking for ever.
 pub(crate) const MOST_ROUNDS: usize = 10;
@@ -24,29 +24,29 @@ pub(crate) const MOST_ROUNDS: usize = 10;
 const LONGEST_APPROVAL: Duration = Duration::from_secs(24 * 3_600);
 
 /// What a server wants to know before it answers.
-pub(crate) struct Wanted {
-    pub(crate) requests: Vec<Asking>,
+pub(crate) struct InputRequests {
+    pub(crate) requests: Vec<InputQuestion>,
     pub(crate) state: Option<String>,
 }
 
 /// One question of a round, under the key that its answer must bear.
-pub(crate) struct Asking {
+pub(crate) struct InputQuestion {
     pub(crate) key: String,
     pub(crate) method: String,
     pub(crate) params: Option<Box<RawValue>>,
 }
 
-impl Wanted {
+impl InputRequests {
     /// `None`: nobody could be asked that.
     pub(crate) fn read(result: &RawValue) -> Option<Self> {
-        if json::is_deeper_than(Caps::default().depth, result.get()) {
+        if json::is_deeper_than(ResultCaps::default().depth, result.get()) {
             return None;
         }
         let result = Object::parse(result.get()).ok()?;
         let mut requests = Vec::new();
         for (key, request) in result.object("inputRequests").unwrap_or_default().iter() {
             let request = Object::parse(request.get()).ok()?;
-            requests.push(Asking {
+            requests.push(InputQuestion {
                 key: key.to_owned(),
                 method: request.string("method")?.into_owned(),
                 params: request.get("params").map(clean),
@@ -66,7 +66,7 @@ pub(crate) fn clean(asked: &RawValue) -> Box<RawValue> {
 }
 
 /// An `input_required` result of our own making.
-pub(crate) fn input_required(requests: &[Asking], state: Option<&str>) -> Box<RawValue> {
+pub(crate) fn input_required(requests: &[InputQuestion], state: Option<&str>) -> Box<RawValue> {
     let mut all = Object::new();
     for asking in requests {
         let mut request = Object::new();
@@ -88,12 +88,15 @@ pub(crate) fn input_required(requests: &[Asking], state: Option<&str>) -> Box<Ra
 
 /// Puts all questions of a round to a caller that can be asked live.
 /// What the caller cannot be asked is answered as nobody would.
-pub(crate) async fn ask_all(caller: &Hearer<'_>, wanted: Wanted) -> Result<Retry, ErrorObject> {
+pub(crate) async fn ask_all(
+    caller: &LiveCaller<'_>,
+    wanted: InputRequests,
+) -> Result<RoundAnswers, JsonRpcError> {
     let mut responses = Object::new();
-    for Asking { key, method, params } in wanted.requests {
+    for InputQuestion { key, method, params } in wanted.requests {
         let is_elicitation = method == "elicitation/create";
         let answer = match missing_capability(caller.client, &method, params.as_deref()) {
-            Some(_) => as_nobody(&method),
+            Some(_) => default_answer(&method),
             None => ask(caller.events, method, params).await,
         };
         let answer = match answer {
@@ -105,7 +108,7 @@ pub(crate) async fn ask_all(caller: &Hearer<'_>, wanted: Wanted) -> Result<Retry
         responses.set(key, answer);
     }
     let responses = (!responses.is_empty()).then(|| responses.to_raw());
-    Ok(Retry { state: wanted.state, responses })
+    Ok(RoundAnswers { state: wanted.state, responses })
 }
 
 /// What a caller brought back under this key.
@@ -114,7 +117,7 @@ pub(crate) fn answer(responses: &RawValue, key: &str) -> Option<Box<RawValue>> {
 }
 
 /// The params of a retry: the same request, with the answers and the server's own state.
-pub(crate) fn with_answers<'a>(params: &Object<'a>, retry: &Retry) -> Object<'a> {
+pub(crate) fn with_answers<'a>(params: &Object<'a>, retry: &RoundAnswers) -> Object<'a> {
     let mut params = params.clone();
     if let Some(responses) = &retry.responses {
         params.set("inputResponses", responses.clone());
@@ -127,7 +130,7 @@ pub(crate) fn with_answers<'a>(params: &Object<'a>, retry: &Retry) -> Object<'a>
 
 /// What the state that a client carries says, once opened.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum RequestState {
     /// The call waits here, under this number.
     Parked(u64),
     /// The call waits for leave, under this id.
@@ -137,33 +140,37 @@ pub(crate) enum State {
 }
 
 /// Binds state to principal, request and time.
-pub(crate) struct Sealer<'s> {
+pub(crate) struct RequestStateSealer<'s> {
     pub(crate) seal: &'s Seal,
     pub(crate) principal: &'s Principal,
     pub(crate) now: SystemTime,
 }
 
-impl Sealer<'_> {
-    pub(crate) fn close(&self, state: &State, request: &Permitted<'_>) -> String {
+impl RequestStateSealer<'_> {
+    pub(crate) fn close(&self, state: &RequestState, request: &Permitted<'_>) -> String {
         let (kind, content) = match state {
-            State::Parked(id) => ("parked", json!(id)),
-            State::Inner(text) => ("inner", json!(text)),
-            State::Approval(id) => ("approval", json!(id.to_string())),
+            RequestState::Parked(id) => ("parked", json!(id)),
+            RequestState::Inner(text) => ("inner", json!(text)),
+            RequestState::Approval(id) => ("approval", json!(id.to_string())),
         };
         let patience = match state {
-            State::Parked(_) | State::Inner(_) => PATIENCE,
+            RequestState::Parked(_) | RequestState::Inner(_) => ANSWER_TIMEOUT,
             // It has a time of its own, which is up to the operator.
-            State::Approval(_) => LONGEST_APPROVAL,
+            RequestState::Approval(_) => LONGEST_APPROVAL,
         };
         let until = seconds(self.now) + patience.as_secs();
         let digest = digest(request);
         let content = json!({"k": kind, "c": content, "d": digest, "x": until});
-        self.seal.close(Purpose::State, self.principal.as_str(), &content.to_string())
+        self.seal.close(SealPurpose::State, self.principal.as_str(), &content.to_string())
     }
 
-    pub(crate) fn open(&self, text: &str, request: &Permitted<'_>) -> Result<State, CallError> {
+    pub(crate) fn open(
+        &self,
+        text: &str,
+        request: &Permitted<'_>,
+    ) -> Result<RequestState, CallError> {
         let forged = CallError::BadState("`requestState` is not one that this server gave you");
-        let content = self.seal.open(Purpose::State, self.principal.as_str(), text);
+        let content = self.seal.open(SealPurpose::State, self.principal.as_str(), text);
         let Some(Ok(content)) = content.map(|text| serde_json::from_str::<Value>(&text)) else {
             return Err(forged);
         };
@@ -174,10 +181,10 @@ impl Sealer<'_> {
             return Err(CallError::BadState("`requestState` belongs to another request"));
         }
         match (content["k"].as_str(), &content["c"]) {
-            (Some("parked"), id) => id.as_u64().map(State::Parked).ok_or(forged),
-            (Some("inner"), Value::String(text)) => Ok(State::Inner(text.clone())),
+            (Some("parked"), id) => id.as_u64().map(RequestState::Parked).ok_or(forged),
+            (Some("inner"), Value::String(text)) => Ok(RequestState::Inner(text.clone())),
             (Some("approval"), Value::String(text)) => {
-                ApprovalId::parse(text).map(State::Approval).ok_or(forged)
+                ApprovalId::parse(text).map(RequestState::Approval).ok_or(forged)
             }
             _ => Err(forged),
         }

@@ -1,7 +1,9 @@
 use async_trait::async_trait;
 use parking_lot::Mutex;
 
-use super::{Directionless, EmbedError, Embedder, Embedding, Purpose, embed_passages};
+use super::{
+    EmbedError, Embedder, Embedding, EmbeddingPurpose, EmbeddingVectorError, embed_passages,
+};
 
 /// Refuses texts with `bad` in them, and is away for those with `away`.
 struct Picky {
@@ -17,7 +19,7 @@ impl Embedder for Picky {
     async fn embed(
         &self,
         texts: &[String],
-        _purpose: Purpose,
+        _purpose: EmbeddingPurpose,
     ) -> Result<Vec<Embedding>, EmbedError> {
         self.asked.lock().push(texts.len());
         let has = |word: &str| texts.iter().any(|text| text.contains(word));
@@ -59,7 +61,7 @@ async fn nothing_is_made_up_for_a_model_that_is_away() {
     assert_eq!(made, Err(EmbedError::away("gone")));
 }
 
-fn check(numbers: &[f32], expected: Result<&[f32], Directionless>) {
+fn check(numbers: &[f32], expected: Result<&[f32], EmbeddingVectorError>) {
     let made = Embedding::of(numbers.to_vec());
     match (&made, expected) {
         (Ok(made), Ok(expected)) => {
@@ -83,10 +85,10 @@ fn whatever_a_model_gives_is_brought_to_length_one() {
 
 #[test]
 fn numbers_that_point_nowhere_are_refused() {
-    check(&[], Err(Directionless::Empty));
-    check(&[0.0, -0.0], Err(Directionless::Zero));
-    check(&[1.0, f32::NAN], Err(Directionless::NotFinite));
-    check(&[f32::INFINITY, 1.0], Err(Directionless::NotFinite));
+    check(&[], Err(EmbeddingVectorError::Empty));
+    check(&[0.0, -0.0], Err(EmbeddingVectorError::Zero));
+    check(&[1.0, f32::NAN], Err(EmbeddingVectorError::NotFinite));
+    check(&[f32::INFINITY, 1.0], Err(EmbeddingVectorError::NotFinite));
 }
 
 #[test]

@@ -4,32 +4,35 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tollgate_core::approval::{ApprovalId, Decision, Held, Verdict};
-use tollgate_core::call::{Outcome, Retry as Again, Status};
+use tollgate_core::approval::{ApprovalId, ApprovalVerdict, Decision, HeldRequest};
+use tollgate_core::call::{CallStatus, Outcome, Retryability as Again};
 use tollgate_core::policy::Permitted;
 use tollgate_core::shaping;
 use tollgate_core::turn::Turn;
-use tollgate_mcp::client::Events;
+use tollgate_mcp::client::ServerEventSender;
 
-use super::{Gate, Way, afterwards, again};
+use super::{CallContext, Gate, again, late_approval};
 use crate::answer;
-use crate::approvals::{Full, Parked, Place, Request as Waiting, Shown, Undecidable, form};
-use crate::caller::{CallError, Caller, Dialogue, Reply, Rest, Retry};
-use crate::calls::Step;
+use crate::approvals::{
+    ApprovalDecisionError, ApprovalQueueFullError, ApprovalRequest as Waiting, ApprovalWaiter,
+    ArgumentsPreview, ParkedApproval, form,
+};
+use crate::caller::{CallError, Caller, Dialogue, OverflowPolicy, Reply, RoundAnswers};
+use crate::calls::CallStep;
 use crate::dialogue::ask;
-use crate::dialogue::rounds::{self, Asking, Sealer, State};
-use crate::spans::{Kind, Span};
+use crate::dialogue::rounds::{self, InputQuestion, RequestState, RequestStateSealer};
+use crate::spans::{SpanKind, TraceSpan};
 
 /// What the waiting for leave came to.
-enum Waited {
-    Decided(Verdict),
+enum ApprovalWait {
+    Decided(ApprovalVerdict),
     Expired,
     /// The turn is over; the call may still be agreed to.
     Wall,
 }
 
-impl Waited {
-    fn tell(&self, span: &mut Span) {
+impl ApprovalWait {
+    fn tell(&self, span: &mut TraceSpan) {
         span.tell(|said| {
             let verdict = match self {
                 Self::Decided(verdict) => verdict.decision.as_str(),
@@ -43,20 +46,25 @@ impl Waited {
 }
 
 impl Gate {
-    pub(super) async fn ask(&self, way: Way<'_>, held: Held<'_>) -> Result<Reply, CallError> {
-        let Way { turn, caller, .. } = way;
+    pub(super) async fn ask(
+        &self,
+        way: CallContext<'_>,
+        held: HeldRequest<'_>,
+    ) -> Result<Reply, CallError> {
+        let CallContext { turn, caller, .. } = way;
         let charter = Arc::clone(&self.registry.current().charter);
         let masker = Arc::clone(&charter.masker);
-        let shown = move |arguments: Option<&Value>| Shown::masked(arguments, &masker);
-        let shown = Shown::of(held.permitted(), shown).await;
+        let shown =
+            move |arguments: Option<&Value>| ArgumentsPreview::for_approver(arguments, &masker);
+        let shown = ArgumentsPreview::of(held.permitted_request(), shown).await;
         let mut place = match self.approvals.ask(turn, &held, (shown, charter.approvals)) {
             Ok(place) => place,
-            Err(full) => return Ok(too_many(full)),
+            Err(full) => return Ok(queue_full_reply(full)),
         };
         if let Dialogue::Rounds(retry) = &caller.dialogue
             && form::suits(caller.client)
         {
-            let parked = Parked {
+            let parked = ParkedApproval {
                 held: held.into_owned(),
                 place,
                 retry: retry.clone(),
@@ -64,25 +72,26 @@ impl Gate {
             };
             return Ok(self.ask_by_round(parked).await);
         }
-        let asking = way.course.enter(Step::Leave, self.clock.now());
-        let mut span = self.tracer.begin(Kind::Internal, turn.trace.as_ref(), || "approval".into());
+        let asking = way.course.enter(CallStep::Leave, self.clock.now());
+        let mut span =
+            self.tracer.begin(SpanKind::Internal, turn.trace.as_ref(), || "approval".into());
         let waited = self.wait((turn, caller), &held, &mut place).await;
         waited.tell(&mut span);
         drop(span);
         way.course.leave(asking, self.clock.now());
         match waited {
-            Waited::Decided(verdict) => self.decided(way, held, &verdict).await,
-            Waited::Expired => Ok(Reply::Tool(expired(&held))),
-            Waited::Wall => Ok(self.leave(turn, (held.into_owned(), place), caller)),
+            ApprovalWait::Decided(verdict) => self.apply_verdict(way, held, &verdict).await,
+            ApprovalWait::Expired => Ok(Reply::Tool(expired_outcome(&held))),
+            ApprovalWait::Wall => Ok(self.leave(turn, (held.into_owned(), place), caller)),
         }
     }
 
     async fn wait(
         &self,
         (turn, caller): (&Turn, &Caller<'_>),
-        held: &Held<'_>,
-        place: &mut Place,
-    ) -> Waited {
+        held: &HeldRequest<'_>,
+        place: &mut ApprovalWaiter,
+    ) -> ApprovalWait {
         let asked = match (&caller.dialogue, &caller.events) {
             (Dialogue::Live, Some(events)) if form::suits(caller.client) => Some(events),
             _ => None,
@@ -105,14 +114,17 @@ impl Gate {
             None => decided.await,
             Some(wall) => match tokio::time::timeout_at(wall.instant().into(), decided).await {
                 Ok(verdict) => verdict,
-                Err(_) => return Waited::Wall,
+                Err(_) => return ApprovalWait::Wall,
             },
         };
-        verdict.map_or(Waited::Expired, Waited::Decided)
+        verdict.map_or(ApprovalWait::Expired, ApprovalWait::Decided)
     }
 
     /// Decides about a call that waits. It is in the audit trail before the call goes on.
-    pub async fn judge(&self, verdict: Verdict) -> Result<Arc<Waiting>, Undecidable> {
+    pub async fn judge(
+        &self,
+        verdict: ApprovalVerdict,
+    ) -> Result<Arc<Waiting>, ApprovalDecisionError> {
         let on_failure = self.registry.current().charter.audit.on_failure;
         self.approvals.decide(verdict, on_failure).await
     }
@@ -120,31 +132,33 @@ impl Gate {
     /// The first decision counts: if the queue was quicker, its verdict stands. One that cannot be
     /// written is none, and the call waits on.
     async fn decide_as_caller(&self, turn: &Turn, id: ApprovalId, decision: Decision) {
-        let verdict = Verdict { id, decision, by: turn.principal.clone(), note: None };
+        let verdict = ApprovalVerdict { id, decision, by: turn.principal.clone(), note: None };
         let _ = self.judge(verdict).await;
     }
 
-    async fn decided(
+    async fn apply_verdict(
         &self,
-        way: Way<'_>,
-        held: Held<'_>,
-        verdict: &Verdict,
+        way: CallContext<'_>,
+        held: HeldRequest<'_>,
+        verdict: &ApprovalVerdict,
     ) -> Result<Reply, CallError> {
-        let Way { turn, caller, .. } = way;
+        let CallContext { turn, caller, .. } = way;
         let still = again::recheck(turn, &held, (&self.registry, &self.recorder.ledger));
-        match held.decided(verdict) {
+        match held.apply_verdict(verdict) {
             Ok(cleared) => match still {
                 Ok(_) => {
-                    let (by, permitted) = (caller.decided_by, cleared.permitted());
+                    let (by, permitted) = (caller.decided_by, cleared.permitted_request());
                     let _running = match self.limits.begin((turn, by), permitted) {
                         Ok(running) => running,
-                        Err(exceeded) => return Ok(Reply::Tool(answer::exceeded(&exceeded))),
+                        Err(exceeded) => {
+                            return Ok(Reply::Tool(answer::limit_exceeded_outcome(&exceeded)));
+                        }
                     };
                     self.carry_out(way, cleared).await
                 }
                 Err(outcome) => Ok(Reply::Tool(outcome)),
             },
-            Err(denied) => Ok(answer::failed(Status::Denied, &denied.to_string())),
+            Err(denied) => Ok(answer::failure_reply(CallStatus::Denied, &denied.to_string())),
         }
     }
 
@@ -152,70 +166,74 @@ impl Gate {
     fn leave(
         &self,
         turn: &Turn,
-        (held, place): (Held<'static>, Place),
+        (held, place): (HeldRequest<'static>, ApprovalWaiter),
         caller: &Caller<'_>,
     ) -> Reply {
         let tool = held.tool().exposed.to_string();
         let pending = match caller.rest {
-            Rest::Readable => afterwards::pending(self, turn, (held, place), caller),
-            Rest::Lost => None,
+            OverflowPolicy::Readable => late_approval::pending(self, turn, (held, place), caller),
+            OverflowPolicy::Lost => None,
         };
         pending.map_or_else(
             || {
                 let message =
                     format!("nobody agreed to `{tool}` before the time for this turn was over");
-                answer::failed(Status::Timeout, &message)
+                answer::failure_reply(CallStatus::Timeout, &message)
             },
             Reply::Tool,
         )
     }
 
     /// Puts the question to a client that comes back with the answer.
-    async fn ask_by_round(&self, parked: Parked) -> Reply {
+    async fn ask_by_round(&self, parked: ParkedApproval) -> Reply {
         let held = &parked.held;
-        let asking = Asking {
+        let asking = InputQuestion {
             key: form::KEY.to_owned(),
             method: form::METHOD.to_owned(),
             params: Some(form::params(held).await),
         };
-        let sealer = Sealer {
+        let sealer = RequestStateSealer {
             seal: &self.executor.seal,
             principal: &parked.principal,
             now: self.clock.wall(),
         };
-        let state = sealer.close(&State::Approval(held.id()), held.permitted());
+        let state = sealer.close(&RequestState::Approval(held.id()), held.permitted_request());
         let most = self.registry.current().charter.approvals.waiting;
         match self.held.park(parked, most) {
             Ok(()) => Reply::InputRequired(rounds::input_required(&[asking], Some(&state))),
-            Err(full) => too_many(full),
+            Err(full) => queue_full_reply(full),
         }
     }
 
     /// Whether this request is the way back of a caller who was asked for leave.
-    pub(super) fn comes_back(
+    pub(super) fn returning_approval(
         &self,
         turn: &Turn,
         permitted: &Permitted<'_>,
         caller: &Caller<'_>,
     ) -> Option<ApprovalId> {
-        let Dialogue::Rounds(Retry { state: Some(state), .. }) = &caller.dialogue else {
+        let Dialogue::Rounds(RoundAnswers { state: Some(state), .. }) = &caller.dialogue else {
             return None;
         };
         let (principal, now) = (&turn.principal, self.clock.wall());
-        let sealer = Sealer { seal: &self.executor.seal, principal, now };
+        let sealer = RequestStateSealer { seal: &self.executor.seal, principal, now };
         match sealer.open(state, permitted) {
-            Ok(State::Approval(id)) => Some(id),
-            Ok(State::Parked(_) | State::Inner(_)) | Err(_) => None,
+            Ok(RequestState::Approval(id)) => Some(id),
+            Ok(RequestState::Parked(_) | RequestState::Inner(_)) | Err(_) => None,
         }
     }
 
     /// Goes on with a call whose caller was asked for leave. It was counted when it came first.
-    pub(super) async fn resume(&self, way: Way<'_>, id: ApprovalId) -> Result<Reply, CallError> {
-        let Way { turn, caller, .. } = way;
+    pub(super) async fn resume(
+        &self,
+        way: CallContext<'_>,
+        id: ApprovalId,
+    ) -> Result<Reply, CallError> {
+        let CallContext { turn, caller, .. } = way;
         let Some(mut parked) = self.held.take(id, &turn.principal) else {
             return Err(CallError::BadState("this call waits no more; start it again"));
         };
-        if let Dialogue::Rounds(Retry { responses: Some(responses), .. }) = &caller.dialogue
+        if let Dialogue::Rounds(RoundAnswers { responses: Some(responses), .. }) = &caller.dialogue
             && let Some(answer) = rounds::answer(responses, form::KEY)
         {
             self.decide_as_caller(turn, id, form::decision(&answer)).await;
@@ -223,35 +241,38 @@ impl Gate {
         let Some(verdict) = parked.place.verdict_now() else {
             return Ok(self.ask_by_round(parked).await);
         };
-        let Parked { held, retry, .. } = parked;
+        let ParkedApproval { held, retry, .. } = parked;
         // From here on it is the call that its caller made at first.
         let caller = Caller { dialogue: Dialogue::Rounds(retry), ..caller.clone() };
-        self.decided(Way { caller: &caller, ..way }, held, &verdict).await
+        self.apply_verdict(CallContext { caller: &caller, ..way }, held, &verdict).await
     }
 }
 
 /// `None`: the client could not be asked after all.
-async fn ask_live(events: &Events, held: &Held<'_>) -> Option<Decision> {
+async fn ask_live(events: &ServerEventSender, held: &HeldRequest<'_>) -> Option<Decision> {
     let params = form::params(held).await;
     let answer = ask(events, form::METHOD.to_owned(), Some(params)).await.ok()?;
     Some(form::decision(&answer))
 }
 
-fn too_many(full: Full) -> Reply {
+fn queue_full_reply(full: ApprovalQueueFullError) -> Reply {
     let outcome =
-        shaping::failure(Status::RateLimited, &full.to_string(), std::time::Duration::ZERO);
-    let hint = Some(format!("try again in {} s", Full::WAIT.as_secs()));
-    Reply::Tool(Outcome { retry: Again::Sensible { hint, after: Some(Full::WAIT) }, ..outcome })
+        shaping::failure(CallStatus::RateLimited, &full.to_string(), std::time::Duration::ZERO);
+    let hint = Some(format!("try again in {} s", ApprovalQueueFullError::RETRY_AFTER.as_secs()));
+    Reply::Tool(Outcome {
+        retry: Again::Sensible { hint, after: Some(ApprovalQueueFullError::RETRY_AFTER) },
+        ..outcome
+    })
 }
 
 /// Nobody decided.
-pub(super) fn expired(held: &Held<'_>) -> Outcome {
+pub(super) fn expired_outcome(held: &HeldRequest<'_>) -> Outcome {
     let message = format!(
         "nobody agreed to this call of `{}` in time; it was not made. It may be asked for again \
          when somebody is there to agree",
         held.tool().exposed
     );
-    let outcome = shaping::failure(Status::Denied, &message, std::time::Duration::ZERO);
+    let outcome = shaping::failure(CallStatus::Denied, &message, std::time::Duration::ZERO);
     let hint = Some("ask again when somebody is there to agree".to_owned());
     Outcome { retry: Again::Sensible { hint, after: None }, ..outcome }
 }

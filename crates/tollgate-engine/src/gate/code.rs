@@ -5,47 +5,49 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tollgate_core::call::{Kind, Request};
-use tollgate_core::code::Means;
+use tollgate_core::call::{GateRequest, RequestKind};
+use tollgate_core::code_mode::MetaTool;
 use tollgate_core::json::{self, Object};
-use tollgate_core::lease::Revoked;
-use tollgate_core::shaping::Caps;
+use tollgate_core::lease::RevokedError;
+use tollgate_core::shaping::ResultCaps;
 use tollgate_core::turn::Turn;
-use tollgate_mcp::client::Progress;
+use tollgate_mcp::client::ProgressReporting;
 use tollgate_sandbox::limits::Limits;
-use tollgate_sandbox::sandbox::{Ended, Program, Sandbox, Unavailable};
+use tollgate_sandbox::sandbox::{
+    ProgramOutcome, ProgramSandbox, SandboxProgram, SandboxUnavailableError,
+};
 
 use super::Gate;
-use crate::caller::{Caller, Dialogue, Late, Purpose, Reply, Rest};
-use crate::limits::Exceeded;
+use crate::caller::{CallPurpose, Caller, Dialogue, LateResultPolicy, OverflowPolicy, Reply};
+use crate::limits::LimitExceededError;
 use crate::revocations::until_revoked;
-use crate::settings::{Code, Settings};
+use crate::settings::{CodeModeSettings, EngineSettings};
 
 mod backend;
 mod calls;
-mod lessons;
+mod learned_types;
+mod program_report;
 mod questions;
-mod reading;
-mod told;
+mod tool_docs;
 
 pub(crate) use backend::CodeBackend;
-use calls::Host;
-pub(super) use lessons::Lessons;
+use calls::ProgramHost;
+pub(super) use learned_types::LearnedTypes;
 
 /// The program was not run; it is not to blame.
 #[derive(Debug, thiserror::Error)]
-pub enum NotRun {
+pub enum ProgramNotRunError {
     #[error(transparent)]
-    Exceeded(#[from] Exceeded),
+    Exceeded(#[from] LimitExceededError),
     #[error(transparent)]
-    Unavailable(#[from] Unavailable),
+    Unavailable(#[from] SandboxUnavailableError),
     /// It may have run for a while.
     #[error("stopped: {0}")]
-    Revoked(Revoked),
+    Revoked(RevokedError),
 }
 
 /// Before the wall of its turn: a program that is ended then can still be told of.
-const LAST_WORDS: Duration = Duration::from_millis(50);
+const REPORT_MARGIN: Duration = Duration::from_millis(50);
 
 impl Gate {
     /// Runs a program that somebody wrote by hand, in the turn. Dropping the future ends it, and
@@ -55,11 +57,11 @@ impl Gate {
         turn: &Turn,
         source: &str,
         caller: Caller<'_>,
-    ) -> Result<Ended, NotRun> {
+    ) -> Result<ProgramOutcome, ProgramNotRunError> {
         let mut params = Object::new();
-        params.set_string("name", Means::Execute.name());
+        params.set_string("name", MetaTool::Execute.name());
         params.set("arguments", json::raw_value(&json!({ "code": source })));
-        let request = Request { kind: Kind::CallTool, params };
+        let request = GateRequest { kind: RequestKind::CallTool, params };
         let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
         let within = Some(recording.id());
         let turn = Turn { within, ..recording.within(turn).into_owned() };
@@ -68,17 +70,17 @@ impl Gate {
                 let running =
                     std::pin::pin!(self.code_within(&turn, (source, Duration::MAX), caller));
                 match until_revoked(&turn.lease, running).await {
-                    Ok(ran) => ran.map_err(NotRun::from),
+                    Ok(ran) => ran.map_err(ProgramNotRunError::from),
                     Err(why) => {
-                        recording.revoked(&why);
-                        Err(NotRun::Revoked(why))
+                        recording.mark_revoked(&why);
+                        Err(ProgramNotRunError::Revoked(why))
                     }
                 }
             }
             Err(exceeded) => Err(exceeded.into()),
         };
         // What a program did is in the rows of its calls; those are waited for.
-        let _ = recording.finish(&Ok(Reply::Tool(told::outcome(&ran)))).await;
+        let _ = recording.finish(&Ok(Reply::Tool(program_report::outcome(&ran)))).await;
         ran
     }
 
@@ -88,35 +90,36 @@ impl Gate {
         turn: &Turn,
         (source, time): (&str, Duration),
         caller: Caller<'_>,
-    ) -> Result<Ended, Unavailable> {
+    ) -> Result<ProgramOutcome, SandboxUnavailableError> {
         let charter = Arc::clone(&self.registry.current().charter);
         let turn = Turn { view: Arc::clone(turn.view.in_code()), ..turn.clone() };
         let limits = charter.code.limits;
-        let program = Program {
+        let program = SandboxProgram {
             source,
             names: turn.view.book().names(),
             limits: &Limits { time: limits.time.min(time), ..limits },
-            until: turn.deadline.and_then(|wall| wall.instant().checked_sub(LAST_WORDS)),
+            until: turn.deadline.and_then(|wall| wall.instant().checked_sub(REPORT_MARGIN)),
         };
         let caller = Caller {
-            progress: Progress::Unwanted,
+            progress: ProgressReporting::Unwanted,
             // Half a program cannot be sent back with a question.
             dialogue: match caller.dialogue {
                 Dialogue::Live => Dialogue::Live,
                 Dialogue::Nobody | Dialogue::Rounds(_) => Dialogue::Nobody,
             },
-            caps: Caps::code(),
-            late: Late::Dropped,
-            rest: Rest::Lost,
-            purpose: Purpose::Serve,
+            caps: ResultCaps::code(),
+            late: LateResultPolicy::Dropped,
+            rest: OverflowPolicy::Lost,
+            purpose: CallPurpose::Serve,
             ..caller
         };
-        let host = Host { gate: self, turn: &turn, caller, unapproved: charter.code.unapproved };
+        let host =
+            ProgramHost { gate: self, turn: &turn, caller, unapproved: charter.code.unapproved };
         self.sandbox.load_full().run(&program, &host).await
     }
 
     /// Programs that begin from now on are run by these settings.
-    pub(crate) fn furnish(&self, settings: &Settings) {
+    pub(crate) fn furnish(&self, settings: &EngineSettings) {
         let code = &settings.code;
         let is_same = self.registry.current().charter.code.sandbox() == code.sandbox();
         // Without code mode, no worker has to wait for a program.
@@ -134,6 +137,6 @@ impl Gate {
 }
 
 /// Where programs run by such settings.
-pub(super) fn sandbox(code: &Code) -> Sandbox {
-    Sandbox::new(code.sandbox())
+pub(super) fn sandbox(code: &CodeModeSettings) -> ProgramSandbox {
+    ProgramSandbox::new(code.sandbox())
 }

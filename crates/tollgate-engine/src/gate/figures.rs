@@ -3,10 +3,10 @@
 use tollgate_core::budget::Ceilings;
 use tollgate_core::id::{ServerId, ToolId};
 use tollgate_core::latency::Sample;
-use tollgate_core::score::Aggregate;
+use tollgate_core::score::LatencyAggregate;
 
 use super::Gate;
-use crate::registry::Sight;
+use crate::registry::ToolVisibility;
 
 impl Gate {
     /// Where the tools are measured.
@@ -36,12 +36,12 @@ impl Gate {
     }
 
     /// Who sees the tool, and in which turns.
-    pub fn sights(&self, tool: &ToolId) -> Vec<Sight> {
-        self.registry.current().sights(tool)
+    pub fn tool_visibility(&self, tool: &ToolId) -> Vec<ToolVisibility> {
+        self.registry.current().tool_visibility(tool)
     }
 
     /// The last calls of the tool, to be merged with those of others.
-    pub fn aggregate(&self, tool: &ToolId) -> Option<Aggregate> {
-        Some(Aggregate::of(&self.meters.samples(tool)?))
+    pub fn aggregate(&self, tool: &ToolId) -> Option<LatencyAggregate> {
+        Some(LatencyAggregate::of(&self.meters.samples(tool)?))
     }
 }

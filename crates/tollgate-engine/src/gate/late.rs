@@ -3,41 +3,41 @@
 
 use std::sync::Arc;
 
-use tollgate_core::call::{Origin, Outcome, Retry, Status};
-use tollgate_core::lease::Revoked;
-use tollgate_core::mask::Masker;
-use tollgate_core::shaping::{self, Caps};
+use tollgate_core::call::{CallStatus, Outcome, ResultOrigin, Retryability};
+use tollgate_core::lease::RevokedError;
+use tollgate_core::mask::SecretMasker;
+use tollgate_core::shaping::{self, ResultCaps};
 use tollgate_core::turn::{Actor, Turn};
 use tollgate_mcp::meta::ClientFacts;
-use tollgate_mcp::tasks::Group;
+use tollgate_mcp::tasks::TaskGroup;
 
-use super::{Gate, screen};
-use crate::answer::Finish;
-use crate::audit::{Act, Decision, Ledger};
+use super::{Gate, secret_screen};
+use crate::answer::ReplyBuilder;
+use crate::audit::{AuditAction, AuditLedger, Decision};
 use crate::caller::{Caller, Reply};
 use crate::executor::Executor;
-use crate::notices::{Call, Notice, Notices};
-use crate::results::{Promise, Results};
+use crate::notices::{Notice, NoticeCall, Notices};
+use crate::results::{ResultPromise, ResultStore};
 use crate::reuse::LateCall;
 use crate::revocations::until_revoked;
 use crate::settings::ResultForm;
-use crate::tickets::Tickets;
+use crate::tickets::TaskTickets;
 
 /// How many callers there may be for whom a result is still to come.
-const MOST: usize = 1_024;
+const MAX_PENDING_RESULTS: usize = 1_024;
 
 /// A late result is kept whole; its reader takes it in pages.
-pub(super) const WHOLE: Caps = Caps {
+pub(super) const WHOLE: ResultCaps = ResultCaps {
     total_bytes: usize::MAX,
     text_bytes: usize::MAX,
     binary_bytes: usize::MAX,
     items: usize::MAX,
-    ..Caps::mcp()
+    ..ResultCaps::mcp()
 };
 
 /// Must be called within a runtime; the waiting is done on it.
-pub(crate) fn waiting() -> Group {
-    Group::new("late calls", MOST)
+pub(crate) fn waiting() -> TaskGroup {
+    TaskGroup::new("late calls", MAX_PENDING_RESULTS)
 }
 
 /// The answer for now; `None` if too many wait already. The call is then cancelled.
@@ -47,22 +47,22 @@ pub(super) fn pending(
     caller: &Caller<'_>,
     call: LateCall,
 ) -> Option<Outcome> {
-    let tool = Arc::clone(call.planned().permitted().tool()?);
+    let tool = Arc::clone(call.planned_call().permitted_request().tool()?);
     let exposed = tool.exposed.to_string();
     let (handle, promise) = gate.results.expect(turn.actor(), &exposed, caller.caps.page_bytes);
-    let of = Call {
+    let of = NoticeCall {
         principal: turn.principal.clone(),
         agent: turn.view.agent.clone(),
         tool: tool.id.clone(),
         exposed,
     };
-    let took = gate.clock.now().saturating_duration_since(call.planned().started());
-    let desk = Desk {
+    let took = gate.clock.now().saturating_duration_since(call.planned_call().started_at());
+    let desk = LateDelivery {
         executor: Arc::clone(&gate.executor),
         results: Arc::clone(&gate.results),
         notices: gate.notices.clone(),
         actor: turn.actor(),
-        masker: screen::of_results(&gate.registry.current().charter),
+        masker: secret_screen::of_results(&gate.registry.current().charter),
         origin: gate.origin(&tool.id.server),
     };
     let (lease, ledger) = (turn.lease.clone(), Arc::clone(&gate.recorder.ledger));
@@ -75,13 +75,13 @@ pub(super) fn pending(
         })
         .ok()?;
     let hint = format!("the result will be behind handle {handle} in a moment");
-    let retry = Retry::Sensible { hint: Some(hint), after: None };
+    let retry = Retryability::Sensible { hint: Some(hint), after: None };
     Some(Outcome { retry, ..shaping::pending(&tool, handle, took) })
 }
 
 /// The row of the call says `pending`: what became of it stands in one of its own.
-pub(super) fn note_revoked(ledger: &Ledger, of: &Call, why: &Revoked) {
-    let row = Decision::new(Act::Revocation, &of.principal, "revoked")
+pub(super) fn note_revoked(ledger: &AuditLedger, of: &NoticeCall, why: &RevokedError) {
+    let row = Decision::new(AuditAction::Revocation, &of.principal, "revoked")
         .about(&of.exposed)
         .agent(&of.agent)
         .server(&of.tool.server)
@@ -91,29 +91,29 @@ pub(super) fn note_revoked(ledger: &Ledger, of: &Call, why: &Revoked) {
 }
 
 /// What it takes to deliver a result.
-struct Desk {
+struct LateDelivery {
     executor: Arc<Executor>,
-    results: Arc<Results>,
+    results: Arc<ResultStore>,
     notices: Notices,
     actor: Actor,
-    masker: Option<Arc<Masker>>,
-    origin: (Origin, ResultForm),
+    masker: Option<Arc<SecretMasker>>,
+    origin: (ResultOrigin, ResultForm),
 }
 
-impl Desk {
-    async fn deliver(self, of: Call, call: LateCall, promise: Promise) {
-        let over = call.landed().await;
-        let planned = call.planned();
-        let took = self.executor.clock.now().saturating_duration_since(planned.started());
+impl LateDelivery {
+    async fn deliver(self, of: NoticeCall, call: LateCall, promise: ResultPromise) {
+        let over = call.wait().await;
+        let planned = call.planned_call();
+        let took = self.executor.clock.now().saturating_duration_since(planned.started_at());
         let nobody = ClientFacts::default();
-        let finish = Finish {
+        let finish = ReplyBuilder {
             planned,
             caller: &Caller { caps: WHOLE, ..Caller::silent(&nobody) },
             took,
             reused: over.reused,
             actor: &self.actor,
             results: &self.results,
-            tickets: Tickets { seal: &self.executor.seal, principal: &of.principal },
+            tickets: TaskTickets { seal: &self.executor.seal, principal: &of.principal },
             masker: self.masker.clone(),
             origin: &self.origin.0,
             form: self.origin.1,
@@ -122,9 +122,9 @@ impl Desk {
             Ok(Reply::Tool(outcome)) => outcome,
             Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
                 let message = format!("`{}` wants more than a result", of.exposed);
-                shaping::failure(Status::Error, &message, took)
+                shaping::failure(CallStatus::Error, &message, took)
             }
-            Err(error) => shaping::failure(Status::Error, &error.to_string(), took),
+            Err(error) => shaping::failure(CallStatus::Error, &error.to_string(), took),
         };
         let (status, handle) = (outcome.status, promise.handle().to_string().into());
         promise.keep(outcome);

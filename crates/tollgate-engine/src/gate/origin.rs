@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tollgate_core::approval;
-use tollgate_core::call::{Origin, Outcome, Status, Trust};
+use tollgate_core::call::{CallStatus, Outcome, ResultOrigin, ServerTrust};
 use tollgate_core::id::ServerId;
 use tollgate_core::policy::Permitted;
 use tollgate_core::tool::FindingKind;
-use tollgate_core::tool::hidden::Removed;
+use tollgate_core::tool::hidden_text::RemovedCounts;
 use tollgate_core::turn::{Principal, Taint, Turn};
 
 use super::Gate;
 use crate::answer;
 use crate::caller::{Caller, Reply};
-use crate::recorder::Recording;
-use crate::registry::Registry;
+use crate::recorder::CallRecording;
+use crate::registry::CatalogRegistry;
 use crate::settings::ResultForm;
 
 /// The server in this process that brings back what strangers wrote, under either of its names.
@@ -42,7 +42,7 @@ pub enum TurnLink<'a> {
 }
 
 impl Gate {
-    pub(super) fn origin(&self, server: &ServerId) -> (Origin, ResultForm) {
+    pub(super) fn origin(&self, server: &ServerId) -> (ResultOrigin, ResultForm) {
         origin_of(&self.registry, server)
     }
 
@@ -52,17 +52,17 @@ impl Gate {
         &self,
         turn: &Turn,
         permitted: &Permitted<'_>,
-        (recording, caller): (&mut Recording<'_>, &Caller<'_>),
+        (recording, caller): (&mut CallRecording<'_>, &Caller<'_>),
     ) -> Option<Reply> {
         let (tool, now) = (permitted.tool()?, self.clock.now());
         let tainted = approval::refuse_tainted(turn, caller.decided_by, tool, now).err()?;
         self.taints.count_refused();
         recording.target(&tool.id.server, Some(tool));
-        recording.because_of(format!("taint: by a result of `{}`", tainted.by).into());
-        Some(answer::failed(Status::Denied, &tainted.to_string()))
+        recording.set_owned_detail(format!("taint: by a result of `{}`", tainted.by).into());
+        Some(answer::failure_reply(CallStatus::Denied, &tainted.to_string()))
     }
 
-    pub(super) fn note_origin(&self, turn: &Turn, origin: &Origin) {
+    pub(super) fn note_origin(&self, turn: &Turn, origin: &ResultOrigin) {
         if !origin.is_trusted() {
             turn.taint.note(&origin.server, self.clock.now());
         }
@@ -90,13 +90,13 @@ impl Gate {
     }
 
     /// How much was taken out of results since the start, by kind.
-    pub fn removed(&self) -> impl Iterator<Item = (FindingKind, u64)> {
-        self.results.removed()
+    pub fn removed_counts(&self) -> impl Iterator<Item = (FindingKind, u64)> {
+        self.results.removed_counts()
     }
 
     /// Destructive calls after a result of an untrusted server, by what became of them.
     pub fn tainted_calls(&self) -> [(&'static str, u64); 2] {
-        let Taints { asked, refused, .. } = &self.taints;
+        let SessionTaints { asked, refused, .. } = &self.taints;
         [("asked", asked.load(Ordering::Relaxed)), ("refused", refused.load(Ordering::Relaxed))]
     }
 
@@ -108,7 +108,10 @@ impl Gate {
 
 /// Whose a result of this server is, before anything was taken out of it, and in which form it goes
 /// on.
-pub(super) fn origin_of(registry: &Registry, server: &ServerId) -> (Origin, ResultForm) {
+pub(super) fn origin_of(
+    registry: &CatalogRegistry,
+    server: &ServerId,
+) -> (ResultOrigin, ResultForm) {
     let current = registry.current();
     let charter = &current.charter;
     let is_trusted = match current.catalog.own.contains(server) {
@@ -117,10 +120,10 @@ pub(super) fn origin_of(registry: &Registry, server: &ServerId) -> (Origin, Resu
     };
     let said = charter.words.get(server).copied();
     let (form, mark) = said.unwrap_or((ResultForm::Clean, charter.mark));
-    let origin = Origin {
+    let origin = ResultOrigin {
         server: server.clone(),
-        trust: if is_trusted { Trust::Trusted } else { Trust::Untrusted },
-        removed: Removed::default(),
+        trust: if is_trusted { ServerTrust::Trusted } else { ServerTrust::Untrusted },
+        removed: RemovedCounts::default(),
         raw: None,
         mark,
     };
@@ -130,18 +133,18 @@ pub(super) fn origin_of(registry: &Registry, server: &ServerId) -> (Origin, Resu
 /// The taint of sessions and conversations. Each belongs to one principal, and no principal pushes
 /// out what another's says by having many.
 #[derive(Default)]
-pub(crate) struct Taints {
-    principals: Mutex<HashMap<Principal, HashMap<Box<str>, Linked>>>,
+pub(crate) struct SessionTaints {
+    principals: Mutex<HashMap<Principal, HashMap<Box<str>, LinkedTaint>>>,
     asked: AtomicU64,
     refused: AtomicU64,
 }
 
-struct Linked {
+struct LinkedTaint {
     taint: Arc<Taint>,
     used: Instant,
 }
 
-impl Taints {
+impl SessionTaints {
     /// Somebody has to agree to a call because of what was read.
     pub(crate) fn count_asked(&self) {
         self.asked.fetch_add(1, Ordering::Relaxed);
@@ -168,14 +171,14 @@ impl Taints {
         }
         let (TurnLink::Continue(name) | TurnLink::Begin(name)) = link;
         let taint = Arc::new(Taint::new(now, Some(TAINT_HOLDS)));
-        let linked = Linked { taint: Arc::clone(&taint), used: now };
+        let linked = LinkedTaint { taint: Arc::clone(&taint), used: now };
         all.entry(principal.clone()).or_default().insert(name.into(), linked);
         taint
     }
 }
 
 /// At the cost of whoever has the most: of what says nothing, or else of the older half.
-fn make_room(all: &mut HashMap<Principal, HashMap<Box<str>, Linked>>, now: Instant) {
+fn make_room(all: &mut HashMap<Principal, HashMap<Box<str>, LinkedTaint>>, now: Instant) {
     let Some(links) = all.values_mut().max_by_key(|links| links.len()) else { return };
     let before = links.len();
     links.retain(|_, linked| linked.taint.by(now).is_some());
@@ -203,13 +206,13 @@ mod tests {
     use tollgate_core::id::ServerId;
     use tollgate_core::turn::Principal;
 
-    use super::{MAX_LINKS, TAINT_HOLDS, Taints, TurnLink};
+    use super::{MAX_LINKS, SessionTaints, TAINT_HOLDS, TurnLink};
     use crate::clock::{Clock as _, SystemClock};
 
     #[test]
     fn s_30_two_principals_never_share_a_taint_and_push_out_only_their_own() {
-        let (taints, now) = (Taints::default(), SystemClock.now());
-        let (ada, bob) = (Principal::named("ada"), Principal::named("bob"));
+        let (taints, now) = (SessionTaints::default(), SystemClock.now());
+        let (ada, bob) = (Principal::from_name("ada"), Principal::from_name("bob"));
         let web = ServerId::parse("web").unwrap();
         let of = |who: &Principal, name: &str, at| taints.of(who, TurnLink::Continue(name), at);
         of(&ada, "c", now).note(&web, now);
@@ -233,8 +236,8 @@ mod tests {
 
     #[test]
     fn s_30_a_turn_ends_when_its_client_begins_another_or_after_a_time() {
-        let (taints, now) = (Taints::default(), SystemClock.now());
-        let (ada, web) = (Principal::named("ada"), ServerId::parse("web").unwrap());
+        let (taints, now) = (SessionTaints::default(), SystemClock.now());
+        let (ada, web) = (Principal::from_name("ada"), ServerId::parse("web").unwrap());
         let first = taints.of(&ada, TurnLink::Begin("c"), now);
         first.note(&web, now);
         assert!(Arc::ptr_eq(&first, &taints.of(&ada, TurnLink::Continue("c"), now)));

@@ -1,11 +1,11 @@
 //! The first stage of a call: its arguments are read and checked. Large ones leave the thread that
 //! serves others for that.
 
-use tollgate_core::call::Request;
+use tollgate_core::call::GateRequest;
 use tollgate_core::failpoint;
 use tollgate_core::policy::{self, Permitted, Refusal};
 use tollgate_core::turn::Turn;
-use tollgate_mcp::large::{aside, is_too_large_here};
+use tollgate_mcp::offload::{is_too_large_here, offload_if_large};
 
 use super::Gate;
 
@@ -13,7 +13,7 @@ impl Gate {
     pub(super) async fn permit<'a>(
         &self,
         turn: &Turn,
-        request: Request<'a>,
+        request: GateRequest<'a>,
     ) -> Result<Permitted<'a>, Refusal> {
         failpoint::hit("permit");
         let limit = self.registry.current().charter.limits.argument_values;
@@ -22,6 +22,6 @@ impl Gate {
             return policy::permit_within(turn, request, limit);
         }
         let (turn, request) = (turn.clone(), request.into_owned());
-        aside(size, move || policy::permit_within(&turn, request, limit)).await
+        offload_if_large(size, move || policy::permit_within(&turn, request, limit)).await
     }
 }

@@ -7,17 +7,17 @@ use tollgate_core::policy::Permitted;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::client::Event;
 
-use crate::caller::{Caller, Purpose};
-use crate::notices::{Call, Notice, Notices};
+use crate::caller::{CallPurpose, Caller};
+use crate::notices::{Notice, NoticeCall, Notices};
 
 /// Waits for `running`, and says the tool's words for slow calls if that takes too long.
-pub(super) async fn announced<T>(
+pub(super) async fn announce_if_slow<T>(
     notices: &Notices,
     (turn, request): (&Turn, &Permitted<'_>),
     caller: &Caller<'_>,
     running: impl Future<Output = T>,
 ) -> T {
-    let tool = request.tool().filter(|_| caller.purpose == Purpose::Serve);
+    let tool = request.tool().filter(|_| caller.purpose == CallPurpose::Serve);
     let Some((tool, slow)) = tool.and_then(|tool| Some((tool, tool.terms.slow.as_ref()?))) else {
         return running.await;
     };
@@ -29,7 +29,7 @@ pub(super) async fn announced<T>(
         // A caller that does not read has nobody to tell.
         let _ = events.try_send(Event::Announcement(Arc::clone(&slow.message)));
     }
-    let call = Call {
+    let call = NoticeCall {
         principal: turn.principal.clone(),
         agent: turn.view.agent.clone(),
         tool: tool.id.clone(),

@@ -11,36 +11,38 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Deadline;
-use tollgate_core::call::{Kind, Request, Status, TaskVerb};
-use tollgate_core::catalog::{Listing, Origin, Rules};
+use tollgate_core::call::{CallStatus, GateRequest, RequestKind, TaskVerb};
+use tollgate_core::catalog::{ServerListing, ServerOrigin, ServerRules};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::json::{Object, raw, raw_value};
 use tollgate_core::names::NamePattern;
 use tollgate_core::policy::Refusal;
-use tollgate_core::standing;
+use tollgate_core::tier_assignment;
 use tollgate_core::turn::{Actor, Principal, Turn};
-use tollgate_mcp::client::{Answer, AnswerKind, Event, Events, Progress};
+use tollgate_mcp::client::{Answer, AnswerKind, Event, ProgressReporting, ServerEventSender};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 use tollgate_mcp::{Era, Revision};
 
-use super::{Asked, Gate, Made, TaskRequest};
-use crate::audit::Ledger;
-use crate::backend::{Backend, Failure, Job, Line, Peer, Place, WaitsFor};
-use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
-use crate::charter::Charter;
+use super::{Gate, GateParts, TaskRequest, TurnRequest};
+use crate::audit::AuditLedger;
+use crate::backend::{
+    Backend, BackendConnection, BackendError, BackendJob, Peer, PeerAddress, WaitsFor,
+};
+use crate::caller::{CallError, Caller, Dialogue, Reply, RoundAnswers};
 use crate::clock::{Clock, SystemClock};
 use crate::dialogue::ask;
-use crate::meters::{Basics, Meters};
+use crate::meters::{MeterDeps, ToolMeters};
 use crate::notices::Notices;
-use crate::pins::Book;
+use crate::pins::PinStore;
+use crate::policy_snapshot::PolicySnapshot;
 use crate::record::{CallRecord, Observer};
-use crate::registry::{self, Plan};
-use crate::servers::Servers;
-use crate::settings::{Audit, Code, Secrets, Settings};
-use crate::upstream::{Trials, Updates};
-use crate::watches::Watches;
+use crate::registry::{self, RegistryParts};
+use crate::resource_watches::ResourceWatches;
+use crate::servers::ServerDirectory;
+use crate::settings::{Audit, CodeModeSettings, EngineSettings, SecretSettings};
+use crate::upstream::{TrialRunner, UpstreamUpdateSender};
 
 mod audited;
 mod calls;
@@ -57,12 +59,12 @@ mod trust;
 struct Seen {
     name: String,
     params: Value,
-    events: Option<Events>,
+    events: Option<ServerEventSender>,
     waits: Option<watch::Receiver<WaitsFor>>,
-    progress: Progress,
+    progress: ProgressReporting,
 }
 
-type Script = Box<dyn Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync>;
+type Script = Box<dyn Fn(Seen) -> BoxFuture<'static, Result<Answer, BackendError>> + Send + Sync>;
 
 /// A server that does what the test says, after as many milliseconds in a queue as the call says.
 /// Counts the calls that were begun and dropped.
@@ -86,18 +88,18 @@ impl Drop for CountDrop {
 
 #[async_trait]
 impl Backend for Server {
-    async fn line(&self) -> Result<Arc<dyn Line>, Failure> {
+    async fn connection(&self) -> Result<Arc<dyn BackendConnection>, BackendError> {
         Ok(Arc::<Scripted>::clone(&self.0))
     }
 
-    async fn returned(&self, _: Instant) -> bool {
+    async fn wait_until_available(&self, _: Instant) -> bool {
         true
     }
 }
 
 #[async_trait]
-impl Line for Scripted {
-    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+impl BackendConnection for Scripted {
+    async fn run(&self, job: BackendJob<'_>) -> Result<Answer, BackendError> {
         let params: Value = serde_json::from_str(&job.params.to_text()).unwrap();
         let name = params["name"].as_str().unwrap_or_default().to_owned();
         if let Some(millis) = params["arguments"]["queue"].as_u64() {
@@ -126,7 +128,7 @@ impl Line for Scripted {
             Era::Modern => Revision::V2026_07_28,
             Era::Legacy => Revision::V2025_11_25,
         };
-        Some(Peer { place: &Place::Pipe, revision })
+        Some(Peer { place: &PeerAddress::Pipe, revision })
     }
 }
 
@@ -137,7 +139,7 @@ struct TestGate {
     dropped: Arc<Mutex<usize>>,
     records: Arc<Mutex<Vec<String>>>,
     /// Held, so that the registry goes on.
-    updates: Updates,
+    updates: UpstreamUpdateSender,
     _keeper: Task,
 }
 
@@ -151,7 +153,7 @@ impl Observer for Remember {
 
 async fn gate<F>(era: Era, script: F) -> TestGate
 where
-    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync + 'static,
+    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, BackendError>> + Send + Sync + 'static,
 {
     gate_of(era, |_, _| {}, script).await
 }
@@ -159,11 +161,11 @@ where
 /// The same, with other rules for the server, or other tools.
 async fn gate_of<F>(
     era: Era,
-    change: impl FnOnce(&mut Rules, &mut Vec<Value>),
+    change: impl FnOnce(&mut ServerRules, &mut Vec<Value>),
     script: F,
 ) -> TestGate
 where
-    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync + 'static,
+    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, BackendError>> + Send + Sync + 'static,
 {
     gate_with(era, Kept::default(), change, script).await
 }
@@ -171,23 +173,23 @@ where
 /// Where the records of calls go, and how.
 #[derive(Default)]
 struct Kept {
-    ledger: Arc<Ledger>,
+    ledger: Arc<AuditLedger>,
     audit: Audit,
-    secrets: Secrets,
+    secrets: SecretSettings,
 }
 
 async fn gate_with<F>(
     era: Era,
     kept: Kept,
-    change: impl FnOnce(&mut Rules, &mut Vec<Value>),
+    change: impl FnOnce(&mut ServerRules, &mut Vec<Value>),
     script: F,
 ) -> TestGate
 where
-    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync + 'static,
+    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, BackendError>> + Send + Sync + 'static,
 {
     let server = ServerId::parse("s").unwrap();
     let mut tools = ["a", "b", "hidden"].map(tool).to_vec();
-    let mut rules = Rules::new(server, Origin::Upstream);
+    let mut rules = ServerRules::new(server, ServerOrigin::Upstream);
     change(&mut rules, &mut tools);
     let agent = Agent { tools: vec![Glob::new("s_a"), Glob::new("s_b")], ..Agent::implicit() };
     gate_for(agent, kept, (era, rules, tools), script).await
@@ -197,32 +199,36 @@ where
 async fn gate_for<F>(
     agent: Agent,
     kept: Kept,
-    (era, rules, tools): (Era, Rules, Vec<Value>),
+    (era, rules, tools): (Era, ServerRules, Vec<Value>),
     script: F,
 ) -> TestGate
 where
-    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync + 'static,
+    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, BackendError>> + Send + Sync + 'static,
 {
     let server = rules.server.clone();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let notices = Notices::default();
-    let meters = Meters::new(Basics {
+    let meters = ToolMeters::new(MeterDeps {
         clock: Arc::clone(&clock),
-        rules: standing::Rules::default(),
+        rules: tier_assignment::TierRules::default(),
         notices: notices.clone(),
         archive: None,
     });
     let Kept { ledger, audit, secrets } = kept;
-    let settings =
-        Settings { agents: vec![agent], audit, secrets, ..Settings::new("nowhere".into()) };
+    let settings = EngineSettings {
+        agents: vec![agent],
+        audit,
+        secrets,
+        ..EngineSettings::new("nowhere".into())
+    };
     let (updates, heard) = registry::updates();
-    let plan = Plan {
+    let plan = RegistryParts {
         rules: vec![Arc::new(rules)],
-        charter: Arc::new(Charter::of(&settings)),
+        charter: Arc::new(PolicySnapshot::of(&settings)),
         pattern: NamePattern::parse("{server}_{tool}").unwrap(),
         owners: None,
         meters: Arc::clone(&meters),
-        book: Arc::new(Book::open(None).unwrap()),
+        book: Arc::new(PinStore::open(None).unwrap()),
         notices: notices.clone(),
         clock: Arc::new(SystemClock),
     };
@@ -238,17 +244,17 @@ where
         script: Box::new(script),
         dropped: Arc::clone(&dropped),
     })));
-    let gate = Gate::of(Made {
+    let gate = Gate::of(GateParts {
         registry,
         meters,
         notices,
         backends: HashMap::from([(server, backend)]),
-        servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
-        trials: Trials::new(Arc::clone(&clock), PathBuf::new(), None),
-        watches: Watches::new(HashMap::new()),
+        servers: ServerDirectory::new(Vec::new(), Vec::new(), clock.wall()),
+        trials: TrialRunner::new(Arc::clone(&clock), PathBuf::new(), None),
+        watches: ResourceWatches::new(HashMap::new()),
         observers: vec![Box::new(Remember(Arc::clone(&records)))],
         ledger,
-        code: Code::default(),
+        code: CodeModeSettings::default(),
         mind: None,
         tracer: crate::spans::Tracer::default(),
         environment: "test".to_owned(),
@@ -264,8 +270,8 @@ fn tool(name: &str) -> Value {
     })
 }
 
-fn listing(tools: &[Value]) -> Listing {
-    Listing { tools: tools.iter().map(raw_value).collect(), ..Listing::default() }
+fn listing(tools: &[Value]) -> ServerListing {
+    ServerListing { tools: tools.iter().map(raw_value).collect(), ..ServerListing::default() }
 }
 
 impl TestGate {
@@ -274,8 +280,8 @@ impl TestGate {
     }
 
     fn turn_of(&self, principal: &str) -> Turn {
-        let principal = Principal::named(principal);
-        let asked = Asked::by(Actor::endless(principal));
+        let principal = Principal::from_name(principal);
+        let asked = TurnRequest::by(Actor::endless(principal));
         self.gate.turn(asked).unwrap()
     }
 
@@ -284,8 +290,8 @@ impl TestGate {
     }
 }
 
-fn request(params: &str) -> Request<'_> {
-    Request { kind: Kind::CallTool, params: Object::parse(params).unwrap() }
+fn request(params: &str) -> GateRequest<'_> {
+    GateRequest { kind: RequestKind::CallTool, params: Object::parse(params).unwrap() }
 }
 
 fn text(text: &str) -> Answer {

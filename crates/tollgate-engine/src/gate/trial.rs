@@ -3,35 +3,35 @@
 use tollgate_core::turn::Principal;
 
 use super::Gate;
-use crate::audit::{Act, Decision, Unwritten};
-use crate::settings::{OnFailure, Server};
-use crate::upstream::{self, Trial};
+use crate::audit::{AuditAction, AuditWriteError, Decision};
+use crate::settings::{OnAuditFailure, Server};
+use crate::upstream::{self, ServerTrial};
 
 /// Why a server was not tried.
 #[derive(Debug, thiserror::Error)]
-pub enum NotTried {
+pub enum TrialError {
     #[error("other servers are being tried; wait until one of them is done")]
     Full,
     /// And nothing is done that is not.
     #[error(transparent)]
-    Unwritten(#[from] Unwritten),
+    Unwritten(#[from] AuditWriteError),
 }
 
 impl Gate {
     /// Starts a server aside, to see whether it works. What was started, and by whom, is in the
     /// audit trail before it is.
-    pub async fn try_out(&self, server: Server, by: &Principal) -> Result<Trial, NotTried> {
-        let seat = self.trials.seat().ok_or(NotTried::Full)?;
+    pub async fn try_out(&self, server: Server, by: &Principal) -> Result<ServerTrial, TrialError> {
+        let seat = self.trials.try_acquire().ok_or(TrialError::Full)?;
         let (what, on_failure) = {
             let current = self.registry.current();
             let masker = &current.charter.masker;
-            let what = upstream::described(&server, masker);
+            let what = upstream::describe_target(&server, masker);
             let masked = masker.text(&what);
             (masked.unwrap_or(what), current.charter.audit.on_failure)
         };
-        let row = Decision::new(Act::Server, by, "tried").server(&server.id).because(&what);
+        let row = Decision::new(AuditAction::Server, by, "tried").server(&server.id).because(&what);
         match (self.ledger().note(row).await, on_failure) {
-            (Err(unwritten), OnFailure::Refuse) => return Err(unwritten.into()),
+            (Err(unwritten), OnAuditFailure::Refuse) => return Err(unwritten.into()),
             (Err(error), _) => {
                 tracing::warn!(%error, "a trial of a server is not in the audit trail")
             }

@@ -8,11 +8,11 @@ use crate::clock::SystemClock;
 
 const LIMIT: RateLimit = RateLimit { calls: 10, per: Duration::from_secs(60) };
 
-fn principal(number: usize) -> Counted {
-    Counted::Principal(Principal::named(&format!("p{number}")))
+fn principal(number: usize) -> RateLimitKey {
+    RateLimitKey::Principal(Principal::from_name(&format!("p{number}")))
 }
 
-fn take(limits: &Limits, number: usize, times: usize) {
+fn take(limits: &RateLimiter, number: usize, times: usize) {
     let bucket = limits.bucket(&principal(number));
     for _ in 0..times {
         let _ = bucket.take(LIMIT, limits.clock.now()).expect("there is one");
@@ -21,7 +21,7 @@ fn take(limits: &Limits, number: usize, times: usize) {
 
 #[tokio::test(start_paused = true)]
 async fn s_33_however_many_ask_no_more_is_remembered_than_there_is_room_for() {
-    let limits = Limits::with_room(100, Arc::new(SystemClock));
+    let limits = RateLimiter::with_room(100, Arc::new(SystemClock));
     take(&limits, 0, 10);
     for number in 1..1_000 {
         take(&limits, number, 1);

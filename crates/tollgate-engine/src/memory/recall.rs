@@ -1,6 +1,6 @@
 //! What has to do with a turn, looked up before its model is asked: while the user still speaks,
 //! where partial transcripts come in, otherwise in the moment that is left. A turn never waits
-//! longer than [`PATIENCE`] for it, and goes on without.
+//! longer than [`RECALL_TIMEOUT`] for it, and goes on without.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,24 +8,24 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tollgate_core::agent::Recall;
+use tollgate_core::agent::RecallPolicy;
 use tollgate_core::id::AgentId;
-use tollgate_core::memory::{Entity, Hit, Query, Scope};
-use tollgate_core::text::shortened;
+use tollgate_core::memory::{Entity, MemoryHit, MemoryQuery, MemoryScope};
+use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::{Principal, Turn};
-use tollgate_mcp::tasks::Group;
-use tollgate_store::memory::{Known, Page, Trouble, Wanted};
+use tollgate_mcp::tasks::TaskGroup;
+use tollgate_store::memory::{EntityFilter, MemoryError, MemoryItem, Page};
 
-use super::Mind;
+use super::MemoryService;
 
 /// For the whole of it, when nothing was looked up ahead.
-const PATIENCE: Duration = Duration::from_millis(250);
+const RECALL_TIMEOUT: Duration = Duration::from_millis(250);
 /// What is recalled for a turn, at most; a model has other things to read.
 const MOST_FACTS: usize = 5;
 const MOST_ENTITIES: usize = 3;
 const LONGEST_LINE: usize = 300;
 /// Of the best fit's score; what fits less well is not worth a model's attention.
-const LEAST: f32 = 0.4;
+const MIN_RELATIVE_SCORE: f32 = 0.4;
 /// Names in one utterance that are looked up.
 const MOST_NAMES: usize = 6;
 /// Conversations in which somebody speaks just now.
@@ -35,49 +35,53 @@ const MOST_RUNNING: usize = 64;
 
 /// What came to mind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recalled {
+pub struct RecalledNotes {
     pub lines: Vec<String>,
 }
 
 /// Whose words are heard, and where.
 #[derive(Debug, Clone, Copy)]
-pub struct Heard<'a> {
+pub struct HeardUtterance<'a> {
     pub conversation: Option<&'a str>,
     pub text: &'a str,
 }
 
-pub(super) struct Recalls {
-    ahead: Mutex<HashMap<Key, Ahead>>,
-    running: Group,
+pub(super) struct RecallLookups {
+    ahead: Mutex<HashMap<RecallKey, EarlyLookup>>,
+    running: TaskGroup,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
+struct RecallKey {
     principal: Principal,
     agent: AgentId,
     conversation: String,
 }
 
 /// A lookup that began while somebody spoke.
-struct Ahead {
+struct EarlyLookup {
     terms: Vec<String>,
-    found: watch::Receiver<Option<Arc<Recalled>>>,
+    found: watch::Receiver<Option<Arc<RecalledNotes>>>,
 }
 
-impl Recalls {
+impl RecallLookups {
     /// Must be called within a runtime.
     pub(super) fn new() -> Self {
-        Self { ahead: Mutex::default(), running: Group::new("recall", MOST_RUNNING) }
+        Self { ahead: Mutex::default(), running: TaskGroup::new("recall", MOST_RUNNING) }
     }
 
     /// What is looked up for exactly these words. Whatever else was is of no use any more.
-    fn take(&self, key: &Key, terms: &[String]) -> Option<watch::Receiver<Option<Arc<Recalled>>>> {
+    fn take(
+        &self,
+        key: &RecallKey,
+        terms: &[String],
+    ) -> Option<watch::Receiver<Option<Arc<RecalledNotes>>>> {
         let ahead = self.ahead.lock().remove(key)?;
         (ahead.terms == terms).then_some(ahead.found)
     }
 }
 
-impl Recalled {
+impl RecalledNotes {
     /// For a model, after its prompt; `None`: nothing came to mind.
     pub fn note(&self) -> Option<String> {
         if self.lines.is_empty() {
@@ -94,11 +98,11 @@ impl Recalled {
     }
 }
 
-impl Mind {
+impl MemoryService {
     /// Looks up what a user who still speaks may mean. Returns at once; words that change nothing
     /// start nothing.
-    pub fn look_ahead(self: &Arc<Self>, turn: &Turn, heard: &Heard<'_>) {
-        let Some((key, query)) = wanted(turn, heard) else { return };
+    pub fn look_ahead(self: &Arc<Self>, turn: &Turn, heard: &HeardUtterance<'_>) {
+        let Some((key, query)) = recall_query(turn, heard) else { return };
         let Some(key) = key else { return };
         let mut ahead = self.recalls.ahead.lock();
         let is_known = ahead.get(&key).is_some_and(|it| it.terms == query.terms);
@@ -108,19 +112,24 @@ impl Mind {
         let (tell, found) = watch::channel(None);
         let (mind, scope, text) = (Arc::clone(self), turn.scope(), heard.text.to_owned());
         let started = self.recalls.running.spawn(async move {
-            let recalled = tokio::time::timeout(PATIENCE * 4, mind.think(&scope, &text)).await;
+            let recalled =
+                tokio::time::timeout(RECALL_TIMEOUT * 4, mind.look_up(&scope, &text)).await;
             if let Ok(Ok(recalled)) = recalled {
                 let _ = tell.send(Some(Arc::new(recalled)));
             }
         });
         if started.is_ok() {
-            ahead.insert(key, Ahead { terms: query.terms, found });
+            ahead.insert(key, EarlyLookup { terms: query.terms, found });
         }
     }
 
     /// What has to do with what was said, if the agent is one that recalls.
-    pub async fn recall(&self, turn: &Turn, heard: &Heard<'_>) -> Option<Arc<Recalled>> {
-        let (key, query) = wanted(turn, heard)?;
+    pub async fn recall(
+        &self,
+        turn: &Turn,
+        heard: &HeardUtterance<'_>,
+    ) -> Option<Arc<RecalledNotes>> {
+        let (key, query) = recall_query(turn, heard)?;
         let ahead = key.and_then(|key| self.recalls.take(&key, &query.terms));
         let scope = turn.scope();
         let thought = async {
@@ -129,7 +138,7 @@ impl Mind {
             {
                 return found.clone();
             }
-            match self.think(&scope, heard.text).await {
+            match self.look_up(&scope, heard.text).await {
                 Ok(recalled) => Some(Arc::new(recalled)),
                 Err(error) => {
                     tracing::warn!(%error, "a turn goes on without its memory");
@@ -137,27 +146,31 @@ impl Mind {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, thought).await.ok().flatten()
+        tokio::time::timeout(RECALL_TIMEOUT, thought).await.ok().flatten()
     }
 
-    async fn think(&self, scope: &Scope, text: &str) -> Result<Recalled, Trouble> {
+    async fn look_up(&self, scope: &MemoryScope, text: &str) -> Result<RecalledNotes, MemoryError> {
         let facts = self.search_facts(scope, text, MOST_FACTS);
-        let (facts, entities) = tokio::join!(facts, self.named(scope, text));
+        let (facts, entities) = tokio::join!(facts, self.find_named_entities(scope, text));
         let (facts, entities) = (facts?, entities?);
         let best = facts.first().map_or(0.0, |hit| hit.score);
-        let worth = facts.iter().filter(|hit| hit.score >= best * LEAST);
-        let lines = entities.iter().map(introduced).chain(worth.map(told)).collect();
-        Ok(Recalled { lines })
+        let worth = facts.iter().filter(|hit| hit.score >= best * MIN_RELATIVE_SCORE);
+        let lines = entities.iter().map(entity_line).chain(worth.map(fact_line)).collect();
+        Ok(RecalledNotes { lines })
     }
 
     /// Whoever is named.
-    async fn named(&self, scope: &Scope, text: &str) -> Result<Vec<Entity>, Trouble> {
+    async fn find_named_entities(
+        &self,
+        scope: &MemoryScope,
+        text: &str,
+    ) -> Result<Vec<Entity>, MemoryError> {
         let mut found: Vec<Entity> = Vec::new();
         for name in names(text) {
-            let mut called = self.called(scope, &name).await?;
+            let mut called = self.find_entity(scope, &name).await?;
             // `Did Mira` is Mira, at the beginning of a sentence.
             if let (None, Some((_, rest))) = (&called, name.split_once(' ')) {
-                called = self.called(scope, rest).await?;
+                called = self.find_entity(scope, rest).await?;
             }
             found.extend(called.filter(|it| found.iter().all(|known| known.id != it.id)));
             if found.len() >= MOST_ENTITIES {
@@ -167,23 +180,30 @@ impl Mind {
         Ok(found)
     }
 
-    async fn called(&self, scope: &Scope, name: &str) -> Result<Option<Entity>, Trouble> {
-        let wanted = Wanted { name: Some(name.to_owned()), kind: None };
+    async fn find_entity(
+        &self,
+        scope: &MemoryScope,
+        name: &str,
+    ) -> Result<Option<Entity>, MemoryError> {
+        let wanted = EntityFilter { name: Some(name.to_owned()), kind: None };
         let page = Page { skip: 0, most: 1 };
         Ok(self.store().find_entities(scope, &wanted, page).await?.into_iter().next())
     }
 }
 
 /// `None`: the agent does not recall, or there is nothing to look for.
-fn wanted(turn: &Turn, heard: &Heard<'_>) -> Option<(Option<Key>, Query)> {
-    if turn.view.memory.recall == Recall::Off {
+fn recall_query(
+    turn: &Turn,
+    heard: &HeardUtterance<'_>,
+) -> Option<(Option<RecallKey>, MemoryQuery)> {
+    if turn.view.memory.recall == RecallPolicy::Off {
         return None;
     }
-    let query = Query::parse(heard.text).ok()?;
-    let key = heard.conversation.map(|conversation| Key {
+    let query = MemoryQuery::parse(heard.text).ok()?;
+    let key = heard.conversation.map(|conversation| RecallKey {
         principal: turn.principal.clone(),
         agent: turn.view.agent.clone(),
-        conversation: shortened(conversation, LONGEST_LINE),
+        conversation: truncate_chars(conversation, LONGEST_LINE),
     });
     Some((key, query))
 }
@@ -212,7 +232,7 @@ fn names(text: &str) -> Vec<String> {
     names
 }
 
-fn introduced(entity: &Entity) -> String {
+fn entity_line(entity: &Entity) -> String {
     let attributes: Vec<String> = entity
         .attributes
         .iter()
@@ -225,17 +245,17 @@ fn introduced(entity: &Entity) -> String {
         true => format!("{} is a {}", entity.name, entity.kind),
         false => format!("{} is a {}; {}", entity.name, entity.kind, attributes.join("; ")),
     };
-    shortened(&line, LONGEST_LINE)
+    truncate_chars(&line, LONGEST_LINE)
 }
 
-fn told(hit: &Hit<Known>) -> String {
+fn fact_line(hit: &MemoryHit<MemoryItem>) -> String {
     let line = match &hit.found {
-        Known::Fact(fact) => fact.text.clone(),
-        Known::Said(entry) => {
+        MemoryItem::Fact(fact) => fact.text.clone(),
+        MemoryItem::Said(entry) => {
             format!("In {}, {} said: {}", entry.session.as_str(), entry.speaker, entry.text)
         }
     };
-    shortened(&line.replace('\n', " "), LONGEST_LINE)
+    truncate_chars(&line.replace('\n', " "), LONGEST_LINE)
 }
 
 #[cfg(test)]

@@ -4,19 +4,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tollgate_core::agent::Record;
+use tollgate_core::agent::RecordPolicy;
 use tollgate_core::date;
-use tollgate_core::memory::{Author, Invalid, LONGEST_TEXT, NewEntry, Place, SessionId, Trust};
+use tollgate_core::memory::{
+    AuthorTrust, LONGEST_TEXT, MemoryAuthor, MemoryInputError, MemoryTarget, NewEntry, SessionId,
+};
 use tollgate_core::turn::Turn;
 
-use super::Mind;
+use super::MemoryService;
 
 /// How long the end waits for what was said last.
-const LAST_WORDS: Duration = Duration::from_secs(3);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// One turn of a conversation, as it is kept.
 #[derive(Debug, Clone, Copy)]
-pub struct Said<'a> {
+pub struct TranscriptTurn<'a> {
     /// As the caller names it; without a name, all of a principal's day is one conversation.
     pub conversation: Option<&'a str>,
     /// What the user is called.
@@ -29,10 +31,10 @@ pub struct Said<'a> {
     pub via: &'static str,
 }
 
-impl Mind {
+impl MemoryService {
     /// Keeps a turn if its agent does; returns at once.
-    pub fn record(self: &Arc<Self>, turn: &Turn, said: &Said<'_>) {
-        if turn.view.memory.record == Record::Nothing {
+    pub fn record(self: &Arc<Self>, turn: &Turn, said: &TranscriptTurn<'_>) {
+        if turn.view.memory.record == RecordPolicy::Nothing {
             return;
         }
         let entries = match self.entries(turn, said) {
@@ -43,16 +45,16 @@ impl Mind {
                 return;
             }
         };
-        let place = |trust| Place {
+        let place = |trust| MemoryTarget {
             namespace: turn.scope().namespace,
             audience: turn.audience(),
-            author: Author {
+            author: MemoryAuthor {
                 name: turn.principal.as_str().to_owned(),
                 via: said.via.to_owned(),
                 trust,
             },
         };
-        let entries: Vec<(Place, NewEntry)> =
+        let entries: Vec<(MemoryTarget, NewEntry)> =
             entries.into_iter().map(|(trust, entry)| (place(trust), entry)).collect();
         let mind = Arc::clone(self);
         let written = self.writing.spawn(async move {
@@ -61,7 +63,7 @@ impl Mind {
                     tracing::warn!(%error, "what was said is not kept");
                 }
             }
-            mind.stir();
+            mind.wake();
         });
         if written.is_err() {
             tracing::warn!("what was said is not kept: too much of it waits for the disk");
@@ -70,23 +72,27 @@ impl Mind {
 
     /// Waits until what was said is kept, for a while.
     pub(crate) async fn settle(&self) {
-        if tokio::time::timeout(LAST_WORDS, self.writing.finished()).await.is_err() {
+        if tokio::time::timeout(FLUSH_TIMEOUT, self.writing.finished()).await.is_err() {
             tracing::warn!("the last that was said is not kept: the memory does not answer");
         }
     }
 
     /// What people say is heard; what an agent says, a model wrote.
-    fn entries(&self, turn: &Turn, said: &Said<'_>) -> Result<Vec<(Trust, NewEntry)>, Invalid> {
+    fn entries(
+        &self,
+        turn: &Turn,
+        said: &TranscriptTurn<'_>,
+    ) -> Result<Vec<(AuthorTrust, NewEntry)>, MemoryInputError> {
         let now = self.now();
         let principal = turn.principal.as_str();
         let session = match said.conversation {
             Some(id) => SessionId::parse(id)?,
-            None => SessionId::parse(&format!("{principal}-{}", &date::written(now)[..10]))?,
+            None => SessionId::parse(&format!("{principal}-{}", &date::format_rfc3339(now)[..10]))?,
         };
         let speaker = said.speaker.unwrap_or(principal);
         let lines = [
-            (Trust::Heard, speaker, said.heard),
-            (Trust::Agent, turn.view.agent.as_str(), said.answered),
+            (AuthorTrust::Heard, speaker, said.heard),
+            (AuthorTrust::Agent, turn.view.agent.as_str(), said.answered),
         ];
         let spoken = lines.into_iter().filter(|(_, _, text)| !text.trim().is_empty());
         let kept = spoken.map(|(trust, speaker, text)| {

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 use tollgate_core::id::ToolId;
-use tollgate_store::measurements::{Measurement, Unsaved};
+use tollgate_store::measurements::{Measurement, UnsavedMeasurement};
 use tollgate_store::{Error, Store};
 
-use super::meter::Meter;
+use super::meter::ToolMeter;
 
 /// Tools that were not called for so long are forgotten.
-const KEPT: Duration = Duration::from_secs(180 * 24 * 3_600);
+const MEASUREMENT_RETENTION: Duration = Duration::from_secs(180 * 24 * 3_600);
 
-pub(crate) struct Archive {
+pub(crate) struct MeterArchive {
     store: Arc<Store>,
     environment: String,
     /// Why the last attempt failed. Held while saving: one at a time, or calls would count twice.
@@ -24,7 +24,7 @@ pub(crate) struct Archive {
     newest: Mutex<Option<SystemTime>>,
 }
 
-impl Archive {
+impl MeterArchive {
     pub(crate) fn new(store: Arc<Store>, environment: String) -> Self {
         Self { store, environment, trouble: Mutex::default(), newest: Mutex::default() }
     }
@@ -50,7 +50,7 @@ impl Archive {
     /// Counted from the last call there was: a clock that jumped ahead must not cost everything.
     pub(super) fn forget_old(&self, wall: SystemTime) {
         let Some(newest) = *self.newest.lock() else { return };
-        let Some(before) = newest.min(wall).checked_sub(KEPT) else { return };
+        let Some(before) = newest.min(wall).checked_sub(MEASUREMENT_RETENTION) else { return };
         match self.store.measurements().forget(before) {
             Ok(0) => {}
             Ok(tools) => tracing::info!(tools, "forgot measurements that are half a year old"),
@@ -61,12 +61,12 @@ impl Archive {
 
     pub(super) fn save(
         &self,
-        meters: &HashMap<ToolId, Arc<Meter>>,
+        meters: &HashMap<ToolId, Arc<ToolMeter>>,
         at: (Instant, SystemTime),
     ) -> Result<(), Error> {
         let mut trouble = self.trouble.lock();
-        let changed = meters.values().filter_map(|it| Some((it, it.unsaved(at)?)));
-        let (owners, unsaved): (Vec<_>, Vec<Unsaved>) =
+        let changed = meters.values().filter_map(|it| Some((it, it.unsaved_changes(at)?)));
+        let (owners, unsaved): (Vec<_>, Vec<UnsavedMeasurement>) =
             changed.map(|(meter, (recorded, unsaved))| ((meter, recorded), unsaved)).unzip();
         if unsaved.is_empty() {
             return Ok(());
@@ -75,36 +75,36 @@ impl Archive {
         tell(&mut trouble, saved.as_ref().err());
         for (((meter, recorded), unsaved), revision) in owners.into_iter().zip(&unsaved).zip(saved?)
         {
-            meter.saved(recorded, unsaved, revision);
+            meter.mark_saved(recorded, unsaved, revision);
         }
         Ok(())
     }
 }
 
 fn tell(trouble: &mut Option<Error>, now: Option<&Error>) {
-    match (told(trouble.as_ref(), now), now) {
-        (Told::Fails, Some(error)) => {
+    match (save_notice(trouble.as_ref(), now), now) {
+        (SaveNotice::Fails, Some(error)) => {
             let remedy = error.remedy();
             tracing::warn!(%error, remedy, "measurements are not saved; measuring goes on");
         }
-        (Told::WorksAgain, _) => tracing::info!("measurements are saved again"),
-        (Told::Fails | Told::Nothing, _) => {}
+        (SaveNotice::WorksAgain, _) => tracing::info!("measurements are saved again"),
+        (SaveNotice::Fails | SaveNotice::Nothing, _) => {}
     }
     *trouble = now.cloned();
 }
 
 /// What is to be said about an attempt after the one before it: the same trouble only once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum SaveNotice {
     Nothing,
     Fails,
     WorksAgain,
 }
 
-pub(super) fn told(before: Option<&Error>, now: Option<&Error>) -> Told {
+pub(super) fn save_notice(before: Option<&Error>, now: Option<&Error>) -> SaveNotice {
     match (before, now) {
-        (before, now) if before == now => Told::Nothing,
-        (_, Some(_)) => Told::Fails,
-        (_, None) => Told::WorksAgain,
+        (before, now) if before == now => SaveNotice::Nothing,
+        (_, Some(_)) => SaveNotice::Fails,
+        (_, None) => SaveNotice::WorksAgain,
     }
 }

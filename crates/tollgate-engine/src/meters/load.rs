@@ -4,25 +4,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use super::moment::Moment;
+use super::atomic_instant::AtomicInstant;
 use crate::clock::Clock;
 
 #[derive(Debug)]
-pub(super) struct Load {
+pub(super) struct ServerLoad {
     visits: AtomicUsize,
     born: Instant,
-    left: Moment,
+    left: AtomicInstant,
 }
 
 /// One call on its way. Dropping it, however the call ends, is its end.
-pub(crate) struct Visit {
-    load: Arc<Load>,
+pub(crate) struct ServerLoadGuard {
+    load: Arc<ServerLoad>,
     clock: Arc<dyn Clock>,
 }
 
-impl Load {
+impl ServerLoad {
     pub(super) fn new(born: Instant) -> Self {
-        Self { visits: AtomicUsize::new(0), born, left: Moment::never(born) }
+        Self { visits: AtomicUsize::new(0), born, left: AtomicInstant::never(born) }
     }
 
     pub(super) fn idle_since(&self) -> Option<Instant> {
@@ -31,14 +31,14 @@ impl Load {
     }
 }
 
-impl Visit {
-    pub(super) fn begin(load: Arc<Load>, clock: Arc<dyn Clock>) -> Self {
+impl ServerLoadGuard {
+    pub(super) fn begin(load: Arc<ServerLoad>, clock: Arc<dyn Clock>) -> Self {
         load.visits.fetch_add(1, Ordering::AcqRel);
         Self { load, clock }
     }
 }
 
-impl Drop for Visit {
+impl Drop for ServerLoadGuard {
     fn drop(&mut self) {
         // First the moment: whoever sees the server idle also sees since when.
         self.load.left.set(Some(self.clock.now()));

@@ -7,78 +7,82 @@ use std::time::{Instant, SystemTime};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use tollgate_core::id::ToolId;
-use tollgate_core::latency::{Sample, Window};
-use tollgate_core::standing::{Assigned, Declared, Facts, Rules, Saved, Standing, Verdict};
-use tollgate_store::measurements::{Measurement, Unsaved};
+use tollgate_core::latency::{LatencyWindow, Sample};
+use tollgate_core::tier_assignment::{
+    AssignedTier, DeclaredLatency, SavedTierAssignment, TierAssignment, TierFacts, TierRules,
+    TierVerdict,
+};
+use tollgate_store::measurements::{Measurement, UnsavedMeasurement};
 
-use super::moment::Moment;
+use super::atomic_instant::AtomicInstant;
 
-pub(super) struct Meter {
+pub(super) struct ToolMeter {
     id: ToolId,
-    window: Window,
+    window: LatencyWindow,
     /// Recorded, and not yet judged.
     fresh: AtomicBool,
-    last: Moment,
-    next_look: Moment,
-    assigned: ArcSwap<Assigned>,
+    last: AtomicInstant,
+    next_look: AtomicInstant,
+    assigned: ArcSwap<AssignedTier>,
     /// Calls never wait for this.
-    judged: Mutex<Judged>,
-    kept: Mutex<Kept>,
+    judged: Mutex<MeterJudgement>,
+    kept: Mutex<ArchivedMeter>,
 }
 
-struct Judged {
-    standing: Standing,
-    declared: Declared,
+struct MeterJudgement {
+    standing: TierAssignment,
+    declared: DeclaredLatency,
 }
 
 /// What the archive has of this meter.
-struct Kept {
+struct ArchivedMeter {
     recorded: u64,
-    standing: Saved,
+    standing: SavedTierAssignment,
     revision: u64,
     /// When the last call before this process was measured.
     updated_at: Option<SystemTime>,
 }
 
 /// What a new meter is told.
-pub(super) struct Terms<'t> {
-    pub(super) declared: Declared,
-    pub(super) rules: &'t Rules,
+pub(super) struct MeterInit<'t> {
+    pub(super) declared: DeclaredLatency,
+    pub(super) rules: &'t TierRules,
     pub(super) born: Instant,
     pub(super) now: Instant,
 }
 
-impl Meter {
-    pub(super) fn new(id: ToolId, measured: Option<Measurement>, terms: &Terms<'_>) -> Self {
-        let Terms { declared, rules, born, now } = *terms;
-        let window = Window::restored(measured.as_ref().map_or(&[], |it| &it.samples));
-        let facts = Facts { window: &window, declared, rules, now };
+impl ToolMeter {
+    pub(super) fn new(id: ToolId, measured: Option<Measurement>, terms: &MeterInit<'_>) -> Self {
+        let MeterInit { declared, rules, born, now } = *terms;
+        let window = LatencyWindow::restore(measured.as_ref().map_or(&[], |it| &it.samples));
+        let facts = TierFacts { window: &window, declared, rules, now };
         let (standing, kept) = match measured {
             Some(it) => {
-                let kept = Kept {
-                    recorded: window.recorded(),
+                let kept = ArchivedMeter {
+                    recorded: window.recorded_count(),
                     standing: it.standing,
                     revision: it.revision,
                     updated_at: Some(it.updated_at),
                 };
-                (Standing::restored(&it.standing, &facts), kept)
+                (TierAssignment::restore(&it.standing, &facts), kept)
             }
             None => {
-                let standing = Standing::new(&facts);
-                let saved = standing.saved();
-                let kept = Kept { recorded: 0, standing: saved, revision: 0, updated_at: None };
+                let standing = TierAssignment::new(&facts);
+                let saved = standing.to_saved();
+                let kept =
+                    ArchivedMeter { recorded: 0, standing: saved, revision: 0, updated_at: None };
                 (standing, kept)
             }
         };
-        let next_look = Moment::never(born);
+        let next_look = AtomicInstant::never(born);
         next_look.set(standing.next_look());
         Self {
             id,
             fresh: AtomicBool::new(false),
-            last: Moment::never(born),
+            last: AtomicInstant::never(born),
             next_look,
             assigned: ArcSwap::from_pointee(standing.assigned().clone()),
-            judged: Mutex::new(Judged { standing, declared }),
+            judged: Mutex::new(MeterJudgement { standing, declared }),
             kept: Mutex::new(kept),
             window,
         }
@@ -96,7 +100,7 @@ impl Meter {
         !self.fresh.swap(true, Ordering::AcqRel)
     }
 
-    pub(super) fn assigned(&self) -> Arc<Assigned> {
+    pub(super) fn assigned(&self) -> Arc<AssignedTier> {
         self.assigned.load_full()
     }
 
@@ -105,7 +109,7 @@ impl Meter {
     }
 
     pub(super) fn recent(&self, most: usize) -> Vec<Sample> {
-        self.window.latest(self.window.recorded().saturating_sub(most as u64))
+        self.window.latest(self.window.recorded_count().saturating_sub(most as u64))
     }
 
     pub(super) fn next_look(&self) -> Option<Instant> {
@@ -122,8 +126,8 @@ impl Meter {
     }
 
     /// How many calls were ever measured, as far as the window tells.
-    pub(super) fn recorded(&self) -> u64 {
-        self.window.recorded()
+    pub(super) fn recorded_count(&self) -> u64 {
+        self.window.recorded_count()
     }
 
     pub(super) fn measured_at(&self, now: Instant, wall: SystemTime) -> Option<SystemTime> {
@@ -134,22 +138,27 @@ impl Meter {
     }
 
     /// It is to be looked at again, whether it was called or not.
-    pub(super) fn stir(&self) {
+    pub(super) fn mark_for_review(&self) {
         self.fresh.store(true, Ordering::Release);
     }
 
     /// `None` if there is nothing to look at.
-    pub(super) fn judge(&self, rules: &Rules, now: Instant) -> Option<Verdict> {
+    pub(super) fn judge(&self, rules: &TierRules, now: Instant) -> Option<TierVerdict> {
         self.is_waiting(now).then(|| self.decide(&mut self.judged.lock(), rules, now))
     }
 
     /// What is said of the tool from now on.
-    pub(super) fn declare(&self, declared: Declared, rules: &Rules, now: Instant) -> Verdict {
+    pub(super) fn declare(
+        &self,
+        declared: DeclaredLatency,
+        rules: &TierRules,
+        now: Instant,
+    ) -> TierVerdict {
         let mut judged = self.judged.lock();
         let is_news = std::mem::replace(&mut judged.declared, declared) != declared;
         match self.is_waiting(now) || is_news {
             true => self.decide(&mut judged, rules, now),
-            false => Verdict::Same,
+            false => TierVerdict::Same,
         }
     }
 
@@ -159,8 +168,8 @@ impl Meter {
         self.fresh.swap(false, Ordering::AcqRel) || is_due
     }
 
-    fn decide(&self, judged: &mut Judged, rules: &Rules, now: Instant) -> Verdict {
-        let facts = Facts { window: &self.window, declared: judged.declared, rules, now };
+    fn decide(&self, judged: &mut MeterJudgement, rules: &TierRules, now: Instant) -> TierVerdict {
+        let facts = TierFacts { window: &self.window, declared: judged.declared, rules, now };
         let verdict = judged.standing.judge(&facts);
         self.next_look.set(judged.standing.next_look());
         self.assigned.store(Arc::new(judged.standing.assigned().clone()));
@@ -168,11 +177,14 @@ impl Meter {
     }
 
     /// What the archive does not have yet, and how much was recorded by then.
-    pub(super) fn unsaved(&self, (now, wall): (Instant, SystemTime)) -> Option<(u64, Unsaved)> {
-        let standing = self.judged.lock().standing.saved();
+    pub(super) fn unsaved_changes(
+        &self,
+        (now, wall): (Instant, SystemTime),
+    ) -> Option<(u64, UnsavedMeasurement)> {
+        let standing = self.judged.lock().standing.to_saved();
         let measured_at = self.measured_at(now, wall);
         let kept = self.kept.lock();
-        let recorded = self.window.recorded();
+        let recorded = self.window.recorded_count();
         if recorded == kept.recorded && standing == kept.standing {
             return None;
         }
@@ -184,12 +196,13 @@ impl Meter {
             revision: kept.revision,
         };
         let fresh = usize::try_from(recorded - kept.recorded).unwrap_or(usize::MAX);
-        Some((recorded, Unsaved { measurement, fresh }))
+        Some((recorded, UnsavedMeasurement { measurement, fresh }))
     }
 
     /// It is in the archive now.
-    pub(super) fn saved(&self, recorded: u64, unsaved: &Unsaved, revision: u64) {
+    pub(super) fn mark_saved(&self, recorded: u64, unsaved: &UnsavedMeasurement, revision: u64) {
         let Measurement { standing, updated_at, .. } = unsaved.measurement;
-        *self.kept.lock() = Kept { recorded, standing, revision, updated_at: Some(updated_at) };
+        *self.kept.lock() =
+            ArchivedMeter { recorded, standing, revision, updated_at: Some(updated_at) };
     }
 }

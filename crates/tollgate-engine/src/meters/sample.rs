@@ -3,18 +3,18 @@
 
 use std::time::Duration;
 
-use tollgate_core::call::Status;
-use tollgate_core::latency::{Ending, Sample};
-use tollgate_mcp::code;
+use tollgate_core::call::CallStatus;
+use tollgate_core::latency::{Sample, SampleEnding};
+use tollgate_mcp::error_code;
 
-use crate::backend::{Failure, WaitsFor};
+use crate::backend::{BackendError, WaitsFor};
 
 /// How a call came back.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Came<'c> {
+pub(crate) enum MeasuredReturn<'c> {
     /// With a result, which was given this status.
-    Result(Status),
-    Failure(&'c Failure),
+    Result(CallStatus),
+    Failure(&'c BackendError),
     /// Not in time.
     Late,
     /// With a question or a task: its end is still to come.
@@ -24,7 +24,7 @@ pub(crate) enum Came<'c> {
 /// What a call took of its time, counted from when it left: a server that has to be started first,
 /// or had no room for it yet, is not slow.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Spent {
+pub(crate) struct CallTiming {
     pub(crate) took: Duration,
     /// Until it would have been given up.
     pub(crate) had: Duration,
@@ -40,55 +40,57 @@ pub(crate) struct Spent {
 /// call a short one.
 const SLACK: Duration = Duration::from_millis(20);
 /// What spans are kept to: the least by which one can be longer than a limit.
-const LEAST: Duration = Duration::from_micros(1);
+const TIME_RESOLUTION: Duration = Duration::from_micros(1);
 
 /// `None` where nothing was learned about the tool.
-pub(crate) fn sample(came: Came<'_>, spent: &Spent) -> Option<Sample> {
+pub(crate) fn sample(came: MeasuredReturn<'_>, spent: &CallTiming) -> Option<Sample> {
     if spent.waited_for == WaitsFor::Person {
         return None;
     }
     let took = |ending| Some(Sample { span: spent.took, ending });
     match came {
-        Came::Result(Status::Ok | Status::NoResults) => took(Ending::Answered),
-        Came::Result(Status::Error) => took(Ending::Failed),
-        Came::Result(Status::Timeout) | Came::Late => given_up(spent),
-        Came::Failure(failure) if is_of_the_tool(failure) => took(Ending::Failed),
-        Came::Failure(_) | Came::Unfinished => None,
-        Came::Result(
-            Status::Pending
-            | Status::Denied
-            | Status::InvalidArguments
-            | Status::RateLimited
-            | Status::Offline,
+        MeasuredReturn::Result(CallStatus::Ok | CallStatus::NoResults) => {
+            took(SampleEnding::Answered)
+        }
+        MeasuredReturn::Result(CallStatus::Error) => took(SampleEnding::Failed),
+        MeasuredReturn::Result(CallStatus::Timeout) | MeasuredReturn::Late => overrun_sample(spent),
+        MeasuredReturn::Failure(failure) if is_of_the_tool(failure) => took(SampleEnding::Failed),
+        MeasuredReturn::Failure(_) | MeasuredReturn::Unfinished => None,
+        MeasuredReturn::Result(
+            CallStatus::Pending
+            | CallStatus::Denied
+            | CallStatus::InvalidArguments
+            | CallStatus::RateLimited
+            | CallStatus::Offline,
         ) => None,
     }
 }
 
 /// It counts if it had the time that a tool of its tier may take, or its own limit if that is less.
-fn given_up(spent: &Spent) -> Option<Sample> {
+fn overrun_sample(spent: &CallTiming) -> Option<Sample> {
     let due = spent.own.min(spent.ceiling);
-    let span = spent.took.max(spent.had).max(due).saturating_add(LEAST);
+    let span = spent.took.max(spent.had).max(due).saturating_add(TIME_RESOLUTION);
     let had_enough = spent.had.saturating_add(SLACK) >= due;
-    had_enough.then_some(Sample { span, ending: Ending::Overran })
+    had_enough.then_some(Sample { span, ending: SampleEnding::Overran })
 }
 
-fn is_of_the_tool(failure: &Failure) -> bool {
+fn is_of_the_tool(failure: &BackendError) -> bool {
     match failure {
         // Nothing was sent.
-        Failure::Offline { .. } | Failure::Resting { .. } => false,
+        BackendError::Offline { .. } | BackendError::Resting { .. } => false,
         // What the caller sent, or cannot do.
-        Failure::Refused(error) => !matches!(
+        BackendError::Refused(error) => !matches!(
             error.code,
-            code::INVALID_PARAMS
-                | code::URL_ELICITATION_REQUIRED
-                | code::HEADER_MISMATCH
-                | code::MISSING_CLIENT_CAPABILITY
-                | code::UNSUPPORTED_VERSION
+            error_code::INVALID_PARAMS
+                | error_code::URL_ELICITATION_REQUIRED
+                | error_code::HEADER_MISMATCH
+                | error_code::MISSING_CLIENT_CAPABILITY
+                | error_code::UNSUPPORTED_VERSION
         ),
-        Failure::Lost(_)
-        | Failure::Unusable(_)
-        | Failure::Unauthorized(_)
-        | Failure::TooLarge { .. } => true,
+        BackendError::Lost(_)
+        | BackendError::Unusable(_)
+        | BackendError::Unauthorized(_)
+        | BackendError::TooLarge { .. } => true,
     }
 }
 

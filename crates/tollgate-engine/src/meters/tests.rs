@@ -2,12 +2,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
-use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules as ServerRules};
+use tollgate_core::catalog::{
+    Catalog, CatalogInputs, ServerListing, ServerOffer, ServerOrigin, ServerRules,
+};
 use tollgate_core::json::raw_value;
-use tollgate_core::latency::Ending;
-use tollgate_core::names::{NamePattern, Owners};
-use tollgate_core::tool::Override;
-use tollgate_core::trust::Pins;
+use tollgate_core::latency::SampleEnding;
+use tollgate_core::names::{NameOwners, NamePattern};
+use tollgate_core::tool::ToolOverride;
+use tollgate_core::trust::ToolPins;
 use tollgate_store::Store;
 
 use super::*;
@@ -26,23 +28,23 @@ fn tools(script: &str) -> Vec<Arc<Tool>> {
         listed.push(raw_value(&json!({"name": name, "inputSchema": {"type": "object"}})));
         if let Ok(millis) = estimated.parse() {
             let estimated = Some(Duration::from_millis(millis));
-            let said = Override { estimated, ..Override::default() };
+            let said = ToolOverride { estimated, ..ToolOverride::default() };
             overrides.insert(id(name).tool, said);
         }
     }
     let rules =
-        ServerRules { tools: overrides, ..ServerRules::new(id("").server, Origin::Upstream) };
-    let listing = Arc::new(Listing { tools: listed, ..Listing::default() });
-    let offers = [Offer { rules: Arc::new(rules), listing, present: true }];
+        ServerRules { tools: overrides, ..ServerRules::new(id("").server, ServerOrigin::Upstream) };
+    let listing = Arc::new(ServerListing { tools: listed, ..ServerListing::default() });
+    let offers = [ServerOffer { rules: Arc::new(rules), listing, present: true }];
     let pattern = NamePattern::parse("{server}_{tool}").unwrap();
-    let inputs = Inputs {
+    let inputs = CatalogInputs {
         version: 1,
         offers: &offers,
         pattern: &pattern,
         previous: None,
-        pins: &Pins::default(),
+        pins: &ToolPins::default(),
     };
-    Catalog::build(&inputs, &mut Owners::default()).tools
+    Catalog::build(&inputs, &mut NameOwners::default()).tools
 }
 
 fn id(tool: &str) -> ToolId {
@@ -51,24 +53,24 @@ fn id(tool: &str) -> ToolId {
 }
 
 fn answered(millis: u64) -> Sample {
-    Sample { span: Duration::from_millis(millis), ending: Ending::Answered }
+    Sample { span: Duration::from_millis(millis), ending: SampleEnding::Answered }
 }
 
 fn failed() -> Sample {
-    Sample { span: Duration::from_millis(1), ending: Ending::Failed }
+    Sample { span: Duration::from_millis(1), ending: SampleEnding::Failed }
 }
 
-fn meters(store: Option<&Arc<Store>>) -> Arc<Meters> {
-    let archive = store.map(|store| Archive::new(Arc::clone(store), "test".to_owned()));
-    Meters::new(Basics {
+fn meters(store: Option<&Arc<Store>>) -> Arc<ToolMeters> {
+    let archive = store.map(|store| MeterArchive::new(Arc::clone(store), "test".to_owned()));
+    ToolMeters::new(MeterDeps {
         clock: Arc::new(SystemClock),
-        rules: Rules::default(),
+        rules: TierRules::default(),
         notices: Notices::default(),
         archive,
     })
 }
 
-impl Meters {
+impl ToolMeters {
     fn record_all(&self, tool: &str, samples: impl IntoIterator<Item = Sample>) {
         samples.into_iter().for_each(|sample| self.record(&id(tool), sample));
     }
@@ -85,7 +87,7 @@ async fn after(millis: u64) {
 #[tokio::test(start_paused = true)]
 async fn new_tools_stand_where_they_say_or_in_the_middle() {
     let meters = meters(None);
-    let tiers = meters.know(&tools("a b=200 c=3000"));
+    let tiers = meters.register_tools(&tools("a b=200 c=3000"));
     assert_eq!(tiers, [Tier::Standard, Tier::Fast, Tier::Deep]);
     assert_eq!(meters.shown("a"), "standard: nothing is known yet");
     assert_eq!(meters.shown("b"), "fast: declared 200 ms");
@@ -97,8 +99,8 @@ async fn calls_move_a_tool_soon_after_and_it_is_told() {
     let meters = meters(None);
     let mut notices = meters.notices.listen();
     let tools = tools("a=200 b=200");
-    meters.know(&tools);
-    let _tending = meters.tend();
+    meters.register_tools(&tools);
+    let _tending = meters.start_maintenance();
     let mut moves = meters.moves();
     meters.record_all("a", [answered(620); 4]);
     after(100).await;
@@ -119,8 +121,8 @@ async fn calls_move_a_tool_soon_after_and_it_is_told() {
 async fn time_alone_moves_a_tool_when_its_time_has_come() {
     let meters = meters(None);
     let tools = tools("a=200");
-    meters.know(&tools);
-    let _tending = meters.tend();
+    meters.register_tools(&tools);
+    let _tending = meters.start_maintenance();
     let mut moves = meters.moves();
     meters.record_all("a", [answered(900); 5]);
     moves.changed().await.unwrap();
@@ -137,8 +139,8 @@ async fn time_alone_moves_a_tool_when_its_time_has_come() {
 async fn a_tool_that_nobody_calls_gets_another_chance() {
     let meters = meters(None);
     let tools = tools("a=200");
-    meters.know(&tools);
-    let _tending = meters.tend();
+    meters.register_tools(&tools);
+    let _tending = meters.start_maintenance();
     let mut moves = meters.moves();
     meters.record_all("a", [answered(900); 5]);
     moves.changed().await.unwrap();
@@ -149,8 +151,8 @@ async fn a_tool_that_nobody_calls_gets_another_chance() {
 #[tokio::test(start_paused = true)]
 async fn what_is_declared_anew_counts_at_once() {
     let meters = meters(None);
-    assert_eq!(meters.know(&tools("a=200 b")), [Tier::Fast, Tier::Standard]);
-    assert_eq!(meters.know(&tools("a=200 b=3000")), [Tier::Fast, Tier::Deep]);
+    assert_eq!(meters.register_tools(&tools("a=200 b")), [Tier::Fast, Tier::Standard]);
+    assert_eq!(meters.register_tools(&tools("a=200 b=3000")), [Tier::Fast, Tier::Deep]);
     assert_eq!(meters.shown("b"), "deep: declared 3000 ms");
 }
 
@@ -158,19 +160,22 @@ async fn what_is_declared_anew_counts_at_once() {
 async fn a_new_catalogue_has_the_tiers_of_what_was_just_recorded() {
     let meters = meters(None);
     let tools = tools("a=200");
-    meters.know(&tools);
+    meters.register_tools(&tools);
     meters.record_all("a", [answered(2_000); 5]);
-    assert_eq!(meters.know(&tools), [Tier::Deep], "nobody tends them, and yet");
+    assert_eq!(meters.register_tools(&tools), [Tier::Deep], "nobody tends them, and yet");
 }
 
 #[tokio::test(start_paused = true)]
 async fn tools_that_come_back_are_known() {
     let meters = meters(None);
-    meters.know(&tools("a b"));
+    meters.register_tools(&tools("a b"));
     meters.record_all("a", [answered(20); 10]);
-    meters.know(&tools("c"));
+    meters.register_tools(&tools("c"));
     meters.record_all("a", [answered(20)]);
-    assert_eq!(meters.know(&tools("a b c")), [Tier::Fast, Tier::Standard, Tier::Standard]);
+    assert_eq!(
+        meters.register_tools(&tools("a b c")),
+        [Tier::Fast, Tier::Standard, Tier::Standard]
+    );
     assert_eq!(meters.shown("a"), "fast: measured p50 20 ms over 11 calls");
 }
 
@@ -179,7 +184,7 @@ async fn names_that_only_pass_through_do_not_stay() {
     let meters = meters(None);
     for round in 0..50 {
         let names: Vec<String> = (0..20).map(|at| format!("t{round}_{at}")).collect();
-        meters.know(&tools(&names.join(" ")));
+        meters.register_tools(&tools(&names.join(" ")));
     }
     assert_eq!(meters.meters.load().len(), 20);
 }
@@ -196,7 +201,7 @@ async fn tools_that_nobody_listed_are_not_measured() {
 #[tokio::test(start_paused = true)]
 async fn readings_say_when_the_last_call_was() {
     let meters = meters(None);
-    meters.know(&tools("a"));
+    meters.register_tools(&tools("a"));
     assert_eq!(meters.reading(&id("a")).unwrap().measured_at, None);
     meters.record(&id("a"), answered(1));
     after(60_000).await;
@@ -208,11 +213,12 @@ async fn readings_say_when_the_last_call_was() {
 #[tokio::test(start_paused = true)]
 async fn a_server_is_idle_when_its_last_call_is_over() {
     let meters = meters(None);
-    meters.know(&tools("a"));
+    meters.register_tools(&tools("a"));
     let server = id("a").server;
     let born = meters.idle_since(&server).unwrap();
     after(1_000).await;
-    let (one, other) = (meters.visit(&server).unwrap(), meters.visit(&server).unwrap());
+    let (one, other) =
+        (meters.enter_server(&server).unwrap(), meters.enter_server(&server).unwrap());
     assert_eq!(meters.idle_since(&server), None);
     drop(one);
     after(1_000).await;
@@ -220,7 +226,7 @@ async fn a_server_is_idle_when_its_last_call_is_over() {
     drop(other);
     after(5_000).await;
     assert_eq!(meters.idle_since(&server), Some(born + Duration::from_millis(2_000)));
-    assert!(meters.visit(&ServerId::parse("unknown").unwrap()).is_none());
+    assert!(meters.enter_server(&ServerId::parse("unknown").unwrap()).is_none());
 }
 
 /// Writers on many threads, a judge and readers at the same time.
@@ -230,8 +236,8 @@ async fn thousands_of_calls_from_many_threads_are_all_counted() {
     const EACH: usize = 5_000;
     let meters = meters(None);
     let tools = tools("a b c");
-    meters.know(&tools);
-    let _tending = meters.tend();
+    meters.register_tools(&tools);
+    let _tending = meters.start_maintenance();
     std::thread::scope(|threads| {
         for writer in 0..WRITERS {
             let (meters, tools) = (&meters, &tools);
@@ -239,18 +245,18 @@ async fn thousands_of_calls_from_many_threads_are_all_counted() {
                 for at in 0..EACH {
                     let tool = &tools[(writer + at) % tools.len()];
                     let sample = if at % 4 == 0 { failed() } else { answered(100) };
-                    let _visit = meters.visit(&tool.id.server);
+                    let _visit = meters.enter_server(&tool.id.server);
                     meters.record(&tool.id, sample);
                     if at % 100 == 0 {
-                        meters.know(tools);
+                        meters.register_tools(tools);
                     }
                 }
             });
         }
     });
-    meters.know(&tools);
+    meters.register_tools(&tools);
     let known = meters.meters.load();
-    let recorded: u64 = known.values().map(|meter| meter.recorded()).sum();
+    let recorded: u64 = known.values().map(|meter| meter.recorded_count()).sum();
     assert_eq!(recorded, (WRITERS * EACH) as u64);
     for tool in &tools {
         let assigned = meters.assigned(&tool.id).unwrap();

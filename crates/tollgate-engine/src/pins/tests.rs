@@ -1,27 +1,34 @@
-use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
+use tollgate_core::catalog::{
+    Catalog, CatalogInputs, ServerListing, ServerOffer, ServerOrigin, ServerRules,
+};
 use tollgate_core::id::{ServerId, ToolName};
 use tollgate_core::json::raw_value;
-use tollgate_core::names::{NamePattern, Owners};
-use tollgate_core::trust::By;
+use tollgate_core::names::{NameOwners, NamePattern};
+use tollgate_core::trust::TrustedBy;
 
 use super::*;
 
 fn tools() -> Vec<Arc<Tool>> {
     let said = raw_value(&serde_json::json!({"name": "t", "inputSchema": {"type": "object"}}));
-    let rules = Rules::new(ServerId::parse("s").unwrap(), Origin::Upstream);
-    let listing = Listing { tools: vec![said], ..Listing::default() };
-    let offers = [Offer { rules: rules.into(), listing: listing.into(), present: true }];
-    let (pattern, pins) = (NamePattern::default(), Pins::default());
-    let inputs =
-        Inputs { version: 1, offers: &offers, pattern: &pattern, previous: None, pins: &pins };
-    Catalog::build(&inputs, &mut Owners::default()).first_uses
+    let rules = ServerRules::new(ServerId::parse("s").unwrap(), ServerOrigin::Upstream);
+    let listing = ServerListing { tools: vec![said], ..ServerListing::default() };
+    let offers = [ServerOffer { rules: rules.into(), listing: listing.into(), present: true }];
+    let (pattern, pins) = (NamePattern::default(), ToolPins::default());
+    let inputs = CatalogInputs {
+        version: 1,
+        offers: &offers,
+        pattern: &pattern,
+        previous: None,
+        pins: &pins,
+    };
+    Catalog::build(&inputs, &mut NameOwners::default()).first_uses
 }
 
 fn id() -> ToolId {
     ToolId { server: ServerId::parse("s").unwrap(), tool: ToolName::new("t") }
 }
 
-fn decision(state: State) -> Decision {
+fn decision(state: StoredPinState) -> Decision {
     let hash = tools()[0].hash;
     let (definition, by) = ("{}".to_owned(), "ops".to_owned());
     Decision { tool: id(), hash, definition, state, by, at: SystemTime::UNIX_EPOCH }
@@ -31,25 +38,25 @@ fn decision(state: State) -> Decision {
 fn s_25_pins_outlast_the_process_with_their_definitions() {
     let directory = tempfile::tempdir().unwrap();
     let open = || Store::open(&directory.path().join("tollgate.db")).map(Arc::new).unwrap();
-    Book::open(Some(open())).unwrap().first_uses(&tools(), SystemTime::UNIX_EPOCH);
-    let book = Book::open(Some(open())).unwrap();
-    assert_eq!(book.pins().get(&id()).unwrap().trusted.unwrap().by, By::FirstUse);
-    assert!(book.kept(&id()).unwrap()[0].definition.contains("\"name\":\"t\""));
-    book.decide(&decision(State::Accepted)).unwrap();
-    assert_eq!(book.pins().get(&id()).unwrap().trusted.unwrap().by, By::Person);
-    let again = Book::open(Some(open())).unwrap();
+    PinStore::open(Some(open())).unwrap().first_uses(&tools(), SystemTime::UNIX_EPOCH);
+    let book = PinStore::open(Some(open())).unwrap();
+    assert_eq!(book.pins().get(&id()).unwrap().trusted.unwrap().by, TrustedBy::FirstUse);
+    assert!(book.kept_definitions(&id()).unwrap()[0].definition.contains("\"name\":\"t\""));
+    book.decide(&decision(StoredPinState::Accepted)).unwrap();
+    assert_eq!(book.pins().get(&id()).unwrap().trusted.unwrap().by, TrustedBy::Person);
+    let again = PinStore::open(Some(open())).unwrap();
     assert_eq!(again.pins(), book.pins());
 }
 
 #[test]
 fn without_a_store_pins_live_with_the_process() {
-    let book = Book::open(None).unwrap();
+    let book = PinStore::open(None).unwrap();
     book.first_uses(&tools(), SystemTime::UNIX_EPOCH);
-    book.decide(&decision(State::Rejected)).unwrap();
+    book.decide(&decision(StoredPinState::Rejected)).unwrap();
     let pin = book.pins().get(&id()).cloned().unwrap();
     assert_eq!((pin.trusted, pin.rejected.len()), (None, 1));
-    assert_eq!(book.kept(&id()).unwrap().len(), 1);
-    assert!(Book::open(None).unwrap().pins().get(&id()).is_none());
+    assert_eq!(book.kept_definitions(&id()).unwrap().len(), 1);
+    assert!(PinStore::open(None).unwrap().pins().get(&id()).is_none());
 }
 
 #[test]
@@ -57,12 +64,12 @@ fn s_25_pins_that_cannot_be_read_are_an_error_and_nothing_is_trusted_anew() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("tollgate.db");
     let store = Store::open(&file).map(Arc::new).unwrap();
-    let book = Book::open(Some(Arc::clone(&store))).unwrap();
+    let book = PinStore::open(Some(Arc::clone(&store))).unwrap();
     book.first_uses(&tools(), SystemTime::UNIX_EPOCH);
-    book.decide(&decision(State::Rejected)).unwrap();
+    book.decide(&decision(StoredPinState::Rejected)).unwrap();
     let other = rusqlite::Connection::open(&file).unwrap();
     other.execute_batch("ALTER TABLE pins RENAME TO elsewhere").unwrap();
-    assert!(Book::open(Some(Arc::clone(&store))).is_err());
+    assert!(PinStore::open(Some(Arc::clone(&store))).is_err());
     other.execute_batch("ALTER TABLE elsewhere RENAME TO pins").unwrap();
-    assert_eq!(Book::open(Some(store)).unwrap().pins(), book.pins());
+    assert_eq!(PinStore::open(Some(store)).unwrap().pins(), book.pins());
 }

@@ -3,31 +3,31 @@
 use std::sync::{Arc, OnceLock};
 
 use quick_cache::sync::Cache;
-use tollgate_core::agent::{Agent, Wish};
+use tollgate_core::agent::{Agent, RequestedTier};
 use tollgate_core::budget::Tier;
 use tollgate_core::catalog::Catalog;
-use tollgate_core::filter::{self, Explained, Level, Narrow, Sieve};
+use tollgate_core::filter::{self, FilterLevel, RequestFilter, ToolExplanation, ToolFilter};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ToolId};
-use tollgate_core::lease::Revoked;
+use tollgate_core::lease::RevokedError;
 use tollgate_core::view::View;
 
-use crate::charter::{Charter, UnknownAgent};
+use crate::policy_snapshot::{PolicySnapshot, UnknownAgentError};
 
 /// Views of requests and principals with filters of their own that are kept.
-const NARROWED: usize = 256;
+const MAX_NARROWED_VIEWS: usize = 256;
 
-pub(crate) struct Generation {
+pub(crate) struct CatalogGeneration {
     pub(crate) catalog: Arc<Catalog>,
-    pub(crate) charter: Arc<Charter>,
+    pub(crate) charter: Arc<PolicySnapshot>,
     /// One slot for each agent and tier.
     views: Box<[OnceLock<Arc<View>>]>,
-    narrowed: Cache<Key, Arc<View>>,
+    narrowed: Cache<ViewKey, Arc<View>>,
 }
 
 /// How one agent sees one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sight {
+pub struct ToolVisibility {
     pub agent: AgentId,
     /// For turns of each tier: what keeps the tool out; `None`: it is seen.
     pub kept_out: [(Tier, Option<String>); Tier::ALL.len()],
@@ -35,30 +35,33 @@ pub struct Sight {
 
 /// What a view is asked for with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct ViewQuery<'a> {
     pub(crate) agent: Option<&'a str>,
-    pub(crate) wish: Wish,
+    pub(crate) wish: RequestedTier,
     /// What the principal may see at all; `None`: no list of its own.
     pub(crate) principal: Option<&'a [Glob]>,
-    pub(crate) request: Option<&'a Narrow>,
+    pub(crate) request: Option<&'a RequestFilter>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
+struct ViewKey {
     slot: usize,
     principal: Option<Vec<Glob>>,
-    request: Option<Narrow>,
+    request: Option<RequestFilter>,
 }
 
-impl Generation {
-    pub(super) fn new(catalog: Arc<Catalog>, charter: Arc<Charter>) -> Self {
+impl CatalogGeneration {
+    pub(super) fn new(catalog: Arc<Catalog>, charter: Arc<PolicySnapshot>) -> Self {
         let slots = charter.agents.len() * Tier::ALL.len();
         let views = (0..slots).map(|_| OnceLock::new()).collect();
-        Self { catalog, charter, views, narrowed: Cache::new(NARROWED) }
+        Self { catalog, charter, views, narrowed: Cache::new(MAX_NARROWED_VIEWS) }
     }
 
     /// What is seen in a turn, and the budget of the turn.
-    pub(crate) fn view(&self, seen: Seen<'_>) -> Result<(Arc<View>, Option<Tier>), UnknownAgent> {
+    pub(crate) fn view(
+        &self,
+        seen: ViewQuery<'_>,
+    ) -> Result<(Arc<View>, Option<Tier>), UnknownAgentError> {
         let at = self.charter.find(seen.agent)?;
         let budget = self.charter.agents[at].budget(seen.wish);
         let tier = budget.unwrap_or(Tier::Deep);
@@ -68,7 +71,7 @@ impl Generation {
             (None, None) => Arc::clone(self.views[slot].get_or_init(build)),
             (principal, request) => {
                 let (principal, request) = (principal.map(<[Glob]>::to_vec), request.cloned());
-                let key = Key { slot, principal, request };
+                let key = ViewKey { slot, principal, request };
                 let kept = self.narrowed.get(&key);
                 kept.unwrap_or_else(|| {
                     let view = build();
@@ -80,8 +83,8 @@ impl Generation {
         Ok((view, budget))
     }
 
-    fn sieve<'s>(&'s self, agent: usize, tier: Tier, seen: Seen<'s>) -> Sieve<'s> {
-        Sieve {
+    fn sieve<'s>(&'s self, agent: usize, tier: Tier, seen: ViewQuery<'s>) -> ToolFilter<'s> {
+        ToolFilter {
             house: &self.charter.house,
             principal: seen.principal,
             agent: &self.charter.agents[agent],
@@ -96,31 +99,41 @@ impl Generation {
 
     /// Why the agent may not have the tool any more, if the operator took it away. A tool that is
     /// only away, doubted or too slow was not.
-    pub(crate) fn taken_away(&self, agent: &AgentId, tool: &ToolId) -> Option<Revoked> {
+    pub(crate) fn operator_revocation(
+        &self,
+        agent: &AgentId,
+        tool: &ToolId,
+    ) -> Option<RevokedError> {
         let at = self.charter.agents.iter().position(|known| known.id == *agent)?;
-        let seen = Seen { agent: None, wish: Wish::Ceiling, principal: None, request: None };
+        let seen =
+            ViewQuery { agent: None, wish: RequestedTier::Ceiling, principal: None, request: None };
         let sieve = self.sieve(at, Tier::Deep, seen);
         let explained = filter::explain_one(&self.catalog, &sieve, tool)?;
         let (level, why) = explained.stopped?;
         match level {
-            Level::Server | Level::Switch | Level::House | Level::Environment | Level::Agent => {
+            FilterLevel::Server
+            | FilterLevel::Switch
+            | FilterLevel::House
+            | FilterLevel::Environment
+            | FilterLevel::Agent => {
                 let why =
                     format!("`{tool}` was taken from agent `{agent}` ({}: {why})", level.as_str());
-                Some(Revoked::because(why))
+                Some(RevokedError::because(why))
             }
-            Level::Catalog
-            | Level::Trust
-            | Level::Away
-            | Level::Principal
-            | Level::Request
-            | Level::Tier
-            | Level::Code => None,
+            FilterLevel::Catalog
+            | FilterLevel::Trust
+            | FilterLevel::Away
+            | FilterLevel::Principal
+            | FilterLevel::Request
+            | FilterLevel::Tier
+            | FilterLevel::Code => None,
         }
     }
 
     /// Whether each agent sees the tool in turns of each tier, and if not, why.
-    pub(crate) fn sights(&self, tool: &ToolId) -> Vec<Sight> {
-        let seen = Seen { agent: None, wish: Wish::Ceiling, principal: None, request: None };
+    pub(crate) fn tool_visibility(&self, tool: &ToolId) -> Vec<ToolVisibility> {
+        let seen =
+            ViewQuery { agent: None, wish: RequestedTier::Ceiling, principal: None, request: None };
         let agents = self.charter.agents.iter().enumerate();
         let sight = |(at, agent): (usize, &Agent)| {
             let kept_out = |tier: Tier| match agent.ceiling.filter(|most| tier > *most) {
@@ -136,7 +149,7 @@ impl Generation {
                     }
                 }
             };
-            Sight {
+            ToolVisibility {
                 agent: agent.id.clone(),
                 kept_out: Tier::ALL.map(|tier| (tier, kept_out(tier))),
             }
@@ -145,7 +158,10 @@ impl Generation {
     }
 
     /// Why each tool is in such a view, or out of it.
-    pub(crate) fn explain(&self, seen: Seen<'_>) -> Result<Vec<Explained>, UnknownAgent> {
+    pub(crate) fn explain(
+        &self,
+        seen: ViewQuery<'_>,
+    ) -> Result<Vec<ToolExplanation>, UnknownAgentError> {
         let at = self.charter.find(seen.agent)?;
         let tier = self.charter.agents[at].budget(seen.wish).unwrap_or(Tier::Deep);
         Ok(filter::explain(&self.catalog, &self.sieve(at, tier, seen)))

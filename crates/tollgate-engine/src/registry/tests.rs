@@ -1,45 +1,45 @@
 use serde_json::json;
 use tollgate_core::json::raw_value;
-use tollgate_core::names::Origin;
-use tollgate_core::standing;
+use tollgate_core::names::ServerOrigin;
+use tollgate_core::tier_assignment;
 use tollgate_mcp::tasks;
 
 use super::*;
 use crate::clock::SystemClock;
-use crate::meters::Basics;
+use crate::meters::MeterDeps;
 use crate::notices::Notices;
-use crate::settings::Settings;
+use crate::settings::EngineSettings;
 
 fn id(name: &str) -> ServerId {
     ServerId::parse(name).unwrap()
 }
 
-fn plan(servers: &[&str]) -> Plan {
-    let rules = |name: &&str| Arc::new(Rules::new(id(name), Origin::Upstream));
-    Plan {
+fn plan(servers: &[&str]) -> RegistryParts {
+    let rules = |name: &&str| Arc::new(ServerRules::new(id(name), ServerOrigin::Upstream));
+    RegistryParts {
         rules: servers.iter().map(rules).collect(),
-        charter: Arc::new(Charter::of(&Settings::new("nowhere".into()))),
+        charter: Arc::new(PolicySnapshot::of(&EngineSettings::new("nowhere".into()))),
         pattern: NamePattern::parse("{server}_{tool}").unwrap(),
         owners: None,
-        meters: Meters::new(Basics {
+        meters: ToolMeters::new(MeterDeps {
             clock: Arc::new(SystemClock),
-            rules: standing::Rules::default(),
+            rules: tier_assignment::TierRules::default(),
             notices: Notices::default(),
             archive: None,
         }),
-        book: Arc::new(Book::open(None).unwrap()),
+        book: Arc::new(PinStore::open(None).unwrap()),
         notices: Notices::default(),
         clock: Arc::new(SystemClock),
     }
 }
 
-fn listing(tools: &[&str]) -> Listing {
+fn listing(tools: &[&str]) -> ServerListing {
     let tool = |name: &&str| raw_value(&json!({"name": name, "inputSchema": {"type": "object"}}));
-    Listing { tools: tools.iter().map(tool).collect(), ..Listing::default() }
+    ServerListing { tools: tools.iter().map(tool).collect(), ..ServerListing::default() }
 }
 
 /// Breaks down on a tool with the name `bomb`.
-fn build(inputs: &Inputs<'_>, owners: &mut Owners) -> Catalog {
+fn build(inputs: &CatalogInputs<'_>, owners: &mut NameOwners) -> Catalog {
     let mut present = inputs.offers.iter().filter(|offer| offer.present);
     let bomb = present.any(|it| it.listing.tools.iter().any(|tool| tool.get().contains("bomb")));
     assert!(!bomb, "boom");
@@ -74,20 +74,20 @@ async fn a_listing_that_cannot_be_built_leaves_all_others_in_service() {
 #[test]
 fn news_are_told_once_and_not_without_end() {
     let build = |tools: &[&str], previous: &Catalog| {
-        let offers = [Offer {
+        let offers = [ServerOffer {
             rules: Arc::clone(&plan(&["s"]).rules[0]),
             listing: Arc::new(listing(tools)),
             present: true,
         }];
         let pattern = NamePattern::parse("{server}_{tool}").unwrap();
-        let inputs = Inputs {
+        let inputs = CatalogInputs {
             version: 1,
             offers: &offers,
             pattern: &pattern,
             previous: Some(previous),
-            pins: &Pins::default(),
+            pins: &ToolPins::default(),
         };
-        Catalog::build(&inputs, &mut Owners::default())
+        Catalog::build(&inputs, &mut NameOwners::default())
     };
     let one = build(&["a", "a"], &Catalog::default());
     let lines = news(&Catalog::default(), &one);

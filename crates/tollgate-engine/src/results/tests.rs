@@ -2,12 +2,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
-use tollgate_core::call::{Handle, Outcome, Status};
+use tollgate_core::call::{CallStatus, Outcome, ResultHandle};
 use tollgate_core::json::raw;
 use tollgate_core::shaping;
 use tollgate_core::turn::{Actor, Principal};
 
-use super::{Bounds, Kept, Read, Results};
+use super::{ResultBounds, ResultLookup, ResultStore, StoredResult};
 use crate::clock::Clock;
 
 /// A clock that stands until it is moved.
@@ -27,16 +27,16 @@ impl Clock for Hands {
 }
 
 struct Desk {
-    results: Arc<Results>,
+    results: Arc<ResultStore>,
     hands: Arc<Hands>,
 }
 
 impl Desk {
-    fn new(bounds: Bounds) -> Self {
+    fn new(bounds: ResultBounds) -> Self {
         let start = crate::clock::SystemClock.now();
         let hands = Arc::new(Hands { start, moved: Mutex::default() });
         let clock: Arc<dyn Clock> = Arc::<Hands>::clone(&hands);
-        Self { results: Results::within(clock, bounds), hands }
+        Self { results: ResultStore::within(clock, bounds), hands }
     }
 
     fn wait(&self, seconds: u64) {
@@ -44,20 +44,20 @@ impl Desk {
     }
 
     /// Keeps a result of so many bytes.
-    fn keep(&self, principal: &str, bytes: usize) -> Handle {
+    fn keep(&self, principal: &str, bytes: usize) -> ResultHandle {
         let handle = self.results.spare(bytes).expect("it is not too large");
         let outcome = Outcome { handle: Some(handle), ..sized(bytes) };
-        let kept = Kept { tool: "s_t".to_owned(), outcome, page_bytes: 1_000, raw: None };
-        self.results.keep(&Actor::endless(Principal::named(principal)), kept);
+        let kept = StoredResult { tool: "s_t".to_owned(), outcome, page_bytes: 1_000, raw: None };
+        self.results.keep(&Actor::endless(Principal::from_name(principal)), kept);
         handle
     }
 
     /// What is behind a handle, in a word.
-    fn read(&self, principal: &str, handle: Handle) -> String {
-        match self.results.read(&Principal::named(principal), handle) {
-            Read::Unknown => "unknown".to_owned(),
-            Read::Pending { since } => format!("pending {}", since.as_secs()),
-            Read::Ready(kept) => {
+    fn read(&self, principal: &str, handle: ResultHandle) -> String {
+        match self.results.read(&Principal::from_name(principal), handle) {
+            ResultLookup::Unknown => "unknown".to_owned(),
+            ResultLookup::Pending { since } => format!("pending {}", since.as_secs()),
+            ResultLookup::Ready(kept) => {
                 assert_eq!(kept.outcome.handle, Some(handle));
                 format!("{} {}", kept.outcome.status, kept.outcome.result.get().len())
             }
@@ -67,10 +67,15 @@ impl Desk {
 
 fn sized(bytes: usize) -> Outcome {
     let result = raw(format!("\"{}\"", "x".repeat(bytes - 2)));
-    Outcome { result, status: Status::Ok, ..shaping::failure(Status::Ok, "", Duration::ZERO) }
+    Outcome {
+        result,
+        status: CallStatus::Ok,
+        ..shaping::failure(CallStatus::Ok, "", Duration::ZERO)
+    }
 }
 
-const SMALL: Bounds = Bounds { bytes: 1_000, entries: 4, life: Duration::from_secs(600) };
+const SMALL: ResultBounds =
+    ResultBounds { bytes: 1_000, entries: 4, life: Duration::from_secs(600) };
 
 #[test]
 fn what_is_kept_is_read_by_its_principal_until_its_time_is_over() {
@@ -78,7 +83,7 @@ fn what_is_kept_is_read_by_its_principal_until_its_time_is_over() {
     let handle = desk.keep("ada", 100);
     assert_eq!(desk.read("ada", handle), "ok 100");
     assert_eq!(desk.read("ada", handle), "ok 100", "reading takes nothing away");
-    assert_eq!(desk.read("ada", Handle::from_bits(7)), "unknown");
+    assert_eq!(desk.read("ada", ResultHandle::from_bits(7)), "unknown");
     desk.wait(599);
     assert_eq!(desk.read("ada", handle), "ok 100");
     desk.wait(1);
@@ -91,9 +96,9 @@ fn s_14_anothers_result_is_not_there() {
     let desk = Desk::new(SMALL);
     let handle = desk.keep("ada", 100);
     let (pending, _promise) =
-        desk.results.expect(Actor::endless(Principal::named("ada")), "s_t", 1_000);
+        desk.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
     for handle in [handle, pending] {
-        assert_eq!(desk.read("bob", handle), desk.read("bob", Handle::from_bits(7)));
+        assert_eq!(desk.read("bob", handle), desk.read("bob", ResultHandle::from_bits(7)));
     }
 }
 
@@ -109,7 +114,7 @@ fn handles_are_not_alike() {
 fn what_is_expected_is_pending_until_it_is_there() {
     let desk = Desk::new(SMALL);
     let (handle, promise) =
-        desk.results.expect(Actor::endless(Principal::named("ada")), "s_t", 1_000);
+        desk.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
     assert_eq!(promise.handle(), handle);
     desk.wait(7);
     assert_eq!(desk.read("ada", handle), "pending 7");
@@ -127,7 +132,7 @@ fn what_is_expected_is_pending_until_it_is_there() {
 fn a_promise_that_nobody_keeps_is_an_error() {
     let desk = Desk::new(SMALL);
     let (handle, promise) =
-        desk.results.expect(Actor::endless(Principal::named("ada")), "s_t", 1_000);
+        desk.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
     drop(promise);
     assert!(desk.read("ada", handle).starts_with("error "));
 }
@@ -138,7 +143,7 @@ fn the_oldest_makes_room_in_bytes_and_in_number() {
     let [a, b, c] = [400, 400, 400].map(|bytes| desk.keep("ada", bytes));
     assert_eq!(desk.read("ada", a), "unknown");
     assert_eq!((desk.read("ada", b), desk.read("ada", c)), ("ok 400".into(), "ok 400".into()));
-    let few: Vec<Handle> = (0..6).map(|_| desk.keep("ada", 10)).collect();
+    let few: Vec<ResultHandle> = (0..6).map(|_| desk.keep("ada", 10)).collect();
     let there = few.iter().filter(|handle| desk.read("ada", **handle) != "unknown").count();
     assert_eq!(there, 4);
     assert_eq!(desk.results.spare(1_001), None);
@@ -163,7 +168,7 @@ fn one_principal_does_not_crowd_out_another() {
 fn a_promise_is_kept_even_if_its_place_was_taken() {
     let desk = Desk::new(SMALL);
     let (handle, promise) =
-        desk.results.expect(Actor::endless(Principal::named("ada")), "s_t", 1_000);
+        desk.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
     for _ in 0..4 {
         desk.keep("ada", 10);
     }
@@ -171,7 +176,7 @@ fn a_promise_is_kept_even_if_its_place_was_taken() {
     promise.keep(sized(100));
     assert_eq!(desk.read("ada", handle), "ok 100");
     let (handle, promise) =
-        desk.results.expect(Actor::endless(Principal::named("ada")), "s_t", 1_000);
+        desk.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
     for _ in 0..4 {
         desk.keep("ada", 10);
     }

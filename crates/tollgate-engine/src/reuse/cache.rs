@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 use tollgate_core::id::ToolId;
 use tollgate_core::json::{self, Object};
 use tollgate_core::policy::Permitted;
-use tollgate_core::tool::{ContentHash, Scope};
+use tollgate_core::tool::{CacheScope, ContentHash};
 use tollgate_core::turn::Principal;
 use tollgate_mcp::meta;
 
-use super::numbers;
+use super::exact_numbers;
 
 /// Of all answers together, and of one.
 const TOTAL_BYTES: u64 = 64 << 20;
@@ -29,14 +29,14 @@ const SHARDS: usize = 16;
 const TRACE_KEYS: &[&str] = &["traceparent", "tracestate", "baggage"];
 const OWN_KEYS: &str = "dev.tollgate/";
 
-pub(super) struct Cache {
-    kept: Quick<Key, Arc<Kept>, Weight>,
+pub(super) struct AnswerCache {
+    kept: Quick<CacheKey, Arc<CachedAnswer>, CacheWeighter>,
 }
 
 /// Calls with equal keys have equal answers, as long as those are good. A tool that its server
 /// changed is another tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct CacheKey {
     tool: ToolId,
     hash: ContentHash,
     /// Canonical.
@@ -45,7 +45,7 @@ pub(super) struct Key {
     principal: Option<Principal>,
 }
 
-impl Key {
+impl CacheKey {
     /// `None` if the request says more than which tool and with what, or says it in numbers that are
     /// not read as they are sent: then it is like no other.
     pub(super) fn of(principal: &Principal, request: &Permitted<'_>) -> Option<Self> {
@@ -55,7 +55,7 @@ impl Key {
         if !params.iter().all(|(key, _)| known(key)) || says_more(params) {
             return None;
         }
-        if !params.get("arguments").is_none_or(|text| numbers::are_exact(text.get())) {
+        if !params.get("arguments").is_none_or(|text| exact_numbers::are_exact(text.get())) {
             return None;
         }
         Some(Self {
@@ -63,8 +63,8 @@ impl Key {
             hash: tool.hash,
             arguments: json::canonical(arguments).into(),
             principal: match tool.terms.scope {
-                Scope::Private => Some(principal.clone()),
-                Scope::Public => None,
+                CacheScope::Private => Some(principal.clone()),
+                CacheScope::Public => None,
             },
         })
     }
@@ -83,7 +83,7 @@ fn says_more(params: &Object<'_>) -> bool {
     !meta.iter().all(|(key, _)| idle(key))
 }
 
-pub(super) struct Kept {
+pub(super) struct CachedAnswer {
     pub(super) result: Box<RawValue>,
     /// When it was asked for, and when it came.
     pub(super) asked: Instant,
@@ -91,12 +91,12 @@ pub(super) struct Kept {
 }
 
 /// An answer from before.
-pub(super) struct Hit {
+pub(super) struct CacheHit {
     pub(super) result: Box<RawValue>,
     pub(super) age: Duration,
 }
 
-impl Cache {
+impl AnswerCache {
     pub(super) fn new() -> Self {
         let options = OptionsBuilder::new()
             .shards(SHARDS)
@@ -105,22 +105,22 @@ impl Cache {
             .build()
             .expect("both capacities are given");
         let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
-        Self { kept: Quick::with_options(options, Weight, hasher, lifecycle) }
+        Self { kept: Quick::with_options(options, CacheWeighter, hasher, lifecycle) }
     }
 
     /// The answer to `key`, if there is one that is not older than `good_for`.
-    pub(super) fn get(&self, key: &Key, good_for: Duration, now: Instant) -> Option<Hit> {
+    pub(super) fn get(&self, key: &CacheKey, good_for: Duration, now: Instant) -> Option<CacheHit> {
         let kept = self.kept.get(key)?;
         let age = now.saturating_duration_since(kept.came);
         if age >= good_for {
             self.kept.remove_if(key, |it| Arc::ptr_eq(it, &kept));
             return None;
         }
-        Some(Hit { result: kept.result.clone(), age })
+        Some(CacheHit { result: kept.result.clone(), age })
     }
 
     /// Whether it was kept. One that was asked for earlier never replaces a later one.
-    pub(super) fn put(&self, key: &Key, kept: Kept) -> bool {
+    pub(super) fn put(&self, key: &CacheKey, kept: CachedAnswer) -> bool {
         let is_outdated = self.kept.peek(key).is_some_and(|newer| newer.asked > kept.asked);
         let fits = kept.result.get().len() + key.bytes() <= MOST_BYTES;
         if fits && !is_outdated {
@@ -131,10 +131,10 @@ impl Cache {
 }
 
 #[derive(Debug, Clone)]
-struct Weight;
+struct CacheWeighter;
 
-impl Weighter<Key, Arc<Kept>> for Weight {
-    fn weight(&self, key: &Key, kept: &Arc<Kept>) -> u64 {
+impl Weighter<CacheKey, Arc<CachedAnswer>> for CacheWeighter {
+    fn weight(&self, key: &CacheKey, kept: &Arc<CachedAnswer>) -> u64 {
         (key.bytes() + kept.result.get().len()) as u64
     }
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use tollgate_core::secret::Secret;
 
-use super::{Images, Web};
+use super::{ImageSettings, WebSettings};
 
 /// Where the built-in tools may work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Builtin {
+pub struct BuiltinSettings {
     /// The directory that `read_file` and `write_file` cannot leave.
     pub files: PathBuf,
     /// A directory of tables for `roll_table`, beside the ones built in.
@@ -16,23 +16,23 @@ pub struct Builtin {
     /// A directory of rule packs, beside the rules built in.
     pub rules: Option<PathBuf>,
     /// `None`: there are no such tools.
-    pub web: Option<Web>,
+    pub web: Option<WebSettings>,
     /// `None`: there are no such tools.
-    pub images: Option<Images>,
+    pub images: Option<ImageSettings>,
     /// `None`: there are no tools for music.
-    pub music: Option<Music>,
+    pub music: Option<MusicSettings>,
 }
 
 /// Music that others play.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Music {
+pub struct MusicSettings {
     /// The file that lists the tracks.
     pub library: PathBuf,
     /// Where events are sent by POST, beside those who listen. Such URLs often hold a token.
     pub webhook: Option<Secret>,
 }
 
-impl Builtin {
+impl BuiltinSettings {
     /// What needs nothing but a directory for files.
     pub fn new(files: PathBuf) -> Self {
         Self { files, tables: None, rules: None, web: None, images: None, music: None }

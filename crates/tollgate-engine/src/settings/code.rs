@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use tollgate_core::code::Binding;
+use tollgate_core::code_mode::BindingLevel;
 use tollgate_sandbox::limits::Limits;
 use tollgate_sandbox::sandbox;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Code {
+pub struct CodeModeSettings {
     /// What one file of those that models read describes.
-    pub binding: Binding,
+    pub binding: BindingLevel,
     pub limits: Limits,
     /// Of one worker: the kernel gives it no more.
     pub memory_bytes: u64,
@@ -17,22 +17,22 @@ pub struct Code {
     pub spare: usize,
     /// Programs at the same time; others wait.
     pub together: usize,
-    pub unapproved: Unapproved,
+    pub unapproved: UnapprovedCallPolicy,
     /// The program that runs programs.
     pub worker: PathBuf,
 }
 
 /// What becomes of a call in a program that needs a person's leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unapproved {
+pub enum UnapprovedCallPolicy {
     /// The program waits, as any call does.
     Waits,
     Refused,
 }
 
-impl Code {
-    pub(crate) fn sandbox(&self) -> sandbox::Settings {
-        sandbox::Settings {
+impl CodeModeSettings {
+    pub(crate) fn sandbox(&self) -> sandbox::SandboxSettings {
+        sandbox::SandboxSettings {
             worker: self.worker.clone(),
             spare: self.spare,
             together: self.together,
@@ -43,15 +43,15 @@ impl Code {
     }
 }
 
-impl Default for Code {
+impl Default for CodeModeSettings {
     fn default() -> Self {
         Self {
-            binding: Binding::Server,
+            binding: BindingLevel::Server,
             limits: Limits::default(),
             memory_bytes: 256 << 20,
             spare: 1,
             together: 16,
-            unapproved: Unapproved::Waits,
+            unapproved: UnapprovedCallPolicy::Waits,
             worker: beside_ourselves(),
         }
     }

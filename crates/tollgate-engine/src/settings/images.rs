@@ -4,7 +4,7 @@ use tollgate_core::secret::Secret;
 
 /// Any API that takes `POST {base_url}/images/generations`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Images {
+pub struct ImageSettings {
     /// Without a `/` at its end. The operator's word: may be private.
     pub base_url: String,
     pub key: Option<Secret>,

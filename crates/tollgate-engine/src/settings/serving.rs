@@ -15,13 +15,13 @@ pub enum ResultForm {
 
 /// How many calls a server gets at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slots {
+pub struct ConcurrencySettings {
     pub concurrent: usize,
     /// Calls that wait for one of those to end; more are refused.
     pub queue: usize,
 }
 
-impl Default for Slots {
+impl Default for ConcurrencySettings {
     fn default() -> Self {
         Self { concurrent: 64, queue: 128 }
     }
@@ -29,27 +29,27 @@ impl Default for Slots {
 
 /// When those tools of a server are measured that may be probed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Calibrate {
+pub enum ServerCalibration {
     /// When it comes up and while it is idle.
     ByItself,
     OnCommand,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ServerDesiredState {
     Enabled,
     Disabled,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub enum StartMode {
     Eager,
     /// On first use; until then its tools are those of the last listing, if there was one.
     Lazy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Restart {
+pub struct RestartSettings {
     pub policy: RestartPolicy,
     /// Within a minute; more, and the server is `failed` and only tried once a minute.
     pub max_restarts: u32,
@@ -57,7 +57,7 @@ pub struct Restart {
     pub backoff: Duration,
 }
 
-impl Default for Restart {
+impl Default for RestartSettings {
     fn default() -> Self {
         Self { policy: RestartPolicy::Always, max_restarts: 5, backoff: Duration::from_secs(1) }
     }

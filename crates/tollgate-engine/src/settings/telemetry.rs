@@ -5,14 +5,14 @@ use std::sync::Arc;
 use tollgate_core::trace::Trace;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Telemetry {
-    pub baggage: Baggage,
-    pub capture: Capture,
+pub struct EngineTelemetrySettings {
+    pub baggage: BaggagePolicy,
+    pub capture: ContentCapture,
 }
 
 /// What becomes of the `baggage` that a client sends with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Baggage {
+pub enum BaggagePolicy {
     /// A client could tell servers anything by it, and nobody checks what it means.
     #[default]
     Dropped,
@@ -22,23 +22,23 @@ pub enum Baggage {
 
 /// What spans hold of arguments, of results and of what others say of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Capture {
+pub enum ContentCapture {
     #[default]
     Nothing,
     /// All of them, without secrets, as the audit trail keeps arguments.
     Redacted,
 }
 
-impl Telemetry {
+impl EngineTelemetrySettings {
     /// What of a request's trace goes on.
-    pub(crate) fn carried(self, trace: Option<Arc<Trace>>) -> Option<Arc<Trace>> {
+    pub(crate) fn filter_trace(self, trace: Option<Arc<Trace>>) -> Option<Arc<Trace>> {
         let trace = trace?;
         match self.baggage {
-            Baggage::Dropped if trace.baggage.is_some() => {
+            BaggagePolicy::Dropped if trace.baggage.is_some() => {
                 let context = trace.context.clone()?;
                 Some(Arc::new(Trace { context: Some(context), baggage: None }))
             }
-            Baggage::Dropped | Baggage::Passed => Some(trace),
+            BaggagePolicy::Dropped | BaggagePolicy::Passed => Some(trace),
         }
     }
 }

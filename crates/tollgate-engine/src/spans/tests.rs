@@ -2,16 +2,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tollgate_core::mask::Masker;
-use tollgate_core::trace::{Context, Said, Sampling, Trace, TraceId};
+use tollgate_core::mask::SecretMasker;
+use tollgate_core::trace::{Sampling, SpanContext, Trace, TraceHeaders, TraceId};
 
-use super::{ERROR_TYPE, Ended, Follower, Kind, Tracer, Value};
+use super::{ERROR_TYPE, FinishedSpan, SpanKind, SpanProcessor, Tracer, Value};
 use crate::clock::SystemClock;
 
 /// Notes what it hears, and keeps what it is told to.
 struct Notebook {
     wants: Wants,
-    heard: Mutex<Vec<Ended>>,
+    heard: Mutex<Vec<FinishedSpan>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +21,8 @@ enum Wants {
     Figures,
 }
 
-impl Follower for Notebook {
-    fn samples(&self, parent: Option<&Context>, _: TraceId) -> Sampling {
+impl SpanProcessor for Notebook {
+    fn samples(&self, parent: Option<&SpanContext>, _: TraceId) -> Sampling {
         match (self.wants, parent) {
             (Wants::Figures, _) => Sampling::Dropped,
             (_, Some(parent)) if !parent.is_sampled() => Sampling::Dropped,
@@ -38,49 +38,49 @@ impl Follower for Notebook {
         self.wants != Wants::Figures
     }
 
-    fn ended(&self, span: Ended) {
+    fn on_end(&self, span: FinishedSpan) {
         self.heard.lock().push(span);
     }
 }
 
 fn notebook(wants: Wants) -> (Tracer, Arc<Notebook>) {
     let notebook = Arc::new(Notebook { wants, heard: Mutex::default() });
-    (Tracer::new(Arc::clone(&notebook) as Arc<dyn Follower>, Arc::new(SystemClock)), notebook)
+    (Tracer::new(Arc::clone(&notebook) as Arc<dyn SpanProcessor>, Arc::new(SystemClock)), notebook)
 }
 
 fn from_client(flags: &str) -> Arc<Trace> {
     let parent = format!("00-{}-{}-{flags}", "a".repeat(32), "b".repeat(16));
-    let said = Said { parent: Some(&parent), state: Some("x=1"), baggage: Some("k=v") };
+    let said = TraceHeaders { parent: Some(&parent), state: Some("x=1"), baggage: Some("k=v") };
     Arc::new(Trace::read(said).unwrap())
 }
 
 #[test]
 fn nothing_is_built_while_nobody_follows() {
     let outer = from_client("01");
-    let mut span = Tracer::default().begin(Kind::Client, Some(&outer), || unreachable!());
+    let mut span = Tracer::default().begin(SpanKind::Client, Some(&outer), || unreachable!());
     span.tell(|_| unreachable!());
-    span.happened("it", |_| unreachable!());
-    span.failed("it", || unreachable!());
+    span.add_event("it", |_| unreachable!());
+    span.fail("it", || unreachable!());
     span.refused("it", || unreachable!());
     span.rename(|| unreachable!());
     assert!(Arc::ptr_eq(span.trace().unwrap(), &outer), "it is handed on as it came");
-    assert!(Tracer::default().begin(Kind::Client, None, || unreachable!()).trace().is_none());
+    assert!(Tracer::default().begin(SpanKind::Client, None, || unreachable!()).trace().is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_span_tells_what_it_is_part_of_and_how_it_ended() {
     let (tracer, notebook) = notebook(Wants::Spans);
     let outer = from_client("01");
-    let mut span = tracer.begin(Kind::Server, Some(&outer), || "one".into());
-    let mut inner = tracer.begin(Kind::Internal, span.trace(), || "two".into());
+    let mut span = tracer.begin(SpanKind::Server, Some(&outer), || "one".into());
+    let mut inner = tracer.begin(SpanKind::Internal, span.trace(), || "two".into());
     span.tell(|said| {
         said.set("n", 1_u64);
         said.set("n", 2_u64);
         said.set_some("nothing", None::<bool>);
     });
     tokio::time::advance(Duration::from_millis(30)).await;
-    inner.happened("event", |said| said.set("why", "so"));
-    inner.failed("timeout", || "too late".to_owned());
+    inner.add_event("event", |said| said.set("why", "so"));
+    inner.fail("timeout", || "too late".to_owned());
     span.done();
     drop(inner);
     drop(span);
@@ -101,7 +101,7 @@ async fn a_span_tells_what_it_is_part_of_and_how_it_ended() {
 #[test]
 fn what_is_given_up_was_cancelled() {
     let (tracer, notebook) = notebook(Wants::Spans);
-    drop(tracer.begin(Kind::Client, None, || "given up".into()));
+    drop(tracer.begin(SpanKind::Client, None, || "given up".into()));
     let heard = notebook.heard.lock();
     assert_eq!(heard[0].attributes.get(ERROR_TYPE), Some(&Value::from("cancelled")));
     assert_eq!(heard[0].parent, None);
@@ -117,8 +117,8 @@ fn what_is_not_kept_is_counted_or_not_heard_of() {
     ] {
         let (tracer, notebook) = notebook(wants);
         let outer = from_client(flags);
-        let span = tracer.begin(Kind::Server, Some(&outer), || "one".into());
-        let inner = tracer.begin(Kind::Client, span.trace(), || "two".into());
+        let span = tracer.begin(SpanKind::Server, Some(&outer), || "one".into());
+        let inner = tracer.begin(SpanKind::Client, span.trace(), || "two".into());
         let context = inner.trace().unwrap().context.clone().unwrap();
         assert_eq!(context.is_sampled(), flags == "01", "those beneath are told so");
         assert_eq!(inner.trace().unwrap().baggage.as_deref(), Some("k=v"));
@@ -131,10 +131,10 @@ fn what_is_not_kept_is_counted_or_not_heard_of() {
 fn nobody_is_sent_beneath_a_span_that_is_only_counted() {
     let (tracer, notebook) = notebook(Wants::Figures);
     let outer = from_client("01");
-    let span = tracer.begin(Kind::Client, Some(&outer), || "counted".into());
+    let span = tracer.begin(SpanKind::Client, Some(&outer), || "counted".into());
     assert!(Arc::ptr_eq(span.trace().unwrap(), &outer));
     drop(span);
-    assert!(tracer.begin(Kind::Client, None, || "counted".into()).trace().is_none());
+    assert!(tracer.begin(SpanKind::Client, None, || "counted".into()).trace().is_none());
     assert_eq!(notebook.heard.lock().len(), 2);
 }
 
@@ -144,20 +144,20 @@ fn others_are_quoted_only_where_that_is_wanted_and_without_secrets() {
     let token = format!("ghp_{}", "a".repeat(36));
     let words = format!("no file for {token}: {}", "x".repeat(1 << 20));
     let said = || {
-        let mut span = tracer.begin(Kind::Client, None, || "one".into());
+        let mut span = tracer.begin(SpanKind::Client, None, || "one".into());
         span.refused("-32603", || words.clone());
         drop(span);
         notebook.heard.lock().pop().and_then(|span| span.error).unwrap()
     };
     assert_eq!(said(), "");
-    tracer.quote(Some(Arc::new(Masker::new(&[], Vec::new()))));
+    tracer.quote(Some(Arc::new(SecretMasker::new(&[], Vec::new()))));
     let quoted = said();
     assert!(quoted.starts_with("no file for ") && !quoted.contains(&token), "{quoted}");
     assert!(quoted.chars().count() <= 301, "{quoted}");
     tracer.quote(None);
     assert_eq!(said(), "");
-    let mut span = tracer.begin(Kind::Client, None, || "one".into());
-    span.failed("it", || "x".repeat(1 << 20));
+    let mut span = tracer.begin(SpanKind::Client, None, || "one".into());
+    span.fail("it", || "x".repeat(1 << 20));
     drop(span);
     let own = notebook.heard.lock().pop().and_then(|span| span.error).unwrap();
     assert_eq!(own.chars().count(), 301);

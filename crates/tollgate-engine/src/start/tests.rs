@@ -6,18 +6,18 @@ use std::time::Duration;
 use serde_json::json;
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
-use tollgate_core::call::{Kind, Request};
-use tollgate_core::filter::{House, Switch};
+use tollgate_core::call::{GateRequest, RequestKind};
+use tollgate_core::filter::{GlobalRules, ToolSwitch};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::json::Object;
 use tollgate_core::turn::{Actor, Principal, Turn};
 use tollgate_mcp::meta::ClientFacts;
 
-use super::{Parts, Running, start};
+use super::{Parts, RunningEngine, start};
 use crate::caller::{Caller, Reply};
-use crate::gate::Asked;
-use crate::settings::{Command, Server, Settings, Transport};
+use crate::gate::TurnRequest;
+use crate::settings::{EngineSettings, Server, ServerTransport, StdioCommand};
 
 mod code;
 
@@ -50,16 +50,16 @@ for line in sys.stdin:
 
 fn server(name: &str) -> Server {
     let words = ["python3", "-c", PID].map(str::to_owned).into();
-    let transport = Transport::Stdio(Command::new(words));
+    let transport = ServerTransport::Stdio(StdioCommand::new(words));
     Server::new(ServerId::parse(name).unwrap(), transport)
 }
 
-fn settings(data: &Path, servers: &[Server]) -> Settings {
-    Settings { servers: servers.to_vec(), ..Settings::new(data.to_owned()) }
+fn settings(data: &Path, servers: &[Server]) -> EngineSettings {
+    EngineSettings { servers: servers.to_vec(), ..EngineSettings::new(data.to_owned()) }
 }
 
 struct Stage {
-    running: Running,
+    running: RunningEngine,
     data: tempfile::TempDir,
 }
 
@@ -71,12 +71,12 @@ impl Stage {
         Self { running, data }
     }
 
-    fn settings(&self, servers: &[Server]) -> Settings {
+    fn settings(&self, servers: &[Server]) -> EngineSettings {
         settings(self.data.path(), servers)
     }
 
     /// `added a; kept b`, and waits until all that was started has settled.
-    async fn change(&self, settings: &Settings) -> String {
+    async fn change(&self, settings: &EngineSettings) -> String {
         let turnover = self.running.reconfigure(settings, || {}).await;
         self.running.gate.settled().await;
         let parts = [
@@ -94,7 +94,7 @@ impl Stage {
     }
 
     fn turn(&self) -> Turn {
-        self.running.gate.turn(Asked::by(Actor::endless(Principal::local()))).unwrap()
+        self.running.gate.turn(TurnRequest::by(Actor::endless(Principal::local()))).unwrap()
     }
 
     fn names(&self) -> Vec<String> {
@@ -104,7 +104,8 @@ impl Stage {
     /// What the call says: the process id of the server, or what went wrong.
     async fn call(&self, turn: &Turn, name: &str, millis: u64) -> String {
         let params = json!({"name": name, "arguments": {"millis": millis}}).to_string();
-        let request = Request { kind: Kind::CallTool, params: Object::parse(&params).unwrap() };
+        let request =
+            GateRequest { kind: RequestKind::CallTool, params: Object::parse(&params).unwrap() };
         let nobody = ClientFacts::default();
         match self.running.gate.call(turn, request, Caller::silent(&nobody)).await {
             Ok(Reply::Tool(outcome)) => {
@@ -129,7 +130,7 @@ async fn r_29_servers_that_did_not_change_keep_their_process() {
     let other_policy = Server { timeout: Duration::from_secs(3), trusted: true, ..server("a") };
     let other_process = {
         let mut changed = server("b");
-        if let Transport::Stdio(command) = &mut changed.transport {
+        if let ServerTransport::Stdio(command) = &mut changed.transport {
             command.env.insert("SOMETHING".to_owned(), tollgate_core::secret::Secret::new("else"));
         }
         changed
@@ -176,7 +177,7 @@ async fn a_call_that_runs_is_stopped_when_its_agent_is_taken_out() {
     let change = async {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let other = Agent { id: AgentId::parse("other").unwrap(), ..Agent::implicit() };
-        let next = Settings { agents: vec![other], ..stage.settings(&[server("a")]) };
+        let next = EngineSettings { agents: vec![other], ..stage.settings(&[server("a")]) };
         stage.change(&next).await
     };
     let (said, _) = tokio::join!(running, change);
@@ -196,13 +197,13 @@ async fn names_agents_and_house_rules_change_in_one_step() {
         ceiling: Some(Tier::Fast),
         ..Agent::implicit()
     };
-    let next = Settings { agents: vec![sage.clone()], ..stage.settings(&[]) };
+    let next = EngineSettings { agents: vec![sage.clone()], ..stage.settings(&[]) };
     assert_eq!(stage.change(&next).await, "");
     assert_eq!(stage.names(), ["roll", "roll_table"]);
     assert_eq!(stage.turn().view.tier, Tier::Fast);
     assert!(before.view.tool("read_file").is_some(), "a turn keeps its view");
-    let off = House { switch: Switch::Off, ..House::default() };
-    let next = Settings { agents: vec![sage], house: off, ..stage.settings(&[]) };
+    let off = GlobalRules { switch: ToolSwitch::Off, ..GlobalRules::default() };
+    let next = EngineSettings { agents: vec![sage], house: off, ..stage.settings(&[]) };
     stage.change(&next).await;
     assert!(stage.names().is_empty());
 }

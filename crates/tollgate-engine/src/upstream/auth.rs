@@ -11,8 +11,8 @@ use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
 use tollgate_mcp::client::Credentials;
 
-use super::Context;
-use crate::settings::{Auth, Endpoint};
+use super::UpstreamContext;
+use crate::settings::{HttpEndpoint, ServerAuth};
 use crate::web::{fetch, place};
 
 pub mod authorize;
@@ -24,43 +24,47 @@ pub mod login;
 mod token;
 
 use client_credentials::ClientCredentialsGrant;
-use login::{Consent, LoginGrant};
+use login::{ConsentState, LoginGrant};
 
 /// What lets us in.
 #[derive(Clone, Default)]
-pub(super) struct Access {
+pub(super) struct ServerAccess {
     pub(super) credentials: Option<Arc<dyn Credentials>>,
     /// Of a server that a person has to log in to.
-    pub(super) consent: Option<Consent>,
+    pub(super) consent: Option<ConsentState>,
 }
 
 /// What the settings of an endpoint ask for.
-pub(super) fn access(server: &ServerId, endpoint: &Endpoint, context: &Context) -> Access {
+pub(super) fn access(
+    server: &ServerId,
+    endpoint: &HttpEndpoint,
+    context: &UpstreamContext,
+) -> ServerAccess {
     let clock = &context.clock;
     let mut consent = None;
     let credentials: Option<Arc<dyn Credentials>> = match &endpoint.auth {
-        Auth::None => None,
-        Auth::Token(token) => Some(Arc::new(Token(token.clone()))),
-        Auth::ClientCredentials(config) => {
+        ServerAuth::None => None,
+        ServerAuth::Token(token) => Some(Arc::new(StaticToken(token.clone()))),
+        ServerAuth::ClientCredentials(config) => {
             let grant = ClientCredentialsGrant::new(config, &endpoint.url, Arc::clone(clock));
             Some(Arc::new(grant))
         }
-        Auth::Login(login) => {
+        ServerAuth::Login(login) => {
             let (asked, clock) = ((login, endpoint.url.as_str()), Arc::clone(clock));
             let grant = LoginGrant::new(server, asked, context.store.as_ref(), clock);
             consent = Some(grant.consent().clone());
             Some(Arc::new(grant))
         }
-        Auth::Brought(brought) => Some(Arc::clone(&brought.0)),
+        ServerAuth::Brought(brought) => Some(Arc::clone(&brought.0)),
     };
-    Access { credentials, consent }
+    ServerAccess { credentials, consent }
 }
 
 /// A token that never changes.
-struct Token(Secret);
+struct StaticToken(Secret);
 
 #[async_trait]
-impl Credentials for Token {
+impl Credentials for StaticToken {
     async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
         Ok(vec![(AUTHORIZATION, bearer(&self.0)?)])
     }

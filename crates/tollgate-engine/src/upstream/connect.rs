@@ -7,19 +7,19 @@ use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use parking_lot::Mutex;
 use tollgate_mcp::client::{
-    ConnectError, HttpTarget, HttpTransport, Listener, Options, SharedConnection, connect_http,
-    connect_pipe,
+    ConnectError, ConnectOptions, HttpTarget, HttpTransport, ServerListener, SharedConnection,
+    connect_http, connect_pipe,
 };
 use tollgate_mcp::{Era, Revision};
 
-use super::Context;
-use super::agenda::Nature;
-use super::auth::login::Consent;
-use super::auth::{self, Access};
-use super::process::{Log, Pipes, Process};
+use super::UpstreamContext;
+use super::auth::login::ConsentState;
+use super::auth::{self, ServerAccess};
+use super::connection_schedule::UpstreamKind;
+use super::process::{ChildPipes, ChildProcess, ServerLog};
 use crate::clock::Clock;
 use crate::confine::Launcher;
-use crate::settings::{Command, Endpoint, Protocol, Server, Transport};
+use crate::settings::{HttpEndpoint, ProtocolSelection, Server, ServerTransport, StdioCommand};
 
 /// The end of a child may be noticed so much later than that of its pipe.
 const EXIT_PATIENCE: Duration = Duration::from_millis(200);
@@ -29,9 +29,12 @@ const HTTP_HANDSHAKE: Duration = Duration::from_secs(10);
 /// Makes connections to one server, one at a time.
 #[async_trait]
 pub(super) trait Connector: Send + Sync {
-    async fn connect(&self, listener: Arc<dyn Listener>) -> Result<Link, Trouble>;
+    async fn connect(
+        &self,
+        listener: Arc<dyn ServerListener>,
+    ) -> Result<ServerLink, ServerDownError>;
 
-    fn nature(&self) -> Nature;
+    fn nature(&self) -> UpstreamKind;
 
     /// Whether somebody has to log in before it can be reached.
     fn needs_login(&self) -> bool {
@@ -40,52 +43,56 @@ pub(super) trait Connector: Send + Sync {
 }
 
 /// A connection, and the child at the other end if it is one.
-pub(super) struct Link {
+pub(super) struct ServerLink {
     pub(super) connection: SharedConnection,
-    pub(super) process: Option<Process>,
+    pub(super) process: Option<ChildProcess>,
 }
 
 /// Why a server is not in service, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct ServerDownError {
     pub(super) reason: String,
-    pub(super) kind: TroubleKind,
+    pub(super) kind: ServerDownKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TroubleKind {
+pub(super) enum ServerDownKind {
     /// Not there; it may be back any moment.
     Down,
     /// There, but it will not have us: credentials, protocol. Trying often changes nothing.
     Refused,
 }
 
-impl Trouble {
+impl ServerDownError {
     pub(super) fn down(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), kind: TroubleKind::Down }
+        Self { reason: reason.into(), kind: ServerDownKind::Down }
     }
 }
 
-impl From<ConnectError> for Trouble {
+impl From<ConnectError> for ServerDownError {
     fn from(error: ConnectError) -> Self {
         let kind = match error {
-            ConnectError::Unreachable(_) | ConnectError::DiedOnProbe(_) => TroubleKind::Down,
-            ConnectError::Unauthorized(_) | ConnectError::Protocol(_) => TroubleKind::Refused,
+            ConnectError::Unreachable(_) | ConnectError::DiedOnProbe(_) => ServerDownKind::Down,
+            ConnectError::Unauthorized(_) | ConnectError::Protocol(_) => ServerDownKind::Refused,
         };
         Self { reason: error.to_string(), kind }
     }
 }
 
 /// The connector that a server's settings ask for.
-pub(super) fn connector(server: &Server, log: &Arc<Log>, context: &Context) -> Arc<dyn Connector> {
-    let Context { clock, launcher, .. } = context;
-    let access = |endpoint: &Endpoint| auth::access(&server.id, endpoint, context);
+pub(super) fn connector(
+    server: &Server,
+    log: &Arc<ServerLog>,
+    context: &UpstreamContext,
+) -> Arc<dyn Connector> {
+    let UpstreamContext { clock, launcher, .. } = context;
+    let access = |endpoint: &HttpEndpoint| auth::access(&server.id, endpoint, context);
     let pinned = match server.protocol {
-        Protocol::Auto => None,
-        Protocol::Pinned(revision) => Some(revision),
+        ProtocolSelection::Auto => None,
+        ProtocolSelection::Pinned(revision) => Some(revision),
     };
     match &server.transport {
-        Transport::Stdio(command) => Arc::new(Stdio {
+        ServerTransport::Stdio(command) => Arc::new(StdioServerConnector {
             command: command.clone(),
             launcher: launcher.clone(),
             pinned,
@@ -93,13 +100,13 @@ pub(super) fn connector(server: &Server, log: &Arc<Log>, context: &Context) -> A
             log: Arc::clone(log),
             clock: Arc::clone(clock),
         }),
-        Transport::StreamableHttp(endpoint) => Arc::new(Http {
+        ServerTransport::StreamableHttp(endpoint) => Arc::new(HttpServerConnector {
             endpoint: endpoint.clone(),
             transport: HttpTransport::Streamable,
             pinned,
             access: access(endpoint),
         }),
-        Transport::Sse(endpoint) => Arc::new(Http {
+        ServerTransport::Sse(endpoint) => Arc::new(HttpServerConnector {
             endpoint: endpoint.clone(),
             transport: HttpTransport::Sse,
             pinned,
@@ -108,16 +115,16 @@ pub(super) fn connector(server: &Server, log: &Arc<Log>, context: &Context) -> A
     }
 }
 
-struct Http {
+struct HttpServerConnector {
     /// Checked when the connection is made: what cannot be sent is a reason to show.
-    endpoint: Endpoint,
+    endpoint: HttpEndpoint,
     transport: HttpTransport,
     pinned: Option<Revision>,
     /// Kept from one connection to the next, and with them the tokens they hold.
-    access: Access,
+    access: ServerAccess,
 }
 
-impl Http {
+impl HttpServerConnector {
     fn target(&self) -> Result<HttpTarget, String> {
         let url: Uri = self.endpoint.url.parse().map_err(|_| "the URL is not one".to_owned())?;
         let mut headers = HeaderMap::new();
@@ -134,47 +141,56 @@ impl Http {
 }
 
 #[async_trait]
-impl Connector for Http {
-    async fn connect(&self, listener: Arc<dyn Listener>) -> Result<Link, Trouble> {
-        let refused = |reason| Trouble { reason, kind: TroubleKind::Refused };
+impl Connector for HttpServerConnector {
+    async fn connect(
+        &self,
+        listener: Arc<dyn ServerListener>,
+    ) -> Result<ServerLink, ServerDownError> {
+        let refused = |reason| ServerDownError { reason, kind: ServerDownKind::Refused };
         let target = self.target().map_err(refused)?;
-        let options = Options {
+        let options = ConnectOptions {
             pinned: self.pinned,
             handshake_timeout: HTTP_HANDSHAKE,
-            ..Options::default()
+            ..ConnectOptions::default()
         };
         let place = place(&target.url);
         let connection = connect_http(target, listener, &options).await.map_err(|error| {
-            let trouble = Trouble::from(error);
-            Trouble { reason: format!("{place}: {}", trouble.reason), ..trouble }
+            let trouble = ServerDownError::from(error);
+            ServerDownError { reason: format!("{place}: {}", trouble.reason), ..trouble }
         })?;
-        Ok(Link { connection, process: None })
+        Ok(ServerLink { connection, process: None })
     }
 
-    fn nature(&self) -> Nature {
-        Nature::Remote
+    fn nature(&self) -> UpstreamKind {
+        UpstreamKind::Remote
     }
 
     fn needs_login(&self) -> bool {
-        self.access.consent.as_ref().is_some_and(Consent::is_missing)
+        self.access.consent.as_ref().is_some_and(ConsentState::is_missing)
     }
 }
 
-struct Stdio {
-    command: Command,
+struct StdioServerConnector {
+    command: StdioCommand,
     launcher: Option<Launcher>,
     pinned: Option<Revision>,
     /// The legacy revision it spoke last time: saves the probe, which some do not survive.
     learned: Mutex<Option<Revision>>,
-    log: Arc<Log>,
+    log: Arc<ServerLog>,
     clock: Arc<dyn Clock>,
 }
 
 #[async_trait]
-impl Connector for Stdio {
-    async fn connect(&self, listener: Arc<dyn Listener>) -> Result<Link, Trouble> {
+impl Connector for StdioServerConnector {
+    async fn connect(
+        &self,
+        listener: Arc<dyn ServerListener>,
+    ) -> Result<ServerLink, ServerDownError> {
         if let Some(pinned) = self.pinned {
-            return self.attempt(&listener, Some(pinned)).await.map_err(Failed::into_trouble);
+            return self
+                .attempt(&listener, Some(pinned))
+                .await
+                .map_err(StartAttemptError::into_server_down);
         }
         let learned = *self.learned.lock();
         let linked = match self.attempt(&listener, learned).await {
@@ -182,13 +198,14 @@ impl Connector for Stdio {
             Err(failed) => {
                 *self.learned.lock() = None;
                 match (failed, learned) {
-                    (Failed::DiedOnProbe(trouble), None) => {
+                    (StartAttemptError::DiedOnProbe(trouble), None) => {
                         self.without_probe(&listener).await.ok_or(trouble)
                     }
-                    (Failed::Refused(_), Some(_)) => {
-                        self.attempt(&listener, None).await.map_err(Failed::into_trouble)
-                    }
-                    (failed, _) => Err(failed.into_trouble()),
+                    (StartAttemptError::Refused(_), Some(_)) => self
+                        .attempt(&listener, None)
+                        .await
+                        .map_err(StartAttemptError::into_server_down),
+                    (failed, _) => Err(failed.into_server_down()),
                 }
             }
         };
@@ -199,70 +216,73 @@ impl Connector for Stdio {
         linked
     }
 
-    fn nature(&self) -> Nature {
-        Nature::Child
+    fn nature(&self) -> UpstreamKind {
+        UpstreamKind::Child
     }
 }
 
 /// Why one start came to nothing.
-enum Failed {
+enum StartAttemptError {
     /// It left when it was asked for its era.
-    DiedOnProbe(Trouble),
-    Refused(Trouble),
-    Other(Trouble),
+    DiedOnProbe(ServerDownError),
+    Refused(ServerDownError),
+    Other(ServerDownError),
 }
 
-impl Failed {
-    fn into_trouble(self) -> Trouble {
+impl StartAttemptError {
+    fn into_server_down(self) -> ServerDownError {
         match self {
             Self::DiedOnProbe(trouble) | Self::Refused(trouble) | Self::Other(trouble) => trouble,
         }
     }
 }
 
-impl Stdio {
+impl StdioServerConnector {
     async fn attempt(
         &self,
-        listener: &Arc<dyn Listener>,
+        listener: &Arc<dyn ServerListener>,
         pinned: Option<Revision>,
-    ) -> Result<Link, Failed> {
-        let options = Options { pinned, ..Options::default() };
+    ) -> Result<ServerLink, StartAttemptError> {
+        let options = ConnectOptions { pinned, ..ConnectOptions::default() };
         let launcher = self.launcher.as_ref();
-        let (mut process, pipes) = Process::spawn(&self.command, launcher, &self.log, &self.clock)
-            .map_err(|error| Failed::Other(Trouble::down(chain(&error))))?;
-        let Pipes { stdin, stdout } = pipes;
+        let (mut process, pipes) =
+            ChildProcess::spawn(&self.command, launcher, &self.log, &self.clock)
+                .map_err(|error| StartAttemptError::Other(ServerDownError::down(chain(&error))))?;
+        let ChildPipes { stdin, stdout } = pipes;
         let error = match connect_pipe(stdout, stdin, Arc::clone(listener), &options).await {
-            Ok(connection) => return Ok(Link { connection, process: Some(process) }),
+            Ok(connection) => return Ok(ServerLink { connection, process: Some(process) }),
             Err(error) => error,
         };
-        let exited = tokio::time::timeout(EXIT_PATIENCE, process.exited()).await.is_ok();
+        let exited = tokio::time::timeout(EXIT_PATIENCE, process.wait_exit()).await.is_ok();
         let ended = process.stop().await;
         if let Some(error) = ended.never_began {
-            return Err(Failed::Other(Trouble::down(chain(&error))));
+            return Err(StartAttemptError::Other(ServerDownError::down(chain(&error))));
         }
         let died_on_probe = matches!(error, ConnectError::DiedOnProbe(_));
-        let mut trouble = Trouble::from(error);
+        let mut trouble = ServerDownError::from(error);
         // A server that answered has said why itself; it leaves because we did.
-        if exited && trouble.kind == TroubleKind::Down {
+        if exited && trouble.kind == ServerDownKind::Down {
             trouble.reason = format!("{ended}, during the handshake");
         } else if let Some(line) = ended.last_words {
             trouble.reason = format!("{}; stderr: {line}", trouble.reason);
         }
         Err(match trouble.kind {
-            _ if died_on_probe => Failed::DiedOnProbe(trouble),
-            TroubleKind::Refused => Failed::Refused(trouble),
-            TroubleKind::Down => Failed::Other(trouble),
+            _ if died_on_probe => StartAttemptError::DiedOnProbe(trouble),
+            ServerDownKind::Refused => StartAttemptError::Refused(trouble),
+            ServerDownKind::Down => StartAttemptError::Other(trouble),
         })
     }
 
     /// Some servers leave at the first message they do not know: ask those the old way, for each
     /// of the old revisions, since one that is named must be the one that is spoken.
-    async fn without_probe(&self, listener: &Arc<dyn Listener>) -> Option<Link> {
+    async fn without_probe(&self, listener: &Arc<dyn ServerListener>) -> Option<ServerLink> {
         for revision in Revision::ALL.into_iter().rev().filter(|it| it.era() == Era::Legacy) {
             match self.attempt(listener, Some(revision)).await {
                 Ok(link) => return Some(link),
-                Err(Failed::Refused(_)) => {}
-                Err(Failed::DiedOnProbe(_) | Failed::Other(_)) => return None,
+                Err(StartAttemptError::Refused(_)) => {}
+                Err(StartAttemptError::DiedOnProbe(_) | StartAttemptError::Other(_)) => {
+                    return None;
+                }
             }
         }
         None

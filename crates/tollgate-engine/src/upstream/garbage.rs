@@ -4,16 +4,16 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// More bad lines than this within [`WINDOW`] are a trouble worth showing.
-const TOLERATED: u32 = 20;
+const MAX_BAD_LINES: u32 = 20;
 pub(super) const WINDOW: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
-pub(super) struct Garbage {
+pub(super) struct GarbageMonitor {
     /// When, and how many; oldest first.
     seen: VecDeque<(Instant, u32)>,
 }
 
-impl Garbage {
+impl GarbageMonitor {
     pub(super) fn add(&mut self, now: Instant, lines: u32) {
         const GRAIN: Duration = Duration::from_secs(1);
         match self.seen.back_mut() {
@@ -30,7 +30,7 @@ impl Garbage {
             self.seen.pop_front();
         }
         let lines = self.seen.iter().fold(0u32, |sum, (_, count)| sum.saturating_add(*count));
-        (lines > TOLERATED).then(|| format!("{lines} lines within a minute were not MCP"))
+        (lines > MAX_BAD_LINES).then(|| format!("{lines} lines within a minute were not MCP"))
     }
 }
 

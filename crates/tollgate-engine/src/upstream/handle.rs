@@ -9,44 +9,46 @@ use std::time::{Duration, Instant, SystemTime};
 use async_trait::async_trait;
 use http::Uri;
 use tokio::sync::{mpsc, oneshot, watch};
-use tollgate_core::breaker::Outcome;
+use tollgate_core::circuit_breaker::Outcome;
 use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
-use tollgate_core::secret_values::{self, Judgement};
+use tollgate_core::secret_values::{self, MaskJudgement};
 use tollgate_mcp::Era;
-use tollgate_mcp::client::{Answer, Request, RequestError};
+use tollgate_mcp::client::{Answer, OutgoingRequest, RequestError};
 use tollgate_mcp::tasks::{self, Task};
 use tollgate_store::Store;
 
 use super::connect::{self, Connector};
-use super::history::Episode;
-use super::life::Life;
+use super::history::StateEpisode;
+use super::listing_cache::ListingCache;
 use super::ping::ping;
-use super::process::Log;
-use super::shared::{Live, Prospect, Shared};
-use super::stored::Stored;
-use super::supervisor::{Order, Supervisor};
-use super::{Busy, State, Status, TestReport, Updates, Verdict};
-use crate::backend::{Backend, Failure, Job, Line, Peer, Place};
+use super::process::ServerLog;
+use super::restart_state::RestartState;
+use super::supervisor::{Supervisor, SupervisorCommand};
+use super::upstream_shared::{LiveConnection, ReturnForecast, UpstreamShared};
+use super::{
+    TestReport, TestVerdict, UpstreamLoad, UpstreamState, UpstreamStatus, UpstreamUpdateSender,
+};
+use crate::backend::{Backend, BackendConnection, BackendError, BackendJob, Peer, PeerAddress};
 use crate::clock::Clock;
 use crate::confine::Launcher;
 use crate::notices::Notices;
-use crate::settings::{Server, Start, Transport, Wanted};
-use crate::watches::Watched;
+use crate::resource_watches::WatchTarget;
+use crate::settings::{Server, ServerDesiredState, ServerTransport, StartMode};
 
 /// Orders that may wait for a supervisor that is busy.
-const ORDERS: usize = 32;
+const COMMAND_QUEUE: usize = 32;
 /// How long a test waits for a server that has to be started for it.
-const TEST_PATIENCE: Duration = Duration::from_secs(45);
+const TEST_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// How often it is seen whether the last calls of a server are over.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const RETIRE_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What all servers of a gateway share.
 #[derive(Clone)]
-pub struct Context {
+pub struct UpstreamContext {
     pub clock: Arc<dyn Clock>,
-    pub updates: Updates,
+    pub updates: UpstreamUpdateSender,
     /// Where state lives that outlasts the process.
     pub data: PathBuf,
     /// What children begin as.
@@ -59,51 +61,54 @@ pub struct Context {
 
 /// Dropping it kills the server; [`Upstream::stop`] ends it in good order.
 pub struct Upstream {
-    shared: Arc<Shared>,
+    shared: Arc<UpstreamShared>,
     transport: &'static str,
     connector: Arc<dyn Connector>,
-    start: Start,
-    wanted: Wanted,
-    orders: mpsc::Sender<Order>,
+    start: StartMode,
+    wanted: ServerDesiredState,
+    orders: mpsc::Sender<SupervisorCommand>,
     _supervisor: Option<Task>,
 }
 
 impl Upstream {
     /// Returns at once; the server comes up on its own. Must be called within a runtime.
-    pub fn start(server: Server, context: &Context) -> Arc<Self> {
+    pub fn start(server: Server, context: &UpstreamContext) -> Arc<Self> {
         mask_secrets(&server);
-        let log = Arc::new(Log::new(server.id.clone(), secrets(&server)));
+        let log = Arc::new(ServerLog::new(server.id.clone(), secrets(&server)));
         let connector = connect::connector(&server, &log, context);
-        Self::supervised(server, context, log, connector)
+        Self::start_supervised(server, context, log, connector)
     }
 
-    pub(super) fn supervised(
+    pub(super) fn start_supervised(
         server: Server,
-        context: &Context,
-        log: Arc<Log>,
+        context: &UpstreamContext,
+        log: Arc<ServerLog>,
         connector: Arc<dyn Connector>,
     ) -> Arc<Self> {
         let Server { id, transport, state, start, restart, slots, .. } = server;
-        let shared =
-            Arc::new(Shared::new(id, (Arc::clone(&context.clock), context.notices.clone()), log));
-        let (orders, queue) = mpsc::channel(ORDERS);
+        let shared = Arc::new(UpstreamShared::new(
+            id,
+            (Arc::clone(&context.clock), context.notices.clone()),
+            log,
+        ));
+        let (orders, queue) = mpsc::channel(COMMAND_QUEUE);
         let supervisor = match state {
-            Wanted::Disabled => {
-                shared.expect(Prospect::Never);
-                shared.set(State::Disabled, "disabled in the config", |_| {});
+            ServerDesiredState::Disabled => {
+                shared.expect(ReturnForecast::Never);
+                shared.set(UpstreamState::Disabled, "disabled in the config", |_| {});
                 None
             }
-            Wanted::Enabled => {
-                let stored = Stored::new(&context.data, &shared.server, &transport);
+            ServerDesiredState::Enabled => {
+                let stored = ListingCache::new(&context.data, &shared.server, &transport);
                 let supervisor = Supervisor {
                     shared: Arc::clone(&shared),
-                    life: Life::new(restart, connector.nature()),
+                    life: RestartState::new(restart, connector.nature()),
                     connector: Arc::clone(&connector),
                     slots,
                     place: Arc::new(place(&transport)),
                     orders: queue,
                     updates: context.updates.clone(),
-                    stored: (start == Start::Lazy).then_some(stored),
+                    stored: (start == StartMode::Lazy).then_some(stored),
                 };
                 Some(tasks::spawn("supervisor", supervisor.run()))
             }
@@ -127,16 +132,16 @@ impl Upstream {
         self.transport
     }
 
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> UpstreamStatus {
         self.shared.status()
     }
 
-    pub fn wanted(&self) -> Wanted {
+    pub fn desired_state(&self) -> ServerDesiredState {
         self.wanted
     }
 
     /// The states it was in lately, newest first. The first is the one it is in.
-    pub fn history(&self) -> Vec<Episode> {
+    pub fn history(&self) -> Vec<StateEpisode> {
         self.shared.history.episodes()
     }
 
@@ -155,7 +160,7 @@ impl Upstream {
         self.connector.needs_login() && self.shared.live.load().is_none()
     }
 
-    pub(super) fn log(&self) -> &Log {
+    pub(super) fn log(&self) -> &ServerLog {
         &self.shared.log
     }
 
@@ -164,8 +169,12 @@ impl Upstream {
     }
 
     /// How many calls it has now.
-    pub fn busy(&self) -> Busy {
-        self.shared.live.load().as_ref().map_or_else(Busy::default, |live| live.turnstile.busy())
+    pub fn busy(&self) -> UpstreamLoad {
+        self.shared
+            .live
+            .load()
+            .as_ref()
+            .map_or_else(UpstreamLoad::default, |live| live.turnstile.busy())
     }
 
     /// Whether calls go straight through: nothing has to be started for them.
@@ -173,7 +182,7 @@ impl Upstream {
         self.shared.working().is_some()
     }
 
-    pub fn changes(&self) -> watch::Receiver<Status> {
+    pub fn changes(&self) -> watch::Receiver<UpstreamStatus> {
         self.shared.subscribe()
     }
 
@@ -185,13 +194,13 @@ impl Upstream {
     /// Waits until it is known whether the server comes up.
     pub async fn settled(&self) {
         let mut changes = self.shared.subscribe();
-        let _ = changes.wait_for(|status| status.state != State::Starting).await;
+        let _ = changes.wait_for(|status| status.state != UpstreamState::Starting).await;
     }
 
     /// Stops the server if it runs, forgets its failures, and starts it afresh. Returns once the
     /// old one is gone; says `false` if the server is disabled or was stopped.
     pub async fn restart(&self) -> bool {
-        self.order(Order::Restart).await
+        self.order(SupervisorCommand::Restart).await
     }
 
     /// What it tells from now on is not heard any more.
@@ -203,7 +212,7 @@ impl Upstream {
     pub(crate) async fn retire(&self, patience: Duration) {
         let idle = async {
             while self.shared.live.load().as_ref().is_some_and(|live| live.turnstile.is_used()) {
-                tokio::time::sleep(LOOK_AGAIN).await;
+                tokio::time::sleep(RETIRE_POLL_INTERVAL).await;
             }
         };
         let _ = tokio::time::timeout(patience, idle).await;
@@ -212,23 +221,23 @@ impl Upstream {
 
     /// Ends the server for good; returns once it is gone.
     pub async fn stop(&self) {
-        self.order(Order::Stop).await;
+        self.order(SupervisorCommand::Stop).await;
     }
 
     /// Asks the server whether it lives; one that is not running is started for it.
     pub async fn test(&self) -> TestReport {
         let begun = self.shared.clock.now();
-        let outcome = self.tested().await;
+        let outcome = self.check_alive().await;
         let status = self.status();
         let took = self.shared.clock.now().duration_since(begun);
         let (verdict, message) = match outcome {
-            Ok(()) => (Verdict::Works, status.reason),
-            Err(reason) => (Verdict::Fails, reason),
+            Ok(()) => (TestVerdict::Works, status.reason),
+            Err(reason) => (TestVerdict::Fails, reason),
         };
         TestReport { verdict, message, protocol: status.revision, tools: status.tools, took }
     }
 
-    async fn tested(&self) -> Result<(), String> {
+    async fn check_alive(&self) -> Result<(), String> {
         if let Some(live) = self.shared.live.load_full() {
             let answered = ping(&*live.connection).await;
             if answered.is_ok() {
@@ -238,37 +247,42 @@ impl Upstream {
         }
         let mut changes = self.shared.subscribe();
         changes.mark_unchanged();
-        if changes.borrow().state != State::Starting && !self.restart().await {
+        if changes.borrow().state != UpstreamState::Starting && !self.restart().await {
             return Err(self.status().reason);
         }
         let settled = changes.wait_for(|_| self.shared.live.load().is_some() || self.is_down());
-        match tokio::time::timeout(TEST_PATIENCE, settled).await {
+        match tokio::time::timeout(TEST_TIMEOUT, settled).await {
             Ok(_) if self.shared.live.load().is_some() => Ok(()),
             Ok(_) => Err(self.status().reason),
-            Err(_) => Err(format!("not up within {} s", TEST_PATIENCE.as_secs())),
+            Err(_) => Err(format!("not up within {} s", TEST_TIMEOUT.as_secs())),
         }
     }
 
     fn is_down(&self) -> bool {
-        matches!(self.status().state, State::Offline | State::Failed | State::Disabled)
+        matches!(
+            self.status().state,
+            UpstreamState::Offline | UpstreamState::Failed | UpstreamState::Disabled
+        )
     }
 
     /// Whether the order was carried out.
-    async fn order(&self, order: impl FnOnce(oneshot::Sender<()>) -> Order) -> bool {
+    async fn order(&self, order: impl FnOnce(oneshot::Sender<()>) -> SupervisorCommand) -> bool {
         let (reply, done) = oneshot::channel();
         self.orders.send(order(reply)).await.is_ok() && done.await.is_ok()
     }
 
     /// The connection to use now. A lazy server is woken and waited for, which the caller's own
     /// deadline bounds; any other that is not in service is refused at once.
-    async fn live(&self) -> Result<Arc<Live>, Failure> {
+    async fn live(&self) -> Result<Arc<LiveConnection>, BackendError> {
         if let Some(live) = self.shared.live.load_full() {
             return Ok(live);
         }
         let mut changes = self.shared.subscribe();
-        let _ = self.orders.try_send(Order::Wake);
-        if self.start == Start::Lazy && self.wanted == Wanted::Enabled {
-            let coming = |status: &Status| matches!(status.state, State::Ready | State::Starting);
+        let _ = self.orders.try_send(SupervisorCommand::Wake);
+        if self.start == StartMode::Lazy && self.wanted == ServerDesiredState::Enabled {
+            let coming = |status: &UpstreamStatus| {
+                matches!(status.state, UpstreamState::Ready | UpstreamState::Starting)
+            };
             while coming(&changes.borrow_and_update()) {
                 if let Some(live) = self.shared.live.load_full() {
                     return Ok(live);
@@ -280,18 +294,18 @@ impl Upstream {
         }
         let status = self.status();
         let live = self.shared.live.load_full();
-        live.ok_or(Failure::Offline { state: status.state.as_str(), reason: status.reason })
+        live.ok_or(BackendError::Offline { state: status.state.as_str(), reason: status.reason })
     }
 }
 
 #[async_trait]
 impl Backend for Upstream {
-    async fn line(&self) -> Result<Arc<dyn Line>, Failure> {
+    async fn connection(&self) -> Result<Arc<dyn BackendConnection>, BackendError> {
         let live = self.live().await?;
         Ok(live)
     }
 
-    async fn returned(&self, until: Instant) -> bool {
+    async fn wait_until_available(&self, until: Instant) -> bool {
         let mut changes = self.shared.subscribe();
         loop {
             changes.mark_unchanged();
@@ -301,7 +315,7 @@ impl Backend for Upstream {
             if !self.shared.is_expected_by(until) {
                 return false;
             }
-            let _ = self.orders.try_send(Order::Wake);
+            let _ = self.orders.try_send(SupervisorCommand::Wake);
             let changed = tokio::time::timeout_at(until.into(), changes.changed()).await;
             if !matches!(changed, Ok(Ok(()))) {
                 return false;
@@ -311,7 +325,7 @@ impl Backend for Upstream {
 }
 
 #[async_trait]
-impl Line for Live {
+impl BackendConnection for LiveConnection {
     fn era(&self) -> Era {
         self.connection.facts().era()
     }
@@ -320,13 +334,14 @@ impl Line for Live {
         Some(Peer { place: &self.place, revision: self.connection.facts().revision })
     }
 
-    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+    async fn run(&self, job: BackendJob<'_>) -> Result<Answer, BackendError> {
         let mut pass = self.turnstile.enter(job.until).await?;
         tollgate_core::failpoint::hit("upstream");
         job.departure.note();
-        let Job { method, params, client, mirrored, events, progress, waits, trace, .. } = job;
+        let BackendJob { method, params, client, mirrored, events, progress, waits, trace, .. } =
+            job;
         let trace = trace.map(Arc::as_ref);
-        let request = Request { method, params, client, mirrored, events, progress, trace };
+        let request = OutgoingRequest { method, params, client, mirrored, events, progress, trace };
         let running = self.connection.request(request);
         let outcome = match waits {
             None => running.await,
@@ -348,17 +363,17 @@ impl Line for Live {
                 | RequestError::Unauthorized(_),
             ) => Outcome::Failed,
         });
-        outcome.map_err(Failure::from)
+        outcome.map_err(BackendError::from)
     }
 }
 
-impl Watched for Upstream {
+impl WatchTarget for Upstream {
     fn watch_resources(&self, uris: Vec<String>) {
         self.shared.watched.send_replace(uris);
     }
 }
 
-impl From<RequestError> for Failure {
+impl From<RequestError> for BackendError {
     fn from(error: RequestError) -> Self {
         match error {
             RequestError::Refused(error) => Self::Refused(error),
@@ -371,38 +386,40 @@ impl From<RequestError> for Failure {
     }
 }
 
-fn name(transport: &Transport) -> &'static str {
+fn name(transport: &ServerTransport) -> &'static str {
     match transport {
-        Transport::Stdio(_) => "stdio",
-        Transport::StreamableHttp(_) => "streamable-http",
-        Transport::Sse(_) => "sse",
+        ServerTransport::Stdio(_) => "stdio",
+        ServerTransport::StreamableHttp(_) => "streamable-http",
+        ServerTransport::Sse(_) => "sse",
     }
 }
 
-fn place(transport: &Transport) -> Place {
+fn place(transport: &ServerTransport) -> PeerAddress {
     let endpoint = match transport {
-        Transport::Stdio(_) => return Place::Pipe,
-        Transport::StreamableHttp(endpoint) | Transport::Sse(endpoint) => endpoint,
+        ServerTransport::Stdio(_) => return PeerAddress::Pipe,
+        ServerTransport::StreamableHttp(endpoint) | ServerTransport::Sse(endpoint) => endpoint,
     };
     let url = endpoint.url.parse::<Uri>().unwrap_or_default();
     let usual = if url.scheme_str() == Some("https") { 443 } else { 80 };
     let host = url.host().unwrap_or_default().to_owned();
-    Place::Web { host, port: url.port_u16().unwrap_or(usual) }
+    PeerAddress::Web { host, port: url.port_u16().unwrap_or(usual) }
 }
 
 /// Masks what the server is given, wherever it turns up. Most of it stands in the config and is known;
 /// a server that is only tried out is not.
 fn mask_secrets(server: &Server) {
     let values = match &server.transport {
-        Transport::Stdio(command) => &command.env,
-        Transport::StreamableHttp(endpoint) | Transport::Sse(endpoint) => &endpoint.headers,
+        ServerTransport::Stdio(command) => &command.env,
+        ServerTransport::StreamableHttp(endpoint) | ServerTransport::Sse(endpoint) => {
+            &endpoint.headers
+        }
     };
     for (name, value) in values {
-        if secret_values::judge(name, value.reveal()) == Judgement::Masked {
+        if secret_values::judge(name, value.reveal()) == MaskJudgement::Masked {
             secret_values::obtain(value.reveal());
         }
     }
-    if let Transport::Stdio(command) = &server.transport {
+    if let ServerTransport::Stdio(command) = &server.transport {
         for flag in command.words.windows(2).filter(|two| two[0].starts_with('-')) {
             if secret_values::sounds_secret(&flag[0]) && !flag[0].contains('=') {
                 secret_values::obtain(&flag[1]);
@@ -414,7 +431,7 @@ fn mask_secrets(server: &Server) {
 /// What must not show in the lines that a server writes.
 fn secrets(server: &Server) -> Vec<Secret> {
     match &server.transport {
-        Transport::Stdio(command) => command.env.values().cloned().collect(),
-        Transport::StreamableHttp(_) | Transport::Sse(_) => Vec::new(),
+        ServerTransport::Stdio(command) => command.env.values().cloned().collect(),
+        ServerTransport::StreamableHttp(_) | ServerTransport::Sse(_) => Vec::new(),
     }
 }

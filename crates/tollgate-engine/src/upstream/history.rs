@@ -8,18 +8,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
-use super::State;
+use super::UpstreamState;
 use crate::clock::Clock;
 
 /// States of one server that are remembered.
-const KEPT: usize = 50;
+const MAX_EPISODES: usize = 50;
 
 /// A state that a server was in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Episode {
+pub struct StateEpisode {
     /// Since when.
     pub at: SystemTime,
-    pub state: State,
+    pub state: UpstreamState,
     /// The last thing that was said of it.
     pub reason: String,
 }
@@ -27,10 +27,10 @@ pub struct Episode {
 /// The last states, one entry for each: a reason that changes within a state replaces the one
 /// before it.
 #[derive(Default)]
-pub(super) struct History(Mutex<VecDeque<Episode>>);
+pub(super) struct StateHistory(Mutex<VecDeque<StateEpisode>>);
 
-impl History {
-    pub(super) fn note(&self, at: SystemTime, state: State, reason: &str) {
+impl StateHistory {
+    pub(super) fn note(&self, at: SystemTime, state: UpstreamState, reason: &str) {
         let mut episodes = self.0.lock();
         if let Some(last) = episodes.back_mut()
             && last.state == state
@@ -38,16 +38,16 @@ impl History {
             reason.clone_into(&mut last.reason);
             return;
         }
-        if episodes.len() == KEPT {
+        if episodes.len() == MAX_EPISODES {
             episodes.pop_front();
         }
-        episodes.push_back(Episode { at, state, reason: reason.to_owned() });
+        episodes.push_back(StateEpisode { at, state, reason: reason.to_owned() });
     }
 
     /// What came before its own, of one whose place it takes.
-    pub(super) fn inherit(&self, before: Vec<Episode>) {
+    pub(super) fn inherit(&self, before: Vec<StateEpisode>) {
         let mut episodes = self.0.lock();
-        let room = KEPT.saturating_sub(episodes.len());
+        let room = MAX_EPISODES.saturating_sub(episodes.len());
         // The oldest are left out.
         for episode in before.into_iter().take(room) {
             episodes.push_front(episode);
@@ -55,19 +55,19 @@ impl History {
     }
 
     /// Newest first.
-    pub(super) fn episodes(&self) -> Vec<Episode> {
+    pub(super) fn episodes(&self) -> Vec<StateEpisode> {
         self.0.lock().iter().rev().cloned().collect()
     }
 }
 
 /// When a server last answered something: a call, a ping, a wish for its lists.
-pub(super) struct Heard {
+pub(super) struct LastHeard {
     clock: Arc<dyn Clock>,
     /// Milliseconds since 1970; 0: never.
     at: AtomicU64,
 }
 
-impl Heard {
+impl LastHeard {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, at: AtomicU64::new(0) }
     }

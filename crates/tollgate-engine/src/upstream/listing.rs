@@ -4,34 +4,43 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
-use tollgate_core::catalog::Listing;
-use tollgate_mcp::client::{Connection, List, RequestError, ServerFacts, list_all};
-use tollgate_mcp::code::{self, ErrorObject};
+use tollgate_core::catalog::ServerListing;
+use tollgate_mcp::client::{McpConnection, RequestError, ServerFacts, ServerListKind, list_all};
+use tollgate_mcp::error_code::{self, JsonRpcError};
 
 use super::ping::ping;
 
 /// How long a server may take to name all items of one kind.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(super) const PARTS: [List; 4] =
-    [List::Tools, List::Resources, List::ResourceTemplates, List::Prompts];
+pub(super) const PARTS: [ServerListKind; 4] = [
+    ServerListKind::Tools,
+    ServerListKind::Resources,
+    ServerListKind::ResourceTemplates,
+    ServerListKind::Prompts,
+];
 
-pub(super) struct Listed {
-    pub(super) listing: Listing,
+pub(super) struct ListingReport {
+    pub(super) listing: ServerListing,
     /// In words, for each part that could not be read; it is then as it was before.
     pub(super) trouble: Option<String>,
 }
 
 /// Fails only when the connection does.
-pub(super) async fn list(connection: &dyn Connection, before: &Listing) -> Result<Listed, String> {
+pub(super) async fn list(
+    connection: &dyn McpConnection,
+    before: &ServerListing,
+) -> Result<ListingReport, String> {
     let offered = PARTS.into_iter().filter(|part| offers(connection.facts(), *part));
     let answers = join_all(offered.map(|part| async move { (part, ask(connection, part).await) }));
-    let mut listing = Listing::default();
+    let mut listing = ServerListing::default();
     let mut troubles = Vec::new();
     for (part, answer) in answers.await {
         *items_mut(&mut listing, part) = match answer {
             Ok(items) => items,
-            Err(RequestError::Refused(error)) if error.code == code::METHOD_NOT_FOUND => Vec::new(),
+            Err(RequestError::Refused(error)) if error.code == error_code::METHOD_NOT_FOUND => {
+                Vec::new()
+            }
             Err(error) => {
                 // A page that makes no sense and a broken pipe look alike from here.
                 if matches!(error, RequestError::Lost(_) | RequestError::Unusable(_)) {
@@ -43,43 +52,49 @@ pub(super) async fn list(connection: &dyn Connection, before: &Listing) -> Resul
         };
     }
     let trouble = (!troubles.is_empty()).then(|| troubles.join("; "));
-    Ok(Listed { listing, trouble })
+    Ok(ListingReport { listing, trouble })
 }
 
-async fn ask(connection: &dyn Connection, part: List) -> Result<Vec<Box<RawValue>>, RequestError> {
-    let asked = tokio::time::timeout(PATIENCE, list_all(connection, part));
+async fn ask(
+    connection: &dyn McpConnection,
+    part: ServerListKind,
+) -> Result<Vec<Box<RawValue>>, RequestError> {
+    let asked = tokio::time::timeout(LIST_TIMEOUT, list_all(connection, part));
     asked.await.unwrap_or_else(|_| {
-        let message = format!("no answer within {} s", PATIENCE.as_secs());
-        Err(RequestError::Refused(ErrorObject::new(code::INTERNAL_ERROR, message)))
+        let message = format!("no answer within {} s", LIST_TIMEOUT.as_secs());
+        Err(RequestError::Refused(JsonRpcError::new(error_code::INTERNAL_ERROR, message)))
     })
 }
 
 /// A server that declares nothing at all may still have tools.
-fn offers(facts: &ServerFacts, part: List) -> bool {
-    let silent = part == List::Tools && facts.capabilities.get() == "{}";
+fn offers(facts: &ServerFacts, part: ServerListKind) -> bool {
+    let silent = part == ServerListKind::Tools && facts.capabilities.get() == "{}";
     silent || facts.offers(part.capability())
 }
 
-pub(super) fn items(listing: &Listing, part: List) -> &Vec<Box<RawValue>> {
+pub(super) fn items(listing: &ServerListing, part: ServerListKind) -> &Vec<Box<RawValue>> {
     match part {
-        List::Tools => &listing.tools,
-        List::Resources => &listing.resources,
-        List::ResourceTemplates => &listing.templates,
-        List::Prompts => &listing.prompts,
+        ServerListKind::Tools => &listing.tools,
+        ServerListKind::Resources => &listing.resources,
+        ServerListKind::ResourceTemplates => &listing.templates,
+        ServerListKind::Prompts => &listing.prompts,
     }
 }
 
-pub(super) fn items_mut(listing: &mut Listing, part: List) -> &mut Vec<Box<RawValue>> {
+pub(super) fn items_mut(
+    listing: &mut ServerListing,
+    part: ServerListKind,
+) -> &mut Vec<Box<RawValue>> {
     match part {
-        List::Tools => &mut listing.tools,
-        List::Resources => &mut listing.resources,
-        List::ResourceTemplates => &mut listing.templates,
-        List::Prompts => &mut listing.prompts,
+        ServerListKind::Tools => &mut listing.tools,
+        ServerListKind::Resources => &mut listing.resources,
+        ServerListKind::ResourceTemplates => &mut listing.templates,
+        ServerListKind::Prompts => &mut listing.prompts,
     }
 }
 
 /// Whether both offer the same, byte for byte and in the same order.
-pub(super) fn same(one: &Listing, other: &Listing) -> bool {
+pub(super) fn same(one: &ServerListing, other: &ServerListing) -> bool {
     PARTS.into_iter().all(|part| {
         let (one, other) = (items(one, part), items(other, part));
         one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.get() == b.get())

@@ -9,9 +9,9 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::Notify;
 use tollgate_core::json::Object;
-use tollgate_mcp::client::Listener;
+use tollgate_mcp::client::ServerListener;
 
-use super::process::Log;
+use super::process::ServerLog;
 
 /// More changed resources than this between two looks, and the rest is forgotten.
 const MOST_UPDATED: usize = 4096;
@@ -19,14 +19,14 @@ const MOST_UPDATED: usize = 4096;
 const MOST_LOGGED: usize = 1024;
 
 pub(super) struct Mailbox {
-    mail: Mutex<Mail>,
+    mail: Mutex<MailboxContents>,
     closed: AtomicBool,
     arrived: Notify,
-    log: Arc<Log>,
+    log: Arc<ServerLog>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Mail {
+pub(super) struct MailboxContents {
     /// A list of the server changed.
     pub(super) changed: bool,
     pub(super) updated: BTreeSet<String>,
@@ -40,17 +40,17 @@ pub(super) struct Mail {
 }
 
 impl Mailbox {
-    pub(super) fn new(log: Arc<Log>) -> Self {
+    pub(super) fn new(log: Arc<ServerLog>) -> Self {
         let (mail, closed) = (Mutex::default(), AtomicBool::new(false));
         Self { mail, closed, arrived: Notify::new(), log }
     }
 
     /// Waits until there is mail. Cancel-safe.
-    pub(super) async fn arrived(&self) {
+    pub(super) async fn wait_for_mail(&self) {
         self.arrived.notified().await;
     }
 
-    pub(super) fn take(&self) -> Mail {
+    pub(super) fn take(&self) -> MailboxContents {
         std::mem::take(&mut *self.mail.lock())
     }
 
@@ -68,14 +68,14 @@ impl Mailbox {
         self.arrived.notify_one();
     }
 
-    fn put(&self, change: impl FnOnce(&mut Mail)) {
+    fn put(&self, change: impl FnOnce(&mut MailboxContents)) {
         change(&mut self.mail.lock());
         self.arrived.notify_one();
     }
 }
 
-impl Listener for Mailbox {
-    fn notified(&self, method: &str, params: Option<&RawValue>) {
+impl ServerListener for Mailbox {
+    fn on_notification(&self, method: &str, params: Option<&RawValue>) {
         match method {
             "notifications/tools/list_changed"
             | "notifications/resources/list_changed"
@@ -99,12 +99,12 @@ impl Listener for Mailbox {
         }
     }
 
-    fn closed(&self, reason: &str) {
+    fn on_closed(&self, reason: &str) {
         self.closed.store(true, Ordering::Release);
         self.put(|mail| mail.closed = Some(reason.to_owned()));
     }
 
-    fn garbage(&self, what: &str) {
+    fn on_garbage(&self, what: &str) {
         let what = what.as_bytes();
         self.log.push(&what[..what.len().min(MOST_LOGGED)]);
         self.put(|mail| mail.garbage = mail.garbage.saturating_add(1));

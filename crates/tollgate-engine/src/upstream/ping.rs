@@ -4,37 +4,37 @@ use std::time::Duration;
 
 use tollgate_core::json::Object;
 use tollgate_mcp::Era;
-use tollgate_mcp::client::{Connection, Request, RequestError, identity};
+use tollgate_mcp::client::{McpConnection, OutgoingRequest, RequestError, identity};
 
 /// How long a server may take to say that it lives.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PING_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Why there was no answer, to tell people.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unanswered {
-    #[error("no answer to a ping within {} s", PATIENCE.as_secs())]
+pub(super) enum PingError {
+    #[error("no answer to a ping within {} s", PING_TIMEOUT.as_secs())]
     Silence,
     #[error("{0}")]
     Failed(RequestError),
 }
 
 /// Any answer will do, also an error.
-pub(super) async fn ping(connection: &dyn Connection) -> Result<(), Unanswered> {
+pub(super) async fn ping(connection: &dyn McpConnection) -> Result<(), PingError> {
     let method = match connection.facts().era() {
         Era::Legacy => "ping",
         Era::Modern => "server/discover",
     };
     let client = identity();
     let params = Object::new();
-    let request = Request::plain(method, params, &client);
-    match tokio::time::timeout(PATIENCE, connection.request(request)).await {
-        Err(_) => Err(Unanswered::Silence),
+    let request = OutgoingRequest::plain(method, params, &client);
+    match tokio::time::timeout(PING_TIMEOUT, connection.request(request)).await {
+        Err(_) => Err(PingError::Silence),
         Ok(Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. })) => Ok(()),
         Ok(Err(
             error @ (RequestError::Lost(_)
             | RequestError::Unusable(_)
             | RequestError::Unreachable(_)
             | RequestError::Unauthorized(_)),
-        )) => Err(Unanswered::Failed(error)),
+        )) => Err(PingError::Failed(error)),
     }
 }

@@ -11,37 +11,37 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tollgate_mcp::tasks::{self, Task};
 
 use crate::clock::Clock;
-use crate::confine::strays::{self, Mark, Relative};
+use crate::confine::orphans::{self, ChildMark, ProcessIdentity};
 use crate::confine::{Launcher, keeper};
-use crate::settings::Command;
+use crate::settings::StdioCommand;
 
-mod ended;
 mod environment;
+mod exit_report;
 mod launch;
-mod log;
 mod program;
+mod stderr_log;
 
-pub(super) use ended::Ended;
-pub(super) use log::Log;
+pub(super) use exit_report::ExitReport;
 use program::SpawnError;
+pub(super) use stderr_log::ServerLog;
 
 /// How long a server may take to leave once its stdin is closed.
-const AFTER_EOF: Duration = Duration::from_millis(1500);
+const EOF_GRACE: Duration = Duration::from_millis(1500);
 /// And how long once it was asked by SIGTERM.
-const AFTER_TERM: Duration = Duration::from_secs(1);
+const SIGTERM_GRACE: Duration = Duration::from_secs(1);
 /// What it wrote before its end may take this long to be read.
-const LAST_WORDS: Duration = Duration::from_millis(100);
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const STDERR_DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Dropping it kills the whole process group at once; [`Process::stop`] does it in good order.
-pub(super) struct Process {
-    command: Command,
+/// Dropping it kills the whole process group at once; [`ChildProcess::stop`] does it in good order.
+pub(super) struct ChildProcess {
+    command: StdioCommand,
     program: PathBuf,
     child: Child,
     group: Pid,
-    mark: Arc<Mark>,
+    mark: Arc<ChildMark>,
     stopped: bool,
-    log: Arc<Log>,
+    log: Arc<ServerLog>,
     /// Where in the log this start began.
     log_from: u64,
     /// Ends when the last writer is gone.
@@ -49,23 +49,23 @@ pub(super) struct Process {
 }
 
 /// The child's ends of the conversation. Dropping `stdin` is what asks it to leave.
-pub(super) struct Pipes {
+pub(super) struct ChildPipes {
     pub(super) stdin: ChildStdin,
     pub(super) stdout: ChildStdout,
 }
 
-impl Process {
+impl ChildProcess {
     /// Runs the words as they are, without a shell: through the launcher, if there is one.
     pub(super) fn spawn(
-        command: &Command,
+        command: &StdioCommand,
         launcher: Option<&Launcher>,
-        log: &Arc<Log>,
+        log: &Arc<ServerLog>,
         clock: &Arc<dyn Clock>,
-    ) -> Result<(Self, Pipes), SpawnError> {
-        let mark = Arc::new(Mark::new());
+    ) -> Result<(Self, ChildPipes), SpawnError> {
+        let mark = Arc::new(ChildMark::new());
         let mut environment = environment::of(command)?;
         let program = program::resolve(command, &environment)?;
-        environment.insert(strays::MARK.into(), mark.as_str().into());
+        environment.insert(orphans::CHILD_MARK_VARIABLE.into(), mark.as_str().into());
         let mut builder = launch::words(command, &program, launcher)?;
         builder
             .env_clear()
@@ -90,7 +90,7 @@ impl Process {
         let stdin = child.stdin.take().expect("stdin is piped");
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
-        let drain = log::drain(stderr, Arc::clone(log), Arc::clone(clock));
+        let drain = stderr_log::drain(stderr, Arc::clone(log), Arc::clone(clock));
         let process = Self {
             command: command.clone(),
             program,
@@ -102,7 +102,7 @@ impl Process {
             log_from: log.position(),
             stderr: tasks::spawn("stderr", drain),
         };
-        Ok((process, Pipes { stdin, stdout }))
+        Ok((process, ChildPipes { stdin, stdout }))
     }
 
     pub(super) fn id(&self) -> u32 {
@@ -110,55 +110,55 @@ impl Process {
     }
 
     /// Waits for the child's own end. What it started may live on. Cancel-safe.
-    pub(super) async fn exited(&mut self) -> Option<ExitStatus> {
+    pub(super) async fn wait_exit(&mut self) -> Option<ExitStatus> {
         self.child.wait().await.ok()
     }
 
     /// Waits, asks, and kills: the group first, then whoever left it. Closing stdin is up to the
     /// holder of the pipes, and comes before this.
-    pub(super) async fn stop(mut self) -> Ended {
-        let family: Arc<[Relative]> = self.family_now().await.into();
-        let gone = tokio::time::timeout(AFTER_EOF, self.child.wait()).await.is_ok();
+    pub(super) async fn stop(mut self) -> ExitReport {
+        let family: Arc<[ProcessIdentity]> = self.family_now().await.into();
+        let gone = tokio::time::timeout(EOF_GRACE, self.child.wait()).await.is_ok();
         if !gone || self.group_lives() {
             self.signal(Signal::TERM, &family).await;
-            let _ = tokio::time::timeout(AFTER_TERM, self.group_gone()).await;
+            let _ = tokio::time::timeout(SIGTERM_GRACE, self.group_gone()).await;
         }
         self.signal(Signal::KILL, &family).await;
         let status = self.child.wait().await.ok();
         self.sweep(family).await;
         self.stopped = true;
-        let _ = tokio::time::timeout(LAST_WORDS, self.stderr.finished()).await;
-        self.ended(status)
+        let _ = tokio::time::timeout(STDERR_DRAIN_TIMEOUT, self.stderr.finished()).await;
+        self.exit_report(status)
     }
 
-    fn ended(&self, status: Option<ExitStatus>) -> Ended {
+    fn exit_report(&self, status: Option<ExitStatus>) -> ExitReport {
         let lines = self.log.since(self.log_from);
         let failed = status.is_some_and(|status| !status.success());
-        Ended {
+        ExitReport {
             status,
-            last_words: log::last_words(&lines).map(str::to_owned),
+            last_words: stderr_log::last_words(&lines).map(str::to_owned),
             never_began: launch::failure((&self.command, &self.program), status, &lines),
             limits: self.command.sandbox.limits.clone(),
-            short_of_memory: failed && ended::complains_of_memory(&lines),
+            short_of_memory: failed && exit_report::complains_of_memory(&lines),
         }
     }
 
     /// Who descends from the child. Nobody once it was waited for: its id may be another's.
-    fn family(&self) -> Vec<Relative> {
-        self.child.id().map(strays::descendants).unwrap_or_default()
+    fn family(&self) -> Vec<ProcessIdentity> {
+        self.child.id().map(orphans::descendants).unwrap_or_default()
     }
 
     /// The same, without a look at all processes on a thread that serves calls.
-    async fn family_now(&self) -> Vec<Relative> {
+    async fn family_now(&self) -> Vec<ProcessIdentity> {
         let Some(id) = self.child.id() else { return Vec::new() };
-        let found = tokio::task::spawn_blocking(move || strays::descendants(id));
+        let found = tokio::task::spawn_blocking(move || orphans::descendants(id));
         found.await.unwrap_or_default()
     }
 
     async fn group_gone(&mut self) {
         let _ = self.child.wait().await;
         while self.group_lives() {
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -167,10 +167,10 @@ impl Process {
     }
 
     /// To the whole group, if it is still ours.
-    async fn signal(&self, signal: Signal, family: &Arc<[Relative]>) {
+    async fn signal(&self, signal: Signal, family: &Arc<[ProcessIdentity]>) {
         if self.child.id().is_none() {
             let (group, mark, family) = (self.id(), Arc::clone(&self.mark), Arc::clone(family));
-            let look = move || strays::is_in_group(group, &mark, &family);
+            let look = move || orphans::is_in_group(group, &mark, &family);
             if !tokio::task::spawn_blocking(look).await.unwrap_or(false) {
                 return;
             }
@@ -180,21 +180,21 @@ impl Process {
     }
 
     /// Kills those who left the group, until none is found any more.
-    async fn sweep(&self, family: Arc<[Relative]>) {
+    async fn sweep(&self, family: Arc<[ProcessIdentity]>) {
         let mark = Arc::clone(&self.mark);
         let look = move || {
             for _ in 0..100 {
-                if strays::kill(&mark, &family) == 0 {
+                if orphans::kill(&mark, &family) == 0 {
                     return;
                 }
-                std::thread::sleep(LOOK_AGAIN);
+                std::thread::sleep(POLL_INTERVAL);
             }
         };
         let _ = tokio::task::spawn_blocking(look).await;
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         if self.stopped {
             return;
@@ -203,7 +203,7 @@ impl Drop for Process {
         if self.child.id().is_some() {
             let _ = kill_process_group(self.group, Signal::KILL);
         }
-        strays::kill(&self.mark, &family);
+        orphans::kill(&self.mark, &family);
     }
 }
 

@@ -5,125 +5,128 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
-use tollgate_core::breaker::Standing;
-use tollgate_core::catalog::Listing;
+use tollgate_core::catalog::ServerListing;
+use tollgate_core::circuit_breaker::BreakerState;
 use tollgate_mcp::client::SharedConnection;
 use tracing::debug;
 
-use super::agenda::{Agenda, Chore};
-use super::connect::{Link, Trouble};
-use super::garbage::{self, Garbage};
-use super::life::Life;
-use super::listing::{self, Listed};
-use super::ping::{Unanswered, ping};
-use super::process::Process;
-use super::shared::{Live, Prospect, Shared};
-use super::supervisor::{Interruption, Next, Supervisor, Up, interruption, part};
-use super::turnstile::Turnstile;
-use super::{Change, State};
+use super::connect::{ServerDownError, ServerLink};
+use super::connection_schedule::{ConnectionSchedule, ConnectionTask};
+use super::garbage::{self, GarbageMonitor};
+use super::listing::{self, ListingReport};
+use super::ping::{PingError, ping};
+use super::process::ChildProcess;
+use super::restart_state::RestartState;
+use super::supervisor::{
+    ConnectedUpstream, Interruption, Supervisor, SupervisorNext, close_link, interruption,
+};
+use super::turnstile::CallLimiter;
+use super::upstream_shared::{LiveConnection, ReturnForecast, UpstreamShared};
+use super::{Change, UpstreamState};
 
 /// The end of a child and the end of its pipe come together; the second may be this late.
-const TOGETHER: Duration = Duration::from_millis(200);
+const EXIT_GRACE: Duration = Duration::from_millis(200);
 /// How long a server may take to agree to tell us of changes.
-const WATCH_PATIENCE: Duration = Duration::from_secs(30);
+const WATCH_TIMEOUT: Duration = Duration::from_secs(30);
 
-struct Session {
-    live: Arc<Live>,
-    link: Link,
-    agenda: Agenda,
-    chore: Option<Running>,
+struct UpstreamSession {
+    live: Arc<LiveConnection>,
+    link: ServerLink,
+    agenda: ConnectionSchedule,
+    chore: Option<ConnectionTaskFuture>,
     watched: watch::Receiver<Vec<String>>,
-    garbage: Garbage,
+    garbage: GarbageMonitor,
     listing_trouble: Option<String>,
 }
 
-type Running = Pin<Box<dyn Future<Output = Done> + Send>>;
+type ConnectionTaskFuture = Pin<Box<dyn Future<Output = ConnectionTaskResult> + Send>>;
 
-enum Done {
-    Listed(Result<Listed, String>),
+enum ConnectionTaskResult {
+    Listed(Result<ListingReport, String>),
     Watched,
-    Pinged(Result<(), Unanswered>),
+    Pinged(Result<(), PingError>),
 }
 
 /// What there is to react to.
-enum Happening {
+enum UpstreamSessionEvent {
     Interruption(Interruption),
     Mail,
     Exit,
-    Done(Done),
+    Done(ConnectionTaskResult),
     WatchedChanged,
     Time,
 }
 
-enum Ended {
+enum UpstreamSessionEnd {
     Lost(String),
     Exited,
     Interrupted(Interruption),
 }
 
 impl Supervisor {
-    pub(super) async fn in_service(&mut self, up: Up) -> Next {
-        let Up { link, mailbox, listed } = up;
+    pub(super) async fn in_service(&mut self, up: ConnectedUpstream) -> SupervisorNext {
+        let ConnectedUpstream { link, mailbox, listed } = up;
         let since = self.shared.clock.now();
         let connection = SharedConnection::clone(&link.connection);
         let clock = Arc::clone(&self.shared.clock);
-        let turnstile = Turnstile::new(clock, Arc::clone(&mailbox), self.slots);
+        let turnstile = CallLimiter::new(clock, Arc::clone(&mailbox), self.slots);
         let heard = Arc::clone(&self.shared.heard);
         heard.note();
         let place = Arc::clone(&self.place);
-        let live = Arc::new(Live { connection, mailbox, turnstile, heard, place });
-        let mut session = Session {
+        let live = Arc::new(LiveConnection { connection, mailbox, turnstile, heard, place });
+        let mut session = UpstreamSession {
             live: Arc::clone(&live),
             link,
-            agenda: Agenda::new(self.connector.nature(), since),
+            agenda: ConnectionSchedule::new(self.connector.nature(), since),
             chore: None,
             watched: self.shared.watched.subscribe(),
-            garbage: Garbage::default(),
+            garbage: GarbageMonitor::default(),
             listing_trouble: listed.trouble,
         };
-        self.life.arrived();
+        self.life.note_up();
         self.shared.live.store(Some(live));
         self.publish(listed.listing).await;
         let ended = self.serve(&mut session).await;
 
         let (reason, interruption) = match ended {
-            Ended::Lost(reason) => (Some(reason), None),
-            Ended::Exited => (None, None),
-            Ended::Interrupted(it) => (Some("stopping".to_owned()), Some(it)),
+            UpstreamSessionEnd::Lost(reason) => (Some(reason), None),
+            UpstreamSessionEnd::Exited => (None, None),
+            UpstreamSessionEnd::Interrupted(it) => (Some("stopping".to_owned()), Some(it)),
         };
-        self.shared.expect(Prospect::Soon);
+        self.shared.expect(ReturnForecast::Soon);
         self.withdraw().await;
         let preliminary = reason.as_deref().unwrap_or("its process ended");
-        self.shared.set(State::Offline, preliminary, |_| {});
-        let process = part(session.link).await;
+        self.shared.set(UpstreamState::Offline, preliminary, |_| {});
+        let process = close_link(session.link).await;
         if let Some(interruption) = interruption {
-            return self.interrupted(interruption).await;
+            return self.handle_interruption(interruption).await;
         }
         let process = process.map(|ended| ended.to_string());
         let reason = reason.or(process).unwrap_or_else(|| "ended".to_owned());
         let up = self.shared.clock.now().duration_since(since);
-        self.down(Trouble::down(reason), up).await
+        self.down(ServerDownError::down(reason), up).await
     }
 
-    async fn serve(&mut self, session: &mut Session) -> Ended {
+    async fn serve(&mut self, session: &mut UpstreamSession) -> UpstreamSessionEnd {
         loop {
             let now = self.shared.clock.now();
-            session.take_up(now, &self.life.listing);
+            session.start_due_task(now, &self.life.listing);
             session.show(&self.shared, &self.life);
             let ended = match session.next(&mut self.orders, now).await {
-                Happening::Interruption(it) => Some(Ended::Interrupted(it)),
-                Happening::Exit => {
+                UpstreamSessionEvent::Interruption(it) => Some(UpstreamSessionEnd::Interrupted(it)),
+                UpstreamSessionEvent::Exit => {
                     // What it said last may still be on its way.
-                    let _ = tokio::time::timeout(TOGETHER, session.live.mailbox.arrived()).await;
-                    Some(Ended::Exited)
+                    let _ = tokio::time::timeout(EXIT_GRACE, session.live.mailbox.wait_for_mail())
+                        .await;
+                    Some(UpstreamSessionEnd::Exited)
                 }
-                Happening::Mail => self.read_mail(session).await,
-                Happening::Done(done) => self.done(session, done).await,
-                Happening::WatchedChanged => {
+                UpstreamSessionEvent::Mail => self.read_mail(session).await,
+                UpstreamSessionEvent::Done(done) => self.handle_task_result(session, done).await,
+                UpstreamSessionEvent::WatchedChanged => {
                     session.agenda.watch();
                     None
                 }
-                Happening::Time => None,
+                UpstreamSessionEvent::Time => None,
             };
             if let Some(ended) = ended {
                 return ended;
@@ -131,14 +134,14 @@ impl Supervisor {
         }
     }
 
-    async fn read_mail(&mut self, session: &mut Session) -> Option<Ended> {
+    async fn read_mail(&mut self, session: &mut UpstreamSession) -> Option<UpstreamSessionEnd> {
         let mail = session.live.mailbox.take();
         let now = self.shared.clock.now();
         for uri in mail.updated {
             self.tell(Change::ResourceUpdated(uri)).await;
         }
         if mail.changed {
-            session.agenda.changed(now);
+            session.agenda.note_list_changed(now);
         }
         if mail.late > 0 {
             self.shared.count_late(mail.late);
@@ -150,51 +153,67 @@ impl Supervisor {
             session.agenda.doubt(now);
         }
         let reason = mail.closed?;
-        let exit = tokio::time::timeout(TOGETHER, exited(&mut session.link.process)).await;
-        Some(if exit.is_ok() { Ended::Exited } else { Ended::Lost(reason) })
+        let exit = tokio::time::timeout(EXIT_GRACE, wait_exit(&mut session.link.process)).await;
+        Some(if exit.is_ok() {
+            UpstreamSessionEnd::Exited
+        } else {
+            UpstreamSessionEnd::Lost(reason)
+        })
     }
 
-    async fn done(&mut self, session: &mut Session, done: Done) -> Option<Ended> {
+    async fn handle_task_result(
+        &mut self,
+        session: &mut UpstreamSession,
+        done: ConnectionTaskResult,
+    ) -> Option<UpstreamSessionEnd> {
         match done {
-            Done::Listed(Ok(Listed { listing, trouble })) => {
+            ConnectionTaskResult::Listed(Ok(ListingReport { listing, trouble })) => {
                 session.listing_trouble = trouble;
                 self.shared.heard.note();
                 self.publish(listing).await;
             }
-            Done::Listed(Err(reason)) => return Some(Ended::Lost(reason)),
+            ConnectionTaskResult::Listed(Err(reason)) => {
+                return Some(UpstreamSessionEnd::Lost(reason));
+            }
             // It may only be busy: a program that waits in a tool hears nothing meanwhile.
-            Done::Pinged(Err(Unanswered::Silence)) if !session.agenda.is_doubted() => {
+            ConnectionTaskResult::Pinged(Err(PingError::Silence))
+                if !session.agenda.is_doubted() =>
+            {
                 session.agenda.doubt(self.shared.clock.now());
             }
-            Done::Pinged(Err(why)) => return Some(Ended::Lost(why.to_string())),
-            Done::Pinged(Ok(())) => {
+            ConnectionTaskResult::Pinged(Err(why)) => {
+                return Some(UpstreamSessionEnd::Lost(why.to_string()));
+            }
+            ConnectionTaskResult::Pinged(Ok(())) => {
                 self.shared.heard.note();
                 let calls = session.live.turnstile.used();
-                session.agenda.pinged(self.shared.clock.now(), calls);
+                session.agenda.note_ping_answered(self.shared.clock.now(), calls);
             }
-            Done::Watched => {}
+            ConnectionTaskResult::Watched => {}
         }
         None
     }
 }
 
-impl Session {
+impl UpstreamSession {
     /// Begins the next chore, unless one is running.
-    fn take_up(&mut self, now: Instant, listing: &Arc<Listing>) {
+    fn start_due_task(&mut self, now: Instant, listing: &Arc<ServerListing>) {
         if self.chore.is_some() {
             return;
         }
         let connection = SharedConnection::clone(&self.link.connection);
-        self.chore = self.agenda.due(now).map(|chore| -> Running {
+        self.chore = self.agenda.due(now).map(|chore| -> ConnectionTaskFuture {
             match chore {
-                Chore::Ping => Box::pin(async move { Done::Pinged(ping(&*connection).await) }),
-                Chore::List => {
-                    let before = Arc::clone(listing);
-                    Box::pin(
-                        async move { Done::Listed(listing::list(&*connection, &before).await) },
-                    )
+                ConnectionTask::Ping => {
+                    Box::pin(async move { ConnectionTaskResult::Pinged(ping(&*connection).await) })
                 }
-                Chore::Watch => {
+                ConnectionTask::List => {
+                    let before = Arc::clone(listing);
+                    Box::pin(async move {
+                        ConnectionTaskResult::Listed(listing::list(&*connection, &before).await)
+                    })
+                }
+                ConnectionTask::Watch => {
                     let resources = self.watched.borrow_and_update().clone();
                     Box::pin(watch_changes(connection, resources))
                 }
@@ -204,19 +223,19 @@ impl Session {
 
     async fn next(
         &mut self,
-        orders: &mut tokio::sync::mpsc::Receiver<super::supervisor::Order>,
+        orders: &mut tokio::sync::mpsc::Receiver<super::supervisor::SupervisorCommand>,
         now: Instant,
-    ) -> Happening {
+    ) -> UpstreamSessionEvent {
         let wake = self.wake_at(now);
         let happening = tokio::select! {
-            it = interruption(orders) => Happening::Interruption(it),
-            () = self.live.mailbox.arrived() => Happening::Mail,
-            () = exited(&mut self.link.process) => Happening::Exit,
-            done = running(&mut self.chore) => Happening::Done(done),
-            Ok(()) = self.watched.changed() => Happening::WatchedChanged,
-            () = tokio::time::sleep_until(wake.into()) => Happening::Time,
+            it = interruption(orders) => UpstreamSessionEvent::Interruption(it),
+            () = self.live.mailbox.wait_for_mail() => UpstreamSessionEvent::Mail,
+            () = wait_exit(&mut self.link.process) => UpstreamSessionEvent::Exit,
+            done = running(&mut self.chore) => UpstreamSessionEvent::Done(done),
+            Ok(()) = self.watched.changed() => UpstreamSessionEvent::WatchedChanged,
+            () = tokio::time::sleep_until(wake.into()) => UpstreamSessionEvent::Time,
         };
-        if matches!(happening, Happening::Done(_)) {
+        if matches!(happening, UpstreamSessionEvent::Done(_)) {
             self.chore = None;
         }
         happening
@@ -228,23 +247,23 @@ impl Session {
         if self.chore.is_some() { fading } else { self.agenda.wake_at().min(fading) }
     }
 
-    fn show(&mut self, shared: &Shared, life: &Life) {
+    fn show(&mut self, shared: &UpstreamShared, life: &RestartState) {
         let tools = life.listing.tools.len();
         let breaker = match self.live.turnstile.breaker() {
-            Standing::Closed => None,
-            Standing::Open => Some("too many calls failed lately; more are refused for now"),
-            Standing::HalfOpen => Some("too many calls failed lately; trying one"),
+            BreakerState::Closed => None,
+            BreakerState::Open => Some("too many calls failed lately; more are refused for now"),
+            BreakerState::HalfOpen => Some("too many calls failed lately; trying one"),
         };
         let garbage = self.garbage.trouble(shared.clock.now());
         let troubles = [breaker.map(str::to_owned), garbage, self.listing_trouble.clone()];
         let troubles: Vec<String> = troubles.into_iter().flatten().collect();
         let facts = self.live.connection.facts();
         let (state, reason) = if troubles.is_empty() {
-            (State::Ready, "in service".to_owned())
+            (UpstreamState::Ready, "in service".to_owned())
         } else {
-            (State::Degraded, troubles.join("; "))
+            (UpstreamState::Degraded, troubles.join("; "))
         };
-        let pid = self.link.process.as_ref().map(Process::id);
+        let pid = self.link.process.as_ref().map(ChildProcess::id);
         let now = shared.status();
         let unchanged = now.state == state
             && now.reason == reason
@@ -264,26 +283,29 @@ impl Session {
     }
 }
 
-async fn watch_changes(connection: SharedConnection, resources: Vec<String>) -> Done {
-    match tokio::time::timeout(WATCH_PATIENCE, connection.watch(&resources)).await {
+async fn watch_changes(
+    connection: SharedConnection,
+    resources: Vec<String>,
+) -> ConnectionTaskResult {
+    match tokio::time::timeout(WATCH_TIMEOUT, connection.watch(&resources)).await {
         Ok(Ok(())) => {}
         // The lists are read again from time to time in any case.
         Ok(Err(error)) => debug!(%error, "changes cannot be watched"),
         Err(_) => debug!("no answer to the wish to watch changes"),
     }
-    Done::Watched
+    ConnectionTaskResult::Watched
 }
 
-async fn exited(process: &mut Option<Process>) {
+async fn wait_exit(process: &mut Option<ChildProcess>) {
     match process {
         Some(process) => {
-            process.exited().await;
+            process.wait_exit().await;
         }
         None => std::future::pending().await,
     }
 }
 
-async fn running(chore: &mut Option<Running>) -> Done {
+async fn running(chore: &mut Option<ConnectionTaskFuture>) -> ConnectionTaskResult {
     match chore {
         Some(chore) => chore.await,
         None => std::future::pending().await,

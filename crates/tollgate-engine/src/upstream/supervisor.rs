@@ -1,25 +1,25 @@
 //! Owns the life of one server: starts it, keeps it, starts it again. One task per server.
-//! [`Life`] and the agenda decide; what it is told to do comes as orders from the handle.
+//! [`RestartState`] and the agenda decide; what it is told to do comes as orders from the handle.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tollgate_core::catalog::Listing;
+use tollgate_core::catalog::ServerListing;
 use tracing::warn;
 
-use super::agenda::Nature;
-use super::connect::{Connector, Link, Trouble};
-use super::life::{Fall, Life};
-use super::listing::{self, Listed};
+use super::connect::{Connector, ServerDownError, ServerLink};
+use super::connection_schedule::UpstreamKind;
+use super::listing::{self, ListingReport};
+use super::listing_cache::ListingCache;
 use super::mailbox::Mailbox;
 use super::process;
-use super::shared::{Prospect, Shared};
-use super::stored::Stored;
-use super::{Change, State, Update, Updates};
-use crate::backend::Place;
-use crate::settings::Slots;
+use super::restart_state::{RestartState, ServerOutage};
+use super::upstream_shared::{ReturnForecast, UpstreamShared};
+use super::{Change, Update, UpstreamState, UpstreamUpdateSender};
+use crate::backend::PeerAddress;
+use crate::settings::ConcurrencySettings;
 
 /// A call to a server that is away brings the next try forward, but not below this.
 const SOONEST_TRY: Duration = Duration::from_millis(250);
@@ -27,7 +27,7 @@ const SOONEST_TRY: Duration = Duration::from_millis(250);
 const GOODBYE: Duration = Duration::from_secs(1);
 
 /// What the handle asks for. The reply comes when it is done.
-pub(super) enum Order {
+pub(super) enum SupervisorCommand {
     /// Somebody wants to use the server.
     Wake,
     Restart(oneshot::Sender<()>),
@@ -35,20 +35,20 @@ pub(super) enum Order {
 }
 
 pub(super) struct Supervisor {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<UpstreamShared>,
     pub(super) connector: Arc<dyn Connector>,
-    pub(super) orders: mpsc::Receiver<Order>,
-    pub(super) updates: Updates,
+    pub(super) orders: mpsc::Receiver<SupervisorCommand>,
+    pub(super) updates: UpstreamUpdateSender,
     /// Of a lazy server: where its last listing is.
-    pub(super) stored: Option<Stored>,
-    pub(super) life: Life,
-    pub(super) slots: Slots,
-    pub(super) place: Arc<Place>,
+    pub(super) stored: Option<ListingCache>,
+    pub(super) life: RestartState,
+    pub(super) slots: ConcurrencySettings,
+    pub(super) place: Arc<PeerAddress>,
 }
 
 /// What comes next.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum SupervisorNext {
     Try,
     /// Wait so long, or for an order.
     Rest(Option<Duration>),
@@ -56,10 +56,10 @@ pub(super) enum Next {
 }
 
 /// Connected and listed.
-pub(super) struct Up {
-    pub(super) link: Link,
+pub(super) struct ConnectedUpstream {
+    pub(super) link: ServerLink,
     pub(super) mailbox: Arc<Mailbox>,
-    pub(super) listed: Listed,
+    pub(super) listed: ListingReport,
 }
 
 /// An order that ends what is going on.
@@ -70,13 +70,13 @@ pub(super) enum Interruption {
 }
 
 /// Waits for such an order. Cancel-safe.
-pub(super) async fn interruption(orders: &mut mpsc::Receiver<Order>) -> Interruption {
+pub(super) async fn interruption(orders: &mut mpsc::Receiver<SupervisorCommand>) -> Interruption {
     loop {
         match orders.recv().await {
             // Whoever is being started or in service is awake.
-            Some(Order::Wake) => {}
-            Some(Order::Restart(reply)) => return Interruption::Restart(reply),
-            Some(Order::Stop(reply)) => return Interruption::Stop(Some(reply)),
+            Some(SupervisorCommand::Wake) => {}
+            Some(SupervisorCommand::Restart(reply)) => return Interruption::Restart(reply),
+            Some(SupervisorCommand::Stop(reply)) => return Interruption::Stop(Some(reply)),
             None => return Interruption::Stop(None),
         }
     }
@@ -87,11 +87,11 @@ impl Supervisor {
         let mut next = self.begin().await;
         loop {
             next = match next {
-                Next::Try => self.attempt().await,
-                Next::Rest(pause) => self.rest(pause).await,
-                Next::End(reply) => {
-                    self.shared.expect(Prospect::Never);
-                    self.shared.set(State::Offline, "stopped", |status| status.pid = None);
+                SupervisorNext::Try => self.attempt().await,
+                SupervisorNext::Rest(pause) => self.rest(pause).await,
+                SupervisorNext::End(reply) => {
+                    self.shared.expect(ReturnForecast::Never);
+                    self.shared.set(UpstreamState::Offline, "stopped", |status| status.pid = None);
                     if let Some(reply) = reply {
                         let _ = reply.send(());
                     }
@@ -103,25 +103,25 @@ impl Supervisor {
 
     /// A lazy server whose tools are known sleeps until it is used. One whose tools are not known
     /// is started like any other: there is no other way to learn them.
-    async fn begin(&mut self) -> Next {
+    async fn begin(&mut self) -> SupervisorNext {
         let Some(stored) = self.stored.clone() else {
-            return Next::Try;
+            return SupervisorNext::Try;
         };
         let Ok(Some(listing)) = tokio::task::spawn_blocking(move || stored.load()).await else {
-            return Next::Try;
+            return SupervisorNext::Try;
         };
         let tools = listing.tools.len();
         self.publish(listing).await;
-        self.shared.set(State::Ready, "asleep; starts on first use", |it| it.tools = tools);
-        Next::Rest(None)
+        self.shared.set(UpstreamState::Ready, "asleep; starts on first use", |it| it.tools = tools);
+        SupervisorNext::Rest(None)
     }
 
-    async fn rest(&mut self, pause: Option<Duration>) -> Next {
+    async fn rest(&mut self, pause: Option<Duration>) -> SupervisorNext {
         let since = self.shared.clock.now();
         let mut pause = pause;
         loop {
             let until = pause.map(|pause| since + pause);
-            self.shared.expect(Prospect::of(until));
+            self.shared.expect(ReturnForecast::of(until));
             let timer = async {
                 match until {
                     Some(until) => tokio::time::sleep_until(until.into()).await,
@@ -129,12 +129,12 @@ impl Supervisor {
                 }
             };
             tokio::select! {
-                () = timer => return Next::Try,
+                () = timer => return SupervisorNext::Try,
                 order = self.orders.recv() => match order {
-                    None => return Next::End(None),
-                    Some(Order::Stop(reply)) => return Next::End(Some(reply)),
-                    Some(Order::Restart(reply)) => return self.fresh_start(reply),
-                    Some(Order::Wake) => pause = self.woken(pause),
+                    None => return SupervisorNext::End(None),
+                    Some(SupervisorCommand::Stop(reply)) => return SupervisorNext::End(Some(reply)),
+                    Some(SupervisorCommand::Restart(reply)) => return self.fresh_start(reply),
+                    Some(SupervisorCommand::Wake) => pause = self.pause_after_wake(pause),
                 },
             }
         }
@@ -142,35 +142,36 @@ impl Supervisor {
 
     /// Use wakes a sleeper and hastens the return of a remote server; a child that crashed keeps
     /// to its pause.
-    fn woken(&self, pause: Option<Duration>) -> Option<Duration> {
+    fn pause_after_wake(&self, pause: Option<Duration>) -> Option<Duration> {
         let asleep = pause.is_none() && self.life.present;
         match (asleep, pause, self.connector.nature()) {
             (true, _, _) => Some(Duration::ZERO),
-            (false, Some(pause), Nature::Remote) => Some(pause.min(SOONEST_TRY)),
+            (false, Some(pause), UpstreamKind::Remote) => Some(pause.min(SOONEST_TRY)),
             (false, pause, _) => pause,
         }
     }
 
-    fn fresh_start(&mut self, reply: oneshot::Sender<()>) -> Next {
+    fn fresh_start(&mut self, reply: oneshot::Sender<()>) -> SupervisorNext {
         self.life.forget();
         // Seen before the reply, so that who asked does not take the old state for the new.
-        self.shared.set(State::Starting, "starting", |_| {});
+        self.shared.set(UpstreamState::Starting, "starting", |_| {});
         let _ = reply.send(());
-        Next::Try
+        SupervisorNext::Try
     }
 
-    async fn attempt(&mut self) -> Next {
+    async fn attempt(&mut self) -> SupervisorNext {
         self.life.start();
         let restarts = self.life.restarts();
-        self.shared.expect(Prospect::Soon);
+        self.shared.expect(ReturnForecast::Soon);
         if !self.life.is_retried_quietly() {
-            self.shared.set(State::Starting, "starting", |status| status.restarts = restarts);
+            self.shared
+                .set(UpstreamState::Starting, "starting", |status| status.restarts = restarts);
         }
         let coming = self.bring_up();
         let came = tokio::select! {
             came = coming => came,
             interruption = interruption(&mut self.orders) => {
-                return self.interrupted(interruption).await;
+                return self.handle_interruption(interruption).await;
             }
         };
         match came {
@@ -179,39 +180,44 @@ impl Supervisor {
         }
     }
 
-    pub(super) async fn interrupted(&mut self, interruption: Interruption) -> Next {
+    pub(super) async fn handle_interruption(
+        &mut self,
+        interruption: Interruption,
+    ) -> SupervisorNext {
         self.withdraw().await;
         match interruption {
             Interruption::Restart(reply) => self.fresh_start(reply),
-            Interruption::Stop(reply) => Next::End(reply),
+            Interruption::Stop(reply) => SupervisorNext::End(reply),
         }
     }
 
     /// Connects and lists. Holds nothing of `self`, so that orders can be heard meanwhile.
-    fn bring_up(&self) -> impl Future<Output = Result<Up, Trouble>> + use<> {
+    fn bring_up(&self) -> impl Future<Output = Result<ConnectedUpstream, ServerDownError>> + use<> {
         let mailbox = Arc::new(Mailbox::new(Arc::clone(&self.shared.log)));
         let connector = Arc::clone(&self.connector);
         let before = Arc::clone(&self.life.listing);
         async move {
             let link = connector.connect(Arc::<Mailbox>::clone(&mailbox)).await?;
             match listing::list(&*link.connection, &before).await {
-                Ok(listed) => Ok(Up { link, mailbox, listed }),
+                Ok(listed) => Ok(ConnectedUpstream { link, mailbox, listed }),
                 Err(reason) => {
-                    let ended = part(link).await;
+                    let ended = close_link(link).await;
                     let reason = ended.map_or(reason, |ended| ended.to_string());
-                    Err(Trouble::down(format!("{reason}, while it was asked for its tools")))
+                    Err(ServerDownError::down(format!(
+                        "{reason}, while it was asked for its tools"
+                    )))
                 }
             }
         }
     }
 
     /// Tells everybody, and decides when to try again.
-    pub(super) async fn down(&mut self, trouble: Trouble, up: Duration) -> Next {
+    pub(super) async fn down(&mut self, trouble: ServerDownError, up: Duration) -> SupervisorNext {
         self.withdraw().await;
-        let Trouble { reason, kind } = trouble;
-        let fall = Fall { at: self.shared.clock.now(), up, kind };
-        let (state, rest) = self.life.fell(&fall, rand::random());
-        self.shared.expect(Prospect::of(rest.map(|rest| fall.at + rest)));
+        let ServerDownError { reason, kind } = trouble;
+        let fall = ServerOutage { at: self.shared.clock.now(), up, kind };
+        let (state, rest) = self.life.note_down(&fall, rand::random());
+        self.shared.expect(ReturnForecast::of(rest.map(|rest| fall.at + rest)));
         if self.shared.status().last_error.as_ref() != Some(&reason) {
             warn!(server = %self.shared.server, reason, "server is down");
         }
@@ -219,11 +225,11 @@ impl Supervisor {
             status.last_error = Some(reason.clone());
             status.pid = None;
         });
-        Next::Rest(rest)
+        SupervisorNext::Rest(rest)
     }
 
     /// Tells what the server offers, unless that is known already.
-    pub(super) async fn publish(&mut self, listing: Listing) {
+    pub(super) async fn publish(&mut self, listing: ServerListing) {
         if self.life.present && listing::same(&self.life.listing, &listing) {
             return;
         }
@@ -234,7 +240,7 @@ impl Supervisor {
         self.store(listing).await;
     }
 
-    async fn store(&self, listing: Arc<Listing>) {
+    async fn store(&self, listing: Arc<ServerListing>) {
         let Some(stored) = self.stored.clone() else {
             return;
         };
@@ -263,8 +269,8 @@ impl Supervisor {
 }
 
 /// Says goodbye: first the connection, then the child behind it.
-pub(super) async fn part(link: Link) -> Option<process::Ended> {
-    let Link { connection, process } = link;
+pub(super) async fn close_link(link: ServerLink) -> Option<process::ExitReport> {
+    let ServerLink { connection, process } = link;
     let _ = tokio::time::timeout(GOODBYE, connection.close()).await;
     drop(connection);
     match process {

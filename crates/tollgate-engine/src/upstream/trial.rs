@@ -13,22 +13,26 @@ use http::Uri;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use tollgate_core::catalog::Listing;
+use tollgate_core::catalog::ServerListing;
 use tollgate_core::json::Object;
-use tollgate_core::mask::Masker;
-use tollgate_core::text::shortened;
+use tollgate_core::mask::SecretMasker;
+use tollgate_core::text::truncate_chars;
 use tollgate_mcp::Revision;
 
-use super::{Change, Context, State, Status, Update, Upstream, Verdict};
+use super::{
+    Change, TestVerdict, Update, Upstream, UpstreamContext, UpstreamState, UpstreamStatus,
+};
 use crate::clock::Clock;
 use crate::confine::Launcher;
 use crate::notices::Notices;
-use crate::settings::{Restart, RestartPolicy, Server, Start, Transport, Wanted};
+use crate::settings::{
+    RestartPolicy, RestartSettings, Server, ServerDesiredState, ServerTransport, StartMode,
+};
 
 /// How long it may take to come up.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// More than these are not tried at once.
-const AT_ONCE: usize = 4;
+const MAX_CONCURRENT_TRIALS: usize = 4;
 /// What a server tells that is not heard yet.
 const QUEUE: usize = 16;
 /// Characters of a description.
@@ -36,37 +40,42 @@ const DESCRIPTION: usize = 400;
 /// Lines of its standard error that are told; one that writes more is not followed any further.
 const MOST_LINES: usize = 1_000;
 /// In the place of a word that is nobody's business.
-const MASKED: &str = "[masked]";
+const MASK_PLACEHOLDER: &str = "[masked]";
 
-pub(crate) struct Trials {
-    context: Context,
+pub(crate) struct TrialRunner {
+    context: UpstreamContext,
     seats: Arc<Semaphore>,
 }
 
-impl Trials {
+impl TrialRunner {
     pub(crate) fn new(clock: Arc<dyn Clock>, data: PathBuf, launcher: Option<Launcher>) -> Self {
         // What is tried has its own listener.
         let (updates, _) = mpsc::channel(1);
         // What is only tried is nobody's news.
         let notices = Notices::default();
-        let context = Context { clock, updates, data, launcher, store: None, notices };
-        Self { context, seats: Arc::new(Semaphore::new(AT_ONCE)) }
+        let context = UpstreamContext { clock, updates, data, launcher, store: None, notices };
+        Self { context, seats: Arc::new(Semaphore::new(MAX_CONCURRENT_TRIALS)) }
     }
 
     /// `None`: as many are tried as may be.
-    pub(crate) fn seat(&self) -> Option<Seat> {
-        Arc::clone(&self.seats).try_acquire_owned().ok().map(Seat)
+    pub(crate) fn try_acquire(&self) -> Option<TrialPermit> {
+        Arc::clone(&self.seats).try_acquire_owned().ok().map(TrialPermit)
     }
 
     /// Must be called within a runtime.
-    pub(crate) fn begin(&self, server: Server, seat: Seat) -> Trial {
+    pub(crate) fn begin(&self, server: Server, seat: TrialPermit) -> ServerTrial {
         let (updates, heard) = mpsc::channel(QUEUE);
-        let context = Context { updates, ..self.context.clone() };
-        let restart = Restart { policy: RestartPolicy::Never, ..server.restart };
-        let server = Server { state: Wanted::Enabled, start: Start::Eager, restart, ..server };
+        let context = UpstreamContext { updates, ..self.context.clone() };
+        let restart = RestartSettings { policy: RestartPolicy::Never, ..server.restart };
+        let server = Server {
+            state: ServerDesiredState::Enabled,
+            start: StartMode::Eager,
+            restart,
+            ..server
+        };
         let upstream = Upstream::start(server, &context);
         let begun = context.clock.now();
-        Trial {
+        ServerTrial {
             changes: upstream.changes(),
             upstream,
             updates: heard,
@@ -82,67 +91,69 @@ impl Trials {
 }
 
 /// Room for one trial.
-pub(crate) struct Seat(#[expect(dead_code, reason = "held until it is over")] OwnedSemaphorePermit);
+pub(crate) struct TrialPermit(
+    #[expect(dead_code, reason = "held until it is over")] OwnedSemaphorePermit,
+);
 
 /// Dropping it kills the server.
-pub struct Trial {
+pub struct ServerTrial {
     upstream: Arc<Upstream>,
-    changes: watch::Receiver<Status>,
+    changes: watch::Receiver<UpstreamStatus>,
     updates: mpsc::Receiver<Update>,
-    listing: Option<Arc<Listing>>,
+    listing: Option<Arc<ServerListing>>,
     /// The state that was told last.
-    shown: Option<(State, String)>,
+    shown: Option<(UpstreamState, String)>,
     /// Lines of its log that were taken, and those of them that were not told yet.
     read: u64,
     lines: VecDeque<String>,
     lines_left: usize,
     begun: Instant,
-    _seat: Seat,
+    _seat: TrialPermit,
 }
 
 /// Something that happens while it is tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum TrialEvent {
     /// A line on its standard error.
     Line(String),
-    State(State, String),
+    State(UpstreamState, String),
 }
 
 /// How it went.
 #[derive(Debug, Clone)]
-pub struct Tried {
-    pub verdict: Verdict,
+pub struct TrialReport {
+    pub verdict: TestVerdict,
     pub message: String,
     pub protocol: Option<Revision>,
     pub took: Duration,
-    pub tools: Vec<Offered>,
+    pub tools: Vec<OfferedTool>,
 }
 
 /// A tool, as its server says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offered {
+pub struct OfferedTool {
     pub name: String,
     pub title: Option<String>,
     pub description: Option<String>,
 }
 
-impl Trial {
+impl ServerTrial {
     /// What happens next; `None` once it is known how it went, or its time is over.
-    pub async fn next(&mut self) -> Option<Step> {
+    pub async fn next(&mut self) -> Option<TrialEvent> {
         let upstream = Arc::clone(&self.upstream);
-        let until = self.begun + PATIENCE;
+        let until = self.begun + TRIAL_TIMEOUT;
         // Looked at each time: whoever never stops talking gets no more time than others.
         while upstream.now() < until {
             // Before the lines are looked at: one that comes meanwhile wakes us.
-            let mut grown = std::pin::pin!(upstream.log().grown());
+            let mut grown = std::pin::pin!(upstream.log().wait_for_line());
             grown.as_mut().enable();
             let status = self.changes.borrow_and_update().clone();
             if self.shown.as_ref() != Some(&(status.state, status.reason.clone())) {
                 self.shown = Some((status.state, status.reason.clone()));
-                return Some(Step::State(status.state, status.reason));
+                return Some(TrialEvent::State(status.state, status.reason));
             }
             if let Some(line) = self.line() {
-                return Some(Step::Line(line));
+                return Some(TrialEvent::Line(line));
             }
             if self.is_over(&status) {
                 return None;
@@ -162,27 +173,30 @@ impl Trial {
     }
 
     /// Ends it, and says how it went as far as that is known.
-    pub async fn end(self) -> Tried {
+    pub async fn end(self) -> TrialReport {
         let status = self.upstream.status();
         let took = self.upstream.now().duration_since(self.begun);
         let (verdict, message) = match (self.is_up(&status), is_down(&status)) {
-            (true, _) => (Verdict::Works, status.reason),
-            (false, true) => (Verdict::Fails, status.reason),
-            (false, false) => (Verdict::Fails, format!("not up within {} s", PATIENCE.as_secs())),
+            (true, _) => (TestVerdict::Works, status.reason),
+            (false, true) => (TestVerdict::Fails, status.reason),
+            (false, false) => {
+                (TestVerdict::Fails, format!("not up within {} s", TRIAL_TIMEOUT.as_secs()))
+            }
         };
-        let listing = self.listing.as_deref().filter(|_| verdict == Verdict::Works);
-        let tools = listing
-            .map_or_else(Vec::new, |it| it.tools.iter().filter_map(|tool| offered(tool)).collect());
+        let listing = self.listing.as_deref().filter(|_| verdict == TestVerdict::Works);
+        let tools = listing.map_or_else(Vec::new, |it| {
+            it.tools.iter().filter_map(|tool| parse_offered_tool(tool)).collect()
+        });
         self.upstream.stop().await;
-        Tried { verdict, message, protocol: status.revision, took, tools }
+        TrialReport { verdict, message, protocol: status.revision, took, tools }
     }
 
-    fn is_over(&self, status: &Status) -> bool {
+    fn is_over(&self, status: &UpstreamStatus) -> bool {
         self.is_up(status) || is_down(status)
     }
 
-    fn is_up(&self, status: &Status) -> bool {
-        let serves = matches!(status.state, State::Ready | State::Degraded);
+    fn is_up(&self, status: &UpstreamStatus) -> bool {
+        let serves = matches!(status.state, UpstreamState::Ready | UpstreamState::Degraded);
         serves && self.listing.is_some()
     }
 
@@ -204,10 +218,10 @@ impl Trial {
 
 /// What would be started or asked, for the trail: without variables, headers, paths (some have a
 /// password in them) and queries.
-pub(crate) fn described(server: &Server, masker: &Masker) -> String {
+pub(crate) fn describe_target(server: &Server, masker: &SecretMasker) -> String {
     match &server.transport {
-        Transport::Stdio(command) => line(&command.words, masker),
-        Transport::StreamableHttp(endpoint) | Transport::Sse(endpoint) => {
+        ServerTransport::Stdio(command) => line(&command.words, masker),
+        ServerTransport::StreamableHttp(endpoint) | ServerTransport::Sse(endpoint) => {
             let Ok(url) = endpoint.url.parse::<Uri>() else { return "no URL".to_owned() };
             let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
             let (scheme, host) = (url.scheme_str().unwrap_or("http"), url.host().unwrap_or("?"));
@@ -217,7 +231,7 @@ pub(crate) fn described(server: &Server, masker: &Masker) -> String {
 }
 
 /// The words of a command; what stands behind a flag that is named like a secret is one.
-fn line(words: &[String], masker: &Masker) -> String {
+fn line(words: &[String], masker: &SecretMasker) -> String {
     let is_secret = |flag: &str, value: &str| {
         let pair = json!({ flag.trim_start_matches('-'): value });
         flag.starts_with('-') && masker.json(&pair.to_string()).is_some()
@@ -229,20 +243,24 @@ fn line(words: &[String], masker: &Masker) -> String {
             Some((name, value)) => is_secret(name, value),
             None => is_secret(flag, word),
         };
-        told.push(if secret { MASKED } else { word });
+        told.push(if secret { MASK_PLACEHOLDER } else { word });
         flag = word;
     }
     told.join(" ")
 }
 
-fn is_down(status: &Status) -> bool {
-    matches!(status.state, State::Offline | State::Failed | State::Disabled)
+fn is_down(status: &UpstreamStatus) -> bool {
+    matches!(status.state, UpstreamState::Offline | UpstreamState::Failed | UpstreamState::Disabled)
 }
 
-fn offered(tool: &RawValue) -> Option<Offered> {
+fn parse_offered_tool(tool: &RawValue) -> Option<OfferedTool> {
     let tool = Object::parse(tool.get()).ok()?;
-    let text = |key: &str| tool.string(key).map(|text| shortened(&text, DESCRIPTION));
-    Some(Offered { name: text("name")?, title: text("title"), description: text("description") })
+    let text = |key: &str| tool.string(key).map(|text| truncate_chars(&text, DESCRIPTION));
+    Some(OfferedTool {
+        name: text("name")?,
+        title: text("title"),
+        description: text("description"),
+    })
 }
 
 #[cfg(test)]

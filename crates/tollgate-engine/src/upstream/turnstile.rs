@@ -7,36 +7,42 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
-use tollgate_core::breaker::{self, Admission, Breaker, Outcome, Refused, Standing};
+use tollgate_core::circuit_breaker::{
+    self, BreakerPermit, BreakerState, CircuitBreaker, Outcome, Refused,
+};
 
-use super::Busy;
+use super::UpstreamLoad;
 use super::mailbox::Mailbox;
-use crate::backend::{Failure, WaitsFor};
+use crate::backend::{BackendError, WaitsFor};
 use crate::clock::Clock;
-use crate::settings::Slots;
+use crate::settings::ConcurrencySettings;
 
 /// Callers in a row who gave up without any answer, before we ask whether the server lives.
 const SILENT_IN_A_ROW: u32 = 3;
 /// Who gives up sooner changed their mind; that says nothing about the server.
 const SOONEST_SILENCE: Duration = Duration::from_millis(200);
 
-pub(super) struct Turnstile {
+pub(super) struct CallLimiter {
     clock: Arc<dyn Clock>,
     mailbox: Arc<Mailbox>,
-    most: Slots,
+    most: ConcurrencySettings,
     slots: Semaphore,
     waiting: AtomicUsize,
     /// Calls that wait for a person; they have given their slot to others.
     asking: AtomicUsize,
-    breaker: Mutex<Breaker>,
+    breaker: Mutex<CircuitBreaker>,
     silent: AtomicU32,
     calls: AtomicUsize,
     /// How long half of the calls take at most, in nanoseconds; 0 as long as nothing is known.
     typical: AtomicU64,
 }
 
-impl Turnstile {
-    pub(super) fn new(clock: Arc<dyn Clock>, mailbox: Arc<Mailbox>, most: Slots) -> Self {
+impl CallLimiter {
+    pub(super) fn new(
+        clock: Arc<dyn Clock>,
+        mailbox: Arc<Mailbox>,
+        most: ConcurrencySettings,
+    ) -> Self {
         Self {
             clock,
             mailbox,
@@ -53,28 +59,28 @@ impl Turnstile {
 
     /// Waits for a slot if there is room to wait, and time until then. Dropping the future gives up
     /// the place.
-    pub(super) async fn enter(&self, until: Option<Instant>) -> Result<Pass<'_>, Failure> {
+    pub(super) async fn enter(&self, until: Option<Instant>) -> Result<Permit<'_>, BackendError> {
         let admitted = self.breaker.lock().admit(self.clock.now());
-        let admission = admitted.map_err(resting)?;
-        let mut pass = Pass {
+        let admission = admitted.map_err(resting_error)?;
+        let mut pass = Permit {
             turnstile: self,
             admission,
-            seat: Seat::None,
+            seat: PermitSlot::None,
             since: self.clock.now(),
             outcome: Outcome::Abandoned,
         };
-        pass.seat = Seat::Slot(self.slot(until).await?);
-        if admission == Admission::Ordinary && self.breaker() == Standing::Open {
+        pass.seat = PermitSlot::Slot(self.slot(until).await?);
+        if admission == BreakerPermit::Ordinary && self.breaker() == BreakerState::Open {
             // It opened while we waited; the next to ask learns when to come back.
-            return Err(resting(Refused { retry_after: breaker::FIRST_REST }));
+            return Err(resting_error(Refused { retry_after: circuit_breaker::FIRST_OPEN_PERIOD }));
         }
         pass.since = self.clock.now();
         self.calls.fetch_add(1, Ordering::Relaxed);
         Ok(pass)
     }
 
-    pub(super) fn breaker(&self) -> Standing {
-        self.breaker.lock().standing()
+    pub(super) fn breaker(&self) -> BreakerState {
+        self.breaker.lock().state()
     }
 
     /// Whether any call runs or waits.
@@ -85,9 +91,9 @@ impl Turnstile {
     }
 
     /// Calls that run, those that wait for a person included, and calls that wait for room.
-    pub(super) fn busy(&self) -> Busy {
+    pub(super) fn busy(&self) -> UpstreamLoad {
         let busy = self.most.concurrent.saturating_sub(self.slots.available_permits());
-        Busy {
+        UpstreamLoad {
             running: busy + self.asking.load(Ordering::Relaxed),
             waiting: self.waiting.load(Ordering::Relaxed),
         }
@@ -100,17 +106,18 @@ impl Turnstile {
         self.calls.swap(0, Ordering::Relaxed) + running
     }
 
-    async fn slot(&self, until: Option<Instant>) -> Result<SemaphorePermit<'_>, Failure> {
+    async fn slot(&self, until: Option<Instant>) -> Result<SemaphorePermit<'_>, BackendError> {
         if let Ok(permit) = self.slots.try_acquire() {
             return Ok(permit);
         }
-        let Slots { concurrent, queue } = self.most;
-        let place = Counted::below(queue, &self.waiting).ok_or_else(|| Failure::Resting {
-            reason: format!("{concurrent} calls to the server are running and {queue} waiting"),
-            retry_after: Duration::from_secs(1),
-        })?;
+        let ConcurrencySettings { concurrent, queue } = self.most;
+        let place =
+            CountGuard::below(queue, &self.waiting).ok_or_else(|| BackendError::Resting {
+                reason: format!("{concurrent} calls to the server are running and {queue} waiting"),
+                retry_after: Duration::from_secs(1),
+            })?;
         if let Some(until) = until {
-            self.in_time(until)?;
+            self.shed_if_too_late(until)?;
         }
         let permit = self.slots.acquire().await.expect("the semaphore is never closed");
         drop(place);
@@ -118,7 +125,7 @@ impl Turnstile {
     }
 
     /// Whether a call that has just begun to wait can be over by then, if all goes as usual.
-    fn in_time(&self, until: Instant) -> Result<(), Failure> {
+    fn shed_if_too_late(&self, until: Instant) -> Result<(), BackendError> {
         let typical = Duration::from_nanos(self.typical.load(Ordering::Relaxed));
         // Itself included.
         let waiting = self.waiting.load(Ordering::Relaxed);
@@ -130,7 +137,7 @@ impl Turnstile {
         }
         let (needs, left) = ((wait + typical).as_millis(), left.as_millis());
         let before = waiting.saturating_sub(1);
-        Err(Failure::Resting {
+        Err(BackendError::Resting {
             reason: format!(
                 "all its slots are taken and {before} calls wait before this one, which needs \
                  about {needs} ms and has {left} ms"
@@ -152,11 +159,11 @@ impl Turnstile {
         self.typical.store(next, Ordering::Relaxed);
     }
 
-    fn record(&self, admission: Admission, outcome: Outcome) {
+    fn record(&self, admission: BreakerPermit, outcome: Outcome) {
         let mut breaker = self.breaker.lock();
-        let before = breaker.standing();
+        let before = breaker.state();
         breaker.record(self.clock.now(), admission, outcome);
-        if breaker.standing() != before || admission == Admission::Probe {
+        if breaker.state() != before || admission == BreakerPermit::Probe {
             self.mailbox.breaker_moved();
         }
         if outcome == Outcome::Failed {
@@ -172,43 +179,43 @@ impl Turnstile {
     }
 }
 
-fn resting(refused: Refused) -> Failure {
-    Failure::Resting {
+fn resting_error(refused: Refused) -> BackendError {
+    BackendError::Resting {
         reason: "too many calls to the server failed lately".to_owned(),
         retry_after: refused.retry_after,
     }
 }
 
 /// Leave to send one call. Dropped without a word, the caller gave up.
-pub(super) struct Pass<'a> {
-    turnstile: &'a Turnstile,
-    admission: Admission,
-    seat: Seat<'a>,
+pub(super) struct Permit<'a> {
+    turnstile: &'a CallLimiter,
+    admission: BreakerPermit,
+    seat: PermitSlot<'a>,
     since: Instant,
     outcome: Outcome,
 }
 
 /// What a call takes up at the turnstile.
-enum Seat<'a> {
+enum PermitSlot<'a> {
     None,
     Slot(#[expect(dead_code, reason = "held")] SemaphorePermit<'a>),
-    Asking(#[expect(dead_code, reason = "held")] Counted<'a>),
+    Asking(#[expect(dead_code, reason = "held")] CountGuard<'a>),
 }
 
-impl<'a> Pass<'a> {
+impl<'a> Permit<'a> {
     /// Lends the slot to others while a person is waited for. Goes on for ever.
     pub(super) async fn lend(&mut self, mut waits: watch::Receiver<WaitsFor>) {
-        let turnstile: &'a Turnstile = self.turnstile;
+        let turnstile: &'a CallLimiter = self.turnstile;
         loop {
             let now = *waits.borrow_and_update();
             match (now, &self.seat) {
-                (WaitsFor::Person, Seat::Slot(_)) => {
-                    self.seat = Seat::Asking(Counted::new(&turnstile.asking));
+                (WaitsFor::Person, PermitSlot::Slot(_)) => {
+                    self.seat = PermitSlot::Asking(CountGuard::new(&turnstile.asking));
                 }
-                (WaitsFor::Server, Seat::Asking(_)) => {
+                (WaitsFor::Server, PermitSlot::Asking(_)) => {
                     // The server works on it already: it goes on, and is counted when it can be.
                     let slot = turnstile.slots.acquire().await;
-                    self.seat = Seat::Slot(slot.expect("the semaphore is never closed"));
+                    self.seat = PermitSlot::Slot(slot.expect("the semaphore is never closed"));
                     self.since = turnstile.clock.now();
                 }
                 _ => {}
@@ -224,7 +231,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let turnstile = self.turnstile;
         turnstile.record(self.admission, self.outcome);
@@ -235,7 +242,7 @@ impl Drop for Pass<'_> {
                 turnstile.learn(waited);
             }
             Outcome::Abandoned
-                if matches!(self.seat, Seat::Slot(_)) && waited >= SOONEST_SILENCE =>
+                if matches!(self.seat, PermitSlot::Slot(_)) && waited >= SOONEST_SILENCE =>
             {
                 turnstile.silence();
             }
@@ -245,9 +252,9 @@ impl Drop for Pass<'_> {
 }
 
 /// One more, for as long as it is held.
-struct Counted<'a>(&'a AtomicUsize);
+struct CountGuard<'a>(&'a AtomicUsize);
 
-impl<'a> Counted<'a> {
+impl<'a> CountGuard<'a> {
     fn new(count: &'a AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(count)
@@ -259,7 +266,7 @@ impl<'a> Counted<'a> {
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for CountGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

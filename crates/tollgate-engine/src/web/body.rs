@@ -12,21 +12,21 @@ use super::refused::Refused;
 
 /// What there is of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Content {
+pub(crate) struct BodyContent {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) ended: Ended,
+    pub(crate) ended: BodyEnd,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum BodyEnd {
     Whole,
     /// The limit came first.
     Cut,
 }
 
 /// Up to `most` bytes over the wire, and as many once unpacked.
-pub(crate) async fn read(answered: Answered, most: usize) -> Result<Content, Refused> {
-    let mut unpacked = Unpacked::of(answered.response.headers(), most)?;
+pub(crate) async fn read(answered: Answered, most: usize) -> Result<BodyContent, Refused> {
+    let mut unpacked = BodyDecoder::of(answered.response.headers(), most)?;
     let host = answered.host.clone();
     let mut body = answered.response;
     let mut on_the_wire = 0_usize;
@@ -35,21 +35,21 @@ pub(crate) async fn read(answered: Answered, most: usize) -> Result<Content, Ref
             .map_err(|error| Refused::Broken { host: host.clone(), why: error.to_string() })?;
         let Ok(data) = frame.into_data() else { continue };
         on_the_wire += data.len();
-        if unpacked.take(&data)? == Ended::Cut || on_the_wire > most {
+        if unpacked.take(&data)? == BodyEnd::Cut || on_the_wire > most {
             return Ok(unpacked.cut());
         }
     }
     unpacked.whole()
 }
 
-enum Unpacked {
-    Plain(Capped),
-    Gzip(GzDecoder<Capped>),
+enum BodyDecoder {
+    Plain(CappedBuffer),
+    Gzip(GzDecoder<CappedBuffer>),
 }
 
-impl Unpacked {
+impl BodyDecoder {
     fn of(headers: &HeaderMap, most: usize) -> Result<Self, Refused> {
-        let capped = Capped { bytes: Vec::new(), most, full: false };
+        let capped = CappedBuffer { bytes: Vec::new(), most, full: false };
         let mut named = headers.get_all(CONTENT_ENCODING).iter();
         let encoding = match (named.next(), named.next()) {
             (None, _) => return Ok(Self::Plain(capped)),
@@ -63,24 +63,24 @@ impl Unpacked {
         }
     }
 
-    fn take(&mut self, mut data: &[u8]) -> Result<Ended, Refused> {
+    fn take(&mut self, mut data: &[u8]) -> Result<BodyEnd, Refused> {
         while !data.is_empty() {
             let (written, full) = match self {
                 Self::Plain(capped) => (capped.write(data), capped.full),
                 Self::Gzip(packed) => (packed.write(data), packed.get_ref().full),
             };
             match written {
-                _ if full => return Ok(Ended::Cut),
+                _ if full => return Ok(BodyEnd::Cut),
                 // What follows the end of what was packed is nobody's.
-                Ok(0) => return Ok(Ended::Whole),
+                Ok(0) => return Ok(BodyEnd::Whole),
                 Ok(taken) => data = &data[taken..],
                 Err(_) => return Err(Refused::Garbled),
             }
         }
-        Ok(Ended::Whole)
+        Ok(BodyEnd::Whole)
     }
 
-    fn whole(self) -> Result<Content, Refused> {
+    fn whole(self) -> Result<BodyContent, Refused> {
         let capped = match self {
             Self::Plain(capped) => capped,
             Self::Gzip(mut packed) => {
@@ -92,27 +92,27 @@ impl Unpacked {
                 std::mem::take(packed.get_mut())
             }
         };
-        Ok(Content { bytes: capped.bytes, ended: Ended::Whole })
+        Ok(BodyContent { bytes: capped.bytes, ended: BodyEnd::Whole })
     }
 
-    fn cut(mut self) -> Content {
+    fn cut(mut self) -> BodyContent {
         let capped = match &mut self {
             Self::Plain(capped) => std::mem::take(capped),
             Self::Gzip(packed) => std::mem::take(packed.get_mut()),
         };
-        Content { bytes: capped.bytes, ended: Ended::Cut }
+        BodyContent { bytes: capped.bytes, ended: BodyEnd::Cut }
     }
 }
 
 /// Takes no more than it may hold. Full is more than that.
 #[derive(Default)]
-struct Capped {
+struct CappedBuffer {
     bytes: Vec<u8>,
     most: usize,
     full: bool,
 }
 
-impl Write for Capped {
+impl Write for CappedBuffer {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         let room = self.most - self.bytes.len();
         if data.len() > room {

@@ -1,4 +1,4 @@
-//! Connects to where a URL leads, if that is allowed: looks the name up once, checks every address,
+//! SSRF guard, connecting side. Connects to where a URL leads, if that is allowed: looks the name up once, checks every address,
 //! and connects to one of those and no other. One connection for one request.
 
 use std::io;
@@ -25,12 +25,12 @@ use tollgate_mcp::tasks::{self, Task};
 use url::Host;
 
 use super::refused::Refused;
-use super::resolve::{Resolve, System};
-use super::rule::Rule;
-use super::target::Target;
+use super::resolve::{Resolve, SystemResolver};
+use super::ssrf_guard::SsrfRule;
+use super::target_url::TargetUrl;
 
 /// For one address; there may be others.
-const CONNECT: Duration = Duration::from_secs(3);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// So long the first address has for itself.
 const HEAD_START: Duration = Duration::from_millis(250);
 /// More than a name has in earnest are not tried.
@@ -54,7 +54,7 @@ pub(crate) struct Answered {
 
 impl Dialer {
     pub(crate) fn system() -> Self {
-        Self { resolver: Arc::new(System::new()), trust: None }
+        Self { resolver: Arc::new(SystemResolver::new()), trust: None }
     }
 
     #[cfg(test)]
@@ -65,8 +65,8 @@ impl Dialer {
     /// Sends one request, whatever is in its URI, to the target. Never follows a redirect.
     pub(crate) async fn send(
         &self,
-        target: &Target,
-        rule: &Rule,
+        target: &TargetUrl,
+        rule: &SsrfRule,
         request: Request<Full<Bytes>>,
     ) -> Result<Answered, Refused> {
         rule.admits_url(target)?;
@@ -97,13 +97,13 @@ impl Dialer {
     }
 
     /// The realm that all addresses of the target share; if they do not, the strictest one.
-    pub(crate) async fn realm(&self, target: &Target) -> tollgate_core::address::Realm {
-        use tollgate_core::address::{Realm, realm};
+    pub(crate) async fn realm(&self, target: &TargetUrl) -> tollgate_core::address::AddressScope {
+        use tollgate_core::address::{AddressScope, address_scope};
         let addresses = self.addresses(target.host()).await;
-        let realms: Vec<Realm> = addresses.into_iter().map(realm).collect();
+        let realms: Vec<AddressScope> = addresses.into_iter().map(address_scope).collect();
         match realms.as_slice() {
             [first, rest @ ..] if rest.iter().all(|other| other == first) => *first,
-            _ => Realm::Public,
+            _ => AddressScope::Public,
         }
     }
 
@@ -121,14 +121,16 @@ impl Dialer {
 }
 
 /// The first address that answers, in their order, each with a head start.
-async fn connect(target: &Target, addresses: &[IpAddr]) -> Result<TcpStream, Refused> {
+async fn connect(target: &TargetUrl, addresses: &[IpAddr]) -> Result<TcpStream, Refused> {
     let mut attempts = FuturesUnordered::new();
     for (delay, address) in (0..).map(|nth| HEAD_START * nth).zip(addresses).take(MOST_TRIED) {
         let address = SocketAddr::new(*address, target.port());
         attempts.push(async move {
             tokio::time::sleep(delay).await;
             let slow = || io::Error::from(io::ErrorKind::TimedOut);
-            tokio::time::timeout(CONNECT, TcpStream::connect(address)).await.map_err(|_| slow())?
+            tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(address))
+                .await
+                .map_err(|_| slow())?
         });
     }
     let mut trouble = None;
@@ -142,7 +144,7 @@ async fn connect(target: &Target, addresses: &[IpAddr]) -> Result<TcpStream, Ref
 }
 
 async fn exchange<S>(
-    target: &Target,
+    target: &TargetUrl,
     stream: S,
     mut request: Request<Full<Bytes>>,
 ) -> Result<Answered, Refused>
@@ -172,11 +174,11 @@ where
     Ok(Answered { response, host: target.host_str().to_owned(), _connection: connection })
 }
 
-fn unreachable(target: &Target, why: &dyn std::fmt::Display) -> Refused {
+fn unreachable(target: &TargetUrl, why: &dyn std::fmt::Display) -> Refused {
     Refused::Unreachable { host: target.host_str().to_owned(), why: why.to_string() }
 }
 
-fn server_name(target: &Target) -> Result<ServerName<'static>, Refused> {
+fn server_name(target: &TargetUrl) -> Result<ServerName<'static>, Refused> {
     match target.host() {
         Host::Ipv4(address) => Ok(ServerName::from(IpAddr::from(address))),
         Host::Ipv6(address) => Ok(ServerName::from(IpAddr::from(address))),

@@ -1,4 +1,4 @@
-//! Gets pages from the web for whoever names a URL: a model, or a page that sends on. No credential
+//! Gets pages from the web, behind the SSRF guard, for whoever names a URL: a model, or a page that sends on. No credential
 //! ever goes along, so none can be sent to the wrong host.
 
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use http_body_util::Full;
 use tokio::sync::Semaphore;
 
 use super::body;
-pub use super::body::Ended;
+pub use super::body::BodyEnd;
 use super::dial::{Answered, Dialer};
 use super::refused::Refused;
-use super::rule::{Opened, Rule};
-use super::target::Target;
+use super::ssrf_guard::{AllowedHost, SsrfRule};
+use super::target_url::TargetUrl;
 use crate::clock::{Clock as _, SystemClock};
 
 /// For everything that one URL leads to, whatever the asker has left.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 3;
-const AT_ONCE: usize = 64;
+const MAX_CONCURRENT_FETCHES: usize = 64;
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!(
     "Mozilla/5.0 (compatible; Tollgate/",
@@ -33,13 +33,13 @@ const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 pub struct Egress {
     dialer: Dialer,
-    opened: Arc<[Opened]>,
+    opened: Arc<[AllowedHost]>,
     slots: Semaphore,
 }
 
 /// What is asked for, and how much of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish {
+pub struct PageRequest {
     /// The value of `accept`.
     pub accept: &'static str,
     /// Whether an answer of this media type is read at all.
@@ -52,36 +52,36 @@ pub struct Wish {
 
 /// An answer with status 200 or so, from wherever the URL led in the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct FetchedPage {
     pub url: String,
     /// Lower case, without parameters; empty if the server did not say.
     pub media_type: String,
     pub charset: Option<String>,
     pub bytes: Vec<u8>,
-    pub ended: Ended,
+    pub ended: BodyEnd,
 }
 
 impl Egress {
-    pub fn new(opened: &[Opened]) -> Self {
+    pub fn new(opened: &[AllowedHost]) -> Self {
         Self::over(Dialer::system(), opened)
     }
 
-    pub(crate) fn over(dialer: Dialer, opened: &[Opened]) -> Self {
-        Self { dialer, opened: opened.into(), slots: Semaphore::new(AT_ONCE) }
+    pub(crate) fn over(dialer: Dialer, opened: &[AllowedHost]) -> Self {
+        Self { dialer, opened: opened.into(), slots: Semaphore::new(MAX_CONCURRENT_FETCHES) }
     }
 
-    pub async fn get(&self, url: &str, wish: &Wish) -> Result<Page, Refused> {
+    pub async fn get(&self, url: &str, wish: &PageRequest) -> Result<FetchedPage, Refused> {
         let _slot = self.slots.try_acquire().map_err(|_| Refused::Busy)?;
-        let latest = SystemClock.now() + PATIENCE;
+        let latest = SystemClock.now() + PAGE_TIMEOUT;
         let until = wish.until.map_or(latest, |until| until.min(latest));
         tokio::time::timeout_at(until.into(), self.follow(url, wish))
             .await
             .unwrap_or(Err(Refused::TooSlow))
     }
 
-    async fn follow(&self, url: &str, wish: &Wish) -> Result<Page, Refused> {
-        let rule = Rule::Stranger(Arc::clone(&self.opened));
-        let mut target = Target::parse(url)?;
+    async fn follow(&self, url: &str, wish: &PageRequest) -> Result<FetchedPage, Refused> {
+        let rule = SsrfRule::Stranger(Arc::clone(&self.opened));
+        let mut target = TargetUrl::parse(url)?;
         for _ in 0..=MOST_REDIRECTS {
             let answered = self.dialer.send(&target, &rule, request(wish)).await?;
             match next(&target, &answered)? {
@@ -93,7 +93,7 @@ impl Egress {
     }
 }
 
-fn request(wish: &Wish) -> Request<Full<Bytes>> {
+fn request(wish: &PageRequest) -> Request<Full<Bytes>> {
     let mut request = Request::new(Full::default());
     let headers = request.headers_mut();
     headers.insert(ACCEPT, HeaderValue::from_static(wish.accept));
@@ -104,7 +104,7 @@ fn request(wish: &Wish) -> Request<Full<Bytes>> {
 }
 
 /// Where the answer sends on to, if it does.
-fn next(target: &Target, answered: &Answered) -> Result<Option<Target>, Refused> {
+fn next(target: &TargetUrl, answered: &Answered) -> Result<Option<TargetUrl>, Refused> {
     let response = &answered.response;
     let moved = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(location) = response.headers().get(LOCATION).filter(|_| moved) else {
@@ -112,14 +112,18 @@ fn next(target: &Target, answered: &Answered) -> Result<Option<Target>, Refused>
     };
     // Not always ASCII, though it should be.
     let location = String::from_utf8_lossy(location.as_bytes());
-    let next = target.joined(&location)?;
+    let next = target.join(&location)?;
     if target.is_secure() && !next.is_secure() {
         return Err(Refused::Downgrade);
     }
     Ok(Some(next))
 }
 
-async fn page(target: &Target, answered: Answered, wish: &Wish) -> Result<Page, Refused> {
+async fn page(
+    target: &TargetUrl,
+    answered: Answered,
+    wish: &PageRequest,
+) -> Result<FetchedPage, Refused> {
     let status = answered.response.status();
     if !status.is_success() || status == StatusCode::NO_CONTENT {
         return Err(Refused::Status(status.as_u16()));
@@ -129,7 +133,7 @@ async fn page(target: &Target, answered: Answered, wish: &Wish) -> Result<Page, 
         return Err(Refused::Kind(media_type.chars().take(80).collect()));
     }
     let content = body::read(answered, wish.most_bytes).await?;
-    Ok(Page {
+    Ok(FetchedPage {
         url: target.as_str().to_owned(),
         media_type,
         charset,

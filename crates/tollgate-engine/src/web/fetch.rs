@@ -13,51 +13,51 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::Value;
 use tokio::sync::OnceCell;
-use tollgate_core::address::Realm;
+use tollgate_core::address::AddressScope;
 use tollgate_core::json;
 use tollgate_core::text::percent_encoded;
 
-use super::body::{self, Ended};
+use super::body::{self, BodyEnd};
 use super::dial::Dialer;
 use super::refused::Refused;
-use super::rule::Rule;
-use super::target::Target;
+use super::ssrf_guard::SsrfRule;
+use super::target_url::TargetUrl;
 use crate::clock::{Clock as _, SystemClock};
 
 /// For the whole of one exchange.
-const PATIENCE: Duration = Duration::from_secs(10);
+const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 const LARGEST_BYTES: usize = 1 << 20;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
-pub struct Fetch {
+pub struct OperatorHttpClient {
     dialer: Dialer,
-    home: Target,
+    home: TargetUrl,
     /// Of the home; looked up when somewhere else is first asked for.
-    realm: OnceCell<Realm>,
+    realm: OnceCell<AddressScope>,
 }
 
 /// A response that was read to its end.
 #[derive(Debug)]
-pub struct Fetched {
+pub struct JsonResponse {
     pub status: StatusCode,
     /// `None`: the body is not JSON.
     pub body: Option<Value>,
 }
 
-impl Fetch {
+impl OperatorHttpClient {
     /// `home` is the URL that the operator wrote.
     pub fn new(home: &str) -> Result<Self, String> {
         Self::over(Dialer::system(), home)
     }
 
     pub(crate) fn over(dialer: Dialer, home: &str) -> Result<Self, String> {
-        let home = Target::parse(home).map_err(|refused| refused.to_string())?;
+        let home = TargetUrl::parse(home).map_err(|refused| refused.to_string())?;
         Ok(Self { dialer, home, realm: OnceCell::new() })
     }
 
-    pub async fn get(&self, url: &str) -> Result<Fetched, String> {
+    pub async fn get(&self, url: &str) -> Result<JsonResponse, String> {
         self.send(url, Request::new(Full::default())).await
     }
 
@@ -67,7 +67,7 @@ impl Fetch {
         url: &str,
         form: String,
         authorization: Option<HeaderValue>,
-    ) -> Result<Fetched, String> {
+    ) -> Result<JsonResponse, String> {
         let mut request = Request::new(Full::new(Bytes::from(form)));
         *request.method_mut() = Method::POST;
         request.headers_mut().insert(CONTENT_TYPE, FORM);
@@ -77,12 +77,16 @@ impl Fetch {
         self.send(url, request).await
     }
 
-    async fn send(&self, url: &str, mut request: Request<Full<Bytes>>) -> Result<Fetched, String> {
+    async fn send(
+        &self,
+        url: &str,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<JsonResponse, String> {
         request.headers_mut().insert(ACCEPT, JSON);
         let response = self.exchange(url, request).await?;
         let text = std::str::from_utf8(response.body()).ok();
         let body = text.and_then(|text| json::value(text).ok());
-        Ok(Fetched { status: response.status(), body })
+        Ok(JsonResponse { status: response.status(), body })
     }
 
     /// One request and its response, whatever they are, within the usual limits. Says in errors
@@ -92,8 +96,8 @@ impl Fetch {
         url: &str,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Bytes>, String> {
-        let until = SystemClock.now() + PATIENCE;
-        self.exchange_within(url, request, Bounds { until, most_bytes: LARGEST_BYTES })
+        let until = SystemClock.now() + EXCHANGE_TIMEOUT;
+        self.exchange_within(url, request, ExchangeBounds { until, most_bytes: LARGEST_BYTES })
             .await
             .map_err(|refused| format!("`{url}`: {refused}"))
     }
@@ -103,10 +107,10 @@ impl Fetch {
         &self,
         url: &str,
         request: Request<Full<Bytes>>,
-        bounds: Bounds,
+        bounds: ExchangeBounds,
     ) -> Result<Response<Bytes>, Refused> {
         let exchange = async {
-            let target = Target::parse(url)?;
+            let target = TargetUrl::parse(url)?;
             let rule = self.rule(&target).await;
             let answered = self.dialer.send(&target, &rule, request).await?;
             let mut response = Response::new(Bytes::new());
@@ -114,8 +118,8 @@ impl Fetch {
             response.headers_mut().clone_from(answered.response.headers());
             let content = body::read(answered, bounds.most_bytes).await?;
             match content.ended {
-                Ended::Whole => Ok(response.map(|_| Bytes::from(content.bytes))),
-                Ended::Cut => Err(Refused::TooLarge(bounds.most_bytes)),
+                BodyEnd::Whole => Ok(response.map(|_| Bytes::from(content.bytes))),
+                BodyEnd::Cut => Err(Refused::TooLarge(bounds.most_bytes)),
             }
         };
         tokio::time::timeout_at(bounds.until.into(), exchange)
@@ -123,18 +127,18 @@ impl Fetch {
             .unwrap_or(Err(Refused::TooSlow))
     }
 
-    async fn rule(&self, target: &Target) -> Rule {
+    async fn rule(&self, target: &TargetUrl) -> SsrfRule {
         if target.is_same_origin(&self.home) {
-            return Rule::Operator;
+            return SsrfRule::Operator;
         }
         let realm = self.realm.get_or_init(|| self.dialer.realm(&self.home)).await;
-        Rule::Beside(*realm)
+        SsrfRule::Beside(*realm)
     }
 }
 
 /// How long, and how much.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct ExchangeBounds {
     pub until: Instant,
     pub most_bytes: usize,
 }

@@ -4,7 +4,7 @@ use http::Uri;
 
 /// An absolute http(s) URL, without query and fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct OauthUrl {
     /// `https://host:port`
     pub origin: String,
     /// Empty, or begins with `/` and does not end with one.
@@ -15,7 +15,7 @@ pub struct Place {
     secure: bool,
 }
 
-impl Place {
+impl OauthUrl {
     pub fn parse(url: &str) -> Result<Self, String> {
         let unfit = || "a URL in the OAuth metadata is not one that can be used".to_owned();
         let uri: Uri = url.split('#').next().unwrap_or(url).parse().map_err(|_| unfit())?;
@@ -39,7 +39,7 @@ impl Place {
     }
 
     /// With the name put between host and path (RFC 8414, RFC 9728).
-    pub fn inserted(&self, name: &str) -> String {
+    pub fn insert_well_known(&self, name: &str) -> String {
         format!("{}/.well-known/{name}{}", self.origin, self.path)
     }
 
@@ -48,7 +48,7 @@ impl Place {
     }
 
     /// With the name after the path (OpenID Connect discovery).
-    pub fn appended(&self, name: &str) -> String {
+    pub fn append_well_known(&self, name: &str) -> String {
         format!("{}{}/.well-known/{name}", self.origin, self.path)
     }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
 /// Looking names up blocks a thread for as long as the system is patient, whoever waits for it.
-const AT_ONCE: usize = 32;
+const MAX_CONCURRENT_LOOKUPS: usize = 32;
 
 /// The seam for tests, whose names change under way.
 #[async_trait]
@@ -16,18 +16,18 @@ pub(crate) trait Resolve: Send + Sync {
     async fn addresses(&self, name: &str) -> Vec<IpAddr>;
 }
 
-pub(crate) struct System {
+pub(crate) struct SystemResolver {
     threads: Arc<Semaphore>,
 }
 
-impl System {
+impl SystemResolver {
     pub(crate) fn new() -> Self {
-        Self { threads: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self { threads: Arc::new(Semaphore::new(MAX_CONCURRENT_LOOKUPS)) }
     }
 }
 
 #[async_trait]
-impl Resolve for System {
+impl Resolve for SystemResolver {
     async fn addresses(&self, name: &str) -> Vec<IpAddr> {
         let Ok(thread) = Arc::clone(&self.threads).acquire_owned().await else {
             return Vec::new();

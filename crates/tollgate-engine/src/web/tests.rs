@@ -18,9 +18,9 @@ use tokio::net::TcpListener;
 use tollgate_mcp::tasks::{self, Task};
 
 use super::dial::Dialer;
-use super::egress::{Egress, Page, Wish};
+use super::egress::{Egress, FetchedPage, PageRequest};
 use super::resolve::Resolve;
-use super::{Opened, Refused};
+use super::{AllowedHost, Refused};
 
 /// Names with the answers that they get, one after the other; the last one stays.
 #[derive(Default)]
@@ -95,7 +95,7 @@ impl Site {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let (noted, answer) = (Arc::clone(&asked), Arc::new(answer));
         let task = tasks::spawn("site", async move {
-            let group = tasks::Group::new("visitor", 100);
+            let group = tasks::TaskGroup::new("visitor", 100);
             while let Ok((stream, _)) = listener.accept().await {
                 // A connection is a hit, whatever comes of it.
                 let at = {
@@ -190,7 +190,7 @@ pub(crate) fn redirect(location: &str) -> Script {
 
 /// An egress that knows these names, with `site.example` opened at the site's port.
 pub(crate) fn egress(names: &Arc<Names>, site: &Site) -> Egress {
-    let opened = Opened::parse(&format!("site.example:{}", site.port())).unwrap();
+    let opened = AllowedHost::parse(&format!("site.example:{}", site.port())).unwrap();
     let names: Arc<Names> = Arc::clone(names);
     Egress::over(Dialer::with(names, None), &[opened])
 }
@@ -199,11 +199,15 @@ pub(crate) fn here() -> Arc<Names> {
     Names::read("site.example 127.0.0.1")
 }
 
-pub(super) const ANYTHING: Wish =
-    Wish { accept: "*/*", takes: |_| true, most_bytes: 1 << 20, until: None };
+pub(super) const ANYTHING: PageRequest =
+    PageRequest { accept: "*/*", takes: |_| true, most_bytes: 1 << 20, until: None };
 
 /// The page at a path of the site.
-pub(super) async fn got(site: &Site, path: &str, wish: &Wish) -> Result<Page, Refused> {
+pub(super) async fn got(
+    site: &Site,
+    path: &str,
+    wish: &PageRequest,
+) -> Result<FetchedPage, Refused> {
     let url = format!("http://site.example:{}{path}", site.port());
     egress(&here(), site).get(&url, wish).await
 }

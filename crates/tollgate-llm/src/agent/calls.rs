@@ -7,61 +7,66 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tollgate_core::budget::Deadline;
-use tollgate_core::call::{self, Decider, Kind, Outcome, Status};
+use tollgate_core::call::{self, CallStatus, Decider, Outcome, RequestKind};
 use tollgate_core::json::{self, Object};
 use tollgate_core::nearest::nearest;
 use tollgate_core::policy::Refusal;
-use tollgate_core::shaping::{self, Caps};
-use tollgate_core::text::shortened;
+use tollgate_core::shaping::{self, ResultCaps};
+use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::Turn;
 use tollgate_engine::caller::{Caller, Reply};
 use tollgate_engine::gate::Gate;
-use tollgate_mcp::client::{Event, Events, Progress};
+use tollgate_mcp::client::{Event, ProgressReporting, ServerEventSender};
 use tollgate_mcp::meta::ClientFacts;
 
 use super::offer::dialect;
-use super::{Said, Voice};
-use crate::conversation::{Call, CallResult};
-use crate::failure::SHOWN;
-use crate::provider::Model;
-use crate::told::{Ended, Note, Ran};
+use super::{CompletionEvent, CompletionSink};
+use crate::conversation::{CallResult, FunctionCall};
+use crate::error::MAX_QUOTED_CHARS;
+use crate::gateway_report::{ExecutedCall, LoopEnd, StreamNote};
+use crate::provider::ModelHandle;
 use crate::tools::{self, arguments, results};
-use crate::turn::{Offered, OwnCall, Refused};
+use crate::turn::{CallRefusalReason, OfferedTools, OwnCall};
 
 /// Events of tools that may wait to be told.
-const QUEUE: usize = 64;
+const MAX_QUEUED_EVENTS: usize = 64;
 /// What the trail says of calls that no model was shown.
-const UNOFFERED: &str = "not offered to the model";
+const NOT_OFFERED_REASON: &str = "not offered to the model";
 
 /// A call that is over.
-pub(super) struct Dealt {
-    pub(super) ran: Ran,
+pub(super) struct HandledCall {
+    pub(super) ran: ExecutedCall,
     pub(super) result: CallResult,
 }
 
 /// Where calls of one round are run, and who hears of it.
-pub(super) struct Room<'a> {
+pub(super) struct CallRound<'a> {
     pub(super) gate: &'a Gate,
     /// With the wall of this round.
     pub(super) turn: &'a Turn,
     /// Who made them, and reads the results.
-    pub(super) model: &'a Model,
-    pub(super) voice: Option<&'a Voice>,
+    pub(super) model: &'a ModelHandle,
+    pub(super) voice: Option<&'a CompletionSink>,
 }
 
-impl Room<'_> {
+impl CallRound<'_> {
     /// All of them at once; as many results, in the same order.
-    pub(super) async fn run(&self, calls: &[OwnCall]) -> Vec<Dealt> {
-        let (events, heard) = mpsc::channel(QUEUE);
+    pub(super) async fn run(&self, calls: &[OwnCall]) -> Vec<HandledCall> {
+        let (events, heard) = mpsc::channel(MAX_QUEUED_EVENTS);
         let events = self.voice.is_some().then_some(events);
         let caps = caps(self.model.settings.context_window, calls.len());
         let running = join_all(calls.iter().map(|own| self.run_one(own, caps, events.clone())));
-        self.listening(running, heard).await
+        self.relay_events_during(running, heard).await
     }
 
-    async fn run_one(&self, own: &OwnCall, caps: Caps, events: Option<Events>) -> Dealt {
+    async fn run_one(
+        &self,
+        own: &OwnCall,
+        caps: ResultCaps,
+        events: Option<ServerEventSender>,
+    ) -> HandledCall {
         let call = own.call();
-        self.note(Note::Calling {
+        self.note(StreamNote::Calling {
             id: call.id.clone(),
             name: call.name.clone(),
             arguments: call.arguments.clone(),
@@ -75,28 +80,29 @@ impl Room<'_> {
             }
             Err(unreadable) => {
                 let message = unreadable.to_string();
-                shaping::failure(Status::InvalidArguments, &message, Duration::ZERO)
+                shaping::failure(CallStatus::InvalidArguments, &message, Duration::ZERO)
             }
         };
-        self.dealt(call, &outcome).await
+        self.finish_call(call, &outcome).await
     }
 
     /// Some dialects have no room for the names of a tool's parameters.
     fn in_own_names(&self, tool: &str, sent: Map<String, Value>) -> Value {
         Value::Object(match self.turn.view.tool(tool) {
-            Some(tool) => tools::function(tool, dialect(self.model)).arguments(sent),
+            Some(tool) => tools::format_for_dialect(tool, dialect(self.model)).arguments(sent),
             None => sent,
         })
     }
 
     async fn through_the_gate(
         &self,
-        request: call::Request<'_>,
-        caps: Caps,
-        events: Option<Events>,
+        request: call::GateRequest<'_>,
+        caps: ResultCaps,
+        events: Option<ServerEventSender>,
     ) -> Outcome {
         let client = ClientFacts::default();
-        let progress = if events.is_some() { Progress::Wanted } else { Progress::Unwanted };
+        let progress =
+            if events.is_some() { ProgressReporting::Wanted } else { ProgressReporting::Unwanted };
         let caller = Caller {
             events,
             progress,
@@ -109,53 +115,60 @@ impl Room<'_> {
             Ok(Reply::Tool(outcome)) => outcome,
             Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
                 let message = "the tool has questions, and nobody is there to answer them";
-                shaping::failure(Status::Error, message, Duration::ZERO)
+                shaping::failure(CallStatus::Error, message, Duration::ZERO)
             }
-            Err(error) => shaping::failure(Status::Error, &error.to_string(), Duration::ZERO),
+            Err(error) => shaping::failure(CallStatus::Error, &error.to_string(), Duration::ZERO),
         }
     }
 
     /// A call that is not run. What was not offered is in the trail all the same.
-    pub(super) async fn refuse(&self, call: &Call, why: Refused, offered: &Offered) -> Dealt {
+    pub(super) async fn refuse(
+        &self,
+        call: &FunctionCall,
+        why: CallRefusalReason,
+        offered: &OfferedTools,
+    ) -> HandledCall {
         let outcome = match why {
-            Refused::NotOffered => {
+            CallRefusalReason::NotOffered => {
                 let own = offered.own.keys().map(String::as_str);
                 let known = own.chain(offered.theirs.iter().map(String::as_str));
                 let near = nearest(&call.name, known).into_iter().map(str::to_owned).collect();
-                let name = shortened(&call.name, SHOWN);
+                let name = truncate_chars(&call.name, MAX_QUOTED_CHARS);
                 let refusal = match self.turn.view.only_in_code(&call.name) {
                     Some(_) => Refusal::OnlyInCode { name },
                     None => Refusal::UnknownTool { name, nearest: near },
                 };
                 let message = refusal.to_string();
-                self.gate.decline(self.turn, request(&call.name, None), (&message, UNOFFERED)).await
+                self.gate
+                    .decline(self.turn, request(&call.name, None), (&message, NOT_OFFERED_REASON))
+                    .await
             }
-            Refused::CutOff => {
+            CallRefusalReason::CutOff => {
                 let message = "this call was not run: the answer ended before its arguments did, or \
                                may have; call again, with less in one answer";
-                shaping::failure(Status::InvalidArguments, message, Duration::ZERO)
+                shaping::failure(CallStatus::InvalidArguments, message, Duration::ZERO)
             }
-            Refused::Limit(limit) => {
-                shaping::failure(Status::Denied, limit_reached(limit), Duration::ZERO)
+            CallRefusalReason::Limit(limit) => {
+                shaping::failure(CallStatus::Denied, limit_reached(limit), Duration::ZERO)
             }
         };
-        self.dealt(call, &outcome).await
+        self.finish_call(call, &outcome).await
     }
 
     /// A call that the loop answers itself.
-    pub(super) async fn dealt(&self, call: &Call, outcome: &Outcome) -> Dealt {
-        let ran = Ran {
+    pub(super) async fn finish_call(&self, call: &FunctionCall, outcome: &Outcome) -> HandledCall {
+        let ran = ExecutedCall {
             id: call.id.clone(),
             name: call.name.clone(),
             status: outcome.status,
             took: outcome.duration,
         };
-        self.note(Note::Called(ran.clone())).await;
-        Dealt { ran, result: results::neutral(call, outcome) }
+        self.note(StreamNote::Called(ran.clone())).await;
+        HandledCall { ran, result: results::neutral(call, outcome) }
     }
 
     /// Tells what tools and gate have to say until the work is done.
-    async fn listening<T>(
+    async fn relay_events_during<T>(
         &self,
         work: impl Future<Output = T>,
         mut heard: mpsc::Receiver<Event>,
@@ -171,61 +184,65 @@ impl Room<'_> {
         }
     }
 
-    async fn note(&self, note: Note) {
+    async fn note(&self, note: StreamNote) {
         if let Some(voice) = self.voice {
-            voice.say(Said::Note(note)).await;
+            voice.say(CompletionEvent::Note(note)).await;
         }
     }
 }
 
 /// How much of a result is given to a model: of all results of a round together about a third of
 /// its window, so that it has room to answer. The rest stays behind a handle.
-fn caps(window: u32, calls: usize) -> Caps {
-    const LEAST: usize = 1 << 10;
-    let usual = Caps::chat();
+fn caps(window: u32, calls: usize) -> ResultCaps {
+    const MIN_RESULT_BYTES: usize = 1 << 10;
+    let usual = ResultCaps::chat();
     // A word more often than not has four letters and more.
     let room = (window as usize).saturating_mul(3) / 2 / calls.max(1);
-    let text_bytes = room.clamp(LEAST, usual.text_bytes);
-    Caps { text_bytes, page_bytes: usual.page_bytes.min(text_bytes), ..usual }
+    let text_bytes = room.clamp(MIN_RESULT_BYTES, usual.text_bytes);
+    ResultCaps { text_bytes, page_bytes: usual.page_bytes.min(text_bytes), ..usual }
 }
 
 /// The same turn, with so much time left for its tools.
-pub(super) fn walled(turn: &Turn, left: Option<Duration>, now: std::time::Instant) -> Turn {
+pub(super) fn with_tool_deadline(
+    turn: &Turn,
+    left: Option<Duration>,
+    now: std::time::Instant,
+) -> Turn {
     let deadline = left.map(|left| Deadline::after(now, left));
     Turn { deadline, ..turn.clone() }
 }
 
-fn request(name: &str, arguments: Option<&Value>) -> call::Request<'static> {
+fn request(name: &str, arguments: Option<&Value>) -> call::GateRequest<'static> {
     let mut params = Object::new();
     params.set_string("name", name);
     if let Some(arguments) = arguments {
         params.set("arguments", json::raw_value(arguments));
     }
-    call::Request { kind: Kind::CallTool, params }
+    call::GateRequest { kind: RequestKind::CallTool, params }
 }
 
-fn limit_reached(limit: Ended) -> &'static str {
+fn limit_reached(limit: LoopEnd) -> &'static str {
     match limit {
-        Ended::MaxDepth => {
+        LoopEnd::MaxDepth => {
             "limit_reached: this turn has had as many rounds of tool calls as it may; answer with \
              what you know"
         }
-        Ended::MaxCalls => {
+        LoopEnd::MaxCalls => {
             "limit_reached: this turn has made as many tool calls as it may; answer with what you \
              know"
         }
-        Ended::Deadline | Ended::Answered | Ended::CallsPending => {
+        LoopEnd::Deadline | LoopEnd::Answered | LoopEnd::CallsPending => {
             "limit_reached: there is no time left for tools in this turn; answer with what you know"
         }
     }
 }
 
-fn note(event: Event) -> Option<Note> {
+fn note(event: Event) -> Option<StreamNote> {
     match event {
         Event::Progress(params) => {
-            Some(Note::Progress(json::value(&params.to_text()).unwrap_or_default()))
+            Some(StreamNote::Progress(json::value(&params.to_text()).unwrap_or_default()))
         }
-        Event::Announcement(message) => Some(Note::Announcement(message.as_ref().to_owned())),
+        Event::Announcement(message) => Some(StreamNote::Announcement(message.as_ref().to_owned())),
         // Logs are the operator's; a question that is dropped is answered by nobody.
         Event::Log(_) | Event::Question(_) => None,
     }

@@ -4,16 +4,16 @@
 
 use std::collections::HashMap;
 
-use crate::conversation::{Stop, Usage};
-use crate::delta::{Delta, Opening};
+use crate::conversation::{StopReason, TokenUsage};
+use crate::delta::{PartOpening, ResponseDelta};
 use crate::extra::Extra;
-use crate::turn::Offered;
+use crate::turn::OfferedTools;
 
 /// Between what was said before a call and what is said after it.
-const PAUSE: &str = "\n\n";
+const ROUND_SEPARATOR: &str = "\n\n";
 
 #[derive(Debug, Default)]
-pub(super) struct Relay {
+pub(super) struct RoundRelay {
     /// Whether the client has seen the beginning.
     started: bool,
     /// Parts that the client has seen.
@@ -21,22 +21,22 @@ pub(super) struct Relay {
     /// This round's parts, by what the client knows them as.
     shown: HashMap<usize, usize>,
     /// Which of the client's parts are words.
-    words: HashMap<usize, Words>,
+    words: HashMap<usize, TextPartProgress>,
     /// What was said last, in whichever round.
-    last: Last,
+    last: LastTextRound,
     /// What the last round said beside its answer.
     extra: Extra,
 }
 
 /// Whether a part has begun to say something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Words {
+enum TextPartProgress {
     Silent,
     Begun,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Last {
+enum LastTextRound {
     #[default]
     Nothing,
     /// In this round.
@@ -45,46 +45,52 @@ enum Last {
     Before,
 }
 
-impl Relay {
+impl RoundRelay {
     /// The next round begins.
     pub(super) fn next_round(&mut self) {
         self.shown.clear();
-        if self.last == Last::Here {
-            self.last = Last::Before;
+        if self.last == LastTextRound::Here {
+            self.last = LastTextRound::Before;
         }
     }
 
     /// What the client gets of this step.
-    pub(super) fn pass(&mut self, delta: &Delta, offered: &Offered) -> Vec<Delta> {
+    pub(super) fn pass(
+        &mut self,
+        delta: &ResponseDelta,
+        offered: &OfferedTools,
+    ) -> Vec<ResponseDelta> {
         match delta {
-            Delta::Start { .. } => self.begin(delta.clone()).into_iter().collect(),
-            Delta::Open { index, opening, extra } => {
+            ResponseDelta::Start { .. } => self.begin(delta.clone()).into_iter().collect(),
+            ResponseDelta::Open { index, opening, extra } => {
                 if is_ours(opening, offered) {
                     return Vec::new();
                 }
                 let known_as = self.parts;
                 self.parts += 1;
                 self.shown.insert(*index, known_as);
-                if matches!(opening, Opening::Text) {
-                    self.words.insert(known_as, Words::Silent);
+                if matches!(opening, PartOpening::Text) {
+                    self.words.insert(known_as, TextPartProgress::Silent);
                 }
                 let (opening, extra) = (opening.clone(), extra.clone());
-                vec![Delta::Open { index: known_as, opening, extra }]
+                vec![ResponseDelta::Open { index: known_as, opening, extra }]
             }
-            Delta::Grow { index, text, extra } => {
+            ResponseDelta::Grow { index, text, extra } => {
                 let Some(index) = self.shown.get(index).copied() else { return Vec::new() };
                 let mut steps = self.pause(index, text);
-                steps.push(Delta::Grow { index, text: text.clone(), extra: extra.clone() });
+                steps.push(ResponseDelta::Grow { index, text: text.clone(), extra: extra.clone() });
                 steps
             }
-            Delta::Sign { index, signature } => {
-                self.renumbered(*index, |index| Delta::Sign { index, signature: signature.clone() })
+            ResponseDelta::Sign { index, signature } => self.renumber(*index, |index| {
+                ResponseDelta::Sign { index, signature: signature.clone() }
+            }),
+            ResponseDelta::Extra { index, extra } => {
+                self.renumber(*index, |index| ResponseDelta::Extra { index, extra: extra.clone() })
             }
-            Delta::Extra { index, extra } => {
-                self.renumbered(*index, |index| Delta::Extra { index, extra: extra.clone() })
+            ResponseDelta::Close { index } => {
+                self.renumber(*index, |index| ResponseDelta::Close { index })
             }
-            Delta::Close { index } => self.renumbered(*index, |index| Delta::Close { index }),
-            Delta::End { extra, .. } => {
+            ResponseDelta::End { extra, .. } => {
                 self.extra = extra.clone();
                 Vec::new()
             }
@@ -92,53 +98,59 @@ impl Relay {
     }
 
     /// The beginning, if the client has not seen one.
-    pub(super) fn begin(&mut self, start: Delta) -> Option<Delta> {
+    pub(super) fn begin(&mut self, start: ResponseDelta) -> Option<ResponseDelta> {
         (!std::mem::replace(&mut self.started, true)).then_some(start)
     }
 
     /// A part for words that are beside the rounds.
-    pub(super) fn open_words(&mut self) -> (usize, Delta) {
+    pub(super) fn open_words(&mut self) -> (usize, ResponseDelta) {
         let index = self.parts;
         self.parts += 1;
-        self.words.insert(index, Words::Silent);
-        (index, Delta::Open { index, opening: Opening::Text, extra: Extra::none() })
+        self.words.insert(index, TextPartProgress::Silent);
+        (index, ResponseDelta::Open { index, opening: PartOpening::Text, extra: Extra::none() })
     }
 
     /// More of them.
-    pub(super) fn grow_words(&mut self, index: usize, text: String) -> Vec<Delta> {
+    pub(super) fn grow_words(&mut self, index: usize, text: String) -> Vec<ResponseDelta> {
         let mut steps = self.pause(index, &text);
-        steps.push(Delta::Grow { index, text, extra: Extra::none() });
+        steps.push(ResponseDelta::Grow { index, text, extra: Extra::none() });
         steps
     }
 
     /// The end of the whole answer.
-    pub(super) fn end(&mut self, stop: Stop, usage: Usage) -> Delta {
-        Delta::End { stop, usage, extra: std::mem::take(&mut self.extra) }
+    pub(super) fn end(&mut self, stop: StopReason, usage: TokenUsage) -> ResponseDelta {
+        ResponseDelta::End { stop, usage, extra: std::mem::take(&mut self.extra) }
     }
 
     /// Words of different rounds do not run into each other.
-    fn pause(&mut self, index: usize, text: &str) -> Vec<Delta> {
+    fn pause(&mut self, index: usize, text: &str) -> Vec<ResponseDelta> {
         let Some(words) = self.words.get_mut(&index) else { return Vec::new() };
         if text.is_empty() {
             return Vec::new();
         }
-        let begins = std::mem::replace(words, Words::Begun) == Words::Silent;
-        let needed = begins && self.last == Last::Before && !text.starts_with(char::is_whitespace);
+        let begins = std::mem::replace(words, TextPartProgress::Begun) == TextPartProgress::Silent;
+        let needed =
+            begins && self.last == LastTextRound::Before && !text.starts_with(char::is_whitespace);
         self.last = match text.ends_with(char::is_whitespace) {
-            true => Last::Nothing,
-            false => Last::Here,
+            true => LastTextRound::Nothing,
+            false => LastTextRound::Here,
         };
-        let pause = Delta::Grow { index, text: PAUSE.to_owned(), extra: Extra::none() };
+        let pause =
+            ResponseDelta::Grow { index, text: ROUND_SEPARATOR.to_owned(), extra: Extra::none() };
         needed.then_some(pause).into_iter().collect()
     }
 
-    fn renumbered(&self, index: usize, make: impl FnOnce(usize) -> Delta) -> Vec<Delta> {
+    fn renumber(
+        &self,
+        index: usize,
+        make: impl FnOnce(usize) -> ResponseDelta,
+    ) -> Vec<ResponseDelta> {
         self.shown.get(&index).map(|index| make(*index)).into_iter().collect()
     }
 }
 
-fn is_ours(opening: &Opening, offered: &Offered) -> bool {
-    matches!(opening, Opening::Call { name, .. } if !offered.is_shown(name))
+fn is_ours(opening: &PartOpening, offered: &OfferedTools) -> bool {
+    matches!(opening, PartOpening::Call { name, .. } if !offered.is_shown(name))
 }
 
 #[cfg(test)]

@@ -6,86 +6,90 @@ use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt};
 use tollgate_core::agent::{Engine, MixedResponse};
-use tollgate_engine::spans::{self, Follow, Span};
+use tollgate_engine::spans::{self, TraceScope, TraceSpan};
 
-use super::asking::{self, Asking, Heard, Reached};
-use super::calls::{Dealt, Room, walled};
-use super::inlined::inlined;
-use super::mouth::Mouth;
-use super::offer::Offer;
-use super::opener::{self, Opened};
-use super::prepare::Prepared;
-use super::{Acting, Answer, Chat, Times, Voice};
+use super::calls::{CallRound, HandledCall, with_tool_deadline};
+use super::inline_results::inline_results;
+use super::model_query::{self, ModelEvent, ModelQuery, RespondingModel};
+use super::offer::ToolOffer;
+use super::opener::{self, OpenerOutcome};
+use super::prepare::PreparedCompletion;
+use super::response_stream::ResponseStream;
+use super::{AgentTurn, ChatService, CompletionOutcome, CompletionSink, CompletionTimes};
 use crate::cascade;
 use crate::conversation::{
-    Content, Message, Part, Request, Response, Role, Stop, ToolChoice, Usage,
+    ChatMessage, ChatRequest, ChatResponse, ChatRole, MessagePart, PartContent, StopReason,
+    TokenUsage, ToolChoice,
 };
-use crate::delta::Assembly;
-use crate::failure::{Failure, Kind, Repeat};
-use crate::provider::{Model, spent};
-use crate::told::{Ended, Note, Ran, Told};
-use crate::turn::{self, Ids, Offered, Sorted, Spent, Step, Then};
+use crate::delta::ResponseAssembly;
+use crate::error::{LlmError, LlmErrorKind, ResendSafety};
+use crate::gateway_report::{ExecutedCall, GatewayReport, LoopEnd, StreamNote};
+use crate::provider::{ModelHandle, record_usage};
+use crate::turn::{
+    self, AfterCalls, OfferedTools, SortedCalls, TurnCallIds, TurnSpending, TurnStep,
+};
 
 /// Of one answer, all rounds together.
-const LONGEST: Duration = Duration::from_secs(600);
+const MAX_COMPLETION_TIME: Duration = Duration::from_secs(600);
 
 /// One answer in the making.
-pub(super) struct Run {
-    chat: Arc<Chat>,
-    acting: Option<Acting>,
-    chain: Vec<Arc<Model>>,
-    offer: Offer,
+pub(super) struct CompletionRun {
+    chat: Arc<ChatService>,
+    acting: Option<AgentTurn>,
+    chain: Vec<Arc<ModelHandle>>,
+    offer: ToolOffer,
     /// What could be called in the last answer.
-    offered: Offered,
+    offered: OfferedTools,
     /// The conversation so far, without the gateway's own tools.
-    request: Request,
+    request: ChatRequest,
     /// Where in it the answer begins.
     asked: usize,
     /// What a model has to know beside the conversation.
-    aside: Option<Message>,
-    spent: Spent,
-    bounds: turn::Bounds,
+    aside: Option<ChatMessage>,
+    spent: TurnSpending,
+    bounds: turn::TurnBounds,
     /// However slow models are, nobody waits beyond this.
     until: Instant,
-    mouth: Mouth,
-    usage: Usage,
-    ran: Vec<Ran>,
+    mouth: ResponseStream,
+    usage: TokenUsage,
+    ran: Vec<ExecutedCall>,
     rounds: u32,
-    times: Times,
+    times: CompletionTimes,
     /// What the provider had no words for.
     lost: Vec<String>,
     /// What it is part of: the span of the whole turn, where there is an agent.
-    follow: Follow,
-    span: Span,
+    follow: TraceScope,
+    span: TraceSpan,
 }
 
-impl Run {
-    pub(super) fn new(prepared: Prepared, voice: Option<Voice>) -> Self {
-        let Prepared { chat, mut acting, chain, offer, request, bounds, trace, .. } = prepared;
-        let follow = Follow { tracer: chat.gate.tracer().clone(), trace };
-        let span = invoked(&follow, acting.as_ref());
+impl CompletionRun {
+    pub(super) fn new(prepared: PreparedCompletion, voice: Option<CompletionSink>) -> Self {
+        let PreparedCompletion { chat, mut acting, chain, offer, request, bounds, trace, .. } =
+            prepared;
+        let follow = TraceScope { tracer: chat.gate.tracer().clone(), trace };
+        let span = begin_agent_span(&follow, acting.as_ref());
         let follow = follow.within(&span);
         if let Some(acting) = &mut acting {
             acting.turn.trace.clone_from(&follow.trace);
         }
-        let until = chat.clock.now() + LONGEST;
+        let until = chat.clock.now() + MAX_COMPLETION_TIME;
         Self {
             chat,
             acting,
             chain,
             offer,
-            offered: Offered::default(),
+            offered: OfferedTools::default(),
             asked: request.messages.len(),
             until,
-            mouth: Mouth::new(Ids::behind(&request.messages), voice),
+            mouth: ResponseStream::new(TurnCallIds::behind(&request.messages), voice),
             request,
             aside: None,
-            spent: Spent::default(),
+            spent: TurnSpending::default(),
             bounds,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             ran: Vec::new(),
             rounds: 0,
-            times: Times::default(),
+            times: CompletionTimes::default(),
             lost: Vec::new(),
             follow,
             span,
@@ -93,24 +97,24 @@ impl Run {
     }
 
     /// Fails only before any tool was run, or says that some were.
-    pub(super) async fn finished(mut self) -> Result<Answer, Failure> {
+    pub(super) async fn run_to_end(mut self) -> Result<CompletionOutcome, LlmError> {
         let last = self.last_response().await;
-        self.told(last.as_ref().err());
+        self.end_span(last.as_ref().err());
         match last {
             Ok(last) => Box::pin(self.close(last)).await,
             Err(failure) if self.ran.is_empty() => Err(failure),
             Err(failure) => {
                 let message =
                     format!("{failure}; tools were run before this, and are in the trail");
-                Err(Failure { repeat: Repeat::RunsToolsAgain, message, ..failure })
+                Err(LlmError { repeat: ResendSafety::RunsToolsAgain, message, ..failure })
             }
         }
     }
 
-    fn told(&mut self, failure: Option<&Failure>) {
+    fn end_span(&mut self, failure: Option<&LlmError>) {
         let (usage, rounds) = (&self.usage, self.rounds);
         self.span.tell(|said| {
-            spent(said, usage);
+            record_usage(said, usage);
             said.set("tollgate.rounds", u64::from(rounds));
         });
         match failure {
@@ -120,20 +124,20 @@ impl Run {
     }
 
     /// What comes after the first words is boxed: a stream that only speaks holds no room for it.
-    async fn last_response(&mut self) -> Result<Last, Failure> {
+    async fn last_response(&mut self) -> Result<CompletionEnd, LlmError> {
         let mut response = self.first_round().await?;
         loop {
             let step = turn::next(&response, &self.offered, &self.spent, &self.bounds);
             let (sorted, then) = match step {
-                Step::Finish(ended) => return Ok(self.finish(response, ended)),
-                Step::Deal { sorted, then } => (sorted, then),
+                TurnStep::Finish(ended) => return Ok(self.finish(response, ended)),
+                TurnStep::Deal { sorted, then } => (sorted, then),
             };
             let stop = response.stop.clone();
             Box::pin(self.deal(response, &sorted)).await;
             match then {
-                Then::Ask => {}
-                Then::Return => return Ok(Box::pin(self.returned(stop)).await),
-                Then::Conclude(ended) => {
+                AfterCalls::Ask => {}
+                AfterCalls::Return => return Ok(Box::pin(self.return_pending_calls(stop)).await),
+                AfterCalls::Conclude(ended) => {
                     self.offer.withdraw();
                     self.request.tool_choice = ToolChoice::None;
                     let response = self.round().await?;
@@ -144,35 +148,38 @@ impl Run {
         }
     }
 
-    async fn first_round(&mut self) -> Result<Response, Failure> {
+    async fn first_round(&mut self) -> Result<ChatResponse, LlmError> {
         match self.opener() {
-            Some(opener) => Box::pin(self.opened_round(&opener)).await,
+            Some(opener) => Box::pin(self.run_opened_round(&opener)).await,
             None => self.round().await,
         }
     }
 
     /// Who speaks the first sentence. Nobody has to where the answer comes whole.
-    fn opener(&self) -> Option<Arc<Model>> {
+    fn opener(&self) -> Option<Arc<ModelHandle>> {
         let engine = &self.acting.as_ref()?.agent.persona.engine;
         let Engine::SentenceCascade { opener } = engine else { return None };
         self.mouth.voice()?;
         self.chat.models().find(opener)
     }
 
-    async fn opened_round(&mut self, opener: &Arc<Model>) -> Result<Response, Failure> {
+    async fn run_opened_round(
+        &mut self,
+        opener: &Arc<ModelHandle>,
+    ) -> Result<ChatResponse, LlmError> {
         let began = self.chat.clock.now();
         self.rounds += 1;
-        let strong = self.asking();
+        let strong = self.model_query();
         let fast = opener::question(&strong, opener);
-        let strong = asking::ask(strong);
+        let strong = model_query::ask(strong);
         let model = self.model().settings.id.clone();
         let opened = opener::open(&mut self.mouth, (fast, strong), &model).await?;
         let (opener, heard, rest) = match opened {
-            Opened::Alone { heard, rest } => (None, heard, rest),
-            Opened::Said { opener, heard } => (Some(opener), heard, stream::empty().boxed()),
-            Opened::Blind { opener } => {
+            OpenerOutcome::Alone { heard, rest } => (None, heard, rest),
+            OpenerOutcome::Said { opener, heard } => (Some(opener), heard, stream::empty().boxed()),
+            OpenerOutcome::Blind { opener } => {
                 self.times.models += self.chat.clock.now().saturating_duration_since(began);
-                self.begun_by(&opener);
+                self.continue_after_opener(&opener);
                 let mut response = self.round().await?;
                 opener::put_before(&mut response, opener);
                 return Ok(response);
@@ -181,31 +188,31 @@ impl Run {
         let whole = stream::iter(heard.into_iter().map(Ok)).chain(rest).boxed();
         let mut response = self.hear(whole, began).await?;
         if let Some(opener) = opener {
-            self.begun_by(&opener);
+            self.continue_after_opener(&opener);
             opener::put_before(&mut response, opener);
         }
         Ok(response)
     }
 
     /// This much of the answer was said already.
-    fn begun_by(&mut self, opener: &str) {
-        self.mouth.said_before(opener);
+    fn continue_after_opener(&mut self, opener: &str) {
+        self.mouth.skip_repetition_of(opener);
         self.aside = Some(cascade::to_strong(opener));
     }
 
     /// Asks once, and gives what comes of it to the client as far as it is the client's.
-    async fn round(&mut self) -> Result<Response, Failure> {
+    async fn round(&mut self) -> Result<ChatResponse, LlmError> {
         self.rounds += 1;
         self.mouth.next_round();
         let began = self.chat.clock.now();
-        let answer = asking::ask(self.asking());
+        let answer = model_query::ask(self.model_query());
         self.hear(answer, began).await
     }
 
-    fn asking(&self) -> Asking {
+    fn model_query(&self) -> ModelQuery {
         let mut request = self.request.clone();
         request.messages.extend(self.aside.clone());
-        Asking {
+        ModelQuery {
             clock: Arc::clone(&self.chat.clock),
             models: self.chain.clone(),
             offer: self.offer.clone(),
@@ -218,54 +225,54 @@ impl Run {
 
     async fn hear(
         &mut self,
-        mut answer: asking::Answer,
+        mut answer: model_query::ModelEventStream,
         began: Instant,
-    ) -> Result<Response, Failure> {
-        let mut round = Assembly::default();
+    ) -> Result<ChatResponse, LlmError> {
+        let mut round = ResponseAssembly::default();
         while let Some(heard) = answer.next().await {
             match heard? {
-                Heard::Reached(reached) => self.reached(reached).await,
-                Heard::Delta(delta) => self.mouth.take(delta, &self.offered, &mut round).await,
+                ModelEvent::Reached(reached) => self.adopt_model(reached).await,
+                ModelEvent::Delta(delta) => self.mouth.take(delta, &self.offered, &mut round).await,
             }
         }
         self.times.models += self.chat.clock.now().saturating_duration_since(began);
-        let broken = || Failure::new(Kind::Provider, "the model's answer broke off");
+        let broken = || LlmError::new(LlmErrorKind::Provider, "the model's answer broke off");
         let response = round.finish().ok_or_else(broken)?;
-        self.chat.figures.spent(&self.model().settings.name, &response.usage);
+        self.chat.figures.record_usage(&self.model().settings.name, &response.usage);
         self.usage = self.usage.and(&response.usage);
         Ok(response)
     }
 
     /// Who answered last, or is asked first.
-    fn model(&self) -> Arc<Model> {
+    fn model(&self) -> Arc<ModelHandle> {
         Arc::clone(self.chain.first().expect("prepared for at least one model"))
     }
 
     /// A model that has begun a turn goes on with it: it knows its own thoughts.
-    async fn reached(&mut self, reached: Reached) {
-        let Reached { model, offered, lost } = reached;
+    async fn adopt_model(&mut self, reached: RespondingModel) {
+        let RespondingModel { model, offered, lost } = reached;
         if let Some(at) = self.chain.iter().position(|it| Arc::ptr_eq(it, &model)) {
             self.chain.drain(..at);
         }
         self.offered = offered;
         if !lost.is_empty() {
-            self.mouth.note(Note::Lost(lost.clone())).await;
+            self.mouth.note(StreamNote::Lost(lost.clone())).await;
             self.lost = lost;
         }
     }
 
     /// Every call that is not the client's gets its result; both go into the history.
-    async fn deal(&mut self, response: Response, sorted: &Sorted) {
+    async fn deal(&mut self, response: ChatResponse, sorted: &SortedCalls) {
         let Some(acting) = &self.acting else {
             self.request.messages.push(response.into_message());
             return;
         };
         let began = self.chat.clock.now();
         let left = self.bounds.tool_time.map(|all| all.saturating_sub(self.spent.tool_time));
-        let turn = walled(&acting.turn, left, began);
+        let turn = with_tool_deadline(&acting.turn, left, began);
         let (gate, voice) = (&*self.chat.gate, self.mouth.voice());
         let model = self.model();
-        let room = Room { gate, turn: &turn, model: &model, voice };
+        let room = CallRound { gate, turn: &turn, model: &model, voice };
         let mut dealt = room.run(&sorted.run).await;
         self.spent.tool_time += self.chat.clock.now().saturating_duration_since(began);
         let dealt_with = sorted.run.len() + sorted.search.len() + sorted.refused.len();
@@ -273,65 +280,65 @@ impl Run {
         self.spent.depth += 1;
         for call in &sorted.search {
             let outcome = self.offer.search(&self.request, call);
-            dealt.push(room.dealt(call, &outcome).await);
+            dealt.push(room.finish_call(call, &outcome).await);
         }
         for (call, why) in &sorted.refused {
             dealt.push(room.refuse(call, *why, &self.offered).await);
         }
         self.keep(response, dealt);
-        self.request.tool_choice = turn::relaxed(&self.request.tool_choice);
+        self.request.tool_choice = turn::relax_choice(&self.request.tool_choice);
     }
 
     /// Into the history: the answer, then the results in the order of its calls.
-    fn keep(&mut self, response: Response, mut dealt: Vec<Dealt>) {
+    fn keep(&mut self, response: ChatResponse, mut dealt: Vec<HandledCall>) {
         let order: HashMap<String, usize> =
             response.calls().enumerate().map(|(at, call)| (call.id.clone(), at)).collect();
         self.request.messages.push(response.into_message());
         dealt.sort_by_key(|dealt| order.get(&dealt.ran.id).copied());
         let mut results = Vec::new();
-        for Dealt { ran, result } in dealt {
+        for HandledCall { ran, result } in dealt {
             self.ran.push(ran);
-            results.push(Part::new(Content::Result(result)));
+            results.push(MessagePart::new(PartContent::Result(result)));
         }
         if !results.is_empty() {
-            self.request.messages.push(Message::new(Role::User, results));
+            self.request.messages.push(ChatMessage::new(ChatRole::User, results));
         }
     }
 
     /// Calls wait for the client.
-    async fn returned(&mut self, stop: Stop) -> Last {
+    async fn return_pending_calls(&mut self, stop: StopReason) -> CompletionEnd {
         let form = self.acting.as_ref().map(|acting| acting.agent.persona.mixed_response);
         let stop = if form == Some(MixedResponse::Inline) && !self.ran.is_empty() {
-            self.mouth.say(inlined(&self.request.messages[self.asked..])).await;
-            Stop::End
+            self.mouth.say(inline_results(&self.request.messages[self.asked..])).await;
+            StopReason::End
         } else if stop.is_whole() {
-            Stop::Calls
+            StopReason::Calls
         } else {
             stop
         };
-        Last { stop, ended: Ended::CallsPending }
+        CompletionEnd { stop, ended: LoopEnd::CallsPending }
     }
 
-    fn finish(&mut self, mut response: Response, ended: Ended) -> Last {
+    fn finish(&mut self, mut response: ChatResponse, ended: LoopEnd) -> CompletionEnd {
         let has_calls = response.calls().next().is_some();
         let (stop, ended) = match (&response.stop, has_calls) {
             // It asked for what nobody runs any more.
-            (Stop::Calls, true) => (Stop::End, ended),
+            (StopReason::Calls, true) => (StopReason::End, ended),
             // Calls of a kind that only its dialect has: the client's.
-            (Stop::Calls, false) => (Stop::Calls, Ended::CallsPending),
+            (StopReason::Calls, false) => (StopReason::Calls, LoopEnd::CallsPending),
             (stop, _) => (stop.clone(), ended),
         };
         // A history with calls that never get results could not be sent back.
         response.parts.retain(|part| part.as_call().is_none());
         self.request.messages.push(response.into_message());
-        Last { stop, ended }
+        CompletionEnd { stop, ended }
     }
 
-    async fn close(mut self, last: Last) -> Result<Answer, Failure> {
+    async fn close(mut self, last: CompletionEnd) -> Result<CompletionOutcome, LlmError> {
         if let Some(acting) = &self.acting {
-            self.chat.figures.took(&acting.agent.id, self.rounds);
+            self.chat.figures.record_rounds(&acting.agent.id, self.rounds);
         }
-        let told = self.acting.is_some().then(|| Told {
+        let told = self.acting.is_some().then(|| GatewayReport {
             ended: last.ended,
             model: self.model().settings.name.clone(),
             rounds: self.rounds,
@@ -341,19 +348,20 @@ impl Run {
             },
             calls: std::mem::take(&mut self.ran),
         });
-        let times = Times { tools: self.spent.tool_time, ..self.times };
+        let times = CompletionTimes { tools: self.spent.tool_time, ..self.times };
         let response = self.mouth.close(last.stop, self.usage).await;
-        let response =
-            response.ok_or_else(|| Failure::new(Kind::Internal, "the answer has no end"))?;
-        Ok(Answer { response, told, times, lost: self.lost })
+        let response = response
+            .ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the answer has no end"))?;
+        Ok(CompletionOutcome { response, told, times, lost: self.lost })
     }
 }
 
 /// The span of a turn of an agent. A model that answers alone has the one of its question.
-fn invoked(follow: &Follow, acting: Option<&Acting>) -> Span {
-    let Some(acting) = acting else { return Span::part_of(follow.trace.as_ref()) };
+fn begin_agent_span(follow: &TraceScope, acting: Option<&AgentTurn>) -> TraceSpan {
+    let Some(acting) = acting else { return TraceSpan::part_of(follow.trace.as_ref()) };
     let agent = acting.agent.id.as_str();
-    let mut span = follow.begin(spans::Kind::Internal, || format!("invoke_agent {agent}").into());
+    let mut span =
+        follow.begin(spans::SpanKind::Internal, || format!("invoke_agent {agent}").into());
     span.tell(|said| {
         said.set("gen_ai.operation.name", "invoke_agent");
         said.set("gen_ai.agent.name", agent.to_owned());
@@ -363,7 +371,7 @@ fn invoked(follow: &Follow, acting: Option<&Acting>) -> Span {
 }
 
 /// How an answer ends.
-struct Last {
-    stop: Stop,
-    ended: Ended,
+struct CompletionEnd {
+    stop: StopReason,
+    ended: LoopEnd,
 }

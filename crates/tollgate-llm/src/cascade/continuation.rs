@@ -2,7 +2,7 @@
 //! or nearly the same words, or a second greeting. Its beginning is held back until that is clear,
 //! which takes a few words as a rule.
 
-use super::sentence::{End, FirstSentence};
+use super::sentence::{FirstSentence, SentenceEnd};
 
 /// Words that open a greeting.
 const GREETINGS: &[&str] = &[
@@ -19,27 +19,27 @@ const GREETINGS: &[&str] = &[
     "welcome",
 ];
 /// Greetings of two words.
-const PAIRS: &[(&str, &[&str])] = &[
+const TWO_WORD_GREETINGS: &[(&str, &[&str])] = &[
     ("good", &["afternoon", "day", "evening", "morning"]),
     ("guten", &["abend", "morgen", "tag"]),
     ("well", &["met"]),
 ];
 /// Words that a greeting may have, the name of whoever is greeted included.
-const LONG_GREETING: usize = 6;
+const MAX_GREETING_WORDS: usize = 6;
 
 /// Words after which it is clear that something else is said.
-const ENOUGH: usize = 3;
+const MIN_COMPARED_WORDS: usize = 3;
 
 #[derive(Debug, Clone)]
 pub struct Continuation {
     opener: Vec<String>,
     /// What the opener ends with.
     last: Option<char>,
-    state: State,
+    state: ContinuationState,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
+enum ContinuationState {
     /// It may be something that was said already.
     Held(String),
     /// All of what was held was left out: blanks that follow are too.
@@ -50,8 +50,8 @@ enum State {
 impl Continuation {
     pub fn behind(opener: &str) -> Self {
         let state = match opener.trim().is_empty() {
-            true => State::Passing,
-            false => State::Held(String::new()),
+            true => ContinuationState::Passing,
+            false => ContinuationState::Held(String::new()),
         };
         let opener_words = words(opener).into_iter().map(|word| word.text).collect();
         Self { opener: opener_words, last: opener.chars().next_back(), state }
@@ -59,103 +59,107 @@ impl Continuation {
 
     /// What is to be said of it now. Blanks are set so that it can stand right behind the opener.
     pub fn hear(&mut self, more: &str) -> String {
-        match std::mem::replace(&mut self.state, State::Passing) {
-            State::Passing => more.to_owned(),
-            State::Cut => self.cut(more),
-            State::Held(mut held) => {
+        match std::mem::replace(&mut self.state, ContinuationState::Passing) {
+            ContinuationState::Passing => more.to_owned(),
+            ContinuationState::Cut => self.cut(more),
+            ContinuationState::Held(mut held) => {
                 held.push_str(more);
-                self.judge(held, End::Open)
+                self.judge(held, SentenceEnd::Open)
             }
         }
     }
 
     /// No more comes.
     pub fn finish(&mut self) -> String {
-        match std::mem::replace(&mut self.state, State::Passing) {
-            State::Held(held) => self.judge(held, End::Reached),
-            State::Cut | State::Passing => String::new(),
+        match std::mem::replace(&mut self.state, ContinuationState::Passing) {
+            ContinuationState::Held(held) => self.judge(held, SentenceEnd::Reached),
+            ContinuationState::Cut | ContinuationState::Passing => String::new(),
         }
     }
 
-    fn judge(&mut self, held: String, end: End) -> String {
-        match self.said_again(&held, end) {
-            Some(Again::Cut(length)) => self.cut(&held[length..]),
-            Some(Again::Not) => {
-                self.state = State::Passing;
-                self.joined(&held)
+    fn judge(&mut self, held: String, end: SentenceEnd) -> String {
+        match self.find_repetition(&held, end) {
+            Some(OpenerRepetition::Cut(length)) => self.cut(&held[length..]),
+            Some(OpenerRepetition::Not) => {
+                self.state = ContinuationState::Passing;
+                self.join_to_opener(&held)
             }
             None => {
-                self.state = State::Held(held);
+                self.state = ContinuationState::Held(held);
                 String::new()
             }
         }
     }
 
     /// `None`: it is not clear yet.
-    fn said_again(&self, held: &str, end: End) -> Option<Again> {
+    fn find_repetition(&self, held: &str, end: SentenceEnd) -> Option<OpenerRepetition> {
         let mut said = words(held);
         // The last word may still grow.
-        if end == End::Open && said.last().is_some_and(|word| word.end == held.len()) {
+        if end == SentenceEnd::Open && said.last().is_some_and(|word| word.end == held.len()) {
             said.pop();
         }
-        let is_over = |words: usize| end == End::Reached || said.len() > words;
-        if greets(&said) && self.greeted() {
+        let is_over = |words: usize| end == SentenceEnd::Reached || said.len() > words;
+        if greets(&said) && self.has_greeting_opener() {
             let clause = held.find([',', '.', '!', '?', ';', ':', '—', '\n', '！', '。', '，']);
             return match clause {
-                Some(at) if words(&held[..at]).len() <= LONG_GREETING => {
+                Some(at) if words(&held[..at]).len() <= MAX_GREETING_WORDS => {
                     let mark = held[at..].chars().next().map_or(0, char::len_utf8);
-                    Some(Again::Cut(at + mark))
+                    Some(OpenerRepetition::Cut(at + mark))
                 }
-                None if end == End::Reached && said.len() <= LONG_GREETING => {
-                    Some(Again::Cut(held.len()))
+                None if end == SentenceEnd::Reached && said.len() <= MAX_GREETING_WORDS => {
+                    Some(OpenerRepetition::Cut(held.len()))
                 }
-                None if !is_over(LONG_GREETING) => None,
-                _ => Some(Again::Not),
+                None if !is_over(MAX_GREETING_WORDS) => None,
+                _ => Some(OpenerRepetition::Not),
             };
         }
-        let known = said.iter().take(ENOUGH).filter(|word| self.opener.contains(&word.text));
-        let (known, looked_at) = (known.count(), said.len().min(ENOUGH));
-        if looked_at == ENOUGH && known + 1 < ENOUGH {
-            return Some(Again::Not);
+        let known =
+            said.iter().take(MIN_COMPARED_WORDS).filter(|word| self.opener.contains(&word.text));
+        let (known, looked_at) = (known.count(), said.len().min(MIN_COMPARED_WORDS));
+        if looked_at == MIN_COMPARED_WORDS && known + 1 < MIN_COMPARED_WORDS {
+            return Some(OpenerRepetition::Not);
         }
         let mut sentence = FirstSentence::default();
-        if sentence.hear(held).end == End::Reached || end == End::Reached {
-            let length = sentence.said().len();
-            return Some(match self.is_repeated(&words(sentence.said())) {
-                true => Again::Cut(length),
-                false => Again::Not,
+        if sentence.hear(held).end == SentenceEnd::Reached || end == SentenceEnd::Reached {
+            let length = sentence.text().len();
+            return Some(match self.is_repeated(&words(sentence.text())) {
+                true => OpenerRepetition::Cut(length),
+                false => OpenerRepetition::Not,
             });
         }
         if said.len() > self.opener.len() {
             let same = said.iter().zip(&self.opener).all(|(word, opener)| word.text == *opener);
             return match same {
-                true => Some(Again::Cut(said[self.opener.len()].start)),
-                false => is_over(self.opener.len() + ENOUGH).then_some(Again::Not),
+                true => Some(OpenerRepetition::Cut(said[self.opener.len()].start)),
+                false => {
+                    is_over(self.opener.len() + MIN_COMPARED_WORDS).then_some(OpenerRepetition::Not)
+                }
             };
         }
         let most = 64 + 8 * self.opener.iter().map(String::len).sum::<usize>();
-        (held.len() > most).then_some(Again::Not)
+        (held.len() > most).then_some(OpenerRepetition::Not)
     }
 
-    fn greeted(&self) -> bool {
+    fn has_greeting_opener(&self) -> bool {
         is_greeting(self.opener.first().map(String::as_str), self.opener.get(1).map(String::as_str))
     }
 
     /// Three words of four are the opener's, in its order; or all are, and there are a few.
-    fn is_repeated(&self, said: &[Word]) -> bool {
+    fn is_repeated(&self, said: &[TextWord]) -> bool {
         let common = common(said, &self.opener);
-        let is_part = common == said.len() && said.len() >= ENOUGH;
+        let is_part = common == said.len() && said.len() >= MIN_COMPARED_WORDS;
         let longer = said.len().max(self.opener.len());
         common > 0 && (is_part || common * 4 >= longer * 3)
     }
 
     fn cut(&mut self, rest: &str) -> String {
         let rest = rest.trim_start();
-        self.state = if rest.is_empty() { State::Cut } else { State::Passing };
-        self.joined(rest)
+        self.state =
+            if rest.is_empty() { ContinuationState::Cut } else { ContinuationState::Passing };
+        self.join_to_opener(rest)
     }
 
-    fn joined(&self, text: &str) -> String {
+    fn join_to_opener(&self, text: &str) -> String {
         let is_apart = |letter: char| letter.is_whitespace() || is_unspaced(letter);
         let first = text.chars().next();
         match (self.last, first) {
@@ -165,21 +169,21 @@ impl Continuation {
     }
 }
 
-enum Again {
+enum OpenerRepetition {
     /// So many bytes were said already.
     Cut(usize),
     Not,
 }
 
-struct Word {
+struct TextWord {
     text: String,
     start: usize,
     end: usize,
 }
 
 /// In lower case; letters of scripts without spaces each for itself.
-fn words(text: &str) -> Vec<Word> {
-    let mut words: Vec<Word> = Vec::new();
+fn words(text: &str) -> Vec<TextWord> {
+    let mut words: Vec<TextWord> = Vec::new();
     for (start, letter) in text.char_indices() {
         let end = start + letter.len_utf8();
         let is_part = letter.is_alphanumeric() || matches!(letter, '\'' | '’');
@@ -189,7 +193,7 @@ fn words(text: &str) -> Vec<Word> {
                 word.end = end;
             }
             _ if letter.is_alphanumeric() => {
-                words.push(Word { text: letter.to_lowercase().collect(), start, end });
+                words.push(TextWord { text: letter.to_lowercase().collect(), start, end });
             }
             _ => {}
         }
@@ -202,7 +206,7 @@ fn is_unspaced(letter: char) -> bool {
         | '\u{0e00}'..='\u{0e7f}')
 }
 
-fn greets(said: &[Word]) -> bool {
+fn greets(said: &[TextWord]) -> bool {
     let text = |at: usize| said.get(at).map(|word| word.text.as_str());
     is_greeting(text(0), text(1))
 }
@@ -212,11 +216,11 @@ fn is_greeting(first: Option<&str>, second: Option<&str>) -> bool {
     let is_pair = |(one, others): &(&str, &[&str])| {
         *one == first && second.is_some_and(|second| others.contains(&second))
     };
-    GREETINGS.contains(&first) || PAIRS.iter().any(is_pair)
+    GREETINGS.contains(&first) || TWO_WORD_GREETINGS.iter().any(is_pair)
 }
 
 /// How many words both have, in the same order.
-fn common(said: &[Word], opener: &[String]) -> usize {
+fn common(said: &[TextWord], opener: &[String]) -> usize {
     let mut row = vec![0; opener.len() + 1];
     for word in said {
         let mut diagonal = 0;

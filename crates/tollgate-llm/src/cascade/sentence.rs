@@ -2,9 +2,9 @@
 //! so the end is told one letter late; nothing behind it is given out.
 
 /// Letters after which a sentence ends with its next word.
-const LONG: usize = 240;
+const LONG_SENTENCE_CHARS: usize = 240;
 /// Letters after which it ends wherever it is.
-const LONGEST: usize = 280;
+const MAX_SENTENCE_CHARS: usize = 280;
 
 /// Words whose dot is their own, in lower case, without it.
 const ABBREVIATIONS: &[&str] = &[
@@ -17,22 +17,22 @@ const ABBREVIATIONS: &[&str] = &[
 pub struct FirstSentence {
     said: String,
     letters: usize,
-    state: State,
+    state: SentenceState,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum State {
+enum SentenceState {
     #[default]
     Going,
     /// Behind a stop, and what closes quotes and brackets.
-    Stopped(Stop),
+    Stopped(StopMark),
     /// Behind it, after these blanks.
     Blank(String),
     Ended,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
+enum StopMark {
     /// Of a script in which it means nothing else.
     Sure,
     Likely,
@@ -40,13 +40,13 @@ enum Stop {
 
 /// What may be given out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct SentenceChunk {
     pub text: String,
-    pub end: End,
+    pub end: SentenceEnd,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum SentenceEnd {
     /// The sentence goes on, or it is not known yet.
     Open,
     /// It is over; what follows is not heard.
@@ -54,74 +54,80 @@ pub enum End {
 }
 
 impl FirstSentence {
-    pub fn hear(&mut self, more: &str) -> Heard {
+    pub fn hear(&mut self, more: &str) -> SentenceChunk {
         let from = self.said.len();
         more.chars().for_each(|letter| self.letter(letter));
-        let end = if self.state == State::Ended { End::Reached } else { End::Open };
-        Heard { text: self.said[from..].to_owned(), end }
+        let end = if self.state == SentenceState::Ended {
+            SentenceEnd::Reached
+        } else {
+            SentenceEnd::Open
+        };
+        SentenceChunk { text: self.said[from..].to_owned(), end }
     }
 
     /// All of it so far.
-    pub fn said(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.said
     }
 
     fn letter(&mut self, letter: char) {
-        let state = std::mem::replace(&mut self.state, State::Ended);
+        let state = std::mem::replace(&mut self.state, SentenceState::Ended);
         self.state = match state {
-            State::Going => self.going(letter),
-            State::Stopped(stop) => self.stopped(stop, letter),
-            State::Blank(blanks) => self.behind(blanks, letter),
-            State::Ended => State::Ended,
+            SentenceState::Going => self.in_sentence(letter),
+            SentenceState::Stopped(stop) => self.after_stop_mark(stop, letter),
+            SentenceState::Blank(blanks) => self.after_blanks(blanks, letter),
+            SentenceState::Ended => SentenceState::Ended,
         };
     }
 
-    fn going(&mut self, letter: char) -> State {
+    fn in_sentence(&mut self, letter: char) -> SentenceState {
         let is_begun = !self.said.trim().is_empty();
         if letter == '\n' && is_begun {
-            return State::Ended;
+            return SentenceState::Ended;
         }
-        if self.letters >= LONGEST || (self.letters >= LONG && letter.is_whitespace()) {
-            return State::Ended;
+        if self.letters >= MAX_SENTENCE_CHARS
+            || (self.letters >= LONG_SENTENCE_CHARS && letter.is_whitespace())
+        {
+            return SentenceState::Ended;
         }
         self.push(letter);
         match letter {
-            '。' | '！' | '？' | '｡' => State::Stopped(Stop::Sure),
-            '.' | '!' | '?' | '…' if is_begun => State::Stopped(Stop::Likely),
-            _ => State::Going,
+            '。' | '！' | '？' | '｡' => SentenceState::Stopped(StopMark::Sure),
+            '.' | '!' | '?' | '…' if is_begun => SentenceState::Stopped(StopMark::Likely),
+            _ => SentenceState::Going,
         }
     }
 
-    fn stopped(&mut self, stop: Stop, letter: char) -> State {
+    fn after_stop_mark(&mut self, stop: StopMark, letter: char) -> SentenceState {
         match (stop, letter) {
             (_, '.' | '!' | '?' | '…' | '。' | '！' | '？') => {
                 self.push(letter);
-                State::Stopped(stop)
+                SentenceState::Stopped(stop)
             }
             (_, letter) if is_closing(letter) => {
                 self.push(letter);
-                State::Stopped(stop)
+                SentenceState::Stopped(stop)
             }
-            (Stop::Sure, _) | (_, '\n') => State::Ended,
-            (Stop::Likely, blank) if blank.is_whitespace() => match is_own_dot(&self.said) {
-                true => self.going(letter),
-                false => State::Blank(blank.to_string()),
+            (StopMark::Sure, _) | (_, '\n') => SentenceState::Ended,
+            (StopMark::Likely, blank) if blank.is_whitespace() => match is_own_dot(&self.said) {
+                true => self.in_sentence(letter),
+                false => SentenceState::Blank(blank.to_string()),
             },
-            (Stop::Likely, _) => self.going(letter),
+            (StopMark::Likely, _) => self.in_sentence(letter),
         }
     }
 
     /// A sentence does not begin with a small letter: `"Really?" she asked`.
-    fn behind(&mut self, mut blanks: String, letter: char) -> State {
+    fn after_blanks(&mut self, mut blanks: String, letter: char) -> SentenceState {
         if letter.is_lowercase() {
             blanks.chars().for_each(|blank| self.push(blank));
-            return self.going(letter);
+            return self.in_sentence(letter);
         }
-        if letter.is_whitespace() && letter != '\n' && blanks.len() < LONGEST {
+        if letter.is_whitespace() && letter != '\n' && blanks.len() < MAX_SENTENCE_CHARS {
             blanks.push(letter);
-            return State::Blank(blanks);
+            return SentenceState::Blank(blanks);
         }
-        State::Ended
+        SentenceState::Ended
     }
 
     fn push(&mut self, letter: char) {

@@ -4,13 +4,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Ask, Encoding, miscounted, numbers};
-use crate::format::Malformed;
+use super::{EmbeddingRequest, VectorEncoding, count_mismatch, numbers};
+use crate::format::MalformedResponseError;
 
-pub(super) fn write(ask: &Ask<'_>) -> Value {
+pub(super) fn write(ask: &EmbeddingRequest<'_>) -> Value {
     let encoding = match ask.encoding {
-        Encoding::Base64 => "base64",
-        Encoding::Float => "float",
+        VectorEncoding::Base64 => "base64",
+        VectorEncoding::Float => "float",
     };
     let mut body = json!({"model": ask.model, "input": ask.texts, "encoding_format": encoding});
     if let Some(dimensions) = ask.dimensions {
@@ -19,11 +19,11 @@ pub(super) fn write(ask: &Ask<'_>) -> Value {
     body
 }
 
-pub(super) fn read(body: &Value, count: usize) -> Result<Vec<Vec<f32>>, Malformed> {
+pub(super) fn read(body: &Value, count: usize) -> Result<Vec<Vec<f32>>, MalformedResponseError> {
     let data = body.get("data").and_then(Value::as_array);
-    let data = data.ok_or_else(|| Malformed("`data` is no list".to_owned()))?;
+    let data = data.ok_or_else(|| MalformedResponseError("`data` is no list".to_owned()))?;
     if data.len() != count {
-        return Err(miscounted(data.len(), count));
+        return Err(count_mismatch(data.len(), count));
     }
     let mut vectors: Vec<Option<Vec<f32>>> = vec![None; count];
     for (at, item) in data.iter().enumerate() {
@@ -32,28 +32,30 @@ pub(super) fn read(body: &Value, count: usize) -> Result<Vec<Vec<f32>>, Malforme
             Some(index) => index.as_u64().and_then(|index| usize::try_from(index).ok()),
         };
         let place = index.and_then(|index| vectors.get_mut(index));
-        let place = place.ok_or_else(|| Malformed("an `index` that no text has".to_owned()))?;
+        let place = place
+            .ok_or_else(|| MalformedResponseError("an `index` that no text has".to_owned()))?;
         if place.replace(vector(item)?).is_some() {
-            return Err(Malformed("two vectors with the same `index`".to_owned()));
+            return Err(MalformedResponseError("two vectors with the same `index`".to_owned()));
         }
     }
     Ok(vectors.into_iter().flatten().collect())
 }
 
-fn vector(item: &Value) -> Result<Vec<f32>, Malformed> {
+fn vector(item: &Value) -> Result<Vec<f32>, MalformedResponseError> {
     match item.get("embedding") {
         Some(Value::Array(values)) => numbers(values),
-        Some(Value::String(text)) => packed(text),
-        _ => Err(Malformed("an item without `embedding`".to_owned())),
+        Some(Value::String(text)) => decode_base64_vector(text),
+        _ => Err(MalformedResponseError("an item without `embedding`".to_owned())),
     }
 }
 
 /// Numbers of four bytes, the lowest first.
-fn packed(text: &str) -> Result<Vec<f32>, Malformed> {
+fn decode_base64_vector(text: &str) -> Result<Vec<f32>, MalformedResponseError> {
     let bytes = STANDARD.decode(text).ok();
     let bytes = bytes.filter(|bytes| bytes.len().is_multiple_of(4));
-    let bytes =
-        bytes.ok_or_else(|| Malformed("a vector that is no base64 of numbers".to_owned()))?;
+    let bytes = bytes.ok_or_else(|| {
+        MalformedResponseError("a vector that is no base64 of numbers".to_owned())
+    })?;
     let (numbers, _) = bytes.as_chunks::<4>();
     Ok(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect())
 }

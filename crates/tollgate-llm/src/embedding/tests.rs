@@ -1,14 +1,20 @@
 use serde_json::{Value, json};
-use tollgate_engine::embedding::Purpose;
+use tollgate_engine::embedding::EmbeddingPurpose;
 
-use super::{Ask, Encoding, Wire, batches};
+use super::{EmbeddingApi, EmbeddingRequest, VectorEncoding, batches};
 
 /// `[1.0, -0.5]`, as servers send it.
 const PACKED: &str = "AACAPwAAAL8=";
 
-fn ask(texts: &[String]) -> Ask<'_> {
-    let encoding = Encoding::Base64;
-    Ask { model: "m", texts, purpose: Purpose::Question, dimensions: Some(2), encoding }
+fn ask(texts: &[String]) -> EmbeddingRequest<'_> {
+    let encoding = VectorEncoding::Base64;
+    EmbeddingRequest {
+        model: "m",
+        texts,
+        purpose: EmbeddingPurpose::Question,
+        dimensions: Some(2),
+        encoding,
+    }
 }
 
 #[test]
@@ -16,28 +22,32 @@ fn requests_are_written_in_each_form() {
     let texts = ["one".to_owned(), "two".to_owned()];
     let asked = ask(&texts);
     assert_eq!(
-        Wire::OpenAi.write(&asked),
+        EmbeddingApi::OpenAi.write(&asked),
         json!({"model": "m", "input": ["one", "two"], "encoding_format": "base64", "dimensions": 2})
     );
-    let plain = Ask { dimensions: None, encoding: Encoding::Float, ..asked };
+    let plain = EmbeddingRequest { dimensions: None, encoding: VectorEncoding::Float, ..asked };
     assert_eq!(
-        Wire::OpenAi.write(&plain),
+        EmbeddingApi::OpenAi.write(&plain),
         json!({"model": "m", "input": ["one", "two"], "encoding_format": "float"})
     );
     assert_eq!(
-        Wire::Gemini.write(&ask(&texts[..1])),
+        EmbeddingApi::Gemini.write(&ask(&texts[..1])),
         json!({"requests": [{
             "model": "models/m", "content": {"parts": [{"text": "one"}]},
             "taskType": "RETRIEVAL_QUERY", "outputDimensionality": 2,
         }]})
     );
-    let plain = Ask { dimensions: None, purpose: Purpose::Passage, ..ask(&texts[..1]) };
-    let written = Wire::Gemini.write(&plain);
+    let plain = EmbeddingRequest {
+        dimensions: None,
+        purpose: EmbeddingPurpose::Passage,
+        ..ask(&texts[..1])
+    };
+    let written = EmbeddingApi::Gemini.write(&plain);
     assert_eq!(written["requests"][0]["taskType"], "RETRIEVAL_DOCUMENT");
     assert_eq!(written["requests"][0].get("outputDimensionality"), None);
 }
 
-fn check(wire: Wire, body: &Value, expected: Result<&[[f32; 2]], &str>) {
+fn check(wire: EmbeddingApi, body: &Value, expected: Result<&[[f32; 2]], &str>) {
     let count = 2;
     let read = wire.read(body, count).map_err(|malformed| malformed.0);
     let expected = expected.map(|it| it.iter().map(|it| it.to_vec()).collect());
@@ -48,14 +58,18 @@ fn check(wire: Wire, body: &Value, expected: Result<&[[f32; 2]], &str>) {
 fn numbers_come_plain_or_packed_and_in_any_order() {
     let well: &[[f32; 2]] = &[[1.0, -0.5], [0.25, 3.0]];
     let plain = json!({"index": 1, "embedding": [0.25, 3]});
-    check(Wire::OpenAi, &json!({"data": [plain, {"index": 0, "embedding": PACKED}]}), Ok(well));
     check(
-        Wire::OpenAi,
+        EmbeddingApi::OpenAi,
+        &json!({"data": [plain, {"index": 0, "embedding": PACKED}]}),
+        Ok(well),
+    );
+    check(
+        EmbeddingApi::OpenAi,
         &json!({"data": [{"embedding": [1, -0.5]}, {"embedding": [0.25, 3.0]}]}),
         Ok(well),
     );
     let values = json!({"embeddings": [{"values": [1, -0.5]}, {"values": [0.25, 3.0]}]});
-    check(Wire::Gemini, &values, Ok(well));
+    check(EmbeddingApi::Gemini, &values, Ok(well));
 }
 
 #[test]
@@ -82,12 +96,12 @@ fn what_is_no_vector_for_each_text_is_refused() {
         (json!([one, bare]), "an item without `embedding`"),
         (json!([one, 7]), "an item without `embedding`"),
     ] {
-        check(Wire::OpenAi, &json!({"data": data}), Err(why));
+        check(EmbeddingApi::OpenAi, &json!({"data": data}), Err(why));
     }
-    check(Wire::Gemini, &json!([]), Err("`embeddings` is no list"));
-    check(Wire::Gemini, &json!({"embeddings": [{}]}), Err("an item without `values`"));
+    check(EmbeddingApi::Gemini, &json!([]), Err("`embeddings` is no list"));
+    check(EmbeddingApi::Gemini, &json!({"embeddings": [{}]}), Err("an item without `values`"));
     let one = json!({"embeddings": [{"values": [1, 2]}]});
-    check(Wire::Gemini, &one, Err("1 vectors for 2 texts"));
+    check(EmbeddingApi::Gemini, &one, Err("1 vectors for 2 texts"));
 }
 
 #[test]

@@ -1,65 +1,77 @@
-//! Anthropic's Messages API. Called through [`Format`]; knows nothing of HTTP.
+//! Anthropic's Messages API. Called through [`DialectCodec`]; knows nothing of HTTP.
 
 use serde_json::Value;
 
-use crate::conversation::{Message, Request, Response};
+use crate::conversation::{ChatMessage, ChatRequest, ChatResponse};
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::format::{Address, Format, Malformed, Reported, StreamReader, StreamWriter, Written};
-use crate::told::Told;
+use crate::error::LlmError;
+use crate::format::{
+    DialectCodec, EncodedRequest, MalformedResponseError, ProviderErrorReport, RequestUrlParams,
+    StreamReader, StreamWriter,
+};
+use crate::gateway_report::GatewayReport;
 
-mod answer;
+mod block_writer;
 mod blocks;
 mod compose;
 mod errors;
 mod request_reader;
 mod request_writer;
+mod response;
 mod stream_reader;
 mod stream_writer;
-mod writing;
 
 /// `POST /v1/messages`.
 #[derive(Debug, Clone, Copy)]
-pub struct Anthropic;
+pub struct AnthropicCodec;
 
-impl Format for Anthropic {
+impl DialectCodec for AnthropicCodec {
     fn dialect(&self) -> Dialect {
         Dialect::Anthropic
     }
 
-    fn read_request(&self, body: Value, address: &Address<'_>) -> Result<Request, Failure> {
+    fn read_request(
+        &self,
+        body: Value,
+        address: &RequestUrlParams<'_>,
+    ) -> Result<ChatRequest, LlmError> {
         request_reader::read(body, address)
     }
 
-    fn write_request(&self, request: &Request) -> Result<Written, Failure> {
+    fn write_request(&self, request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
         request_writer::write(request)
     }
 
-    fn read_response(&self, body: Value) -> Result<Response, Malformed> {
-        answer::read(body)
+    fn read_response(&self, body: Value) -> Result<ChatResponse, MalformedResponseError> {
+        response::read(body)
     }
 
-    fn write_response(&self, response: &Response, _: &Request, told: Option<&Told>) -> Value {
-        answer::write(response, told)
+    fn write_response(
+        &self,
+        response: &ChatResponse,
+        _: &ChatRequest,
+        told: Option<&GatewayReport>,
+    ) -> Value {
+        response::write(response, told)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::<stream_reader::Reader>::default()
+        Box::<stream_reader::AnthropicStreamReader>::default()
     }
 
-    fn stream_writer(&self, request: &Request) -> Box<dyn StreamWriter> {
-        Box::new(stream_writer::Writer::new(&request.model))
+    fn stream_writer(&self, request: &ChatRequest) -> Box<dyn StreamWriter> {
+        Box::new(stream_writer::AnthropicStreamWriter::new(&request.model))
     }
 
-    fn read_error(&self, status: u16, body: &[u8]) -> Reported {
+    fn read_error(&self, status: u16, body: &[u8]) -> ProviderErrorReport {
         errors::read(status, body)
     }
 
-    fn write_error(&self, failure: &Failure) -> Value {
+    fn write_error(&self, failure: &LlmError) -> Value {
         errors::write(failure)
     }
 
-    fn write_history(&self, messages: &[Message]) -> Value {
+    fn write_history(&self, messages: &[ChatMessage]) -> Value {
         compose::history(messages)
     }
 }

@@ -2,21 +2,21 @@
 //! what is wrong is named by its place. Used by every dialect's reader.
 
 use serde_json::{Map, Number, Value};
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
 use crate::dialect::Dialect;
+use crate::error::{LlmError, MAX_QUOTED_CHARS};
 use crate::extra::Extra;
-use crate::failure::{Failure, SHOWN};
 
 /// An object that is being read. Places are like `messages[2].content`.
 #[derive(Debug)]
-pub struct Fields {
+pub struct FieldReader {
     map: Map<String, Value>,
     at: String,
 }
 
-impl Fields {
-    pub fn new(value: Value, at: impl Into<String>) -> Result<Self, Failure> {
+impl FieldReader {
+    pub fn new(value: Value, at: impl Into<String>) -> Result<Self, LlmError> {
         let at = at.into();
         match value {
             Value::Object(map) => Ok(Self { map, at }),
@@ -49,7 +49,7 @@ impl Fields {
         self.map.shift_remove(key).filter(|value| !value.is_null())
     }
 
-    pub fn text(&mut self, key: &str) -> Result<Option<String>, Failure> {
+    pub fn text(&mut self, key: &str) -> Result<Option<String>, LlmError> {
         match self.take(key) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -57,11 +57,11 @@ impl Fields {
         }
     }
 
-    pub fn needed_text(&mut self, key: &str) -> Result<String, Failure> {
+    pub fn needed_text(&mut self, key: &str) -> Result<String, LlmError> {
         self.text(key)?.ok_or_else(|| self.missing(key))
     }
 
-    pub fn flag(&mut self, key: &str) -> Result<Option<bool>, Failure> {
+    pub fn flag(&mut self, key: &str) -> Result<Option<bool>, LlmError> {
         match self.take(key) {
             None => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(flag)),
@@ -69,7 +69,7 @@ impl Fields {
         }
     }
 
-    pub fn number(&mut self, key: &str) -> Result<Option<Number>, Failure> {
+    pub fn number(&mut self, key: &str) -> Result<Option<Number>, LlmError> {
         match self.take(key) {
             None => Ok(None),
             Some(Value::Number(number)) => Ok(Some(number)),
@@ -78,7 +78,7 @@ impl Fields {
     }
 
     /// A whole number, 1 or more.
-    pub fn count(&mut self, key: &str) -> Result<Option<u64>, Failure> {
+    pub fn count(&mut self, key: &str) -> Result<Option<u64>, LlmError> {
         let Some(number) = self.number(key)? else { return Ok(None) };
         match number.as_u64() {
             Some(count) if count > 0 => Ok(Some(count)),
@@ -86,7 +86,7 @@ impl Fields {
         }
     }
 
-    pub fn list(&mut self, key: &str) -> Result<Option<Vec<Value>>, Failure> {
+    pub fn list(&mut self, key: &str) -> Result<Option<Vec<Value>>, LlmError> {
         match self.take(key) {
             None => Ok(None),
             Some(Value::Array(list)) => Ok(Some(list)),
@@ -94,7 +94,7 @@ impl Fields {
         }
     }
 
-    pub fn object(&mut self, key: &str) -> Result<Option<Self>, Failure> {
+    pub fn object(&mut self, key: &str) -> Result<Option<Self>, LlmError> {
         let at = self.place(key);
         self.take(key).map(|value| Self::new(value, at)).transpose()
     }
@@ -111,10 +111,10 @@ impl Fields {
         self.map.insert(key.to_owned(), value.into());
     }
 
-    pub fn missing(&self, key: &str) -> Failure {
+    pub fn missing(&self, key: &str) -> LlmError {
         let place = self.place(key);
         let message = format!("`{place}` is missing");
-        Failure::invalid(place, message)
+        LlmError::invalid(place, message)
     }
 
     /// What nobody took.
@@ -129,7 +129,7 @@ impl Fields {
 }
 
 /// The thing at this place is not what it should be.
-pub fn wrong(at: &str, expected: &str, found: &Value) -> Failure {
+pub fn wrong(at: &str, expected: &str, found: &Value) -> LlmError {
     let found = match found {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -139,12 +139,12 @@ pub fn wrong(at: &str, expected: &str, found: &Value) -> Failure {
         Value::Object(_) => "an object",
     };
     let place = if at.is_empty() { "the body" } else { at };
-    Failure::invalid(at, format!("`{place}` must be {expected}, not {found}"))
+    LlmError::invalid(at, format!("`{place}` must be {expected}, not {found}"))
 }
 
 /// The text at this place is none of those that are known.
-pub fn unknown(at: &str, found: &str, known: &[&str]) -> Failure {
-    let found = shortened(found, SHOWN);
+pub fn unknown(at: &str, found: &str, known: &[&str]) -> LlmError {
+    let found = truncate_chars(found, MAX_QUOTED_CHARS);
     let known = known.join("`, `");
-    Failure::invalid(at, format!("`{at}` is `{found}`; known are `{known}`"))
+    LlmError::invalid(at, format!("`{at}` is `{found}`; known are `{known}`"))
 }

@@ -1,69 +1,81 @@
-//! Google's generateContent API. Called through [`Format`]; knows nothing of HTTP. The model and
-//! whether the answer is streamed stand in the URL and come as [`Address`].
+//! Google's generateContent API. Called through [`DialectCodec`]; knows nothing of HTTP. The model and
+//! whether the answer is streamed stand in the URL and come as [`RequestUrlParams`].
 
 use serde_json::Value;
 
-use crate::conversation::{Message, Request, Response};
+use crate::conversation::{ChatMessage, ChatRequest, ChatResponse};
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::format::{Address, Format, Malformed, Reported, StreamReader, StreamWriter, Written};
-use crate::told::Told;
+use crate::error::LlmError;
+use crate::format::{
+    DialectCodec, EncodedRequest, MalformedResponseError, ProviderErrorReport, RequestUrlParams,
+    StreamReader, StreamWriter,
+};
+use crate::gateway_report::GatewayReport;
 
-mod answer;
 mod compose;
 mod config_reader;
 mod config_writer;
 mod errors;
+mod part_writer;
 mod parts;
 mod request_reader;
+mod response;
 mod schema;
 mod spelling;
 mod stream_reader;
 mod stream_writer;
-mod writing;
 
 /// `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`.
 #[derive(Debug, Clone, Copy)]
-pub struct Gemini;
+pub struct GeminiCodec;
 
-impl Format for Gemini {
+impl DialectCodec for GeminiCodec {
     fn dialect(&self) -> Dialect {
         Dialect::Gemini
     }
 
-    fn read_request(&self, body: Value, address: &Address<'_>) -> Result<Request, Failure> {
+    fn read_request(
+        &self,
+        body: Value,
+        address: &RequestUrlParams<'_>,
+    ) -> Result<ChatRequest, LlmError> {
         request_reader::read(body, address)
     }
 
-    fn write_request(&self, request: &Request) -> Result<Written, Failure> {
+    fn write_request(&self, request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
         config_writer::write(request)
     }
 
-    fn read_response(&self, body: Value) -> Result<Response, Malformed> {
-        answer::read(body)
+    fn read_response(&self, body: Value) -> Result<ChatResponse, MalformedResponseError> {
+        response::read(body)
     }
 
-    fn write_response(&self, response: &Response, _: &Request, told: Option<&Told>) -> Value {
-        answer::write(response, told)
+    fn write_response(
+        &self,
+        response: &ChatResponse,
+        _: &ChatRequest,
+        told: Option<&GatewayReport>,
+    ) -> Value {
+        response::write(response, told)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::<stream_reader::Reader>::default()
+        Box::<stream_reader::GeminiStreamReader>::default()
     }
 
-    fn stream_writer(&self, request: &Request) -> Box<dyn StreamWriter> {
-        Box::new(stream_writer::Writer::new(&request.model))
+    fn stream_writer(&self, request: &ChatRequest) -> Box<dyn StreamWriter> {
+        Box::new(stream_writer::GeminiStreamWriter::new(&request.model))
     }
 
-    fn read_error(&self, status: u16, body: &[u8]) -> Reported {
+    fn read_error(&self, status: u16, body: &[u8]) -> ProviderErrorReport {
         errors::read(status, body)
     }
 
-    fn write_error(&self, failure: &Failure) -> Value {
+    fn write_error(&self, failure: &LlmError) -> Value {
         errors::write(failure)
     }
 
-    fn write_history(&self, messages: &[Message]) -> Value {
+    fn write_history(&self, messages: &[ChatMessage]) -> Value {
         compose::history(messages)
     }
 }

@@ -3,12 +3,15 @@
 
 use serde_json::Value;
 
-use super::{Address, Format, Malformed, Reported, StreamReader, StreamWriter, Written};
+use super::{
+    DialectCodec, EncodedRequest, MalformedResponseError, ProviderErrorReport, RequestUrlParams,
+    StreamReader, StreamWriter,
+};
 use super::{openai_error, openai_media};
-use crate::conversation::{Message, Request, Response};
+use crate::conversation::{ChatMessage, ChatRequest, ChatResponse};
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::told::Told;
+use crate::error::LlmError;
+use crate::gateway_report::GatewayReport;
 
 mod history;
 mod message;
@@ -24,52 +27,57 @@ mod write;
 const DIALECT: Dialect = Dialect::OpenAiChat;
 
 #[derive(Debug, Clone, Copy)]
-pub struct OpenAiChat;
+pub struct OpenAiChatCodec;
 
-impl Format for OpenAiChat {
+impl DialectCodec for OpenAiChatCodec {
     fn dialect(&self) -> Dialect {
         DIALECT
     }
 
-    fn read_request(&self, body: Value, _: &Address<'_>) -> Result<Request, Failure> {
+    fn read_request(&self, body: Value, _: &RequestUrlParams<'_>) -> Result<ChatRequest, LlmError> {
         request::read(body)
     }
 
-    fn write_request(&self, request: &Request) -> Result<Written, Failure> {
+    fn write_request(&self, request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
         write::write(request)
     }
 
-    fn read_response(&self, body: Value) -> Result<Response, Malformed> {
+    fn read_response(&self, body: Value) -> Result<ChatResponse, MalformedResponseError> {
         response::read(body)
     }
 
-    fn write_response(&self, response: &Response, request: &Request, told: Option<&Told>) -> Value {
+    fn write_response(
+        &self,
+        response: &ChatResponse,
+        request: &ChatRequest,
+        told: Option<&GatewayReport>,
+    ) -> Value {
         response::write(response, request, told)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(stream_reader::Reader::default())
+        Box::new(stream_reader::OpenAiChatStreamReader::default())
     }
 
-    fn stream_writer(&self, request: &Request) -> Box<dyn StreamWriter> {
-        Box::new(stream_writer::Writer::new(request))
+    fn stream_writer(&self, request: &ChatRequest) -> Box<dyn StreamWriter> {
+        Box::new(stream_writer::OpenAiChatStreamWriter::new(request))
     }
 
-    fn read_error(&self, status: u16, body: &[u8]) -> Reported {
+    fn read_error(&self, status: u16, body: &[u8]) -> ProviderErrorReport {
         openai_error::read(status, body)
     }
 
-    fn write_error(&self, failure: &Failure) -> Value {
+    fn write_error(&self, failure: &LlmError) -> Value {
         openai_error::write(failure)
     }
 
-    fn write_history(&self, messages: &[Message]) -> Value {
+    fn write_history(&self, messages: &[ChatMessage]) -> Value {
         history::for_client(messages)
     }
 }
 
 /// The `tollgate` field.
-fn told_json(told: &Told) -> Value {
+fn report_json(told: &GatewayReport) -> Value {
     told.json(history::for_client(&told.history))
 }
 

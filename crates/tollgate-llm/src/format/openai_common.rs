@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::conversation::{Function, Request, Tool};
+use crate::conversation::{ChatRequest, ChatTool, Function};
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::format::lost::Lost;
+use crate::error::LlmError;
+use crate::format::encoding_losses::EncodingLosses;
 
 /// Fields that mean the same in both.
 const ALIKE: &[&str] = &[
@@ -18,24 +18,24 @@ const ALIKE: &[&str] = &[
 
 /// Writes what a client said in the `other` of the two dialects.
 pub(super) fn carry(
-    request: &Request,
+    request: &ChatRequest,
     other: Dialect,
     body: &mut Map<String, Value>,
-    lost: &mut Lost,
+    lost: &mut EncodingLosses,
 ) {
     for key in ALIKE {
         if let Some(value) = request.extra.get(other, key) {
             body.insert((*key).to_owned(), value.clone());
-            lost.carried(key);
+            lost.retract(key);
         }
     }
-    let strict = |tool: &Tool| match tool {
-        Tool::Function(function) => strict_of(function).is_some(),
-        Tool::Hosted { .. } => false,
+    let strict = |tool: &ChatTool| match tool {
+        ChatTool::Function(function) => strict_of(function).is_some(),
+        ChatTool::Hosted { .. } => false,
     };
     if request.tools.iter().any(strict) {
-        lost.carried("function");
-        lost.carried("strict");
+        lost.retract("function");
+        lost.retract("strict");
     }
 }
 
@@ -48,12 +48,12 @@ pub(super) fn strict_of(function: &Function) -> Option<bool> {
 
 /// A choice that names some of the tools.
 #[derive(Debug)]
-pub(super) struct Allowed<'a> {
+pub(super) struct AllowedTools<'a> {
     mode: &'a str,
     names: Vec<&'a str>,
 }
 
-impl<'a> Allowed<'a> {
+impl<'a> AllowedTools<'a> {
     /// `None`: it is another choice, or allows tools that only its own dialect has.
     pub(super) fn read(dialect: Dialect, choice: &'a Value) -> Option<Self> {
         let (body, name): (_, fn(&Value) -> &Value) = match dialect {
@@ -83,11 +83,11 @@ impl<'a> Allowed<'a> {
 }
 
 /// A tool that some provider runs itself, and that none who speaks the other dialect would know.
-pub(super) fn hosted(dialect: Dialect, value: &Value) -> Failure {
+pub(super) fn unsupported_hosted_tool(dialect: Dialect, value: &Value) -> LlmError {
     let kind = value["type"].as_str().unwrap_or("hosted");
     let message = format!(
         "the tool `{kind}` is run by providers that speak {dialect}, and this model's does not: \
          leave it out, or ask another model"
     );
-    Failure::invalid("tools", message)
+    LlmError::invalid("tools", message)
 }

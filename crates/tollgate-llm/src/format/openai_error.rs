@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Fault, Reported, reported};
-use crate::failure::{Failure, Kind};
+use super::{ProviderErrorReport, ProviderFault, generic_error};
+use crate::error::{LlmError, LlmErrorKind};
 
 /// Characters of a provider's message that are worth passing on.
-const LONGEST: usize = 1_000;
+const MAX_MESSAGE_CHARS: usize = 1_000;
 
-pub(super) fn write(failure: &Failure) -> Value {
+pub(super) fn write(failure: &LlmError) -> Value {
     json!({"error": body(failure)})
 }
 
 /// The error itself.
-pub(super) fn body(failure: &Failure) -> Value {
+pub(super) fn body(failure: &LlmError) -> Value {
     json!({
         "message": failure.message,
         "type": kind(failure.kind),
@@ -25,40 +25,45 @@ pub(super) fn body(failure: &Failure) -> Value {
     })
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: LlmErrorKind) -> &'static str {
     match kind {
-        Kind::Invalid | Kind::TooLong | Kind::UnknownModel => "invalid_request_error",
-        Kind::Unauthenticated => "authentication_error",
-        Kind::Forbidden => "permission_error",
-        Kind::RateLimited => "rate_limit_error",
-        Kind::Overloaded | Kind::Provider | Kind::Timeout | Kind::Internal => "server_error",
+        LlmErrorKind::Invalid | LlmErrorKind::TooLong | LlmErrorKind::UnknownModel => {
+            "invalid_request_error"
+        }
+        LlmErrorKind::Unauthenticated => "authentication_error",
+        LlmErrorKind::Forbidden => "permission_error",
+        LlmErrorKind::RateLimited => "rate_limit_error",
+        LlmErrorKind::Overloaded
+        | LlmErrorKind::Provider
+        | LlmErrorKind::Timeout
+        | LlmErrorKind::Internal => "server_error",
     }
 }
 
 /// An answer with an error's status.
-pub(super) fn read(status: u16, body: &[u8]) -> Reported {
+pub(super) fn read(status: u16, body: &[u8]) -> ProviderErrorReport {
     match serde_json::from_slice::<Value>(body) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => read_value(status, &value),
-        _ => told(status, None, &reported::without_words(status, body)),
+        _ => error_report(status, None, &generic_error::without_words(status, body)),
     }
 }
 
 /// An error object, wherever it came from. `status` is 0 in the middle of a stream.
-pub(super) fn read_value(status: u16, value: &Value) -> Reported {
+pub(super) fn read_value(status: u16, value: &Value) -> ProviderErrorReport {
     let value = value.get(0).unwrap_or(value);
     let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
     let text = |key: &str| error.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let message = text("message").or(error.as_str()).map(str::to_owned);
     let message = message.or_else(|| detail(error.get("detail").or(value.get("detail"))?));
-    let message =
-        message.unwrap_or_else(|| reported::without_words(status, error.to_string().as_bytes()));
+    let message = message
+        .unwrap_or_else(|| generic_error::without_words(status, error.to_string().as_bytes()));
     let number = error.get("code").and_then(Value::as_u64);
     let status = match number.and_then(|code| u16::try_from(code).ok()) {
         Some(code @ 400..=599) if status < 400 => code,
         _ => status,
     };
     let code = text("code").or(text("type")).or(text("status")).map(str::to_owned);
-    told(status, code, &message)
+    error_report(status, code, &message)
 }
 
 /// FastAPI's form: a text, or a list of places and complaints.
@@ -74,37 +79,39 @@ fn detail(detail: &Value) -> Option<String> {
     detail.as_str().map(str::to_owned)
 }
 
-fn told(status: u16, code: Option<String>, message: &str) -> Reported {
+fn error_report(status: u16, code: Option<String>, message: &str) -> ProviderErrorReport {
     let fault = fault(status, code.as_deref().unwrap_or(""), message);
     // Some servers show the key that they refuse.
     let message = match (fault, status) {
-        (Fault::Key, 401 | 403) => "the provider refuses the gateway's key".to_owned(),
+        (ProviderFault::Key, 401 | 403) => "the provider refuses the gateway's key".to_owned(),
         _ => cut(message),
     };
     let retry_after = retry_after(&message);
-    Reported { message, code, retry_after, fault }
+    ProviderErrorReport { message, code, retry_after, fault }
 }
 
-fn fault(status: u16, code: &str, message: &str) -> Fault {
+fn fault(status: u16, code: &str, message: &str) -> ProviderFault {
     let message = message.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
     match code {
-        "context_length_exceeded" | "string_above_max_length" => return Fault::TooLong,
-        "model_not_found" | "model_not_available" => return Fault::Model,
+        "context_length_exceeded" | "string_above_max_length" => return ProviderFault::TooLong,
+        "model_not_found" | "model_not_available" => return ProviderFault::Model,
         "insufficient_quota" | "invalid_api_key" | "billing_not_active" | "account_deactivated" => {
-            return Fault::Key;
+            return ProviderFault::Key;
         }
-        "rate_limit_exceeded" | "rate_limit_error" if status < 500 => return Fault::TooOften,
+        "rate_limit_exceeded" | "rate_limit_error" if status < 500 => {
+            return ProviderFault::TooOften;
+        }
         _ => {}
     }
     match status {
         400 | 422 if says(&["maximum context length", "context window", "context length"]) => {
-            Fault::TooLong
+            ProviderFault::TooLong
         }
-        400 if says(&["model"]) && says(&["not found", "does not exist"]) => Fault::Model,
-        409 | 425 => Fault::Provider,
-        0 if code.starts_with("invalid_request") => Fault::Request,
-        _ => reported::fault(status),
+        400 if says(&["model"]) && says(&["not found", "does not exist"]) => ProviderFault::Model,
+        409 | 425 => ProviderFault::Provider,
+        0 if code.starts_with("invalid_request") => ProviderFault::Request,
+        _ => generic_error::fault(status),
     }
 }
 
@@ -132,7 +139,7 @@ fn retry_after(message: &str) -> Option<Duration> {
 }
 
 fn cut(message: &str) -> String {
-    message.chars().filter(|c| !c.is_control() || *c == '\n').take(LONGEST).collect()
+    message.chars().filter(|c| !c.is_control() || *c == '\n').take(MAX_MESSAGE_CHARS).collect()
 }
 
 #[cfg(test)]

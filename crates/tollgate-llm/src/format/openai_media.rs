@@ -3,15 +3,15 @@
 
 use serde_json::{Value, json};
 
-use crate::conversation::{Content, Media, MediaKind, MediaSource};
-use crate::failure::Failure;
-use crate::format::fields::Fields;
+use crate::conversation::{ChatMedia, MediaKind, MediaSource, PartContent};
+use crate::error::LlmError;
+use crate::format::fields::FieldReader;
 
 /// Kinds of addresses that providers fetch.
 const SCHEMES: &[&str] = &["http://", "https://", "gs://"];
 
 /// The source behind an address; the bytes may stand in it.
-pub(super) fn from_url(url: String, at: &str) -> Result<MediaSource, Failure> {
+pub(super) fn from_url(url: String, at: &str) -> Result<MediaSource, LlmError> {
     if let Some((media_type, data)) = data_url(&url) {
         let (media_type, data) = (media_type.to_owned(), data.to_owned());
         return Ok(MediaSource::Base64 { media_type, data });
@@ -25,7 +25,7 @@ pub(super) fn from_url(url: String, at: &str) -> Result<MediaSource, Failure> {
     let shown: String = url.chars().take(40).collect();
     let message =
         format!("`{at}` is `{shown}`; it must be an http or https address, or base64 as `data:`");
-    Err(Failure::invalid(at, message))
+    Err(LlmError::invalid(at, message))
 }
 
 /// The media type and the base64 in a `data:` address.
@@ -39,13 +39,13 @@ pub(super) fn to_data_url(media_type: &str, data: &str) -> String {
 }
 
 /// A part `input_audio`, which both have.
-pub(super) fn audio(fields: &mut Fields) -> Result<Content, Failure> {
+pub(super) fn audio(fields: &mut FieldReader) -> Result<PartContent, LlmError> {
     let mut audio = fields.object("input_audio")?.ok_or_else(|| fields.missing("input_audio"))?;
     let data = audio.needed_text("data")?;
     let media_type = audio_type(&audio.needed_text("format")?);
     fields.put_back("input_audio", audio);
     let source = MediaSource::Base64 { media_type, data };
-    Ok(Content::Media(Media { kind: MediaKind::Audio, source, name: None }))
+    Ok(PartContent::Media(ChatMedia { kind: MediaKind::Audio, source, name: None }))
 }
 
 pub(super) fn audio_json(media_type: &str, data: &str) -> Value {

@@ -7,13 +7,16 @@
 
 use serde_json::{Map, Value};
 
-use super::{Address, Format, Malformed, Reported, StreamReader, StreamWriter, Written};
+use super::{
+    DialectCodec, EncodedRequest, MalformedResponseError, ProviderErrorReport, RequestUrlParams,
+    StreamReader, StreamWriter,
+};
 use super::{openai_error, openai_media};
-use crate::conversation::{Message, Request, Response};
+use crate::conversation::{ChatMessage, ChatRequest, ChatResponse};
 use crate::dialect::Dialect;
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::told::Told;
+use crate::gateway_report::GatewayReport;
 
 mod echo;
 mod history;
@@ -31,70 +34,75 @@ mod write;
 const DIALECT: Dialect = Dialect::OpenAiResponses;
 
 /// Where the fields of an item are kept.
-const ITEM: &str = "item";
+const ITEM_KEY: &str = "item";
 
 /// Begins what comes behind the prefix in ids of items that were made here, so that no provider
 /// is asked for them.
-const OURS: &str = "tollgate_";
+const OWN_ID_PREFIX: &str = "tollgate_";
 
 #[derive(Debug, Clone, Copy)]
-pub struct OpenAiResponses;
+pub struct OpenAiResponsesCodec;
 
-impl Format for OpenAiResponses {
+impl DialectCodec for OpenAiResponsesCodec {
     fn dialect(&self) -> Dialect {
         DIALECT
     }
 
-    fn read_request(&self, body: Value, _: &Address<'_>) -> Result<Request, Failure> {
+    fn read_request(&self, body: Value, _: &RequestUrlParams<'_>) -> Result<ChatRequest, LlmError> {
         request::read(body)
     }
 
-    fn write_request(&self, request: &Request) -> Result<Written, Failure> {
+    fn write_request(&self, request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
         write::write(request)
     }
 
-    fn read_response(&self, body: Value) -> Result<Response, Malformed> {
+    fn read_response(&self, body: Value) -> Result<ChatResponse, MalformedResponseError> {
         response::read(body)
     }
 
-    fn write_response(&self, response: &Response, request: &Request, told: Option<&Told>) -> Value {
+    fn write_response(
+        &self,
+        response: &ChatResponse,
+        request: &ChatRequest,
+        told: Option<&GatewayReport>,
+    ) -> Value {
         response::write(response, request, told)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(stream_reader::Reader::default())
+        Box::new(stream_reader::OpenAiResponsesStreamReader::default())
     }
 
-    fn stream_writer(&self, request: &Request) -> Box<dyn StreamWriter> {
-        Box::new(stream_writer::Writer::new(request))
+    fn stream_writer(&self, request: &ChatRequest) -> Box<dyn StreamWriter> {
+        Box::new(stream_writer::OpenAiResponsesStreamWriter::new(request))
     }
 
-    fn read_error(&self, status: u16, body: &[u8]) -> Reported {
+    fn read_error(&self, status: u16, body: &[u8]) -> ProviderErrorReport {
         openai_error::read(status, body)
     }
 
-    fn write_error(&self, failure: &Failure) -> Value {
+    fn write_error(&self, failure: &LlmError) -> Value {
         openai_error::write(failure)
     }
 
-    fn write_history(&self, messages: &[Message]) -> Value {
+    fn write_history(&self, messages: &[ChatMessage]) -> Value {
         history::for_client(messages).into()
     }
 }
 
 /// The `tollgate` field.
-fn told_json(told: &Told) -> Value {
+fn report_json(told: &GatewayReport) -> Value {
     told.json(history::for_client(&told.history).into())
 }
 
 /// What is kept of an item.
 fn item_of(extra: &Extra) -> Option<&Map<String, Value>> {
-    extra.get(DIALECT, ITEM)?.as_object()
+    extra.get(DIALECT, ITEM_KEY)?.as_object()
 }
 
 /// Extra fields of a part or message that say what is kept of its item.
 fn with_item(item: Map<String, Value>) -> Extra {
-    Extra::new(DIALECT, Map::from_iter([(ITEM.to_owned(), Value::Object(item))]))
+    Extra::new(DIALECT, Map::from_iter([(ITEM_KEY.to_owned(), Value::Object(item))]))
 }
 
 #[cfg(test)]

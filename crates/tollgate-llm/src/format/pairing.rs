@@ -3,58 +3,59 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
-use crate::conversation::{Call, CallResult, Role};
-use crate::failure::{Failure, SHOWN};
+use crate::conversation::{CallResult, ChatRole, FunctionCall};
+use crate::error::{LlmError, MAX_QUOTED_CHARS};
 
 /// The calls so far.
 #[derive(Debug, Default)]
-pub struct Pairing {
-    calls: HashMap<String, Made>,
+pub struct CallPairing {
+    calls: HashMap<String, TrackedCall>,
     made: usize,
     /// The ids of those without a result, the oldest first.
     open: BTreeMap<usize, String>,
     /// The same by the names of their tools.
     named: HashMap<String, BTreeSet<usize>>,
-    last: Option<Role>,
+    last: Option<ChatRole>,
 }
 
 #[derive(Debug)]
-struct Made {
+struct TrackedCall {
     name: String,
     at: String,
     number: usize,
     answered: bool,
 }
 
-impl Pairing {
+impl CallPairing {
     /// An id may be used again once its call is answered: some models count from 0 in every turn.
-    pub fn call(&mut self, call: &Call, at: &str) -> Result<(), Failure> {
+    pub fn call(&mut self, call: &FunctionCall, at: &str) -> Result<(), LlmError> {
         let number = self.made;
         self.made += 1;
         self.open.insert(number, call.id.clone());
         self.named.entry(call.name.clone()).or_default().insert(number);
-        let made = Made { name: call.name.clone(), at: at.to_owned(), number, answered: false };
+        let made =
+            TrackedCall { name: call.name.clone(), at: at.to_owned(), number, answered: false };
         match self.calls.insert(call.id.clone(), made) {
             Some(before) if !before.answered => {
                 let (id, first) = (brief(&call.id), before.at);
-                Err(Failure::invalid(at, format!("`{at}`: call id `{id}` is taken by `{first}`")))
+                Err(LlmError::invalid(at, format!("`{at}`: call id `{id}` is taken by `{first}`")))
             }
             _ => Ok(()),
         }
     }
 
     /// Gives the result the name of its tool.
-    pub fn result(&mut self, result: &mut CallResult, at: &str) -> Result<(), Failure> {
+    pub fn result(&mut self, result: &mut CallResult, at: &str) -> Result<(), LlmError> {
         let id = brief(&result.call_id);
         match self.calls.get_mut(&result.call_id) {
             None => {
                 let message = format!("`{at}`: no call before it has the id `{id}`");
-                Err(Failure::invalid(at, message))
+                Err(LlmError::invalid(at, message))
             }
             Some(made) if made.answered => {
-                Err(Failure::invalid(at, format!("`{at}`: call `{id}` has its result already")))
+                Err(LlmError::invalid(at, format!("`{at}`: call `{id}` has its result already")))
             }
             Some(made) => {
                 made.answered = true;
@@ -80,27 +81,27 @@ impl Pairing {
 
     /// A message of this role begins. Once the user has spoken, the assistant goes on only if every
     /// call has its result; before that it may make more of them, a message for each.
-    pub fn turn(&mut self, role: Role) -> Result<(), Failure> {
+    pub fn turn(&mut self, role: ChatRole) -> Result<(), LlmError> {
         match (self.last.replace(role), role) {
-            (Some(Role::User), Role::Assistant) => self.settled(),
+            (Some(ChatRole::User), ChatRole::Assistant) => self.check_all_answered(),
             _ => Ok(()),
         }
     }
 
     /// That every call has its result, for dialects that insist on it.
-    pub fn settled(&self) -> Result<(), Failure> {
+    pub fn check_all_answered(&self) -> Result<(), LlmError> {
         let oldest = self.open.values().next();
         let Some((id, made)) = oldest.and_then(|id| self.calls.get_key_value(id)) else {
             return Ok(());
         };
         let (at, id) = (&made.at, brief(id));
         let message = format!("`{at}`: call `{id}` has no result in the message that follows");
-        Err(Failure::invalid(at.clone(), message))
+        Err(LlmError::invalid(at.clone(), message))
     }
 }
 
 fn brief(id: &str) -> String {
-    shortened(id, SHOWN)
+    truncate_chars(id, MAX_QUOTED_CHARS)
 }
 
 #[cfg(test)]

@@ -5,61 +5,74 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::conversation::{
-    Call, CallEnd, CallResult, Content, Function, Media, MediaKind, MediaSource, Message, Part,
-    Request, Response, Role, Signature, Stop, Tool, ToolChoice, Usage,
+    CallEnd, CallResult, ChatMedia, ChatMessage, ChatRequest, ChatResponse, ChatRole, ChatTool,
+    Function, FunctionCall, MediaKind, MediaSource, MessagePart, PartContent, StopReason,
+    ThoughtSignature, TokenUsage, ToolChoice,
 };
 use crate::delta;
 use crate::dialect::Dialect;
 use crate::extra::Extra;
-use crate::format::anthropic::Anthropic;
-use crate::format::gemini::Gemini;
-use crate::format::{Address, Broken, Format, of, recorded};
+use crate::format::anthropic::AnthropicCodec;
+use crate::format::gemini::GeminiCodec;
+use crate::format::{BrokenStreamError, DialectCodec, RequestUrlParams, of, test_fixtures};
 
-fn formats() -> impl Iterator<Item = &'static dyn Format> {
+fn formats() -> impl Iterator<Item = &'static dyn DialectCodec> {
     Dialect::ALL.into_iter().map(of)
 }
 
-fn pairs() -> impl Iterator<Item = (&'static dyn Format, &'static dyn Format)> {
+fn pairs() -> impl Iterator<Item = (&'static dyn DialectCodec, &'static dyn DialectCodec)> {
     formats().flat_map(|front| formats().map(move |provider| (front, provider)))
 }
 
 /// A request through the body of a dialect, as a client or a provider gets it.
-fn through(format: &dyn Format, request: &Request) -> Request {
+fn through(format: &dyn DialectCodec, request: &ChatRequest) -> ChatRequest {
     let written = format.write_request(request).unwrap_or_else(|failure| {
         panic!("{}: {failure}", format.dialect());
     });
     assert!(written.lost.is_empty(), "{}: {:?}", format.dialect(), written.lost);
-    let address = Address { model: Some(&request.model), delivery: Some(request.delivery) };
+    let address =
+        RequestUrlParams { model: Some(&request.model), delivery: Some(request.delivery) };
     format.read_request(written.body, &address).unwrap_or_else(|failure| {
         panic!("{}: {failure}", format.dialect());
     })
 }
 
-fn conversation() -> Request {
+fn conversation() -> ChatRequest {
     let source =
         MediaSource::Base64 { media_type: "image/png".to_owned(), data: "iVBORw0KGgo=".to_owned() };
-    let picture = Content::Media(Media { kind: MediaKind::Image, source, name: None });
+    let picture = PartContent::Media(ChatMedia { kind: MediaKind::Image, source, name: None });
     let call = |id: &str, arguments: &str| {
         let (id, name, arguments) = (id.to_owned(), "roll_dice".to_owned(), arguments.to_owned());
-        Part::new(Content::Call(Call { id, name, arguments }))
+        MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments }))
     };
     let result = |id: &str, text: &str| {
         let (call_id, name) = (id.to_owned(), Some("roll_dice".to_owned()));
-        let parts = vec![Part::text(text)];
-        Part::new(Content::Result(CallResult { call_id, name, parts, end: CallEnd::Well }))
+        let parts = vec![MessagePart::text(text)];
+        MessagePart::new(PartContent::Result(CallResult {
+            call_id,
+            name,
+            parts,
+            end: CallEnd::Well,
+        }))
     };
-    let mut request = recorded::request(vec![
-        Message::text(Role::System, "You are the master of a small dungeon."),
-        Message::new(Role::User, vec![Part::text("What is this?"), Part::new(picture)]),
-        Message::new(
-            Role::Assistant,
+    let mut request = test_fixtures::request(vec![
+        ChatMessage::text(ChatRole::System, "You are the master of a small dungeon."),
+        ChatMessage::new(
+            ChatRole::User,
+            vec![MessagePart::text("What is this?"), MessagePart::new(picture)],
+        ),
+        ChatMessage::new(
+            ChatRole::Assistant,
             vec![call("call_a", "{\"notation\":\"2d6\"}"), call("call_b", "{}")],
         ),
-        Message::new(Role::User, vec![result("call_a", "7"), result("call_b", "{\"sum\":3}")]),
-        Message::text(Role::Assistant, "A seven \u{1f3b2} and a three."),
-        Message::text(Role::User, "Again!"),
+        ChatMessage::new(
+            ChatRole::User,
+            vec![result("call_a", "7"), result("call_b", "{\"sum\":3}")],
+        ),
+        ChatMessage::text(ChatRole::Assistant, "A seven \u{1f3b2} and a three."),
+        ChatMessage::text(ChatRole::User, "Again!"),
     ]);
-    request.tools = vec![Tool::Function(Function {
+    request.tools = vec![ChatTool::Function(Function {
         name: "roll_dice".to_owned(),
         description: Some("Rolls dice.".to_owned()),
         parameters: Some(json!({
@@ -80,13 +93,13 @@ fn a_conversation_keeps_its_meaning_through_every_pair() {
         let (of, to) = (front.dialect(), provider.dialect());
         let arrived = through(provider, &through(front, &request));
         let (said, expected) = (&arrived.messages, &request.messages);
-        assert_eq!(recorded::meaning(said), recorded::meaning(expected), "{of} to {to}");
+        assert_eq!(test_fixtures::meaning(said), test_fixtures::meaning(expected), "{of} to {to}");
         assert_eq!(arrived.options.max_output, Some(100), "{of} to {to}");
         assert_eq!(arrived.tool_choice, request.tool_choice, "{of} to {to}");
-        let [Tool::Function(function)] = arrived.tools.as_slice() else {
+        let [ChatTool::Function(function)] = arrived.tools.as_slice() else {
             panic!("{of} to {to}: {:?}", arrived.tools);
         };
-        let [Tool::Function(sent)] = request.tools.as_slice() else { panic!("one tool") };
+        let [ChatTool::Function(sent)] = request.tools.as_slice() else { panic!("one tool") };
         assert_eq!(function.name, sent.name, "{of} to {to}");
         assert_eq!(function.description, sent.description, "{of} to {to}");
         assert_eq!(function.parameters, sent.parameters, "{of} to {to}");
@@ -108,12 +121,12 @@ fn signatures_come_back_through_clients_of_another_dialect() {
         Dialect::Gemini => json!({"contents": history}),
         _ => json!({"max_tokens": 1, "messages": history}),
     };
-    for front in [&Anthropic as &dyn Format, &Gemini] {
-        for provider in [&Anthropic as &dyn Format, &Gemini] {
+    for front in [&AnthropicCodec as &dyn DialectCodec, &GeminiCodec] {
+        for provider in [&AnthropicCodec as &dyn DialectCodec, &GeminiCodec] {
             let (of, to) = (front.dialect(), provider.dialect());
-            let signature = Some(Signature { maker: to, text: "CiQB0e2K".to_owned() });
+            let signature = Some(ThoughtSignature { maker: to, text: "CiQB0e2K".to_owned() });
             let text = if to == Dialect::Gemini { "" } else { "hm" }.to_owned();
-            let thought = Part::new(Content::Thinking { text, signature });
+            let thought = MessagePart::new(PartContent::Thinking { text, signature });
             let [asked, called, answered] = &conversation().messages[1..4] else {
                 panic!("a question, calls, results");
             };
@@ -121,7 +134,7 @@ fn signatures_come_back_through_clients_of_another_dialect() {
             called.parts.insert(0, thought);
             let history = front.write_history(&[asked.clone(), called, answered.clone()]);
             let model = if to == Dialect::Gemini { "gemini-3.8-flash" } else { "claude-opus-5" };
-            let address = Address { model: Some(model), delivery: None };
+            let address = RequestUrlParams { model: Some(model), delivery: None };
             let request = front.read_request(kept(of, history), &address).unwrap();
             let written = provider.write_request(&request).unwrap();
             let body = written.body.to_string();
@@ -133,7 +146,7 @@ fn signatures_come_back_through_clients_of_another_dialect() {
 }
 
 /// What an answer says, whatever the dialects that it came through.
-fn gist(response: &Response) -> (String, Vec<Call>, Stop, Usage) {
+fn gist(response: &ChatResponse) -> (String, Vec<FunctionCall>, StopReason, TokenUsage) {
     let calls = response.calls().cloned().map(|mut call| {
         let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
         call.arguments = arguments.to_string();
@@ -143,13 +156,13 @@ fn gist(response: &Response) -> (String, Vec<Call>, Stop, Usage) {
 }
 
 /// Clients of OpenAI's are told the cost of a stream only if they ask.
-fn counting(mut request: Request) -> Request {
+fn counting(mut request: ChatRequest) -> ChatRequest {
     let fields = [("stream_options".to_owned(), json!({"include_usage": true}))];
     request.extra = Extra::new(Dialect::OpenAiChat, fields.into_iter().collect());
     request
 }
 
-fn whole_and_streamed(answer: &Response) {
+fn whole_and_streamed(answer: &ChatResponse) {
     for (front, provider) in pairs() {
         let (of, to) = (front.dialect(), provider.dialect());
         let request = counting(conversation());
@@ -159,11 +172,14 @@ fn whole_and_streamed(answer: &Response) {
         let arrived = front.read_response(body).unwrap();
         assert_eq!(gist(&arrived), gist(answer), "{to} to {of}");
 
-        let frames =
-            recorded::arrived(&recorded::frames_for(provider, &request, &delta::steps(answer)));
-        let steps = recorded::steps(provider, &frames).unwrap();
-        let frames = recorded::arrived(&recorded::frames_for(front, &request, &steps));
-        let arrived = recorded::whole(&recorded::steps(front, &frames).unwrap());
+        let frames = test_fixtures::to_events(&test_fixtures::frames_for(
+            provider,
+            &request,
+            &delta::steps(answer),
+        ));
+        let steps = test_fixtures::steps(provider, &frames).unwrap();
+        let frames = test_fixtures::to_events(&test_fixtures::frames_for(front, &request, &steps));
+        let arrived = test_fixtures::whole(&test_fixtures::steps(front, &frames).unwrap());
         assert_eq!(gist(&arrived), gist(answer), "{to} to {of}, streamed");
     }
 }
@@ -172,44 +188,44 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn any_conversation_keeps_its_meaning_through_every_pair(request in recorded::conversations()) {
+    fn any_conversation_keeps_its_meaning_through_every_pair(request in test_fixtures::conversations()) {
         let mut request = request;
         // Not every dialect can say that a call failed; its text tells.
         let parts = request.messages.iter_mut().flat_map(|message| &mut message.parts);
         for part in parts {
-            if let Content::Result(result) = &mut part.content {
+            if let PartContent::Result(result) = &mut part.content {
                 result.end = CallEnd::Well;
             }
         }
         for (front, provider) in pairs() {
             let arrived = through(provider, &through(front, &request));
-            let expected = recorded::meaning(&request.messages);
-            prop_assert_eq!(recorded::meaning(&arrived.messages), expected);
+            let expected = test_fixtures::meaning(&request.messages);
+            prop_assert_eq!(test_fixtures::meaning(&arrived.messages), expected);
         }
     }
 
     #[test]
-    fn any_answer_comes_back_through_every_pair(answer in recorded::answers()) {
+    fn any_answer_comes_back_through_every_pair(answer in test_fixtures::answers()) {
         whole_and_streamed(&answer);
     }
 
     #[test]
     fn streams_may_be_cut_anywhere(
-        answer in recorded::answers(),
+        answer in test_fixtures::answers(),
         most in 1_usize..7,
         cut in any::<proptest::sample::Index>(),
     ) {
         for format in formats() {
             let request = counting(conversation());
-            let steps = recorded::in_pieces(&delta::steps(&answer), most);
-            let frames = recorded::arrived(&recorded::frames_for(format, &request, &steps));
-            let whole = recorded::whole(&recorded::steps(format, &frames).unwrap());
+            let steps = test_fixtures::in_pieces(&delta::steps(&answer), most);
+            let frames = test_fixtures::to_events(&test_fixtures::frames_for(format, &request, &steps));
+            let whole = test_fixtures::whole(&test_fixtures::steps(format, &frames).unwrap());
             prop_assert_eq!(gist(&whole), gist(&answer), "{}", format.dialect());
             // Half of a stream is known as such, or says all that there was to say.
             let half = &frames[..cut.index(frames.len())];
-            match recorded::steps(format, half) {
-                Err(broken) => prop_assert_eq!(broken, Broken::Short, "{}", format.dialect()),
-                Ok(steps) => prop_assert_eq!(recorded::whole(&steps).text(), answer.text()),
+            match test_fixtures::steps(format, half) {
+                Err(broken) => prop_assert_eq!(broken, BrokenStreamError::Short, "{}", format.dialect()),
+                Ok(steps) => prop_assert_eq!(test_fixtures::whole(&steps).text(), answer.text()),
             }
         }
     }

@@ -6,28 +6,28 @@
 
 use std::collections::HashSet;
 
-use super::balance::{Balance, Step};
-use super::writing::Writing;
-use crate::conversation::{Request, ToolChoice};
-use crate::delta::{Delta, Opening};
+use super::delta_writer::DeltaWriter;
+use super::json_end::{JsonEndScanner, JsonScanStep};
+use crate::conversation::{ChatRequest, ToolChoice};
+use crate::delta::{PartOpening, ResponseDelta};
 use crate::extra::Extra;
 
 mod call;
-mod place;
+mod text_state;
 
 use call::{calls, may_be_call};
-use place::{Before, FENCE, OPENING, State, Wrap};
+use text_state::{CALL_TAG_OPEN, CODE_FENCE, LinePrefix, TextCallState, TextCallWrapper};
 
 /// Bytes that are held back at most.
-const LIMIT: usize = 32 * 1024;
+const MAX_HELD_BYTES: usize = 32 * 1024;
 
 #[derive(Debug, Clone)]
-pub(super) struct Reader {
-    writing: Writing,
+pub(super) struct TextCallReader {
+    writing: DeltaWriter,
     offered: HashSet<String>,
     /// The part of text that is being read.
-    source: Option<Source>,
-    state: State,
+    source: Option<SourceTextPart>,
+    state: TextCallState,
     /// Text that may still become a call, with what was said beside it.
     held: Vec<(String, Extra)>,
     held_bytes: usize,
@@ -39,30 +39,30 @@ pub(super) struct Reader {
 
 /// A part of text as it came.
 #[derive(Debug, Clone)]
-struct Source {
+struct SourceTextPart {
     index: usize,
     /// For the first part that becomes of it.
     extra: Extra,
-    became: Became,
+    became: SourceTextOutput,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Became {
+enum SourceTextOutput {
     Nothing,
     Something,
 }
 
-impl Reader {
+impl TextCallReader {
     /// `None`: there is nothing to call, or the answer is to be JSON of the client's own.
-    pub(super) fn new(request: &Request) -> Option<Self> {
+    pub(super) fn new(request: &ChatRequest) -> Option<Self> {
         let offered: HashSet<String> = request.client_tools().map(str::to_owned).collect();
         let is_free = request.options.output.is_none();
         let may_call = request.tool_choice != ToolChoice::None && !offered.is_empty();
         (is_free && may_call).then(|| Self {
-            writing: Writing::new(request),
+            writing: DeltaWriter::new(request),
             offered,
             source: None,
-            state: State::Line(Before::Blanks),
+            state: TextCallState::Line(LinePrefix::Blanks),
             held: Vec::new(),
             held_bytes: 0,
             now: String::new(),
@@ -70,16 +70,19 @@ impl Reader {
         })
     }
 
-    pub(super) fn read(&mut self, delta: Delta) -> Vec<Delta> {
+    pub(super) fn read(&mut self, delta: ResponseDelta) -> Vec<ResponseDelta> {
         let own = self.source.as_ref().map(|source| source.index);
         match delta {
-            Delta::Open { index, opening: Opening::Text, extra } if own.is_none() => {
-                self.source = Some(Source { index, extra, became: Became::Nothing });
+            ResponseDelta::Open { index, opening: PartOpening::Text, extra } if own.is_none() => {
+                self.source =
+                    Some(SourceTextPart { index, extra, became: SourceTextOutput::Nothing });
             }
-            Delta::Grow { index, text, extra } if own == Some(index) => self.grow(&text, extra),
-            Delta::Extra { index, extra } if own == Some(index) => self.extra(extra),
-            Delta::Close { index } if own == Some(index) => self.finish(),
-            Delta::End { .. } => {
+            ResponseDelta::Grow { index, text, extra } if own == Some(index) => {
+                self.grow(&text, extra)
+            }
+            ResponseDelta::Extra { index, extra } if own == Some(index) => self.extra(extra),
+            ResponseDelta::Close { index } if own == Some(index) => self.finish(),
+            ResponseDelta::End { .. } => {
                 self.finish();
                 self.writing.pass(delta);
             }
@@ -89,7 +92,7 @@ impl Reader {
     }
 
     fn grow(&mut self, text: &str, extra: Extra) {
-        if self.state == State::Line(Before::Text) && !text.contains(['\n', '<']) {
+        if self.state == TextCallState::Line(LinePrefix::Text) && !text.contains(['\n', '<']) {
             self.say(text);
         } else {
             text.chars().for_each(|letter| self.letter(letter));
@@ -111,144 +114,151 @@ impl Reader {
     }
 
     fn is_too_much(&self) -> bool {
-        self.held_bytes + self.now.len() > LIMIT
+        self.held_bytes + self.now.len() > MAX_HELD_BYTES
     }
 
     fn extra(&mut self, extra: Extra) {
         match &mut self.source {
-            Some(source) if source.became == Became::Nothing => source.extra.merge(extra),
+            Some(source) if source.became == SourceTextOutput::Nothing => source.extra.merge(extra),
             _ => self.writing.extra(extra),
         }
     }
 
     fn letter(&mut self, letter: char) {
-        let state = std::mem::replace(&mut self.state, State::Line(Before::Text));
+        let state = std::mem::replace(&mut self.state, TextCallState::Line(LinePrefix::Text));
         self.state = match state {
-            State::Line(before) => self.in_line(before, letter),
-            State::Tag(begun) => self.in_tag(begun, letter),
-            State::Fence(line) => self.in_fence(line, letter),
-            State::Json(wrap, balance) => self.in_json(wrap, balance, letter),
-            State::Behind(wrap, begun) => self.behind(wrap, begun, letter),
-            State::OtherJson(mut balance) => {
+            TextCallState::Line(before) => self.in_line(before, letter),
+            TextCallState::Tag(begun) => self.in_tag(begun, letter),
+            TextCallState::Fence(line) => self.in_fence(line, letter),
+            TextCallState::Json(wrap, balance) => self.in_json(wrap, balance, letter),
+            TextCallState::Behind(wrap, begun) => self.behind(wrap, begun, letter),
+            TextCallState::OtherJson(mut balance) => {
                 self.say_letter(letter);
                 match balance.read(letter) {
-                    Step::Inside => State::OtherJson(balance),
-                    Step::Last | Step::Behind => State::Line(Before::Text),
+                    JsonScanStep::Inside => TextCallState::OtherJson(balance),
+                    JsonScanStep::Last | JsonScanStep::Behind => {
+                        TextCallState::Line(LinePrefix::Text)
+                    }
                 }
             }
-            State::OtherFence(mut line) => {
+            TextCallState::OtherFence(mut line) => {
                 self.say_letter(letter);
                 if letter == '\n' {
                     line.clear();
                 } else {
                     line.push(letter);
                 }
-                match line.trim_start().starts_with(FENCE) {
-                    true => State::Line(Before::Text),
-                    false => State::OtherFence(line),
+                match line.trim_start().starts_with(CODE_FENCE) {
+                    true => TextCallState::Line(LinePrefix::Text),
+                    false => TextCallState::OtherFence(line),
                 }
             }
         };
     }
 
-    fn in_line(&mut self, before: Before, letter: char) -> State {
+    fn in_line(&mut self, before: LinePrefix, letter: char) -> TextCallState {
         match (before, letter) {
-            (Before::Text, '\n') => {
+            (LinePrefix::Text, '\n') => {
                 self.now.push(letter);
-                State::Line(Before::Blanks)
+                TextCallState::Line(LinePrefix::Blanks)
             }
-            (Before::Blanks, blank) if blank.is_whitespace() => {
+            (LinePrefix::Blanks, blank) if blank.is_whitespace() => {
                 self.now.push(letter);
                 if self.is_too_much() {
                     self.release();
                 }
-                State::Line(Before::Blanks)
+                TextCallState::Line(LinePrefix::Blanks)
             }
-            (Before::Blanks, '{' | '[') => {
+            (LinePrefix::Blanks, '{' | '[') => {
                 self.json = vec![String::new()];
-                self.in_json(Wrap::Bare, Balance::default(), letter)
+                self.in_json(TextCallWrapper::Bare, JsonEndScanner::default(), letter)
             }
-            (Before::Blanks, '`') => {
+            (LinePrefix::Blanks, '`') => {
                 self.now.push(letter);
-                State::Fence(letter.to_string())
+                TextCallState::Fence(letter.to_string())
             }
             (_, '<') => {
                 self.now.push(letter);
-                State::Tag(letter.to_string())
+                TextCallState::Tag(letter.to_string())
             }
             _ => {
                 self.release();
                 self.say_letter(letter);
-                State::Line(Before::Text)
+                TextCallState::Line(LinePrefix::Text)
             }
         }
     }
 
-    fn in_tag(&mut self, mut begun: String, letter: char) -> State {
+    fn in_tag(&mut self, mut begun: String, letter: char) -> TextCallState {
         begun.push(letter);
-        if !OPENING.starts_with(&begun) {
+        if !CALL_TAG_OPEN.starts_with(&begun) {
             self.release();
-            return self.in_line(Before::Text, letter);
+            return self.in_line(LinePrefix::Text, letter);
         }
         self.now.push(letter);
-        if begun != OPENING {
-            return State::Tag(begun);
+        if begun != CALL_TAG_OPEN {
+            return TextCallState::Tag(begun);
         }
         self.json = vec![String::new()];
-        State::Json(Wrap::Tag, Balance::default())
+        TextCallState::Json(TextCallWrapper::Tag, JsonEndScanner::default())
     }
 
-    fn in_fence(&mut self, mut line: String, letter: char) -> State {
-        let is_whole = line.len() >= FENCE.len();
-        let language = line.get(FENCE.len()..).unwrap_or_default().trim();
+    fn in_fence(&mut self, mut line: String, letter: char) -> TextCallState {
+        let is_whole = line.len() >= CODE_FENCE.len();
+        let language = line.get(CODE_FENCE.len()..).unwrap_or_default().trim();
         let may_hold = is_whole && ["", "json", "tool_call", "tool_code"].contains(&language);
         match letter {
             '\n' | '{' | '[' if may_hold => {
                 self.json = vec![String::new()];
-                self.in_json(Wrap::Fence, Balance::default(), letter)
+                self.in_json(TextCallWrapper::Fence, JsonEndScanner::default(), letter)
             }
             '\n' if is_whole => {
                 self.release();
                 self.say_letter(letter);
-                State::OtherFence(String::new())
+                TextCallState::OtherFence(String::new())
             }
             '`' if !is_whole => {
                 self.now.push(letter);
                 line.push(letter);
-                State::Fence(line)
+                TextCallState::Fence(line)
             }
             letter if is_whole && line.len() < 32 && letter != '`' => {
                 self.now.push(letter);
                 line.push(letter);
-                State::Fence(line)
+                TextCallState::Fence(line)
             }
             _ => {
                 self.release();
-                self.in_line(Before::Text, letter)
+                self.in_line(LinePrefix::Text, letter)
             }
         }
     }
 
-    fn in_json(&mut self, wrap: Wrap, mut balance: Balance, letter: char) -> State {
+    fn in_json(
+        &mut self,
+        wrap: TextCallWrapper,
+        mut balance: JsonEndScanner,
+        letter: char,
+    ) -> TextCallState {
         self.now.push(letter);
-        let Some(json) = self.json.last_mut() else { return State::Line(Before::Text) };
+        let Some(json) = self.json.last_mut() else { return TextCallState::Line(LinePrefix::Text) };
         json.push(letter);
         let step = balance.read(letter);
         if !may_be_call(json) || self.is_too_much() {
             self.release();
             return match wrap {
-                Wrap::Bare => State::OtherJson(balance),
-                Wrap::Fence => State::OtherFence(String::new()),
-                Wrap::Tag => State::Line(Before::Text),
+                TextCallWrapper::Bare => TextCallState::OtherJson(balance),
+                TextCallWrapper::Fence => TextCallState::OtherFence(String::new()),
+                TextCallWrapper::Tag => TextCallState::Line(LinePrefix::Text),
             };
         }
         match step {
-            Step::Last => State::Behind(wrap, String::new()),
-            Step::Inside | Step::Behind => State::Json(wrap, balance),
+            JsonScanStep::Last => TextCallState::Behind(wrap, String::new()),
+            JsonScanStep::Inside | JsonScanStep::Behind => TextCallState::Json(wrap, balance),
         }
     }
 
-    fn behind(&mut self, wrap: Wrap, mut begun: String, letter: char) -> State {
+    fn behind(&mut self, wrap: TextCallWrapper, mut begun: String, letter: char) -> TextCallState {
         begun.push(letter);
         if begun == wrap.end() {
             self.now.push(letter);
@@ -257,68 +267,68 @@ impl Reader {
         let is_first = begun.len() == letter.len_utf8();
         if wrap.end().starts_with(&begun) {
             self.now.push(letter);
-            return State::Behind(wrap, begun);
+            return TextCallState::Behind(wrap, begun);
         }
         match (letter, wrap) {
             (blank, _) if is_first && blank.is_whitespace() => {
                 self.now.push(letter);
-                State::Behind(wrap, String::new())
+                TextCallState::Behind(wrap, String::new())
             }
-            (',', Wrap::Fence | Wrap::Tag) if is_first => {
+            (',', TextCallWrapper::Fence | TextCallWrapper::Tag) if is_first => {
                 self.now.push(letter);
-                State::Behind(wrap, String::new())
+                TextCallState::Behind(wrap, String::new())
             }
-            ('{' | '[', Wrap::Fence | Wrap::Tag) if is_first => {
+            ('{' | '[', TextCallWrapper::Fence | TextCallWrapper::Tag) if is_first => {
                 self.json.push(String::new());
-                self.in_json(wrap, Balance::default(), letter)
+                self.in_json(wrap, JsonEndScanner::default(), letter)
             }
-            (_, Wrap::Fence) => {
+            (_, TextCallWrapper::Fence) => {
                 self.release();
                 self.say_letter(letter);
-                State::OtherFence(String::new())
+                TextCallState::OtherFence(String::new())
             }
-            (_, Wrap::Bare | Wrap::Tag) => {
+            (_, TextCallWrapper::Bare | TextCallWrapper::Tag) => {
                 self.release();
-                self.in_line(Before::Text, letter)
+                self.in_line(LinePrefix::Text, letter)
             }
         }
     }
 
     /// What was held is whole: it is a call, or text after all.
-    fn decide(&mut self, wrap: Wrap) -> State {
+    fn decide(&mut self, wrap: TextCallWrapper) -> TextCallState {
         let written = self.json.iter().map(|json| calls(json, &self.offered));
         let Some(written) = written.collect::<Option<Vec<_>>>() else {
             self.release();
-            return State::Line(match wrap {
-                Wrap::Bare => Before::Blanks,
-                Wrap::Fence | Wrap::Tag => Before::Text,
+            return TextCallState::Line(match wrap {
+                TextCallWrapper::Bare => LinePrefix::Blanks,
+                TextCallWrapper::Fence | TextCallWrapper::Tag => LinePrefix::Text,
             });
         };
         self.forget();
         for (name, arguments) in written.into_iter().flatten() {
             self.writing.call(&name);
-            self.writing.argue(&arguments);
+            self.writing.push_arguments(&arguments);
             self.writing.close();
         }
-        self.came();
-        State::Line(Before::Blanks)
+        self.mark_output();
+        TextCallState::Line(LinePrefix::Blanks)
     }
 
     fn finish(&mut self) {
         if self.source.is_none() {
             return;
         }
-        let state = std::mem::replace(&mut self.state, State::Line(Before::Blanks));
-        if let State::Behind(wrap, _) = state {
+        let state = std::mem::replace(&mut self.state, TextCallState::Line(LinePrefix::Blanks));
+        if let TextCallState::Behind(wrap, _) = state {
             self.decide(wrap);
         }
         let is_blank = self.held.iter().all(|(text, _)| text.trim().is_empty());
         let became = self.source.as_ref().map(|source| source.became);
-        if is_blank && became == Some(Became::Something) && !self.writing.is_open() {
+        if is_blank && became == Some(SourceTextOutput::Something) && !self.writing.is_open() {
             self.forget();
         }
         self.release();
-        if self.source.as_ref().is_some_and(|source| source.became == Became::Nothing) {
+        if self.source.as_ref().is_some_and(|source| source.became == SourceTextOutput::Nothing) {
             self.open();
         }
         self.writing.close();
@@ -356,12 +366,12 @@ impl Reader {
     fn open(&mut self) {
         let extra = self.source.as_mut().map(|source| std::mem::take(&mut source.extra));
         self.writing.text(extra.unwrap_or_default());
-        self.came();
+        self.mark_output();
     }
 
-    fn came(&mut self) {
+    fn mark_output(&mut self) {
         if let Some(source) = &mut self.source {
-            source.became = Became::Something;
+            source.became = SourceTextOutput::Something;
         }
     }
 }

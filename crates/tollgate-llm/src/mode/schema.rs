@@ -4,24 +4,25 @@
 
 use serde_json::{Map, Value, json};
 
-use super::writing::Writing;
+use super::delta_writer::DeltaWriter;
 use crate::conversation::{
-    CallEnd, Content, Function, Message, OutputForm, Part, Request, Role, Tool, ToolChoice,
+    CallEnd, ChatMessage, ChatRequest, ChatRole, ChatTool, Function, MessagePart, PartContent,
+    ResponseFormat, ToolChoice,
 };
 
 mod history;
+mod json_string;
 mod reader;
 mod refs;
-mod text;
 
-pub(super) use reader::Reader;
+pub(super) use reader::SchemaReplyReader;
 
 /// Without any function the history alone is rewritten, and there is nothing to read back.
-pub(super) fn rewrite(mut request: Request) -> (Request, Option<Reader>) {
-    let writing = Writing::new(&request);
+pub(super) fn rewrite(mut request: ChatRequest) -> (ChatRequest, Option<SchemaReplyReader>) {
+    let writing = DeltaWriter::new(&request);
     let functions = functions(&request);
-    let may = May::of(&request);
-    request.tools.retain(|tool| !matches!(tool, Tool::Function(_)));
+    let may = AllowedAnswer::of(&request);
+    request.tools.retain(|tool| !matches!(tool, ChatTool::Function(_)));
     request.tool_choice = ToolChoice::Unsaid;
     request.options.parallel_calls = None;
     request.messages = history::rewrite(request.messages);
@@ -29,19 +30,19 @@ pub(super) fn rewrite(mut request: Request) -> (Request, Option<Reader>) {
         return (request, None);
     }
     let wanted = request.options.output.take();
-    let reply = if wanted.is_some() { Reply::Json } else { Reply::Text };
+    let reply = if wanted.is_some() { SchemaReplyForm::Json } else { SchemaReplyForm::Text };
     prompt(&mut request.messages, &explanation(&functions, may));
-    request.options.output = Some(OutputForm::Schema {
+    request.options.output = Some(ResponseFormat::Schema {
         name: "answer".to_owned(),
         schema: schema(&functions, may, wanted),
         strict: None,
     });
-    (request, Some(Reader::new(writing, reply)))
+    (request, Some(SchemaReplyReader::new(writing, reply)))
 }
 
 /// What a reply is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reply {
+enum SchemaReplyForm {
     Text,
     /// The client asked for a form of its own.
     Json,
@@ -49,16 +50,16 @@ enum Reply {
 
 /// What the answer may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum May {
+enum AllowedAnswer {
     Call,
     Reply,
     Both,
 }
 
-impl May {
+impl AllowedAnswer {
     /// Small models go on calling for ever if they are let: what follows a result is the reply,
     /// unless the call failed for the first time.
-    fn of(request: &Request) -> Self {
+    fn of(request: &ChatRequest) -> Self {
         match request.tool_choice {
             ToolChoice::Required | ToolChoice::Named(_) => Self::Call,
             ToolChoice::Unsaid | ToolChoice::Auto | ToolChoice::Opaque { .. } => {
@@ -74,24 +75,24 @@ impl May {
 }
 
 /// How the calls ended that were made since the user spoke.
-fn ends(messages: &[Message]) -> Vec<CallEnd> {
+fn ends(messages: &[ChatMessage]) -> Vec<CallEnd> {
     let latest = messages.iter().rev().take_while(|message| {
-        message.role == Role::Assistant
-            || message.parts.iter().any(|part| matches!(part.content, Content::Result(_)))
+        message.role == ChatRole::Assistant
+            || message.parts.iter().any(|part| matches!(part.content, PartContent::Result(_)))
     });
     let parts = latest.flat_map(|message| &message.parts);
     let ends = parts.filter_map(|part| match &part.content {
-        Content::Result(result) => Some(result.end),
+        PartContent::Result(result) => Some(result.end),
         _ => None,
     });
     ends.collect()
 }
 
 /// Those that the model may choose from.
-fn functions(request: &Request) -> Vec<Function> {
+fn functions(request: &ChatRequest) -> Vec<Function> {
     let all = request.tools.iter().filter_map(|tool| match tool {
-        Tool::Function(function) => Some(function.clone()),
-        Tool::Hosted { .. } => None,
+        ChatTool::Function(function) => Some(function.clone()),
+        ChatTool::Hosted { .. } => None,
     });
     match &request.tool_choice {
         ToolChoice::None => Vec::new(),
@@ -101,24 +102,28 @@ fn functions(request: &Request) -> Vec<Function> {
 }
 
 /// One call of any of the functions, or a reply.
-fn schema(functions: &[Function], may: May, wanted: Option<OutputForm>) -> Value {
+fn schema(functions: &[Function], may: AllowedAnswer, wanted: Option<ResponseFormat>) -> Value {
     let mut shared = Map::new();
     let mut forms = Vec::new();
-    if may != May::Reply {
+    if may != AllowedAnswer::Reply {
         let calls = functions.iter().enumerate().map(|(at, function)| {
             let arguments = match &function.parameters {
-                Some(parameters) => refs::placed(parameters, &format!("tool{at}"), &mut shared),
+                Some(parameters) => {
+                    refs::embed_schema(parameters, &format!("tool{at}"), &mut shared)
+                }
                 None => json!({"type": "object", "properties": {}, "additionalProperties": false}),
             };
             object(&[("name", json!({"const": function.name})), ("arguments", arguments)])
         });
         forms.extend(calls);
     }
-    if may != May::Call {
+    if may != AllowedAnswer::Call {
         let reply = match wanted {
             None => json!({"type": "string"}),
-            Some(OutputForm::Json) => json!({"type": "object"}),
-            Some(OutputForm::Schema { schema, .. }) => refs::placed(&schema, "reply", &mut shared),
+            Some(ResponseFormat::Json) => json!({"type": "object"}),
+            Some(ResponseFormat::Schema { schema, .. }) => {
+                refs::embed_schema(&schema, "reply", &mut shared)
+            }
         };
         forms.push(object(&[("reply", reply)]));
     }
@@ -144,10 +149,10 @@ fn object(fields: &[(&str, Value)]) -> Value {
     })
 }
 
-fn explanation(functions: &[Function], may: May) -> String {
+fn explanation(functions: &[Function], may: AllowedAnswer) -> String {
     const REPLY: &str = "{\"reply\": <text>}";
     const CALL: &str = "{\"name\": <tool>, \"arguments\": {...}}";
-    if may == May::Reply {
+    if may == AllowedAnswer::Reply {
         return format!(
             "Answer ONLY with JSON: {REPLY} to answer the user, by the tool results that you were \
              given."
@@ -165,23 +170,23 @@ fn explanation(functions: &[Function], may: May) -> String {
     said.push_str(CALL);
     said.push_str(" to call a tool");
     match may {
-        May::Both => said.push_str(&format!(", or {REPLY} to answer the user.")),
-        May::Call | May::Reply => said.push('.'),
+        AllowedAnswer::Both => said.push_str(&format!(", or {REPLY} to answer the user.")),
+        AllowedAnswer::Call | AllowedAnswer::Reply => said.push('.'),
     }
     said
 }
 
 /// Behind the system prompt that there is: many models take only one.
-fn prompt(messages: &mut Vec<Message>, said: &str) {
-    match messages.first_mut().filter(|message| message.role == Role::System) {
+fn prompt(messages: &mut Vec<ChatMessage>, said: &str) {
+    match messages.first_mut().filter(|message| message.role == ChatRole::System) {
         Some(system) => match system.parts.last_mut().map(|part| &mut part.content) {
-            Some(Content::Text(text)) => {
+            Some(PartContent::Text(text)) => {
                 text.push_str("\n\n");
                 text.push_str(said);
             }
-            _ => system.parts.push(Part::text(said)),
+            _ => system.parts.push(MessagePart::text(said)),
         },
-        None => messages.insert(0, Message::text(Role::System, said)),
+        None => messages.insert(0, ChatMessage::text(ChatRole::System, said)),
     }
 }
 

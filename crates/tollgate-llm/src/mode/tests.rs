@@ -1,28 +1,29 @@
 use super::prepare;
 use crate::conversation::{
-    Delivery, Message, Options, Part, Request, Response, Role, Stop, ToolChoice, Usage,
+    ChatMessage, ChatRequest, ChatResponse, ChatRole, GenerationOptions, MessagePart,
+    ResponseDelivery, StopReason, TokenUsage, ToolChoice,
 };
 use crate::extra::Extra;
 use crate::settings::ToolMode;
 
 #[test]
 fn without_tools_every_mode_leaves_request_and_answer_alone() {
-    let request = Request {
+    let request = ChatRequest {
         model: "m".to_owned(),
-        messages: vec![Message::text(Role::User, "Hello")],
+        messages: vec![ChatMessage::text(ChatRole::User, "Hello")],
         tools: Vec::new(),
         tool_choice: ToolChoice::Unsaid,
-        options: Options::default(),
-        delivery: Delivery::Whole,
+        options: GenerationOptions::default(),
+        delivery: ResponseDelivery::Whole,
         extra: Extra::none(),
     };
-    let response = Response {
+    let response = ChatResponse {
         id: "a1".to_owned(),
         model: "m".to_owned(),
         created: 7,
-        parts: vec![Part::text(r#"{"name": "roll", "arguments": {}}"#)],
-        stop: Stop::End,
-        usage: Usage::default(),
+        parts: vec![MessagePart::text(r#"{"name": "roll", "arguments": {}}"#)],
+        stop: StopReason::End,
+        usage: TokenUsage::default(),
         extra: Extra::none(),
     };
     for mode in [ToolMode::Native, ToolMode::Schema, ToolMode::Auto] {

@@ -1,6 +1,6 @@
 //! What a person wants, as far as a few English patterns tell.
 
-use super::wish::About;
+use super::tool_matching::LookupTopic;
 
 mod dice;
 
@@ -9,63 +9,64 @@ pub(super) enum Intent {
     /// Dice notation.
     Roll(String),
     /// Something to be looked up.
-    Find { about: About, what: String },
+    Find { about: LookupTopic, what: String },
 }
 
 /// What stands around the thing that is asked for. The first that fits is taken.
-const PATTERNS: &[(About, &str, &str)] = &[
-    (About::Rules, "what does ", " do"),
-    (About::Rules, "what does ", " mean"),
-    (About::Rules, "what do ", " do"),
-    (About::Rules, "how does ", " work"),
-    (About::Rules, "how do ", " work"),
-    (About::Rules, "rules for ", ""),
-    (About::Rules, "rules about ", ""),
-    (About::Rules, "rules of ", ""),
-    (About::Rules, "rules on ", ""),
-    (About::Rules, "rule for ", ""),
-    (About::Rules, "rule about ", ""),
-    (About::Rules, "rule of ", ""),
-    (About::Rules, "rule on ", ""),
-    (About::Rules, "rule ", ""),
-    (About::Sessions, "what happened to ", ""),
-    (About::Sessions, "what happened with ", ""),
-    (About::Sessions, "what happened in ", ""),
-    (About::Sessions, "what happened at ", ""),
-    (About::Sessions, "search sessions for ", ""),
-    (About::Sessions, "search the sessions for ", ""),
-    (About::Entities, "who is ", ""),
-    (About::Entities, "who was ", ""),
-    (About::Entities, "who are ", ""),
-    (About::Facts, "know about ", ""),
-    (About::Facts, "remember about ", ""),
-    (About::Facts, "tell me about ", ""),
-    (About::Facts, "search memory for ", ""),
-    (About::Facts, "search facts for ", ""),
-    (About::Facts, "search for ", ""),
-    (About::Facts, "remember ", ""),
-    (About::Facts, "recall ", ""),
-    (About::Rules, "look up ", ""),
+const PATTERNS: &[(LookupTopic, &str, &str)] = &[
+    (LookupTopic::Rules, "what does ", " do"),
+    (LookupTopic::Rules, "what does ", " mean"),
+    (LookupTopic::Rules, "what do ", " do"),
+    (LookupTopic::Rules, "how does ", " work"),
+    (LookupTopic::Rules, "how do ", " work"),
+    (LookupTopic::Rules, "rules for ", ""),
+    (LookupTopic::Rules, "rules about ", ""),
+    (LookupTopic::Rules, "rules of ", ""),
+    (LookupTopic::Rules, "rules on ", ""),
+    (LookupTopic::Rules, "rule for ", ""),
+    (LookupTopic::Rules, "rule about ", ""),
+    (LookupTopic::Rules, "rule of ", ""),
+    (LookupTopic::Rules, "rule on ", ""),
+    (LookupTopic::Rules, "rule ", ""),
+    (LookupTopic::Sessions, "what happened to ", ""),
+    (LookupTopic::Sessions, "what happened with ", ""),
+    (LookupTopic::Sessions, "what happened in ", ""),
+    (LookupTopic::Sessions, "what happened at ", ""),
+    (LookupTopic::Sessions, "search sessions for ", ""),
+    (LookupTopic::Sessions, "search the sessions for ", ""),
+    (LookupTopic::Entities, "who is ", ""),
+    (LookupTopic::Entities, "who was ", ""),
+    (LookupTopic::Entities, "who are ", ""),
+    (LookupTopic::Facts, "know about ", ""),
+    (LookupTopic::Facts, "remember about ", ""),
+    (LookupTopic::Facts, "tell me about ", ""),
+    (LookupTopic::Facts, "search memory for ", ""),
+    (LookupTopic::Facts, "search facts for ", ""),
+    (LookupTopic::Facts, "search for ", ""),
+    (LookupTopic::Facts, "remember ", ""),
+    (LookupTopic::Facts, "recall ", ""),
+    (LookupTopic::Rules, "look up ", ""),
 ];
 
 /// Not things to be looked up.
 const PRONOUNS: &[&str] =
     &["i", "it", "me", "she", "he", "that", "this", "they", "us", "we", "you"];
 /// With what else a question is about the conversation itself.
-const OURS: &[&str] = &["my", "your", "our", "time", "today", "weather"];
+const CONVERSATION_WORDS: &[&str] = &["my", "your", "our", "time", "today", "weather"];
 /// How questions begin that a memory may answer.
-const QUESTIONS: &[&str] =
+const QUESTION_OPENERS: &[&str] =
     &["who ", "whose ", "where ", "when ", "why ", "which ", "what ", "how many ", "how did "];
-const LONGEST_TOPIC: usize = 200;
+const MAX_TOPIC_CHARS: usize = 200;
 /// Characters in which intents are looked for: whoever says more is telling, not asking.
-const LONGEST_HEARD: usize = 2_000;
+const MAX_UTTERANCE_CHARS: usize = 2_000;
 
 /// As many calls as are made at once.
-const MOST: usize = 8;
+const MAX_INTENTS: usize = 8;
 
 /// In the order in which they were said; each once, and not more than can be followed.
 pub(super) fn read(utterance: &str) -> Vec<Intent> {
-    let end = utterance.char_indices().nth(LONGEST_HEARD).map_or(utterance.len(), |(end, _)| end);
+    let end =
+        utterance.char_indices().nth(MAX_UTTERANCE_CHARS).map_or(utterance.len(), |(end, _)| end);
     let utterance = &utterance[..end];
     let mut intents: Vec<Intent> = Vec::new();
     for (clause, joint) in clauses(utterance) {
@@ -75,7 +76,7 @@ pub(super) fn read(utterance: &str) -> Vec<Intent> {
         {
             // "swords and shields": one topic, not two clauses.
             what.push_str(joint);
-            what.push_str(trimmed(clause));
+            what.push_str(trim_articles(clause));
         }
         for intent in found {
             if !intents.contains(&intent) {
@@ -83,7 +84,7 @@ pub(super) fn read(utterance: &str) -> Vec<Intent> {
             }
         }
     }
-    intents.truncate(MOST);
+    intents.truncate(MAX_INTENTS);
     intents
 }
 
@@ -93,43 +94,43 @@ fn of_clause(clause: &str) -> Vec<Intent> {
     if !rolls.is_empty() {
         return rolls.into_iter().map(Intent::Roll).collect();
     }
-    let pattern = PATTERNS.iter().find_map(|pattern| found(clause, &lower, pattern));
+    let pattern = PATTERNS.iter().find_map(|pattern| match_pattern(clause, &lower, pattern));
     pattern.or_else(|| question(clause, &lower)).into_iter().collect()
 }
 
 /// A question about the world, whose words are worth a look: not one about whoever talks here.
 fn question(clause: &str, lower: &str) -> Option<Intent> {
     let lower = lower.trim_start();
-    let asks = QUESTIONS.iter().any(|word| lower.starts_with(word));
+    let asks = QUESTION_OPENERS.iter().any(|word| lower.starts_with(word));
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    let is_ours = words.any(|word| PRONOUNS.contains(&word) || OURS.contains(&word));
-    let what = trimmed(clause);
+    let is_ours = words.any(|word| PRONOUNS.contains(&word) || CONVERSATION_WORDS.contains(&word));
+    let what = trim_articles(clause);
     // A word alone asks for nothing yet.
     let is_whole = what.split_whitespace().count() > 2;
-    let what = what.chars().take(LONGEST_TOPIC).collect();
-    (asks && !is_ours && is_whole).then_some(Intent::Find { about: About::Facts, what })
+    let what = what.chars().take(MAX_TOPIC_CHARS).collect();
+    (asks && !is_ours && is_whole).then_some(Intent::Find { about: LookupTopic::Facts, what })
 }
 
-fn found(
+fn match_pattern(
     clause: &str,
     lower: &str,
-    (about, before, after): &(About, &str, &str),
+    (about, before, after): &(LookupTopic, &str, &str),
 ) -> Option<Intent> {
     let at = lower.find(before)?;
     let is_word = at == 0 || !lower.as_bytes()[at - 1].is_ascii_alphanumeric();
     // Lower case in ASCII keeps every place where it is.
-    let rest = trimmed(&clause[at + before.len()..]);
+    let rest = trim_articles(&clause[at + before.len()..]);
     let end = rest.len().checked_sub(after.len())?;
     let fits = rest.is_char_boundary(end) && rest[end..].eq_ignore_ascii_case(after);
-    let what = trimmed(rest.get(..end)?);
+    let what = trim_articles(rest.get(..end)?);
     let first = what.split(' ').next().unwrap_or_default().to_ascii_lowercase();
     let is_topic = !what.is_empty() && !PRONOUNS.contains(&first.as_str());
-    let topic = || what.chars().take(LONGEST_TOPIC).collect();
+    let topic = || what.chars().take(MAX_TOPIC_CHARS).collect();
     (is_word && fits && is_topic).then(|| Intent::Find { about: *about, what: topic() })
 }
 
 /// Without articles and what stands around words.
-fn trimmed(text: &str) -> &str {
+fn trim_articles(text: &str) -> &str {
     let mut text = text.trim_matches(|c: char| c.is_whitespace() || ",.?!;:\"'`()".contains(c));
     for (article, length) in [("the ", 4), ("a ", 2), ("an ", 3)] {
         if text.get(..length).is_some_and(|head| head.eq_ignore_ascii_case(article)) {

@@ -17,27 +17,27 @@
 
 /// Invariant: every round has calls.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Script {
-    rounds: Vec<Round>,
+pub struct OfflineScript {
+    rounds: Vec<OfflineScriptRound>,
     is_endless: bool,
     /// Said when all calls are made. Empty: the results are spoken.
     pub last_words: String,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Round {
+pub struct OfflineScriptRound {
     pub says: String,
     /// Name and arguments.
     pub calls: Vec<(String, String)>,
 }
 
-impl Script {
+impl OfflineScript {
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let first = text.lines().map(str::trim).find(|line| !line.starts_with("say "))?;
         call(first)?;
         let mut script = Self::default();
-        let mut round = Round::default();
+        let mut round = OfflineScriptRound::default();
         for line in text.lines().map(str::trim) {
             if let Some((name, arguments)) = call(line) {
                 round.calls.push((name.to_owned(), arguments.to_owned()));
@@ -61,14 +61,14 @@ impl Script {
     }
 
     /// What to do when calls were made so many times. `None`: speak.
-    pub fn round(&self, made: usize) -> Option<&Round> {
+    pub fn round(&self, made: usize) -> Option<&OfflineScriptRound> {
         match self.rounds.get(made) {
             None if self.is_endless => self.rounds.last(),
             round => round,
         }
     }
 
-    fn close(&mut self, round: &mut Round) {
+    fn close(&mut self, round: &mut OfflineScriptRound) {
         if !round.calls.is_empty() {
             self.rounds.push(std::mem::take(round));
         }

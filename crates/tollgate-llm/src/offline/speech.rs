@@ -1,33 +1,34 @@
 //! What the offline model says: the results of calls, and plain talk about itself.
 
 use serde_json::Value;
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
 use super::intent::{self, Intent};
-use crate::conversation::{CallEnd, CallResult, Part, Request};
+use crate::conversation::{CallEnd, CallResult, ChatRequest, MessagePart};
 
-const ABOUT: &str =
+const SELF_DESCRIPTION: &str =
     "I am Tollgate's offline model: a handful of built-in rules, and no language model.";
-const CAN: &str = "I can roll dice, look up rules and search memory, if I am given tools for that.";
+const ABILITIES: &str =
+    "I can roll dice, look up rules and search memory, if I am given tools for that.";
 
 /// Characters of a result, and of what was said, that are repeated.
-const LONGEST_RESULT: usize = 2_000;
-const LONGEST_ECHO: usize = 200;
+const MAX_RESULT_CHARS: usize = 2_000;
+const MAX_ECHO_CHARS: usize = 200;
 /// Tools that are worth naming.
-const MOST_TOOLS: usize = 8;
+const MAX_NAMED_TOOLS: usize = 8;
 
 /// The messages of what came back.
 pub(super) fn results(results: &[&CallResult]) -> String {
-    let spoken: Vec<String> = results.iter().map(|result| spoken(result)).collect();
+    let spoken: Vec<String> = results.iter().map(|result| describe_result(result)).collect();
     spoken.join("\n")
 }
 
-fn spoken(result: &CallResult) -> String {
-    let texts: Vec<&str> = result.parts.iter().filter_map(Part::as_text).collect();
+fn describe_result(result: &CallResult) -> String {
+    let texts: Vec<&str> = result.parts.iter().filter_map(MessagePart::as_text).collect();
     let text = texts.join(" ");
     let message = match message(&text).trim() {
         "" => "it came back without words".to_owned(),
-        message => shortened(message, LONGEST_RESULT),
+        message => truncate_chars(message, MAX_RESULT_CHARS),
     };
     match result.end {
         CallEnd::Well => message,
@@ -46,14 +47,14 @@ fn message(text: &str) -> String {
 }
 
 /// Something to say when there is nothing to call.
-pub(super) fn talk(request: &Request, utterance: &str) -> String {
+pub(super) fn talk(request: &ChatRequest, utterance: &str) -> String {
     let lower = utterance.trim().to_lowercase();
     let begins = |words: &[&str]| words.iter().any(|word| begins_with(&lower, word));
     if lower.is_empty() {
-        return format!("{ABOUT} You said nothing that I can read. {CAN}");
+        return format!("{SELF_DESCRIPTION} You said nothing that I can read. {ABILITIES}");
     }
     if let Some(intent) = intent::read(utterance).first() {
-        return format!("{ABOUT} {}", missing(intent));
+        return format!("{SELF_DESCRIPTION} {}", missing(intent));
     }
     if begins(&["thanks", "thank you"]) {
         return "You are welcome.".to_owned();
@@ -62,14 +63,14 @@ pub(super) fn talk(request: &Request, utterance: &str) -> String {
         return "Goodbye.".to_owned();
     }
     if begins(&["hello", "hi", "hey", "greetings", "well met", "good morning", "good evening"]) {
-        return format!("Hello! {ABOUT} {CAN}");
+        return format!("Hello! {SELF_DESCRIPTION} {ABILITIES}");
     }
     let asks = ["who are you", "what are you", "what can you do", "what do you do", "help"];
     if asks.iter().any(|question| lower.contains(question)) {
-        return format!("{ABOUT} {CAN}{}", offered(request));
+        return format!("{SELF_DESCRIPTION} {ABILITIES}{}", describe_tools(request));
     }
-    let echo = shortened(utterance.trim(), LONGEST_ECHO);
-    format!("{ABOUT} I do not know what to answer to “{echo}”. {CAN}")
+    let echo = truncate_chars(utterance.trim(), MAX_ECHO_CHARS);
+    format!("{SELF_DESCRIPTION} I do not know what to answer to “{echo}”. {ABILITIES}")
 }
 
 fn begins_with(text: &str, word: &str) -> bool {
@@ -83,16 +84,16 @@ fn missing(intent: &Intent) -> String {
             format!("To roll {notation} I would need a tool like `roll`, and I have none.")
         }
         Intent::Find { what, .. } => {
-            let what = shortened(what, LONGEST_ECHO);
+            let what = truncate_chars(what, MAX_ECHO_CHARS);
             format!("To look up “{what}” I would need a tool for it, and I have none.")
         }
     }
 }
 
-fn offered(request: &Request) -> String {
+fn describe_tools(request: &ChatRequest) -> String {
     let mut names: Vec<String> = request.client_tools().map(|name| format!("`{name}`")).collect();
-    let more = names.len().saturating_sub(MOST_TOOLS);
-    names.truncate(MOST_TOOLS);
+    let more = names.len().saturating_sub(MAX_NAMED_TOOLS);
+    names.truncate(MAX_NAMED_TOOLS);
     match (names.is_empty(), more) {
         (true, _) => " None are offered here.".to_owned(),
         (false, 0) => format!(" Offered here: {}.", names.join(", ")),

@@ -4,13 +4,14 @@ use serde_json::json;
 
 use super::{answer, steps};
 use crate::conversation::{
-    Call, CallEnd, CallResult, Content, Delivery, Function, Message, Options, OutputForm, Parallel,
-    Part, Request, Response, Role, Stop, Tool, ToolChoice,
+    CallEnd, CallResult, ChatMessage, ChatRequest, ChatResponse, ChatRole, ChatTool, Function,
+    FunctionCall, GenerationOptions, MessagePart, ParallelCalls, PartContent, ResponseDelivery,
+    ResponseFormat, StopReason, ToolChoice,
 };
-use crate::delta::{Assembly, Delta};
+use crate::delta::{ResponseAssembly, ResponseDelta};
 use crate::extra::Extra;
 
-fn request(said: &str) -> Request {
+fn request(said: &str) -> ChatRequest {
     let roll = Function {
         name: "dice_roll".to_owned(),
         description: Some("Rolls dice".to_owned()),
@@ -21,30 +22,35 @@ fn request(said: &str) -> Request {
         })),
         extra: Extra::none(),
     };
-    Request {
+    ChatRequest {
         model: "offline".to_owned(),
-        messages: vec![Message::text(Role::System, "Be brief."), Message::text(Role::User, said)],
-        tools: vec![Tool::Function(roll)],
+        messages: vec![
+            ChatMessage::text(ChatRole::System, "Be brief."),
+            ChatMessage::text(ChatRole::User, said),
+        ],
+        tools: vec![ChatTool::Function(roll)],
         tool_choice: ToolChoice::Unsaid,
-        options: Options::default(),
-        delivery: Delivery::Whole,
+        options: GenerationOptions::default(),
+        delivery: ResponseDelivery::Whole,
         extra: Extra::none(),
     }
 }
 
-fn ask(request: &Request) -> Response {
+fn ask(request: &ChatRequest) -> ChatResponse {
     answer(request, UNIX_EPOCH + Duration::from_secs(7))
 }
 
 /// The answer as text: calls in brackets.
-fn written(response: &Response) -> String {
+fn written(response: &ChatResponse) -> String {
     let parts: Vec<String> = response
         .parts
         .iter()
         .map(|part| match &part.content {
-            Content::Text(text) => text.clone(),
-            Content::Refusal(text) => format!("refusal: {text}"),
-            Content::Call(Call { id, name, arguments }) => format!("[{id} {name} {arguments}]"),
+            PartContent::Text(text) => text.clone(),
+            PartContent::Refusal(text) => format!("refusal: {text}"),
+            PartContent::Call(FunctionCall { id, name, arguments }) => {
+                format!("[{id} {name} {arguments}]")
+            }
             other => format!("{other:?}"),
         })
         .collect();
@@ -52,19 +58,19 @@ fn written(response: &Response) -> String {
 }
 
 /// The conversation goes on: the answer, and a result for each of its calls.
-fn with_results(mut request: Request, results: &[(&str, CallEnd)]) -> Request {
+fn with_results(mut request: ChatRequest, results: &[(&str, CallEnd)]) -> ChatRequest {
     let response = ask(&request);
-    let calls: Vec<Call> = response.calls().cloned().collect();
+    let calls: Vec<FunctionCall> = response.calls().cloned().collect();
     request.messages.push(response.into_message());
     let results = calls.into_iter().zip(results).map(|(call, (text, end))| {
-        Part::new(Content::Result(CallResult {
+        MessagePart::new(PartContent::Result(CallResult {
             call_id: call.id,
             name: Some(call.name),
-            parts: vec![Part::text(*text)],
+            parts: vec![MessagePart::text(*text)],
             end: *end,
         }))
     });
-    request.messages.push(Message::new(Role::User, results.collect()));
+    request.messages.push(ChatMessage::new(ChatRole::User, results.collect()));
     request
 }
 
@@ -98,8 +104,8 @@ fn it_calls_and_then_says_what_came_back() {
 #[test]
 fn the_next_utterance_begins_anew() {
     let mut told = with_results(request("roll 2d6"), &[("7", CallEnd::Well)]);
-    told.messages.push(Message::text(Role::Assistant, "7"));
-    told.messages.push(Message::text(Role::User, "roll d20"));
+    told.messages.push(ChatMessage::text(ChatRole::Assistant, "7"));
+    told.messages.push(ChatMessage::text(ChatRole::User, "roll d20"));
     assert_eq!(
         written(&ask(&told)),
         "[call_offline_2 dice_roll {\"expression\":\"1d20\"}] (Calls)"
@@ -109,20 +115,23 @@ fn the_next_utterance_begins_anew() {
 #[test]
 fn words_behind_results_are_a_new_utterance() {
     let mut told = with_results(request("roll 2d6"), &[("7", CallEnd::Well)]);
-    told.messages.last_mut().unwrap().parts.push(Part::text("thanks"));
+    told.messages.last_mut().unwrap().parts.push(MessagePart::text("thanks"));
     assert_eq!(written(&ask(&told)), "You are welcome. (End)");
 }
 
 #[test]
 fn the_choice_of_tools_is_honoured() {
-    let choosing = |choice, said: &str| Request { tool_choice: choice, ..request(said) };
-    assert_eq!(ask(&choosing(ToolChoice::None, "roll 2d6")).stop, Stop::End);
+    let choosing = |choice, said: &str| ChatRequest { tool_choice: choice, ..request(said) };
+    assert_eq!(ask(&choosing(ToolChoice::None, "roll 2d6")).stop, StopReason::End);
     let forced = "[call_offline_1 dice_roll {\"expression\":\"hello\"}] (Calls)";
     assert_eq!(written(&ask(&choosing(ToolChoice::Required, "hello"))), forced);
     let named = ToolChoice::Named("dice_roll".to_owned());
     assert_eq!(written(&ask(&choosing(named, "hello"))), forced);
-    let alone = Request {
-        options: Options { parallel_calls: Some(Parallel::Forbidden), ..Options::default() },
+    let alone = ChatRequest {
+        options: GenerationOptions {
+            parallel_calls: Some(ParallelCalls::Forbidden),
+            ..GenerationOptions::default()
+        },
         ..request("roll 2d6 and d20")
     };
     assert_eq!(ask(&alone).calls().count(), 1);
@@ -130,7 +139,7 @@ fn the_choice_of_tools_is_honoured() {
 
 #[test]
 fn no_tool_is_called_that_was_not_offered() {
-    let bare = Request { tools: Vec::new(), ..request("roll 2d6") };
+    let bare = ChatRequest { tools: Vec::new(), ..request("roll 2d6") };
     let text = ask(&bare).text();
     assert!(text.contains("To roll 2d6 I would need a tool like `roll`"), "{text}");
 }
@@ -152,34 +161,38 @@ fn an_endless_script_ends_where_no_tool_may_be_called() {
     let mut told = request("call dice_roll {}\nagain");
     for _ in 0..20 {
         told = with_results(told, &[("1", CallEnd::Well)]);
-        assert_eq!(ask(&told).stop, Stop::Calls);
+        assert_eq!(ask(&told).stop, StopReason::Calls);
     }
     told.tool_choice = ToolChoice::None;
-    assert_eq!(ask(&told).stop, Stop::End);
+    assert_eq!(ask(&told).stop, StopReason::End);
 }
 
 #[test]
 fn an_answer_ends_where_the_client_wants() {
-    let limited = |options| Request { options, ..request("hello") };
-    let short = ask(&limited(Options { max_output: Some(3), ..Options::default() }));
+    let limited = |options| ChatRequest { options, ..request("hello") };
+    let short =
+        ask(&limited(GenerationOptions { max_output: Some(3), ..GenerationOptions::default() }));
     assert_eq!(written(&short), "Hello! I am  (Length)");
     assert_eq!(short.usage.output, 3);
-    let stopped =
-        Options { stop: vec!["offline".to_owned(), "Toll".to_owned()], ..Options::default() };
+    let stopped = GenerationOptions {
+        stop: vec!["offline".to_owned(), "Toll".to_owned()],
+        ..GenerationOptions::default()
+    };
     assert_eq!(written(&ask(&limited(stopped))), "Hello! I am  (Sequence(Some(\"Toll\")))");
-    let nothing = Options { max_output: Some(0), ..Options::default() };
+    let nothing = GenerationOptions { max_output: Some(0), ..GenerationOptions::default() };
     assert_eq!(written(&ask(&limited(nothing))), " (Length)");
 }
 
 #[test]
 fn json_is_given_where_json_is_asked_for() {
-    let formed = |output| Request {
-        options: Options { output: Some(output), ..Options::default() },
+    let formed = |output| ChatRequest {
+        options: GenerationOptions { output: Some(output), ..GenerationOptions::default() },
         ..request("hello")
     };
-    let text = ask(&formed(OutputForm::Json)).text();
+    let text = ask(&formed(ResponseFormat::Json)).text();
     assert!(serde_json::from_str::<serde_json::Value>(&text).unwrap()["answer"].is_string());
-    let schema = |schema| OutputForm::Schema { name: "x".to_owned(), schema, strict: Some(true) };
+    let schema =
+        |schema| ResponseFormat::Schema { name: "x".to_owned(), schema, strict: Some(true) };
     let text = ask(&formed(schema(json!({
         "type": "object",
         "properties": {"age": {"type": "integer", "minimum": 18}, "kind": {"const": "elf"}},
@@ -189,7 +202,7 @@ fn json_is_given_where_json_is_asked_for() {
     .text();
     assert_eq!(text, r#"{"age":18,"kind":"elf"}"#);
     let impossible = ask(&formed(schema(json!(false))));
-    assert_eq!(impossible.stop, Stop::Refused);
+    assert_eq!(impossible.stop, StopReason::Refused);
 }
 
 #[test]
@@ -205,13 +218,13 @@ fn it_speaks_word_by_word() {
     for said in ["hello", "roll 2d6 and d20", "call x {\"ä\":\"öäü 語 and more of it\"}"] {
         let response = ask(&request(said));
         let steps = steps(&response);
-        let mut assembly = Assembly::default();
+        let mut assembly = ResponseAssembly::default();
         for step in &steps {
             assembly.add(step);
         }
         assert_eq!(assembly.finish().unwrap(), response);
         let longest = steps.iter().map(|step| match step {
-            Delta::Grow { text, .. } => text.chars().count(),
+            ResponseDelta::Grow { text, .. } => text.chars().count(),
             _ => 0,
         });
         assert!(longest.max().unwrap() <= 14, "{steps:?}");

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use crate::failure::Failure;
+use crate::error::LlmError;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{failure}")]
 pub struct AskError {
-    pub failure: Failure,
-    pub again: Again,
+    pub failure: LlmError,
+    pub again: RetryTarget,
 }
 
 /// Whom to ask after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum RetryTarget {
     /// The same model may do better, not sooner than the provider says.
     SameModel { after: Option<Duration> },
     /// This model will not; another one may.
@@ -23,16 +23,16 @@ pub enum Again {
 }
 
 impl AskError {
-    pub(super) fn never(failure: Failure) -> Self {
-        Self { failure, again: Again::Never }
+    pub(super) fn never(failure: LlmError) -> Self {
+        Self { failure, again: RetryTarget::Never }
     }
 
-    pub(super) fn other_model(failure: Failure) -> Self {
-        Self { failure, again: Again::OtherModel }
+    pub(super) fn other_model(failure: LlmError) -> Self {
+        Self { failure, again: RetryTarget::OtherModel }
     }
 
-    pub(super) fn same_model(failure: Failure) -> Self {
-        let again = Again::SameModel { after: failure.retry_after };
+    pub(super) fn same_model(failure: LlmError) -> Self {
+        let again = RetryTarget::SameModel { after: failure.retry_after };
         Self { failure, again }
     }
 }

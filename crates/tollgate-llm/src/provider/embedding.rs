@@ -11,50 +11,50 @@ use bytes::Bytes;
 use http::{HeaderMap, Uri, header};
 use serde_json::Value;
 use tokio::time::{timeout, timeout_at};
-use tollgate_core::digest::{Sum, hex};
-use tollgate_core::text::Span;
+use tollgate_core::digest::{DigestBuilder, hex};
+use tollgate_core::text::HumanDuration;
 use tollgate_engine::clock::Clock;
-use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, Purpose};
+use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, EmbeddingPurpose};
 
-use super::address;
 use super::ask_error::AskError;
 use super::endpoint::ACCEPT_JSON;
-use super::label::Label;
-use super::opened::{self, Expected};
-use super::pause::{Tried, pause};
-use super::remote::Remote;
-use super::verdict;
+use super::error_mapping;
+use super::label::ModelLabel;
+use super::remote::RemoteProvider;
+use super::response_head::{self, ExpectedBody};
+use super::retry_backoff::{RetryProgress, retry_delay};
+use super::urls;
 use crate::dialect::Dialect;
-use crate::embedding::{Ask, Encoding, Wire, batches};
-use crate::failure::Kind;
-use crate::format::{self, Format, Malformed};
-use crate::settings::{ProviderKind, ServedEmbedding};
+use crate::embedding::{EmbeddingApi, EmbeddingRequest, VectorEncoding, batches};
+use crate::error::LlmErrorKind;
+use crate::format::{self, DialectCodec, MalformedResponseError};
+use crate::settings::{ProviderKind, RemoteEmbeddingSettings};
 
-use self::missed::Missed;
-use self::rest::Rest;
+use self::attempt_error::EmbedAttemptError;
+use self::cooldown::EmbedCooldown;
 
-mod missed;
-mod rest;
+mod attempt_error;
+mod cooldown;
 
 /// Somebody waits for the answer to a question, and can do without.
-const QUESTION: Duration = Duration::from_millis(1_500);
+const QUESTION_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// A question that was given up after this was not answered, and not merely cancelled.
-const SLOW: Duration = Duration::from_millis(250);
+const MISSED_QUESTION_AFTER: Duration = Duration::from_millis(250);
 /// Bytes of a text that are sent, until a server says that it takes less.
-const LONGEST: usize = 16 << 10;
+const MAX_TEXT_BYTES: usize = 16 << 10;
 /// A text is not cut below this.
-const SHORTEST: usize = 512;
+const MIN_TEXT_BYTES: usize = 512;
 /// Larger answers are not read.
-const ANSWER_LIMIT: usize = 16 << 20;
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
-pub(super) struct Served {
-    remote: Arc<Remote>,
-    settings: ServedEmbedding,
+pub(super) struct RemoteEmbedder {
+    remote: Arc<RemoteProvider>,
+    settings: RemoteEmbeddingSettings,
     name: String,
-    wire: Wire,
-    format: &'static dyn Format,
+    wire: EmbeddingApi,
+    format: &'static dyn DialectCodec,
     url: Uri,
-    label: Label,
+    label: ModelLabel,
     clock: Arc<dyn Clock>,
     /// Bytes of a text that the server takes, as far as is known.
     longest: AtomicUsize,
@@ -62,46 +62,46 @@ pub(super) struct Served {
     plain: AtomicBool,
     /// Numbers of a vector, since the first one came.
     dimensions: OnceLock<usize>,
-    rest: Rest,
+    rest: EmbedCooldown,
 }
 
-impl Served {
+impl RemoteEmbedder {
     pub(super) fn new(
-        settings: &ServedEmbedding,
-        remote: Arc<Remote>,
+        settings: &RemoteEmbeddingSettings,
+        remote: Arc<RemoteProvider>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, String> {
-        let ServedEmbedding { provider, model, .. } = settings;
+        let RemoteEmbeddingSettings { provider, model, .. } = settings;
         let (wire, dialect) = match remote.settings.kind {
-            ProviderKind::OpenAi => (Wire::OpenAi, Dialect::OpenAiChat),
-            ProviderKind::Gemini => (Wire::Gemini, Dialect::Gemini),
+            ProviderKind::OpenAi => (EmbeddingApi::OpenAi, Dialect::OpenAiChat),
+            ProviderKind::Gemini => (EmbeddingApi::Gemini, Dialect::Gemini),
             ProviderKind::Anthropic | ProviderKind::Deepgram | ProviderKind::Offline => {
-                return Err(without(provider));
+                return Err(no_embeddings_message(provider));
             }
         };
-        let url = address::embeddings(&remote.base, dialect, model)
+        let url = urls::embeddings(&remote.base, dialect, model)
             .map_err(|why| format!("embedding model `{model}`: {why}"))?;
         Ok(Self {
             name: name(settings),
             wire,
             format: format::of(dialect),
             url,
-            label: Label::new(&remote.settings, model),
+            label: ModelLabel::new(&remote.settings, model),
             settings: settings.clone(),
             remote,
             clock,
-            longest: AtomicUsize::new(LONGEST),
+            longest: AtomicUsize::new(MAX_TEXT_BYTES),
             plain: AtomicBool::new(false),
             dimensions: OnceLock::new(),
-            rest: Rest::default(),
+            rest: EmbedCooldown::default(),
         })
     }
 
     /// As they are sent: with the prefix that the model wants, and not longer than is taken.
-    fn prepared(&self, texts: &[String], purpose: Purpose) -> Vec<String> {
+    fn prefix_and_truncate(&self, texts: &[String], purpose: EmbeddingPurpose) -> Vec<String> {
         let prefix = match purpose {
-            Purpose::Passage => &self.settings.passage_prefix,
-            Purpose::Question => &self.settings.question_prefix,
+            EmbeddingPurpose::Passage => &self.settings.passage_prefix,
+            EmbeddingPurpose::Question => &self.settings.question_prefix,
         };
         let longest = self.longest.load(Ordering::Relaxed);
         let cut = |text: &String| format!("{prefix}{}", &text[..text.floor_char_boundary(longest)]);
@@ -109,49 +109,57 @@ impl Served {
     }
 
     /// One request, and again as often as the provider's settings say.
-    async fn portion(
+    async fn embed_batch(
         &self,
         texts: &[String],
-        purpose: Purpose,
+        purpose: EmbeddingPurpose,
         until: Option<Instant>,
-    ) -> Result<Vec<Embedding>, Missed> {
+    ) -> Result<Vec<Embedding>, EmbedAttemptError> {
         let mut failed = 0;
         loop {
             let missed = match self.attempt(texts, purpose).await {
                 Ok(vectors) => return Ok(vectors),
                 Err(missed) => missed,
             };
-            if self.learned(&missed, texts) {
+            if self.learn_limits(&missed, texts) {
                 continue;
             }
-            let Missed::Asked(error) = &missed else { return Err(missed) };
+            let EmbedAttemptError::Asked(error) = &missed else { return Err(missed) };
             failed += 1;
             let left = until.map(|until| until.saturating_duration_since(self.clock.now()));
-            let tried = Tried { failed, retries: self.remote.settings.retries, left };
-            match pause(error.again, tried, rand::random()) {
+            let tried = RetryProgress { failed, retries: self.remote.settings.retries, left };
+            match retry_delay(error.again, tried, rand::random()) {
                 Some(pause) => tokio::time::sleep(pause).await,
                 None => return Err(missed),
             }
         }
     }
 
-    async fn attempt(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Embedding>, Missed> {
+    async fn attempt(
+        &self,
+        texts: &[String],
+        purpose: EmbeddingPurpose,
+    ) -> Result<Vec<Embedding>, EmbedAttemptError> {
         let encoding = match self.plain.load(Ordering::Relaxed) {
-            true => Encoding::Float,
-            false => Encoding::Base64,
+            true => VectorEncoding::Float,
+            false => VectorEncoding::Base64,
         };
-        let texts = self.prepared(texts, purpose);
-        let ServedEmbedding { model, dimensions, .. } = &self.settings;
-        let ask = Ask { model, texts: &texts, purpose, dimensions: *dimensions, encoding };
+        let texts = self.prefix_and_truncate(texts, purpose);
+        let RemoteEmbeddingSettings { model, dimensions, .. } = &self.settings;
+        let ask =
+            EmbeddingRequest { model, texts: &texts, purpose, dimensions: *dimensions, encoding };
         let body = Bytes::from(self.wire.write(&ask).to_string());
         let _slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let limit = self.remote.settings.patience.answer;
         let answered = timeout(limit, self.send(body)).await;
-        let bytes = answered.unwrap_or_else(|_| Err(verdict::silent(&self.label, limit)))?;
+        let bytes =
+            answered.unwrap_or_else(|_| Err(error_mapping::timeout_error(&self.label, limit)))?;
         let body = serde_json::from_slice::<Value>(&bytes)
-            .map_err(|error| Malformed(format!("it is no JSON: {error}")))?;
+            .map_err(|error| MalformedResponseError(format!("it is no JSON: {error}")))?;
         if body.get("error").is_some_and(Value::is_object) {
-            return Err(opened::said_instead(&bytes, self.format, &self.label).into());
+            return Err(
+                response_head::error_in_ok_response(&bytes, self.format, &self.label).into()
+            );
         }
         self.vectors(self.wire.read(&body, texts.len())?)
     }
@@ -160,31 +168,33 @@ impl Served {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, ACCEPT_JSON);
         let response = self.remote.post(&self.url, headers, body).await;
-        let response = response.map_err(|failed| verdict::unsent(&self.label, &failed))?;
+        let response =
+            response.map_err(|failed| error_mapping::send_error(&self.label, &failed))?;
         let about = (self.format, &self.label);
-        let expected = (Expected::Json, self.clock.wall());
-        let response = opened::opened(response, about, expected).await?;
-        opened::whole(response, ANSWER_LIMIT, &self.label).await
+        let expected = (ExpectedBody::Json, self.clock.wall());
+        let response = response_head::check_head(response, about, expected).await?;
+        response_head::whole(response, MAX_RESPONSE_BYTES, &self.label).await
     }
 
     /// Vectors of one size, the one that was asked for and that all others had.
-    fn vectors(&self, vectors: Vec<Vec<f32>>) -> Result<Vec<Embedding>, Missed> {
+    fn vectors(&self, vectors: Vec<Vec<f32>>) -> Result<Vec<Embedding>, EmbedAttemptError> {
         let asked = self.settings.dimensions.and_then(|it| usize::try_from(it).ok());
         let mut made = Vec::with_capacity(vectors.len());
         for vector in vectors {
             let found = vector.len();
-            let vector = Embedding::of(vector).map_err(|why| Malformed(why.to_string()))?;
+            let vector =
+                Embedding::of(vector).map_err(|why| MalformedResponseError(why.to_string()))?;
             if let Some(asked) = asked.filter(|asked| *asked != found) {
                 let why = format!(
                     "vectors have {found} numbers where {asked} were asked for: \
                      set `dimensions` to {found}, or leave it out"
                 );
-                return Err(Malformed(why).into());
+                return Err(MalformedResponseError(why).into());
             }
             let usual = *self.dimensions.get_or_init(|| found);
             if usual != found {
                 let why = format!("a vector has {found} numbers where others had {usual}");
-                return Err(Malformed(why).into());
+                return Err(MalformedResponseError(why).into());
             }
             made.push(vector);
         }
@@ -192,31 +202,31 @@ impl Served {
     }
 
     /// Whether what a server cannot take is now known, and it can be asked again at once.
-    fn learned(&self, missed: &Missed, texts: &[String]) -> bool {
-        let Missed::Asked(error) = missed else { return false };
+    fn learn_limits(&self, missed: &EmbedAttemptError, texts: &[String]) -> bool {
+        let EmbedAttemptError::Asked(error) = missed else { return false };
         let failure = &error.failure;
-        if failure.kind == Kind::Invalid && failure.message.contains("encoding_format") {
+        if failure.kind == LlmErrorKind::Invalid && failure.message.contains("encoding_format") {
             return !self.plain.swap(true, Ordering::Relaxed);
         }
         // Several texts may be too many: whoever asked finds that out by sending fewer.
         let [text] = texts else { return false };
         let longest = self.longest.load(Ordering::Relaxed).min(text.len());
-        let is_too_long = missed::is_too_long(failure) && longest / 2 >= SHORTEST;
+        let is_too_long = attempt_error::is_too_long(failure) && longest / 2 >= MIN_TEXT_BYTES;
         if is_too_long {
             self.longest.fetch_min(longest / 2, Ordering::Relaxed);
         }
         is_too_long
     }
 
-    /// Not waited for longer than [`QUESTION`], and not at all while nothing answers.
+    /// Not waited for longer than [`QUESTION_TIMEOUT`], and not at all while nothing answers.
     async fn question(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
         let now = self.clock.now();
         self.rest.check(now)?;
-        let until = now + QUESTION;
-        let mut waiting = Waiting { served: self, since: now, answered: false };
-        let asked = self.all(texts, Purpose::Question, Some(until));
+        let until = now + QUESTION_TIMEOUT;
+        let mut waiting = QuestionGuard { served: self, since: now, answered: false };
+        let asked = self.embed_batches(texts, EmbeddingPurpose::Question, Some(until));
         let asked = timeout_at(until.into(), asked).await.unwrap_or_else(|_| {
-            let what = format!("did not answer within {}", Span(QUESTION));
+            let what = format!("did not answer within {}", HumanDuration(QUESTION_TIMEOUT));
             Err(EmbedError::away(self.label.of_model(&what)))
         });
         waiting.answered = true;
@@ -226,16 +236,16 @@ impl Served {
         asked
     }
 
-    async fn all(
+    async fn embed_batches(
         &self,
         texts: &[String],
-        purpose: Purpose,
+        purpose: EmbeddingPurpose,
         until: Option<Instant>,
     ) -> Result<Vec<Embedding>, EmbedError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for portion in batches(texts) {
-            let asked = self.portion(&texts[portion], purpose, until).await;
-            vectors.extend(asked.map_err(|missed| missed.told(&self.label))?);
+            let asked = self.embed_batch(&texts[portion], purpose, until).await;
+            vectors.extend(asked.map_err(|missed| missed.into_embed_error(&self.label))?);
         }
         self.rest.end();
         Ok(vectors)
@@ -243,26 +253,26 @@ impl Served {
 }
 
 /// A question on its way. Whoever asked may give it up sooner than it is given up here.
-struct Waiting<'s> {
-    served: &'s Served,
+struct QuestionGuard<'s> {
+    served: &'s RemoteEmbedder,
     since: Instant,
     answered: bool,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QuestionGuard<'_> {
     fn drop(&mut self) {
-        let Served { clock, rest, label, .. } = self.served;
+        let RemoteEmbedder { clock, rest, label, .. } = self.served;
         let now = clock.now();
         let waited = now.saturating_duration_since(self.since);
-        if !self.answered && waited >= SLOW {
-            let what = format!("did not answer within {}", Span(waited));
-            rest.missed(now, &label.of_model(&what));
+        if !self.answered && waited >= MISSED_QUESTION_AFTER {
+            let what = format!("did not answer within {}", HumanDuration(waited));
+            rest.record_miss(now, &label.of_model(&what));
         }
     }
 }
 
 #[async_trait]
-impl Embedder for Served {
+impl Embedder for RemoteEmbedder {
     fn model(&self) -> &str {
         &self.name
     }
@@ -270,34 +280,34 @@ impl Embedder for Served {
     async fn embed(
         &self,
         texts: &[String],
-        purpose: Purpose,
+        purpose: EmbeddingPurpose,
     ) -> Result<Vec<Embedding>, EmbedError> {
         if texts.iter().any(|text| text.trim().is_empty()) {
             return Err(EmbedError::Unusable("an empty text has no meaning".to_owned()));
         }
         match purpose {
-            Purpose::Passage => self.all(texts, purpose, None).await,
-            Purpose::Question => self.question(texts).await,
+            EmbeddingPurpose::Passage => self.embed_batches(texts, purpose, None).await,
+            EmbeddingPurpose::Question => self.question(texts).await,
         }
     }
 }
 
 /// What vectors depend on, so that others are not taken for these.
-fn name(settings: &ServedEmbedding) -> String {
-    let ServedEmbedding { provider, model, dimensions, passage_prefix, .. } = settings;
+fn name(settings: &RemoteEmbeddingSettings) -> String {
+    let RemoteEmbeddingSettings { provider, model, dimensions, passage_prefix, .. } = settings;
     let mut name = format!("{provider}/{model}");
     if let Some(dimensions) = dimensions {
         name.push_str(&format!("/{dimensions}"));
     }
     if !passage_prefix.is_empty() {
-        let sum = Sum::default().with(passage_prefix).finish();
+        let sum = DigestBuilder::default().with(passage_prefix).finish();
         name.push_str(&format!("+{}", hex(&sum[..4])));
     }
     name
 }
 
 /// Said of providers that have no such models.
-pub(super) fn without(provider: &str) -> String {
+pub(super) fn no_embeddings_message(provider: &str) -> String {
     format!(
         "provider `{provider}` has no embeddings: name one of kind `openai` or `gemini`, \
          or a model in a directory"

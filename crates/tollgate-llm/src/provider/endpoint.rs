@@ -12,82 +12,85 @@ use tokio::time::timeout;
 use tollgate_core::json::{JsonBounds, Object};
 use tollgate_core::trace::Trace;
 use tollgate_engine::clock::Clock;
-use tollgate_mcp::large::aside;
+use tollgate_mcp::offload::offload_if_large;
 use tollgate_mcp::web::body::EventStream;
 
-use super::address;
-use super::answering::{Answering, Streaming};
 use super::ask_error::AskError;
-use super::forwarded;
-use super::label::Label;
-use super::model::Answered;
-use super::opened::{self, Expected};
-use super::pass::{self, Passed, PassedBody};
-use super::pause::{Tried, pause};
-use super::remote::{Remote, trace_headers};
-use super::verdict;
-use crate::conversation::{Delivery, Request, Response};
+use super::delta_stream::{DeltaStream, ProviderEventStream};
+use super::error_mapping;
+use super::forwarded_headers;
+use super::label::ModelLabel;
+use super::model::AttemptAnswer;
+use super::pass_through::{self, PassThroughBody, PassThroughRequest};
+use super::remote::{RemoteProvider, trace_headers};
+use super::response_head::{self, ExpectedBody};
+use super::retry_backoff::{RetryProgress, retry_delay};
+use super::urls;
+use crate::conversation::{ChatRequest, ChatResponse, ResponseDelivery};
 use crate::dialect::Dialect;
-use crate::format::{self, Format, Malformed};
-use crate::settings::{self, Api, ProviderKind};
+use crate::format::{self, DialectCodec, MalformedResponseError};
+use crate::settings::{self, ProviderApi, ProviderKind};
 
 /// Larger answers are not read.
-const ANSWER_LIMIT: usize = 32 << 20;
-const EVENT_LIMIT: usize = 16 << 20;
+const MAX_RESPONSE_BYTES: usize = 32 << 20;
+const MAX_EVENT_BYTES: usize = 16 << 20;
 /// Of one that streams: there every word is wrapped.
-const STREAM_LIMIT: usize = 2 * ANSWER_LIMIT;
+const MAX_STREAM_BYTES: usize = 2 * MAX_RESPONSE_BYTES;
 
 pub(super) const ACCEPT_JSON: HeaderValue = HeaderValue::from_static("application/json");
 const ACCEPT_EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-pub(super) struct Endpoint {
-    remote: Arc<Remote>,
-    format: &'static dyn Format,
+pub(super) struct ModelEndpoint {
+    remote: Arc<RemoteProvider>,
+    format: &'static dyn DialectCodec,
     /// What the provider calls the model.
     id: String,
     whole: Uri,
     streamed: Uri,
-    label: Arc<Label>,
+    label: Arc<ModelLabel>,
 }
 
 /// A request on its way.
-struct Sent {
-    delivery: Delivery,
+struct ProviderRequest {
+    delivery: ResponseDelivery,
     headers: HeaderMap,
     body: Bytes,
 }
 
 /// What came instead of an answer to hand back.
-struct Declined {
+struct DeclinedError {
     error: AskError,
     /// The provider's own, unless they are about the gateway's key, or no words at all.
-    words: Option<Box<HttpResponse<PassedBody>>>,
+    words: Option<Box<HttpResponse<PassThroughBody>>>,
 }
 
-impl From<AskError> for Declined {
+impl From<AskError> for DeclinedError {
     fn from(error: AskError) -> Self {
         Self { error, words: None }
     }
 }
 
-impl Endpoint {
-    pub(super) fn new(model: &settings::Model, remote: Arc<Remote>) -> Result<Self, String> {
+impl ModelEndpoint {
+    pub(super) fn new(
+        model: &settings::ModelSettings,
+        remote: Arc<RemoteProvider>,
+    ) -> Result<Self, String> {
         let dialect = match (remote.settings.kind, model.api) {
             (ProviderKind::Anthropic, _) => Dialect::Anthropic,
             (ProviderKind::Gemini, _) => Dialect::Gemini,
-            (_, Api::Responses) => Dialect::OpenAiResponses,
-            (_, Api::Chat | Api::Realtime) => Dialect::OpenAiChat,
+            (_, ProviderApi::Responses) => Dialect::OpenAiResponses,
+            (_, ProviderApi::Chat | ProviderApi::Realtime) => Dialect::OpenAiChat,
         };
         let said = |why: String| format!("model `{}`: {why}", model.name);
         let format = format::of(dialect);
-        let url = |delivery| address::endpoint(&remote.base, dialect, (&model.id, delivery));
-        let (whole, streamed) = (url(Delivery::Whole), url(Delivery::Streamed));
-        let label = Arc::new(Label::new(&remote.settings, &model.id));
+        let url = |delivery| urls::endpoint(&remote.base, dialect, (&model.id, delivery));
+        let (whole, streamed) = (url(ResponseDelivery::Whole), url(ResponseDelivery::Streamed));
+        let label = Arc::new(ModelLabel::new(&remote.settings, &model.id));
         let (whole, streamed) = (whole.map_err(said)?, streamed.map_err(said)?);
         Ok(Self { remote, format, id: model.id.clone(), whole, streamed, label })
     }
 
-    pub(super) fn remote(&self) -> &Remote {
+    pub(super) fn remote(&self) -> &RemoteProvider {
         &self.remote
     }
 
@@ -101,36 +104,37 @@ impl Endpoint {
 
     pub(super) async fn ask(
         &self,
-        request: &Request,
+        request: &ChatRequest,
         (trace, wall): (Option<&Trace>, SystemTime),
-    ) -> Result<Answered<Response>, AskError> {
-        let (mut sent, lost) = self.written(request, Delivery::Whole)?;
+    ) -> Result<AttemptAnswer<ChatResponse>, AskError> {
+        let (mut sent, lost) = self.encode_request(request, ResponseDelivery::Whole)?;
         trace_headers(&mut sent.headers, trace);
         let _slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let answer = async {
             let response = self.send(sent).await?;
-            let response = self.opened(response, (Expected::Json, wall)).await?;
+            let response = self.check_head(response, (ExpectedBody::Json, wall)).await?;
             self.read(response).await
         };
         let limit = self.remote.settings.patience.answer;
         let answer = timeout(limit, answer).await;
-        let answer = answer.unwrap_or_else(|_| Err(verdict::silent(&self.label, limit)))?;
-        Ok(Answered { answer, lost })
+        let answer =
+            answer.unwrap_or_else(|_| Err(error_mapping::timeout_error(&self.label, limit)))?;
+        Ok(AttemptAnswer { answer, lost })
     }
 
     pub(super) async fn stream(
         &self,
-        request: &Request,
+        request: &ChatRequest,
         (trace, wall): (Option<&Trace>, SystemTime),
-    ) -> Result<Answered<Answering>, AskError> {
-        let (mut sent, lost) = self.written(request, Delivery::Streamed)?;
+    ) -> Result<AttemptAnswer<DeltaStream>, AskError> {
+        let (mut sent, lost) = self.encode_request(request, ResponseDelivery::Streamed)?;
         trace_headers(&mut sent.headers, trace);
         let slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let begun = async {
             let response = self.send(sent).await?;
-            let response = self.opened(response, (Expected::Events, wall)).await?;
-            let mut answering = Answering::streaming(Streaming {
-                events: EventStream::new(response, EVENT_LIMIT).at_most(STREAM_LIMIT),
+            let response = self.check_head(response, (ExpectedBody::Events, wall)).await?;
+            let mut answering = DeltaStream::from_events(ProviderEventStream {
+                events: EventStream::new(response, MAX_EVENT_BYTES).at_most(MAX_STREAM_BYTES),
                 reader: self.format.stream_reader(),
                 label: Arc::clone(&self.label),
                 remote: Arc::clone(&self.remote),
@@ -141,17 +145,18 @@ impl Endpoint {
         };
         let limit = self.remote.settings.patience.answer;
         let begun = timeout(limit, Box::pin(begun)).await;
-        let answer = begun.unwrap_or_else(|_| Err(verdict::silent(&self.label, limit)))?;
-        Ok(Answered { answer, lost })
+        let answer =
+            begun.unwrap_or_else(|_| Err(error_mapping::timeout_error(&self.label, limit)))?;
+        Ok(AttemptAnswer { answer, lost })
     }
 
     /// Tries again, as often as the provider's settings say, while nothing was handed back.
     pub(super) async fn pass(
         &self,
-        passed: Passed,
+        passed: PassThroughRequest,
         clock: &dyn Clock,
-    ) -> Result<HttpResponse<PassedBody>, AskError> {
-        let headers = forwarded::of(self.dialect(), &passed.headers);
+    ) -> Result<HttpResponse<PassThroughBody>, AskError> {
+        let headers = forwarded_headers::of(self.dialect(), &passed.headers);
         let (delivery, trace) = (passed.delivery, passed.follow.trace.clone());
         let body = match self.dialect() {
             // There the model is in the URL.
@@ -162,15 +167,16 @@ impl Endpoint {
         };
         let mut failed = 0;
         loop {
-            let mut sent = Sent { delivery, headers: headers.clone(), body: body.clone() };
+            let mut sent =
+                ProviderRequest { delivery, headers: headers.clone(), body: body.clone() };
             trace_headers(&mut sent.headers, trace.as_deref());
             let declined = match self.pass_once(sent, clock.wall()).await {
                 Ok(answer) => return Ok(answer),
                 Err(declined) => declined,
             };
             failed += 1;
-            let tried = Tried { failed, retries: self.retries(), left: None };
-            match pause(declined.error.again, tried, rand::random()) {
+            let tried = RetryProgress { failed, retries: self.retries(), left: None };
+            match retry_delay(declined.error.again, tried, rand::random()) {
                 Some(pause) => tokio::time::sleep(pause).await,
                 None => return declined.words.map(|words| *words).ok_or(declined.error),
             }
@@ -179,89 +185,96 @@ impl Endpoint {
 
     async fn pass_once(
         &self,
-        sent: Sent,
+        sent: ProviderRequest,
         wall: SystemTime,
-    ) -> Result<HttpResponse<PassedBody>, Declined> {
+    ) -> Result<HttpResponse<PassThroughBody>, DeclinedError> {
         let slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let patience = self.remote.settings.patience;
         let answer = async {
             let response = self.send(sent).await?;
             let status = response.status();
             if status.is_client_error() || status.is_server_error() {
-                return Err(self.declined(response, wall).await);
+                return Err(self.read_declined(response, wall).await);
             }
-            let response = self.opened(response, (Expected::Any, wall)).await?;
-            Ok(pass::through(response, (slot, patience.silence)))
+            let response = self.check_head(response, (ExpectedBody::Any, wall)).await?;
+            Ok(pass_through::through(response, (slot, patience.silence)))
         };
         let answered = timeout(patience.answer, answer).await;
-        answered.unwrap_or_else(|_| Err(verdict::silent(&self.label, patience.answer).into()))
+        answered.unwrap_or_else(|_| {
+            Err(error_mapping::timeout_error(&self.label, patience.answer).into())
+        })
     }
 
-    async fn declined(&self, response: HttpResponse<Incoming>, wall: SystemTime) -> Declined {
+    async fn read_declined(
+        &self,
+        response: HttpResponse<Incoming>,
+        wall: SystemTime,
+    ) -> DeclinedError {
         let (parts, body) = response.into_parts();
-        let refused = opened::refused((&parts, body), self.format, wall).await;
-        let error = refused.judged(&self.label);
+        let refused = response_head::read_refusal((&parts, body), self.format, wall).await;
+        let error = refused.to_ask_error(&self.label);
         let passes = refused.may_be_passed(&self.label);
-        let words = passes.then(|| Box::new(pass::whole(&parts, refused.body)));
-        Declined { error, words }
+        let words = passes.then(|| Box::new(pass_through::whole(&parts, refused.body)));
+        DeclinedError { error, words }
     }
 
-    async fn send(&self, sent: Sent) -> Result<HttpResponse<Incoming>, AskError> {
-        let Sent { delivery, mut headers, body } = sent;
+    async fn send(&self, sent: ProviderRequest) -> Result<HttpResponse<Incoming>, AskError> {
+        let ProviderRequest { delivery, mut headers, body } = sent;
         let (url, accept) = match delivery {
-            Delivery::Whole => (&self.whole, ACCEPT_JSON),
-            Delivery::Streamed => (&self.streamed, ACCEPT_EVENTS),
+            ResponseDelivery::Whole => (&self.whole, ACCEPT_JSON),
+            ResponseDelivery::Streamed => (&self.streamed, ACCEPT_EVENTS),
         };
         headers.insert(header::ACCEPT, accept);
         let sent = self.remote.post(url, headers, body).await;
-        sent.map_err(|failed| verdict::unsent(&self.label, &failed))
+        sent.map_err(|failed| error_mapping::send_error(&self.label, &failed))
     }
 
     /// The response, if it is an answer.
-    async fn opened(
+    async fn check_head(
         &self,
         response: HttpResponse<Incoming>,
-        expected: (Expected, SystemTime),
+        expected: (ExpectedBody, SystemTime),
     ) -> Result<HttpResponse<Incoming>, AskError> {
-        opened::opened(response, (self.format, &self.label), expected).await
+        response_head::check_head(response, (self.format, &self.label), expected).await
     }
 
-    async fn read(&self, response: HttpResponse<Incoming>) -> Result<Response, AskError> {
-        let bytes = opened::whole(response, ANSWER_LIMIT, &self.label).await?;
+    async fn read(&self, response: HttpResponse<Incoming>) -> Result<ChatResponse, AskError> {
+        let bytes = response_head::whole(response, MAX_RESPONSE_BYTES, &self.label).await?;
         let answer = bytes.clone();
-        let value = aside(bytes.len(), move || parse_answer(&answer)).await;
+        let value = offload_if_large(bytes.len(), move || parse_answer(&answer)).await;
         let response = value.and_then(|value| self.format.read_response(value));
         response.map_err(|malformed| match says_error(&bytes) {
-            true => opened::said_instead(&bytes, self.format, &self.label),
-            false => verdict::malformed(&self.label, &malformed),
+            true => response_head::error_in_ok_response(&bytes, self.format, &self.label),
+            false => error_mapping::malformed_error(&self.label, &malformed),
         })
     }
 
     /// The request as the provider takes it, and what had to be left out.
-    fn written(
+    fn encode_request(
         &self,
-        request: &Request,
-        delivery: Delivery,
-    ) -> Result<(Sent, Vec<String>), AskError> {
+        request: &ChatRequest,
+        delivery: ResponseDelivery,
+    ) -> Result<(ProviderRequest, Vec<String>), AskError> {
         let written = match request.delivery == delivery {
             true => self.format.write_request(request),
-            false => self.format.write_request(&Request { delivery, ..request.clone() }),
+            false => self.format.write_request(&ChatRequest { delivery, ..request.clone() }),
         };
         let mut written = written.map_err(AskError::never)?;
         if let Some(model) = written.body.get_mut("model") {
             *model = self.id.as_str().into();
         }
-        let headers = forwarded::taken_from(&mut written.body, self.dialect());
+        let headers = forwarded_headers::take_from(&mut written.body, self.dialect());
         let body = Bytes::from(written.body.to_string());
-        Ok((Sent { delivery, headers, body }, written.lost))
+        Ok((ProviderRequest { delivery, headers, body }, written.lost))
     }
 }
 
-fn parse_answer(body: &[u8]) -> Result<Value, Malformed> {
+fn parse_answer(body: &[u8]) -> Result<Value, MalformedResponseError> {
     JsonBounds::default()
         .check(body)
-        .map_err(|error| Malformed(format!("it cannot be read: {error}")))?;
-    serde_json::from_slice(body).map_err(|error| Malformed(format!("it is no JSON: {error}")))
+        .map_err(|error| MalformedResponseError(format!("it cannot be read: {error}")))?;
+    serde_json::from_slice(body)
+        .map_err(|error| MalformedResponseError(format!("it is no JSON: {error}")))
 }
 
 fn says_error(body: &[u8]) -> bool {

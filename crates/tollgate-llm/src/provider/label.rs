@@ -4,32 +4,32 @@ use std::borrow::Cow;
 
 use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
-use crate::settings::Provider;
+use crate::settings::ProviderSettings;
 
 /// Characters of what a provider said that are worth repeating.
-const MOST_SHOWN: usize = 200;
+const MAX_QUOTED_CHARS: usize = 200;
 
 /// Shorter ones are placeholders, and would be found in every other word.
-const SHORTEST_SECRET: usize = 8;
+const MIN_SECRET_CHARS: usize = 8;
 /// So many first characters of a key, followed by stars, are a part of it.
-const SHORTEST_PART: usize = 3;
+const MIN_SECRET_PREFIX_CHARS: usize = 3;
 
 /// Names for people. Knows the secrets of the provider, to keep them out of all that is said.
 #[derive(Debug, Clone)]
-pub(super) struct Label {
+pub(super) struct ModelLabel {
     pub(super) provider: String,
     pub(super) model: String,
     /// The key and what is sent in headers.
     secrets: Vec<Secret>,
 }
 
-impl Label {
-    pub(super) fn new(provider: &Provider, model: &str) -> Self {
+impl ModelLabel {
+    pub(super) fn new(provider: &ProviderSettings, model: &str) -> Self {
         let headers = provider.headers.iter().map(|(_, value)| value);
         let secrets = provider.api_key.iter().chain(headers);
-        let secrets = secrets.filter(|secret| secret.reveal().len() >= SHORTEST_SECRET);
+        let secrets = secrets.filter(|secret| secret.reveal().len() >= MIN_SECRET_CHARS);
         Self {
             provider: provider.name.clone(),
             model: model.to_owned(),
@@ -48,21 +48,21 @@ impl Label {
     }
 
     /// The provider's own words: one line, not too long, without secrets.
-    pub(super) fn quoted(&self, words: &str) -> String {
+    pub(super) fn quote(&self, words: &str) -> String {
         let hidden = self.hide(words);
         let line: Vec<&str> = hidden
             .split(|c: char| c.is_whitespace() || c.is_control())
             .filter(|word| !word.is_empty())
             .collect();
-        shortened(&line.join(" "), MOST_SHOWN)
+        truncate_chars(&line.join(" "), MAX_QUOTED_CHARS)
     }
 
     fn hide(&self, words: &str) -> String {
         let words = secret_values::mask(words).into_owned();
-        self.secrets.iter().fold(self.without_parts(words), |words, secret| {
+        self.secrets.iter().fold(self.hide_partial_secrets(words), |words, secret| {
             let words = words.replace(secret.reveal(), "<secret>");
             // Others may have cut the words before, in the middle of a secret.
-            let heads = (SHORTEST_SECRET..secret.reveal().len()).rev();
+            let heads = (MIN_SECRET_CHARS..secret.reveal().len()).rev();
             let mut heads = heads.filter_map(|end| secret.reveal().get(..end));
             match heads.find_map(|head| words.strip_suffix(head)) {
                 Some(before) => format!("{before}<secret>"),
@@ -72,14 +72,16 @@ impl Label {
     }
 
     /// Without `sk-abc***wxyz`, as providers like to repeat a key: both of its ends tell something.
-    fn without_parts(&self, words: String) -> String {
+    fn hide_partial_secrets(&self, words: String) -> String {
         if !words.contains("***") {
             return words;
         }
         let is_part = |word: &str| {
             let head = word.split('*').next().unwrap_or_default();
             let starts = |secret: &Secret| secret.reveal().starts_with(head);
-            word.contains("***") && head.len() >= SHORTEST_PART && self.secrets.iter().any(starts)
+            word.contains("***")
+                && head.len() >= MIN_SECRET_PREFIX_CHARS
+                && self.secrets.iter().any(starts)
         };
         let in_key = |c: char| c.is_ascii_alphanumeric() || "-_.*".contains(c);
         let mut hidden = String::with_capacity(words.len());
@@ -96,11 +98,11 @@ impl Label {
     }
 
     /// Whether a secret stands in something that would be passed on as it is.
-    pub(super) fn is_betrayed_by(&self, bytes: &[u8]) -> bool {
+    pub(super) fn has_secret_in(&self, bytes: &[u8]) -> bool {
         let is_masked = matches!(secret_values::mask_bytes(bytes), Cow::Owned(_));
         let has_part = || {
             let text = String::from_utf8_lossy(bytes).into_owned();
-            self.without_parts(text.clone()) != text
+            self.hide_partial_secrets(text.clone()) != text
         };
         is_masked
             || has_part()
@@ -115,12 +117,12 @@ impl Label {
 mod tests {
     use tollgate_core::secret::Secret;
 
-    use super::Label;
+    use super::ModelLabel;
 
     #[test]
     fn secrets_are_hidden_whole_and_cut() {
         let secrets = vec![Secret::new("sk-0123456789"), Secret::new("header-value")];
-        let label = Label { provider: "p".to_owned(), model: "m".to_owned(), secrets };
+        let label = ModelLabel { provider: "p".to_owned(), model: "m".to_owned(), secrets };
         for (words, expected) in [
             ("plain", "plain"),
             ("key sk-0123456789 and header-value", "key <secret> and <secret>"),
@@ -133,12 +135,12 @@ mod tests {
             ("other *** stars xy***z", "other *** stars xy***z"),
             (" many\n\tlines\u{0} ", "many lines"),
         ] {
-            assert_eq!(label.quoted(words), expected);
+            assert_eq!(label.quote(words), expected);
         }
-        let long = label.quoted(&"x".repeat(300));
+        let long = label.quote(&"x".repeat(300));
         assert_eq!(long.chars().count(), 201, "{long}");
-        assert!(label.is_betrayed_by(b"... header-value ..."));
-        assert!(label.is_betrayed_by(br#"{"error":"bad key sk-0**************789"}"#));
-        assert!(!label.is_betrayed_by(b"header"));
+        assert!(label.has_secret_in(b"... header-value ..."));
+        assert!(label.has_secret_in(br#"{"error":"bad key sk-0**************789"}"#));
+        assert!(!label.has_secret_in(b"header"));
     }
 }

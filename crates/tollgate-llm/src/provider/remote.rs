@@ -10,42 +10,42 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use tollgate_core::trace::Trace;
 use tollgate_mcp::header::write_trace;
-use tollgate_mcp::tasks::Group;
-use tollgate_mcp::web::{Failed, Line, Pool};
+use tollgate_mcp::tasks::TaskGroup;
+use tollgate_mcp::web::{DedicatedConnection, HttpPool, HttpRequestError};
 
-use super::address::{self, Base};
-use super::forwarded;
-use super::slots::{Slot, Slots};
-use crate::failure::{Failure, Kind};
-use crate::settings::{Provider, ProviderKind};
+use super::concurrency_limit::{ProviderConcurrencyLimit, ProviderPermit};
+use super::forwarded_headers;
+use super::urls::{self, ProviderBaseUrl};
+use crate::error::{LlmError, LlmErrorKind};
+use crate::settings::{ProviderKind, ProviderSettings};
 
 const USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("tollgate/", env!("CARGO_PKG_VERSION")));
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const JSON_CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json");
 const ANTHROPIC_VERSION: (HeaderName, HeaderValue) =
     (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
 /// Streams that may end in the background at the same time, so that their connections are reused.
-const DRAINS: usize = 64;
+const MAX_DRAINING_STREAMS: usize = 64;
 /// What to do when all slots are taken.
-const COME_AGAIN: Duration = Duration::from_secs(1);
+const RETRY_WHEN_FULL: Duration = Duration::from_secs(1);
 
-pub(super) struct Remote {
-    pub(super) settings: Provider,
-    pub(super) base: Base,
-    pool: Pool,
+pub(super) struct RemoteProvider {
+    pub(super) settings: ProviderSettings,
+    pub(super) base: ProviderBaseUrl,
+    pool: HttpPool,
     /// The same for every request, the key among them.
     headers: HeaderMap,
-    slots: Slots,
-    drains: OnceLock<Group>,
+    slots: ProviderConcurrencyLimit,
+    drains: OnceLock<TaskGroup>,
 }
 
-impl Remote {
-    pub(super) fn new(settings: Provider) -> Result<Self, String> {
+impl RemoteProvider {
+    pub(super) fn new(settings: ProviderSettings) -> Result<Self, String> {
         let said = |why: String| format!("provider `{}`: {why}", settings.name);
-        let base = address::base(&settings).map_err(said)?;
-        let pool = Pool::new(base.origin()).map_err(said)?;
+        let base = urls::base(&settings).map_err(said)?;
+        let pool = HttpPool::new(base.origin()).map_err(said)?;
         let headers = headers(&settings).map_err(said)?;
-        let slots = Slots::new(settings.concurrent);
+        let slots = ProviderConcurrencyLimit::new(settings.concurrent);
         Ok(Self { settings, base, pool, headers, slots, drains: OnceLock::new() })
     }
 
@@ -55,18 +55,18 @@ impl Remote {
         url: &Uri,
         more: HeaderMap,
         body: Bytes,
-    ) -> Result<Response<Incoming>, Failed> {
+    ) -> Result<Response<Incoming>, HttpRequestError> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = url.clone();
         let headers = request.headers_mut();
         headers.clone_from(&self.headers);
-        forwarded::add(headers, more);
+        forwarded_headers::add(headers, more);
         self.pool.send(request).await
     }
 
     /// A connection of its own to where `url` is.
-    pub(super) async fn connect(&self, url: &Uri) -> Result<Line, Failed> {
+    pub(super) async fn connect(&self, url: &Uri) -> Result<DedicatedConnection, HttpRequestError> {
         self.pool.connect(url).await
     }
 
@@ -75,19 +75,19 @@ impl Remote {
         &self.headers
     }
 
-    pub(super) async fn slot(&self) -> Result<Slot, Failure> {
+    pub(super) async fn slot(&self) -> Result<ProviderPermit, LlmError> {
         self.slots.take().await.map_err(|_| {
             let message = format!(
                 "provider `{}` has {} requests under way, and no more may be: try again later",
                 self.settings.name, self.settings.concurrent
             );
-            Failure::new(Kind::Overloaded, message).after(Some(COME_AGAIN))
+            LlmError::new(LlmErrorKind::Overloaded, message).after(Some(RETRY_WHEN_FULL))
         })
     }
 
     /// Must be called within a runtime.
-    pub(super) fn drains(&self) -> &Group {
-        self.drains.get_or_init(|| Group::new("provider-drain", DRAINS))
+    pub(super) fn drains(&self) -> &TaskGroup {
+        self.drains.get_or_init(|| TaskGroup::new("provider-drain", MAX_DRAINING_STREAMS))
     }
 }
 
@@ -98,7 +98,7 @@ pub(super) fn trace_headers(headers: &mut HeaderMap, trace: Option<&Trace>) {
     }
 }
 
-fn headers(settings: &Provider) -> Result<HeaderMap, String> {
+fn headers(settings: &ProviderSettings) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     headers.insert(header::USER_AGENT, USER_AGENT);
     if settings.kind == ProviderKind::Anthropic {
@@ -113,7 +113,7 @@ fn headers(settings: &Provider) -> Result<HeaderMap, String> {
         value.set_sensitive(true);
         headers.insert(name, value);
     }
-    headers.insert(header::CONTENT_TYPE, JSON);
+    headers.insert(header::CONTENT_TYPE, JSON_CONTENT_TYPE);
     // Answers are read as they are.
     headers.remove(header::ACCEPT_ENCODING);
     if let Some(key) = &settings.api_key {

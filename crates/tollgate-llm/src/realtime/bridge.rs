@@ -11,67 +11,67 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{Mutex as Turnstile, watch};
-use tollgate_core::agent::Wish;
+use tollgate_core::agent::RequestedTier;
 use tollgate_core::budget::Tier;
-use tollgate_core::call::{Outcome, Status};
+use tollgate_core::call::{CallStatus, Outcome};
 use tollgate_core::shaping;
-use tollgate_core::tool::{Delivery, Speech};
+use tollgate_core::tool::{ResultDelivery, SpeechTemplate};
 use tollgate_core::turn::{Actor, Principal, Taint, Turn};
-use tollgate_engine::gate::{Asked, Gate, UnknownAgent};
-use tollgate_mcp::tasks::{self, Group, Task};
+use tollgate_engine::gate::{Gate, TurnRequest, UnknownAgentError};
+use tollgate_mcp::tasks::{self, Task, TaskGroup};
 
-use super::answers;
-use super::calls::{self, Errand};
-use super::events::Call;
-use super::live::Live;
-use super::shown::shown;
+use super::calls::{self, RealtimeCallRunner};
+use super::events::RealtimeCall;
+use super::outcome_json;
+use super::protocol::RealtimeProtocol;
+use super::tool_declarations::declare_tools;
 
 /// A call takes no longer, unless something else is said.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Changes of the catalogue within this time are declared together.
-const SETTLING: Duration = Duration::from_millis(250);
+const DECLARE_DEBOUNCE: Duration = Duration::from_millis(250);
 /// Results of pending calls that are waited for at once.
-const MOST_LATE: usize = 64;
+const MAX_AWAITED_LATE_RESULTS: usize = 64;
 
 /// What a session of a host's own says when it does not take tools.
-pub type Trouble = Box<dyn std::error::Error + Send + Sync>;
+pub type HostSessionError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A live session that a host holds itself.
 #[async_trait]
-pub trait Session: Send + Sync {
+pub trait HostSession: Send + Sync {
     /// Declares these tools to the model, instead of all that were declared before.
-    async fn set_tools(&self, tools: Vec<Value>) -> Result<(), Trouble>;
+    async fn set_tools(&self, tools: Vec<Value>) -> Result<(), HostSessionError>;
 
     /// From now on the model's calls go to this handler. Called once, before tools are declared.
-    fn on_tool_call(&self, handler: Handler);
+    fn on_tool_call(&self, handler: BridgeCallHandler);
 
     /// What its model speaks: the form of definitions, and how much of a result it stands.
-    fn live(&self) -> Live {
-        Live::OpenAi
+    fn live(&self) -> RealtimeProtocol {
+        RealtimeProtocol::OpenAi
     }
 
     /// A call takes long; these words may be said meanwhile.
-    fn slow(&self, _call: &Call, _message: &str) {}
+    fn slow(&self, _call: &RealtimeCall, _message: &str) {}
 
     /// What came of a call that was answered as pending.
-    fn late(&self, _call: &Call, _reply: Reply) {}
+    fn late(&self, _call: &RealtimeCall, _reply: Reply) {}
 }
 
 /// Runs the calls of a session. Side by side, as many as come.
 #[derive(Clone)]
-pub struct Handler(Weak<Core>);
+pub struct BridgeCallHandler(Weak<BridgeCore>);
 
 /// What came of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    pub status: Status,
+    pub status: CallStatus,
     /// For the model: a JSON object, `{status, message, data, …}`, within what its session stands.
     pub outcome: String,
 }
 
 /// An agent's tools in a session. Dropping it closes it.
 pub struct Bridge {
-    core: Arc<Core>,
+    core: Arc<BridgeCore>,
     _following: Task,
 }
 
@@ -79,38 +79,38 @@ pub struct Bridge {
 #[derive(Debug, thiserror::Error)]
 pub enum BridgeError {
     #[error(transparent)]
-    UnknownAgent(#[from] UnknownAgent),
+    UnknownAgent(#[from] UnknownAgentError),
     #[error("the session does not take the tools: {0}")]
-    Refused(#[source] Trouble),
+    Refused(#[source] HostSessionError),
     #[error("the bridge is closed")]
     Closed,
 }
 
-struct Core {
+struct BridgeCore {
     gate: Arc<Gate>,
-    session: Arc<dyn Session>,
+    session: Arc<dyn HostSession>,
     agent: Arc<str>,
-    live: Live,
-    terms: Mutex<Terms>,
+    live: RealtimeProtocol,
+    terms: Mutex<BridgeTerms>,
     /// What the session has; `None`: that is not known. Held while it is told something else: one
     /// change at a time.
     declared: Turnstile<Option<Vec<Value>>>,
-    phase: watch::Sender<Phase>,
+    phase: watch::Sender<BridgePhase>,
     /// Those that wait for results of pending calls.
-    late: Group,
+    late: TaskGroup,
     /// What untrusted servers said lately: a bridge does not hear where a turn ends.
     taint: Arc<Taint>,
 }
 
 #[derive(Debug, Clone)]
-struct Terms {
+struct BridgeTerms {
     tier: Tier,
     timeout: Duration,
     principal: Principal,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum BridgePhase {
     Open,
     Closed,
 }
@@ -119,19 +119,20 @@ impl Bridge {
     /// Declares what the agent has at this tier, and has the session's calls run.
     pub async fn new(
         gate: Arc<Gate>,
-        session: Arc<dyn Session>,
+        session: Arc<dyn HostSession>,
         agent: &str,
         tier: Tier,
     ) -> Result<Self, BridgeError> {
         let live = session.live();
-        let terms = Terms { tier, timeout: TIMEOUT, principal: Principal::local() };
-        let core = Arc::new(Core {
+        let terms =
+            BridgeTerms { tier, timeout: DEFAULT_CALL_TIMEOUT, principal: Principal::local() };
+        let core = Arc::new(BridgeCore {
             agent: agent.into(),
             live,
             terms: Mutex::new(terms),
             declared: Turnstile::new(None),
-            phase: watch::Sender::new(Phase::Open),
-            late: Group::new("late results of a bridge", MOST_LATE),
+            phase: watch::Sender::new(BridgePhase::Open),
+            late: TaskGroup::new("late results of a bridge", MAX_AWAITED_LATE_RESULTS),
             taint: gate.session_taint(),
             gate,
             session,
@@ -139,7 +140,7 @@ impl Bridge {
         // Looked at before the first declaration: no change falls in between.
         let changes = core.gate.changes();
         let tools = core.tools(tier)?;
-        core.session.on_tool_call(Handler(Arc::downgrade(&core)));
+        core.session.on_tool_call(BridgeCallHandler(Arc::downgrade(&core)));
         core.declare(&mut *core.declared.lock().await, tools).await?;
         let following = tasks::spawn("bridge", follow(Arc::downgrade(&core), changes));
         Ok(Self { core, _following: following })
@@ -182,7 +183,7 @@ impl Bridge {
 
     /// No call begins any more, those that run are cancelled, and the session has no tools of ours.
     pub async fn close(&self) {
-        self.core.phase.send_replace(Phase::Closed);
+        self.core.phase.send_replace(BridgePhase::Closed);
         let mut declared = self.core.declared.lock().await;
         // A session that is gone itself has none anyway.
         let _ = self.core.declare(&mut declared, Vec::new()).await;
@@ -191,42 +192,42 @@ impl Bridge {
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        self.core.phase.send_replace(Phase::Closed);
+        self.core.phase.send_replace(BridgePhase::Closed);
     }
 }
 
-impl Handler {
+impl BridgeCallHandler {
     /// Runs one call. Dropping the future cancels it at its server.
-    pub async fn call(&self, call: Call) -> Reply {
-        let Some(core) = self.0.upgrade() else { return closed() };
+    pub async fn call(&self, call: RealtimeCall) -> Reply {
+        let Some(core) = self.0.upgrade() else { return closed_reply() };
         let mut phase = core.phase.subscribe();
         tokio::select! {
             biased;
-            _ = phase.wait_for(|phase| *phase == Phase::Closed) => closed(),
+            _ = phase.wait_for(|phase| *phase == BridgePhase::Closed) => closed_reply(),
             reply = core.run(call) => reply,
         }
     }
 }
 
-impl Core {
+impl BridgeCore {
     fn is_closed(&self) -> bool {
-        *self.phase.borrow() == Phase::Closed
+        *self.phase.borrow() == BridgePhase::Closed
     }
 
-    fn turn(&self, tier: Tier) -> Result<Turn, UnknownAgent> {
+    fn turn(&self, tier: Tier) -> Result<Turn, UnknownAgentError> {
         let principal = self.terms.lock().principal.clone();
         let agent = Some(&*self.agent);
-        self.gate.turn(Asked {
+        self.gate.turn(TurnRequest {
             agent,
-            budget: Wish::Selected(tier),
-            ..Asked::by(Actor::endless(principal))
+            budget: RequestedTier::Selected(tier),
+            ..TurnRequest::by(Actor::endless(principal))
         })
     }
 
     /// The definitions of what the agent has at a tier.
-    fn tools(&self, tier: Tier) -> Result<Vec<Value>, UnknownAgent> {
+    fn tools(&self, tier: Tier) -> Result<Vec<Value>, UnknownAgentError> {
         let (agent, turn) = (self.gate.agent(&self.agent)?, self.turn(tier)?);
-        let shown = shown(&agent, &turn, self.live);
+        let shown = declare_tools(&agent, &turn, self.live);
         Ok(shown.into_iter().map(|tool| Arc::unwrap_or_clone(tool.definition)).collect())
     }
 
@@ -245,24 +246,24 @@ impl Core {
         Ok(())
     }
 
-    async fn run(&self, call: Call) -> Reply {
-        let Terms { tier, timeout, principal } = self.terms.lock().clone();
+    async fn run(&self, call: RealtimeCall) -> Reply {
+        let BridgeTerms { tier, timeout, principal } = self.terms.lock().clone();
         let turn = match self.turn(tier) {
             Ok(turn) => turn,
-            Err(unknown) => return refused(&unknown.to_string()),
+            Err(unknown) => return denied_reply(&unknown.to_string()),
         };
         let (form, caps) = (self.live.form(), self.live.caps());
-        let tool = calls::meant(&turn, &call, form);
-        let delivery = tool.as_ref().map_or(Delivery::Wait, |tool| tool.terms.delivery);
+        let tool = calls::resolve_tool(&turn, &call, form);
+        let delivery = tool.as_ref().map_or(ResultDelivery::Wait, |tool| tool.terms.delivery);
         // For what comes whenever it comes only its own limits hold.
-        let deadline = turn.deadline.filter(|_| delivery == Delivery::Wait);
+        let deadline = turn.deadline.filter(|_| delivery == ResultDelivery::Wait);
         let gate = Arc::clone(&self.gate);
         let turn = Turn { deadline, taint: Arc::clone(&self.taint), ..turn };
-        let errand = Errand { gate, turn, form, caps, provider: None };
+        let errand = RealtimeCallRunner { gate, turn, form, caps, provider: None };
         let running = errand.run(&call, |message| self.session.slow(&call, &message));
         let outcome = tokio::time::timeout(timeout, running).await.unwrap_or_else(|_| {
             let message = format!("`{}` did not answer within {timeout:?}", call.name);
-            shaping::failure(Status::Timeout, &message, timeout)
+            shaping::failure(CallStatus::Timeout, &message, timeout)
         });
         let speech = calls::speech(tool.as_ref());
         let reply = self.reply(&outcome, &speech);
@@ -270,36 +271,42 @@ impl Core {
         reply
     }
 
-    fn reply(&self, outcome: &Outcome, speech: &Speech) -> Reply {
-        let text = answers::written(outcome, speech, &self.live.caps());
+    fn reply(&self, outcome: &Outcome, speech: &SpeechTemplate) -> Reply {
+        let text = outcome_json::encode_outcome(outcome, speech, &self.live.caps());
         Reply { status: outcome.status, outcome: text }
     }
 
     /// Tells the session what comes of a call that is pending.
-    fn await_late(&self, call: Call, (principal, outcome, speech): (Principal, Outcome, Speech)) {
-        let (Status::Pending, Some(handle)) = (outcome.status, outcome.handle) else { return };
+    fn await_late(
+        &self,
+        call: RealtimeCall,
+        (principal, outcome, speech): (Principal, Outcome, SpeechTemplate),
+    ) {
+        let (CallStatus::Pending, Some(handle)) = (outcome.status, outcome.handle) else { return };
         let (gate, session) = (Arc::clone(&self.gate), Arc::clone(&self.session));
         let (phase, caps) = (self.phase.subscribe(), self.live.caps());
         let taint = Arc::clone(&self.taint);
         let waiting = async move {
-            let landed = calls::landed(Arc::clone(&gate), principal, handle).await;
+            let landed = calls::await_late_result(Arc::clone(&gate), principal, handle).await;
             let Some(outcome) = landed else { return };
-            if *phase.borrow() == Phase::Open {
+            if *phase.borrow() == BridgePhase::Open {
                 gate.note_later(&taint, &outcome);
-                let text = answers::written(&outcome, &speech, &caps);
+                let text = outcome_json::encode_outcome(&outcome, &speech, &caps);
                 session.late(&call, Reply { status: outcome.status, outcome: text });
             }
         };
         if self.late.spawn(waiting).is_err() {
-            tracing::warn!("a late result is not told: {MOST_LATE} are waited for already");
+            tracing::warn!(
+                "a late result is not told: {MAX_AWAITED_LATE_RESULTS} are waited for already"
+            );
         }
     }
 }
 
 /// Declares again whenever the catalogue changes what the agent has.
-async fn follow(core: Weak<Core>, mut changes: watch::Receiver<u64>) {
+async fn follow(core: Weak<BridgeCore>, mut changes: watch::Receiver<u64>) {
     while changes.changed().await.is_ok() {
-        tokio::time::sleep(SETTLING).await;
+        tokio::time::sleep(DECLARE_DEBOUNCE).await;
         changes.mark_unchanged();
         let Some(core) = core.upgrade() else { return };
         let mut declared = core.declared.lock().await;
@@ -315,12 +322,16 @@ async fn follow(core: Weak<Core>, mut changes: watch::Receiver<u64>) {
     }
 }
 
-fn closed() -> Reply {
-    refused("the session is closed")
+fn closed_reply() -> Reply {
+    denied_reply("the session is closed")
 }
 
-fn refused(message: &str) -> Reply {
-    let outcome = shaping::failure(Status::Denied, message, Duration::ZERO);
-    let text = answers::written(&outcome, &Speech::default(), &Live::OpenAi.caps());
-    Reply { status: Status::Denied, outcome: text }
+fn denied_reply(message: &str) -> Reply {
+    let outcome = shaping::failure(CallStatus::Denied, message, Duration::ZERO);
+    let text = outcome_json::encode_outcome(
+        &outcome,
+        &SpeechTemplate::default(),
+        &RealtimeProtocol::OpenAi.caps(),
+    );
+    Reply { status: CallStatus::Denied, outcome: text }
 }

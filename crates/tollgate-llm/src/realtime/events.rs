@@ -6,41 +6,41 @@ use std::time::Instant;
 
 use serde_json::Value;
 use tollgate_core::budget::Tier;
-use tollgate_core::tool::{Delivery, Effect};
+use tollgate_core::tool::{ResultDelivery, ToolEffect};
 
 /// One provider's protocol as a state machine. It sees every message of both sides and decides what
 /// becomes of it; all ordering rules of the protocol are in here.
 ///
-/// What it can rely on: for each [`Action::Run`] exactly one [`News::Answer`] comes, whatever
-/// happens, unless the session ends before; after one that is [`Answered::Pending`] at most one more
-/// comes, [`Answered::Late`]. What it must do: answer each call of its provider exactly once, as the
+/// What it can rely on: for each [`DialectAction::Run`] exactly one [`DialectEvent::CallAnswer`] comes, whatever
+/// happens, unless the session ends before; after one that is [`AnswerStage::Pending`] at most one more
+/// comes, [`AnswerStage::Late`]. What it must do: answer each call of its provider exactly once, as the
 /// protocol demands, and never one that is the client's.
 pub trait RealtimeDialect: Send {
     /// A message of the client's, and what becomes of it.
-    fn client_said(&mut self, frame: Frame<'_>, now: Instant) -> Step;
+    fn on_client_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep;
 
     /// A message of the provider's, and what becomes of it.
-    fn provider_said(&mut self, frame: Frame<'_>, now: Instant) -> Step;
+    fn on_provider_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep;
 
     /// Something of the gateway's own.
-    fn news(&mut self, news: News, now: Instant) -> Vec<Action>;
+    fn on_event(&mut self, news: DialectEvent, now: Instant) -> Vec<DialectAction>;
 
-    /// When it wants to hear [`News::Time`], if nothing happens before.
+    /// When it wants to hear [`DialectEvent::Time`], if nothing happens before.
     fn wakes(&self) -> Option<Instant>;
 }
 
 /// What a machine begins with.
 #[derive(Debug, Clone)]
-pub struct Opening {
-    pub offer: Offer,
+pub struct RealtimeInit {
+    pub offer: RealtimeOffer,
     /// The model as its provider calls it. Empty: whichever the client names.
     pub model: String,
-    pub routing: Routing,
+    pub routing: DeepTurnRouting,
 }
 
 /// Who answers turns that need slow tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Routing {
+pub enum DeepTurnRouting {
     /// The realtime model, like all others.
     Native,
     /// A model behind the chat gateway; the realtime model says its words.
@@ -49,53 +49,53 @@ pub enum Routing {
 
 /// What a session gets from the gateway, until the next one.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Offer {
-    pub tools: Vec<Declared>,
+pub struct RealtimeOffer {
+    pub tools: Vec<DeclaredTool>,
     /// The agent's. It stands before what the client itself tells the model.
     pub prompt: Option<Arc<str>>,
 }
 
 /// A tool of the gateway's, for this dialect.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Declared {
+pub struct DeclaredTool {
     /// As the model calls it.
     pub name: String,
     /// In the dialect's own form; shared by all sessions that have it.
     pub definition: Arc<Value>,
-    pub delivery: Delivery,
-    pub effect: Effect,
+    pub delivery: ResultDelivery,
+    pub effect: ToolEffect,
 }
 
 /// One WebSocket message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Frame<'a> {
+pub enum RealtimeFrame<'a> {
     Text(&'a str),
     Binary(&'a [u8]),
 }
 
 /// What becomes of a message, and then what else is to be done, in this order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
-    pub fate: Fate,
-    pub actions: Vec<Action>,
+pub struct DialectStep {
+    pub fate: MessageFate,
+    pub actions: Vec<DialectAction>,
 }
 
-impl Step {
+impl DialectStep {
     /// It goes on as it is, and that is all.
     pub const fn forward() -> Self {
-        Self { fate: Fate::Forward, actions: Vec::new() }
+        Self { fate: MessageFate::Forward, actions: Vec::new() }
     }
 
     pub const fn swallow() -> Self {
-        Self { fate: Fate::Swallow, actions: Vec::new() }
+        Self { fate: MessageFate::Swallow, actions: Vec::new() }
     }
 
     pub const fn replace(text: String) -> Self {
-        Self { fate: Fate::Replace(text), actions: Vec::new() }
+        Self { fate: MessageFate::Replace(text), actions: Vec::new() }
     }
 
     #[must_use]
-    pub fn and(mut self, actions: impl IntoIterator<Item = Action>) -> Self {
+    pub fn and(mut self, actions: impl IntoIterator<Item = DialectAction>) -> Self {
         self.actions.extend(actions);
         self
     }
@@ -103,7 +103,7 @@ impl Step {
 
 /// What becomes of a message on its way to the other side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum MessageFate {
     /// Byte for byte.
     Forward,
     Swallow,
@@ -113,22 +113,22 @@ pub enum Fate {
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
+pub enum DialectAction {
     ToClient(String),
     ToProvider(String),
     /// The model calls a tool that is not the client's. A write among the gateway's tools is held
-    /// until [`Action::Confirm`] names it.
-    Run(Call),
+    /// until [`DialectAction::Confirm`] names it.
+    Run(RealtimeCall),
     /// The turn that these calls belong to stands: writes among them may run.
     Confirm(Vec<String>),
     /// Nobody waits for this call any more. Its answer still comes: what it came to if it could not
-    /// be stopped, else [`Answered::Cancelled`].
+    /// be stopped, else [`AnswerStage::Cancelled`].
     Cancel(String),
     /// What the caller says.
     Heard {
         /// All of the utterance so far.
         text: String,
-        form: Form,
+        form: UtteranceStage,
     },
     /// What the agent said, as far as it is known in words.
     Said(String),
@@ -137,20 +137,20 @@ pub enum Action {
     Announced,
     /// The client wishes for a tier; `None`: what is said decides again.
     Tier(Option<Tier>),
-    /// The provider leaves this turn to us: as for a deep turn, the answer comes as [`News::Speak`].
+    /// The provider leaves this turn to us: as for a deep turn, the answer comes as [`DialectEvent::Speak`].
     Delegate,
     /// A new connection to the provider, on which these are sent first; what the old one still sends
-    /// is not heard. The client's messages wait until [`Action::Reconnected`].
+    /// is not heard. The client's messages wait until [`DialectAction::Reconnected`].
     Reconnect(Vec<String>),
     /// The new connection is what the old one was.
     Reconnected,
     /// Both sides.
-    Close(CloseWith),
+    Close(CloseReason),
 }
 
 /// A tool call of the model's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct RealtimeCall {
     /// The provider's; each is run once.
     pub id: String,
     /// As the model calls it: one of the declared ones, or one that nobody has.
@@ -161,7 +161,7 @@ pub struct Call {
 
 /// Whether an utterance may still grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum UtteranceStage {
     Partial,
     Final,
 }
@@ -178,24 +178,24 @@ pub enum TurnEvent {
 
 /// How a socket is closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CloseWith {
+pub struct CloseReason {
     pub code: u16,
     pub reason: String,
 }
 
 /// What the session tells a machine.
 #[derive(Debug, Clone, PartialEq)]
-pub enum News {
+pub enum DialectEvent {
     /// From now on this is offered.
-    Offer(Offer),
-    Answer(Answer),
+    Offer(RealtimeOffer),
+    Answer(CallAnswer),
     /// A call takes long: words to say meanwhile, where that is safe.
     Slow {
         id: String,
         message: Arc<str>,
     },
     /// The turn can go to another model. A machine that can keep its own from answering says
-    /// [`Action::Delegate`], and [`News::Speak`] follows; else nothing comes of it.
+    /// [`DialectAction::Delegate`], and [`DialectEvent::Speak`] follows; else nothing comes of it.
     Route,
     /// The words of the answer that another model gave; `Err`: there are none, and the realtime model
     /// has to help itself.
@@ -211,20 +211,20 @@ pub enum News {
 
 /// What came of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct CallAnswer {
     pub id: String,
-    pub answered: Answered,
+    pub answered: AnswerStage,
     /// A JSON object: `{status, message, data, …}`, already within the dialect's caps.
     pub outcome: String,
-    pub delivery: Delivery,
+    pub delivery: ResultDelivery,
 }
 
 /// Where a call stands when its answer is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answered {
+pub enum AnswerStage {
     /// It is over.
     Done,
-    /// The turn has no more time for it; it goes on, and may come to [`Answered::Late`].
+    /// The turn has no more time for it; it goes on, and may come to [`AnswerStage::Late`].
     Pending,
     /// What became of one that was pending.
     Late,

@@ -8,15 +8,16 @@
 //! by a new connection that resumes the session, at a moment when nobody speaks.
 //!
 //! Gemini cannot be kept from answering a turn, so deep turns are not routed elsewhere: its routing
-//! is always native, and neither [`News::Route`] nor [`News::Speak`] does anything here.
+//! is always native, and neither [`DialectEvent::Route`] nor [`DialectEvent::Speak`] does anything here.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tollgate_core::tool::Delivery;
+use tollgate_core::tool::ResultDelivery;
 
 use super::events::{
-    Action, Answer, CloseWith, Frame, News, Offer, Opening, RealtimeDialect, Step, TurnEvent,
+    CallAnswer, CloseReason, DialectAction, DialectEvent, DialectStep, RealtimeDialect,
+    RealtimeFrame, RealtimeInit, RealtimeOffer, TurnEvent,
 };
 
 mod calls;
@@ -25,95 +26,96 @@ mod config;
 mod family;
 mod link;
 mod provider;
-mod talk;
 #[cfg(test)]
 mod tests;
+mod turn_tracker;
 mod wire;
 
-use calls::{Calls, Reply};
-use config::{Config, Shown};
-use family::{Family, Renewal};
-use link::{Link, Moment};
-use talk::Talk;
-use wire::{Edits, Told};
+use calls::{GeminiCallReply, GeminiCalls};
+use config::{GeminiSessionConfig, ShareFingerprint};
+use family::{GeminiFamily, OfferRenewal};
+use link::{GeminiLink, ReconnectMoment};
+use turn_tracker::GeminiTurnTracker;
+use wire::{GeminiServerMessage, MessageEdits};
 
 /// Offers that follow each other faster are told once.
-const DEBOUNCE: Duration = Duration::from_millis(250);
+const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
 
 /// One session with a Gemini model.
-pub struct Gemini {
+pub struct GeminiLive {
     /// With `models/` before it.
     model: String,
-    family: Family,
-    offer: Offer,
+    family: GeminiFamily,
+    offer: RealtimeOffer,
     /// The client's; `None` before its first message.
-    config: Option<Config>,
+    config: Option<GeminiSessionConfig>,
     /// What the provider has of an offer.
-    shown: Option<Shown>,
+    shown: Option<ShareFingerprint>,
     /// When another offer is told.
     due: Option<Instant>,
-    calls: Calls,
-    talk: Talk,
-    link: Link,
+    calls: GeminiCalls,
+    talk: GeminiTurnTracker,
+    link: GeminiLink,
     /// Results that no call can take any more, until they can be told.
-    words: Vec<(Delivery, String)>,
+    words: Vec<(ResultDelivery, String)>,
     /// For a connection that is not ready.
     unsent: Vec<String>,
     /// Whether the client has ever spoken to the gateway.
-    client: client::Acquaintance,
+    client: client::GatewayAwareness,
 }
 
-impl Gemini {
-    pub fn new(opening: Opening) -> Self {
+impl GeminiLive {
+    pub fn new(opening: RealtimeInit) -> Self {
         let name = opening.model.strip_prefix("models/").unwrap_or(&opening.model);
         Self {
             model: format!("models/{name}"),
-            family: Family::of(name),
+            family: GeminiFamily::of(name),
             offer: opening.offer,
             config: None,
             shown: None,
             due: None,
-            calls: Calls::default(),
-            talk: Talk::default(),
-            link: Link::default(),
+            calls: GeminiCalls::default(),
+            talk: GeminiTurnTracker::default(),
+            link: GeminiLink::default(),
             words: Vec::new(),
             unsent: Vec::new(),
-            client: client::Acquaintance::default(),
+            client: client::GatewayAwareness::default(),
         }
     }
 }
 
-impl RealtimeDialect for Gemini {
-    fn client_said(&mut self, frame: Frame<'_>, now: Instant) -> Step {
-        let asked = wire::text_of(&frame).map_or(wire::Asked::Unclear, wire::asked);
-        let mut step = self.asked(asked);
-        step.actions.extend(self.settled(now));
+impl RealtimeDialect for GeminiLive {
+    fn on_client_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep {
+        let asked = wire::text_of(&frame)
+            .map_or(wire::GeminiClientMessage::Unclear, wire::parse_client_message);
+        let mut step = self.handle_client_message(asked);
+        step.actions.extend(self.flush_waiting(now));
         step
     }
 
-    fn provider_said(&mut self, frame: Frame<'_>, now: Instant) -> Step {
-        let Some(text) = wire::text_of(&frame) else { return Step::forward() };
-        let told = wire::told(text);
-        if told == Told::default() {
-            return Step::forward();
+    fn on_provider_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep {
+        let Some(text) = wire::text_of(&frame) else { return DialectStep::forward() };
+        let told = wire::parse_server_message(text);
+        if told == GeminiServerMessage::default() {
+            return DialectStep::forward();
         }
-        let mut edits = Edits::new();
-        let mut actions = self.told(&told, &mut edits, now);
-        actions.extend(self.settled(now));
-        Step { fate: wire::edited(text, edits), actions }
+        let mut edits = MessageEdits::new();
+        let mut actions = self.handle_server_message(&told, &mut edits, now);
+        actions.extend(self.flush_waiting(now));
+        DialectStep { fate: wire::apply_edits(text, edits), actions }
     }
 
-    fn news(&mut self, news: News, now: Instant) -> Vec<Action> {
+    fn on_event(&mut self, news: DialectEvent, now: Instant) -> Vec<DialectAction> {
         let mut actions = match news {
-            News::Offer(offer) => self.offered(offer, now),
-            News::Answer(answer) => self.answered(answer),
-            News::Slow { id, message } => self.slow(&id, &message),
-            News::Tier { tier, reason } => self.tier_told(tier, &reason),
-            News::Time => self.due(now),
+            DialectEvent::Offer(offer) => self.update_offer(offer, now),
+            DialectEvent::Answer(answer) => self.answer_call(answer),
+            DialectEvent::Slow { id, message } => self.slow(&id, &message),
+            DialectEvent::Tier { tier, reason } => self.announce_tier(tier, &reason),
+            DialectEvent::Time => self.due(now),
             // See above: never sent to a dialect that is always native.
-            News::Route | News::Speak(_) => Vec::new(),
+            DialectEvent::Route | DialectEvent::Speak(_) => Vec::new(),
         };
-        actions.extend(self.settled(now));
+        actions.extend(self.flush_waiting(now));
         actions
     }
 
@@ -126,40 +128,40 @@ impl RealtimeDialect for Gemini {
 }
 
 /// What the gateway has to say.
-impl Gemini {
-    fn offered(&mut self, offer: Offer, now: Instant) -> Vec<Action> {
+impl GeminiLive {
+    fn update_offer(&mut self, offer: RealtimeOffer, now: Instant) -> Vec<DialectAction> {
         self.offer = offer;
         let Some(share) = self.share() else { return Vec::new() };
-        if Some(share.shown()) == self.shown {
+        if Some(share.fingerprint()) == self.shown {
             self.due = None;
             self.link.keep();
         } else if self.due.is_none() {
-            self.due = Some(now + DEBOUNCE);
+            self.due = Some(now + OFFER_DEBOUNCE);
         }
         Vec::new()
     }
 
-    fn share(&self) -> Option<config::Share> {
+    fn share(&self) -> Option<config::GatewayShare> {
         self.config.as_ref().map(|config| config.share(&self.offer, self.family))
     }
 
-    fn answered(&mut self, answer: Answer) -> Vec<Action> {
-        self.calls.answered(answer).map(|reply| self.reply(reply)).into_iter().flatten().collect()
+    fn answer_call(&mut self, answer: CallAnswer) -> Vec<DialectAction> {
+        self.calls.answer(answer).map(|reply| self.reply(reply)).into_iter().flatten().collect()
     }
 
-    fn reply(&mut self, reply: Reply) -> Option<Action> {
+    fn reply(&mut self, reply: GeminiCallReply) -> Option<DialectAction> {
         match reply {
-            Reply::Response(message) => self.send(message),
-            Reply::Words(delivery, words) => {
+            GeminiCallReply::Response(message) => self.send(message),
+            GeminiCallReply::Words(delivery, words) => {
                 self.words.push((delivery, words));
                 None
             }
         }
     }
 
-    fn send(&mut self, message: String) -> Option<Action> {
+    fn send(&mut self, message: String) -> Option<DialectAction> {
         if self.link.stands() {
-            return Some(Action::ToProvider(message));
+            return Some(DialectAction::ToProvider(message));
         }
         self.unsent.push(message);
         None
@@ -167,47 +169,47 @@ impl Gemini {
 
     /// A model that talks on gets the words as one more answer, which is not the last. One that
     /// waits can say nothing.
-    fn slow(&mut self, id: &str, message: &str) -> Vec<Action> {
+    fn slow(&mut self, id: &str, message: &str) -> Vec<DialectAction> {
         let outcome = json!({"status": "pending", "message": message, "retryable": false});
         match self.calls.progress(id, &outcome.to_string()) {
             Some(progress) if self.link.stands() => {
-                vec![Action::ToProvider(progress), Action::Announced]
+                vec![DialectAction::ToProvider(progress), DialectAction::Announced]
             }
             _ => Vec::new(),
         }
     }
 
-    fn due(&mut self, now: Instant) -> Vec<Action> {
+    fn due(&mut self, now: Instant) -> Vec<DialectAction> {
         let mut actions = Vec::new();
         self.talk.rest(now);
         let (confirmed, replies) = self.calls.due(now);
         if !confirmed.is_empty() {
-            actions.push(Action::Confirm(confirmed));
+            actions.push(DialectAction::Confirm(confirmed));
         }
         for reply in replies {
             actions.extend(self.reply(reply));
         }
         let ready = self.link.stands();
         if self.due.take_if(|due| ready && *due <= now).is_some() {
-            actions.extend(self.renewed());
+            actions.extend(self.send_new_offer());
         }
         actions
     }
 
     /// The provider is told of another offer, if it really is another.
-    fn renewed(&mut self) -> Option<Action> {
+    fn send_new_offer(&mut self) -> Option<DialectAction> {
         let (config, share) = (self.config.as_ref()?, self.share()?);
-        let (before, shown) = (self.shown?, share.shown());
+        let (before, shown) = (self.shown?, share.fingerprint());
         if before == shown {
             return None;
         }
         match self.family.renewal() {
-            Renewal::ContextUpdate => {
+            OfferRenewal::ContextUpdate => {
                 self.shown = Some(shown);
-                let update = config.renewed(&share, before.prompt_changed(shown));
-                Some(Action::ToProvider(update))
+                let update = config.context_update(&share, before.prompt_change(shown));
+                Some(DialectAction::ToProvider(update))
             }
-            Renewal::Reconnect => {
+            OfferRenewal::Reconnect => {
                 self.link.renew();
                 None
             }
@@ -215,63 +217,64 @@ impl Gemini {
     }
 
     /// What was waited for, if this is the moment: a new connection, words.
-    fn settled(&mut self, now: Instant) -> Vec<Action> {
+    fn flush_waiting(&mut self, now: Instant) -> Vec<DialectAction> {
         let mut actions = Vec::new();
         if self.link.waits() {
             let good = self.talk.is_idle(now) && !self.calls.are_open(now);
-            let moment = if good { Moment::Good } else { Moment::Bad };
+            let moment = if good { ReconnectMoment::Good } else { ReconnectMoment::Bad };
             if let Some(handle) = self.link.leave(moment, now) {
-                actions.extend(self.reconnected(&handle));
+                actions.extend(self.reconnect(&handle));
             }
         }
         if self.link.stands() && !self.words.is_empty() {
-            actions.extend(self.worded(now));
+            actions.extend(self.say_results(now));
         }
         actions
     }
 
-    fn reconnected(&mut self, handle: &str) -> Vec<Action> {
+    fn reconnect(&mut self, handle: &str) -> Vec<DialectAction> {
         let (Some(config), Some(share)) = (&self.config, self.share()) else { return Vec::new() };
         let opening = config.opening(&self.model, &share, Some(handle));
-        self.shown = Some(share.shown());
+        self.shown = Some(share.fingerprint());
         self.due = None;
         self.calls.lose();
         let mut actions = Vec::new();
         if self.talk.is_open() {
             // Nobody else tells the client that the rest of this answer does not come.
             for end in [json!({"interrupted": true}), json!({"turnComplete": true})] {
-                actions.push(Action::ToClient(json!({"serverContent": end}).to_string()));
+                actions.push(DialectAction::ToClient(json!({"serverContent": end}).to_string()));
             }
             actions.extend(self.talk.end(TurnEvent::Interrupted));
         }
-        actions.push(Action::Reconnect(vec![opening]));
+        actions.push(DialectAction::Reconnect(vec![opening]));
         actions
     }
 
     /// Results as words: when nobody speaks, all that there are at once; those that interrupt, now.
-    fn worded(&mut self, now: Instant) -> Vec<Action> {
+    fn say_results(&mut self, now: Instant) -> Vec<DialectAction> {
         let idle = self.talk.is_idle(now);
         let (ready, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.words)
             .into_iter()
-            .partition(|(delivery, _)| idle || *delivery == Delivery::Interrupt);
+            .partition(|(delivery, _)| idle || *delivery == ResultDelivery::Interrupt);
         self.words = later;
-        let silent = ready.iter().all(|(delivery, _)| *delivery == Delivery::Silent);
-        let delivery = if silent { Delivery::Silent } else { Delivery::WhenIdle };
+        let silent = ready.iter().all(|(delivery, _)| *delivery == ResultDelivery::Silent);
+        let delivery = if silent { ResultDelivery::Silent } else { ResultDelivery::WhenIdle };
         let texts: Vec<String> = ready.into_iter().map(|(_, text)| text).collect();
         if texts.is_empty() {
             return Vec::new();
         }
-        let telling = self.family.telling(delivery);
-        let mut actions = vec![Action::ToProvider(wire::telling(&texts.join("\n"), telling))];
-        if telling != family::Telling::Note {
+        let telling = self.family.note_channel(delivery);
+        let mut actions =
+            vec![DialectAction::ToProvider(wire::note_message(&texts.join("\n"), telling))];
+        if telling != family::NoteChannel::Note {
             actions.extend(self.talk.begin());
         }
-        self.link.outdated();
+        self.link.mark_outdated();
         actions
     }
 }
 
-fn closed(reason: &str) -> Step {
-    let close = CloseWith { code: 1007, reason: reason.to_owned() };
-    Step::swallow().and([Action::Close(close)])
+fn close_session(reason: &str) -> DialectStep {
+    let close = CloseReason { code: 1007, reason: reason.to_owned() };
+    DialectStep::swallow().and([DialectAction::Close(close)])
 }

@@ -10,82 +10,85 @@ mod config;
 mod deliver;
 mod floor;
 mod items;
-mod owed;
 mod provider;
 mod recent;
 mod responses;
+mod speech_queue;
 mod wire;
 
 use std::collections::HashMap;
 use std::time::Instant;
 
-use self::calls::Calls;
-use self::config::{Config, Seat};
-use self::floor::Floor;
-use self::items::Items;
-use self::owed::Owed;
-use self::recent::Recent;
-use self::wire::Post;
-use super::events::{Action, Fate, Frame, News, Opening, RealtimeDialect, Step};
-use super::glance::{self, Glance};
+use self::calls::OpenAiCalls;
+use self::config::{ConnectionRole, OpenAiSessionConfig};
+use self::floor::OpenAiFloor;
+use self::items::ConversationItems;
+use self::recent::RecentNames;
+use self::speech_queue::SpeechQueue;
+use self::wire::OpenAiOutbox;
+use super::events::{
+    DialectAction, DialectEvent, DialectStep, MessageFate, RealtimeDialect, RealtimeFrame,
+    RealtimeInit,
+};
+use super::json_peek::{self, JsonPeek};
 
-pub struct OpenAi {
-    post: Post,
-    config: Config,
-    items: Items,
-    calls: Calls,
-    floor: Floor,
-    owed: Owed,
+pub struct OpenAiRealtime {
+    post: OpenAiOutbox,
+    config: OpenAiSessionConfig,
+    items: ConversationItems,
+    calls: OpenAiCalls,
+    floor: OpenAiFloor,
+    owed: SpeechQueue,
     /// What the caller is saying, by item.
     heard: HashMap<String, String>,
     /// What was said beside the conversation: no item of it can be spoken of.
-    aside_items: Recent,
+    aside_items: RecentNames,
     /// Calls that the client wrote into the history.
-    written: Recent,
-    first: First,
-    asked: Question,
+    written: RecentNames,
+    first: FirstProviderMessage,
+    asked: QuestionState,
     /// The item of what the caller said last.
     spoken_last: Option<String>,
 }
 
 /// Whether the provider has said anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum First {
+enum FirstProviderMessage {
     Awaited,
     Seen,
 }
 
 /// Whether what was heard last can still be answered by another model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Question {
+enum QuestionState {
     Open,
     /// The model has answered it, with words or with calls.
     Answered,
 }
 
-impl OpenAi {
-    pub fn new(opening: Opening) -> Self {
-        Self::at(Seat::Holder, opening)
+impl OpenAiRealtime {
+    pub fn new(opening: RealtimeInit) -> Self {
+        Self::at(ConnectionRole::Holder, opening)
     }
 
     /// On a call that somebody else holds.
-    pub fn sideband(opening: Opening) -> Self {
-        Self::at(Seat::Sideband, opening)
+    pub fn sideband(opening: RealtimeInit) -> Self {
+        Self::at(ConnectionRole::Sideband, opening)
     }
 
-    fn at(seat: Seat, opening: Opening) -> Self {
+    fn at(seat: ConnectionRole, opening: RealtimeInit) -> Self {
         Self {
-            post: Post::default(),
-            config: Config::new(seat, opening.offer),
-            items: Items::default(),
-            calls: Calls::default(),
-            floor: Floor::default(),
-            owed: Owed::default(),
+            post: OpenAiOutbox::default(),
+            config: OpenAiSessionConfig::new(seat, opening.offer),
+            items: ConversationItems::default(),
+            calls: OpenAiCalls::default(),
+            floor: OpenAiFloor::default(),
+            owed: SpeechQueue::default(),
             heard: HashMap::new(),
-            aside_items: Recent::default(),
-            written: Recent::default(),
-            first: First::Awaited,
-            asked: Question::Open,
+            aside_items: RecentNames::default(),
+            written: RecentNames::default(),
+            first: FirstProviderMessage::Awaited,
+            asked: QuestionState::Open,
             spoken_last: None,
         }
     }
@@ -93,18 +96,18 @@ impl OpenAi {
     /// Our tools, before anything else is asked for. On somebody else's call they are added to what
     /// is there, which has to be known first.
     fn declare_before(&mut self, now: Instant) -> Option<String> {
-        if self.config.is_declared() || self.config.seat() == Seat::Sideband {
+        if self.config.is_declared() || self.config.seat() == ConnectionRole::Sideband {
             return None;
         }
         self.config.declare(&mut self.post, now)
     }
 }
 
-impl RealtimeDialect for OpenAi {
-    fn client_said(&mut self, frame: Frame<'_>, now: Instant) -> Step {
-        let Frame::Text(text) = frame else { return self.refuse_binary() };
-        match glance::string(text, "type") {
-            Glance::Is(kind) => {
+impl RealtimeDialect for OpenAiRealtime {
+    fn on_client_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep {
+        let RealtimeFrame::Text(text) = frame else { return self.refuse_binary() };
+        match json_peek::peek_string(text, "type") {
+            JsonPeek::Is(kind) => {
                 let before = self.declare_before(now);
                 let step = self.client_says(kind, text, now);
                 match before {
@@ -112,39 +115,41 @@ impl RealtimeDialect for OpenAi {
                     None => step,
                 }
             }
-            Glance::Missing => Step::forward(),
-            Glance::Unclear => self.refuse_unclear(),
+            JsonPeek::Missing => DialectStep::forward(),
+            JsonPeek::Unclear => self.refuse_unclear(),
         }
     }
 
-    fn provider_said(&mut self, frame: Frame<'_>, now: Instant) -> Step {
-        let Frame::Text(text) = frame else { return Step::forward() };
-        let Glance::Is(kind) = glance::string(text, "type") else { return Step::forward() };
+    fn on_provider_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep {
+        let RealtimeFrame::Text(text) = frame else { return DialectStep::forward() };
+        let JsonPeek::Is(kind) = json_peek::peek_string(text, "type") else {
+            return DialectStep::forward();
+        };
         let step = self.provider_says(kind, text, now);
-        if self.first == First::Seen {
+        if self.first == FirstProviderMessage::Seen {
             return step;
         }
-        self.first = First::Seen;
+        self.first = FirstProviderMessage::Seen;
         self.post.season(text);
         step.and(self.declare_first(kind, now))
     }
 
-    fn news(&mut self, news: News, now: Instant) -> Vec<Action> {
+    fn on_event(&mut self, news: DialectEvent, now: Instant) -> Vec<DialectAction> {
         let mut out = Vec::new();
         match news {
-            News::Offer(offer) => {
+            DialectEvent::Offer(offer) => {
                 self.config.offer(offer, now);
                 self.declare_due(now, &mut out);
             }
-            News::Answer(answer) => self.answer(answer, now, &mut out),
-            News::Slow { id, message } => self.announce((&id, &message), now, &mut out),
-            News::Route => self.route(&mut out),
-            News::Speak(words) => self.speak(words, now, &mut out),
-            News::Tier { tier, reason } => {
+            DialectEvent::Answer(answer) => self.answer(answer, now, &mut out),
+            DialectEvent::Slow { id, message } => self.announce((&id, &message), now, &mut out),
+            DialectEvent::Route => self.route(&mut out),
+            DialectEvent::Speak(words) => self.speak(words, now, &mut out),
+            DialectEvent::Tier { tier, reason } => {
                 let tier = tier.map(|tier| tier.as_str());
-                out.push(Action::ToClient(wire::tier(&mut self.post, tier, &reason)));
+                out.push(DialectAction::ToClient(wire::tier(&mut self.post, tier, &reason)));
             }
-            News::Time => {
+            DialectEvent::Time => {
                 self.declare_due(now, &mut out);
                 self.owed.time_passes(now);
                 self.floor.time_passes(now);
@@ -160,13 +165,13 @@ impl RealtimeDialect for OpenAi {
 }
 
 /// The same step, with a message of ours before the client's.
-fn after(ours: String, step: Step, text: &str) -> Step {
+fn after(ours: String, step: DialectStep, text: &str) -> DialectStep {
     let message = match step.fate {
-        Fate::Forward => Some(Action::ToProvider(text.to_owned())),
-        Fate::Replace(text) => Some(Action::ToProvider(text)),
-        Fate::Swallow => None,
+        MessageFate::Forward => Some(DialectAction::ToProvider(text.to_owned())),
+        MessageFate::Replace(text) => Some(DialectAction::ToProvider(text)),
+        MessageFate::Swallow => None,
     };
-    Step::swallow().and([Action::ToProvider(ours)]).and(message).and(step.actions)
+    DialectStep::swallow().and([DialectAction::ToProvider(ours)]).and(message).and(step.actions)
 }
 
 #[cfg(test)]

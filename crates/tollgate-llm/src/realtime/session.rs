@@ -12,55 +12,56 @@ use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 use tollgate_core::call::Outcome;
-use tollgate_core::template::{self, Values};
-use tollgate_core::tool::{Delivery, Tool};
+use tollgate_core::template::{self, PlaceholderValues};
+use tollgate_core::tool::{ResultDelivery, Tool};
 use tollgate_engine::notices::LiveSession;
 
+use super::call_table::CallTable;
 use super::events::{
-    Action, Call, CloseWith, Fate, Frame, News, Offer, Opening, RealtimeDialect, Step,
+    CloseReason, DialectAction, DialectEvent, DialectStep, MessageFate, RealtimeCall,
+    RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer,
 };
-use super::hall::{Hall, Order};
-use super::ledger::Ledger;
-use super::visit::Visit;
+use super::session_registry::{RealtimeSessionRegistry, SessionCommand};
+use super::session_request::SessionRequest;
 use super::wire::{close, code};
 
 mod offers;
-mod running;
-mod told;
+mod running_calls;
+mod spans;
 mod turns;
 
-use told::Told;
-use turns::{Course, Talk};
+use spans::SessionSpans;
+use turns::{SessionTranscript, SessionTurnState};
 
 /// Words for slow calls that wait to be said.
-const QUEUE: usize = 16;
+const MAX_QUEUED_NOTICES: usize = 16;
 
-pub(super) struct Session {
-    hall: Arc<Hall>,
-    visit: Visit,
+pub(super) struct RealtimeSession {
+    hall: Arc<RealtimeSessionRegistry>,
+    visit: SessionRequest,
     facts: Arc<LiveSession>,
     /// By which the memory and the selector know it.
     conversation: String,
     machine: Box<dyn RealtimeDialect>,
     prompt: Option<Arc<str>>,
-    offer: Offer,
-    course: Course,
-    talk: Talk,
-    ledger: Ledger,
-    running: FuturesUnordered<BoxFuture<'static, Came>>,
+    offer: RealtimeOffer,
+    course: SessionTurnState,
+    talk: SessionTranscript,
+    ledger: CallTable,
+    running: FuturesUnordered<BoxFuture<'static, BackgroundResult>>,
     /// Another model's answers, in the order in which they were asked for.
     speaking: FuturesOrdered<BoxFuture<'static, Result<String, String>>>,
-    errands: HashMap<String, Running>,
-    slow: (mpsc::Sender<Slow>, mpsc::Receiver<Slow>),
-    outbox: VecDeque<Out>,
-    told: Told,
+    errands: HashMap<String, RunningCall>,
+    slow: (mpsc::Sender<SlowCallNotice>, mpsc::Receiver<SlowCallNotice>),
+    outbox: VecDeque<DriverCommand>,
+    told: SessionSpans,
 }
 
 /// A call that has no answer yet.
-struct Running {
-    call: Call,
+struct RunningCall {
+    call: RealtimeCall,
     tool: Option<Arc<Tool>>,
-    delivery: Delivery,
+    delivery: ResultDelivery,
     /// `None`: it is held.
     abort: Option<AbortHandle>,
     /// In which it began.
@@ -68,62 +69,66 @@ struct Running {
 }
 
 /// Said of a call that takes long.
-struct Slow {
+struct SlowCallNotice {
     id: String,
     message: Arc<str>,
 }
 
 /// What comes of work that runs beside the sockets.
-pub(super) enum Came {
+pub(super) enum BackgroundResult {
     Ran {
         id: String,
         outcome: Outcome,
     },
-    Late(Landed),
+    Late(LateCallResult),
     /// It was stopped, or there is nothing to wait for.
     Nothing,
 }
 
 /// The result of a call that was pending.
-pub(super) struct Landed {
+pub(super) struct LateCallResult {
     /// Of the call, and of those that asked for the same.
     ids: Vec<String>,
     tool: Option<Arc<Tool>>,
-    delivery: Delivery,
+    delivery: ResultDelivery,
     outcome: Outcome,
 }
 
 /// What the driver has to do.
-pub(super) enum Out {
+pub(super) enum DriverCommand {
     ToClient(Message),
     ToProvider(Message),
     Reconnect(Vec<String>),
     Reconnected,
-    Close(CloseWith),
+    Close(CloseReason),
 }
 
 /// Something that happens beside the sockets.
-pub(super) enum Inner {
-    Came(Box<Came>),
+pub(super) enum BackgroundEvent {
+    Came(Box<BackgroundResult>),
     Spoken(Result<String, String>),
     Slow { id: String, message: Arc<str> },
 }
 
-impl Session {
+impl RealtimeSession {
     pub(super) fn begin(
-        hall: Arc<Hall>,
-        visit: Visit,
+        hall: Arc<RealtimeSessionRegistry>,
+        visit: SessionRequest,
         facts: Arc<LiveSession>,
-    ) -> Result<Self, CloseWith> {
-        let values = Values { request: &visit.variables, agent: &visit.agent, call_id: &facts.id };
+    ) -> Result<Self, CloseReason> {
+        let values = PlaceholderValues {
+            request: &visit.variables,
+            agent: &visit.agent,
+            call_id: &facts.id,
+        };
         let prompt = visit.agent.persona.prompt.as_ref();
         let prompt = prompt.map(|prompt| template::render(prompt, &values).into());
-        let course = Course::begin(&hall, &visit);
-        let told = Told::begin(&hall, &visit, &facts);
-        let turn = hall.gate.turn(visit.party.asked(course.wish(&visit.party)));
+        let course = SessionTurnState::begin(&hall, &visit);
+        let told = SessionSpans::begin(&hall, &visit, &facts);
+        let turn = hall.gate.turn(visit.party.turn_request(course.wish(&visit.party)));
         let turn = turn.map_err(|unknown| close(code::POLICY, unknown.to_string()))?;
         let offer = offers::offer(&visit, &turn, prompt.clone());
-        let opening = Opening {
+        let opening = RealtimeInit {
             offer: offer.clone(),
             model: visit.model_id(),
             routing: course.routing(&hall, &visit),
@@ -137,12 +142,12 @@ impl Session {
             prompt,
             offer,
             course,
-            talk: Talk::default(),
-            ledger: Ledger::default(),
+            talk: SessionTranscript::default(),
+            ledger: CallTable::default(),
             running: FuturesUnordered::new(),
             speaking: FuturesOrdered::new(),
             errands: HashMap::new(),
-            slow: mpsc::channel(QUEUE),
+            slow: mpsc::channel(MAX_QUEUED_NOTICES),
             outbox: VecDeque::new(),
             told,
         };
@@ -150,11 +155,11 @@ impl Session {
         Ok(session)
     }
 
-    pub(super) fn hall(&self) -> &Arc<Hall> {
+    pub(super) fn hall(&self) -> &Arc<RealtimeSessionRegistry> {
         &self.hall
     }
 
-    pub(super) fn visit(&self) -> &Visit {
+    pub(super) fn visit(&self) -> &SessionRequest {
         &self.visit
     }
 
@@ -166,83 +171,85 @@ impl Session {
         self.machine.wakes()
     }
 
-    pub(super) fn next_out(&mut self) -> Option<Out> {
+    pub(super) fn next_out(&mut self) -> Option<DriverCommand> {
         self.outbox.pop_front()
     }
 
-    pub(super) fn client_said(&mut self, message: Message, now: Instant) {
+    pub(super) fn on_client_message(&mut self, message: Message, now: Instant) {
         let Some(frame) = frame(&message) else { return };
-        let Step { fate, actions } = self.machine.client_said(frame, now);
+        let DialectStep { fate, actions } = self.machine.on_client_message(frame, now);
         match fate {
-            Fate::Forward => self.outbox.push_back(Out::ToProvider(message)),
-            Fate::Swallow => {}
-            Fate::Replace(text) => {
-                self.outbox.push_back(Out::ToProvider(same_kind(&message, text)))
+            MessageFate::Forward => self.outbox.push_back(DriverCommand::ToProvider(message)),
+            MessageFate::Swallow => {}
+            MessageFate::Replace(text) => {
+                self.outbox.push_back(DriverCommand::ToProvider(same_kind(&message, text)))
             }
         }
         self.perform(actions, now);
     }
 
-    pub(super) fn provider_said(&mut self, message: Message, now: Instant) {
+    pub(super) fn on_provider_message(&mut self, message: Message, now: Instant) {
         let Some(frame) = frame(&message) else { return };
-        let Step { fate, actions } = self.machine.provider_said(frame, now);
+        let DialectStep { fate, actions } = self.machine.on_provider_message(frame, now);
         match fate {
-            Fate::Forward => self.outbox.push_back(Out::ToClient(message)),
-            Fate::Swallow => {}
-            Fate::Replace(text) => self.outbox.push_back(Out::ToClient(same_kind(&message, text))),
+            MessageFate::Forward => self.outbox.push_back(DriverCommand::ToClient(message)),
+            MessageFate::Swallow => {}
+            MessageFate::Replace(text) => {
+                self.outbox.push_back(DriverCommand::ToClient(same_kind(&message, text)))
+            }
         }
         self.perform(actions, now);
     }
 
     pub(super) fn time(&mut self, now: Instant) {
-        self.news(News::Time, now);
+        self.send_event(DialectEvent::Time, now);
     }
 
-    pub(super) fn ordered(&mut self, order: Order, now: Instant) {
+    pub(super) fn run_command(&mut self, order: SessionCommand, now: Instant) {
         match order {
-            Order::Tier(tier) => self.insist(tier, "an administrator", now),
-            Order::Close => {
+            SessionCommand::Tier(tier) => self.insist(tier, "an administrator", now),
+            SessionCommand::Close => {
                 let with = close(code::GOING_AWAY, "closed by an administrator");
-                self.outbox.push_back(Out::Close(with));
+                self.outbox.push_back(DriverCommand::Close(with));
             }
         }
     }
 
-    pub(super) fn poll_inner(&mut self, context: &mut Context<'_>) -> Poll<Inner> {
-        if let Poll::Ready(Some(Slow { id, message })) = self.slow.1.poll_recv(context) {
-            return Poll::Ready(Inner::Slow { id, message });
+    pub(super) fn poll_inner(&mut self, context: &mut Context<'_>) -> Poll<BackgroundEvent> {
+        if let Poll::Ready(Some(SlowCallNotice { id, message })) = self.slow.1.poll_recv(context) {
+            return Poll::Ready(BackgroundEvent::Slow { id, message });
         }
         // Empty, it has nothing to wait for; the next that is pushed is polled again.
         if !self.running.is_empty()
             && let Poll::Ready(Some(came)) = self.running.poll_next_unpin(context)
         {
-            return Poll::Ready(Inner::Came(Box::new(came)));
+            return Poll::Ready(BackgroundEvent::Came(Box::new(came)));
         }
         if !self.speaking.is_empty()
             && let Poll::Ready(Some(said)) = self.speaking.poll_next_unpin(context)
         {
-            return Poll::Ready(Inner::Spoken(said));
+            return Poll::Ready(BackgroundEvent::Spoken(said));
         }
         Poll::Pending
     }
 
-    pub(super) fn inner(&mut self, inner: Inner, now: Instant) {
+    pub(super) fn inner(&mut self, inner: BackgroundEvent, now: Instant) {
         match inner {
-            Inner::Slow { id, message } => {
+            BackgroundEvent::Slow { id, message } => {
                 if self.errands.contains_key(&id) {
-                    self.news(News::Slow { id, message }, now);
+                    self.send_event(DialectEvent::Slow { id, message }, now);
                 }
             }
-            Inner::Came(came) => match *came {
-                Came::Ran { id, outcome } => self.ran(&id, &outcome, now),
-                Came::Nothing => {}
-                Came::Late(late) => self.landed(late, now),
+            BackgroundEvent::Came(came) => match *came {
+                BackgroundResult::Ran { id, outcome } => self.finish_call(&id, &outcome, now),
+                BackgroundResult::Nothing => {}
+                BackgroundResult::Late(late) => self.deliver_late_result(late, now),
             },
-            Inner::Spoken(said) => {
+            BackgroundEvent::Spoken(said) => {
                 if let Ok(text) = &said {
                     self.talk.give(text);
                 }
-                self.news(News::Speak(said), now);
+                self.send_event(DialectEvent::Speak(said), now);
             }
         }
     }
@@ -267,41 +274,47 @@ impl Session {
         }
     }
 
-    fn news(&mut self, news: News, now: Instant) {
-        let actions = self.machine.news(news, now);
+    fn send_event(&mut self, news: DialectEvent, now: Instant) {
+        let actions = self.machine.on_event(news, now);
         self.perform(actions, now);
     }
 
-    fn perform(&mut self, actions: Vec<Action>, now: Instant) {
+    fn perform(&mut self, actions: Vec<DialectAction>, now: Instant) {
         for action in actions {
             self.act(action, now);
         }
     }
 
-    fn act(&mut self, action: Action, now: Instant) {
+    fn act(&mut self, action: DialectAction, now: Instant) {
         match action {
-            Action::ToClient(text) => self.outbox.push_back(Out::ToClient(Message::text(text))),
-            Action::ToProvider(text) => self.outbox.push_back(Out::ToProvider(Message::text(text))),
-            Action::Run(call) => self.run(call, now),
-            Action::Confirm(ids) => self.confirm(&ids, now),
-            Action::Cancel(id) => self.cancel(&id, now),
-            Action::Heard { text, form } => self.heard(&text, form, now),
-            Action::Said(text) => self.talk.say(&text),
-            Action::Turn(event) => self.turned(event, now),
-            Action::Announced => self.course.figures.announced += 1,
-            Action::Tier(tier) => self.insist(tier, "the client", now),
-            Action::Delegate => self.delegate(),
-            Action::Reconnect(first) => self.outbox.push_back(Out::Reconnect(first)),
-            Action::Reconnected => self.outbox.push_back(Out::Reconnected),
-            Action::Close(with) => self.outbox.push_back(Out::Close(with)),
+            DialectAction::ToClient(text) => {
+                self.outbox.push_back(DriverCommand::ToClient(Message::text(text)))
+            }
+            DialectAction::ToProvider(text) => {
+                self.outbox.push_back(DriverCommand::ToProvider(Message::text(text)))
+            }
+            DialectAction::Run(call) => self.run(call, now),
+            DialectAction::Confirm(ids) => self.confirm(&ids, now),
+            DialectAction::Cancel(id) => self.cancel(&id, now),
+            DialectAction::Heard { text, form } => self.hear(&text, form, now),
+            DialectAction::Said(text) => self.talk.say(&text),
+            DialectAction::Turn(event) => self.on_turn_event(event, now),
+            DialectAction::Announced => self.course.figures.announced += 1,
+            DialectAction::Tier(tier) => self.insist(tier, "the client", now),
+            DialectAction::Delegate => self.delegate(),
+            DialectAction::Reconnect(first) => {
+                self.outbox.push_back(DriverCommand::Reconnect(first))
+            }
+            DialectAction::Reconnected => self.outbox.push_back(DriverCommand::Reconnected),
+            DialectAction::Close(with) => self.outbox.push_back(DriverCommand::Close(with)),
         }
     }
 }
 
-fn frame(message: &Message) -> Option<Frame<'_>> {
+fn frame(message: &Message) -> Option<RealtimeFrame<'_>> {
     match message {
-        Message::Text(text) => Some(Frame::Text(text.as_str())),
-        Message::Binary(bytes) => Some(Frame::Binary(bytes)),
+        Message::Text(text) => Some(RealtimeFrame::Text(text.as_str())),
+        Message::Binary(bytes) => Some(RealtimeFrame::Binary(bytes)),
         Message::Ping(_) | Message::Pong(_) | Message::Close(_) | Message::Frame(_) => None,
     }
 }

@@ -17,27 +17,32 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tollgate_core::budget::Tier;
-use tollgate_core::tool::{Delivery, Effect};
+use tollgate_core::tool::{ResultDelivery, ToolEffect};
 use tollgate_engine::clock::{Clock, SystemClock};
 
 use super::events::{
-    Action, Answer, Answered, Call, Declared, Fate, Form, Frame, News, Offer, Opening,
-    RealtimeDialect, Routing, Step, TurnEvent,
+    AnswerStage, CallAnswer, DeclaredTool, DeepTurnRouting, DialectAction, DialectEvent,
+    DialectStep, MessageFate, RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit,
+    RealtimeOffer, TurnEvent, UtteranceStage,
 };
 
 /// What a session begins with that has these tools.
-pub(super) fn opening(offered: &str) -> Opening {
-    Opening { offer: offer(offered), model: "real-model".to_owned(), routing: Routing::Cascaded }
+pub(super) fn opening(offered: &str) -> RealtimeInit {
+    RealtimeInit {
+        offer: offer(offered),
+        model: "real-model".to_owned(),
+        routing: DeepTurnRouting::Cascaded,
+    }
 }
 
 #[track_caller]
 pub(super) fn check(machine: &mut dyn RealtimeDialect, transcript: &str) {
-    let expected = tidied(transcript);
+    let expected = normalize_transcript(transcript);
     let mut written = String::new();
     for line in expected.lines().filter(|line| !line.starts_with(' ')) {
         written.push_str(line);
         written.push('\n');
-        for made in told(machine, line) {
+        for made in feed_line(machine, line) {
             let _ = writeln!(written, "  {made}");
         }
     }
@@ -45,21 +50,25 @@ pub(super) fn check(machine: &mut dyn RealtimeDialect, transcript: &str) {
 }
 
 /// What a machine makes of one line.
-pub(super) fn told(machine: &mut dyn RealtimeDialect, line: &str) -> Vec<String> {
+pub(super) fn feed_line(machine: &mut dyn RealtimeDialect, line: &str) -> Vec<String> {
     let now = SystemClock.now();
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     let bytes = || vec![0; rest.parse().expect("so many bytes")];
     match word {
-        "client" => stepped(machine.client_said(Frame::Text(rest), now)),
-        "provider" => stepped(machine.provider_said(Frame::Text(rest), now)),
-        "client-audio" => stepped(machine.client_said(Frame::Binary(&bytes()), now)),
-        "provider-audio" => stepped(machine.provider_said(Frame::Binary(&bytes()), now)),
-        _ => machine.news(news(word, rest), now).into_iter().map(acted).collect(),
+        "client" => format_step(machine.on_client_message(RealtimeFrame::Text(rest), now)),
+        "provider" => format_step(machine.on_provider_message(RealtimeFrame::Text(rest), now)),
+        "client-audio" => {
+            format_step(machine.on_client_message(RealtimeFrame::Binary(&bytes()), now))
+        }
+        "provider-audio" => {
+            format_step(machine.on_provider_message(RealtimeFrame::Binary(&bytes()), now))
+        }
+        _ => machine.on_event(news(word, rest), now).into_iter().map(format_action).collect(),
     }
 }
 
 /// JSON is compared as JSON; the lines of a literal are indented.
-fn tidied(transcript: &str) -> String {
+fn normalize_transcript(transcript: &str) -> String {
     let lines: Vec<&str> = transcript.lines().filter(|line| !line.trim().is_empty()).collect();
     let indent = |line: &&str| line.len() - line.trim_start().len();
     let margin = lines.iter().map(indent).min().unwrap_or(0);
@@ -78,87 +87,91 @@ fn normal(line: &str) -> String {
     }
 }
 
-fn offer(offered: &str) -> Offer {
+fn offer(offered: &str) -> RealtimeOffer {
     let (names, prompt) = match offered.split_once('|') {
         Some((names, prompt)) => (names, Some(Arc::from(prompt.trim()))),
         None => (offered, None),
     };
-    Offer { tools: names.split_whitespace().map(declared).collect(), prompt }
+    RealtimeOffer { tools: names.split_whitespace().map(parse_declared_tool).collect(), prompt }
 }
 
-fn declared(name: &str) -> Declared {
+fn parse_declared_tool(name: &str) -> DeclaredTool {
     let (name, effect) = match name.strip_suffix('!') {
-        Some(name) => (name, Effect::Mutating),
-        None => (name, Effect::ReadOnly),
+        Some(name) => (name, ToolEffect::Mutating),
+        None => (name, ToolEffect::ReadOnly),
     };
     let definition =
         json!({"type": "function", "name": name, "description": format!("does {name}")});
     let definition = Arc::new(definition);
-    Declared { name: name.to_owned(), definition, delivery: Delivery::Wait, effect }
+    DeclaredTool { name: name.to_owned(), definition, delivery: ResultDelivery::Wait, effect }
 }
 
-fn news(word: &str, rest: &str) -> News {
+fn news(word: &str, rest: &str) -> DialectEvent {
     let (first, others) = rest.split_once(' ').unwrap_or((rest, ""));
     match word {
-        "offer" => News::Offer(offer(rest)),
-        "answer" => News::Answer(answer(first, others)),
-        "slow" => News::Slow { id: first.to_owned(), message: Arc::from(others) },
-        "route" => News::Route,
-        "speak" => News::Speak(Ok(rest.to_owned())),
-        "speak-nothing" => News::Speak(Err("nobody knows".to_owned())),
-        "tier" => News::Tier { tier: Tier::parse(first), reason: others.to_owned() },
-        "time" => News::Time,
+        "offer" => DialectEvent::Offer(offer(rest)),
+        "answer" => DialectEvent::Answer(answer(first, others)),
+        "slow" => DialectEvent::Slow { id: first.to_owned(), message: Arc::from(others) },
+        "route" => DialectEvent::Route,
+        "speak" => DialectEvent::Speak(Ok(rest.to_owned())),
+        "speak-nothing" => DialectEvent::Speak(Err("nobody knows".to_owned())),
+        "tier" => DialectEvent::Tier { tier: Tier::parse(first), reason: others.to_owned() },
+        "time" => DialectEvent::Time,
         _ => panic!("no such line: {word} {rest}"),
     }
 }
 
-fn answer(id: &str, rest: &str) -> Answer {
+fn answer(id: &str, rest: &str) -> CallAnswer {
     let (how, outcome) = rest.split_once(' ').expect("how, and what came of it");
     let (answered, delivery) = how.split_once('/').unwrap_or((how, "wait"));
     let answered = match answered {
-        "done" => Answered::Done,
-        "pending" => Answered::Pending,
-        "late" => Answered::Late,
-        "cancelled" => Answered::Cancelled,
+        "done" => AnswerStage::Done,
+        "pending" => AnswerStage::Pending,
+        "late" => AnswerStage::Late,
+        "cancelled" => AnswerStage::Cancelled,
         _ => panic!("no such answer: {answered}"),
     };
     let delivery = match delivery {
-        "wait" => Delivery::Wait,
-        "when_idle" => Delivery::WhenIdle,
-        "interrupt" => Delivery::Interrupt,
-        "silent" => Delivery::Silent,
+        "wait" => ResultDelivery::Wait,
+        "when_idle" => ResultDelivery::WhenIdle,
+        "interrupt" => ResultDelivery::Interrupt,
+        "silent" => ResultDelivery::Silent,
         _ => panic!("no such delivery: {delivery}"),
     };
-    Answer { id: id.to_owned(), answered, outcome: outcome.to_owned(), delivery }
+    CallAnswer { id: id.to_owned(), answered, outcome: outcome.to_owned(), delivery }
 }
 
-fn stepped(step: Step) -> Vec<String> {
+fn format_step(step: DialectStep) -> Vec<String> {
     let fate = match step.fate {
-        Fate::Forward => "forward".to_owned(),
-        Fate::Swallow => "swallow".to_owned(),
-        Fate::Replace(text) => normal(&format!("replace {text}")),
+        MessageFate::Forward => "forward".to_owned(),
+        MessageFate::Swallow => "swallow".to_owned(),
+        MessageFate::Replace(text) => normal(&format!("replace {text}")),
     };
-    std::iter::once(fate).chain(step.actions.into_iter().map(acted)).collect()
+    std::iter::once(fate).chain(step.actions.into_iter().map(format_action)).collect()
 }
 
-fn acted(action: Action) -> String {
+fn format_action(action: DialectAction) -> String {
     match action {
-        Action::ToClient(text) => normal(&format!("client {text}")),
-        Action::ToProvider(text) => normal(&format!("provider {text}")),
-        Action::Run(Call { id, name, arguments }) => format!("run {id} {name} {arguments}"),
-        Action::Confirm(ids) => format!("confirm {}", ids.join(" ")),
-        Action::Cancel(id) => format!("cancel {id}"),
-        Action::Heard { text, form: Form::Final } => format!("heard {text}"),
-        Action::Heard { text, form: Form::Partial } => format!("heard-partly {text}"),
-        Action::Said(text) => format!("said {text}"),
-        Action::Turn(TurnEvent::Began) => "turn began".to_owned(),
-        Action::Turn(TurnEvent::Interrupted) => "turn interrupted".to_owned(),
-        Action::Turn(TurnEvent::Ended) => "turn ended".to_owned(),
-        Action::Announced => "announced".to_owned(),
-        Action::Tier(tier) => format!("tier {}", tier.map_or("-", Tier::as_str)),
-        Action::Delegate => "delegate".to_owned(),
-        Action::Reconnect(first) => format!("reconnect {}", first.join(" ")),
-        Action::Reconnected => "reconnected".to_owned(),
-        Action::Close(with) => format!("close {} {}", with.code, with.reason),
+        DialectAction::ToClient(text) => normal(&format!("client {text}")),
+        DialectAction::ToProvider(text) => normal(&format!("provider {text}")),
+        DialectAction::Run(RealtimeCall { id, name, arguments }) => {
+            format!("run {id} {name} {arguments}")
+        }
+        DialectAction::Confirm(ids) => format!("confirm {}", ids.join(" ")),
+        DialectAction::Cancel(id) => format!("cancel {id}"),
+        DialectAction::Heard { text, form: UtteranceStage::Final } => format!("heard {text}"),
+        DialectAction::Heard { text, form: UtteranceStage::Partial } => {
+            format!("heard-partly {text}")
+        }
+        DialectAction::Said(text) => format!("said {text}"),
+        DialectAction::Turn(TurnEvent::Began) => "turn began".to_owned(),
+        DialectAction::Turn(TurnEvent::Interrupted) => "turn interrupted".to_owned(),
+        DialectAction::Turn(TurnEvent::Ended) => "turn ended".to_owned(),
+        DialectAction::Announced => "announced".to_owned(),
+        DialectAction::Tier(tier) => format!("tier {}", tier.map_or("-", Tier::as_str)),
+        DialectAction::Delegate => "delegate".to_owned(),
+        DialectAction::Reconnect(first) => format!("reconnect {}", first.join(" ")),
+        DialectAction::Reconnected => "reconnected".to_owned(),
+        DialectAction::Close(with) => format!("close {} {}", with.code, with.reason),
     }
 }

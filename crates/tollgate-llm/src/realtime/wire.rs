@@ -1,4 +1,5 @@
-//! One side of a live session: a WebSocket, and what waits to be sent on it. Knows no dialect.
+//! One side of a realtime session, with back-pressure: a WebSocket, and what waits to be sent on
+//! it. A side that does not read makes the other side wait. Knows no dialect.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -13,18 +14,18 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tollgate_core::json::JsonBounds;
 
-use super::events::CloseWith;
+use super::events::CloseReason;
 pub use crate::provider::socket_config as config;
 
 /// Of what waits for a side that does not read; then the other side waits, too.
-const MOST_WAITING: usize = 256 << 10;
+const MAX_WAITING_BYTES: usize = 256 << 10;
 /// A side that takes nothing for so long is given up.
-const STUCK: Duration = Duration::from_secs(30);
-const PING_EVERY: Duration = Duration::from_secs(25);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+const PING_INTERVAL: Duration = Duration::from_secs(25);
 /// A side that says nothing for so long, not even to pings, is gone.
-const SILENCE: Duration = Duration::from_secs(80);
+const READ_TIMEOUT: Duration = Duration::from_secs(80);
 /// Pings between two looks at the clock, at most.
-const MOST_PINGS: u32 = 1_000;
+const MAX_PINGS_PER_CHECK: u32 = 1_000;
 
 /// Codes of RFC 6455 that we send ourselves.
 pub(super) mod code {
@@ -38,7 +39,7 @@ pub(super) mod code {
     pub(crate) const TRY_LATER: u16 = 1013;
 }
 
-pub(super) struct Side<S> {
+pub(super) struct SocketSide<S> {
     socket: WebSocketStream<S>,
     waiting: VecDeque<Message>,
     waiting_bytes: usize,
@@ -52,16 +53,16 @@ pub(super) struct Side<S> {
 
 /// What came from a side.
 #[derive(Debug)]
-pub(super) enum Got {
+pub(super) enum SocketEvent {
     /// Text or binary.
     Message(Message),
     /// It said goodbye.
-    Closed(CloseWith),
+    Closed(CloseReason),
     /// It is gone, or says what cannot be understood: this is what it is told.
-    Broken(CloseWith),
+    Broken(CloseReason),
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
     pub(super) fn new(socket: WebSocketStream<S>, now: Instant) -> Self {
         Self {
             socket,
@@ -82,7 +83,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
 
     /// Whether there is no room for what the other side says.
     pub(super) fn is_full(&self) -> bool {
-        self.waiting_bytes > MOST_WAITING
+        self.waiting_bytes > MAX_WAITING_BYTES
     }
 
     /// Sends what waits. Ready only when the side is broken.
@@ -111,39 +112,45 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
         Poll::Pending
     }
 
-    pub(super) fn poll_receive(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<Got> {
+    pub(super) fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Instant,
+    ) -> Poll<SocketEvent> {
         loop {
             let got = ready!(Pin::new(&mut self.socket).poll_next(context));
             self.heard = now;
             return Poll::Ready(match got {
-                Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => bounded(message),
-                Some(Ok(Message::Close(frame))) => Got::Closed(said(frame)),
+                Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => {
+                    check_json_bounds(message)
+                }
+                Some(Ok(Message::Close(frame))) => SocketEvent::Closed(close_reason(frame)),
                 Some(Ok(Message::Ping(_))) => {
                     self.pings += 1;
-                    if self.pings > MOST_PINGS {
-                        return Poll::Ready(broken(code::POLICY, "too many pings"));
+                    if self.pings > MAX_PINGS_PER_CHECK {
+                        return Poll::Ready(broken_event(code::POLICY, "too many pings"));
                     }
                     continue;
                 }
                 Some(Ok(Message::Pong(_) | Message::Frame(_))) => continue,
-                Some(Err(error)) => misunderstood(&error),
-                None => broken(code::FAULT, "the connection broke"),
+                Some(Err(error)) => protocol_error_event(&error),
+                None => broken_event(code::FAULT, "the connection broke"),
             });
         }
     }
 
     /// Looks after a quiet side; says what is wrong with it.
-    pub(super) fn look(&mut self, now: Instant) -> Option<CloseWith> {
+    pub(super) fn look(&mut self, now: Instant) -> Option<CloseReason> {
         self.pings = 0;
         let is_waiting = self.is_dirty || !self.waiting.is_empty();
-        if is_waiting && now.saturating_duration_since(self.moved) > STUCK {
+        if is_waiting && now.saturating_duration_since(self.moved) > WRITE_TIMEOUT {
             return Some(close(code::TRY_LATER, "too slow to take what it is sent"));
         }
-        if now.saturating_duration_since(self.heard) > SILENCE {
+        if now.saturating_duration_since(self.heard) > READ_TIMEOUT {
             return Some(close(code::GOING_AWAY, "silent for too long"));
         }
-        let is_quiet = now.saturating_duration_since(self.heard) >= PING_EVERY;
-        if is_quiet && now.saturating_duration_since(self.pinged) >= PING_EVERY {
+        let is_quiet = now.saturating_duration_since(self.heard) >= PING_INTERVAL;
+        if is_quiet && now.saturating_duration_since(self.pinged) >= PING_INTERVAL {
             self.pinged = now;
             self.send(Message::Ping(Default::default()));
         }
@@ -151,7 +158,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
     }
 
     /// Says goodbye and waits for the other's, until `limit` at most.
-    pub(super) async fn leave(mut self, with: CloseWith, limit: Duration) {
+    pub(super) async fn leave(mut self, with: CloseReason, limit: Duration) {
         // What was to be said before goes out before.
         self.send(Message::Close(Some(frame(&with))));
         let leaving = std::future::poll_fn(|context| {
@@ -160,7 +167,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
                 return Poll::Ready(());
             }
             while let Poll::Ready(got) = self.poll_receive(context, now) {
-                if !matches!(got, Got::Message(_)) {
+                if !matches!(got, SocketEvent::Message(_)) {
                     return Poll::Ready(());
                 }
             }
@@ -173,7 +180,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
 }
 
 /// Counts the values of a long message before a tree is built of it.
-fn bounded(message: Message) -> Got {
+fn check_json_bounds(message: Message) -> SocketEvent {
     let bounds = JsonBounds { depth: usize::MAX, ..JsonBounds::default() };
     let data = match &message {
         // No text has more values than bytes.
@@ -184,39 +191,41 @@ fn bounded(message: Message) -> Got {
         _ => &[],
     };
     match bounds.check(data) {
-        Ok(_) => Got::Message(message),
-        Err(error) => Got::Broken(close(code::TOO_BIG, error.to_string())),
+        Ok(_) => SocketEvent::Message(message),
+        Err(error) => SocketEvent::Broken(close(code::TOO_BIG, error.to_string())),
     }
 }
 
-pub(super) fn close(code: u16, reason: impl Into<String>) -> CloseWith {
-    CloseWith { code, reason: reason.into() }
+pub(super) fn close(code: u16, reason: impl Into<String>) -> CloseReason {
+    CloseReason { code, reason: reason.into() }
 }
 
-fn broken(code: u16, reason: &str) -> Got {
-    Got::Broken(close(code, reason))
+fn broken_event(code: u16, reason: &str) -> SocketEvent {
+    SocketEvent::Broken(close(code, reason))
 }
 
-fn said(frame: Option<CloseFrame>) -> CloseWith {
+fn close_reason(frame: Option<CloseFrame>) -> CloseReason {
     frame.map_or_else(
         || close(code::NORMAL, ""),
-        |frame| CloseWith { code: frame.code.into(), reason: frame.reason.as_str().to_owned() },
+        |frame| CloseReason { code: frame.code.into(), reason: frame.reason.as_str().to_owned() },
     )
 }
 
 /// Codes that may not be sent become one that may; reasons are cut to what fits.
-fn frame(with: &CloseWith) -> CloseFrame {
+fn frame(with: &CloseReason) -> CloseFrame {
     let code = CloseCode::from(with.code);
     let code = if code.is_allowed() { code } else { CloseCode::from(code::FAULT) };
     let reason = &with.reason[..with.reason.floor_char_boundary(123)];
     CloseFrame { code, reason: reason.into() }
 }
 
-fn misunderstood(error: &Error) -> Got {
+fn protocol_error_event(error: &Error) -> SocketEvent {
     match error {
-        Error::Capacity(_) => broken(code::TOO_BIG, "a message is too large"),
-        Error::Utf8(_) => broken(code::BAD_TEXT, "a text is not UTF-8"),
-        Error::Protocol(violation) => Got::Broken(close(code::PROTOCOL, violation.to_string())),
-        _ => broken(code::FAULT, "the connection broke"),
+        Error::Capacity(_) => broken_event(code::TOO_BIG, "a message is too large"),
+        Error::Utf8(_) => broken_event(code::BAD_TEXT, "a text is not UTF-8"),
+        Error::Protocol(violation) => {
+            SocketEvent::Broken(close(code::PROTOCOL, violation.to_string()))
+        }
+        _ => broken_event(code::FAULT, "the connection broke"),
     }
 }

@@ -1,7 +1,9 @@
-use tollgate_core::relevance::{Index, Subject};
+use tollgate_core::relevance::{RelevanceDocument, RelevanceIndex};
 
 use super::query;
-use crate::conversation::{Delivery, Message, Options, Request, Role, ToolChoice};
+use crate::conversation::{
+    ChatMessage, ChatRequest, ChatRole, GenerationOptions, ResponseDelivery, ToolChoice,
+};
 use crate::extra::Extra;
 
 const TOOLS: &[(&str, &str)] = &[
@@ -13,36 +15,39 @@ const TOOLS: &[(&str, &str)] = &[
 
 #[test]
 fn earlier_messages_have_a_say_but_a_small_one() {
-    let subjects = TOOLS.iter().map(|(name, description)| Subject {
+    let subjects = TOOLS.iter().map(|(name, description)| RelevanceDocument {
         name,
         title: None,
         description: Some(description),
         parameters: None,
     });
-    let index = Index::new(subjects);
-    let check = |said: &[(Role, &str)], expected: &str| {
-        let request = Request {
+    let index = RelevanceIndex::new(subjects);
+    let check = |said: &[(ChatRole, &str)], expected: &str| {
+        let request = ChatRequest {
             model: String::new(),
-            messages: said.iter().map(|(role, text)| Message::text(*role, *text)).collect(),
+            messages: said.iter().map(|(role, text)| ChatMessage::text(*role, *text)).collect(),
             tools: Vec::new(),
             tool_choice: ToolChoice::Unsaid,
-            options: Options::default(),
-            delivery: Delivery::Whole,
+            options: GenerationOptions::default(),
+            delivery: ResponseDelivery::Whole,
             extra: Extra::none(),
         };
         assert_eq!(TOOLS[index.order(&query(&request))[0]].0, expected, "{said:?}");
     };
     check(
         &[
-            (Role::User, "How is the weather?"),
-            (Role::Assistant, "Where?"),
-            (Role::User, "In Bern."),
+            (ChatRole::User, "How is the weather?"),
+            (ChatRole::Assistant, "Where?"),
+            (ChatRole::User, "In Bern."),
         ],
         "weather_forecast",
     );
     check(
-        &[(Role::User, "How is the weather in this city?"), (Role::User, "Roll the dice.")],
+        &[(ChatRole::User, "How is the weather in this city?"), (ChatRole::User, "Roll the dice.")],
         "dice_roll",
     );
-    check(&[(Role::System, "You know the weather."), (Role::User, "Roll the dice.")], "dice_roll");
+    check(
+        &[(ChatRole::System, "You know the weather."), (ChatRole::User, "Roll the dice.")],
+        "dice_roll",
+    );
 }

@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Larger files are no such model's.
-const LARGEST: u64 = 2 << 30;
+const MAX_FILE_BYTES: u64 = 2 << 30;
 
-pub(super) struct Files {
+pub(super) struct StaticModelFiles {
     pub(super) tokenizer: PathBuf,
     pub(super) tensors: PathBuf,
 }
 
 /// The directory itself, or the folders that WordLlama and sentence-transformers have in it.
-pub(super) fn find(directory: &Path) -> Result<Files, String> {
+pub(super) fn find(directory: &Path) -> Result<StaticModelFiles, String> {
     if !directory.is_dir() {
         return Err("it is no directory".to_owned());
     }
@@ -24,13 +24,13 @@ pub(super) fn find(directory: &Path) -> Result<Files, String> {
     let tokenizer = tokenizer?.ok_or("there is no `tokenizer.json`")?;
     let tensors = only(directory, &within("weights"), is_tensors);
     let tensors = tensors?.ok_or("there is no `model.safetensors`")?;
-    Ok(Files { tokenizer, tensors })
+    Ok(StaticModelFiles { tokenizer, tensors })
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
     let said = |error| format!("`{}` cannot be read: {error}", path.display());
     let size = fs::metadata(path).map_err(said)?.len();
-    if size > LARGEST {
+    if size > MAX_FILE_BYTES {
         return Err(format!("`{}` has {size} bytes: it is no static model", path.display()));
     }
     fs::read(path).map_err(said)

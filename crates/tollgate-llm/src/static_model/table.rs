@@ -7,17 +7,17 @@ use std::ops::Range;
 use serde_json::Value;
 
 /// Longer headers are none.
-const LONGEST_HEADER: usize = 1 << 20;
-const MOST_DIMENSIONS: usize = 8_192;
+const MAX_HEADER_BYTES: usize = 1 << 20;
+const MAX_DIMENSIONS: usize = 8_192;
 /// Bytes at both ends that tell two files apart, beside the header and the size.
-const SAMPLE: usize = 64 << 10;
+const SAMPLE_BYTES: usize = 64 << 10;
 
-pub(super) struct Table {
+pub(super) struct VectorTable {
     bytes: Vec<u8>,
     vectors: Tensor,
     rows: usize,
     dimensions: usize,
-    unknown: Unknown,
+    unknown: UnknownTokenRule,
     /// By token: how much it counts.
     weights: Option<Vec<f32>>,
     /// By token: its row, where several tokens share one.
@@ -26,7 +26,7 @@ pub(super) struct Table {
 
 /// What to do with tokens that stand for whatever the tokenizer does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub(super) enum UnknownTokenRule {
     /// As model2vec does.
     Skipped,
     /// As WordLlama and sentence-transformers do.
@@ -35,13 +35,13 @@ pub(super) enum Unknown {
 
 #[derive(Debug, Clone)]
 struct Tensor {
-    kind: Kind,
+    kind: TensorDtype,
     shape: Vec<usize>,
     at: Range<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TensorDtype {
     F64,
     F32,
     F16,
@@ -51,7 +51,7 @@ enum Kind {
     I64,
 }
 
-impl Table {
+impl VectorTable {
     pub(super) fn read(bytes: Vec<u8>) -> Result<Self, String> {
         let (header, data) = header(&bytes)?;
         let find = |name: &str| match header.get(name) {
@@ -61,8 +61,8 @@ impl Table {
             None => Ok(None),
         };
         let (vectors, unknown) = match (find("embeddings")?, find("embedding.weight")?) {
-            (Some(vectors), _) => (vectors, Unknown::Skipped),
-            (None, Some(vectors)) => (vectors, Unknown::Counted),
+            (Some(vectors), _) => (vectors, UnknownTokenRule::Skipped),
+            (None, Some(vectors)) => (vectors, UnknownTokenRule::Counted),
             (None, None) => {
                 return Err("it has neither tensor `embeddings` nor `embedding.weight`".to_owned());
             }
@@ -70,10 +70,10 @@ impl Table {
         let &[rows, dimensions] = &vectors.shape[..] else {
             return Err("its vectors are no table".to_owned());
         };
-        if rows == 0 || !(1..=MOST_DIMENSIONS).contains(&dimensions) {
+        if rows == 0 || !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return Err(format!("its table has {rows} rows of {dimensions} numbers"));
         }
-        if matches!(vectors.kind, Kind::I32 | Kind::I64) {
+        if matches!(vectors.kind, TensorDtype::I32 | TensorDtype::I64) {
             return Err("its vectors are of a kind that is not understood".to_owned());
         }
         let numbers = |tensor: Tensor| {
@@ -94,7 +94,7 @@ impl Table {
         self.dimensions
     }
 
-    pub(super) fn unknown(&self) -> Unknown {
+    pub(super) fn unknown(&self) -> UnknownTokenRule {
         self.unknown
     }
 
@@ -121,8 +121,8 @@ impl Table {
 
 /// A part of a file by which it is told from others without reading all of it.
 pub(super) fn sample(bytes: &[u8]) -> Vec<u8> {
-    let end = bytes.len().saturating_sub(SAMPLE).max(SAMPLE.min(bytes.len()));
-    let mut sample = bytes[..SAMPLE.min(bytes.len())].to_vec();
+    let end = bytes.len().saturating_sub(SAMPLE_BYTES).max(SAMPLE_BYTES.min(bytes.len()));
+    let mut sample = bytes[..SAMPLE_BYTES.min(bytes.len())].to_vec();
     sample.extend_from_slice(&bytes[end..]);
     sample.extend_from_slice(&bytes.len().to_le_bytes());
     sample
@@ -133,7 +133,7 @@ fn header(bytes: &[u8]) -> Result<(Value, usize), String> {
     let broken = || "its tensors are in no file of the format `safetensors`".to_owned();
     let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
     let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| broken())?;
-    let text = rest.get(..length).filter(|_| length <= LONGEST_HEADER).ok_or_else(broken)?;
+    let text = rest.get(..length).filter(|_| length <= MAX_HEADER_BYTES).ok_or_else(broken)?;
     let header = serde_json::from_slice::<Value>(text).map_err(|_| broken())?;
     Ok((header, 8 + length))
 }
@@ -142,13 +142,13 @@ impl Tensor {
     /// `data` is where the numbers of all tensors are.
     fn read(header: &Value, data: Range<usize>) -> Result<Self, String> {
         let kind = match header["dtype"].as_str().unwrap_or_default() {
-            "F64" => Kind::F64,
-            "F32" => Kind::F32,
-            "F16" => Kind::F16,
-            "BF16" => Kind::Bf16,
-            "I8" => Kind::I8,
-            "I32" => Kind::I32,
-            "I64" => Kind::I64,
+            "F64" => TensorDtype::F64,
+            "F32" => TensorDtype::F32,
+            "F16" => TensorDtype::F16,
+            "BF16" => TensorDtype::Bf16,
+            "I8" => TensorDtype::I8,
+            "I32" => TensorDtype::I32,
+            "I64" => TensorDtype::I64,
             other => return Err(format!("is of kind `{other}`, which is not understood")),
         };
         let whole = |value: &Value| value.as_u64().and_then(|it| usize::try_from(it).ok());
@@ -169,7 +169,7 @@ impl Tensor {
     }
 }
 
-impl Kind {
+impl TensorDtype {
     fn size(self) -> usize {
         match self {
             Self::F64 | Self::I64 => 8,

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
-use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, Purpose};
+use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, EmbeddingPurpose};
 
 use super::open;
 
@@ -37,7 +37,7 @@ fn of(numbers: [f32; 2]) -> Embedding {
 async fn embed(
     model: &dyn Embedder,
     text: &str,
-    purpose: Purpose,
+    purpose: EmbeddingPurpose,
 ) -> Result<Embedding, EmbedError> {
     Ok(model.embed(&[text.to_owned()], purpose).await?.remove(0))
 }
@@ -49,9 +49,9 @@ async fn a_text_is_the_mean_of_its_words() {
         write(directory.path(), layout, "embeddings");
         let model = open(directory.path()).unwrap();
         assert!(model.model().starts_with("static/2-"), "{}", model.model());
-        let made = embed(&*model, "dragon castle", Purpose::Passage).await;
+        let made = embed(&*model, "dragon castle", EmbeddingPurpose::Passage).await;
         assert_eq!(made, Ok(of([1.0, 1.0])));
-        let made = embed(&*model, "dragon castle dragon", Purpose::Question).await;
+        let made = embed(&*model, "dragon castle dragon", EmbeddingPurpose::Question).await;
         assert_eq!(made, Ok(of([2.0, 1.0])));
     }
 }
@@ -61,15 +61,21 @@ async fn what_a_model_does_not_know_it_skips_or_counts() {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), MODEL2VEC, "embeddings");
     let model = open(directory.path()).unwrap();
-    assert_eq!(embed(&*model, "dragon smurf", Purpose::Question).await, Ok(of([1.0, 0.0])));
-    let error = embed(&*model, "smurf", Purpose::Question).await.unwrap_err();
+    assert_eq!(
+        embed(&*model, "dragon smurf", EmbeddingPurpose::Question).await,
+        Ok(of([1.0, 0.0]))
+    );
+    let error = embed(&*model, "smurf", EmbeddingPurpose::Question).await.unwrap_err();
     assert_eq!(error.to_string(), "the embedding model knows no word of the question");
-    let nowhere = embed(&*model, "smurf", Purpose::Passage).await;
+    let nowhere = embed(&*model, "smurf", EmbeddingPurpose::Passage).await;
     assert_eq!(nowhere, Ok(Embedding::nowhere(2)));
     let other = tempfile::tempdir().unwrap();
     write(other.path(), WORDLLAMA, "embedding.weight");
     let counted = open(other.path()).unwrap();
-    assert_eq!(embed(&*counted, "dragon smurf", Purpose::Question).await, Ok(of([11.0, 9.0])));
+    assert_eq!(
+        embed(&*counted, "dragon smurf", EmbeddingPurpose::Question).await,
+        Ok(of([11.0, 9.0]))
+    );
     assert_ne!(model.model(), counted.model(), "vectors of the two cannot be compared");
 }
 
@@ -80,12 +86,12 @@ async fn many_texts_come_back_in_their_order() {
     let model = open(directory.path()).unwrap();
     let texts: Vec<String> =
         (0..200).map(|it| if it % 3 == 0 { "dragon" } else { "castle" }.to_owned()).collect();
-    let made = model.embed(&texts, Purpose::Passage).await.unwrap();
+    let made = model.embed(&texts, EmbeddingPurpose::Passage).await.unwrap();
     let dragons = made.iter().enumerate().filter(|(_, made)| **made == of([1.0, 0.0]));
     assert!(dragons.map(|(at, _)| at).eq((0..200).step_by(3)));
     assert_eq!(made.len(), 200);
     let endless = "dragon ".repeat(1 << 20);
-    assert_eq!(embed(&*model, &endless, Purpose::Question).await, Ok(of([1.0, 0.0])));
+    assert_eq!(embed(&*model, &endless, EmbeddingPurpose::Question).await, Ok(of([1.0, 0.0])));
 }
 
 #[test]

@@ -5,24 +5,24 @@
 use serde_json::Value;
 
 use self::bpe::Bpe;
-use self::normal::Normal;
-use self::split::Split;
+use self::normalizer::TextNormalizer;
+use self::pre_tokenizer::PreTokenizer;
 use self::unigram::Unigram;
 use self::wordpiece::WordPiece;
 
 mod bpe;
-mod normal;
-mod split;
+mod normalizer;
+mod pre_tokenizer;
 mod unigram;
 mod wordpiece;
 
 pub(super) struct Tokenizer {
-    normal: Vec<Normal>,
-    split: Vec<Split>,
-    model: Model,
+    normal: Vec<TextNormalizer>,
+    split: Vec<PreTokenizer>,
+    model: TokenizerModel,
 }
 
-enum Model {
+enum TokenizerModel {
     Bpe(Bpe),
     Unigram(Unigram),
     WordPiece(WordPiece),
@@ -33,18 +33,20 @@ impl Tokenizer {
         let json = serde_json::from_slice::<Value>(bytes)
             .map_err(|error| format!("its tokenizer is no JSON: {error}"))?;
         let said = |why: String| format!("its tokenizer {why}");
-        let normal = steps(&json["normalizer"], "normalizers", Normal::read).map_err(said)?;
-        let split = steps(&json["pre_tokenizer"], "pretokenizers", Split::read).map_err(said)?;
-        let model = Model::read(&json["model"]).map_err(said)?;
+        let normal =
+            steps(&json["normalizer"], "normalizers", TextNormalizer::read).map_err(said)?;
+        let split =
+            steps(&json["pre_tokenizer"], "pretokenizers", PreTokenizer::read).map_err(said)?;
+        let model = TokenizerModel::read(&json["model"]).map_err(said)?;
         Ok(Self { normal, split, model })
     }
 
     /// The token for what is not known.
     pub(super) fn unknown(&self) -> Option<u32> {
         match &self.model {
-            Model::Bpe(model) => model.unknown(),
-            Model::Unigram(model) => model.unknown(),
-            Model::WordPiece(model) => Some(model.unknown()),
+            TokenizerModel::Bpe(model) => model.unknown(),
+            TokenizerModel::Unigram(model) => model.unknown(),
+            TokenizerModel::WordPiece(model) => Some(model.unknown()),
         }
     }
 
@@ -56,16 +58,16 @@ impl Tokenizer {
         let mut tokens = Vec::new();
         for word in words.iter().filter(|word| !word.is_empty()) {
             match &self.model {
-                Model::Bpe(model) => model.push(word, &mut tokens),
-                Model::Unigram(model) => model.push(word, &mut tokens),
-                Model::WordPiece(model) => model.push(word, &mut tokens),
+                TokenizerModel::Bpe(model) => model.push(word, &mut tokens),
+                TokenizerModel::Unigram(model) => model.push(word, &mut tokens),
+                TokenizerModel::WordPiece(model) => model.push(word, &mut tokens),
             }
         }
         tokens
     }
 }
 
-impl Model {
+impl TokenizerModel {
     fn read(json: &Value) -> Result<Self, String> {
         // Files of the first years do not name the kind.
         let kind = json["type"].as_str().unwrap_or(match json.get("merges") {

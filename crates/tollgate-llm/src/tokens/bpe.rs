@@ -18,17 +18,17 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(MERG
 
 /// Bytes of a word that are merged together. What is longer is no word of any language; it is cut
 /// so that it takes no more than its share of time and memory.
-const LONGEST: usize = 4 * 1024;
+const MAX_WORD_BYTES: usize = 4 * 1024;
 
 /// Up to so many parts a look at all pairs is quicker than keeping them in order.
-const FEW: usize = 32;
+const MAX_LINEAR_PARTS: usize = 32;
 
 /// The tokens of a text. Words beyond 4 KiB are counted in pieces: a token more for each cut.
 pub(super) fn count(text: &str) -> u64 {
     let vocabulary = &*VOCABULARY;
-    let mut merging = Merging::default();
+    let mut merging = MergeBuffer::default();
     words(&vocabulary.pattern, text)
-        .flat_map(|word| word.as_bytes().chunks(LONGEST))
+        .flat_map(|word| word.as_bytes().chunks(MAX_WORD_BYTES))
         .map(|piece| merging.count(piece, vocabulary))
         .sum()
 }
@@ -38,7 +38,7 @@ struct Vocabulary {
     /// By byte.
     bytes: [u32; 256],
     /// The rank that two ranks beside one another become.
-    merges: HashMap<u64, u32, BuildHasherDefault<Mixed>>,
+    merges: HashMap<u64, u32, BuildHasherDefault<RankHasher>>,
 }
 
 impl Vocabulary {
@@ -57,7 +57,7 @@ impl Vocabulary {
         }
     }
 
-    fn merged(&self, left: u32, right: u32) -> Option<u32> {
+    fn merge_rank(&self, left: u32, right: u32) -> Option<u32> {
         self.merges.get(&key(left, right)).copied()
     }
 }
@@ -68,9 +68,9 @@ fn key(left: u32, right: u32) -> u64 {
 
 /// Ranks are the gateway's own data: nobody can choose them to collide.
 #[derive(Default)]
-struct Mixed(u64);
+struct RankHasher(u64);
 
-impl Hasher for Mixed {
+impl Hasher for RankHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -111,29 +111,33 @@ fn words<'t>(pattern: &'t Regex, text: &'t str) -> impl Iterator<Item = &'t str>
 
 /// Room to merge in, kept from word to word.
 #[derive(Default)]
-struct Merging {
-    parts: Vec<Part>,
+struct MergeBuffer {
+    parts: Vec<MergePart>,
     /// What may be merged, lowest rank first, then leftmost: the rank and the left part.
     waiting: BinaryHeap<Reverse<(u32, usize)>>,
 }
 
 #[derive(Clone, Copy)]
-struct Part {
+struct MergePart {
     rank: u32,
-    /// What it becomes with the part behind it; [`NEVER`] if nothing.
+    /// What it becomes with the part behind it; [`NO_RANK`] if nothing.
     merged: u32,
     before: usize,
     behind: usize,
 }
 
 /// No rank, and no place.
-const NEVER: u32 = u32::MAX;
-const NOWHERE: usize = usize::MAX;
+const NO_RANK: u32 = u32::MAX;
+const NO_PART: usize = usize::MAX;
 
-impl Merging {
+impl MergeBuffer {
     fn count(&mut self, word: &[u8], vocabulary: &Vocabulary) -> u64 {
         self.begin(word, vocabulary);
-        let left = if word.len() <= FEW { self.few(vocabulary) } else { self.many(vocabulary) };
+        let left = if word.len() <= MAX_LINEAR_PARTS {
+            self.merge_linear(vocabulary)
+        } else {
+            self.merge_with_heap(vocabulary)
+        };
         left as u64
     }
 
@@ -142,25 +146,25 @@ impl Merging {
         let rank = |byte: u8| vocabulary.bytes[usize::from(byte)];
         let merged = |at: usize| {
             let next = word.get(at + 1)?;
-            vocabulary.merged(rank(word[at]), rank(*next))
+            vocabulary.merge_rank(rank(word[at]), rank(*next))
         };
         self.parts.clear();
-        self.parts.extend(word.iter().enumerate().map(|(at, byte)| Part {
+        self.parts.extend(word.iter().enumerate().map(|(at, byte)| MergePart {
             rank: rank(*byte),
-            merged: merged(at).unwrap_or(NEVER),
+            merged: merged(at).unwrap_or(NO_RANK),
             before: at.wrapping_sub(1),
-            behind: if at + 1 < word.len() { at + 1 } else { NOWHERE },
+            behind: if at + 1 < word.len() { at + 1 } else { NO_PART },
         }));
     }
 
-    fn few(&mut self, vocabulary: &Vocabulary) -> usize {
+    fn merge_linear(&mut self, vocabulary: &Vocabulary) -> usize {
         let parts = &mut self.parts;
-        let merged = |one: &Part, two: Option<&Part>| {
-            two.and_then(|two| vocabulary.merged(one.rank, two.rank)).unwrap_or(NEVER)
+        let merged = |one: &MergePart, two: Option<&MergePart>| {
+            two.and_then(|two| vocabulary.merge_rank(one.rank, two.rank)).unwrap_or(NO_RANK)
         };
         loop {
             let lowest = parts.iter().enumerate().min_by_key(|(_, part)| part.merged);
-            let Some((at, part)) = lowest.filter(|(_, part)| part.merged != NEVER) else {
+            let Some((at, part)) = lowest.filter(|(_, part)| part.merged != NO_RANK) else {
                 return parts.len();
             };
             parts[at].rank = part.merged;
@@ -172,11 +176,11 @@ impl Merging {
         }
     }
 
-    fn many(&mut self, vocabulary: &Vocabulary) -> usize {
+    fn merge_with_heap(&mut self, vocabulary: &Vocabulary) -> usize {
         let Self { parts, waiting } = self;
         let mut left = parts.len();
         waiting.clear();
-        let pairs = parts.iter().enumerate().filter(|(_, part)| part.merged != NEVER);
+        let pairs = parts.iter().enumerate().filter(|(_, part)| part.merged != NO_RANK);
         waiting.extend(pairs.map(|(at, part)| Reverse((part.merged, at))));
         while let Some(Reverse((rank, at))) = waiting.pop() {
             // Another merge came first, and this pair is no more.
@@ -185,7 +189,7 @@ impl Merging {
             }
             let gone = parts[at].behind;
             let behind = parts[gone].behind;
-            parts[gone].merged = NEVER;
+            parts[gone].merged = NO_RANK;
             parts[at].rank = rank;
             parts[at].behind = behind;
             if let Some(behind) = parts.get_mut(behind) {
@@ -194,8 +198,8 @@ impl Merging {
             for at in [parts[at].before, at] {
                 let Some(one) = parts.get(at) else { continue };
                 let two = parts.get(one.behind);
-                let merged = two.and_then(|two| vocabulary.merged(one.rank, two.rank));
-                parts[at].merged = merged.unwrap_or(NEVER);
+                let merged = two.and_then(|two| vocabulary.merge_rank(one.rank, two.rank));
+                parts[at].merged = merged.unwrap_or(NO_RANK);
                 waiting.extend(merged.map(|merged| Reverse((merged, at))));
             }
             left -= 1;

@@ -1,20 +1,21 @@
 use serde_json::json;
-use tollgate_core::code::Means;
+use tollgate_core::code_mode::MetaTool;
 
-use super::Precision::{Estimated, Exact};
+use super::CountPrecision::{Estimated, Exact};
 use super::{
-    AUDIO, DOCUMENT, IMAGE, VIDEO, around_tools, conversation, estimate, function, message, text,
-    tools,
+    TOKENS_PER_AUDIO, TOKENS_PER_DOCUMENT, TOKENS_PER_IMAGE, TOKENS_PER_VIDEO, around_tools,
+    conversation, estimate, function, message, text, tools,
 };
 use crate::conversation::{
-    Call, CallEnd, CallResult, Content, Delivery, Function, Media, MediaKind, MediaSource, Message,
-    Options, Part, Request, Role, Tool, ToolChoice,
+    CallEnd, CallResult, ChatMedia, ChatMessage, ChatRequest, ChatRole, ChatTool, Function,
+    FunctionCall, GenerationOptions, MediaKind, MediaSource, MessagePart, PartContent,
+    ResponseDelivery, ToolChoice,
 };
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 
-fn of(content: Content) -> u64 {
-    message(&Message::new(Role::User, vec![Part::new(content)]), Exact)
+fn of(content: PartContent) -> u64 {
+    message(&ChatMessage::new(ChatRole::User, vec![MessagePart::new(content)]), Exact)
 }
 
 fn weather(description: &str) -> Function {
@@ -51,44 +52,47 @@ fn an_estimate_is_near_for_prose_and_not_far_for_other_scripts() {
 fn parts_of_every_kind_count() {
     let media = |kind| {
         let source = MediaSource::Url("https://example.com/x".to_owned());
-        of(Content::Media(Media { kind, source, name: None }))
+        of(PartContent::Media(ChatMedia { kind, source, name: None }))
     };
-    assert_eq!(of(Content::Text("hello world".to_owned())), 4 + 2);
-    assert_eq!(of(Content::Refusal("hello world".to_owned())), 4 + 2);
-    assert_eq!(of(Content::Thinking { text: "hello world".to_owned(), signature: None }), 4 + 2);
-    assert_eq!(media(MediaKind::Image), 4 + IMAGE);
-    assert_eq!(media(MediaKind::Audio), 4 + AUDIO);
-    assert_eq!(media(MediaKind::Video), 4 + VIDEO);
-    assert_eq!(media(MediaKind::Document), 4 + DOCUMENT);
+    assert_eq!(of(PartContent::Text("hello world".to_owned())), 4 + 2);
+    assert_eq!(of(PartContent::Refusal("hello world".to_owned())), 4 + 2);
+    assert_eq!(
+        of(PartContent::Thinking { text: "hello world".to_owned(), signature: None }),
+        4 + 2
+    );
+    assert_eq!(media(MediaKind::Image), 4 + TOKENS_PER_IMAGE);
+    assert_eq!(media(MediaKind::Audio), 4 + TOKENS_PER_AUDIO);
+    assert_eq!(media(MediaKind::Video), 4 + TOKENS_PER_VIDEO);
+    assert_eq!(media(MediaKind::Document), 4 + TOKENS_PER_DOCUMENT);
     let call = |arguments: &str| {
         let (id, name) = ("call_1".to_owned(), "roll".to_owned());
-        of(Content::Call(Call { id, name, arguments: arguments.to_owned() }))
+        of(PartContent::Call(FunctionCall { id, name, arguments: arguments.to_owned() }))
     };
     assert!(call("{\"sides\":20}") > call("{}"));
     let result = |parts| {
         let (call_id, name, end) = ("call_1".to_owned(), None, CallEnd::Well);
-        of(Content::Result(CallResult { call_id, name, parts, end }))
+        of(PartContent::Result(CallResult { call_id, name, parts, end }))
     };
-    assert_eq!(result(vec![Part::text("hello world")]), result(Vec::new()) + 2);
+    assert_eq!(result(vec![MessagePart::text("hello world")]), result(Vec::new()) + 2);
     let opaque =
-        Content::Opaque { dialect: Dialect::Anthropic, value: json!({"x": "y".repeat(42)}) };
+        PartContent::Opaque { dialect: Dialect::Anthropic, value: json!({"x": "y".repeat(42)}) };
     assert_eq!(of(opaque), 4 + 12);
 }
 
 #[test]
 fn the_system_prompt_is_counted_apart() {
-    let request = Request {
+    let request = ChatRequest {
         model: String::new(),
         messages: vec![
-            Message::text(Role::System, "hello world"),
-            Message::text(Role::User, "hello world"),
-            Message::text(Role::Developer, "hello world"),
-            Message::text(Role::Assistant, "hello world hello world"),
+            ChatMessage::text(ChatRole::System, "hello world"),
+            ChatMessage::text(ChatRole::User, "hello world"),
+            ChatMessage::text(ChatRole::Developer, "hello world"),
+            ChatMessage::text(ChatRole::Assistant, "hello world hello world"),
         ],
         tools: Vec::new(),
         tool_choice: ToolChoice::Unsaid,
-        options: Options::default(),
-        delivery: Delivery::Whole,
+        options: GenerationOptions::default(),
+        delivery: ResponseDelivery::Whole,
         extra: Extra::none(),
     };
     assert_eq!(conversation(&request, Exact), (12, 14));
@@ -102,8 +106,9 @@ fn tools_count_by_what_they_say() {
     assert_eq!(function(&weather("Weather"), Exact), short, "the second time it is remembered");
     let estimated = function(&weather("Weather"), Estimated);
     assert!(estimated.abs_diff(short) * 4 <= short, "{estimated} for {short}");
-    let hosted = Tool::Hosted { dialect: Dialect::Anthropic, value: json!({"type": "web_search"}) };
-    let both = [Tool::Function(weather("Weather")), hosted];
+    let hosted =
+        ChatTool::Hosted { dialect: Dialect::Anthropic, value: json!({"type": "web_search"}) };
+    let both = [ChatTool::Function(weather("Weather")), hosted];
     assert_eq!(tools(&both, Exact), short + 5);
 }
 
@@ -119,7 +124,7 @@ fn nothing_stands_around_no_tools() {
 /// They are in every prompt of an agent in code mode.
 #[test]
 fn the_means_of_code_mode_cost_little() {
-    let all = Means::ALL.map(|means| {
+    let all = MetaTool::ALL.map(|means| {
         let definition = means.definition();
         let description = definition["description"].as_str().map(str::to_owned);
         let parameters = Some(definition["inputSchema"].clone());

@@ -5,17 +5,17 @@
 //! arguments that nobody meant.
 
 use serde_json::{Map, Value};
-use tollgate_core::json::{self, Malformed};
-use tollgate_core::text::shortened;
+use tollgate_core::json::{self, MalformedJsonError};
+use tollgate_core::text::truncate_chars;
 
 /// Of one call, as written.
 pub const MAX_BYTES: usize = 1 << 20;
 /// Characters that are shown before and behind a mistake.
-const AROUND: usize = 24;
+const CONTEXT_CHARS: usize = 24;
 
 /// Arguments that mean nothing, or more than one thing. For the model that wrote them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
+pub enum ArgumentsError {
     #[error(
         "the arguments have {size} bytes, and at most {MAX_BYTES} are read; \
          send less, or in several calls"
@@ -25,7 +25,7 @@ pub enum Unreadable {
     Syntax { problem: String },
     #[error(
         "the key `{}` stands twice in the arguments; send one JSON object with each key once",
-        shortened(.key, 80)
+        truncate_chars(.key, 80)
     )]
     Twice { key: String },
     #[error("the arguments are {found}; send one JSON object, such as {{\"name\": \"value\"}}")]
@@ -33,11 +33,11 @@ pub enum Unreadable {
 }
 
 /// No arguments at all are as good as `{}`.
-pub fn parse(text: &str) -> Result<Map<String, Value>, Unreadable> {
+pub fn parse(text: &str) -> Result<Map<String, Value>, ArgumentsError> {
     if text.len() > MAX_BYTES {
-        return Err(Unreadable::TooLong { size: text.len() });
+        return Err(ArgumentsError::TooLong { size: text.len() });
     }
-    let inside = unfenced(text.trim());
+    let inside = strip_code_fence(text.trim());
     if inside.is_empty() {
         return Ok(Map::new());
     }
@@ -47,15 +47,15 @@ pub fn parse(text: &str) -> Result<Map<String, Value>, Unreadable> {
         // Written twice over: there is one way to read it.
         Value::String(again) => match json::value(again.trim()) {
             Ok(Value::Object(arguments)) => Ok(arguments),
-            _ => Err(Unreadable::NotAnObject { found: "a text" }),
+            _ => Err(ArgumentsError::NotAnObject { found: "a text" }),
         },
-        Value::Array(_) => Err(Unreadable::NotAnObject { found: "a list" }),
-        Value::Number(_) => Err(Unreadable::NotAnObject { found: "a number" }),
-        Value::Bool(_) => Err(Unreadable::NotAnObject { found: "true or false" }),
+        Value::Array(_) => Err(ArgumentsError::NotAnObject { found: "a list" }),
+        Value::Number(_) => Err(ArgumentsError::NotAnObject { found: "a number" }),
+        Value::Bool(_) => Err(ArgumentsError::NotAnObject { found: "true or false" }),
     }
 }
 
-fn read(text: &str) -> Result<Value, Unreadable> {
+fn read(text: &str) -> Result<Value, ArgumentsError> {
     let malformed = match json::value(text) {
         Ok(value) => return Ok(value),
         Err(malformed) => malformed,
@@ -66,18 +66,18 @@ fn read(text: &str) -> Result<Value, Unreadable> {
         return Ok(value);
     }
     Err(match malformed {
-        Malformed::Duplicate { key } => Unreadable::Twice { key },
-        Malformed::Syntax(problem) | Malformed::NotThis(problem) => {
-            Unreadable::Syntax { problem: shown(text, &problem) }
+        MalformedJsonError::Duplicate { key } => ArgumentsError::Twice { key },
+        MalformedJsonError::Syntax(problem) | MalformedJsonError::NotThis(problem) => {
+            ArgumentsError::Syntax { problem: locate_problem(text, &problem) }
         }
-        Malformed::NotUtf8 { .. } | Malformed::OutOfBounds(_) => {
-            Unreadable::Syntax { problem: malformed.to_string() }
+        MalformedJsonError::NotUtf8 { .. } | MalformedJsonError::OutOfBounds(_) => {
+            ArgumentsError::Syntax { problem: malformed.to_string() }
         }
     })
 }
 
 /// What stands in a code fence that is all there is.
-fn unfenced(text: &str) -> &str {
+fn strip_code_fence(text: &str) -> &str {
     let Some(inside) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else {
         return text;
     };
@@ -108,15 +108,17 @@ fn without_last_commas(text: &str) -> Option<String> {
 }
 
 /// The reader's words with the place in the text that they are about.
-fn shown(text: &str, problem: &str) -> String {
+fn locate_problem(text: &str, problem: &str) -> String {
     if problem.starts_with("recursion limit exceeded") {
         return "nested deeper than 128 levels".to_owned();
     }
-    let Some(at) = offset(text, problem) else { return shortened(problem, 200) };
-    let before = text[..at].char_indices().rev().nth(AROUND - 1).map_or(0, |(start, _)| start);
-    let behind = text[at..].char_indices().nth(AROUND).map_or(text.len(), |(end, _)| at + end);
+    let Some(at) = offset(text, problem) else { return truncate_chars(problem, 200) };
+    let before =
+        text[..at].char_indices().rev().nth(CONTEXT_CHARS - 1).map_or(0, |(start, _)| start);
+    let behind =
+        text[at..].char_indices().nth(CONTEXT_CHARS).map_or(text.len(), |(end, _)| at + end);
     let place = format!("{}▸{}", &text[before..at], &text[at..behind]);
-    format!("{}, at ▸ in `{place}`", shortened(problem, 200))
+    format!("{}, at ▸ in `{place}`", truncate_chars(problem, 200))
 }
 
 /// `… at line 1 column 5`, as bytes.

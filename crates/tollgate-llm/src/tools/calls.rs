@@ -3,42 +3,42 @@
 
 use serde_json::Value;
 
-use super::listing::Extent;
-use crate::conversation::Call;
+use super::listing::DocumentExtent;
+use crate::conversation::FunctionCall;
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::format::fields::{Fields, wrong};
+use crate::error::LlmError;
+use crate::format::fields::{FieldReader, wrong};
 
 /// The calls of a document, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Calls {
-    pub calls: Vec<Call>,
+pub struct CallDocument {
+    pub calls: Vec<FunctionCall>,
     /// Whether they came as a list, however short.
-    pub extent: Extent,
+    pub extent: DocumentExtent,
 }
 
-pub fn read(document: Value, dialect: Dialect) -> Result<Calls, Failure> {
+pub fn read(document: Value, dialect: Dialect) -> Result<CallDocument, LlmError> {
     let (items, extent) = items(document, dialect)?;
-    let calls: Result<Vec<Call>, Failure> = items
+    let calls: Result<Vec<FunctionCall>, LlmError> = items
         .into_iter()
         .enumerate()
         .map(|(at, item)| {
             let place = match extent {
-                Extent::One => String::new(),
-                Extent::Many => format!("[{at}]"),
+                DocumentExtent::One => String::new(),
+                DocumentExtent::Many => format!("[{at}]"),
             };
-            call(Fields::new(item, place)?, dialect)
+            call(FieldReader::new(item, place)?, dialect)
         })
         .collect();
     let calls = calls?;
     if calls.is_empty() {
-        return Err(Failure::invalid("", "there is no tool call in the body"));
+        return Err(LlmError::invalid("", "there is no tool call in the body"));
     }
-    Ok(Calls { calls, extent })
+    Ok(CallDocument { calls, extent })
 }
 
 /// Where a message of the dialect holds its calls.
-fn held(dialect: Dialect) -> &'static str {
+fn calls_key(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::OpenAiChat => "tool_calls",
         Dialect::OpenAiResponses => "output",
@@ -47,16 +47,19 @@ fn held(dialect: Dialect) -> &'static str {
     }
 }
 
-fn items(document: Value, dialect: Dialect) -> Result<(Vec<Value>, Extent), Failure> {
-    let key = held(dialect);
+fn items(document: Value, dialect: Dialect) -> Result<(Vec<Value>, DocumentExtent), LlmError> {
+    let key = calls_key(dialect);
     match document {
-        Value::Array(items) => Ok((items, Extent::Many)),
+        Value::Array(items) => Ok((items, DocumentExtent::Many)),
         Value::Object(mut fields) if fields.get(key).is_some_and(Value::is_array) => {
             let items = fields.shift_remove(key);
             let items = items.and_then(|items| items.as_array().cloned()).unwrap_or_default();
-            Ok((items.into_iter().filter(|item| is_call(item, dialect)).collect(), Extent::Many))
+            Ok((
+                items.into_iter().filter(|item| is_call(item, dialect)).collect(),
+                DocumentExtent::Many,
+            ))
         }
-        Value::Object(_) => Ok((vec![document], Extent::One)),
+        Value::Object(_) => Ok((vec![document], DocumentExtent::One)),
         other => Err(wrong("", "a tool call or a list of them", &other)),
     }
 }
@@ -71,7 +74,7 @@ fn is_call(item: &Value, dialect: Dialect) -> bool {
     }
 }
 
-fn call(mut item: Fields, dialect: Dialect) -> Result<Call, Failure> {
+fn call(mut item: FieldReader, dialect: Dialect) -> Result<FunctionCall, LlmError> {
     let expected = match dialect {
         Dialect::OpenAiChat => "function",
         Dialect::OpenAiResponses => "function_call",
@@ -81,7 +84,7 @@ fn call(mut item: Fields, dialect: Dialect) -> Result<Call, Failure> {
     if let Some(kind) = item.text("type")?.filter(|kind| kind != expected) {
         let (at, kind) = (item.place("type"), kind.chars().take(40).collect::<String>());
         let message = format!("`{at}` is `{kind}`; only calls of type `{expected}` can be run");
-        return Err(Failure::invalid(at, message));
+        return Err(LlmError::invalid(at, message));
     }
     match dialect {
         Dialect::OpenAiChat => {
@@ -89,19 +92,21 @@ fn call(mut item: Fields, dialect: Dialect) -> Result<Call, Failure> {
             match item.object("function")? {
                 Some(function) => {
                     let id = id.ok_or_else(|| item.missing("id"))?;
-                    written(id, function, "arguments")
+                    read_call_item(id, function, "arguments")
                 }
                 // A bare function: some gateways hand it on so.
-                None => written(id.unwrap_or_else(|| "call_1".to_owned()), item, "arguments"),
+                None => {
+                    read_call_item(id.unwrap_or_else(|| "call_1".to_owned()), item, "arguments")
+                }
             }
         }
         Dialect::OpenAiResponses => {
             let id = item.needed_text("call_id")?;
-            written(id, item, "arguments")
+            read_call_item(id, item, "arguments")
         }
         Dialect::Anthropic => {
             let id = item.needed_text("id")?;
-            written(id, item, "input")
+            read_call_item(id, item, "input")
         }
         Dialect::Gemini => {
             let mut call = match item.object("functionCall")? {
@@ -109,13 +114,13 @@ fn call(mut item: Fields, dialect: Dialect) -> Result<Call, Failure> {
                 None => item,
             };
             let id = call.text("id")?.unwrap_or_default();
-            written(id, call, "args")
+            read_call_item(id, call, "args")
         }
     }
 }
 
 /// Arguments are text to some and an object to others.
-fn written(id: String, mut item: Fields, key: &str) -> Result<Call, Failure> {
+fn read_call_item(id: String, mut item: FieldReader, key: &str) -> Result<FunctionCall, LlmError> {
     let name = item.needed_text("name")?;
     let arguments = match item.take(key) {
         None => String::new(),
@@ -123,7 +128,7 @@ fn written(id: String, mut item: Fields, key: &str) -> Result<Call, Failure> {
         Some(object @ Value::Object(_)) => object.to_string(),
         Some(other) => return Err(wrong(&item.place(key), "an object, or one as text", &other)),
     };
-    Ok(Call { id, name, arguments })
+    Ok(FunctionCall { id, name, arguments })
 }
 
 #[cfg(test)]
@@ -132,7 +137,7 @@ mod tests {
 
     use super::read;
     use crate::dialect::Dialect;
-    use crate::tools::Extent;
+    use crate::tools::DocumentExtent;
 
     fn check(dialect: Dialect, document: Value, expected: &str) {
         let told = match read(document, dialect) {
@@ -140,7 +145,7 @@ mod tests {
                 let each = calls.calls.iter();
                 let each = each.map(|it| format!("{}:{}({})", it.id, it.name, it.arguments));
                 let all = each.collect::<Vec<_>>().join(" ");
-                if calls.extent == Extent::Many { format!("[{all}]") } else { all }
+                if calls.extent == DocumentExtent::Many { format!("[{all}]") } else { all }
             }
             Err(failure) => failure.message,
         };

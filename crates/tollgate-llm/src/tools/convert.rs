@@ -2,23 +2,23 @@
 
 use serde_json::{Map, Value};
 
-use super::definition::{self, Defined, Unreadable};
-use super::form::Form;
-use super::lost::{Kind, Lost, step};
-use super::schema::{self, Fitted, Renames, Unfit, limits};
+use super::conversion_loss::{ConversionLoss, ConversionLossKind, step};
+use super::definition::{self, NeutralDefinition, ToolDefinitionError};
+use super::schema::{self, ArgumentRenames, FittedSchema, SchemaFitError, limits};
+use super::tool_format::ToolFormat;
 use crate::conversation::Function;
 use crate::extra::Extra;
 
 /// A definition in another form.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Converted {
+pub struct ConvertedDefinition {
     pub definition: Value,
     /// What it does not say any more, or says in other words.
-    pub lost: Vec<Lost>,
-    renames: Renames,
+    pub lost: Vec<ConversionLoss>,
+    renames: ArgumentRenames,
 }
 
-impl Converted {
+impl ConvertedDefinition {
     /// Arguments for the definition as it is now, in the names that it had.
     #[must_use]
     pub fn arguments(&self, sent: Map<String, Value>) -> Map<String, Value> {
@@ -28,28 +28,32 @@ impl Converted {
 
 /// Why a definition has no other form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unconvertible {
+pub enum DefinitionConversionError {
     #[error(transparent)]
-    Unreadable(#[from] Unreadable),
+    Unreadable(#[from] ToolDefinitionError),
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    Unfit(#[from] SchemaFitError),
 }
 
-pub fn convert(definition: &Value, from: Form, to: Form) -> Result<Converted, Unconvertible> {
-    converted(definition, (from, to), |schema, at| schema::fit(schema, to, at))
+pub fn convert(
+    definition: &Value,
+    from: ToolFormat,
+    to: ToolFormat,
+) -> Result<ConvertedDefinition, DefinitionConversionError> {
+    convert_with(definition, (from, to), |schema, at| schema::fit(schema, to, at))
 }
 
 /// For OpenAI, with a schema that binds the model: it sends every property, null for those that it
 /// leaves out.
 pub fn convert_strictly(
     definition: &Value,
-    from: Form,
-    to: Strict,
-) -> Result<Converted, Unconvertible> {
+    from: ToolFormat,
+    to: StrictToolFormat,
+) -> Result<ConvertedDefinition, DefinitionConversionError> {
     let to = to.form();
-    let mut made = converted(definition, (from, to), schema::bound)?;
+    let mut made = convert_with(definition, (from, to), schema::fit_strict)?;
     let told = match to {
-        Form::OpenAi => made.definition.get_mut("function"),
+        ToolFormat::OpenAi => made.definition.get_mut("function"),
         _ => Some(&mut made.definition),
     };
     if let Some(Value::Object(fields)) = told {
@@ -61,43 +65,47 @@ pub fn convert_strictly(
 
 /// The forms that know how to bind a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strict {
+pub enum StrictToolFormat {
     OpenAi,
     OpenAiResponses,
 }
 
-impl Strict {
+impl StrictToolFormat {
     /// `None`: that form does not.
-    pub fn of(form: Form) -> Option<Self> {
+    pub fn of(form: ToolFormat) -> Option<Self> {
         match form {
-            Form::OpenAi => Some(Self::OpenAi),
-            Form::OpenAiResponses => Some(Self::OpenAiResponses),
+            ToolFormat::OpenAi => Some(Self::OpenAi),
+            ToolFormat::OpenAiResponses => Some(Self::OpenAiResponses),
             _ => None,
         }
     }
 
-    fn form(self) -> Form {
+    fn form(self) -> ToolFormat {
         match self {
-            Self::OpenAi => Form::OpenAi,
-            Self::OpenAiResponses => Form::OpenAiResponses,
+            Self::OpenAi => ToolFormat::OpenAi,
+            Self::OpenAiResponses => ToolFormat::OpenAiResponses,
         }
     }
 }
 
-fn converted(
+fn convert_with(
     definition: &Value,
-    (from, to): (Form, Form),
-    fit: impl Fn(&Value, &str) -> Result<Fitted, Unfit>,
-) -> Result<Converted, Unconvertible> {
+    (from, to): (ToolFormat, ToolFormat),
+    fit: impl Fn(&Value, &str) -> Result<FittedSchema, SchemaFitError>,
+) -> Result<ConvertedDefinition, DefinitionConversionError> {
     let defined = definition::read(definition, from)?;
     let mut lost = Vec::new();
     let name = to.names().fit(&defined.name).into_owned();
     if name != defined.name {
         let at = step(defined.rest_at, "name");
-        lost.push(Lost::new(Kind::Renamed, at, format!("is called `{name}` there")));
+        lost.push(ConversionLoss::new(
+            ConversionLossKind::Renamed,
+            at,
+            format!("is called `{name}` there"),
+        ));
     }
     let (parameters, told, renames) = match &defined.schema {
-        None => (None, Vec::new(), Renames::default()),
+        None => (None, Vec::new(), ArgumentRenames::default()),
         Some(schema) => {
             let fitted = fit(schema, defined.schema_at)?;
             lost.extend(fitted.lost);
@@ -108,20 +116,25 @@ fn converted(
     let is_same = parameters == defined.schema;
     let more = more(defined, (from, to, is_same), &mut lost);
     let function = Function { name, description, parameters, extra: Extra::none() };
-    Ok(Converted { definition: definition::write(&function, to, more), lost, renames })
+    Ok(ConvertedDefinition { definition: definition::write(&function, to, more), lost, renames })
 }
 
 /// What is said beside name, description and schema, as far as the other form says it too.
 fn more(
-    defined: Defined,
-    (from, to, is_same): (Form, Form, bool),
-    lost: &mut Vec<Lost>,
+    defined: NeutralDefinition,
+    (from, to, is_same): (ToolFormat, ToolFormat, bool),
+    lost: &mut Vec<ConversionLoss>,
 ) -> Map<String, Value> {
-    let Defined { strict, rest, rest_at, .. } = defined;
+    let NeutralDefinition { strict, rest, rest_at, .. } = defined;
     let mut more = Map::new();
-    let knows_strict = |form| matches!(form, Form::OpenAi | Form::OpenAiResponses);
-    let left_out =
-        |key: &str| Lost::new(Kind::Field, step(rest_at, key), format!("`{key}` is left out"));
+    let knows_strict = |form| matches!(form, ToolFormat::OpenAi | ToolFormat::OpenAiResponses);
+    let left_out = |key: &str| {
+        ConversionLoss::new(
+            ConversionLossKind::Field,
+            step(rest_at, key),
+            format!("`{key}` is left out"),
+        )
+    };
     match strict.filter(|_| knows_strict(from)) {
         // A schema that was changed may have lost what strictness asks of it.
         Some(strict) if knows_strict(to) && (is_same || !strict) => {

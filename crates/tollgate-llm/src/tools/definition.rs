@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::form::Form;
 use super::schema::openapi;
+use super::tool_format::ToolFormat;
 use crate::conversation::Function;
 
 /// A definition, whatever it was written in.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Defined {
+pub(super) struct NeutralDefinition {
     pub(super) name: String,
     pub(super) description: Option<String>,
     /// JSON Schema. `None`: it takes nothing.
@@ -24,7 +24,7 @@ pub(super) struct Defined {
 
 /// Why a definition cannot be read in a form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
+pub enum ToolDefinitionError {
     #[error("a definition is an object")]
     NotAnObject,
     #[error("it has no `{0}`")]
@@ -36,30 +36,35 @@ pub enum Unreadable {
 }
 
 /// The place of the schema, by form.
-fn schema_key(form: Form) -> &'static str {
+fn schema_key(form: ToolFormat) -> &'static str {
     match form {
-        Form::Mcp => "inputSchema",
-        Form::Anthropic => "input_schema",
+        ToolFormat::Mcp => "inputSchema",
+        ToolFormat::Anthropic => "input_schema",
         _ => "parameters",
     }
 }
 
-pub(super) fn read(definition: &Value, form: Form) -> Result<Defined, Unreadable> {
-    let Value::Object(fields) = definition else { return Err(Unreadable::NotAnObject) };
+pub(super) fn read(
+    definition: &Value,
+    form: ToolFormat,
+) -> Result<NeutralDefinition, ToolDefinitionError> {
+    let Value::Object(fields) = definition else { return Err(ToolDefinitionError::NotAnObject) };
     let mut fields = fields.clone();
     check_kind(&mut fields, form)?;
     let (mut fields, schema_at, rest_at) = match (form, fields.shift_remove("function")) {
-        (Form::OpenAi, Some(Value::Object(inner))) => (inner, "/function/parameters", "/function"),
-        (Form::OpenAi, Some(_)) => {
-            return Err(Unreadable::Type { field: "function", expected: "an object" });
+        (ToolFormat::OpenAi, Some(Value::Object(inner))) => {
+            (inner, "/function/parameters", "/function")
+        }
+        (ToolFormat::OpenAi, Some(_)) => {
+            return Err(ToolDefinitionError::Type { field: "function", expected: "an object" });
         }
         (_, _) => (fields, pointer(form), ""),
     };
     let name = text(&mut fields, "name")?.filter(|name| !name.is_empty());
-    let name = name.ok_or(Unreadable::Missing("name"))?;
+    let name = name.ok_or(ToolDefinitionError::Missing("name"))?;
     let title = fields.get("title").and_then(Value::as_str).map(str::to_owned);
     let description = match text(&mut fields, "description")? {
-        None if form == Form::Mcp => {
+        None if form == ToolFormat::Mcp => {
             fields.shift_remove("title");
             title
         }
@@ -67,49 +72,52 @@ pub(super) fn read(definition: &Value, form: Form) -> Result<Defined, Unreadable
     };
     let (schema, schema_at) = schema(&mut fields, form, schema_at)?;
     let strict = fields.get("strict").and_then(Value::as_bool);
-    if matches!(form, Form::OpenAi | Form::OpenAiResponses) {
+    if matches!(form, ToolFormat::OpenAi | ToolFormat::OpenAiResponses) {
         fields.shift_remove("strict");
     }
-    Ok(Defined { name, description, schema, schema_at, strict, rest: fields, rest_at })
+    Ok(NeutralDefinition { name, description, schema, schema_at, strict, rest: fields, rest_at })
 }
 
-fn pointer(form: Form) -> &'static str {
+fn pointer(form: ToolFormat) -> &'static str {
     match form {
-        Form::Mcp => "/inputSchema",
-        Form::Anthropic => "/input_schema",
+        ToolFormat::Mcp => "/inputSchema",
+        ToolFormat::Anthropic => "/input_schema",
         _ => "/parameters",
     }
 }
 
 /// Takes out what only says that it is a function.
-fn check_kind(fields: &mut Map<String, Value>, form: Form) -> Result<(), Unreadable> {
+fn check_kind(
+    fields: &mut Map<String, Value>,
+    form: ToolFormat,
+) -> Result<(), ToolDefinitionError> {
     let expected = match form {
-        Form::Anthropic => "custom",
-        Form::OpenAi | Form::OpenAiResponses | Form::OpenAiRealtime => "function",
-        Form::Gemini | Form::GeminiLive => {
+        ToolFormat::Anthropic => "custom",
+        ToolFormat::OpenAi | ToolFormat::OpenAiResponses | ToolFormat::OpenAiRealtime => "function",
+        ToolFormat::Gemini | ToolFormat::GeminiLive => {
             let is_named = fields.contains_key("name");
             return match fields.keys().next() {
-                Some(kind) if !is_named => Err(Unreadable::Hosted(kind.clone())),
+                Some(kind) if !is_named => Err(ToolDefinitionError::Hosted(kind.clone())),
                 _ => Ok(()),
             };
         }
-        Form::Mcp => return Ok(()),
+        ToolFormat::Mcp => return Ok(()),
     };
     match fields.shift_remove("type") {
         None | Some(Value::Null) => Ok(()),
         Some(Value::String(kind)) if kind == expected => Ok(()),
-        Some(Value::String(kind)) => Err(Unreadable::Hosted(kind)),
-        Some(_) => Err(Unreadable::Type { field: "type", expected: "a string" }),
+        Some(Value::String(kind)) => Err(ToolDefinitionError::Hosted(kind)),
+        Some(_) => Err(ToolDefinitionError::Type { field: "type", expected: "a string" }),
     }
 }
 
 fn schema(
     fields: &mut Map<String, Value>,
-    form: Form,
+    form: ToolFormat,
     at: &'static str,
-) -> Result<(Option<Value>, &'static str), Unreadable> {
+) -> Result<(Option<Value>, &'static str), ToolDefinitionError> {
     let key = schema_key(form);
-    let is_gemini = matches!(form, Form::Gemini | Form::GeminiLive);
+    let is_gemini = matches!(form, ToolFormat::Gemini | ToolFormat::GeminiLive);
     let native = match fields.shift_remove("parametersJsonSchema") {
         Some(schema) if is_gemini => Some((schema, "/parametersJsonSchema")),
         _ => None,
@@ -119,25 +127,30 @@ fn schema(
         false => (schema, at),
     });
     match native.or(plain) {
-        None | Some((Value::Null, _)) if form == Form::Mcp => Err(Unreadable::Missing(key)),
+        None | Some((Value::Null, _)) if form == ToolFormat::Mcp => {
+            Err(ToolDefinitionError::Missing(key))
+        }
         None | Some((Value::Null, _)) => Ok((None, at)),
         Some((schema @ Value::Object(_), at)) => Ok((Some(schema), at)),
-        Some(_) => Err(Unreadable::Type { field: key, expected: "an object" }),
+        Some(_) => Err(ToolDefinitionError::Type { field: key, expected: "an object" }),
     }
 }
 
-fn text(fields: &mut Map<String, Value>, key: &'static str) -> Result<Option<String>, Unreadable> {
+fn text(
+    fields: &mut Map<String, Value>,
+    key: &'static str,
+) -> Result<Option<String>, ToolDefinitionError> {
     match fields.shift_remove(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(Unreadable::Type { field: key, expected: "a string" }),
+        Some(_) => Err(ToolDefinitionError::Type { field: key, expected: "a string" }),
     }
 }
 
 /// A function as the form lists it; its schema has to fit already.
-pub(super) fn write(function: &Function, form: Form, more: Map<String, Value>) -> Value {
+pub(super) fn write(function: &Function, form: ToolFormat, more: Map<String, Value>) -> Value {
     let mut fields = Map::new();
-    if matches!(form, Form::OpenAiResponses | Form::OpenAiRealtime) {
+    if matches!(form, ToolFormat::OpenAiResponses | ToolFormat::OpenAiRealtime) {
         fields.insert("type".to_owned(), "function".into());
     }
     fields.insert("name".to_owned(), function.name.as_str().into());
@@ -147,19 +160,19 @@ pub(super) fn write(function: &Function, form: Form, more: Map<String, Value>) -
     let nothing = || json!({"type": "object", "properties": {}});
     let schema = function.parameters.clone();
     let schema = match form {
-        Form::GeminiLive => schema.map(|schema| ("parameters", schema)),
-        Form::Gemini => schema.map(|schema| ("parametersJsonSchema", schema)),
-        Form::OpenAi => schema.map(|schema| ("parameters", schema)),
+        ToolFormat::GeminiLive => schema.map(|schema| ("parameters", schema)),
+        ToolFormat::Gemini => schema.map(|schema| ("parametersJsonSchema", schema)),
+        ToolFormat::OpenAi => schema.map(|schema| ("parameters", schema)),
         _ => Some((schema_key(form), schema.unwrap_or_else(nothing))),
     };
     fields.extend(schema.map(|(key, schema)| (key.to_owned(), schema)));
-    if form == Form::OpenAiResponses {
+    if form == ToolFormat::OpenAiResponses {
         // Unsaid it would be true, and few schemas are made for that.
         fields.insert("strict".to_owned(), false.into());
     }
     fields.extend(more);
     match form {
-        Form::OpenAi => json!({"type": "function", "function": fields}),
+        ToolFormat::OpenAi => json!({"type": "function", "function": fields}),
         _ => Value::Object(fields),
     }
 }

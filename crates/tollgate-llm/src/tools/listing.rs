@@ -3,50 +3,50 @@
 
 use serde_json::{Map, Value, json};
 
-use super::form::Form;
+use super::tool_format::ToolFormat;
 
 /// The definitions of a document.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listing {
+pub struct DefinitionListing {
     pub definitions: Vec<Value>,
-    pub extent: Extent,
+    pub extent: DocumentExtent,
 }
 
 /// Whether a document is a list, however short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub enum DocumentExtent {
     One,
     Many,
 }
 
 /// Why a document is no list of tools, or of which form they are cannot be told.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unclear {
+pub enum DefinitionListingError {
     #[error("this is no tool and no list of tools: {0}")]
     NoTools(&'static str),
     #[error("there are no tools in the list")]
     Empty,
     #[error(
         "tool {number} could be of several formats, or of none; name the format it is in \
-         (`--from`), one of {known}", known = known()
+         (`--from`), one of {known}", known = known_formats()
     )]
     Ambiguous { number: usize },
     #[error("tool {number} is {found} and those before it are {first}; one format at a time")]
-    Mixed { number: usize, found: Form, first: Form },
+    Mixed { number: usize, found: ToolFormat, first: ToolFormat },
 }
 
-fn known() -> String {
-    Form::ALL.map(Form::as_str).join(", ")
+fn known_formats() -> String {
+    ToolFormat::ALL.map(ToolFormat::as_str).join(", ")
 }
 
-const GROUPS: [&str; 2] = ["functionDeclarations", "function_declarations"];
+const DECLARATION_GROUP_KEYS: [&str; 2] = ["functionDeclarations", "function_declarations"];
 
-impl Listing {
-    pub fn read(document: Value) -> Result<Self, Unclear> {
+impl DefinitionListing {
+    pub fn read(document: Value) -> Result<Self, DefinitionListingError> {
         let mut fields = match document {
             Value::Array(items) => return Ok(Self::many(items)),
             Value::Object(fields) => fields,
-            _ => return Err(Unclear::NoTools("an object or a list is expected")),
+            _ => return Err(DefinitionListingError::NoTools("an object or a list is expected")),
         };
         // A whole JSON-RPC answer, or only its result; a request's body.
         if let Some(Value::Object(result)) = fields.get_mut("result") {
@@ -54,76 +54,83 @@ impl Listing {
         }
         match fields.shift_remove("tools") {
             Some(Value::Array(items)) => return Ok(Self::many(items)),
-            Some(_) => return Err(Unclear::NoTools("`tools` is not a list")),
+            Some(_) => return Err(DefinitionListingError::NoTools("`tools` is not a list")),
             None => {}
         }
-        if GROUPS.iter().any(|group| fields.contains_key(*group)) {
+        if DECLARATION_GROUP_KEYS.iter().any(|group| fields.contains_key(*group)) {
             return Ok(Self::many(vec![Value::Object(fields)]));
         }
-        Ok(Self { definitions: vec![Value::Object(fields)], extent: Extent::One })
+        Ok(Self { definitions: vec![Value::Object(fields)], extent: DocumentExtent::One })
     }
 
     fn many(items: Vec<Value>) -> Self {
         let mut definitions = Vec::new();
         for item in items {
-            let group = GROUPS.iter().find_map(|group| item.get(*group)?.as_array());
+            let group =
+                DECLARATION_GROUP_KEYS.iter().find_map(|group| item.get(*group)?.as_array());
             match group {
                 Some(group) => definitions.extend(group.iter().cloned()),
                 None => definitions.push(item),
             }
         }
-        Self { definitions, extent: Extent::Many }
+        Self { definitions, extent: DocumentExtent::Many }
     }
 
     /// The form that all of them are in.
-    pub fn form(&self) -> Result<Form, Unclear> {
+    pub fn form(&self) -> Result<ToolFormat, DefinitionListingError> {
         let mut first = None;
         for (at, definition) in self.definitions.iter().enumerate() {
             let number = at + 1;
-            let found = form_of(definition).ok_or(Unclear::Ambiguous { number })?;
+            let found = form_of(definition).ok_or(DefinitionListingError::Ambiguous { number })?;
             match first {
                 None => first = Some(found),
                 Some(first) if first != found => {
-                    return Err(Unclear::Mixed { number, found, first });
+                    return Err(DefinitionListingError::Mixed { number, found, first });
                 }
                 Some(_) => {}
             }
         }
-        first.ok_or(Unclear::Empty)
+        first.ok_or(DefinitionListingError::Empty)
     }
 }
 
 /// Definitions as the form's own requests and answers hold them.
-pub fn written(definitions: Vec<Value>, form: Form, extent: Extent) -> Value {
+pub fn wrap_definitions(
+    definitions: Vec<Value>,
+    form: ToolFormat,
+    extent: DocumentExtent,
+) -> Value {
     let mut definitions = definitions;
-    if extent == Extent::One && definitions.len() == 1 {
+    if extent == DocumentExtent::One && definitions.len() == 1 {
         return definitions.remove(0);
     }
     match form {
-        Form::Mcp => json!({"tools": definitions}),
-        Form::Gemini | Form::GeminiLive => json!([{"functionDeclarations": definitions}]),
+        ToolFormat::Mcp => json!({"tools": definitions}),
+        ToolFormat::Gemini | ToolFormat::GeminiLive => {
+            json!([{"functionDeclarations": definitions}])
+        }
         _ => Value::Array(definitions),
     }
 }
 
 /// `None`: it could be several, or is none.
-fn form_of(definition: &Value) -> Option<Form> {
+fn form_of(definition: &Value) -> Option<ToolFormat> {
     let fields = definition.as_object()?;
     let has = |key: &str| fields.contains_key(key);
     let is_function = fields.get("type").is_some_and(|kind| kind == "function");
     if has("inputSchema") {
-        Some(Form::Mcp)
+        Some(ToolFormat::Mcp)
     } else if has("input_schema") {
-        Some(Form::Anthropic)
+        Some(ToolFormat::Anthropic)
     } else if fields.get("function").is_some_and(Value::is_object) {
-        Some(Form::OpenAi)
+        Some(ToolFormat::OpenAi)
     } else if is_function {
         // Realtime says nothing that this does not.
-        Some(Form::OpenAiResponses)
+        Some(ToolFormat::OpenAiResponses)
     } else if has("behavior") {
-        Some(Form::GeminiLive)
+        Some(ToolFormat::GeminiLive)
     } else if has("parametersJsonSchema") || is_openapi(fields) {
-        Some(Form::Gemini)
+        Some(ToolFormat::Gemini)
     } else {
         None
     }

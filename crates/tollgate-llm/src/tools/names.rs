@@ -8,7 +8,7 @@ use tollgate_core::digest;
 use crate::format::names::NameRule;
 
 /// `_` and eight hex digits.
-const MARK: usize = 9;
+const NAME_MARK_CHARS: usize = 9;
 
 impl NameRule {
     pub(super) fn takes(&self, name: &str) -> bool {
@@ -23,11 +23,11 @@ impl NameRule {
         }
         let safe = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
         let mut fitted: String =
-            name.chars().take(self.most.saturating_sub(MARK + 1)).map(safe).collect();
+            name.chars().take(self.most.saturating_sub(NAME_MARK_CHARS + 1)).map(safe).collect();
         if !fitted.starts_with(self.first) {
             fitted.insert(0, '_');
         }
-        let sum = digest::Sum::default().with(name).finish();
+        let sum = digest::DigestBuilder::default().with(name).finish();
         fitted.push('_');
         fitted.push_str(&digest::hex(&sum[..4]));
         Cow::Owned(fitted)
@@ -36,12 +36,12 @@ impl NameRule {
 
 #[cfg(test)]
 mod tests {
-    use crate::tools::Form;
+    use crate::tools::ToolFormat;
 
     #[test]
     fn names_that_fit_stay_and_others_are_marked() {
         let long = "x".repeat(65);
-        let check = |form: Form, name: &str, expected: &str| {
+        let check = |form: ToolFormat, name: &str, expected: &str| {
             let fitted = form.names().fit(name);
             match expected.strip_suffix('#') {
                 None => assert_eq!(fitted, expected, "{form}"),
@@ -53,22 +53,27 @@ mod tests {
             assert!(form.names().takes(&fitted), "{form}: {fitted}");
             assert_eq!(form.names().fit(&fitted), fitted, "{form}");
         };
-        for form in [Form::OpenAi, Form::OpenAiResponses, Form::Anthropic, Form::OpenAiRealtime] {
+        for form in [
+            ToolFormat::OpenAi,
+            ToolFormat::OpenAiResponses,
+            ToolFormat::Anthropic,
+            ToolFormat::OpenAiRealtime,
+        ] {
             check(form, "roll-dice_2", "roll-dice_2");
             check(form, "files.read", "files_read_#");
             check(form, "a b/ä", "a_b___#");
             check(form, "", "__#");
             check(form, &long, &format!("{}_#", "x".repeat(54)));
         }
-        check(Form::Gemini, "files.read:all", "files.read:all");
-        check(Form::Gemini, "2files", "_2files_#");
-        check(Form::GeminiLive, "-x", "_x_#");
-        check(Form::Mcp, "anything at all/ä", "anything at all/ä");
+        check(ToolFormat::Gemini, "files.read:all", "files.read:all");
+        check(ToolFormat::Gemini, "2files", "_2files_#");
+        check(ToolFormat::GeminiLive, "-x", "_x_#");
+        check(ToolFormat::Mcp, "anything at all/ä", "anything at all/ä");
     }
 
     #[test]
     fn names_that_only_look_alike_afterwards_stay_apart() {
-        let names = Form::OpenAi.names();
+        let names = ToolFormat::OpenAi.names();
         assert_ne!(names.fit("a.b"), names.fit("a/b"));
         assert_ne!(names.fit("a.b"), names.fit("a_b"));
     }

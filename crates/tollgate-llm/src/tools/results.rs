@@ -1,39 +1,42 @@
-//! What a tool answered, as the parts of a conversation. The text of a tool is data: it is carried,
-//! never obeyed. Called by the agent loop and by fronts that run calls for a model elsewhere.
+//! What a tool answered, as the parts of a conversation. Against prompt injection, the text of a
+//! tool is data: it is carried, never obeyed. Called by the agent loop and by fronts that run calls
+//! for a model elsewhere.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tollgate_core::call::{Origin, Outcome, Retry, Status};
+use tollgate_core::call::{CallStatus, Outcome, ResultOrigin, Retryability};
 use tollgate_core::json::{self, Object};
 use tollgate_core::shaping;
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
 use crate::conversation::{
-    Call, CallEnd, CallResult, Content, Media, MediaKind, MediaSource, Part,
+    CallEnd, CallResult, ChatMedia, FunctionCall, MediaKind, MediaSource, MessagePart, PartContent,
 };
 use crate::dialect::Dialect;
 
 mod convert;
 mod native;
 
-pub use convert::{Converted, convert, form_of};
+pub use convert::{ConvertedResults, convert, form_of};
 
 /// Of one result. What the gate gives out was cut for its consumer before.
-const MAX_ITEMS: usize = 256;
+const MAX_RESULT_ITEMS: usize = 256;
 
 /// The result of a call as a conversation takes it.
-pub fn neutral(call: &Call, outcome: &Outcome) -> CallResult {
+pub fn neutral(call: &FunctionCall, outcome: &Outcome) -> CallResult {
     let result = Object::parse(outcome.result.get()).unwrap_or_default();
     let mut parts = parts(&result);
     let end = end(outcome.status);
     if parts.is_empty() {
-        parts.push(Part::text(unsaid(outcome.status)));
+        parts.push(MessagePart::text(empty_result_text(outcome.status)));
     }
-    if let (CallEnd::Failed, Retry::Sensible { hint: Some(hint), .. }) = (end, &outcome.retry) {
-        parts.push(Part::text(format!("({hint})")));
+    if let (CallEnd::Failed, Retryability::Sensible { hint: Some(hint), .. }) =
+        (end, &outcome.retry)
+    {
+        parts.push(MessagePart::text(format!("({hint})")));
     }
-    if let Some(notice) = outcome.origin.as_ref().and_then(Origin::notice) {
-        parts.insert(0, Part::text(notice));
+    if let Some(notice) = outcome.origin.as_ref().and_then(ResultOrigin::notice) {
+        parts.insert(0, MessagePart::text(notice));
     }
     CallResult { call_id: call.id.clone(), name: Some(call.name.clone()), parts, end }
 }
@@ -43,60 +46,60 @@ pub fn messages(results: &[CallResult], dialect: Dialect) -> Vec<Value> {
     native::write(results, dialect.into())
 }
 
-fn end(status: Status) -> CallEnd {
+fn end(status: CallStatus) -> CallEnd {
     match status {
-        Status::Ok | Status::NoResults | Status::Pending => CallEnd::Well,
-        Status::Error
-        | Status::Timeout
-        | Status::Denied
-        | Status::InvalidArguments
-        | Status::RateLimited
-        | Status::Offline => CallEnd::Failed,
+        CallStatus::Ok | CallStatus::NoResults | CallStatus::Pending => CallEnd::Well,
+        CallStatus::Error
+        | CallStatus::Timeout
+        | CallStatus::Denied
+        | CallStatus::InvalidArguments
+        | CallStatus::RateLimited
+        | CallStatus::Offline => CallEnd::Failed,
     }
 }
 
 /// Models call again and again for an answer that is empty.
-fn unsaid(status: Status) -> &'static str {
+fn empty_result_text(status: CallStatus) -> &'static str {
     match status {
-        Status::NoResults => "no results",
+        CallStatus::NoResults => "no results",
         _ => shaping::DONE,
     }
 }
 
 /// The content of an MCP result. Structure speaks only where there are no words.
-pub(super) fn parts(result: &Object<'_>) -> Vec<Part> {
+pub(super) fn parts(result: &Object<'_>) -> Vec<MessagePart> {
     let content = result.get("content");
     let items: Vec<&RawValue> =
         content.and_then(|content| serde_json::from_str(content.get()).ok()).unwrap_or_default();
-    let mut parts: Vec<Part> = items.into_iter().take(MAX_ITEMS).map(part).collect();
+    let mut parts: Vec<MessagePart> = items.into_iter().take(MAX_RESULT_ITEMS).map(part).collect();
     let has_words = parts.iter().any(|part| part.as_text().is_some());
     if let (false, Some(structured)) = (has_words, result.get("structuredContent")) {
         let compact = json::value(structured.get()).map(|value| value.to_string());
-        parts.insert(0, Part::text(compact.unwrap_or_else(|_| structured.get().to_owned())));
+        parts.insert(0, MessagePart::text(compact.unwrap_or_else(|_| structured.get().to_owned())));
     }
     parts
 }
 
-fn part(raw: &RawValue) -> Part {
+fn part(raw: &RawValue) -> MessagePart {
     let item = Object::parse(raw.get()).unwrap_or_default();
     let text = |key| item.string(key).map(|text| text.into_owned());
     let known = match text("type").as_deref() {
-        Some("text") => text("text").map(Content::Text),
+        Some("text") => text("text").map(PartContent::Text),
         Some("image") => binary(text("data"), text("mimeType"), "image/png"),
         Some("audio") => binary(text("data"), text("mimeType"), "audio/wav"),
         Some("resource") => item.object("resource").and_then(|it| resource(&it)),
-        Some("resource_link") => Some(Content::Text(link(&item))),
+        Some("resource_link") => Some(PartContent::Text(link(&item))),
         _ => None,
     };
     // What nobody here knows is still what the tool said.
-    Part::new(known.unwrap_or_else(|| Content::Text(raw.get().to_owned())))
+    MessagePart::new(known.unwrap_or_else(|| PartContent::Text(raw.get().to_owned())))
 }
 
-fn binary(data: Option<String>, mime: Option<String>, usual: &str) -> Option<Content> {
+fn binary(data: Option<String>, mime: Option<String>, usual: &str) -> Option<PartContent> {
     let media_type = mime.unwrap_or_else(|| usual.to_owned());
     let kind = media_kind(&media_type);
     let source = MediaSource::Base64 { media_type, data: data? };
-    Some(Content::Media(Media { kind, source, name: None }))
+    Some(PartContent::Media(ChatMedia { kind, source, name: None }))
 }
 
 fn media_kind(media_type: &str) -> MediaKind {
@@ -109,10 +112,10 @@ fn media_kind(media_type: &str) -> MediaKind {
 }
 
 /// What stands in the result itself, under an address.
-fn resource(resource: &Object<'_>) -> Option<Content> {
+fn resource(resource: &Object<'_>) -> Option<PartContent> {
     let uri = resource.string("uri").unwrap_or_default().into_owned();
     if let Some(text) = resource.string("text") {
-        return Some(Content::Text(format!("{}:\n{text}", shown(&uri))));
+        return Some(PartContent::Text(format!("{}:\n{text}", shorten_uri(&uri))));
     }
     let data = resource.string("blob")?.into_owned();
     let media_type = resource.string("mimeType").unwrap_or_default().into_owned();
@@ -122,30 +125,31 @@ fn resource(resource: &Object<'_>) -> Option<Content> {
         .any(|start| media_type.starts_with(start));
     if !is_shown {
         let kind = if media_type.is_empty() { "unknown kind" } else { &media_type };
-        let what = format!("{}: {} bytes of {kind}, not shown", shown(&uri), data.len() / 4 * 3);
-        return Some(Content::Text(what));
+        let what =
+            format!("{}: {} bytes of {kind}, not shown", shorten_uri(&uri), data.len() / 4 * 3);
+        return Some(PartContent::Text(what));
     }
     let kind = media_kind(&media_type);
     let source = MediaSource::Base64 { media_type, data };
-    Some(Content::Media(Media { kind, source, name }))
+    Some(PartContent::Media(ChatMedia { kind, source, name }))
 }
 
 /// An address only: nothing is fetched.
 fn link(item: &Object<'_>) -> String {
     let text = |key| item.string(key).unwrap_or_default();
-    let mut told = format!("{}: {}", text("name"), shown(&text("uri")));
+    let mut told = format!("{}: {}", text("name"), shorten_uri(&text("uri")));
     for (key, start, end) in [("mimeType", " (", ")"), ("description", ", ", "")] {
         if let Some(said) = item.string(key).filter(|said| !said.is_empty()) {
             told.push_str(start);
-            told.push_str(&shortened(&said, 1_000));
+            told.push_str(&truncate_chars(&said, 1_000));
             told.push_str(end);
         }
     }
     told
 }
 
-fn shown(uri: &str) -> String {
-    shortened(uri, 500)
+fn shorten_uri(uri: &str) -> String {
+    truncate_chars(uri, 500)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::form::Form;
-use super::lost::{Kind, Lost, step};
+use super::conversion_loss::{ConversionLoss, ConversionLossKind, step};
+use super::tool_format::ToolFormat;
 
 mod keys;
 pub(super) mod limits;
@@ -19,7 +19,7 @@ mod shape;
 mod strict;
 mod subset;
 
-pub(super) use keys::Renames;
+pub(super) use keys::ArgumentRenames;
 
 /// Arrays and objects within each other.
 const MAX_DEPTH: usize = 128;
@@ -28,18 +28,18 @@ const MAX_VALUES: usize = 50_000;
 
 /// A schema as a form takes it.
 #[derive(Debug)]
-pub(super) struct Fitted {
+pub(super) struct FittedSchema {
     /// `None`: no arguments at all.
     pub(super) schema: Option<Value>,
     /// What the root cannot say, for the description of the tool.
     pub(super) told: Vec<String>,
-    pub(super) lost: Vec<Lost>,
-    pub(super) renames: Renames,
+    pub(super) lost: Vec<ConversionLoss>,
+    pub(super) renames: ArgumentRenames,
 }
 
 /// Why a schema cannot be made fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum SchemaFitError {
     #[error("the schema must be an object")]
     NotASchema,
     #[error("the arguments of a tool are an object; its schema has another `type`")]
@@ -53,33 +53,37 @@ pub enum Unfit {
 }
 
 /// The schema for OpenAI, in the part that binds a model.
-pub(super) fn bound(schema: &Value, at: &str) -> Result<Fitted, Unfit> {
+pub(super) fn fit_strict(schema: &Value, at: &str) -> Result<FittedSchema, SchemaFitError> {
     check(schema)?;
-    let form = Form::OpenAi;
-    let mut bench = Bench::new(at);
+    let form = ToolFormat::OpenAi;
+    let mut bench = SchemaFitLog::new(at);
     let mut schema = schema.clone();
     modern::modernise(&mut schema);
     refs::gather(&mut schema, &mut bench)?;
-    let Value::Object(mut fields) = schema else { return Err(Unfit::NotASchema) };
+    let Value::Object(mut fields) = schema else { return Err(SchemaFitError::NotASchema) };
     root::plain(&mut fields, form, &mut bench)?;
     let fields = strict::bind(fields, &mut bench)?;
-    let Bench { told, lost, renames, .. } = bench;
-    Ok(Fitted { schema: Some(Value::Object(fields)), told, lost, renames })
+    let SchemaFitLog { told, lost, renames, .. } = bench;
+    Ok(FittedSchema { schema: Some(Value::Object(fields)), told, lost, renames })
 }
 
 /// `at` is where the schema stands in its definition.
-pub(super) fn fit(schema: &Value, form: Form, at: &str) -> Result<Fitted, Unfit> {
+pub(super) fn fit(
+    schema: &Value,
+    form: ToolFormat,
+    at: &str,
+) -> Result<FittedSchema, SchemaFitError> {
     check(schema)?;
-    if form == Form::Mcp {
+    if form == ToolFormat::Mcp {
         let schema = Some(schema.clone());
-        let (told, lost, renames) = (Vec::new(), Vec::new(), Renames::default());
-        return Ok(Fitted { schema, told, lost, renames });
+        let (told, lost, renames) = (Vec::new(), Vec::new(), ArgumentRenames::default());
+        return Ok(FittedSchema { schema, told, lost, renames });
     }
-    let mut bench = Bench::new(at);
+    let mut bench = SchemaFitLog::new(at);
     let mut schema = schema.clone();
     modern::modernise(&mut schema);
     refs::gather(&mut schema, &mut bench)?;
-    if matches!(form, Form::Gemini | Form::GeminiLive) {
+    if matches!(form, ToolFormat::Gemini | ToolFormat::GeminiLive) {
         schema = refs::inline(schema, form, &mut bench);
     }
     let mut fields = match schema {
@@ -89,50 +93,50 @@ pub(super) fn fit(schema: &Value, form: Form, at: &str) -> Result<Fitted, Unfit>
     root::plain(&mut fields, form, &mut bench)?;
     keys::rename(&mut fields, form.keys(), &mut bench);
     let fields = match form {
-        Form::GeminiLive => subset::narrow(fields, &mut bench),
+        ToolFormat::GeminiLive => subset::narrow(fields, &mut bench),
         _ => {
             loose::mend(&mut fields);
             fields.entry("properties").or_insert_with(|| json!({}));
             Some(fields)
         }
     };
-    let Bench { told, lost, renames, .. } = bench;
-    Ok(Fitted { schema: fields.map(Value::Object), told, lost, renames })
+    let SchemaFitLog { told, lost, renames, .. } = bench;
+    Ok(FittedSchema { schema: fields.map(Value::Object), told, lost, renames })
 }
 
 /// What is noted while a schema is worked on.
-struct Bench {
+struct SchemaFitLog {
     at: String,
     told: Vec<String>,
-    lost: Vec<Lost>,
-    renames: Renames,
+    lost: Vec<ConversionLoss>,
+    renames: ArgumentRenames,
 }
 
-impl Bench {
+impl SchemaFitLog {
     fn new(at: &str) -> Self {
-        let (told, lost, renames) = (Vec::new(), Vec::new(), Renames::default());
+        let (told, lost, renames) = (Vec::new(), Vec::new(), ArgumentRenames::default());
         Self { at: at.to_owned(), told, lost, renames }
     }
 
     /// A keyword whose word is in the description only.
     fn limit(&mut self, at: &str, keyword: &str) {
         let what = format!("`{keyword}` is in the description only");
-        self.lost.push(Lost::new(Kind::Limit, step(at, keyword), what));
+        self.lost.push(ConversionLoss::new(ConversionLossKind::Limit, step(at, keyword), what));
     }
 }
 
 /// Bounds what follows: it recurses as deep as the schema is.
-fn check(schema: &Value) -> Result<(), Unfit> {
+fn check(schema: &Value) -> Result<(), SchemaFitError> {
     if !schema.is_object() {
-        return Err(Unfit::NotASchema);
+        return Err(SchemaFitError::NotASchema);
     }
     let mut left = MAX_VALUES;
     let mut rest = vec![(schema, 1)];
     while let Some((value, depth)) = rest.pop() {
         if depth > MAX_DEPTH {
-            return Err(Unfit::TooDeep);
+            return Err(SchemaFitError::TooDeep);
         }
-        left = left.checked_sub(1).ok_or(Unfit::TooLarge)?;
+        left = left.checked_sub(1).ok_or(SchemaFitError::TooLarge)?;
         match value {
             Value::Array(items) => rest.extend(items.iter().map(|item| (item, depth + 1))),
             Value::Object(fields) => rest.extend(fields.values().map(|field| (field, depth + 1))),

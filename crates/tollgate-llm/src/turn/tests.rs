@@ -4,51 +4,58 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tollgate_core::id::ExposedName;
 
-use super::{Bounds, Ids, Leave, Offered, Refused, Sorted, Spent, Step, Then, next, relaxed};
-use crate::conversation::{Call, Content, Message, Part, Response, Role, Stop, ToolChoice, Usage};
+use super::{
+    AfterCalls, CallRefusalReason, OfferedTools, SortedCalls, ToolRunMode, TurnBounds, TurnCallIds,
+    TurnSpending, TurnStep, next, relax_choice,
+};
+use crate::conversation::{
+    ChatMessage, ChatResponse, ChatRole, FunctionCall, MessagePart, PartContent, StopReason,
+    TokenUsage, ToolChoice,
+};
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 
-const BOUNDS: Bounds = Bounds { depth: 3, calls: 4, tool_time: Some(Duration::from_secs(1)) };
+const BOUNDS: TurnBounds =
+    TurnBounds { depth: 3, calls: 4, tool_time: Some(Duration::from_secs(1)) };
 
 /// `auto_*` run, `ask_*` are manual, `their_*` are the client's, `searchTools` searches.
-fn check(calls: &str, spent: Spent, expected: &str) {
-    check_stopped(calls, (Stop::Calls, spent), expected);
+fn check(calls: &str, spent: TurnSpending, expected: &str) {
+    check_stopped(calls, (StopReason::Calls, spent), expected);
 }
 
-fn check_stopped(calls: &str, (stop, spent): (Stop, Spent), expected: &str) {
-    let parts: Vec<Part> = calls.split_whitespace().map(part).collect();
+fn check_stopped(calls: &str, (stop, spent): (StopReason, TurnSpending), expected: &str) {
+    let parts: Vec<MessagePart> = calls.split_whitespace().map(part).collect();
     let (id, model) = (String::new(), String::new());
-    let (usage, extra) = (Usage::default(), Extra::none());
-    let response = Response { id, model, created: 0, parts, stop, usage, extra };
-    let mut offered = Offered::default();
-    let auto = |name: &str| Leave::Auto(ExposedName::passed_through(name).unwrap());
+    let (usage, extra) = (TokenUsage::default(), Extra::none());
+    let response = ChatResponse { id, model, created: 0, parts, stop, usage, extra };
+    let mut offered = OfferedTools::default();
+    let auto = |name: &str| ToolRunMode::Auto(ExposedName::passed_through(name).unwrap());
     for (name, leave) in
-        [("auto_a", auto("auto_a")), ("auto_b", auto("auto.b")), ("ask_a", Leave::Manual)]
+        [("auto_a", auto("auto_a")), ("auto_b", auto("auto.b")), ("ask_a", ToolRunMode::Manual)]
     {
         offered.own.insert(name.to_owned(), leave);
     }
-    offered.own.insert("searchTools".to_owned(), Leave::Search);
+    offered.own.insert("searchTools".to_owned(), ToolRunMode::Search);
     offered.own.insert("their_twin".to_owned(), auto("their_twin"));
     offered.theirs.extend(["their_a", "their_twin"].map(str::to_owned));
     let said = match next(&response, &offered, &spent, &BOUNDS) {
-        Step::Finish(ended) => format!("finish {}", ended.as_str()),
-        Step::Deal { sorted, then } => format!("{}{}", shown(&sorted), after(then)),
+        TurnStep::Finish(ended) => format!("finish {}", ended.as_str()),
+        TurnStep::Deal { sorted, then } => format!("{}{}", shown(&sorted), after(then)),
     };
     assert_eq!(said, expected, "{calls} {spent:?}");
 }
 
-fn part(name: &str) -> Part {
+fn part(name: &str) -> MessagePart {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let id = match name {
         "a" => "a".to_owned(),
         _ => NUMBER.fetch_add(1, Ordering::Relaxed).to_string(),
     };
     let name = name.to_owned();
-    Part::new(Content::Call(Call { id, name, arguments: "{}".to_owned() }))
+    MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments: "{}".to_owned() }))
 }
 
-fn shown(sorted: &Sorted) -> String {
+fn shown(sorted: &SortedCalls) -> String {
     let mut out = String::new();
     for own in &sorted.run {
         out.push_str(&format!("run {}, ", own.call().name));
@@ -58,9 +65,9 @@ fn shown(sorted: &Sorted) -> String {
     }
     for (call, why) in &sorted.refused {
         let why = match why {
-            Refused::NotOffered => "unknown",
-            Refused::CutOff => "cut",
-            Refused::Limit(limit) => limit.as_str(),
+            CallRefusalReason::NotOffered => "unknown",
+            CallRefusalReason::CutOff => "cut",
+            CallRefusalReason::Limit(limit) => limit.as_str(),
         };
         out.push_str(&format!("refuse {} {why}, ", call.name));
     }
@@ -70,22 +77,22 @@ fn shown(sorted: &Sorted) -> String {
     out
 }
 
-fn after(then: Then) -> String {
+fn after(then: AfterCalls) -> String {
     match then {
-        Then::Ask => "ask".to_owned(),
-        Then::Conclude(limit) => format!("conclude {}", limit.as_str()),
-        Then::Return => "return".to_owned(),
+        AfterCalls::Ask => "ask".to_owned(),
+        AfterCalls::Conclude(limit) => format!("conclude {}", limit.as_str()),
+        AfterCalls::Return => "return".to_owned(),
     }
 }
 
 #[test]
 fn an_answer_without_calls_is_the_end() {
-    check("", Spent::default(), "finish answered");
+    check("", TurnSpending::default(), "finish answered");
 }
 
 #[test]
 fn each_call_goes_where_it_belongs() {
-    let fresh = Spent::default();
+    let fresh = TurnSpending::default();
     check("auto_a auto_b", fresh, "run auto_a, run auto_b, ask");
     check("ask_a", fresh, "return ask_a, return");
     check("their_a", fresh, "return their_a, return");
@@ -95,26 +102,29 @@ fn each_call_goes_where_it_belongs() {
 
 #[test]
 fn s_29_what_was_not_offered_is_refused_and_the_model_may_try_again() {
-    check("hidden auto_a", Spent::default(), "run auto_a, refuse hidden unknown, ask");
-    check("AUTO_A", Spent::default(), "refuse AUTO_A unknown, ask");
+    check("hidden auto_a", TurnSpending::default(), "run auto_a, refuse hidden unknown, ask");
+    check("AUTO_A", TurnSpending::default(), "refuse AUTO_A unknown, ask");
 }
 
 #[test]
 fn b_ch_04_a_client_tool_of_the_same_name_stays_the_clients() {
-    check("their_twin", Spent::default(), "return their_twin, return");
+    check("their_twin", TurnSpending::default(), "return their_twin, return");
 }
 
 #[test]
 fn s_33_a_turn_stops_at_exactly_its_limits() {
-    let spent =
-        |depth, calls, millis| Spent { depth, calls, tool_time: Duration::from_millis(millis) };
+    let spent = |depth, calls, millis| TurnSpending {
+        depth,
+        calls,
+        tool_time: Duration::from_millis(millis),
+    };
     check("auto_a", spent(2, 2, 999), "run auto_a, ask");
     check("auto_a", spent(3, 3, 0), "refuse auto_a max_depth, conclude max_depth");
     check("auto_a", spent(1, 4, 0), "refuse auto_a max_calls, conclude max_calls");
     check("auto_a", spent(1, 1, 1_000), "refuse auto_a deadline, conclude deadline");
     let five = "auto_a auto_b auto_a auto_b auto_a";
     let four = "run auto_a, run auto_b, run auto_a, run auto_b, refuse auto_a max_calls, ask";
-    check(five, Spent::default(), four);
+    check(five, TurnSpending::default(), four);
     check("their_a auto_a", spent(3, 3, 0), "refuse auto_a max_depth, return their_a, return");
     check("hidden", spent(3, 0, 0), "refuse hidden max_depth, conclude max_depth");
 }
@@ -124,13 +134,13 @@ fn s_33_calls_that_are_not_run_are_counted_too() {
     let many = "hidden searchTools hidden searchTools hidden searchTools";
     let sorted = "search searchTools, search searchTools, refuse hidden unknown, refuse hidden \
                   unknown, refuse hidden max_calls, refuse searchTools max_calls, ask";
-    check(many, Spent::default(), sorted);
+    check(many, TurnSpending::default(), sorted);
 }
 
 #[test]
 fn b_ch_06_a_call_that_may_be_half_of_one_is_not_run() {
     let cut = |calls: &str, expected: &str| {
-        check_stopped(calls, (Stop::Length, Spent::default()), expected);
+        check_stopped(calls, (StopReason::Length, TurnSpending::default()), expected);
     };
     cut("auto_a auto_b", "run auto_a, refuse auto_b cut, ask");
     cut("searchTools", "refuse searchTools cut, ask");
@@ -153,14 +163,14 @@ fn what_was_insisted_on_is_asked_for_once_and_what_was_allowed_stays() {
             opaque(json!({"mode": "AUTO", "allowedFunctionNames": ["x"]})),
         ),
     ] {
-        assert_eq!(relaxed(&choice), expected);
+        assert_eq!(relax_choice(&choice), expected);
     }
 }
 
 #[test]
 fn b_ch_08_no_two_calls_of_a_turn_have_one_id() {
-    let earlier = Message::new(Role::Assistant, vec![part("a")]);
-    let mut ids = Ids::behind(&[earlier]);
+    let earlier = ChatMessage::new(ChatRole::Assistant, vec![part("a")]);
+    let mut ids = TurnCallIds::behind(&[earlier]);
     let given: Vec<String> = ["a", "b", "b", "", "", "b_2"].map(|id| ids.distinct(id)).into();
     assert_eq!(given, ["a_2", "b", "b_2", "call", "call_2", "b_2_2"]);
 }

@@ -2,31 +2,31 @@
 //! others, and what it found is shown from the next round on.
 
 use serde_json::{Value, json};
-use tollgate_core::relevance::Query;
-use tollgate_core::text::shortened;
+use tollgate_core::relevance::RelevanceQuery;
+use tollgate_core::text::truncate_chars;
 
-use super::{Asked, visible};
+use super::{WindowRequest, visible};
 use crate::conversation::Function;
 use crate::extra::Extra;
 use crate::tools::arguments;
 
 /// Of the tool, unless another has that name.
-const NAME: &str = "searchTools";
-const USUAL: u64 = 5;
-const MOST: u64 = 20;
+const SEARCH_TOOL_NAME: &str = "searchTools";
+const DEFAULT_RESULTS: u64 = 5;
+const MAX_RESULTS: u64 = 20;
 /// Characters of a description in a result; the whole stands in the tool itself.
-const DESCRIPTION: usize = 400;
+const MAX_DESCRIPTION_CHARS: usize = 400;
 
 /// The tools that a model found in this turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Disclosed {
+pub struct DisclosedTools {
     /// The latest last.
     names: Vec<String>,
 }
 
-impl Disclosed {
+impl DisclosedTools {
     /// What is found again counts as found now.
-    pub fn add(&mut self, found: &Found) {
+    pub fn add(&mut self, found: &ToolSearchHits) {
         self.names.retain(|name| !found.names.contains(name));
         // The best match is the last to be left out again.
         self.names.extend(found.names.iter().rev().cloned());
@@ -40,7 +40,7 @@ impl Disclosed {
 
 /// What a search came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ToolSearchHits {
     /// The best first.
     pub names: Vec<String>,
     /// For the model.
@@ -48,12 +48,13 @@ pub struct Found {
 }
 
 /// The tool that is shown.
-pub(super) fn tool(asked: &Asked<'_>) -> Function {
+pub(super) fn tool(asked: &WindowRequest<'_>) -> Function {
     let is_taken = |name: &str| {
         asked.stock.place(name).is_some() || asked.request.client_tools().any(|it| it == name)
     };
-    let numbered = (2..).map(|number| format!("{NAME}{number}"));
-    let name = std::iter::once(NAME.to_owned()).chain(numbered).find(|name| !is_taken(name));
+    let numbered = (2..).map(|number| format!("{SEARCH_TOOL_NAME}{number}"));
+    let name =
+        std::iter::once(SEARCH_TOOL_NAME.to_owned()).chain(numbered).find(|name| !is_taken(name));
     let all = visible(asked).len();
     let description = format!(
         "Finds tools by what they do. You are shown only some of the {all} tools that there are: if \
@@ -73,8 +74,8 @@ pub(super) fn tool(asked: &Asked<'_>) -> Function {
                 "limit": {
                     "type": "integer",
                     "minimum": 1,
-                    "maximum": MOST,
-                    "description": format!("How many to find; {USUAL} if left out"),
+                    "maximum": MAX_RESULTS,
+                    "description": format!("How many to find; {DEFAULT_RESULTS} if left out"),
                 },
             },
             "required": ["query"],
@@ -85,43 +86,43 @@ pub(super) fn tool(asked: &Asked<'_>) -> Function {
 }
 
 /// Searches the tools that this turn may see. Fails with words for the model.
-pub fn search(asked: &Asked<'_>, arguments: &str) -> Result<Found, String> {
-    let (query, limit) = wish(arguments)?;
+pub fn search(asked: &WindowRequest<'_>, arguments: &str) -> Result<ToolSearchHits, String> {
+    let (query, limit) = parse_query(arguments)?;
     let visible = visible(asked);
-    let best = asked.stock.index().best(&Query::new(&query), visible.len());
+    let best = asked.stock.index().best(&RelevanceQuery::new(&query), visible.len());
     let best = best.into_iter().filter(|place| visible.binary_search(place).is_ok());
     let best: Vec<&Function> = best.take(limit).map(|place| asked.stock.function(place)).collect();
     let hint = match best.is_empty() {
         true => "nothing has these words; try others, or fewer",
         false => "these can be called now",
     };
-    let tools: Vec<Value> = best.iter().map(|function| listed(function)).collect();
-    Ok(Found {
+    let tools: Vec<Value> = best.iter().map(|function| hit_json(function)).collect();
+    Ok(ToolSearchHits {
         names: best.iter().map(|function| function.name.clone()).collect(),
         text: json!({"tools": tools, "hint": hint}).to_string(),
     })
 }
 
-fn wish(arguments: &str) -> Result<(String, usize), String> {
+fn parse_query(arguments: &str) -> Result<(String, usize), String> {
     let arguments = arguments::parse(arguments).map_err(|unreadable| unreadable.to_string())?;
     let query = arguments.get("query").and_then(Value::as_str).map(str::trim);
     let query = query.filter(|query| !query.is_empty());
     let query = query.ok_or("`query` must say what the tool should do")?;
     let limit = match arguments.get("limit") {
-        None | Some(Value::Null) => USUAL,
+        None | Some(Value::Null) => DEFAULT_RESULTS,
         Some(limit) => {
             let limit = limit.as_u64().filter(|limit| *limit > 0);
-            limit.ok_or("`limit` must be a whole number above 0")?.min(MOST)
+            limit.ok_or("`limit` must be a whole number above 0")?.min(MAX_RESULTS)
         }
     };
     Ok((query.to_owned(), limit as usize))
 }
 
-fn listed(function: &Function) -> Value {
+fn hit_json(function: &Function) -> Value {
     let description = function.description.as_deref().unwrap_or_default();
     json!({
         "name": function.name,
-        "description": shortened(description, DESCRIPTION),
+        "description": truncate_chars(description, MAX_DESCRIPTION_CHARS),
         "parameters": parameters(function.parameters.as_ref()),
     })
 }

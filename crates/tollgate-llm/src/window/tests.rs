@@ -3,14 +3,18 @@ use serde_json::json;
 use tollgate_core::agent::ToolSearch;
 use tollgate_core::glob::Glob;
 
-use super::{Asked, Candidate, Counts, Disclosed, Fit, Room, Stock, TooLong, fit};
+use super::{
+    ContextTooLongError, DisclosedTools, ModelWindow, OfferCandidate, ToolPool, WindowCounts,
+    WindowFit, WindowRequest, fit,
+};
 use crate::conversation::{
-    Call, Content, Delivery, Function, Message, Options, Part, Request, Role, Tool, ToolChoice,
+    ChatMessage, ChatRequest, ChatRole, ChatTool, Function, FunctionCall, GenerationOptions,
+    MessagePart, PartContent, ResponseDelivery, ToolChoice,
 };
 use crate::dialect::Dialect;
+use crate::error::{LlmError, LlmErrorKind};
 use crate::extra::Extra;
-use crate::failure::{Failure, Kind};
-use crate::tokens::Precision;
+use crate::tokens::CountPrecision;
 
 pub(super) fn function(name: &str, description: &str) -> Function {
     Function {
@@ -21,39 +25,43 @@ pub(super) fn function(name: &str, description: &str) -> Function {
     }
 }
 
-pub(super) fn stock(names: &str, pinned: &[&str]) -> Stock {
-    let candidates = names
-        .split_whitespace()
-        .map(|name| Candidate { function: function(name, "Does what its name says"), title: None });
+pub(super) fn stock(names: &str, pinned: &[&str]) -> ToolPool {
+    let candidates = names.split_whitespace().map(|name| OfferCandidate {
+        function: function(name, "Does what its name says"),
+        title: None,
+    });
     let pinned: Vec<Glob> = pinned.iter().map(|glob| Glob::new(*glob)).collect();
-    Stock::new(candidates, &pinned)
+    ToolPool::new(candidates, &pinned)
 }
 
-pub(super) fn request(said: &str) -> Request {
-    Request {
+pub(super) fn request(said: &str) -> ChatRequest {
+    ChatRequest {
         model: String::new(),
-        messages: vec![Message::text(Role::System, "Be brief."), Message::text(Role::User, said)],
+        messages: vec![
+            ChatMessage::text(ChatRole::System, "Be brief."),
+            ChatMessage::text(ChatRole::User, said),
+        ],
         tools: Vec::new(),
         tool_choice: ToolChoice::Unsaid,
-        options: Options::default(),
-        delivery: Delivery::Whole,
+        options: GenerationOptions::default(),
+        delivery: ResponseDelivery::Whole,
         extra: Extra::none(),
     }
 }
 
-fn room(name: &str, window: u64) -> Room<'_> {
-    Room { name, window, max_output: 100, dialect: Dialect::OpenAiChat }
+fn room(name: &str, window: u64) -> ModelWindow<'_> {
+    ModelWindow { name, window, max_output: 100, dialect: Dialect::OpenAiChat }
 }
 
 const STOCK: &str = "dice_roll mail_send memory_search weather_forecast web_search";
 
 struct Case<'a> {
-    request: Request,
-    stock: Stock,
+    request: ChatRequest,
+    stock: ToolPool,
     max_tools: usize,
     search: ToolSearch,
-    disclosed: Disclosed,
-    models: Vec<Room<'a>>,
+    disclosed: DisclosedTools,
+    models: Vec<ModelWindow<'a>>,
 }
 
 impl Case<'_> {
@@ -63,14 +71,15 @@ impl Case<'_> {
             stock: stock(STOCK, &[]),
             max_tools: 64,
             search: ToolSearch::Off,
-            disclosed: Disclosed::default(),
+            disclosed: DisclosedTools::default(),
             models: vec![room("only", window)],
         }
     }
 
-    fn fit(&self) -> Result<Fit, TooLong> {
+    fn fit(&self) -> Result<WindowFit, ContextTooLongError> {
         let Self { request, stock, max_tools, search, disclosed, models } = self;
-        let asked = Asked { request, stock, max_tools: *max_tools, search: *search, disclosed };
+        let asked =
+            WindowRequest { request, stock, max_tools: *max_tools, search: *search, disclosed };
         fit(&asked, models)
     }
 
@@ -91,7 +100,7 @@ fn all_that_fits_is_shown_by_name_and_nothing_is_counted() {
     let case = Case::new("Roll the dice", 10_000);
     assert_eq!(case.shown(), format!("{STOCK} @0"));
     let fit = case.fit().unwrap();
-    assert_eq!(fit.counts.precision, Precision::Estimated);
+    assert_eq!(fit.counts.precision, CountPrecision::Estimated);
     assert!(fit.pruned.is_empty());
 }
 
@@ -119,12 +128,13 @@ fn what_is_pinned_named_or_used_stays() {
     case.request.tool_choice = ToolChoice::Named("dice_roll".to_owned());
     assert_eq!(case.shown(), "dice_roll web_search @0");
     case.request.tool_choice = ToolChoice::Auto;
-    let call = Call {
+    let call = FunctionCall {
         id: "call_1".to_owned(),
         name: "weather_forecast".to_owned(),
         arguments: "{}".to_owned(),
     };
-    let call = Message::new(Role::Assistant, vec![Part::new(Content::Call(call))]);
+    let call =
+        ChatMessage::new(ChatRole::Assistant, vec![MessagePart::new(PartContent::Call(call))]);
     case.request.messages.insert(1, call);
     assert_eq!(case.shown(), "weather_forecast web_search @0");
 }
@@ -133,7 +143,7 @@ fn what_is_pinned_named_or_used_stays() {
 #[test]
 fn b_ch_04_the_clients_tools_are_never_left_out_and_hide_ours() {
     let mut case = Case::new("Search the web", 10_000);
-    case.request.tools.push(Tool::Function(function("web_search", "The client's own")));
+    case.request.tools.push(ChatTool::Function(function("web_search", "The client's own")));
     assert_eq!(case.shown(), "dice_roll mail_send memory_search weather_forecast @0");
     assert!(case.fit().unwrap().pruned.is_empty(), "hidden is not pruned");
     let with = case.fit().unwrap().counts.tools;
@@ -141,14 +151,14 @@ fn b_ch_04_the_clients_tools_are_never_left_out_and_hide_ours() {
     case.stock = stock("dice_roll mail_send memory_search weather_forecast", &[]);
     assert!(with > case.fit().unwrap().counts.tools, "they count");
     let long = "x ".repeat(10_000);
-    case.request.tools.push(Tool::Function(function("long", &long)));
+    case.request.tools.push(ChatTool::Function(function("long", &long)));
     assert_eq!(case.shown(), "too long");
 }
 
 #[test]
 fn what_does_not_fit_goes_one_by_one() {
     let exact = Case::new("Roll the dice", 500).fit().unwrap().counts;
-    assert_eq!(exact.precision, Precision::Exact);
+    assert_eq!(exact.precision, CountPrecision::Exact);
     let full = exact.input() + exact.reserved;
     assert_eq!(Case::new("Roll the dice", full).fit().unwrap().kept.len(), 5);
     let case = Case::new("Roll the dice", full - 1);
@@ -181,7 +191,7 @@ fn a_larger_model_is_taken_only_if_no_tool_can_go() {
 
 #[test]
 fn a_vocabulary_that_nobody_knows_gets_a_margin_but_is_no_reason_to_refuse() {
-    let claude = |name, window| Room { dialect: Dialect::Anthropic, ..room(name, window) };
+    let claude = |name, window| ModelWindow { dialect: Dialect::Anthropic, ..room(name, window) };
     let mut case = Case::new(&"word ".repeat(500), 0);
     case.models = vec![room("openai", 700)];
     assert!(case.fit().unwrap().pruned.len() < 5);
@@ -215,12 +225,13 @@ fn a_refusal_has_the_numbers_and_says_what_helps() {
         let tried = tried.iter().map(|(name, [window, tools, system, messages, reserved])| {
             let (window, tools, system) = (*window, *tools, *system);
             let (messages, reserved) = (*messages, *reserved);
-            let precision = Precision::Exact;
-            let counts = Counts { window, tools, system, messages, reserved, margin: 0, precision };
+            let precision = CountPrecision::Exact;
+            let counts =
+                WindowCounts { window, tools, system, messages, reserved, margin: 0, precision };
             ((*name).to_owned(), counts)
         });
-        let failure = Failure::from(TooLong { tried: tried.collect() });
-        assert_eq!(failure.kind, Kind::TooLong);
+        let failure = LlmError::from(ContextTooLongError { tried: tried.collect() });
+        assert_eq!(failure.kind, LlmErrorKind::TooLong);
         assert_eq!(failure.message, expected);
     };
     check(
@@ -237,9 +248,10 @@ fn a_refusal_has_the_numbers_and_says_what_helps() {
         ([100, 10, 10, 10, 90], "ask for fewer output tokens, or"),
     ] {
         let [window, tools, system, messages, reserved] = counts;
-        let precision = Precision::Exact;
-        let counts = Counts { window, tools, system, messages, reserved, margin: 0, precision };
-        let said = TooLong { tried: vec![("small".to_owned(), counts)] }.to_string();
+        let precision = CountPrecision::Exact;
+        let counts =
+            WindowCounts { window, tools, system, messages, reserved, margin: 0, precision };
+        let said = ContextTooLongError { tried: vec![("small".to_owned(), counts)] }.to_string();
         assert!(said.contains("20 are missing") && said.contains(expected), "{said}");
     }
 }
@@ -280,12 +292,12 @@ proptest! {
         let name = |at: usize| format!("tool{at:02}");
         let pins: Vec<Glob> = pinned.iter().enumerate().filter(|(_, is)| **is)
             .map(|(at, _)| Glob::new(name(at))).collect();
-        let candidates = sizes.iter().enumerate().map(|(at, size)| Candidate {
+        let candidates = sizes.iter().enumerate().map(|(at, size)| OfferCandidate {
             function: function(&name(at), &"word ".repeat(*size)),
             title: None,
         });
         let case = Case {
-            stock: Stock::new(candidates, &pins),
+            stock: ToolPool::new(candidates, &pins),
             max_tools,
             search,
             models: vec![room("small", window), room("large", window * 2)],

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tollgate_llm::conversation::Stop;
-use tollgate_llm::failure::Kind;
-use tollgate_llm::provider::{Again, AskError};
-use tollgate_llm::settings::{Patience, ProviderKind};
+use tollgate_llm::conversation::StopReason;
+use tollgate_llm::error::LlmErrorKind;
+use tollgate_llm::provider::{AskError, RetryTarget};
+use tollgate_llm::settings::{ProviderKind, ProviderTimeouts};
 
 use crate::fake::{Act, Fake, json, response};
 use crate::stage::{KEY, anthropic, provider, request, served};
@@ -22,12 +22,12 @@ async fn failed(acts: Vec<Act>) -> AskError {
     error
 }
 
-async fn check(acts: Vec<Act>, (kind, again): (Kind, &str), says: &str) {
+async fn check(acts: Vec<Act>, (kind, again): (LlmErrorKind, &str), says: &str) {
     let error = failed(acts).await;
     let short = match error.again {
-        Again::SameModel { .. } => "same",
-        Again::OtherModel => "other",
-        Again::Never => "never",
+        RetryTarget::SameModel { .. } => "same",
+        RetryTarget::OtherModel => "other",
+        RetryTarget::Never => "never",
     };
     let message = &error.failure.message;
     assert_eq!((error.failure.kind, short), (kind, again), "{message}");
@@ -39,7 +39,7 @@ async fn a_model_is_asked_in_its_providers_words() {
     let fake = Fake::start(vec![json(200, ANSWER)]).await;
     let answer = anthropic(fake.address).ask(&request("hello")).await.unwrap();
     assert_eq!(answer.text(), "Hello there");
-    assert_eq!((answer.stop, answer.usage.total()), (Stop::End, 12));
+    assert_eq!((answer.stop, answer.usage.total()), (StopReason::End, 12));
     let seen = fake.only();
     assert_eq!(seen.path(), "/v1/messages");
     assert_eq!(seen.header("x-api-key"), Some(KEY));
@@ -71,20 +71,21 @@ async fn an_answer_may_come_byte_by_byte() {
 
 #[tokio::test]
 async fn errors_are_told_by_whose_fault_they_are() {
-    check(json(400, INVALID), (Kind::Invalid, "never"), "roles must alternate").await;
-    check(json(400, TOO_LONG), (Kind::TooLong, "other"), "208310 tokens").await;
-    check(json(404, NO_MODEL), (Kind::UnknownModel, "other"), "does not know model `m-id`").await;
-    check(json(429, TOO_OFTEN), (Kind::RateLimited, "same"), "exceeded your limit").await;
-    check(json(529, OVERLOADED), (Kind::Overloaded, "same"), "Overloaded").await;
-    check(json(500, "{}"), (Kind::Provider, "same"), "500").await;
-    check(json(504, ""), (Kind::Timeout, "same"), "504").await;
+    check(json(400, INVALID), (LlmErrorKind::Invalid, "never"), "roles must alternate").await;
+    check(json(400, TOO_LONG), (LlmErrorKind::TooLong, "other"), "208310 tokens").await;
+    check(json(404, NO_MODEL), (LlmErrorKind::UnknownModel, "other"), "does not know model `m-id`")
+        .await;
+    check(json(429, TOO_OFTEN), (LlmErrorKind::RateLimited, "same"), "exceeded your limit").await;
+    check(json(529, OVERLOADED), (LlmErrorKind::Overloaded, "same"), "Overloaded").await;
+    check(json(500, "{}"), (LlmErrorKind::Provider, "same"), "500").await;
+    check(json(504, ""), (LlmErrorKind::Timeout, "same"), "504").await;
 }
 
 #[tokio::test]
 async fn a_refused_key_is_the_gateways_trouble_and_is_not_shown() {
     for status in [401, 403] {
         let says = format!("refuses the gateway's key (HTTP {status}, authentication_error)");
-        check(json(status, NO_KEY), (Kind::Provider, "other"), &says).await;
+        check(json(status, NO_KEY), (LlmErrorKind::Provider, "other"), &says).await;
     }
 }
 
@@ -94,9 +95,9 @@ async fn b_ch_13_what_is_no_answer_is_named() {
     let page = |status| vec![Act::Send(response(status, &[("content-type", "text/html")], html))];
     let typed =
         |kind: &str, body: &str| vec![Act::Send(response(200, &[("content-type", kind)], body))];
-    let other = (Kind::Provider, "other");
+    let other = (LlmErrorKind::Provider, "other");
     check(page(200), other, "answers with `text/html` instead of JSON").await;
-    check(page(502), (Kind::Provider, "same"), "502: Welcome").await;
+    check(page(502), (LlmErrorKind::Provider, "same"), "502: Welcome").await;
     check(vec![Act::Send(response(204, &[], ""))], other, "HTTP 204").await;
     check(typed("text/event-stream", "data: {}\n\n"), other, "instead of JSON").await;
     check(typed("application/json", "{\"id\":"), other, "answers nonsense").await;
@@ -113,12 +114,12 @@ async fn b_ch_13_what_is_no_answer_is_named() {
 
 #[tokio::test]
 async fn broken_connections_are_worth_another_attempt() {
-    check(vec![Act::Close], (Kind::Provider, "same"), "closed the connection").await;
+    check(vec![Act::Close], (LlmErrorKind::Provider, "same"), "closed the connection").await;
     let half = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{";
     let cut = vec![Act::Send(half.to_vec()), Act::Close];
-    check(cut, (Kind::Provider, "same"), "broke its answer off").await;
+    check(cut, (LlmErrorKind::Provider, "same"), "broke its answer off").await;
     let noise = vec![Act::Send(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()), Act::Close];
-    check(noise, (Kind::Provider, "same"), "closed the connection").await;
+    check(noise, (LlmErrorKind::Provider, "same"), "closed the connection").await;
 }
 
 #[tokio::test]
@@ -126,22 +127,23 @@ async fn answers_are_read_up_to_a_limit() {
     let head =
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99999999\r\n\r\n";
     let stated = vec![Act::Send(head.to_vec()), Act::Hang];
-    check(stated, (Kind::Provider, "other"), "larger than 33554432 bytes").await;
+    check(stated, (LlmErrorKind::Provider, "other"), "larger than 33554432 bytes").await;
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
     let endless = vec![Act::Send(head.to_vec()), Act::Send(vec![b' '; (32 << 20) + 1]), Act::Hang];
-    check(endless, (Kind::Provider, "other"), "larger than 33554432 bytes").await;
+    check(endless, (LlmErrorKind::Provider, "other"), "larger than 33554432 bytes").await;
     let long = format!("{{\"error\":{{\"message\":\"{}\"}}}}", "x".repeat(1 << 20));
-    check(json(400, &long), (Kind::Invalid, "never"), "m-id").await;
+    check(json(400, &long), (LlmErrorKind::Invalid, "never"), "m-id").await;
     let words = format!(
         "{{\"error\":{{\"type\":\"invalid_request_error\",\"message\":\"{}\"}}}}",
         "x".repeat(9_000)
     );
-    check(json(400, &words), (Kind::Invalid, "never"), "xxx…").await;
+    check(json(400, &words), (LlmErrorKind::Invalid, "never"), "xxx…").await;
 }
 
 #[tokio::test]
 async fn a_silent_provider_is_not_waited_for() {
-    let patience = Patience { answer: Duration::from_millis(100), silence: Duration::from_secs(5) };
+    let patience =
+        ProviderTimeouts { answer: Duration::from_millis(100), silence: Duration::from_secs(5) };
     for acts in [vec![Act::Hang], {
         let head =
             b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
@@ -149,11 +151,14 @@ async fn a_silent_provider_is_not_waited_for() {
     }] {
         let fake = Fake::start(vec![acts]).await;
         let settings = provider(ProviderKind::Anthropic, fake.address);
-        let model = served(tollgate_llm::settings::Provider { patience, ..settings });
+        let model = served(tollgate_llm::settings::ProviderSettings { patience, ..settings });
         let error = model.ask(&request("hello")).await.unwrap_err();
         let expected = "model `m-id` of provider `fake` did not answer within 100 ms";
         assert_eq!(error.failure.message, expected);
-        assert_eq!((error.failure.kind, error.again), (Kind::Timeout, Again::OtherModel));
+        assert_eq!(
+            (error.failure.kind, error.again),
+            (LlmErrorKind::Timeout, RetryTarget::OtherModel)
+        );
     }
 }
 
@@ -164,7 +169,7 @@ async fn nobody_listens() {
     drop(fake);
     let error = anthropic(address).ask(&request("hello")).await.unwrap_err();
     assert!(error.failure.message.contains("cannot be reached"), "{}", error.failure.message);
-    assert_eq!(error.again, Again::SameModel { after: None });
+    assert_eq!(error.again, RetryTarget::SameModel { after: None });
 }
 
 #[tokio::test]
@@ -175,7 +180,7 @@ async fn only_so_many_requests_are_under_way() {
     ];
     let fake = Fake::start(vec![slow]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let model = served(tollgate_llm::settings::Provider { concurrent: 1, ..settings });
+    let model = served(tollgate_llm::settings::ProviderSettings { concurrent: 1, ..settings });
     let hello = request("hello");
     let (one, two) = tokio::join!(model.ask(&hello), model.ask(&hello));
     assert!(one.is_ok() && two.is_ok());
@@ -185,6 +190,6 @@ async fn only_so_many_requests_are_under_way() {
     let answers = futures_util::future::join_all(all).await;
     let refused: Vec<_> = answers.into_iter().filter_map(Result::err).collect();
     assert_eq!(refused.len(), 1, "one has the slot, four wait");
-    assert_eq!(refused[0].failure.kind, Kind::Overloaded);
+    assert_eq!(refused[0].failure.kind, LlmErrorKind::Overloaded);
     assert_eq!(refused[0].failure.retry_after, Some(Duration::from_secs(1)));
 }

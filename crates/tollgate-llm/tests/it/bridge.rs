@@ -11,20 +11,24 @@ use rand::RngExt;
 use serde_json::{Map, Value, json};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
-use tollgate_core::call::Status;
+use tollgate_core::call::CallStatus;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
-use tollgate_engine::builtin::{self, Asker, Failure, Reply as Said, Tool};
+use tollgate_engine::builtin::{
+    self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply as Said,
+};
 use tollgate_engine::clock::{Clock, SystemClock};
-use tollgate_engine::settings::Settings;
-use tollgate_engine::{Parts, Running};
-use tollgate_llm::realtime::bridge::{Bridge, BridgeError, Handler, Reply, Session, Trouble};
-use tollgate_llm::realtime::{Call, Live};
+use tollgate_engine::settings::EngineSettings;
+use tollgate_engine::{Parts, RunningEngine};
+use tollgate_llm::realtime::bridge::{
+    Bridge, BridgeCallHandler, BridgeError, HostSession, HostSessionError, Reply,
+};
+use tollgate_llm::realtime::{RealtimeCall, RealtimeProtocol};
 
 /// An engine with tools of each speed, and what was done to them.
 struct House {
-    running: Running,
-    settings: Settings,
+    running: RunningEngine,
+    settings: EngineSettings,
     seen: Arc<Seen>,
     _directory: tempfile::TempDir,
 }
@@ -43,7 +47,7 @@ struct Sleeper {
 }
 
 #[async_trait]
-impl Tool for Sleeper {
+impl BuiltinTool for Sleeper {
     fn definition(&self) -> Value {
         let latency =
             json!({"estimatedDurationMs": self.estimated, "maxDurationMs": 60_000, "probe": false});
@@ -56,13 +60,17 @@ impl Tool for Sleeper {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Said, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Said, BuiltinToolError> {
         self.seen.began.fetch_add(1, Ordering::SeqCst);
         let ms = arguments.get("ms").and_then(Value::as_u64).unwrap_or(0);
         tokio::time::sleep(Duration::from_millis(ms)).await;
         self.seen.finished.fetch_add(1, Ordering::SeqCst);
         match self.name {
-            "broken" => Err(Failure::new("it is broken")),
+            "broken" => Err(BuiltinToolError::new("it is broken")),
             _ => Ok(Said { text: "slept".to_owned(), structured: None }),
         }
     }
@@ -72,7 +80,7 @@ impl House {
     async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let seen = Arc::new(Seen::default());
-        let tool = |name, estimated| -> Box<dyn Tool> {
+        let tool = |name, estimated| -> Box<dyn BuiltinTool> {
             Box::new(Sleeper { name, estimated, seen: Arc::clone(&seen) })
         };
         let tools =
@@ -85,9 +93,9 @@ impl House {
             auto_execute: vec![Glob::new("*")],
             ..Agent::implicit()
         };
-        let settings = Settings {
+        let settings = EngineSettings {
             agents: vec![agent("sage", &["nap", "broken", "rest", "sleep"])],
-            ..Settings::new(directory.path().to_owned())
+            ..EngineSettings::new(directory.path().to_owned())
         };
         let running = tollgate_engine::start(&settings, parts).unwrap();
         running.gate.settled().await;
@@ -110,19 +118,19 @@ impl House {
 
 /// A session that is only a list.
 struct Host {
-    live: Live,
+    live: RealtimeProtocol,
     declared: Mutex<Vec<Vec<Value>>>,
-    handler: Mutex<Option<Handler>>,
+    handler: Mutex<Option<BridgeCallHandler>>,
     late: Mutex<Vec<(String, Reply)>>,
     refuses: AtomicUsize,
 }
 
 impl Host {
     fn new() -> Arc<Self> {
-        Self::speaking(Live::OpenAi)
+        Self::speaking(RealtimeProtocol::OpenAi)
     }
 
-    fn speaking(live: Live) -> Arc<Self> {
+    fn speaking(live: RealtimeProtocol) -> Arc<Self> {
         Arc::new(Self {
             live,
             declared: Mutex::default(),
@@ -141,19 +149,19 @@ impl Host {
         self.declared.lock().iter().map(names).collect()
     }
 
-    fn handler(&self) -> Handler {
+    fn handler(&self) -> BridgeCallHandler {
         self.handler.lock().clone().expect("a handler is registered")
     }
 
     async fn call(&self, name: &str, arguments: &str) -> Reply {
         let (id, name) = ("c1".to_owned(), name.to_owned());
-        self.handler().call(Call { id, name, arguments: arguments.to_owned() }).await
+        self.handler().call(RealtimeCall { id, name, arguments: arguments.to_owned() }).await
     }
 }
 
 #[async_trait]
-impl Session for Host {
-    async fn set_tools(&self, tools: Vec<Value>) -> Result<(), Trouble> {
+impl HostSession for Host {
+    async fn set_tools(&self, tools: Vec<Value>) -> Result<(), HostSessionError> {
         tokio::task::yield_now().await;
         if self.refuses.load(Ordering::SeqCst) > 0 {
             return Err("no more tools".into());
@@ -162,15 +170,15 @@ impl Session for Host {
         Ok(())
     }
 
-    fn on_tool_call(&self, handler: Handler) {
+    fn on_tool_call(&self, handler: BridgeCallHandler) {
         *self.handler.lock() = Some(handler);
     }
 
-    fn live(&self) -> Live {
+    fn live(&self) -> RealtimeProtocol {
         self.live
     }
 
-    fn late(&self, call: &Call, reply: Reply) {
+    fn late(&self, call: &RealtimeCall, reply: Reply) {
         self.late.lock().push((call.id.clone(), reply));
     }
 }
@@ -198,9 +206,9 @@ async fn a_session_is_declared_what_the_agent_has_at_its_tier_and_only_when_it_c
 async fn definitions_have_the_form_that_the_session_speaks() {
     let house = House::new().await;
     for (live, place, expected) in [
-        (Live::OpenAi, "/0/parameters/type", "object"),
-        (Live::OpenAi, "/0/type", "function"),
-        (Live::Gemini, "/0/parameters/type", "OBJECT"),
+        (RealtimeProtocol::OpenAi, "/0/parameters/type", "object"),
+        (RealtimeProtocol::OpenAi, "/0/type", "function"),
+        (RealtimeProtocol::Gemini, "/0/parameters/type", "OBJECT"),
     ] {
         let host = Host::speaking(live);
         let _bridge = house.bridge(&host, Tier::Fast).await.unwrap();
@@ -347,7 +355,9 @@ async fn tiers_calls_and_the_end_may_race() {
             async move {
                 pause().await;
                 let name = ["nap", "rest", "sleep"][at % 3].to_owned();
-                handler.call(Call { id: at.to_string(), name, arguments: "{}".to_owned() }).await
+                handler
+                    .call(RealtimeCall { id: at.to_string(), name, arguments: "{}".to_owned() })
+                    .await
             }
         });
         let close = async {
@@ -360,7 +370,7 @@ async fn tiers_calls_and_the_end_may_race() {
             assert!(matches!(update, Ok(()) | Err(BridgeError::Closed)), "{update:?}");
         }
         for reply in replies {
-            assert!(matches!(reply.status, Status::Ok | Status::Denied), "{reply:?}");
+            assert!(matches!(reply.status, CallStatus::Ok | CallStatus::Denied), "{reply:?}");
         }
         let began = house.began();
         assert_eq!(status(&host.call("nap", "{}").await), "denied");

@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use serde_json::{Value, json};
-use tollgate_llm::conversation::{Delivery, Stop};
-use tollgate_llm::failure::Kind;
-use tollgate_llm::format::Address;
-use tollgate_llm::provider::{Models, Passed};
-use tollgate_llm::settings::{self, Api, ProviderKind, Settings};
+use tollgate_llm::conversation::{ResponseDelivery, StopReason};
+use tollgate_llm::error::LlmErrorKind;
+use tollgate_llm::format::RequestUrlParams;
+use tollgate_llm::provider::{ModelRegistry, PassThroughRequest};
+use tollgate_llm::settings::{self, LlmSettings, ProviderApi, ProviderKind};
 
 use crate::fake::{Fake, chunked, json as whole, stream};
 use crate::stage::{clock, heard, model, provider, request, served};
@@ -41,7 +41,7 @@ async fn openai_chat() {
     assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
     let answer = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap();
     assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
-    assert_eq!(answer.stop, Stop::End);
+    assert_eq!(answer.stop, StopReason::End);
     for seen in fake.seen() {
         assert_eq!((seen.path(), &seen.json()["model"]), ("/chat/completions", &json!("m-id")));
     }
@@ -92,11 +92,11 @@ async fn openai_responses() {
         chunked(&events.concat()),
     ];
     let fake = Fake::start(answers).await;
-    let settings = Settings {
+    let settings = LlmSettings {
         providers: vec![provider(ProviderKind::OpenAi, fake.address)],
-        models: vec![settings::Model { api: Api::Responses, ..model("m") }],
+        models: vec![settings::ModelSettings { api: ProviderApi::Responses, ..model("m") }],
     };
-    let model = Models::new(&settings, clock(), None).unwrap().find("m").unwrap();
+    let model = ModelRegistry::new(&settings, clock(), None).unwrap().find("m").unwrap();
     let answer = model.ask(&request("hello")).await.unwrap();
     assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
     let answer = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap();
@@ -135,11 +135,11 @@ async fn a_key_that_gemini_refuses_is_the_gateways_trouble_also_where_bytes_are_
     let words = r#"{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}"#;
     let fake = Fake::start(vec![whole(400, words)]).await;
     let model = served(provider(ProviderKind::Gemini, fake.address));
-    let address = Address { model: Some("m"), delivery: Some(Delivery::Whole) };
+    let address = RequestUrlParams { model: Some("m"), delivery: Some(ResponseDelivery::Whole) };
     let body = Bytes::from_static(br#"{"contents":[]}"#);
-    let passed = Passed::read(body, HeaderMap::new(), &address).unwrap();
+    let passed = PassThroughRequest::read(body, HeaderMap::new(), &address).unwrap();
     let failure = model.pass(passed).await.map(drop).unwrap_err().failure;
-    assert_eq!(failure.kind, Kind::Provider);
+    assert_eq!(failure.kind, LlmErrorKind::Provider);
     assert!(failure.message.contains("refuses the gateway's key"), "{failure}");
 }
 
@@ -161,7 +161,7 @@ async fn b_se_07_done_too_early_is_no_answer() {
     let fake = Fake::start(vec![stream(format!("{early}data: [DONE]\n\n").as_bytes())]).await;
     let model = served(provider(ProviderKind::OpenAi, fake.address));
     let (text, failure) = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap_err();
-    assert_eq!((text.as_str(), failure.kind), ("Hello", Kind::Provider));
+    assert_eq!((text.as_str(), failure.kind), ("Hello", LlmErrorKind::Provider));
 }
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn an_error_with_the_status_of_an_answer_is_an_error() {
     let fake = Fake::start(vec![whole(200, words)]).await;
     let model = served(provider(ProviderKind::OpenAi, fake.address));
     let error = model.ask(&request("hello")).await.unwrap_err();
-    assert_eq!(error.failure.kind, Kind::RateLimited, "{error}");
+    assert_eq!(error.failure.kind, LlmErrorKind::RateLimited, "{error}");
     assert!(error.failure.message.contains("Provider returned error"), "{error}");
 }
 

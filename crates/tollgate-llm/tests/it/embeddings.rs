@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, Purpose};
-use tollgate_llm::provider::Models;
-use tollgate_llm::settings::{Patience, Provider, ProviderKind, ServedEmbedding, Settings};
+use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, EmbeddingPurpose};
+use tollgate_llm::provider::ModelRegistry;
+use tollgate_llm::settings::{
+    LlmSettings, ProviderKind, ProviderSettings, ProviderTimeouts, RemoteEmbeddingSettings,
+};
 
 use crate::fake::{Act, Fake, json, response};
 use crate::stage::{KEY, clock, provider};
 
-fn settings() -> ServedEmbedding {
-    ServedEmbedding {
+fn settings() -> RemoteEmbeddingSettings {
+    RemoteEmbeddingSettings {
         provider: "fake".to_owned(),
         model: "small".to_owned(),
         dimensions: None,
@@ -21,9 +23,12 @@ fn settings() -> ServedEmbedding {
     }
 }
 
-fn embedder(provider: Provider, settings: &ServedEmbedding) -> Result<Arc<dyn Embedder>, String> {
-    let all = Settings { providers: vec![provider], models: Vec::new() };
-    Models::new(&all, clock(), None).unwrap().embedder(settings)
+fn embedder(
+    provider: ProviderSettings,
+    settings: &RemoteEmbeddingSettings,
+) -> Result<Arc<dyn Embedder>, String> {
+    let all = LlmSettings { providers: vec![provider], models: Vec::new() };
+    ModelRegistry::new(&all, clock(), None).unwrap().embedder(settings)
 }
 
 fn at(fake: &Fake) -> Arc<dyn Embedder> {
@@ -57,7 +62,7 @@ async fn texts_are_sent_in_portions_and_come_back_in_their_order() {
     let fake = Fake::start(reactions).await;
     let embedder = at(&fake);
     let many: Vec<String> = (0..33).map(|number| format!("text {number}")).collect();
-    let made = embedder.embed(&many, Purpose::Passage).await.unwrap();
+    let made = embedder.embed(&many, EmbeddingPurpose::Passage).await.unwrap();
     assert_eq!((made.len(), &made[31], &made[32]), (33, &of(&[0.6, 0.8]), &of(&[0.0, 1.0])));
     let seen = fake.seen();
     assert_eq!(seen[0].path(), "/embeddings");
@@ -66,22 +71,22 @@ async fn texts_are_sent_in_portions_and_come_back_in_their_order() {
     assert_eq!((&body["model"], &body["encoding_format"]), (&json!("small"), &json!("base64")));
     assert_eq!(seen[1].json()["input"], json!(["text 32"]));
     assert_eq!((embedder.model(), seen[1].connection), ("fake/small", 0));
-    assert_eq!(embedder.embed(&[], Purpose::Passage).await, Ok(Vec::new()));
+    assert_eq!(embedder.embed(&[], EmbeddingPurpose::Passage).await, Ok(Vec::new()));
     assert_eq!(fake.seen().len(), 2, "nothing is asked for nothing");
 }
 
 #[tokio::test]
 async fn prefixes_and_dimensions_are_the_models_and_in_its_name() {
     let fake = Fake::start(vec![answer(&[&[1.0, 0.0]])]).await;
-    let settings = ServedEmbedding {
+    let settings = RemoteEmbeddingSettings {
         dimensions: Some(2),
         passage_prefix: "passage: ".to_owned(),
         question_prefix: "query: ".to_owned(),
         ..settings()
     };
     let embedder = embedder(provider(ProviderKind::OpenAi, fake.address), &settings).unwrap();
-    embedder.embed(&texts(&["a"]), Purpose::Passage).await.unwrap();
-    embedder.embed(&texts(&["a"]), Purpose::Question).await.unwrap();
+    embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await.unwrap();
+    embedder.embed(&texts(&["a"]), EmbeddingPurpose::Question).await.unwrap();
     let seen = fake.seen();
     assert_eq!(seen[0].json()["input"], json!(["passage: a"]));
     assert_eq!(seen[1].json()["input"], json!(["query: a"]));
@@ -94,7 +99,7 @@ async fn gemini_is_asked_in_its_own_form() {
     let body = json!({"embeddings": [{"values": [0, 5]}]}).to_string();
     let fake = Fake::start(vec![json(200, &body)]).await;
     let embedder = embedder(provider(ProviderKind::Gemini, fake.address), &settings()).unwrap();
-    let made = embedder.embed(&texts(&["a"]), Purpose::Question).await.unwrap();
+    let made = embedder.embed(&texts(&["a"]), EmbeddingPurpose::Question).await.unwrap();
     assert_eq!(made, [of(&[0.0, 1.0])]);
     assert_eq!(fake.only().path(), "/v1beta/models/small:batchEmbedContents");
     assert_eq!(fake.only().header("x-goog-api-key"), Some(KEY));
@@ -107,25 +112,25 @@ fn a_provider_without_embeddings_is_an_error_of_the_config() {
         let why = embedder(provider(kind, address), &settings()).err().unwrap();
         assert!(why.starts_with("provider `fake` has no embeddings: name one of kind"), "{why}");
     }
-    let other = ServedEmbedding { provider: "other".to_owned(), ..settings() };
+    let other = RemoteEmbeddingSettings { provider: "other".to_owned(), ..settings() };
     let why = embedder(provider(ProviderKind::OpenAi, address), &other).err().unwrap();
     assert_eq!(why, "the embedding names provider `other`, which is not there");
 }
 
 /// What is told of one answer to one text, by someone with time unless none will come.
-async fn told(reaction: Vec<Act>, settings: &ServedEmbedding) -> EmbedError {
+async fn told(reaction: Vec<Act>, settings: &RemoteEmbeddingSettings) -> EmbedError {
     let hangs = reaction.iter().any(|act| matches!(act, Act::Hang));
     let answer = Duration::from_millis(if hangs { 200 } else { 5_000 });
     let fake = Fake::start(vec![reaction]).await;
-    let patience = Patience { answer, ..Patience::default() };
-    let provider = Provider { patience, ..provider(ProviderKind::OpenAi, fake.address) };
+    let patience = ProviderTimeouts { answer, ..ProviderTimeouts::default() };
+    let provider = ProviderSettings { patience, ..provider(ProviderKind::OpenAi, fake.address) };
     let embedder = embedder(provider, settings).unwrap();
-    embedder.embed(&texts(&["a"]), Purpose::Passage).await.unwrap_err()
+    embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await.unwrap_err()
 }
 
 #[tokio::test]
 async fn vectors_that_cannot_be_right_are_refused() {
-    let asked = ServedEmbedding { dimensions: Some(3), ..settings() };
+    let asked = RemoteEmbeddingSettings { dimensions: Some(3), ..settings() };
     let ends = |numbers: &str| format!(r#"{{"data": [{{"index": 0, "embedding": {numbers}}}]}}"#);
     for (body, why) in [
         (ends("[1, 2]"), "vectors have 2 numbers where 3 were asked for: set `dimensions` to 2"),
@@ -144,8 +149,8 @@ async fn vectors_that_cannot_be_right_are_refused() {
     }
     let fake = Fake::start(vec![answer(&[&[1.0, 2.0]]), answer(&[&[1.0]])]).await;
     let embedder = at(&fake);
-    embedder.embed(&texts(&["a"]), Purpose::Passage).await.unwrap();
-    let error = embedder.embed(&texts(&["a"]), Purpose::Passage).await.unwrap_err();
+    embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await.unwrap();
+    let error = embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await.unwrap_err();
     assert!(error.to_string().contains("has 1 numbers where others had 2"), "{error}");
 }
 
@@ -178,9 +183,12 @@ async fn a_busy_provider_is_asked_again() {
     let headers = [("content-type", "application/json"), ("retry-after", "0")];
     let busy = vec![Act::Send(response(429, &headers, "{}"))];
     let fake = Fake::start(vec![busy, vec![Act::Close], answer(&[&[1.0]])]).await;
-    let provider = Provider { retries: 2, ..provider(ProviderKind::OpenAi, fake.address) };
+    let provider = ProviderSettings { retries: 2, ..provider(ProviderKind::OpenAi, fake.address) };
     let embedder = embedder(provider, &settings()).unwrap();
-    assert_eq!(embedder.embed(&texts(&["a"]), Purpose::Passage).await, Ok(vec![of(&[1.0])]));
+    assert_eq!(
+        embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await,
+        Ok(vec![of(&[1.0])])
+    );
     assert_eq!(fake.seen().len(), 3);
 }
 
@@ -192,13 +200,13 @@ async fn a_server_that_takes_less_gets_less() {
     let fake = Fake::start(vec![long, large, well]).await;
     let embedder = at(&fake);
     let text = "ü".repeat(20_000);
-    embedder.embed(std::slice::from_ref(&text), Purpose::Passage).await.unwrap();
-    embedder.embed(&[text], Purpose::Passage).await.unwrap();
+    embedder.embed(std::slice::from_ref(&text), EmbeddingPurpose::Passage).await.unwrap();
+    embedder.embed(&[text], EmbeddingPurpose::Passage).await.unwrap();
     let sent = |seen: &crate::fake::Seen| seen.json()["input"][0].as_str().unwrap().len();
     let sent: Vec<usize> = fake.seen().iter().map(sent).collect();
     assert_eq!(sent, [16 << 10, 8 << 10, 4 << 10, 4 << 10]);
     let long = Fake::start(vec![refusal(413, "too long")]).await;
-    let error = at(&long).embed(&texts(&["short"]), Purpose::Passage).await.unwrap_err();
+    let error = at(&long).embed(&texts(&["short"]), EmbeddingPurpose::Passage).await.unwrap_err();
     assert!(matches!(error, EmbedError::Refused(_)), "{error:?}");
     assert_eq!(long.seen().len(), 1);
 }
@@ -208,8 +216,8 @@ async fn a_server_that_takes_no_base64_gets_asked_for_numbers() {
     let strict = refusal(422, "body.encoding_format: unexpected value");
     let fake = Fake::start(vec![strict, answer(&[&[1.0]])]).await;
     let embedder = at(&fake);
-    embedder.embed(&texts(&["a"]), Purpose::Passage).await.unwrap();
-    embedder.embed(&texts(&["a"]), Purpose::Passage).await.unwrap();
+    embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await.unwrap();
+    embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await.unwrap();
     let formats: Vec<_> =
         fake.seen().iter().map(|seen| seen.json()["encoding_format"].clone()).collect();
     assert_eq!(formats, ["base64", "float", "float"]);
@@ -221,13 +229,13 @@ async fn a_question_is_not_waited_for_and_the_next_one_not_asked() {
     let embedder = at(&fake);
     let question = texts(&["who?"]);
     for _ in 0..2 {
-        let error = embedder.embed(&question, Purpose::Question).await.unwrap_err();
+        let error = embedder.embed(&question, EmbeddingPurpose::Question).await.unwrap_err();
         let EmbedError::Away { why, .. } = error else { panic!("{error:?}") };
         assert_eq!(why, "model `small` of provider `fake` did not answer within 1500 ms");
     }
     assert_eq!(fake.seen().len(), 1, "the second one is told at once");
-    embedder.embed(&question, Purpose::Passage).await.unwrap();
-    embedder.embed(&question, Purpose::Question).await.unwrap();
+    embedder.embed(&question, EmbeddingPurpose::Passage).await.unwrap();
+    embedder.embed(&question, EmbeddingPurpose::Question).await.unwrap();
     assert_eq!(fake.seen().len(), 3, "once it answers, questions are asked again");
 }
 
@@ -237,13 +245,13 @@ async fn whoever_gives_questions_up_is_not_kept_waiting_for_ever() {
     let embedder = at(&fake);
     let question = texts(&["who?"]);
     for _ in 0..3 {
-        let asked = embedder.embed(&question, Purpose::Question);
+        let asked = embedder.embed(&question, EmbeddingPurpose::Question);
         let given_up = tokio::time::timeout(Duration::from_millis(300), asked).await;
         // A machine that stands still for a moment lets it be given up for us.
         let away = matches!(given_up, Err(_) | Ok(Err(EmbedError::Away { .. })));
         assert!(away, "{given_up:?}");
     }
-    let asked = embedder.embed(&question, Purpose::Question);
+    let asked = embedder.embed(&question, EmbeddingPurpose::Question);
     let told = tokio::time::timeout(Duration::from_millis(300), asked).await;
     assert!(matches!(told, Ok(Err(EmbedError::Away { .. }))), "{told:?}");
     assert!((1..=3).contains(&fake.seen().len()), "the fourth is not asked");
@@ -252,7 +260,7 @@ async fn whoever_gives_questions_up_is_not_kept_waiting_for_ever() {
 #[tokio::test]
 async fn an_empty_text_is_not_sent() {
     let fake = Fake::start(vec![answer(&[&[1.0]])]).await;
-    for purpose in [Purpose::Passage, Purpose::Question] {
+    for purpose in [EmbeddingPurpose::Passage, EmbeddingPurpose::Question] {
         let error = at(&fake).embed(&texts(&["a", " \n"]), purpose).await.unwrap_err();
         assert!(matches!(error, EmbedError::Unusable(_)), "{error:?}");
     }

@@ -6,10 +6,12 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response};
 use http_body_util::BodyExt;
 use tollgate_llm::dialect::Dialect;
-use tollgate_llm::failure::Kind;
-use tollgate_llm::format::Address;
-use tollgate_llm::provider::{AskError, Passed, PassedBody, PassedError, carry};
-use tollgate_llm::settings::{Patience, Provider, ProviderKind};
+use tollgate_llm::error::LlmErrorKind;
+use tollgate_llm::format::RequestUrlParams;
+use tollgate_llm::provider::{
+    AskError, PassThroughBody, PassThroughError, PassThroughRequest, carry,
+};
+use tollgate_llm::settings::{ProviderKind, ProviderSettings, ProviderTimeouts};
 
 use crate::fake::{Act, Fake, chunked, json, response, stream_head};
 use crate::stage::{KEY, anthropic, provider, request, served};
@@ -18,22 +20,22 @@ use crate::wire::{ANSWER, EVENTS, INVALID, NO_KEY, OVERLOADED, TOO_OFTEN, events
 const BODY: &str =
     r#"{ "model":"mine", "messages":[ {"role":"user","content":"héllo"} ], "new_field": 1e3 }"#;
 
-fn passed(body: &str) -> Passed {
+fn passed(body: &str) -> PassThroughRequest {
     let mut headers = HeaderMap::new();
     headers.insert("authorization", HeaderValue::from_static("Bearer client-secret"));
     headers.insert("x-api-key", HeaderValue::from_static("client-secret"));
     headers.insert("anthropic-beta", HeaderValue::from_static("new-thing-2026"));
-    let address = Address::default();
-    Passed::read(Bytes::from(body.to_owned()), headers, &address).unwrap()
+    let address = RequestUrlParams::default();
+    PassThroughRequest::read(Bytes::from(body.to_owned()), headers, &address).unwrap()
 }
 
-async fn pass(acts: Vec<Act>) -> (Fake, Result<Response<PassedBody>, AskError>) {
+async fn pass(acts: Vec<Act>) -> (Fake, Result<Response<PassThroughBody>, AskError>) {
     let fake = Fake::start(vec![acts]).await;
     let answer = anthropic(fake.address).pass(passed(BODY)).await;
     (fake, answer)
 }
 
-async fn text(response: Response<PassedBody>) -> String {
+async fn text(response: Response<PassThroughBody>) -> String {
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
     String::from_utf8(bytes.to_vec()).unwrap()
 }
@@ -100,7 +102,7 @@ async fn what_is_not_for_the_client_becomes_a_failure() {
     ] {
         let (_fake, answer) = pass(acts).await;
         let failure = answer.map(drop).unwrap_err().failure;
-        assert_eq!(failure.kind, Kind::Provider, "{failure}");
+        assert_eq!(failure.kind, LlmErrorKind::Provider, "{failure}");
         assert!(failure.message.contains("`fake`"), "{failure}");
         assert!(!failure.message.contains(KEY), "{failure}");
     }
@@ -108,7 +110,8 @@ async fn what_is_not_for_the_client_becomes_a_failure() {
 
 #[tokio::test]
 async fn silence_and_breaks_end_what_goes_through() {
-    let patience = Patience { answer: Duration::from_secs(5), silence: Duration::from_secs(1) };
+    let patience =
+        ProviderTimeouts { answer: Duration::from_secs(5), silence: Duration::from_secs(1) };
     for (last, silent) in [(Act::Hang, true), (Act::Close, false)] {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                     transfer-encoding: chunked\r\n\r\nfff\r\n";
@@ -116,7 +119,7 @@ async fn silence_and_breaks_end_what_goes_through() {
         let acts = vec![Act::Send(head.into()), Act::Send(half.clone().into()), last];
         let fake = Fake::start(vec![acts]).await;
         let settings = provider(ProviderKind::Anthropic, fake.address);
-        let model = served(Provider { patience, ..settings });
+        let model = served(ProviderSettings { patience, ..settings });
         let mut body = model.pass(passed(BODY)).await.unwrap().into_body();
         let mut read = String::new();
         let error = loop {
@@ -128,14 +131,15 @@ async fn silence_and_breaks_end_what_goes_through() {
             }
         };
         assert_eq!(read, half);
-        assert_eq!(matches!(error, PassedError::Silent(_)), silent, "{error}");
+        assert_eq!(matches!(error, PassThroughError::Silent(_)), silent, "{error}");
     }
 }
 
 #[tokio::test]
 async fn frames_that_come_slowly_are_no_silence() {
     // Shorter than all gaps together.
-    let patience = Patience { answer: Duration::from_secs(5), silence: Duration::from_secs(2) };
+    let patience =
+        ProviderTimeouts { answer: Duration::from_secs(5), silence: Duration::from_secs(2) };
     let mut acts = vec![Act::Send(stream_head())];
     for event in EVENTS.split_inclusive("\n\n") {
         acts.extend([Act::Send(event.into()), Act::Wait(Duration::from_millis(300))]);
@@ -143,7 +147,7 @@ async fn frames_that_come_slowly_are_no_silence() {
     acts.push(Act::Close);
     let fake = Fake::start(vec![acts]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let model = served(Provider { patience, ..settings });
+    let model = served(ProviderSettings { patience, ..settings });
     assert_eq!(text(model.pass(passed(BODY)).await.unwrap()).await, EVENTS);
 }
 
@@ -151,7 +155,7 @@ async fn frames_that_come_slowly_are_no_silence() {
 async fn the_slot_is_held_until_the_body_is_gone() {
     let fake = Fake::start(vec![chunked(EVENTS)]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let model = served(Provider { concurrent: 1, ..settings });
+    let model = served(ProviderSettings { concurrent: 1, ..settings });
     let first = model.pass(passed(BODY)).await.unwrap();
     let waiting = tokio::time::timeout(Duration::from_millis(50), model.pass(passed(BODY)));
     assert!(waiting.await.is_err(), "it waits for the first");
@@ -163,11 +167,12 @@ async fn the_slot_is_held_until_the_body_is_gone() {
 async fn a_busy_provider_is_asked_again_before_the_client_hears_of_it() {
     let fake = Fake::start(vec![json(529, OVERLOADED), json(200, ANSWER)]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let model = served(Provider { retries: 1, ..settings.clone() });
+    let model = served(ProviderSettings { retries: 1, ..settings.clone() });
     assert_eq!(text(model.pass(passed(BODY)).await.unwrap()).await, ANSWER);
     assert_eq!(fake.seen().len(), 2);
     let busy = Fake::start(vec![json(529, OVERLOADED)]).await;
-    let settings = Provider { retries: 1, ..provider(ProviderKind::Anthropic, busy.address) };
+    let settings =
+        ProviderSettings { retries: 1, ..provider(ProviderKind::Anthropic, busy.address) };
     let answer = served(settings).pass(passed(BODY)).await.unwrap();
     assert_eq!((answer.status().as_u16(), busy.seen().len()), (529, 2));
     assert_eq!(text(answer).await, OVERLOADED);

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use tollgate_core::memory::{
-    Audience, Author, FactId, Hit, Namespace, NewFact, Place, Scope, Trust,
+    Audience, AuthorTrust, FactId, MemoryAuthor, MemoryHit, MemoryScope, MemoryTarget, Namespace,
+    NewFact,
 };
-use tollgate_engine::embedding::{Embedder, Purpose, embed_passages};
+use tollgate_engine::embedding::{Embedder, EmbeddingPurpose, embed_passages};
 use tollgate_llm::static_model;
-use tollgate_store::memory::{Known, Memory, Search, Vector};
+use tollgate_store::memory::{EmbeddingVector, MemoryItem, MemorySearch, MemoryStore};
 use tollgate_testkit::embedding_model;
 
 const CAMPAIGN: &str = include_str!("data/campaign.tsv");
@@ -35,11 +36,15 @@ fn rows(table: &'static str) -> Vec<(&'static str, &'static str)> {
     lines.map(|line| line.split_once('\t').unwrap()).collect()
 }
 
-async fn remembered(folder: &Path, facts: &[&str], model: &dyn Embedder) -> Memory {
-    let memory = Memory::open_sqlite(&folder.join("memory.db")).unwrap();
-    let author = Author { name: "test".to_owned(), via: "test".to_owned(), trust: Trust::Operator };
-    let place = Place { namespace: namespace(), audience: Audience::Shared, author };
-    let new = |text: &&str| NewFact::stated(text, now()).unwrap();
+async fn remembered(folder: &Path, facts: &[&str], model: &dyn Embedder) -> MemoryStore {
+    let memory = MemoryStore::open_sqlite(&folder.join("memory.db")).unwrap();
+    let author = MemoryAuthor {
+        name: "test".to_owned(),
+        via: "test".to_owned(),
+        trust: AuthorTrust::Operator,
+    };
+    let place = MemoryTarget { namespace: namespace(), audience: Audience::Shared, author };
+    let new = |text: &&str| NewFact::from_statement(text, now()).unwrap();
     let ids = memory.remember(&place, facts.iter().map(new).collect()).await.unwrap();
     let texts: Vec<String> = facts.iter().map(|text| (*text).to_owned()).collect();
     let vectors = embed_passages(model, &texts).await.unwrap();
@@ -53,8 +58,8 @@ fn namespace() -> Namespace {
     Namespace::parse("waterdeep").unwrap()
 }
 
-fn has(hits: &[Hit<Known>], answer: &str) -> bool {
-    hits.iter().any(|hit| matches!(&hit.found, Known::Fact(fact) if fact.text == answer))
+fn has(hits: &[MemoryHit<MemoryItem>], answer: &str) -> bool {
+    hits.iter().any(|hit| matches!(&hit.found, MemoryItem::Fact(fact) if fact.text == answer))
 }
 
 async fn found(table: &'static str) -> (Found, usize) {
@@ -62,13 +67,14 @@ async fn found(table: &'static str) -> (Found, usize) {
     let model = static_model::open(&embedding_model()).unwrap();
     let facts: Vec<&str> = rows(CAMPAIGN).into_iter().map(|(_, fact)| fact).collect();
     let memory = remembered(folder.path(), &facts, &*model).await;
-    let scope = Scope::of_operator(namespace());
+    let scope = MemoryScope::of_operator(namespace());
     let (mut found, mut asked) = (Found::default(), 0);
     for (question, answer) in rows(table).into_iter().filter(|(question, _)| !question.is_empty()) {
-        let search = Search { query: question, session: None, most: LOOKED_AT, now: now() };
-        let numbers = model.embed(&[question.to_owned()], Purpose::Question).await.unwrap();
+        let search = MemorySearch { query: question, session: None, most: LOOKED_AT, now: now() };
+        let numbers =
+            model.embed(&[question.to_owned()], EmbeddingPurpose::Question).await.unwrap();
         let numbers = numbers[0].numbers().to_vec();
-        let vector = Vector { model: model.model().to_owned(), numbers };
+        let vector = EmbeddingVector { model: model.model().to_owned(), numbers };
         let words = memory.search_facts(&scope, &search, None).await.unwrap();
         let both = memory.search_facts(&scope, &search, Some(&vector)).await.unwrap();
         let near = memory.facts_near(&scope, &vector, LOOKED_AT).await.unwrap();

@@ -1,19 +1,19 @@
 //! Which models there are, before and after a change of the config.
 
 use tollgate_llm::dialect::Dialect;
-use tollgate_llm::provider::Models;
-use tollgate_llm::settings::{self, Api, Provider, ProviderKind, Settings};
+use tollgate_llm::provider::ModelRegistry;
+use tollgate_llm::settings::{self, LlmSettings, ProviderApi, ProviderKind, ProviderSettings};
 
 use crate::fake::{Fake, json};
 use crate::stage::{clock, model, provider, request};
 use crate::wire::ANSWER;
 
-fn models(settings: &Settings, earlier: Option<&Models>) -> Models {
-    Models::new(settings, clock(), earlier).unwrap()
+fn models(settings: &LlmSettings, earlier: Option<&ModelRegistry>) -> ModelRegistry {
+    ModelRegistry::new(settings, clock(), earlier).unwrap()
 }
 
-fn settings(address: std::net::SocketAddr) -> Settings {
-    Settings {
+fn settings(address: std::net::SocketAddr) -> LlmSettings {
+    LlmSettings {
         providers: vec![provider(ProviderKind::Anthropic, address)],
         models: vec![model("m")],
     }
@@ -25,12 +25,13 @@ async fn a_provider_that_did_not_change_keeps_its_connections() {
     let settings = settings(fake.address);
     let before = models(&settings, None);
     before.find("m").unwrap().ask(&request("hello")).await.unwrap();
-    let after = models(&Settings { models: vec![model("n")], ..settings.clone() }, Some(&before));
+    let after =
+        models(&LlmSettings { models: vec![model("n")], ..settings.clone() }, Some(&before));
     drop(before);
     assert!(after.find("m").is_none());
     after.find("n").unwrap().ask(&request("hello")).await.unwrap();
-    let changed = Provider { retries: 7, ..settings.providers[0].clone() };
-    let last = models(&Settings { providers: vec![changed], ..settings }, Some(&after));
+    let changed = ProviderSettings { retries: 7, ..settings.providers[0].clone() };
+    let last = models(&LlmSettings { providers: vec![changed], ..settings }, Some(&after));
     last.find("m").unwrap().ask(&request("hello")).await.unwrap();
     let connections: Vec<usize> = fake.seen().iter().map(|seen| seen.connection).collect();
     assert_eq!(connections, [0, 0, 1]);
@@ -40,7 +41,7 @@ async fn a_provider_that_did_not_change_keeps_its_connections() {
 async fn any_model_of_a_provider_can_be_named() {
     let fake = Fake::start(vec![json(200, ANSWER)]).await;
     let mut settings = settings(fake.address);
-    settings.models.push(settings::Model { name: "fake/special".to_owned(), ..model("s") });
+    settings.models.push(settings::ModelSettings { name: "fake/special".to_owned(), ..model("s") });
     let models = models(&settings, None);
     let found = models.find("fake/some/new:model").unwrap();
     assert_eq!(
@@ -66,7 +67,7 @@ async fn b_ch_11_names_that_are_none() {
 
 #[tokio::test]
 async fn the_built_in_model_is_always_there() {
-    let models = models(&Settings::default(), None);
+    let models = models(&LlmSettings::default(), None);
     let offline = models.find("offline").unwrap();
     assert_eq!(offline.dialect(), None);
     let answer = offline.ask(&request("who are you?")).await.unwrap();
@@ -79,15 +80,15 @@ async fn the_built_in_model_is_always_there() {
 async fn each_kind_of_provider_has_its_dialect() {
     let address = "127.0.0.1:1".parse().unwrap();
     for (kind, api, dialect) in [
-        (ProviderKind::OpenAi, Api::Chat, Some(Dialect::OpenAiChat)),
-        (ProviderKind::OpenAi, Api::Responses, Some(Dialect::OpenAiResponses)),
-        (ProviderKind::Anthropic, Api::Responses, Some(Dialect::Anthropic)),
-        (ProviderKind::Gemini, Api::Chat, Some(Dialect::Gemini)),
-        (ProviderKind::Offline, Api::Chat, None),
+        (ProviderKind::OpenAi, ProviderApi::Chat, Some(Dialect::OpenAiChat)),
+        (ProviderKind::OpenAi, ProviderApi::Responses, Some(Dialect::OpenAiResponses)),
+        (ProviderKind::Anthropic, ProviderApi::Responses, Some(Dialect::Anthropic)),
+        (ProviderKind::Gemini, ProviderApi::Chat, Some(Dialect::Gemini)),
+        (ProviderKind::Offline, ProviderApi::Chat, None),
     ] {
-        let settings = Settings {
+        let settings = LlmSettings {
             providers: vec![provider(kind, address)],
-            models: vec![settings::Model { api, ..model("m") }],
+            models: vec![settings::ModelSettings { api, ..model("m") }],
         };
         assert_eq!(models(&settings, None).find("m").unwrap().dialect(), dialect);
     }
@@ -95,7 +96,7 @@ async fn each_kind_of_provider_has_its_dialect() {
 
 #[test]
 fn a_model_of_nobody_is_refused() {
-    let settings = Settings { providers: Vec::new(), models: vec![model("m")] };
-    let error = Models::new(&settings, clock(), None).map(drop).unwrap_err();
+    let settings = LlmSettings { providers: Vec::new(), models: vec![model("m")] };
+    let error = ModelRegistry::new(&settings, clock(), None).map(drop).unwrap_err();
     assert_eq!(error, "model `m` names provider `fake`, which is not there");
 }

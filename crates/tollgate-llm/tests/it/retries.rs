@@ -4,68 +4,69 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tollgate_engine::spans::Follow;
-use tollgate_llm::conversation::Request;
-use tollgate_llm::failure::{Failure, Kind};
-use tollgate_llm::provider::{Chain, Model, Models};
-use tollgate_llm::settings::{self, Patience, Provider, ProviderKind, Settings};
-use tollgate_llm::told::Note;
+use tollgate_engine::spans::TraceScope;
+use tollgate_llm::conversation::ChatRequest;
+use tollgate_llm::error::{LlmError, LlmErrorKind};
+use tollgate_llm::gateway_report::StreamNote;
+use tollgate_llm::provider::{FallbackChain, ModelHandle, ModelRegistry};
+use tollgate_llm::settings::{self, LlmSettings, ProviderKind, ProviderSettings, ProviderTimeouts};
 
 use crate::fake::{Act, Fake, chunked, json, response};
 use crate::stage::{clock, heard, model, provider, request};
 use crate::wire::{ANSWER, EVENTS, INVALID, NO_MODEL, OVERLOADED, TOO_LONG, TOO_OFTEN};
 
 struct Stage {
-    models: Vec<Arc<Model>>,
+    models: Vec<Arc<ModelHandle>>,
     fallbacks: Mutex<Vec<String>>,
 }
 
 impl Stage {
     /// A model `a`, a model `b`, and the one in process.
     fn new(first: &Fake, second: &Fake, names: &[&str]) -> Self {
-        let patience = Patience { answer: Duration::from_secs(3), silence: Duration::from_secs(9) };
-        let kept = |name: &str, fake: &Fake| Provider {
+        let patience =
+            ProviderTimeouts { answer: Duration::from_secs(3), silence: Duration::from_secs(9) };
+        let kept = |name: &str, fake: &Fake| ProviderSettings {
             name: name.to_owned(),
             retries: 1,
             patience,
             ..provider(ProviderKind::Anthropic, fake.address)
         };
-        let at = |name: &str, provider: &str| settings::Model {
+        let at = |name: &str, provider: &str| settings::ModelSettings {
             provider: Some(provider.to_owned()),
             ..model(name)
         };
-        let settings = Settings {
+        let settings = LlmSettings {
             providers: vec![kept("first", first), kept("second", second)],
             models: vec![at("a", "first"), at("b", "second")],
         };
-        let models = Models::new(&settings, clock(), None).unwrap();
+        let models = ModelRegistry::new(&settings, clock(), None).unwrap();
         let models = names.iter().map(|name| models.find(name).unwrap()).collect();
         Self { models, fallbacks: Mutex::new(Vec::new()) }
     }
 
-    async fn ask(&self, until: Option<Duration>) -> Result<(String, String), Failure> {
+    async fn ask(&self, until: Option<Duration>) -> Result<(String, String), LlmError> {
         self.ask_with(until, |_| Ok(request("hello"))).await
     }
 
     async fn ask_with(
         &self,
         until: Option<Duration>,
-        write: impl Fn(&Model) -> Result<Request, Failure> + Send + Sync,
-    ) -> Result<(String, String), Failure> {
+        write: impl Fn(&ModelHandle) -> Result<ChatRequest, LlmError> + Send + Sync,
+    ) -> Result<(String, String), LlmError> {
         let clock = clock();
-        let chain = Chain {
+        let chain = FallbackChain {
             models: &self.models,
             clock: &*clock,
             until: until.map(|time| clock.now() + time),
-            follow: &Follow::default(),
+            follow: &TraceScope::default(),
             on_fallback: &|note| self.note(&note),
         };
         let reached = chain.ask(write).await?;
         Ok((reached.model.settings.name.clone(), reached.answer.text()))
     }
 
-    fn note(&self, note: &Note) {
-        let Note::Fallback { from, to, why } = note else { panic!("{note:?}") };
+    fn note(&self, note: &StreamNote) {
+        let StreamNote::Fallback { from, to, why } = note else { panic!("{note:?}") };
         self.fallbacks.lock().push(format!("{from} -> {to}: {why}"));
     }
 
@@ -116,7 +117,7 @@ async fn whoever_wants_too_long_a_pause_is_left_alone() {
             "{note}"
         );
         let failure = Stage::new(&first, &second, &["a"]).ask(None).await.unwrap_err();
-        assert_eq!(failure.kind, Kind::RateLimited);
+        assert_eq!(failure.kind, LlmErrorKind::RateLimited);
         assert!(failure.retry_after >= Some(Duration::from_secs(60)), "{failure:?}");
         assert!(failure.retry_after <= Some(Duration::from_secs(86_400)), "{failure:?}");
     }
@@ -145,7 +146,7 @@ async fn a_wrong_request_is_wrong_everywhere() {
     let (first, second) =
         (Fake::start(vec![json(400, INVALID)]).await, Fake::start(vec![json(200, ANSWER)]).await);
     let stage = Stage::new(&first, &second, &["a", "b"]);
-    assert_eq!(stage.ask(None).await.unwrap_err().kind, Kind::Invalid);
+    assert_eq!(stage.ask(None).await.unwrap_err().kind, LlmErrorKind::Invalid);
     assert_eq!((first.seen().len(), second.seen().len()), (1, 0));
 }
 
@@ -154,7 +155,7 @@ async fn the_last_failure_is_told_when_nobody_answers() {
     let first = Fake::start(vec![json(404, NO_MODEL)]).await;
     let second = Fake::start(vec![json(529, OVERLOADED)]).await;
     let stage = Stage::new(&first, &second, &["a", "b"]);
-    assert_eq!(stage.ask(None).await.unwrap_err().kind, Kind::Overloaded);
+    assert_eq!(stage.ask(None).await.unwrap_err().kind, LlmErrorKind::Overloaded);
     assert_eq!(second.seen().len(), 2, "one attempt and one more");
     let offline = Stage::new(&first, &second, &["a", "offline"]);
     assert_eq!(offline.ask(None).await.unwrap().0, "offline");
@@ -167,35 +168,35 @@ async fn nothing_goes_on_when_the_time_is_up() {
     let fake = Fake::start(vec![vec![Act::Hang]]).await;
     let stage = Stage::new(&fake, &fake, &["a", "b"]);
     let failure = stage.ask(Some(Duration::from_secs(1))).await.unwrap_err();
-    assert_eq!(failure.kind, Kind::Timeout);
+    assert_eq!(failure.kind, LlmErrorKind::Timeout);
     assert!(failure.message.contains("in the time that was left"), "{failure}");
     assert_eq!(fake.seen().len(), 1);
     let busy = Fake::start(vec![too_often("10")]).await;
     let stage = Stage::new(&busy, &busy, &["a"]);
     let failure = stage.ask(Some(Duration::from_secs(5))).await.unwrap_err();
-    assert_eq!((failure.kind, busy.seen().len()), (Kind::RateLimited, 1));
+    assert_eq!((failure.kind, busy.seen().len()), (LlmErrorKind::RateLimited, 1));
 }
 
 #[tokio::test]
 async fn a_request_that_is_too_long_for_one_model_may_fit_another() {
     let fake = Fake::start(vec![json(200, ANSWER)]).await;
     let stage = Stage::new(&fake, &fake, &["a", "b"]);
-    let write = |model: &Model| match model.settings.name.as_str() {
-        "a" => Err(Failure::new(Kind::TooLong, "too long for `a`")),
+    let write = |model: &ModelHandle| match model.settings.name.as_str() {
+        "a" => Err(LlmError::new(LlmErrorKind::TooLong, "too long for `a`")),
         _ => Ok(request("hello")),
     };
     assert_eq!(stage.ask_with(None, write).await.unwrap(), well("b"));
     assert_eq!(stage.fallbacks(), ["a -> b: too long for `a`"]);
     let busy = Fake::start(vec![json(529, OVERLOADED)]).await;
     let stage = Stage::new(&busy, &fake, &["a", "b"]);
-    let write = |model: &Model| match model.settings.name.as_str() {
-        "b" => Err(Failure::new(Kind::TooLong, "too long for `b`")),
+    let write = |model: &ModelHandle| match model.settings.name.as_str() {
+        "b" => Err(LlmError::new(LlmErrorKind::TooLong, "too long for `b`")),
         _ => Ok(request("hello")),
     };
     let failure = stage.ask_with(None, write).await.unwrap_err();
-    assert_eq!(failure.kind, Kind::Overloaded, "the smaller model is not the trouble");
-    let refused = |_: &Model| Err(Failure::new(Kind::Invalid, "no"));
-    assert_eq!(stage.ask_with(None, refused).await.unwrap_err().kind, Kind::Invalid);
+    assert_eq!(failure.kind, LlmErrorKind::Overloaded, "the smaller model is not the trouble");
+    let refused = |_: &ModelHandle| Err(LlmError::new(LlmErrorKind::Invalid, "no"));
+    assert_eq!(stage.ask_with(None, refused).await.unwrap_err().kind, LlmErrorKind::Invalid);
 }
 
 #[tokio::test]
@@ -204,11 +205,11 @@ async fn streams_fall_back_until_the_first_word() {
     let second = Fake::start(vec![chunked(EVENTS)]).await;
     let stage = Stage::new(&first, &second, &["a", "b"]);
     let clock = clock();
-    let chain = Chain {
+    let chain = FallbackChain {
         models: &stage.models,
         clock: &*clock,
         until: None,
-        follow: &Follow::default(),
+        follow: &TraceScope::default(),
         on_fallback: &|note| stage.note(&note),
     };
     let reached = chain.stream(|_| Ok(request("hello"))).await.unwrap();
@@ -222,11 +223,11 @@ async fn streams_fall_back_until_the_first_word() {
 fn a_chain_may_be_asked_from_any_thread() {
     fn sent<T: Send>(_: &T) {}
     let clock = clock();
-    let chain = Chain {
+    let chain = FallbackChain {
         models: &[],
         clock: &*clock,
         until: None,
-        follow: &Follow::default(),
+        follow: &TraceScope::default(),
         on_fallback: &|_| {},
     };
     sent(&chain.ask(|_| Ok(request("hello"))));

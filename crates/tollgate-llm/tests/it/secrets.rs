@@ -1,7 +1,7 @@
 //! The key goes to its provider and nowhere else.
 
 use tollgate_core::secret::Secret;
-use tollgate_llm::settings::{Provider, ProviderKind, Settings};
+use tollgate_llm::settings::{LlmSettings, ProviderKind, ProviderSettings};
 
 use crate::fake::{Act, Fake, json, response, stream};
 use crate::stage::{KEY, model, provider, request, served};
@@ -31,7 +31,7 @@ async fn no_failure_shows_a_key() {
     reactions.push(vec![Act::Send(response(302, &[("location", KEY)], ""))]);
     for acts in reactions {
         let fake = Fake::start(vec![acts.clone()]).await;
-        let settings = Provider {
+        let settings = ProviderSettings {
             headers: vec![("x-team".to_owned(), Secret::new(CANARY))],
             ..provider(ProviderKind::Anthropic, fake.address)
         };
@@ -59,7 +59,7 @@ async fn each_kind_of_provider_gets_the_key_in_its_own_header() {
         (ProviderKind::OpenAi, "authorization", format!("Bearer {KEY}")),
     ] {
         let fake = Fake::start(vec![json(500, "{}")]).await;
-        let settings = Provider {
+        let settings = ProviderSettings {
             headers: vec![("x-team".to_owned(), Secret::new(CANARY))],
             ..provider(kind, fake.address)
         };
@@ -75,8 +75,8 @@ async fn each_kind_of_provider_gets_the_key_in_its_own_header() {
 
 #[test]
 fn settings_do_not_show_the_key() {
-    let settings = Settings {
-        providers: vec![Provider {
+    let settings = LlmSettings {
+        providers: vec![ProviderSettings {
             headers: vec![("x-team".to_owned(), Secret::new(CANARY))],
             ..provider(ProviderKind::OpenAi, "127.0.0.1:1".parse().unwrap())
         }],
@@ -89,13 +89,14 @@ fn settings_do_not_show_the_key() {
 #[test]
 fn what_cannot_be_sent_is_refused_without_being_shown() {
     for (key, header) in [(Some("a\nb-canary"), None), (None, Some("a\nb-canary"))] {
-        let settings = Provider {
+        let settings = ProviderSettings {
             api_key: key.map(Secret::new),
             headers: header.map(|it| ("x-team".to_owned(), Secret::new(it))).into_iter().collect(),
             ..provider(ProviderKind::OpenAi, "127.0.0.1:1".parse().unwrap())
         };
-        let settings = Settings { providers: vec![settings], models: Vec::new() };
-        let models = tollgate_llm::provider::Models::new(&settings, crate::stage::clock(), None);
+        let settings = LlmSettings { providers: vec![settings], models: Vec::new() };
+        let models =
+            tollgate_llm::provider::ModelRegistry::new(&settings, crate::stage::clock(), None);
         let error = models.map(drop).unwrap_err();
         assert!(error.starts_with("provider `fake`: "), "{error}");
         assert!(!error.contains("canary"), "{error}");

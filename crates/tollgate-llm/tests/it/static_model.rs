@@ -1,6 +1,6 @@
 //! A real static model, from a package registry: whether it finds what is said in other words.
 
-use tollgate_engine::embedding::{Embedding, Purpose};
+use tollgate_engine::embedding::{Embedding, EmbeddingPurpose};
 use tollgate_llm::static_model;
 use tollgate_testkit::embedding_model;
 
@@ -52,10 +52,11 @@ async fn a_question_finds_the_passage_that_answers_it_in_other_words() {
     let model = static_model::open(&embedding_model()).unwrap();
     assert!(model.model().starts_with("static/256-"), "{}", model.model());
     let passages: Vec<String> = PAIRS.iter().map(|(_, passage)| (*passage).to_owned()).collect();
-    let passages = model.embed(&passages, Purpose::Passage).await.unwrap();
+    let passages = model.embed(&passages, EmbeddingPurpose::Passage).await.unwrap();
     let mut wrong = Vec::new();
     for (number, (question, _)) in PAIRS.iter().enumerate() {
-        let asked = model.embed(&[(*question).to_owned()], Purpose::Question).await.unwrap();
+        let asked =
+            model.embed(&[(*question).to_owned()], EmbeddingPurpose::Question).await.unwrap();
         let nearness = |passage: &Embedding| asked[0].nearness(passage);
         let best = passages
             .iter()

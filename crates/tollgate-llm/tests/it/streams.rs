@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tollgate_llm::conversation::Stop;
-use tollgate_llm::failure::Kind;
-use tollgate_llm::provider::{Again, AskError};
-use tollgate_llm::settings::{Patience, Provider, ProviderKind};
+use tollgate_llm::conversation::StopReason;
+use tollgate_llm::error::LlmErrorKind;
+use tollgate_llm::provider::{AskError, RetryTarget};
+use tollgate_llm::settings::{ProviderKind, ProviderSettings, ProviderTimeouts};
 
 use crate::fake::{Act, Fake, chunked, json, response, stream, stream_head};
 use crate::stage::{anthropic, heard, provider, request, served};
@@ -21,20 +21,20 @@ async fn check(acts: Vec<Act>) {
     let answering = anthropic(fake.address).stream(&request("hello")).await.unwrap();
     let answer = heard(answering).await.unwrap();
     assert_eq!(answer.text(), "Hello thére");
-    assert_eq!((answer.stop, answer.usage.total()), (Stop::End, 12));
+    assert_eq!((answer.stop, answer.usage.total()), (StopReason::End, 12));
     assert_eq!(fake.only().json()["stream"], true);
 }
 
 /// What came before the failure, and the failure.
-async fn broken(acts: Vec<Act>) -> (String, Kind, String) {
+async fn broken(acts: Vec<Act>) -> (String, LlmErrorKind, String) {
     broken_within(acts, Duration::from_secs(9)).await
 }
 
-async fn broken_within(acts: Vec<Act>, silence: Duration) -> (String, Kind, String) {
+async fn broken_within(acts: Vec<Act>, silence: Duration) -> (String, LlmErrorKind, String) {
     let fake = Fake::start(vec![acts]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let patience = Patience { answer: Duration::from_secs(5), silence };
-    let model = served(Provider { patience, ..settings });
+    let patience = ProviderTimeouts { answer: Duration::from_secs(5), silence };
+    let model = served(ProviderSettings { patience, ..settings });
     let answering = model.stream(&request("hello")).await.unwrap();
     let (text, failure) = heard(answering).await.expect_err("it must break");
     assert!(failure.message.contains("model `m-id` of provider `fake`"), "{failure}");
@@ -49,8 +49,8 @@ async fn refused(acts: Vec<Act>) -> AskError {
 async fn refused_within(acts: Vec<Act>, answer: Duration) -> AskError {
     let fake = Fake::start(vec![acts]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let patience = Patience { answer, silence: Duration::from_secs(9) };
-    let model = served(Provider { patience, ..settings });
+    let patience = ProviderTimeouts { answer, silence: Duration::from_secs(9) };
+    let model = served(ProviderSettings { patience, ..settings });
     model.stream(&request("hello")).await.map(drop).expect_err("nothing was said")
 }
 
@@ -96,7 +96,7 @@ async fn the_connection_of_a_stream_that_ended_is_used_again() {
 async fn b_se_10_a_stream_that_ends_too_soon_is_no_answer() {
     let half = events_before("thére");
     let (text, kind, message) = broken(stream(half.as_bytes())).await;
-    assert_eq!((text.as_str(), kind), ("Hello ", Kind::Provider));
+    assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
     assert!(message.contains("broke its answer off"), "{message}");
     // In the middle of a chunk: the connection broke, and the message says so.
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
@@ -111,11 +111,11 @@ async fn b_se_10_a_stream_that_ends_too_soon_is_no_answer() {
 async fn an_error_in_the_middle_is_the_last_item() {
     let events = format!("{}event: error\ndata: {OVERLOADED}\n\n", events_before("thére"));
     let (text, kind, message) = broken(stream(events.as_bytes())).await;
-    assert_eq!((text.as_str(), kind), ("Hello ", Kind::Overloaded));
+    assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Overloaded));
     assert!(message.ends_with("failed: Overloaded"), "{message}");
     let events = format!("{}data: {{\"type\":\n\n", events_before("thére"));
     let (text, kind, message) = broken(stream(events.as_bytes())).await;
-    assert_eq!((text.as_str(), kind), ("Hello ", Kind::Provider));
+    assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
     assert!(message.contains("answers nonsense"), "{message}");
 }
 
@@ -123,7 +123,7 @@ async fn an_error_in_the_middle_is_the_last_item() {
 async fn b_se_06_silence_in_the_middle_ends_it_and_comments_are_silence() {
     let hang = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into()), Act::Hang];
     let (text, kind, message) = broken_within(hang, SILENCE).await;
-    assert_eq!((text.as_str(), kind), ("Hello ", Kind::Timeout));
+    assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Timeout));
     assert!(message.ends_with("said nothing more for 1000 ms"), "{message}");
     let mut comments = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into())];
     for _ in 0..50 {
@@ -131,7 +131,7 @@ async fn b_se_06_silence_in_the_middle_ends_it_and_comments_are_silence() {
         comments.push(Act::Send(b": still here\n\n".to_vec()));
     }
     let (_, kind, _) = broken_within(comments, SILENCE).await;
-    assert_eq!(kind, Kind::Timeout);
+    assert_eq!(kind, LlmErrorKind::Timeout);
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn b_se_02_an_event_that_is_too_large_ends_it() {
     event.extend_from_slice(b"\n\n");
     large.extend([Act::Send(event), Act::Hang]);
     let (text, kind, message) = broken(large).await;
-    assert_eq!((text.as_str(), kind), ("Hello ", Kind::Provider));
+    assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
     assert!(message.contains("an event is larger than 16777216 bytes"), "{message}");
 }
 
@@ -151,7 +151,7 @@ async fn b_se_01_a_line_without_an_end_takes_no_memory_and_no_time() {
     let mut acts = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into())];
     acts.extend([Act::Send(vec![b'x'; 20 << 20]), Act::Hang]);
     let (text, kind, message) = broken(acts).await;
-    assert_eq!((text.as_str(), kind), ("Hello ", Kind::Provider));
+    assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
     assert!(message.contains("an event is larger than 16777216 bytes"), "{message}");
 }
 
@@ -164,7 +164,7 @@ async fn a_stream_without_an_end_is_given_up_at_a_limit() {
     acts.extend(std::iter::repeat_n(Act::Send(piece), 64));
     acts.push(Act::Hang);
     let (text, kind, message) = broken(acts).await;
-    assert_eq!((text.as_str(), kind), ("Hello ", Kind::Provider));
+    assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
     assert!(message.contains("the answer is larger than 67108864 bytes"), "{message}");
 }
 
@@ -175,24 +175,27 @@ async fn trouble_before_the_first_word_is_worth_another_attempt() {
     let error = error.await;
     assert_eq!(
         (error.failure.kind, error.again),
-        (Kind::Overloaded, Again::SameModel { after: None })
+        (LlmErrorKind::Overloaded, RetryTarget::SameModel { after: None })
     );
     let error = refused(stream(start.as_bytes())).await;
     assert_eq!(
         (error.failure.kind, error.again),
-        (Kind::Provider, Again::SameModel { after: None })
+        (LlmErrorKind::Provider, RetryTarget::SameModel { after: None })
     );
     let error = refused(stream(b"")).await;
-    assert_eq!(error.again, Again::SameModel { after: None });
+    assert_eq!(error.again, RetryTarget::SameModel { after: None });
     let error = refused(json(429, TOO_OFTEN)).await;
-    assert_eq!(error.failure.kind, Kind::RateLimited);
+    assert_eq!(error.failure.kind, LlmErrorKind::RateLimited);
     for acts in [
         vec![Act::Hang],
         vec![Act::Send(stream_head()), Act::Hang],
         vec![Act::Send(stream_head()), Act::Send(start.into()), Act::Hang],
     ] {
         let error = refused_within(acts, SHORT).await;
-        assert_eq!((error.failure.kind, error.again), (Kind::Timeout, Again::OtherModel));
+        assert_eq!(
+            (error.failure.kind, error.again),
+            (LlmErrorKind::Timeout, RetryTarget::OtherModel)
+        );
     }
 }
 
@@ -217,7 +220,7 @@ async fn b_se_09_what_is_no_stream_is_named() {
     ] {
         let error = refused(vec![Act::Send(head)]).await;
         assert!(error.failure.message.contains(says), "{}", error.failure.message);
-        assert_eq!(error.again, Again::OtherModel);
+        assert_eq!(error.again, RetryTarget::OtherModel);
     }
 }
 
@@ -226,7 +229,7 @@ async fn whoever_stops_listening_closes_the_connection() {
     let acts = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into()), Act::Hang];
     let fake = Fake::start(vec![acts, chunked(EVENTS)]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let model = served(Provider { concurrent: 1, ..settings });
+    let model = served(ProviderSettings { concurrent: 1, ..settings });
     let mut answering = model.stream(&request("hello")).await.unwrap();
     answering.next().await.unwrap().unwrap();
     drop(answering);
@@ -244,7 +247,7 @@ async fn nothing_is_lost_by_whoever_looks_away() {
     }
     let fake = Fake::start(vec![acts]).await;
     let mut answering = anthropic(fake.address).stream(&request("hello")).await.unwrap();
-    let mut assembly = tollgate_llm::delta::Assembly::default();
+    let mut assembly = tollgate_llm::delta::ResponseAssembly::default();
     loop {
         match tokio::time::timeout(Duration::from_micros(300), answering.next()).await {
             Err(_) => {}

@@ -1,4 +1,4 @@
-//! Requests and answers over a connection that carries them all mixed: pipes, and HTTP+SSE.
+//! Requests and answers over a connection that carries them all mixed: pipes, and HTTP+SSE. A late result is dropped and reported.
 //! Ids are ours alone and never repeat. A dropped request is cancelled at the server.
 
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use tokio::sync::oneshot;
 use tollgate_core::json::Object;
 use tollgate_core::secret_values;
 
+use super::in_flight_table::{InFlightEntry, InFlightRequestKind, RequestOutcome};
 use super::inbound::{Inbound, Outbox};
-use super::table::{Entry, Kind, Outcome};
-use super::{Answer, Listener, Request, RequestError, outgoing};
+use super::{Answer, OutgoingRequest, RequestError, ServerListener, outgoing};
 use crate::Revision;
-use crate::code::ErrorObject;
-use crate::envelope::{Id, Invalid, Message, write};
-use crate::large::aside;
+use crate::envelope::{InvalidMessageError, JsonRpcId, JsonRpcMessage, write};
+use crate::error_code::JsonRpcError;
+use crate::offload::offload_if_large;
 
 /// The most messages one batch may hold (2025-03-26 only).
 const BATCH: usize = 1024;
@@ -42,36 +42,39 @@ pub(super) enum OnDrop {
 
 /// What a message was: an answer that somebody waited for, or anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Received {
+pub(super) enum ReceivedKind {
     Answer,
     Talk,
 }
 
 /// A request that was sent. Dropping it gives it up.
-pub(super) struct InFlight<'d> {
+pub(super) struct InFlightRequest<'d> {
     dispatch: &'d Dispatch,
     id: u64,
-    answer: oneshot::Receiver<Outcome>,
+    answer: oneshot::Receiver<RequestOutcome>,
     on_drop: OnDrop,
 }
 
 impl Dispatch {
-    pub(super) fn new(listener: Arc<dyn Listener>, outbox: Arc<dyn Outbox>) -> Self {
+    pub(super) fn new(listener: Arc<dyn ServerListener>, outbox: Arc<dyn Outbox>) -> Self {
         Self { inbound: Inbound::new(listener), outbox, probe: AtomicU64::new(0) }
     }
 
-    pub(super) async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
+    pub(super) async fn request(
+        &self,
+        request: OutgoingRequest<'_>,
+    ) -> Result<Answer, RequestError> {
         let revision = self.inbound.revision();
         let id = self.inbound.table.next_id();
         let hop = request.hop(id);
         let params = outgoing::params(request.params, revision, &hop);
-        let entry = Entry {
+        let entry = InFlightEntry {
             wants_logs: request.events.is_some() && request.client.log_level.is_some(),
             events: request.events,
-            kind: Kind::of(request.method),
-            ..Entry::default()
+            kind: InFlightRequestKind::of(request.method),
+            ..InFlightEntry::default()
         };
-        let message = write::request(&Id::number(id), request.method, &params);
+        let message = write::request(&JsonRpcId::number(id), request.method, &params);
         let mut sent = self.register(id, entry, OnDrop::Cancel)?;
         self.outbox.send(message).await.inspect_err(|_| sent.forget())?;
         outgoing::answer(revision.era(), sent.answer().await?).await
@@ -83,19 +86,20 @@ impl Dispatch {
         method: &str,
         params: &str,
         on_drop: OnDrop,
-    ) -> Result<InFlight<'_>, RequestError> {
-        let entry = Entry { kind: Kind::of(method), ..Entry::default() };
+    ) -> Result<InFlightRequest<'_>, RequestError> {
+        let entry =
+            InFlightEntry { kind: InFlightRequestKind::of(method), ..InFlightEntry::default() };
         self.send_entry((method, params), entry, on_drop).await
     }
 
     pub(super) async fn send_entry(
         &self,
         (method, params): (&str, &str),
-        entry: Entry,
+        entry: InFlightEntry,
         on_drop: OnDrop,
-    ) -> Result<InFlight<'_>, RequestError> {
+    ) -> Result<InFlightRequest<'_>, RequestError> {
         let id = self.inbound.table.next_id();
-        let message = write::request(&Id::number(id), method, params);
+        let message = write::request(&JsonRpcId::number(id), method, params);
         let mut sent = self.register(id, entry, on_drop)?;
         self.outbox.send(message).await.inspect_err(|_| sent.forget())?;
         Ok(sent)
@@ -111,10 +115,14 @@ impl Dispatch {
 
     /// Sends the probe. Until it is answered, an error that answers nothing of ours counts as its
     /// answer, however soon it comes.
-    pub(super) async fn send_probe(&self, params: &str) -> Result<InFlight<'_>, RequestError> {
+    pub(super) async fn send_probe(
+        &self,
+        params: &str,
+    ) -> Result<InFlightRequest<'_>, RequestError> {
         let id = self.inbound.table.next_id();
-        let message = write::request(&Id::number(id), PROBE, params);
-        let entry = Entry { kind: Kind::of(PROBE), ..Entry::default() };
+        let message = write::request(&JsonRpcId::number(id), PROBE, params);
+        let entry =
+            InFlightEntry { kind: InFlightRequestKind::of(PROBE), ..InFlightEntry::default() };
         let mut sent = self.register(id, entry, OnDrop::Forget)?;
         self.probe.store(id, Ordering::Relaxed);
         self.outbox.send(message).await.inspect_err(|_| sent.forget())?;
@@ -122,30 +130,34 @@ impl Dispatch {
     }
 
     /// Takes in one message, whatever its size.
-    pub(super) async fn receive_any(self: &Arc<Self>, bytes: Bytes) -> Received {
+    pub(super) async fn receive_any(self: &Arc<Self>, bytes: Bytes) -> ReceivedKind {
         let dispatch = Arc::clone(self);
-        aside(bytes.len(), move || dispatch.receive(&bytes)).await
+        offload_if_large(bytes.len(), move || dispatch.receive(&bytes)).await
     }
 
     /// Takes in one message, whatever it is. Our own secrets do not come back with it.
-    pub(super) fn receive(&self, bytes: &[u8]) -> Received {
+    pub(super) fn receive(&self, bytes: &[u8]) -> ReceivedKind {
         self.receive_masked(&secret_values::mask_bytes(bytes))
     }
 
-    fn receive_masked(&self, bytes: &[u8]) -> Received {
+    fn receive_masked(&self, bytes: &[u8]) -> ReceivedKind {
         if bytes.first() == Some(&b'[') && self.inbound.revision() == Revision::V2025_03_26 {
             self.receive_batch(bytes);
-            return Received::Talk;
+            return ReceivedKind::Talk;
         }
-        match Message::parse_unmeasured(bytes) {
-            Ok(Message::Response { id, outcome }) => return self.respond(id.as_ref(), outcome),
-            Ok(Message::Notification { method, params }) => {
+        match JsonRpcMessage::parse_unmeasured(bytes) {
+            Ok(JsonRpcMessage::Response { id, outcome }) => {
+                return self.respond(id.as_ref(), outcome);
+            }
+            Ok(JsonRpcMessage::Notification { method, params }) => {
                 self.inbound.notification(&method, params, None);
             }
-            Ok(Message::Request(request)) => self.inbound.request(&request, None, &self.outbox),
+            Ok(JsonRpcMessage::Request(request)) => {
+                self.inbound.request(&request, None, &self.outbox)
+            }
             Err(invalid) => self.reject(&invalid, bytes),
         }
-        Received::Talk
+        ReceivedKind::Talk
     }
 
     /// The server sent a message that is not read because of its size. Its id may still show at
@@ -162,7 +174,7 @@ impl Dispatch {
     /// whoever waits for it, and to nobody else.
     pub(super) fn close(&self, reason: &str) {
         if self.inbound.table.close(reason) && self.inbound.is_agreed() {
-            self.inbound.listener.closed(reason);
+            self.inbound.listener.on_closed(reason);
         }
     }
 
@@ -175,16 +187,20 @@ impl Dispatch {
     fn register(
         &self,
         id: u64,
-        mut entry: Entry,
+        mut entry: InFlightEntry,
         on_drop: OnDrop,
-    ) -> Result<InFlight<'_>, RequestError> {
+    ) -> Result<InFlightRequest<'_>, RequestError> {
         let (reply, answer) = oneshot::channel();
         entry.reply = Some(reply);
         self.inbound.table.insert(id, entry)?;
-        Ok(InFlight { dispatch: self, id, answer, on_drop })
+        Ok(InFlightRequest { dispatch: self, id, answer, on_drop })
     }
 
-    fn respond(&self, id: Option<&Id>, outcome: Result<&RawValue, ErrorObject>) -> Received {
+    fn respond(
+        &self,
+        id: Option<&JsonRpcId>,
+        outcome: Result<&RawValue, JsonRpcError>,
+    ) -> ReceivedKind {
         let table = &self.inbound.table;
         let number = id.and_then(|id| id.as_json().parse::<u64>().ok());
         let issued = number.filter(|id| table.was_issued(*id));
@@ -192,24 +208,24 @@ impl Dispatch {
             let outcome = outcome.map(ToOwned::to_owned).map_err(RequestError::Refused);
             // Answers to requests that were given up before are nobody's.
             if table.settle(id, outcome) {
-                return Received::Answer;
+                return ReceivedKind::Answer;
             }
             self.inbound.listener.late();
-            return Received::Talk;
+            return ReceivedKind::Talk;
         }
         let probe = self.probe.load(Ordering::Relaxed);
         if let Err(error) = &outcome
-            && table.settle(probe, Err(RequestError::Refused(uncorrelated(error))))
+            && table.settle(probe, Err(RequestError::Refused(uncorrelated_error(error))))
         {
-            return Received::Answer;
+            return ReceivedKind::Answer;
         }
-        self.inbound.listener.garbage("an answer to a request that was never made");
-        Received::Talk
+        self.inbound.listener.on_garbage("an answer to a request that was never made");
+        ReceivedKind::Talk
     }
 
-    fn reject(&self, invalid: &Invalid, bytes: &[u8]) {
+    fn reject(&self, invalid: &InvalidMessageError, bytes: &[u8]) {
         let broken = &invalid.error.message;
-        self.inbound.listener.garbage(broken);
+        self.inbound.listener.on_garbage(broken);
         let stated = invalid.id.as_ref().and_then(|id| id.as_json().parse().ok());
         if let Some(id) = stated.or_else(|| id_of_broken_answer(bytes)) {
             let reason = format!("the server broke the protocol: {broken}");
@@ -225,21 +241,21 @@ impl Dispatch {
                     self.receive_masked(message.get().as_bytes());
                 }
             }
-            Ok(_) => self.inbound.listener.garbage("a batch of too many messages"),
-            Err(_) => self.inbound.listener.garbage("a batch that is not JSON"),
+            Ok(_) => self.inbound.listener.on_garbage("a batch of too many messages"),
+            Err(_) => self.inbound.listener.on_garbage("a batch that is not JSON"),
         }
     }
 }
 
-impl InFlight<'_> {
+impl InFlightRequest<'_> {
     /// Waits for the outcome. Cancel-safe; may be asked again until it came.
-    pub(super) async fn answer(&mut self) -> Outcome {
+    pub(super) async fn answer(&mut self) -> RequestOutcome {
         let lost = || Err(RequestError::Lost("the connection is gone".to_owned()));
         (&mut self.answer).await.unwrap_or_else(|_| lost())
     }
 
     /// The outcome if it is there by now.
-    pub(super) fn answer_now(&mut self) -> Option<Outcome> {
+    pub(super) fn answer_now(&mut self) -> Option<RequestOutcome> {
         self.answer.try_recv().ok()
     }
 
@@ -249,24 +265,24 @@ impl InFlight<'_> {
     }
 }
 
-impl Drop for InFlight<'_> {
+impl Drop for InFlightRequest<'_> {
     fn drop(&mut self) {
         let was_open = self.dispatch.inbound.table.remove(self.id).is_some();
         if was_open && self.on_drop == OnDrop::Cancel {
-            self.dispatch.outbox.send_later(cancelled(self.id));
+            self.dispatch.outbox.send_later(cancellation_message(self.id));
         }
     }
 }
 
 /// Tells the server that nobody waits for this request any more.
-pub(super) fn cancelled(id: u64) -> String {
+pub(super) fn cancellation_message(id: u64) -> String {
     let params = format!("{{\"requestId\":{id},\"reason\":\"no longer needed\"}}");
     write::notification("notifications/cancelled", &params)
 }
 
 /// Such an error says nothing about the era by its code: only legacy servers lose the id.
-fn uncorrelated(error: &ErrorObject) -> ErrorObject {
-    ErrorObject::new(crate::code::INVALID_REQUEST, error.message.clone())
+fn uncorrelated_error(error: &JsonRpcError) -> JsonRpcError {
+    JsonRpcError::new(crate::error_code::INVALID_REQUEST, error.message.clone())
 }
 
 /// The id of what was meant as an answer but is no JSON: `NaN`, as Python writes it, is enough.

@@ -5,10 +5,10 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 use tollgate_core::json::{self, Object};
 
-use super::bridge::Bridge;
-use super::dispatch::{Dispatch, InFlight, OnDrop};
-use super::{ConnectError, Options, RequestError, ServerFacts};
-use crate::code::{self, ErrorObject};
+use super::declared_capabilities::DeclaredCapabilities;
+use super::dispatch::{Dispatch, InFlightRequest, OnDrop};
+use super::{ConnectError, ConnectOptions, RequestError, ServerFacts};
+use crate::error_code::{self, JsonRpcError};
 use crate::meta::{self, ClientFacts};
 use crate::{Era, Revision};
 
@@ -26,7 +26,7 @@ fn info() -> Box<RawValue> {
 
 /// What an answer to `server/discover` says of the server.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum DiscoverVerdict {
     Modern(ServerFacts),
     /// Modern, but refuses what it should not: asked once more, with all that can be declared.
     AskAgain,
@@ -36,7 +36,7 @@ pub(super) enum Verdict {
 
 /// What an answer to `initialize` leads to.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum InitializeStep {
     Agreed(ServerFacts),
     /// The server refuses the revision, but named one that we know.
     TryAgain(Revision),
@@ -44,10 +44,11 @@ pub(super) enum Step {
 }
 
 /// The `params` of the probe, with the bridge's capabilities or without any.
-pub(super) fn discover_params(capabilities: Declared) -> String {
+pub(super) fn discover_params(capabilities: ProbeCapabilities) -> String {
     let mut facts = identity();
-    if capabilities == Declared::Bridge {
-        facts.capabilities = Some(json::raw(Bridge::ALL.declared(Revision::NEWEST)));
+    if capabilities == ProbeCapabilities::Bridge {
+        facts.capabilities =
+            Some(json::raw(DeclaredCapabilities::ALL.to_capabilities_json(Revision::NEWEST)));
     }
     let mut meta = Object::new();
     meta::stamp(&mut meta, Revision::NEWEST, &facts);
@@ -57,53 +58,56 @@ pub(super) fn discover_params(capabilities: Declared) -> String {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Declared {
+pub(super) enum ProbeCapabilities {
     Nothing,
     Bridge,
 }
 
-pub(super) fn judge_discover(outcome: Result<&RawValue, &ErrorObject>) -> Verdict {
+pub(super) fn judge_discover(outcome: Result<&RawValue, &JsonRpcError>) -> DiscoverVerdict {
     match outcome {
         Ok(result) => judge_discovered(result),
         Err(error) => match error.code {
-            code::UNSUPPORTED_VERSION => judge_supported(&supported(error)),
-            code::MISSING_CLIENT_CAPABILITY => Verdict::AskAgain,
-            code::HEADER_MISMATCH => {
-                Verdict::Unusable(format!("the server refuses our headers: {}", error.message))
-            }
-            _ => Verdict::Legacy,
+            error_code::UNSUPPORTED_VERSION => judge_supported(&supported_revisions(error)),
+            error_code::MISSING_CLIENT_CAPABILITY => DiscoverVerdict::AskAgain,
+            error_code::HEADER_MISMATCH => DiscoverVerdict::Unusable(format!(
+                "the server refuses our headers: {}",
+                error.message
+            )),
+            _ => DiscoverVerdict::Legacy,
         },
     }
 }
 
-fn judge_discovered(result: &RawValue) -> Verdict {
-    let Ok(object) = Object::parse(result.get()) else { return Verdict::Legacy };
+fn judge_discovered(result: &RawValue) -> DiscoverVerdict {
+    let Ok(object) = Object::parse(result.get()) else { return DiscoverVerdict::Legacy };
     let Some(versions) = object.get("supportedVersions").and_then(strings) else {
-        return Verdict::Legacy;
+        return DiscoverVerdict::Legacy;
     };
     if !versions.iter().any(|version| version == Revision::NEWEST.as_str()) {
         return judge_supported(&versions);
     }
     let info =
         object.object("_meta").and_then(|it| it.get(meta::SERVER_INFO).map(ToOwned::to_owned));
-    Verdict::Modern(facts(Revision::NEWEST, &object, info))
+    DiscoverVerdict::Modern(facts(Revision::NEWEST, &object, info))
 }
 
 /// The server named what it speaks, and it is not what we asked for.
-fn judge_supported(versions: &[String]) -> Verdict {
+fn judge_supported(versions: &[String]) -> DiscoverVerdict {
     let known = versions.iter().filter_map(|version| Revision::parse(version));
     match known.max().map(Revision::era) {
-        Some(Era::Legacy) => Verdict::Legacy,
-        Some(Era::Modern) => Verdict::AskAgain,
-        None => Verdict::Unusable(format!("the server speaks only {}", versions.join(", "))),
+        Some(Era::Legacy) => DiscoverVerdict::Legacy,
+        Some(Era::Modern) => DiscoverVerdict::AskAgain,
+        None => {
+            DiscoverVerdict::Unusable(format!("the server speaks only {}", versions.join(", ")))
+        }
     }
 }
 
 /// The `params` of `initialize`, declaring what that revision knows of the bridge.
-pub(super) fn initialize_params(revision: Revision, bridge: Bridge) -> String {
+pub(super) fn initialize_params(revision: Revision, bridge: DeclaredCapabilities) -> String {
     format!(
         r#"{{"protocolVersion":"{revision}","capabilities":{},"clientInfo":{}}}"#,
-        bridge.declared(revision),
+        bridge.to_capabilities_json(revision),
         info()
     )
 }
@@ -111,37 +115,46 @@ pub(super) fn initialize_params(revision: Revision, bridge: Bridge) -> String {
 pub(super) fn judge_initialize(
     asked: Revision,
     pinned: Option<Revision>,
-    outcome: Result<&RawValue, &ErrorObject>,
-) -> Step {
+    outcome: Result<&RawValue, &JsonRpcError>,
+) -> InitializeStep {
     let result = match outcome {
         Ok(result) => result,
         Err(error) => return judge_refusal(asked, pinned, error),
     };
     let Ok(object) = Object::parse(result.get()) else {
-        return Step::Unusable("the answer to `initialize` is not an object".to_owned());
+        return InitializeStep::Unusable("the answer to `initialize` is not an object".to_owned());
     };
     let Some(stated) = object.string("protocolVersion") else {
-        return Step::Unusable("the answer to `initialize` names no revision".to_owned());
+        return InitializeStep::Unusable("the answer to `initialize` names no revision".to_owned());
     };
     let agreed = Revision::parse(&stated).filter(|revision| revision.era() == Era::Legacy);
     let Some(agreed) = agreed else {
-        return Step::Unusable(format!("the server wants revision `{}`", shown(&stated)));
+        return InitializeStep::Unusable(format!(
+            "the server wants revision `{}`",
+            printable_excerpt(&stated)
+        ));
     };
     if let Some(pinned) = pinned.filter(|pinned| *pinned != agreed) {
-        return Step::Unusable(format!("the server speaks {agreed}, not the pinned {pinned}"));
+        return InitializeStep::Unusable(format!(
+            "the server speaks {agreed}, not the pinned {pinned}"
+        ));
     }
-    Step::Agreed(facts(agreed, &object, object.get("serverInfo").map(ToOwned::to_owned)))
+    InitializeStep::Agreed(facts(agreed, &object, object.get("serverInfo").map(ToOwned::to_owned)))
 }
 
-fn judge_refusal(asked: Revision, pinned: Option<Revision>, error: &ErrorObject) -> Step {
-    let named = supported(error);
+fn judge_refusal(
+    asked: Revision,
+    pinned: Option<Revision>,
+    error: &JsonRpcError,
+) -> InitializeStep {
+    let named = supported_revisions(error);
     let known = named.iter().filter_map(|version| Revision::parse(version));
     let best = known.filter(|revision| *revision < asked).max();
     match (best, pinned) {
-        (Some(revision), None) => Step::TryAgain(revision),
-        _ => Step::Unusable(format!(
+        (Some(revision), None) => InitializeStep::TryAgain(revision),
+        _ => InitializeStep::Unusable(format!(
             "the server refuses `initialize`: {} ({})",
-            shown(&error.message),
+            printable_excerpt(&error.message),
             error.code
         )),
     }
@@ -158,7 +171,7 @@ fn facts(revision: Revision, object: &Object<'_>, info: Option<Box<RawValue>>) -
 }
 
 /// `data.supported` of a refused revision.
-fn supported(error: &ErrorObject) -> Vec<String> {
+fn supported_revisions(error: &JsonRpcError) -> Vec<String> {
     let data = error.data.as_deref().and_then(|raw| Object::parse(raw.get()).ok());
     data.as_ref().and_then(|data| data.get("supported").and_then(strings)).unwrap_or_default()
 }
@@ -168,20 +181,20 @@ fn strings(raw: &RawValue) -> Option<Vec<String>> {
 }
 
 /// A server's words, short enough for a message of ours.
-fn shown(text: &str) -> String {
+fn printable_excerpt(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(200).collect()
 }
 
 /// The handshake over a pipe, within the time that `options` allow.
 pub(super) async fn on_dispatch(
     dispatch: &Dispatch,
-    options: &Options,
+    options: &ConnectOptions,
 ) -> Result<ServerFacts, ConnectError> {
     let limit = options.handshake_timeout;
     let facts = timeout(limit, agree(dispatch, options)).await.map_err(|_| {
         ConnectError::Unreachable(format!("no answer to the handshake within {limit:?}"))
     })??;
-    dispatch.inbound.agreed(facts.revision);
+    dispatch.inbound.set_revision(facts.revision);
     if facts.era() == Era::Legacy {
         let told = dispatch.notify("notifications/initialized", Object::new()).await;
         told.map_err(|error| ConnectError::Unreachable(error.to_string()))?;
@@ -189,11 +202,11 @@ pub(super) async fn on_dispatch(
     Ok(facts)
 }
 
-async fn agree(dispatch: &Dispatch, options: &Options) -> Result<ServerFacts, ConnectError> {
+async fn agree(dispatch: &Dispatch, options: &ConnectOptions) -> Result<ServerFacts, ConnectError> {
     if let Some(pinned) = options.pinned.filter(|pinned| pinned.era() == Era::Legacy) {
         return initialize(dispatch, pinned, options.pinned).await;
     }
-    let mut declared = Declared::Nothing;
+    let mut declared = ProbeCapabilities::Nothing;
     loop {
         let params = discover_params(declared);
         let mut probe = dispatch.send_probe(&params).await.map_err(|error| died(&error))?;
@@ -206,15 +219,17 @@ async fn agree(dispatch: &Dispatch, options: &Options) -> Result<ServerFacts, Co
             Err(_) => return initialize_after_silence(dispatch, probe).await,
         };
         match verdict {
-            Verdict::Modern(facts) => return Ok(facts),
-            Verdict::AskAgain if declared == Declared::Nothing => declared = Declared::Bridge,
-            Verdict::AskAgain => {
+            DiscoverVerdict::Modern(facts) => return Ok(facts),
+            DiscoverVerdict::AskAgain if declared == ProbeCapabilities::Nothing => {
+                declared = ProbeCapabilities::Bridge
+            }
+            DiscoverVerdict::AskAgain => {
                 let message =
                     "the server refuses `server/discover` at a revision that it speaks".to_owned();
                 return Err(ConnectError::Protocol(message));
             }
-            Verdict::Unusable(message) => return Err(ConnectError::Protocol(message)),
-            Verdict::Legacy => {
+            DiscoverVerdict::Unusable(message) => return Err(ConnectError::Protocol(message)),
+            DiscoverVerdict::Legacy => {
                 if let Some(pinned) = options.pinned {
                     let message = format!("the server does not speak the pinned {pinned}");
                     return Err(ConnectError::Protocol(message));
@@ -229,7 +244,7 @@ async fn agree(dispatch: &Dispatch, options: &Options) -> Result<ServerFacts, Co
 /// the probe's answer is there by the time they refuse.
 async fn initialize_after_silence(
     dispatch: &Dispatch,
-    mut probe: InFlight<'_>,
+    mut probe: InFlightRequest<'_>,
 ) -> Result<ServerFacts, ConnectError> {
     let failed = match initialize(dispatch, Revision::NEWEST_LEGACY, None).await {
         Ok(facts) => return Ok(facts),
@@ -237,14 +252,16 @@ async fn initialize_after_silence(
     };
     match probe.answer_now() {
         Some(outcome) => match verdict(outcome)? {
-            Verdict::Modern(facts) => Ok(facts),
-            Verdict::AskAgain | Verdict::Legacy | Verdict::Unusable(_) => Err(failed),
+            DiscoverVerdict::Modern(facts) => Ok(facts),
+            DiscoverVerdict::AskAgain | DiscoverVerdict::Legacy | DiscoverVerdict::Unusable(_) => {
+                Err(failed)
+            }
         },
         None => Err(failed),
     }
 }
 
-fn verdict(outcome: Result<Box<RawValue>, RequestError>) -> Result<Verdict, ConnectError> {
+fn verdict(outcome: Result<Box<RawValue>, RequestError>) -> Result<DiscoverVerdict, ConnectError> {
     match outcome {
         Ok(result) => Ok(judge_discover(Ok(&result))),
         Err(RequestError::Refused(error)) => Ok(judge_discover(Err(&error))),
@@ -263,7 +280,7 @@ pub(super) async fn initialize(
     pinned: Option<Revision>,
 ) -> Result<ServerFacts, ConnectError> {
     loop {
-        let params = initialize_params(asked, Bridge::ALL);
+        let params = initialize_params(asked, DeclaredCapabilities::ALL);
         let unreachable = |error: RequestError| ConnectError::Unreachable(error.to_string());
         let sent = dispatch.send("initialize", &params, OnDrop::Forget).await;
         let outcome = sent.map_err(unreachable)?.answer().await;
@@ -273,10 +290,10 @@ pub(super) async fn initialize(
             Err(error) => return Err(ConnectError::Unreachable(error.to_string())),
         };
         match step {
-            Step::Agreed(facts) => return Ok(facts),
+            InitializeStep::Agreed(facts) => return Ok(facts),
             // Each time lower, so this ends.
-            Step::TryAgain(revision) => asked = revision,
-            Step::Unusable(message) => return Err(ConnectError::Protocol(message)),
+            InitializeStep::TryAgain(revision) => asked = revision,
+            InitializeStep::Unusable(message) => return Err(ConnectError::Protocol(message)),
         }
     }
 }

@@ -4,23 +4,23 @@
 mod legacy;
 mod modern;
 mod reply;
+mod server_http;
 mod session;
 mod sse_legacy;
-mod wire;
 
 use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode, Uri};
 use tokio::time::timeout;
 
-use super::bridge::Bridge;
-use super::handshake::{self, Declared, Verdict};
+use super::declared_capabilities::DeclaredCapabilities;
+use super::handshake::{self, DiscoverVerdict, ProbeCapabilities};
 use super::inbound::Inbound;
-use super::{ConnectError, Credentials, Listener, Options, SharedConnection};
+use super::{ConnectError, ConnectOptions, Credentials, ServerListener, SharedConnection};
 use crate::{Era, Revision};
-use legacy::NoSession;
-use reply::Reply;
-use wire::Wire;
+use legacy::NoSessionError;
+use reply::PostReply;
+use server_http::ServerHttp;
 
 /// Where a server is and how to get in.
 pub struct HttpTarget {
@@ -42,8 +42,8 @@ pub enum HttpTransport {
 /// Connects within the time that `options` allow.
 pub async fn connect(
     target: HttpTarget,
-    listener: Arc<dyn Listener>,
-    options: &Options,
+    listener: Arc<dyn ServerListener>,
+    options: &ConnectOptions,
 ) -> Result<SharedConnection, ConnectError> {
     let limit = options.handshake_timeout;
     timeout(limit, find_out(target, listener, options)).await.map_err(|_| {
@@ -53,11 +53,11 @@ pub async fn connect(
 
 async fn find_out(
     target: HttpTarget,
-    listener: Arc<dyn Listener>,
-    options: &Options,
+    listener: Arc<dyn ServerListener>,
+    options: &ConnectOptions,
 ) -> Result<SharedConnection, ConnectError> {
     let transport = target.transport;
-    let wire = Wire::new(target)?;
+    let wire = ServerHttp::new(target)?;
     if transport == HttpTransport::Sse {
         return sse_legacy::connect(Arc::new(wire), listener, options).await;
     }
@@ -65,11 +65,13 @@ async fn find_out(
     let mut wire = wire;
     if options.pinned.is_none_or(|pinned| pinned.era() == Era::Modern) {
         let inbound = Inbound::new(Arc::clone(&listener));
-        let core = modern::Core::new(wire, inbound, limit);
+        let core = modern::ModernCore::new(wire, inbound, limit);
         match probe(&core).await? {
-            Verdict::Modern(facts) => return Ok(Arc::new(modern::Modern::new(core, facts))),
-            Verdict::Unusable(reason) => return Err(ConnectError::Protocol(reason)),
-            Verdict::AskAgain | Verdict::Legacy => {}
+            DiscoverVerdict::Modern(facts) => {
+                return Ok(Arc::new(modern::ModernHttp::new(core, facts)));
+            }
+            DiscoverVerdict::Unusable(reason) => return Err(ConnectError::Protocol(reason)),
+            DiscoverVerdict::AskAgain | DiscoverVerdict::Legacy => {}
         }
         if let Some(pinned) = options.pinned {
             let reason = format!("the server does not speak the pinned {pinned}");
@@ -79,12 +81,13 @@ async fn find_out(
     }
     let wire = Arc::new(wire);
     let inbound = Inbound::new(Arc::clone(&listener));
-    let core = legacy::Core::new(Arc::clone(&wire), inbound, (limit, Bridge::NONE));
+    let core =
+        legacy::LegacyCore::new(Arc::clone(&wire), inbound, (limit, DeclaredCapabilities::NONE));
     let asked = options.pinned.unwrap_or(Revision::NEWEST_LEGACY);
     let reason = match core.initialize(asked, options.pinned).await {
-        Ok(facts) => return Ok(Arc::new(legacy::Legacy::new(core, facts))),
-        Err(NoSession::Failed(error)) => return Err(error),
-        Err(NoSession::NotHere(reason)) => reason,
+        Ok(facts) => return Ok(Arc::new(legacy::LegacyHttp::new(core, facts))),
+        Err(NoSessionError::Failed(error)) => return Err(error),
+        Err(NoSessionError::NotHere(reason)) => reason,
     };
     match sse_legacy::connect(wire, listener, options).await {
         Err(ConnectError::Protocol(_)) => {
@@ -94,12 +97,12 @@ async fn find_out(
     }
 }
 
-async fn probe(core: &modern::Core) -> Result<Verdict, ConnectError> {
-    let mut verdict = Verdict::AskAgain;
-    for declared in [Declared::Nothing, Declared::Bridge] {
+async fn probe(core: &modern::ModernCore) -> Result<DiscoverVerdict, ConnectError> {
+    let mut verdict = DiscoverVerdict::AskAgain;
+    for declared in [ProbeCapabilities::Nothing, ProbeCapabilities::Bridge] {
         let reply = core.discover(&handshake::discover_params(declared)).await;
         verdict = judge(reply.map_err(legacy::connect_error)?)?;
-        if !matches!(verdict, Verdict::AskAgain) {
+        if !matches!(verdict, DiscoverVerdict::AskAgain) {
             return Ok(verdict);
         }
     }
@@ -107,18 +110,20 @@ async fn probe(core: &modern::Core) -> Result<Verdict, ConnectError> {
 }
 
 /// Outages and redirects say nothing about the era; all else that is not a modern answer does.
-fn judge(reply: Reply) -> Result<Verdict, ConnectError> {
+fn judge(reply: PostReply) -> Result<DiscoverVerdict, ConnectError> {
     match reply {
-        Reply::Answer(Ok(result)) => Ok(handshake::judge_discover(Ok(&result))),
-        Reply::Answer(Err(error)) => Ok(handshake::judge_discover(Err(&error))),
-        Reply::Refused(status, error) if is_outage(status) => {
+        PostReply::Answer(Ok(result)) => Ok(handshake::judge_discover(Ok(&result))),
+        PostReply::Answer(Err(error)) => Ok(handshake::judge_discover(Err(&error))),
+        PostReply::Refused(status, error) if is_outage(status) => {
             Err(ConnectError::Unreachable(reply::describe(status, error.as_ref())))
         }
-        Reply::Refused(status, error) if status.is_redirection() => {
+        PostReply::Refused(status, error) if status.is_redirection() => {
             Err(ConnectError::Protocol(reply::describe(status, error.as_ref())))
         }
-        Reply::Refused(_, Some(error)) => Ok(handshake::judge_discover(Err(&error))),
-        Reply::Refused(_, None) | Reply::Cut(_) | Reply::Nonsense(_) => Ok(Verdict::Legacy),
+        PostReply::Refused(_, Some(error)) => Ok(handshake::judge_discover(Err(&error))),
+        PostReply::Refused(_, None) | PostReply::Cut(_) | PostReply::Nonsense(_) => {
+            Ok(DiscoverVerdict::Legacy)
+        }
     }
 }
 

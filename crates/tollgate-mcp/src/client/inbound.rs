@@ -10,11 +10,11 @@ use tollgate_core::json::{self, Object};
 use tollgate_core::sanitize;
 use tollgate_core::trace::Trace;
 
-use super::table::{Concerned, Table};
-use super::{Event, Events, Listener, Question, RequestError};
-use crate::code::{self, ErrorObject};
-use crate::envelope::{Id, Request, write};
-use crate::tasks::Group;
+use super::in_flight_table::{InFlightTable, MessageAddressee};
+use super::{Event, Question, RequestError, ServerEventSender, ServerListener};
+use crate::envelope::{JsonRpcId, JsonRpcRequest, write};
+use crate::error_code::{self, JsonRpcError};
+use crate::tasks::TaskGroup;
 use crate::{Era, Revision, meta};
 
 /// How many questions may be open on one connection.
@@ -35,32 +35,32 @@ pub(super) trait Outbox: Send + Sync {
 }
 
 pub(super) struct Inbound {
-    pub table: Table,
-    pub listener: Arc<dyn Listener>,
+    pub table: InFlightTable,
+    pub listener: Arc<dyn ServerListener>,
     revision: OnceLock<Revision>,
-    questions: Group,
+    questions: TaskGroup,
 }
 
 /// The request on whose own stream a message came.
 #[derive(Clone, Copy)]
-pub(super) struct Owner<'a> {
+pub(super) struct StreamOwner<'a> {
     pub id: u64,
-    pub events: Option<&'a Events>,
+    pub events: Option<&'a ServerEventSender>,
     pub wants_logs: bool,
     pub trace: Option<&'a Trace>,
 }
 
 impl Inbound {
-    pub(super) fn new(listener: Arc<dyn Listener>) -> Self {
+    pub(super) fn new(listener: Arc<dyn ServerListener>) -> Self {
         Self {
-            table: Table::new(),
+            table: InFlightTable::new(),
             listener,
             revision: OnceLock::new(),
-            questions: Group::new("question", OPEN_QUESTIONS),
+            questions: TaskGroup::new("question", OPEN_QUESTIONS),
         }
     }
 
-    pub(super) fn agreed(&self, revision: Revision) {
+    pub(super) fn set_revision(&self, revision: Revision) {
         let _ = self.revision.set(revision);
     }
 
@@ -82,11 +82,11 @@ impl Inbound {
         &self,
         method: &str,
         params: Option<&RawValue>,
-        owner: Option<Owner<'_>>,
+        owner: Option<StreamOwner<'_>>,
     ) {
         match method {
             "notifications/progress" | "notifications/message" if is_too_much(params) => {
-                self.listener.garbage("a remark that is too large or too deep");
+                self.listener.on_garbage("a remark that is too large or too deep");
             }
             "notifications/progress" => self.progress(params, owner),
             "notifications/message" => self.log(params, owner),
@@ -95,14 +95,14 @@ impl Inbound {
                     self.table.acknowledge(id);
                 }
             }
-            "notifications/cancelled" => self.cancelled(params),
-            _ => self.listener.notified(method, params),
+            "notifications/cancelled" => self.on_cancelled(params),
+            _ => self.listener.on_notification(method, params),
         }
     }
 
-    fn progress(&self, params: Option<&RawValue>, owner: Option<Owner<'_>>) {
+    fn progress(&self, params: Option<&RawValue>, owner: Option<StreamOwner<'_>>) {
         let Some(mut object) = params.and_then(|raw| Object::parse(raw.get()).ok()) else {
-            return self.listener.garbage("a progress notification without sound params");
+            return self.listener.on_garbage("a progress notification without sound params");
         };
         let token = object.remove(meta::PROGRESS_TOKEN);
         let Some(token) = token.and_then(|raw| raw.get().parse::<u64>().ok()) else { return };
@@ -118,24 +118,26 @@ impl Inbound {
         }
     }
 
-    fn log(&self, params: Option<&RawValue>, owner: Option<Owner<'_>>) {
+    fn log(&self, params: Option<&RawValue>, owner: Option<StreamOwner<'_>>) {
         let events = match owner {
             Some(owner) => owner.events.filter(|_| owner.wants_logs).cloned(),
-            None => match self.table.concerned() {
-                Concerned::One { events, wants_logs: true } => events,
-                Concerned::Nobody | Concerned::One { .. } | Concerned::Several => None,
+            None => match self.table.addressee() {
+                MessageAddressee::One { events, wants_logs: true } => events,
+                MessageAddressee::Nobody
+                | MessageAddressee::One { .. }
+                | MessageAddressee::Several => None,
             },
         };
         match (events, params) {
             (Some(events), Some(params)) => {
                 let _ = events.try_send(Event::Log(clean(params)));
             }
-            _ => self.listener.notified("notifications/message", params),
+            _ => self.listener.on_notification("notifications/message", params),
         }
     }
 
     /// A server that takes a subscription back this way; other requests cannot be.
-    fn cancelled(&self, params: Option<&RawValue>) {
+    fn on_cancelled(&self, params: Option<&RawValue>) {
         let object = params.and_then(|raw| Object::parse(raw.get()).ok());
         let id = object.as_ref().and_then(|object| object.get("requestId")?.get().parse().ok());
         if let Some(id) = id
@@ -149,34 +151,41 @@ impl Inbound {
     /// A request of the server's. The answer goes out by `outbox`, at once or later.
     pub(super) fn request(
         &self,
-        request: &Request<'_>,
-        owner: Option<Owner<'_>>,
+        request: &JsonRpcRequest<'_>,
+        owner: Option<StreamOwner<'_>>,
         outbox: &Arc<dyn Outbox>,
     ) {
         if self.revision().era() == Era::Modern {
-            self.listener.garbage("a request, which servers of this revision may not send");
+            self.listener.on_garbage("a request, which servers of this revision may not send");
             return outbox.send_later(write::error(Some(&request.id), &unknown(&request.method)));
         }
         let asked = match owner {
-            _ if !is_question(&request.method) => Concerned::Nobody,
-            Some(owner) => Concerned::One { events: owner.events.cloned(), wants_logs: false },
-            None => self.table.concerned(),
+            _ if !is_question(&request.method) => MessageAddressee::Nobody,
+            Some(owner) => {
+                MessageAddressee::One { events: owner.events.cloned(), wants_logs: false }
+            }
+            None => self.table.addressee(),
         };
         match asked {
-            Concerned::One { events: Some(events), .. } => self.ask(request, events, outbox),
-            Concerned::One { events: None, .. } | Concerned::Nobody => {
+            MessageAddressee::One { events: Some(events), .. } => self.ask(request, events, outbox),
+            MessageAddressee::One { events: None, .. } | MessageAddressee::Nobody => {
                 outbox.send_later(nobody(&request.id, &request.method));
             }
-            Concerned::Several => {
+            MessageAddressee::Several => {
                 tracing::debug!(method = %request.method, "a question belongs to no one call");
                 let message = "several requests are in flight: the question cannot be attributed";
-                let error = ErrorObject::new(code::INVALID_REQUEST, message);
+                let error = JsonRpcError::new(error_code::INVALID_REQUEST, message);
                 outbox.send_later(write::error(Some(&request.id), &error));
             }
         }
     }
 
-    fn ask(&self, request: &Request<'_>, events: Events, outbox: &Arc<dyn Outbox>) {
+    fn ask(
+        &self,
+        request: &JsonRpcRequest<'_>,
+        events: ServerEventSender,
+        outbox: &Arc<dyn Outbox>,
+    ) {
         let (reply, answer) = oneshot::channel();
         let id = request.id.clone();
         let method = request.method.clone().into_owned();
@@ -197,7 +206,7 @@ impl Inbound {
             }
         });
         if waiting.is_err() {
-            self.listener.garbage("more questions than can be kept open");
+            self.listener.on_garbage("more questions than can be kept open");
             outbox.send_later(nobody(&request.id, &request.method));
         }
     }
@@ -222,7 +231,7 @@ fn is_question(method: &str) -> bool {
 }
 
 /// The answer where there is nobody to ask.
-fn nobody(id: &Id, method: &str) -> String {
+fn nobody(id: &JsonRpcId, method: &str) -> String {
     match method {
         "ping" => write::result(id, "{}"),
         "roots/list" => write::result(id, "{\"roots\":[]}"),
@@ -231,8 +240,8 @@ fn nobody(id: &Id, method: &str) -> String {
     }
 }
 
-fn unknown(method: &str) -> ErrorObject {
-    ErrorObject::new(code::METHOD_NOT_FOUND, format!("`{method}` is not served here"))
+fn unknown(method: &str) -> JsonRpcError {
+    JsonRpcError::new(error_code::METHOD_NOT_FOUND, format!("`{method}` is not served here"))
 }
 
 /// The id of the `subscriptions/listen` a notification belongs to.

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 use tollgate_core::json::Object;
 
-use super::{Connection, Request, RequestError, handshake};
+use super::{McpConnection, OutgoingRequest, RequestError, handshake};
 
 /// Which list of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum List {
+pub enum ServerListKind {
     Tools,
     Prompts,
     Resources,
@@ -19,7 +19,7 @@ pub enum List {
 const MAX_ITEMS: usize = 10_000;
 const MAX_PAGES: usize = 1_000;
 
-impl List {
+impl ServerListKind {
     pub fn method(self) -> &'static str {
         match self {
             Self::Tools => "tools/list",
@@ -50,8 +50,8 @@ impl List {
 
 /// All items. A server that sends the same cursor twice, or pages without end, is an error.
 pub async fn list_all(
-    connection: &dyn Connection,
-    what: List,
+    connection: &dyn McpConnection,
+    what: ServerListKind,
 ) -> Result<Vec<Box<RawValue>>, RequestError> {
     let client = handshake::identity();
     let mut items = Vec::new();
@@ -63,37 +63,39 @@ pub async fn list_all(
             params.set_string("cursor", cursor);
         }
         let method = what.method();
-        let request = Request::plain(method, params, &client);
+        let request = OutgoingRequest::plain(method, params, &client);
         let answer = connection.request(request).await?;
         cursor = read_page(&answer.result, what, &mut items)?;
         match &cursor {
             None => return Ok(items),
             Some(cursor) if !seen.insert(cursor.clone()) => {
-                return Err(broken(what, "the same cursor twice"));
+                return Err(unusable_list_error(what, "the same cursor twice"));
             }
             Some(_) => {}
         }
     }
-    Err(broken(what, "more pages than can be read"))
+    Err(unusable_list_error(what, "more pages than can be read"))
 }
 
 /// Appends the page's items and gives the cursor of the next one.
 fn read_page(
     result: &RawValue,
-    what: List,
+    what: ServerListKind,
     items: &mut Vec<Box<RawValue>>,
 ) -> Result<Option<String>, RequestError> {
-    let page = Object::parse(result.get()).map_err(|_| broken(what, "an unsound page"))?;
-    let listed = page.get(what.key()).ok_or_else(|| broken(what, "a page without the list"))?;
-    let listed: Vec<Box<RawValue>> =
-        serde_json::from_str(listed.get()).map_err(|_| broken(what, "a list that is not one"))?;
+    let page =
+        Object::parse(result.get()).map_err(|_| unusable_list_error(what, "an unsound page"))?;
+    let listed =
+        page.get(what.key()).ok_or_else(|| unusable_list_error(what, "a page without the list"))?;
+    let listed: Vec<Box<RawValue>> = serde_json::from_str(listed.get())
+        .map_err(|_| unusable_list_error(what, "a list that is not one"))?;
     if items.len() + listed.len() > MAX_ITEMS {
-        return Err(broken(what, "more items than can be read"));
+        return Err(unusable_list_error(what, "more items than can be read"));
     }
     items.extend(listed);
     Ok(page.string("nextCursor").filter(|it| !it.is_empty()).map(std::borrow::Cow::into_owned))
 }
 
-fn broken(what: List, how: &str) -> RequestError {
+fn unusable_list_error(what: ServerListKind, how: &str) -> RequestError {
     RequestError::Unusable(format!("`{}` gave {how}", what.method()))
 }

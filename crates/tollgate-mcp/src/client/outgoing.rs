@@ -5,20 +5,20 @@ use tollgate_core::json::{self, Object};
 use tollgate_core::trace::Trace;
 
 use super::{Answer, AnswerKind, RequestError};
-use crate::large::aside;
 use crate::meta::{self, ClientFacts};
+use crate::offload::offload_if_large;
 use crate::{Era, Revision};
 
 /// What a request says of this hop.
-pub(super) struct Hop<'h> {
+pub(super) struct HopMeta<'h> {
     pub(super) client: &'h ClientFacts,
     pub(super) progress_token: Option<u64>,
     pub(super) trace: Option<&'h Trace>,
 }
 
 /// The params as they travel: the caller's own hop keys are taken out, ours put in.
-pub(super) fn params(mut params: Object<'_>, revision: Revision, hop: &Hop<'_>) -> String {
-    let Hop { client, progress_token, trace } = *hop;
+pub(super) fn params(mut params: Object<'_>, revision: Revision, hop: &HopMeta<'_>) -> String {
+    let HopMeta { client, progress_token, trace } = *hop;
     let given = params.remove("_meta");
     let says_nothing = progress_token.is_none() && trace.is_none();
     if given.is_none() && says_nothing && revision.era() == Era::Legacy {
@@ -48,11 +48,11 @@ pub(super) async fn answer(era: Era, result: Box<RawValue>) -> Result<Answer, Re
     }
     match era {
         Era::Legacy => Ok(Answer { kind: AnswerKind::Complete, result }),
-        Era::Modern => aside(result.get().len(), move || told(result)).await,
+        Era::Modern => offload_if_large(result.get().len(), move || classify_answer(result)).await,
     }
 }
 
-fn told(result: Box<RawValue>) -> Result<Answer, RequestError> {
+fn classify_answer(result: Box<RawValue>) -> Result<Answer, RequestError> {
     Ok(Answer { kind: kind(&result)?, result })
 }
 

@@ -1,4 +1,4 @@
-//! A connection over a pair of byte streams: the pipes of a child process, or an in-process duplex.
+//! A connection over a pair of byte streams, with back-pressure: the pipes of a child process, or an in-process duplex.
 //! One task reads, one writes. A server that does not read holds up nobody but its own callers.
 
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tollgate_core::json::Object;
 
-use super::dispatch::{Dispatch, Received};
+use super::dispatch::{Dispatch, ReceivedKind};
 use super::inbound::Outbox;
-use super::watch::Watch;
+use super::watch::SubscriptionWatch;
 use super::{
-    Answer, ConnectError, Connection, Listener, Options, Request, RequestError, ServerFacts,
-    handshake,
+    Answer, ConnectError, ConnectOptions, McpConnection, OutgoingRequest, RequestError,
+    ServerFacts, ServerListener, handshake,
 };
 use crate::Era;
-use crate::line::{Line, Lines, on_one_line};
-use crate::noise::Noise;
+use crate::flood_control::FloodControl;
+use crate::line::{LineRead, LineReader, on_one_line};
 use crate::tasks::{self, Task};
 
 /// Messages that may wait for a server to read them.
@@ -35,53 +35,53 @@ const LAST_WORDS: Duration = Duration::from_millis(50);
 pub async fn connect<R, W>(
     read: R,
     write: W,
-    listener: Arc<dyn Listener>,
-    options: &Options,
-) -> Result<Arc<Pipe>, ConnectError>
+    listener: Arc<dyn ServerListener>,
+    options: &ConnectOptions,
+) -> Result<Arc<PipeConnection>, ConnectError>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let (sender, queue) = mpsc::channel(QUEUE);
-    let outbox: Arc<dyn Outbox> = Arc::new(Queue(sender.clone()));
+    let outbox: Arc<dyn Outbox> = Arc::new(PipeOutbox(sender.clone()));
     let dispatch = Arc::new(Dispatch::new(listener, outbox));
-    let lines = Lines::new(read, options.message_limit);
+    let lines = LineReader::new(read, options.message_limit);
     let reader =
         tasks::spawn("pipe reader", read_all(lines, Arc::clone(&dispatch), options.message_limit));
     let writer = tasks::spawn("pipe writer", write_all(write, queue, Arc::clone(&dispatch)));
     let facts = handshake::on_dispatch(&dispatch, options).await?;
-    Ok(Arc::new(Pipe {
+    Ok(Arc::new(PipeConnection {
         facts,
         queue: sender,
-        watch: Watch::new(Arc::clone(&dispatch.inbound.listener)),
+        watch: SubscriptionWatch::new(Arc::clone(&dispatch.inbound.listener)),
         dispatch,
         _reader: reader,
         writer: tokio::sync::Mutex::new(writer),
     }))
 }
 
-pub struct Pipe {
+pub struct PipeConnection {
     facts: ServerFacts,
     dispatch: Arc<Dispatch>,
-    queue: mpsc::Sender<Outgoing>,
-    watch: Watch,
+    queue: mpsc::Sender<PipeOutgoing>,
+    watch: SubscriptionWatch,
     _reader: Task,
     writer: tokio::sync::Mutex<Task>,
 }
 
-enum Outgoing {
+enum PipeOutgoing {
     Message(String),
     /// Close the server's input; nothing follows.
     End,
 }
 
 #[async_trait]
-impl Connection for Pipe {
+impl McpConnection for PipeConnection {
     fn facts(&self) -> &ServerFacts {
         &self.facts
     }
 
-    async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
+    async fn request(&self, request: OutgoingRequest<'_>) -> Result<Answer, RequestError> {
         self.dispatch.request(request).await
     }
 
@@ -102,26 +102,26 @@ impl Connection for Pipe {
     async fn close(&self) {
         self.watch.stop();
         self.dispatch.end();
-        let told = timeout(WRITE_PATIENCE, self.queue.send(Outgoing::End)).await;
+        let told = timeout(WRITE_PATIENCE, self.queue.send(PipeOutgoing::End)).await;
         if matches!(told, Ok(Ok(()))) {
             let _ = timeout(WRITE_PATIENCE, self.writer.lock().await.finished()).await;
         }
     }
 }
 
-impl Drop for Pipe {
+impl Drop for PipeConnection {
     fn drop(&mut self) {
         self.dispatch.end();
     }
 }
 
 /// The way into the writer's queue.
-struct Queue(mpsc::Sender<Outgoing>);
+struct PipeOutbox(mpsc::Sender<PipeOutgoing>);
 
 #[async_trait]
-impl Outbox for Queue {
+impl Outbox for PipeOutbox {
     async fn send(&self, message: String) -> Result<(), RequestError> {
-        let message = Outgoing::Message(message);
+        let message = PipeOutgoing::Message(message);
         let message = match self.0.try_send(message) {
             Ok(()) => return Ok(()),
             Err(mpsc::error::TrySendError::Full(message)) => message,
@@ -135,7 +135,7 @@ impl Outbox for Queue {
     }
 
     fn send_later(&self, message: String) {
-        if self.0.try_send(Outgoing::Message(message)).is_err() {
+        if self.0.try_send(PipeOutgoing::Message(message)).is_err() {
             tracing::debug!("a message was dropped: the server does not read its input");
         }
     }
@@ -146,28 +146,28 @@ fn input_closed() -> RequestError {
 }
 
 async fn read_all<R: AsyncRead + Unpin>(
-    mut lines: Lines<R>,
+    mut lines: LineReader<R>,
     dispatch: Arc<Dispatch>,
     limit: usize,
 ) {
     let mut skipped = Bytes::new();
-    let mut noise = Noise::default();
+    let mut noise = FloodControl::default();
     let reason = loop {
         match lines.next().await {
-            Ok(Some(Line::Text(text))) => {
+            Ok(Some(LineRead::Text(text))) => {
                 let size = text.len();
                 match dispatch.receive_any(text).await {
-                    Received::Answer => noise.answered(),
-                    Received::Talk => noise.heard(size).await,
+                    ReceivedKind::Answer => noise.reset(),
+                    ReceivedKind::Talk => noise.record_message(size).await,
                 }
             }
-            Ok(Some(Line::TooLong { head })) => {
+            Ok(Some(LineRead::TooLong { head })) => {
                 let what = format!("a line of more than {limit} bytes");
-                dispatch.inbound.listener.garbage(&what);
+                dispatch.inbound.listener.on_garbage(&what);
                 dispatch.receive_too_large((&head, &[]), limit);
                 skipped = head;
             }
-            Ok(Some(Line::Skipped { tail })) => {
+            Ok(Some(LineRead::Skipped { tail })) => {
                 dispatch.receive_too_large((&skipped, &tail), limit)
             }
             Ok(None) => break "the server closed its output".to_owned(),
@@ -179,10 +179,10 @@ async fn read_all<R: AsyncRead + Unpin>(
 
 async fn write_all<W: AsyncWrite + Unpin>(
     mut write: W,
-    mut queue: mpsc::Receiver<Outgoing>,
+    mut queue: mpsc::Receiver<PipeOutgoing>,
     dispatch: Arc<Dispatch>,
 ) {
-    while let Some(Outgoing::Message(message)) = queue.recv().await {
+    while let Some(PipeOutgoing::Message(message)) = queue.recv().await {
         // Payloads are raw: blanks of the client's own may stand between their tokens.
         let mut line = on_one_line(message);
         line.push('\n');

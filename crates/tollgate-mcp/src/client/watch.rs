@@ -13,9 +13,11 @@ use tokio::time::{sleep, timeout};
 use tollgate_core::json::{self, Object};
 
 use super::dispatch::{Dispatch, OnDrop};
-use super::table::{Entry, Kind};
-use super::{Connection, Listener, Request, RequestError, ServerFacts, handshake, outgoing};
-use crate::code::METHOD_NOT_FOUND;
+use super::in_flight_table::{InFlightEntry, InFlightRequestKind};
+use super::{
+    McpConnection, OutgoingRequest, RequestError, ServerFacts, ServerListener, handshake, outgoing,
+};
+use crate::error_code::METHOD_NOT_FOUND;
 use crate::tasks::{self, Task};
 
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
@@ -25,27 +27,27 @@ const ACKNOWLEDGE: Duration = Duration::from_secs(5);
 
 /// A connection that can hold a subscription open.
 #[async_trait]
-pub(super) trait Subscribe: Send + Sync {
+pub(super) trait SubscriptionTransport: Send + Sync {
     /// Opens one with these params, tells `opened` once it is acknowledged, and returns when it
     /// ends. Dropping the future closes it.
     async fn listen(&self, params: &str, opened: oneshot::Sender<()>) -> Result<(), RequestError>;
 }
 
-pub(super) struct Watch {
-    listener: Arc<dyn Listener>,
+pub(super) struct SubscriptionWatch {
+    listener: Arc<dyn ServerListener>,
     /// One change at a time. Held while a server is asked, so nothing else may wait for it.
     turn: tokio::sync::Mutex<()>,
-    watched: Mutex<Watched>,
+    watched: Mutex<WatchedResources>,
 }
 
 #[derive(Default)]
-struct Watched {
+struct WatchedResources {
     resources: BTreeSet<String>,
     task: Option<Task>,
 }
 
-impl Watch {
-    pub(super) fn new(listener: Arc<dyn Listener>) -> Self {
+impl SubscriptionWatch {
+    pub(super) fn new(listener: Arc<dyn ServerListener>) -> Self {
         Self { listener, turn: tokio::sync::Mutex::default(), watched: Mutex::default() }
     }
 
@@ -54,7 +56,7 @@ impl Watch {
         &self,
         facts: &ServerFacts,
         resources: &[String],
-        subscriber: Arc<dyn Subscribe>,
+        subscriber: Arc<dyn SubscriptionTransport>,
     ) -> Result<(), RequestError> {
         let wanted = BTreeSet::from_iter(resources.iter().cloned());
         let _turn = self.turn.lock().await;
@@ -62,27 +64,27 @@ impl Watch {
             return Ok(());
         }
         let Some(filter) = filter(facts, &wanted) else {
-            *self.watched.lock() = Watched { resources: wanted, task: None };
+            *self.watched.lock() = WatchedResources { resources: wanted, task: None };
             return Ok(());
         };
         let (first, stands) = oneshot::channel();
-        let held = Held {
+        let held = HeldSubscription {
             subscriber,
             filter,
-            missed: missed(facts),
+            missed: missed_notifications(facts),
             listener: Arc::clone(&self.listener),
         };
         let task = tasks::spawn("subscription", held.run(first));
         let ended = |_| Err(RequestError::Lost("the subscription ended".to_owned()));
         stands.await.unwrap_or_else(ended)?;
-        *self.watched.lock() = Watched { resources: wanted, task: Some(task) };
+        *self.watched.lock() = WatchedResources { resources: wanted, task: Some(task) };
         Ok(())
     }
 
     /// Legacy: what is new is subscribed to, what is gone is not any more.
     pub(super) async fn subscribe(
         &self,
-        connection: &dyn Connection,
+        connection: &dyn McpConnection,
         resources: &[String],
     ) -> Result<(), RequestError> {
         if !connection.facts().flag("resources", "subscribe") {
@@ -113,30 +115,30 @@ impl Watch {
     }
 }
 
-impl Watched {
+impl WatchedResources {
     fn is_listening_to(&self, resources: &BTreeSet<String>) -> bool {
         let runs = self.task.as_ref().is_some_and(|task| !task.is_finished());
         runs && self.resources == *resources
     }
 }
 
-async fn ask(connection: &dyn Connection, method: &str, uri: &str) -> Result<(), RequestError> {
+async fn ask(connection: &dyn McpConnection, method: &str, uri: &str) -> Result<(), RequestError> {
     let mut params = Object::new();
     params.set_string("uri", uri);
     let client = handshake::identity();
-    let request = Request::plain(method, params, &client);
+    let request = OutgoingRequest::plain(method, params, &client);
     connection.request(request).await.map(drop)
 }
 
 /// One subscription that is opened again whenever it ends.
-struct Held {
-    subscriber: Arc<dyn Subscribe>,
+struct HeldSubscription {
+    subscriber: Arc<dyn SubscriptionTransport>,
     filter: Box<RawValue>,
     missed: Vec<&'static str>,
-    listener: Arc<dyn Listener>,
+    listener: Arc<dyn ServerListener>,
 }
 
-impl Held {
+impl HeldSubscription {
     /// `first` is told how the first attempt went; if it failed, there is no second.
     async fn run(self, first: oneshot::Sender<Result<(), RequestError>>) {
         let mut first = Some(first);
@@ -145,7 +147,7 @@ impl Held {
             let mut params = Object::new();
             params.set("notifications", self.filter.to_owned());
             let client = handshake::identity();
-            let hop = outgoing::Hop { client: &client, progress_token: None, trace: None };
+            let hop = outgoing::HopMeta { client: &client, progress_token: None, trace: None };
             let params = outgoing::params(params, crate::Revision::NEWEST, &hop);
             let (opened, stands) = oneshot::channel();
             let mut listening = self.subscriber.listen(&params, opened);
@@ -178,16 +180,19 @@ impl Held {
 
     fn announce_missed(&self) {
         for method in &self.missed {
-            self.listener.notified(method, None);
+            self.listener.on_notification(method, None);
         }
     }
 }
 
 #[async_trait]
-impl Subscribe for Dispatch {
+impl SubscriptionTransport for Dispatch {
     async fn listen(&self, params: &str, opened: oneshot::Sender<()>) -> Result<(), RequestError> {
-        let entry =
-            Entry { kind: Kind::Subscription, acknowledged: Some(opened), ..Entry::default() };
+        let entry = InFlightEntry {
+            kind: InFlightRequestKind::Subscription,
+            acknowledged: Some(opened),
+            ..InFlightEntry::default()
+        };
         let call = ("subscriptions/listen", params);
         self.send_entry(call, entry, OnDrop::Cancel).await?.answer().await.map(drop)
     }
@@ -216,7 +221,7 @@ fn filter(facts: &ServerFacts, resources: &BTreeSet<String>) -> Option<Box<RawVa
 }
 
 /// What a client should look at again after a gap.
-pub(super) fn missed(facts: &ServerFacts) -> Vec<&'static str> {
+pub(super) fn missed_notifications(facts: &ServerFacts) -> Vec<&'static str> {
     let offered = LISTS.iter().filter(|(capability, ..)| facts.offers(capability));
     offered.map(|(_, _, method)| *method).collect()
 }

@@ -1,15 +1,19 @@
 use proptest::prelude::{any, prop, proptest};
 
-use super::{Id, Message, write};
-use crate::code::ErrorObject;
+use super::{JsonRpcId, JsonRpcMessage, write};
+use crate::error_code::JsonRpcError;
 
 /// What the message reads as: `request 1 tools/list`, or `error -32600 …`.
 fn read(text: &str) -> String {
-    match Message::parse(text) {
-        Ok(Message::Request(request)) => format!("request {} {}", request.id, request.method),
-        Ok(Message::Notification { method, .. }) => format!("notification {method}"),
-        Ok(Message::Response { id, outcome: Ok(result) }) => format!("result {id:?} {result}"),
-        Ok(Message::Response { id, outcome: Err(error) }) => {
+    match JsonRpcMessage::parse(text) {
+        Ok(JsonRpcMessage::Request(request)) => {
+            format!("request {} {}", request.id, request.method)
+        }
+        Ok(JsonRpcMessage::Notification { method, .. }) => format!("notification {method}"),
+        Ok(JsonRpcMessage::Response { id, outcome: Ok(result) }) => {
+            format!("result {id:?} {result}")
+        }
+        Ok(JsonRpcMessage::Response { id, outcome: Err(error) }) => {
             format!("failure {id:?} {} {}", error.code, error.message)
         }
         Err(invalid) => format!("error {} {:?}", invalid.error.code, invalid.id),
@@ -63,11 +67,11 @@ fn b_jr_01_to_15_broken_envelopes_are_refused_with_the_right_code() {
 
 #[test]
 fn what_is_written_reads_back() {
-    let id = Id::number(9);
+    let id = JsonRpcId::number(9);
     assert_eq!(read(&write::request(&id, "tools/call", "{}")), "request 9 tools/call");
     assert_eq!(read(&write::notification("n", "{}")), "notification n");
     assert_eq!(read(&write::result(&id, "[1]")), "result Some(9) [1]");
-    let error = ErrorObject::new(-32601, "no \"such\" method");
+    let error = JsonRpcError::new(-32601, "no \"such\" method");
     assert_eq!(read(&write::error(Some(&id), &error)), "failure Some(9) -32601 no \"such\" method");
 }
 
@@ -76,7 +80,7 @@ proptest! {
     fn any_bytes_are_read_or_refused_without_a_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
     ) {
-        let _ = Message::parse_bytes(&bytes);
+        let _ = JsonRpcMessage::parse_bytes(&bytes);
     }
 
     #[test]
@@ -87,12 +91,12 @@ proptest! {
             "\"ID\"", "\"\\u0069d\"", " ", "true", "\u{feff}",
         ]), 0..24),
     ) {
-        let _ = Message::parse(&parts.concat());
+        let _ = JsonRpcMessage::parse(&parts.concat());
     }
 
     #[test]
     fn any_id_of_ours_comes_back_as_it_went(number in any::<u64>()) {
-        let text = write::result(&Id::number(number), "{}");
+        let text = write::result(&JsonRpcId::number(number), "{}");
         if number <= i64::MAX as u64 {
             assert_eq!(read(&text), format!("result Some({number}) {{}}"));
         }

@@ -1,7 +1,7 @@
 use proptest::prelude::{any, prop, proptest};
 use tokio::io::AsyncWriteExt;
 
-use super::{Line, Lines};
+use super::{LineRead, LineReader};
 
 /// Lines as text; one that is too long as `>head`, its end as `<tail`.
 fn read(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<String> {
@@ -13,14 +13,14 @@ fn read(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<String> {
                 writer.write_all(&piece).await.unwrap();
             }
         };
-        let mut lines = Lines::new(reader, limit);
+        let mut lines = LineReader::new(reader, limit);
         let read = async {
             let mut out = Vec::new();
             while let Some(line) = lines.next().await.unwrap() {
                 out.push(match line {
-                    Line::Text(text) => String::from_utf8_lossy(&text).into_owned(),
-                    Line::TooLong { head } => format!(">{}", String::from_utf8_lossy(&head)),
-                    Line::Skipped { tail } => format!("<{}", String::from_utf8_lossy(&tail)),
+                    LineRead::Text(text) => String::from_utf8_lossy(&text).into_owned(),
+                    LineRead::TooLong { head } => format!(">{}", String::from_utf8_lossy(&head)),
+                    LineRead::Skipped { tail } => format!("<{}", String::from_utf8_lossy(&tail)),
                 });
             }
             out
@@ -67,11 +67,13 @@ fn a_line_over_the_limit_that_came_at_once_is_reported_alike() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let text = format!("{}END\nb\n", "x".repeat(30));
-        let mut lines = Lines::new(text.as_bytes(), 20);
-        assert!(matches!(lines.next().await.unwrap(), Some(Line::TooLong { .. })));
-        let Some(Line::Skipped { tail }) = lines.next().await.unwrap() else { panic!("no end") };
+        let mut lines = LineReader::new(text.as_bytes(), 20);
+        assert!(matches!(lines.next().await.unwrap(), Some(LineRead::TooLong { .. })));
+        let Some(LineRead::Skipped { tail }) = lines.next().await.unwrap() else {
+            panic!("no end")
+        };
         assert!(tail.ends_with(b"END"));
-        assert_eq!(lines.next().await.unwrap(), Some(Line::Text("b".into())));
+        assert_eq!(lines.next().await.unwrap(), Some(LineRead::Text("b".into())));
         assert_eq!(lines.next().await.unwrap(), None);
     });
 }
@@ -81,14 +83,14 @@ fn memory_is_bounded_by_the_limit_and_given_back() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let endless = tokio::io::AsyncReadExt::take(tokio::io::repeat(b'x'), 64 << 20);
-        let mut lines = Lines::new(endless, 1 << 20);
-        assert!(matches!(lines.next().await.unwrap(), Some(Line::TooLong { .. })));
-        assert!(matches!(lines.next().await.unwrap(), Some(Line::Skipped { .. })));
+        let mut lines = LineReader::new(endless, 1 << 20);
+        assert!(matches!(lines.next().await.unwrap(), Some(LineRead::TooLong { .. })));
+        assert!(matches!(lines.next().await.unwrap(), Some(LineRead::Skipped { .. })));
         assert!(lines.buffer.capacity() <= 4 << 20, "{}", lines.buffer.capacity());
         // A line that is just allowed needs room for itself, and not for twice that.
         let growing = tokio::io::AsyncReadExt::take(tokio::io::repeat(b'x'), 8 << 20);
-        let mut lines = Lines::new(growing, 8 << 20);
-        let Some(Line::Text(text)) = lines.next().await.unwrap() else { panic!("no line") };
+        let mut lines = LineReader::new(growing, 8 << 20);
+        let Some(LineRead::Text(text)) = lines.next().await.unwrap() else { panic!("no line") };
         assert_eq!(text.len(), 8 << 20);
         drop(lines);
         let held = text.try_into_mut().unwrap().capacity();

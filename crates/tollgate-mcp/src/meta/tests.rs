@@ -7,7 +7,7 @@ fn check(capabilities: Option<&str>, expected: &str) {
     let capabilities = capabilities.map(|text| raw(text.to_owned()));
     let client = ClientFacts { capabilities, ..ClientFacts::default() };
     let seen = [
-        ("declared", client.declared().is_some()),
+        ("declared", client.declared_capabilities().is_some()),
         ("sampling", client.capability("sampling").is_some()),
         ("roots", client.capability("roots").is_some()),
         ("answers", client.can_answer()),

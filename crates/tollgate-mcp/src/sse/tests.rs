@@ -2,10 +2,10 @@ use std::time::Duration;
 
 use proptest::prelude::{any, prop, proptest};
 
-use super::Decoder;
+use super::SseDecoder;
 
 /// Events as `name:data`, faults as `!…`, from the stream fed in these pieces.
-fn read<'a>(decoder: &mut Decoder, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+fn read<'a>(decoder: &mut SseDecoder, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
     let mut out = Vec::new();
     for mut piece in pieces {
         while let Some(event) = decoder.next(&mut piece) {
@@ -20,17 +20,17 @@ fn read<'a>(decoder: &mut Decoder, pieces: impl IntoIterator<Item = &'a [u8]>) -
 }
 
 fn check(stream: &[u8], expected: &[&str]) {
-    assert_eq!(read(&mut Decoder::new(64), [stream]), expected, "in one piece");
+    assert_eq!(read(&mut SseDecoder::new(64), [stream]), expected, "in one piece");
     for at in 0..=stream.len() {
         let (head, tail) = stream.split_at(at);
-        assert_eq!(read(&mut Decoder::new(64), [head, tail]), expected, "cut at {at}");
+        assert_eq!(read(&mut SseDecoder::new(64), [head, tail]), expected, "cut at {at}");
     }
-    assert_eq!(read(&mut Decoder::new(64), stream.chunks(1)), expected, "byte by byte");
+    assert_eq!(read(&mut SseDecoder::new(64), stream.chunks(1)), expected, "byte by byte");
 }
 
 #[test]
 fn b_se_01_without_a_blank_line_nothing_comes_and_memory_stays_bounded() {
-    let mut decoder = Decoder::new(1024);
+    let mut decoder = SseDecoder::new(1024);
     for _ in 0..10_000 {
         assert!(read(&mut decoder, [&b"data: for ever and ever "[..]]).is_empty());
     }
@@ -48,7 +48,7 @@ fn b_se_02_an_event_over_the_limit_is_one_fault_and_the_next_one_is_read() {
     let many = format!("{}\ndata: next\n\n", "data:\n".repeat(200));
     check(many.as_bytes(), &["!an event is larger than 64 bytes", ":next"]);
     let comment = format!("data: a\n:{}\ndata: b\n\ndata: next\n\n", "x".repeat(100));
-    let read_whole = read(&mut Decoder::new(64), [comment.as_bytes()]);
+    let read_whole = read(&mut SseDecoder::new(64), [comment.as_bytes()]);
     assert_eq!(read_whole.last().map(String::as_str), Some(":next"));
 }
 
@@ -70,7 +70,7 @@ fn b_se_04_a_byte_order_mark_is_skipped_once_and_invalid_utf8_is_one_fault() {
 
 #[test]
 fn b_se_05_ids_with_nul_and_odd_retries_are_ignored() {
-    let mut decoder = Decoder::new(64);
+    let mut decoder = SseDecoder::new(64);
     read(&mut decoder, [&b"id: 7\nretry: 250\ndata: a\n\n"[..]]);
     read(&mut decoder, [&b"id: 8\0\nretry: -1\n\nretry: 1e18\nretry\nretry: \n\n"[..]]);
     read(&mut decoder, [&b"retry: 99999999999999999999999999\n\n"[..]]);
@@ -107,8 +107,8 @@ proptest! {
             b"data: event:id\xff\xef\xbb\xbf\n\r\0:1".to_vec()), 0..200),
         size in 1_usize..20,
     ) {
-        let whole = read(&mut Decoder::new(32), [&bytes[..]]);
-        let pieces = read(&mut Decoder::new(32), bytes.chunks(size));
+        let whole = read(&mut SseDecoder::new(32), [&bytes[..]]);
+        let pieces = read(&mut SseDecoder::new(32), bytes.chunks(size));
         // Limits count what was kept, which depends on the cut only where a line is too long.
         if !whole.iter().chain(&pieces).any(|event| event.starts_with("!an event is larger")) {
             assert_eq!(whole, pieces);
@@ -117,6 +117,6 @@ proptest! {
 
     #[test]
     fn any_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
-        read(&mut Decoder::new(50), bytes.chunks(7));
+        read(&mut SseDecoder::new(50), bytes.chunks(7));
     }
 }

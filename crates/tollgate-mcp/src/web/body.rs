@@ -9,15 +9,15 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
-use crate::sse::{Decoder, Event, Fault};
-use crate::tasks::Group;
+use crate::sse::{Event, SseDecoder, SseError};
+use crate::tasks::TaskGroup;
 
 /// How long a stream may take to end after its last word, so that its connection can be reused.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Why a body could not be read to its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unread {
+pub enum BodyReadError {
     #[error("the answer is larger than {limit} bytes")]
     TooLarge { limit: usize },
     #[error("the answer broke off: {0}")]
@@ -31,8 +31,8 @@ pub fn is_event_stream(headers: &HeaderMap) -> bool {
 }
 
 /// The whole body, if it is not larger than `limit`.
-pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, Unread> {
-    let too_large = || Unread::TooLarge { limit };
+pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, BodyReadError> {
+    let too_large = || BodyReadError::TooLarge { limit };
     // What the server says; zero if it does not.
     let stated = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if stated > limit {
@@ -41,7 +41,7 @@ pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, Unread> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Unread::Broken(error.to_string()))?;
+        let frame = frame.map_err(|error| BodyReadError::Broken(error.to_string()))?;
         let Ok(data) = frame.into_data() else { continue };
         if first.len() + rest.len() + data.len() > limit {
             return Err(too_large());
@@ -69,14 +69,14 @@ pub async fn discard(response: Response<Incoming>) {
 /// The events of a response.
 pub struct EventStream {
     body: Incoming,
-    decoder: Decoder,
+    decoder: SseDecoder,
     chunk: Bytes,
     broken: Option<String>,
-    whole: Option<Whole>,
+    whole: Option<AnswerSizeBudget>,
 }
 
 /// What may still come of a stream that is one answer.
-struct Whole {
+struct AnswerSizeBudget {
     limit: usize,
     left: usize,
 }
@@ -84,7 +84,7 @@ struct Whole {
 impl EventStream {
     pub fn new(response: Response<Incoming>, limit: usize) -> Self {
         let body = response.into_body();
-        let decoder = Decoder::new(limit);
+        let decoder = SseDecoder::new(limit);
         Self { body, decoder, chunk: Bytes::new(), broken: None, whole: None }
     }
 
@@ -92,11 +92,11 @@ impl EventStream {
     /// at most. What is too large is told at once, and not when the next event comes.
     #[must_use]
     pub fn at_most(self, limit: usize) -> Self {
-        Self { whole: Some(Whole { limit, left: limit }), ..self }
+        Self { whole: Some(AnswerSizeBudget { limit, left: limit }), ..self }
     }
 
     /// `None`: the stream has ended, in good order or not. Cancel-safe.
-    pub async fn next(&mut self) -> Option<Result<Event, Fault>> {
+    pub async fn next(&mut self) -> Option<Result<Event, SseError>> {
         loop {
             let mut rest: &[u8] = &self.chunk;
             let event = self.decoder.next(&mut rest);
@@ -116,7 +116,7 @@ impl EventStream {
                     if let Some(whole) = &mut self.whole {
                         match whole.left.checked_sub(self.chunk.len()) {
                             Some(left) => whole.left = left,
-                            None => return Some(Err(Fault::TooMuch { limit: whole.limit })),
+                            None => return Some(Err(SseError::TooMuch { limit: whole.limit })),
                         }
                     }
                 }
@@ -130,7 +130,7 @@ impl EventStream {
     }
 
     /// Why the stream has not ended in good order, once it has ended.
-    pub fn broken(&self) -> Option<&str> {
+    pub fn break_reason(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 
@@ -143,7 +143,7 @@ impl EventStream {
     }
 
     /// Nothing more is expected: lets the stream end by itself, for a moment.
-    pub fn finish(mut self, drains: &Group) {
+    pub fn finish(mut self, drains: &TaskGroup) {
         let ended = self.body.frame().now_or_never().is_some_and(|frame| frame.is_none());
         if !ended && !self.body.is_end_stream() {
             let drained = async move {

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use tollgate_mcp::client::{ConnectError, Connection, Options};
+use tollgate_mcp::client::{ConnectError, ConnectOptions, McpConnection};
 use tollgate_mcp::{Era, Revision};
 
 use crate::support::{Peer, discovered, initialized, pipe};
 
 /// The revision agreed on, or the error.
-async fn agreed<F: Future>(options: &Options, script: impl FnOnce(Peer) -> F) -> String {
+async fn agreed<F: Future>(options: &ConnectOptions, script: impl FnOnce(Peer) -> F) -> String {
     let (connected, _peer, _) = pipe().play(options, script).await;
     match connected {
         Ok(connection) => connection.facts().revision.to_string(),
@@ -29,7 +29,7 @@ async fn a_discover_result_means_modern() {
         peer.answer(&probe, &discovered()).await;
         peer
     };
-    let (connected, _peer, _) = pipe().play(&Options::default(), script).await;
+    let (connected, _peer, _) = pipe().play(&ConnectOptions::default(), script).await;
     let connection = connected.unwrap();
     let facts = connection.facts();
     assert_eq!((facts.revision, facts.era()), (Revision::V2026_07_28, Era::Modern));
@@ -52,7 +52,7 @@ async fn any_other_error_on_the_probe_means_legacy() {
             peer.expect("notifications/initialized").await;
             peer
         };
-        assert_eq!(agreed(&Options::default(), script).await, "2025-11-25", "{code}");
+        assert_eq!(agreed(&ConnectOptions::default(), script).await, "2025-11-25", "{code}");
     }
 }
 
@@ -68,8 +68,11 @@ async fn an_error_without_a_known_id_during_the_probe_means_legacy() {
             peer.expect("notifications/initialized").await;
             peer
         };
-        let options = Options { probe_timeout: Duration::from_secs(3600), ..Options::default() };
-        let options = Options { handshake_timeout: Duration::from_secs(7200), ..options };
+        let options = ConnectOptions {
+            probe_timeout: Duration::from_secs(3600),
+            ..ConnectOptions::default()
+        };
+        let options = ConnectOptions { handshake_timeout: Duration::from_secs(7200), ..options };
         assert_eq!(agreed(&options, script).await, "2025-06-18");
     }
 }
@@ -84,7 +87,7 @@ async fn silence_means_legacy_and_a_late_answer_to_the_probe_is_ignored() {
         peer.expect("notifications/initialized").await;
         peer
     };
-    assert_eq!(agreed(&Options::default(), script).await, "2025-11-25");
+    assert_eq!(agreed(&ConnectOptions::default(), script).await, "2025-11-25");
 }
 
 #[tokio::test(start_paused = true)]
@@ -96,7 +99,7 @@ async fn a_slow_modern_server_is_still_found_out() {
         peer.refuse(&request, -32601, &Value::Null).await;
         peer
     };
-    assert_eq!(agreed(&Options::default(), script).await, "2026-07-28");
+    assert_eq!(agreed(&ConnectOptions::default(), script).await, "2026-07-28");
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,7 +118,7 @@ async fn results_that_are_no_discovery_mean_legacy() {
             peer.expect("notifications/initialized").await;
             peer
         };
-        assert_eq!(agreed(&Options::default(), script).await, "2024-11-05");
+        assert_eq!(agreed(&ConnectOptions::default(), script).await, "2024-11-05");
     }
 }
 
@@ -135,7 +138,7 @@ async fn a_refused_version_is_judged_by_what_the_server_names() {
             }
             peer
         };
-        assert_eq!(agreed(&Options::default(), script).await, expected);
+        assert_eq!(agreed(&ConnectOptions::default(), script).await, expected);
     }
 }
 
@@ -150,7 +153,7 @@ async fn a_server_that_wants_capabilities_is_asked_again_with_them() {
         peer.answer(&probe, &discovered()).await;
         peer
     };
-    assert_eq!(agreed(&Options::default(), script).await, "2026-07-28");
+    assert_eq!(agreed(&ConnectOptions::default(), script).await, "2026-07-28");
 }
 
 #[tokio::test(start_paused = true)]
@@ -158,13 +161,13 @@ async fn a_process_that_ends_on_the_probe_is_told_apart() {
     let script = |mut peer: Peer| async move {
         peer.expect("server/discover").await;
     };
-    let (connected, (), _) = pipe().play(&Options::default(), script).await;
+    let (connected, (), _) = pipe().play(&ConnectOptions::default(), script).await;
     assert!(matches!(connected, Err(ConnectError::DiedOnProbe(_))));
     let slow = |mut peer: Peer| async move {
         peer.expect("server/discover").await;
         peer.expect("initialize").await;
     };
-    let (connected, (), _) = pipe().play(&Options::default(), slow).await;
+    let (connected, (), _) = pipe().play(&ConnectOptions::default(), slow).await;
     assert!(matches!(connected, Err(ConnectError::DiedOnProbe(_))));
 }
 
@@ -185,7 +188,7 @@ async fn a_pinned_legacy_server_sees_no_probe_and_only_what_its_revision_knows()
             peer.expect("notifications/initialized").await;
             peer
         };
-        let options = Options { pinned: Some(revision), ..Options::default() };
+        let options = ConnectOptions { pinned: Some(revision), ..ConnectOptions::default() };
         assert_eq!(agreed(&options, script).await, revision.as_str());
     }
 }
@@ -197,14 +200,16 @@ async fn a_pin_that_the_server_does_not_keep_is_an_error() {
         peer.answer(&request, &initialized("2025-03-26")).await;
         peer
     };
-    let options = Options { pinned: Some(Revision::V2025_11_25), ..Options::default() };
+    let options =
+        ConnectOptions { pinned: Some(Revision::V2025_11_25), ..ConnectOptions::default() };
     assert!(agreed(&options, lower).await.contains("not the pinned"));
     let legacy = |mut peer: Peer| async move {
         let probe = peer.expect("server/discover").await;
         peer.refuse(&probe, -32601, &Value::Null).await;
         peer
     };
-    let options = Options { pinned: Some(Revision::V2026_07_28), ..Options::default() };
+    let options =
+        ConnectOptions { pinned: Some(Revision::V2026_07_28), ..ConnectOptions::default() };
     assert!(agreed(&options, legacy).await.contains("pinned 2026-07-28"));
 }
 
@@ -221,7 +226,7 @@ async fn a_revision_named_in_the_refusal_of_initialize_is_tried() {
         peer.expect("notifications/initialized").await;
         peer
     };
-    assert_eq!(agreed(&Options::default(), script).await, "2025-03-26");
+    assert_eq!(agreed(&ConnectOptions::default(), script).await, "2025-03-26");
 }
 
 #[tokio::test(start_paused = true)]
@@ -239,14 +244,14 @@ async fn revisions_that_nobody_knows_are_refused() {
             peer.answer(&request, &result).await;
             peer
         };
-        assert!(agreed(&Options::default(), script).await.starts_with("Protocol("));
+        assert!(agreed(&ConnectOptions::default(), script).await.starts_with("Protocol("));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_handshake_without_an_answer_ends_in_time() {
     let script = |mut peer: Peer| async move { while peer.next().await.is_some() {} };
-    let (connected, (), _) = pipe().play(&Options::default(), script).await;
+    let (connected, (), _) = pipe().play(&ConnectOptions::default(), script).await;
     assert!(matches!(connected, Err(ConnectError::Unreachable(_))));
 }
 
@@ -258,7 +263,7 @@ async fn b_io_02_a_banner_before_the_handshake_is_garbage_and_survived() {
         peer.initialize().await;
         peer
     };
-    let (connected, _peer, recorder) = pipe().play(&Options::default(), script).await;
+    let (connected, _peer, recorder) = pipe().play(&ConnectOptions::default(), script).await;
     assert!(connected.is_ok());
     assert_eq!(recorder.count("garbage"), 3);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tollgate_mcp::Revision;
-use tollgate_mcp::client::{ConnectError, HttpTarget, HttpTransport, Options, connect_http};
+use tollgate_mcp::client::{ConnectError, ConnectOptions, HttpTarget, HttpTransport, connect_http};
 
 use crate::http_server::{Reply, Seen, Server};
 use crate::support::{discovered, echo, initialized, shown};
@@ -110,7 +110,10 @@ async fn a_server_that_keeps_silent_is_unreachable_in_time() {
         reply
     });
     let server = server.await;
-    let options = Options { handshake_timeout: Duration::from_millis(200), ..Options::default() };
+    let options = ConnectOptions {
+        handshake_timeout: Duration::from_millis(200),
+        ..ConnectOptions::default()
+    };
     let recorder = std::sync::Arc::new(crate::support::Recorder::default());
     let connected = connect_http(server.target(), recorder, &options).await;
     assert!(matches!(connected.err(), Some(ConnectError::Unreachable(_))));
@@ -119,11 +122,13 @@ async fn a_server_that_keeps_silent_is_unreachable_in_time() {
 #[tokio::test]
 async fn pins_skip_the_other_era() {
     let server = Server::legacy(|_, reply| async move { reply.respond(202, "", b"").await }).await;
-    let options = Options { pinned: Some(Revision::V2025_11_25), ..Options::default() };
+    let options =
+        ConnectOptions { pinned: Some(Revision::V2025_11_25), ..ConnectOptions::default() };
     let (connection, _) = server.connect_with(&options).await;
     assert_eq!(connection.facts().revision, Revision::V2025_11_25);
     assert!(server.seen("server/discover").is_empty());
-    let options = Options { pinned: Some(Revision::V2026_07_28), ..Options::default() };
+    let options =
+        ConnectOptions { pinned: Some(Revision::V2026_07_28), ..ConnectOptions::default() };
     let recorder = std::sync::Arc::new(crate::support::Recorder::default());
     let connected = connect_http(server.target(), recorder, &options).await;
     assert!(matches!(connected.err(), Some(ConnectError::Protocol(_))));
@@ -216,7 +221,7 @@ async fn s_13_answers_on_one_event_stream_never_reach_another_caller() {
 #[tokio::test]
 async fn an_answer_too_large_for_http_sse_is_told_at_once() {
     let server = http_sse("/messages?s=1").await;
-    let options = Options { message_limit: 16 << 10, ..Options::default() };
+    let options = ConnectOptions { message_limit: 16 << 10, ..ConnectOptions::default() };
     let (connection, _) = server.connect_with(&options).await;
     let large = shown(&echo(&*connection, &"x".repeat(20_000), None).await);
     assert_eq!(large, "the answer is larger than 16384 bytes");
@@ -228,7 +233,7 @@ async fn http_sse_may_be_asked_for() {
     let server = http_sse("/messages?s=1").await;
     let target = HttpTarget { transport: HttpTransport::Sse, ..server.target() };
     let recorder = std::sync::Arc::new(crate::support::Recorder::default());
-    let connection = connect_http(target, recorder, &Options::default()).await.unwrap();
+    let connection = connect_http(target, recorder, &ConnectOptions::default()).await.unwrap();
     assert!(echo(&*connection, "a", None).await.is_ok());
     assert!(server.seen("server/discover").is_empty());
 }

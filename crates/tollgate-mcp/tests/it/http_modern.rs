@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
-use tollgate_mcp::client::{ConnectError, Credentials, Event, Options, RequestError};
+use tollgate_mcp::client::{ConnectError, ConnectOptions, Credentials, Event, RequestError};
 
 use crate::http_server::{Reply, Seen, Server};
 use crate::support::{echo, shown};
@@ -31,7 +31,7 @@ where
     Fut: Future<Output = Reply> + Send + 'static,
 {
     let server = Server::modern(handler).await;
-    let options = Options { message_limit: 64 << 10, ..Options::default() };
+    let options = ConnectOptions { message_limit: 64 << 10, ..ConnectOptions::default() };
     let (connection, _) = server.connect_with(&options).await;
     let outcome = timeout(Duration::from_secs(10), echo(&*connection, "a", None)).await;
     shown(&outcome.expect("a call hangs"))
@@ -351,7 +351,7 @@ async fn a_server_that_is_not_there_is_unreachable() {
     sleep(Duration::from_millis(20)).await;
     let recorder = Arc::new(crate::support::Recorder::default());
     let connected =
-        tollgate_mcp::client::connect_http(address, recorder, &Options::default()).await;
+        tollgate_mcp::client::connect_http(address, recorder, &ConnectOptions::default()).await;
     assert!(matches!(connected.err(), Some(ConnectError::Unreachable(_))));
 }
 

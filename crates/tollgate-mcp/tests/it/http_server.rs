@@ -13,9 +13,10 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tollgate_mcp::client::{
-    ConnectError, Credentials, HttpTarget, HttpTransport, Options, SharedConnection, connect_http,
+    ConnectError, ConnectOptions, Credentials, HttpTarget, HttpTransport, SharedConnection,
+    connect_http,
 };
-use tollgate_mcp::tasks::{self, Group, Task};
+use tollgate_mcp::tasks::{self, Task, TaskGroup};
 
 use crate::support::{Recorder, discovered, initialized};
 
@@ -120,7 +121,7 @@ impl Server {
         let connections = Arc::new(AtomicUsize::new(0));
         let (log, count) = (Arc::clone(&requests), Arc::clone(&connections));
         let task = tasks::spawn("http server", async move {
-            let serving = Group::new("connection", 1000);
+            let serving = TaskGroup::new("connection", 1000);
             while let Ok((stream, _)) = listener.accept().await {
                 count.fetch_add(1, Ordering::Relaxed);
                 stream.set_nodelay(true).unwrap();
@@ -184,12 +185,12 @@ impl Server {
     }
 
     pub(crate) async fn connect(&self) -> (SharedConnection, Arc<Recorder>) {
-        self.connect_with(&Options::default()).await
+        self.connect_with(&ConnectOptions::default()).await
     }
 
     pub(crate) async fn connect_with(
         &self,
-        options: &Options,
+        options: &ConnectOptions,
     ) -> (SharedConnection, Arc<Recorder>) {
         let recorder = Arc::new(Recorder::default());
         let connection = connect_http(self.target(), recorder.clone(), options).await.unwrap();
@@ -198,7 +199,7 @@ impl Server {
 
     pub(crate) async fn try_connect(&self) -> Result<SharedConnection, ConnectError> {
         let recorder = Arc::new(Recorder::default());
-        connect_http(self.target(), recorder, &Options::default()).await
+        connect_http(self.target(), recorder, &ConnectOptions::default()).await
     }
 
     pub(crate) async fn connect_as(
@@ -206,7 +207,7 @@ impl Server {
         credentials: Arc<dyn Credentials>,
     ) -> Result<SharedConnection, ConnectError> {
         let target = HttpTarget { credentials: Some(credentials), ..self.target() };
-        connect_http(target, Arc::new(Recorder::default()), &Options::default()).await
+        connect_http(target, Arc::new(Recorder::default()), &ConnectOptions::default()).await
     }
 
     /// Requests with this JSON-RPC method, or with this HTTP verb.

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tollgate_core::json::{Object, raw};
-use tollgate_mcp::client::{Answer, Connection, Request, RequestError};
+use tollgate_mcp::client::{Answer, McpConnection, OutgoingRequest, RequestError};
 use tollgate_mcp::meta::ClientFacts;
 
 use crate::http_server::Server;
@@ -42,10 +42,10 @@ async fn server() -> (Server, Arc<Semaphore>) {
     (server.await, permits)
 }
 
-async fn call(connection: &dyn Connection, capability: &str) -> Result<Answer, RequestError> {
+async fn call(connection: &dyn McpConnection, capability: &str) -> Result<Answer, RequestError> {
     let capabilities = Some(raw(json!({capability: {}}).to_string()));
     let client = ClientFacts { capabilities, ..ClientFacts::default() };
-    connection.request(Request::plain("tools/call", Object::new(), &client)).await
+    connection.request(OutgoingRequest::plain("tools/call", Object::new(), &client)).await
 }
 
 #[tokio::test]

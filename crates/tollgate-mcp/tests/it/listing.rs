@@ -1,7 +1,7 @@
 //! Lists are read to their end, and servers that never end them are given up.
 
 use serde_json::{Value, json};
-use tollgate_mcp::client::{List, list_all};
+use tollgate_mcp::client::{ServerListKind, list_all};
 use tollgate_mcp::tasks;
 
 use crate::support::{Connected, legacy};
@@ -17,7 +17,7 @@ async fn listed(page: impl Fn(usize, &Value) -> Value + Send + 'static) -> Strin
             number += 1;
         }
     });
-    match list_all(&*client, List::Tools).await {
+    match list_all(&*client, ServerListKind::Tools).await {
         Ok(items) if items.len() < 10 => {
             items.iter().map(|item| item.get().to_owned()).collect::<Vec<_>>().join(" ")
         }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tollgate_core::json::{Object, raw};
-use tollgate_mcp::client::{Connection, Event, Request};
+use tollgate_mcp::client::{Event, McpConnection, OutgoingRequest};
 use tollgate_mcp::meta::ClientFacts;
 
 use crate::support::{Connected, echo, legacy, modern};
@@ -29,7 +29,7 @@ async fn check(Connected { client, mut peer, .. }: Connected, params: &str, poin
     };
     let talk = async {
         let facts = ClientFacts::default();
-        client.request(Request::plain("tools/call", params(), &facts)).await.unwrap();
+        client.request(OutgoingRequest::plain("tools/call", params(), &facts)).await.unwrap();
         client.notify("notifications/of/mine", params()).await.unwrap();
         client.close().await;
     };
@@ -66,7 +66,7 @@ async fn what_a_client_says_of_itself_stays_on_the_line_of_its_request() {
         peer.answer(&request, &json!({})).await;
     };
     let talk = async {
-        client.request(Request::plain("tools/call", Object::new(), &facts)).await.unwrap();
+        client.request(OutgoingRequest::plain("tools/call", Object::new(), &facts)).await.unwrap();
         client.close().await;
     };
     tokio::join!(serve, talk);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tollgate_core::json::raw;
-use tollgate_mcp::client::{Connection, Event, Options, RequestError};
+use tollgate_mcp::client::{ConnectOptions, Event, McpConnection, RequestError};
 use tollgate_mcp::tasks;
 
 use crate::support::{Connected, echo, legacy, legacy_with, modern, shown};
@@ -246,7 +246,7 @@ async fn logs_go_to_the_only_request_that_wants_them_else_to_the_listener() {
 
 #[tokio::test(start_paused = true)]
 async fn b_io_04_05_a_line_too_long_fails_its_request_and_no_other() {
-    let options = Options { message_limit: 64 << 10, ..Options::default() };
+    let options = ConnectOptions { message_limit: 64 << 10, ..ConnectOptions::default() };
     for id_last in [false, true] {
         let Connected { client, mut peer, recorder } = legacy_with(&options).await;
         let serve = async {
@@ -272,7 +272,7 @@ async fn b_io_04_05_a_line_too_long_fails_its_request_and_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_of_the_servers_own_that_is_too_long_fails_no_request_of_ours() {
-    let options = Options { message_limit: 64 << 10, ..Options::default() };
+    let options = ConnectOptions { message_limit: 64 << 10, ..ConnectOptions::default() };
     let Connected { client, mut peer, recorder } = legacy_with(&options).await;
     let serve = async {
         let request = peer.expect("tools/call").await;
@@ -355,9 +355,10 @@ async fn b_io_08_a_server_that_closes_its_input_is_lost() {
     let recorder = Arc::new(crate::support::Recorder::default());
     let (closed, gone) = tokio::io::duplex(1024);
     drop(gone);
-    let listener = Arc::clone(&recorder) as Arc<dyn tollgate_mcp::client::Listener>;
+    let listener = Arc::clone(&recorder) as Arc<dyn tollgate_mcp::client::ServerListener>;
     let connected =
-        tollgate_mcp::client::connect_pipe(read, closed, listener, &Options::default()).await;
+        tollgate_mcp::client::connect_pipe(read, closed, listener, &ConnectOptions::default())
+            .await;
     assert!(connected.is_err());
     drop((their_read, their_write));
 }

@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 use tollgate_core::json::Object;
 use tollgate_mcp::client::{
-    Answer, ConnectError, Connection, Events, Listener, Options, Pipe, Progress, Request,
-    RequestError, connect_pipe,
+    Answer, ConnectError, ConnectOptions, McpConnection, OutgoingRequest, PipeConnection,
+    ProgressReporting, RequestError, ServerEventSender, ServerListener, connect_pipe,
 };
 use tollgate_mcp::meta::ClientFacts;
 
@@ -55,16 +55,16 @@ impl Recorder {
     }
 }
 
-impl Listener for Recorder {
-    fn notified(&self, method: &str, params: Option<&RawValue>) {
+impl ServerListener for Recorder {
+    fn on_notification(&self, method: &str, params: Option<&RawValue>) {
         self.write(format!("notified {method} {}", params.map_or("", RawValue::get)));
     }
 
-    fn closed(&self, reason: &str) {
+    fn on_closed(&self, reason: &str) {
         self.write(format!("closed {reason}"));
     }
 
-    fn garbage(&self, what: &str) {
+    fn on_garbage(&self, what: &str) {
         self.write(format!("garbage {what}"));
     }
 
@@ -197,14 +197,14 @@ impl Connecting {
     /// Connects while `script` plays the server.
     pub(crate) async fn play<F>(
         self,
-        options: &Options,
+        options: &ConnectOptions,
         script: impl FnOnce(Peer) -> F,
-    ) -> (Result<Arc<Pipe>, ConnectError>, F::Output, Arc<Recorder>)
+    ) -> (Result<Arc<PipeConnection>, ConnectError>, F::Output, Arc<Recorder>)
     where
         F: Future,
     {
         let (read, write) = split(self.client);
-        let listener = Arc::clone(&self.recorder) as Arc<dyn Listener>;
+        let listener = Arc::clone(&self.recorder) as Arc<dyn ServerListener>;
         let connecting = connect_pipe(read, write, listener, options);
         let (connected, played) = tokio::join!(connecting, script(self.peer));
         (connected, played, self.recorder)
@@ -212,7 +212,7 @@ impl Connecting {
 }
 
 pub(crate) struct Connected {
-    pub(crate) client: Arc<Pipe>,
+    pub(crate) client: Arc<PipeConnection>,
     pub(crate) peer: Peer,
     pub(crate) recorder: Arc<Recorder>,
 }
@@ -222,15 +222,15 @@ pub(crate) async fn modern() -> Connected {
         peer.discover().await;
         peer
     };
-    let (client, peer, recorder) = pipe().play(&Options::default(), script).await;
+    let (client, peer, recorder) = pipe().play(&ConnectOptions::default(), script).await;
     Connected { client: client.unwrap(), peer, recorder }
 }
 
 pub(crate) async fn legacy() -> Connected {
-    legacy_with(&Options::default()).await
+    legacy_with(&ConnectOptions::default()).await
 }
 
-pub(crate) async fn legacy_with(options: &Options) -> Connected {
+pub(crate) async fn legacy_with(options: &ConnectOptions) -> Connected {
     let script = |mut peer: Peer| async move {
         peer.initialize().await;
         peer
@@ -241,19 +241,19 @@ pub(crate) async fn legacy_with(options: &Options) -> Connected {
 
 /// Calls the tool `echo` with this text.
 pub(crate) async fn echo(
-    connection: &dyn Connection,
+    connection: &dyn McpConnection,
     text: &str,
-    events: Option<Events>,
+    events: Option<ServerEventSender>,
 ) -> Result<Answer, RequestError> {
     let params = json!({"name": "echo", "arguments": {"text": text}}).to_string();
     let client = ClientFacts { log_level: Some("info".to_owned()), ..ClientFacts::default() };
-    let request = Request {
+    let request = OutgoingRequest {
         method: "tools/call",
         params: Object::parse(&params).unwrap(),
         client: &client,
         mirrored: vec![("Text".to_owned(), text.to_owned())],
         events,
-        progress: Progress::Wanted,
+        progress: ProgressReporting::Wanted,
         trace: None,
     };
     connection.request(request).await

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
-use tollgate_mcp::client::{Connection, RequestError};
+use tollgate_mcp::client::{McpConnection, RequestError};
 
 use crate::http_server::{Seen, Server};
 use crate::support::{Connected, Peer, legacy, modern};

@@ -4,12 +4,14 @@ use async_trait::async_trait;
 use serde_json::value::RawValue;
 
 use crate::clock;
-use crate::fake::{Fake, Gate, Numbers, gone, run, settings, told};
-use crate::frames::{Answer, Call, Fence};
+use crate::fake_worker::{
+    FakeWorker, GatedHost, NumberHost, describe_outcome, run, settings, wait_until_gone,
+};
+use crate::frames::{Answer, InterpreterLimits, ProgramCall};
 use crate::host::HostCalls;
 use crate::limits::Limits;
-use crate::program::{Ended, Program};
-use crate::sandbox::{Sandbox, Settings};
+use crate::program::{ProgramOutcome, SandboxProgram};
+use crate::sandbox::{ProgramSandbox, SandboxSettings};
 use crate::stopwatch::Stopwatch;
 
 const SHORT: Duration = Duration::from_millis(400);
@@ -19,22 +21,22 @@ fn limits() -> Limits {
     Limits { time: LONG, ..Limits::default() }
 }
 
-async fn ran(script: &str, limits: &Limits) -> Ended {
-    let fake = Fake::after_ready(script);
-    let ended = run(&warm(&fake).await, limits, &Numbers).await.unwrap();
-    gone(&fake.started()).await;
+async fn ran(script: &str, limits: &Limits) -> ProgramOutcome {
+    let fake = FakeWorker::after_ready(script);
+    let ended = run(&warm(&fake).await, limits, &NumberHost).await.unwrap();
+    wait_until_gone(&fake.started_processes()).await;
     ended
 }
 
 /// With a worker that is ready: its start would count.
-async fn warm(fake: &Fake) -> Sandbox {
+async fn warm(fake: &FakeWorker) -> ProgramSandbox {
     let sandbox = fake.sandbox();
     sandbox.warm().await.unwrap();
     sandbox
 }
 
 async fn check(script: &str, expected: &str) {
-    let told = told(&ran(script, &limits()).await);
+    let told = describe_outcome(&ran(script, &limits()).await);
     assert!(told.starts_with(expected), "{script}: {told}");
 }
 
@@ -42,7 +44,7 @@ async fn check(script: &str, expected: &str) {
 async fn prints_calls_and_the_result_come_back() {
     let script = "say({'print': 'a\\nb'})\nsay({'print': 'c\\n'})\ndone([call(7), call(8)])";
     let ended = ran(script, &limits()).await;
-    assert_eq!(told(&ended), r#"[{"data": 7}, {"data": 8}]"#);
+    assert_eq!(describe_outcome(&ended), r#"[{"data": 7}, {"data": 8}]"#);
     assert_eq!((ended.prints.as_str(), ended.calls, ended.steps), ("a\nbc\n", 2, 1));
 }
 
@@ -113,27 +115,36 @@ async fn prints_before_a_death_are_kept() {
 
 #[tokio::test]
 async fn b_st_13_prints_without_end_are_cut() {
-    let fence = Fence { output_bytes: 1000, ..Limits::default().fence };
+    let fence = InterpreterLimits { output_bytes: 1000, ..Limits::default().fence };
     for piece in ["'é' * 60", "'x' * 100000"] {
         let script = format!("while True: say({{'print': {piece}}})");
         let ended = ran(&script, &Limits { fence, ..limits() }).await;
-        assert_eq!(told(&ended), "Output: prints and `result` may have 1000 bytes together");
+        assert_eq!(
+            describe_outcome(&ended),
+            "Output: prints and `result` may have 1000 bytes together"
+        );
         assert_eq!(ended.prints.len(), 1000);
     }
 }
 
 #[tokio::test]
 async fn b_st_13_a_result_counts_as_output() {
-    let fence = Fence { output_bytes: 1000, ..Limits::default().fence };
+    let fence = InterpreterLimits { output_bytes: 1000, ..Limits::default().fence };
     let script = "say({'print': 'x' * 600})\ndone('y' * 600)";
     let ended = ran(script, &Limits { fence, ..limits() }).await;
-    assert_eq!(told(&ended), "Output: prints and `result` may have 1000 bytes together");
+    assert_eq!(
+        describe_outcome(&ended),
+        "Output: prints and `result` may have 1000 bytes together"
+    );
 }
 
 #[tokio::test]
 async fn b_st_12_calls_without_end_are_stopped() {
     let ended = ran("while True: call()", &limits()).await;
-    assert_eq!((told(&ended).as_str(), ended.calls), ("Calls: a program may make 50 calls", 50));
+    assert_eq!(
+        (describe_outcome(&ended).as_str(), ended.calls),
+        ("Calls: a program may make 50 calls", 50)
+    );
     let many =
         "say({'calls': [{'tool': 0, 'positional': [], 'named': {}, 'line': 1}] * 51})\nhear()";
     assert_eq!(ran(many, &limits()).await.calls, 0);
@@ -158,7 +169,7 @@ async fn a_worker_that_hangs_is_out_of_time() {
     ] {
         let ended = ran(script, &Limits { time: SHORT, ..limits() }).await;
         let expected = "Time: the program took longer than the 400ms that it has";
-        assert_eq!(told(&ended), expected, "{script}");
+        assert_eq!(describe_outcome(&ended), expected, "{script}");
     }
 }
 
@@ -166,10 +177,10 @@ async fn a_worker_that_hangs_is_out_of_time() {
 async fn a_worker_that_does_not_listen_is_out_of_time() {
     let script = "say({'calls': [{'tool': 0, 'positional': [], 'named': {}, 'line': 1}]})\n\
                   time.sleep(60)";
-    let fake = Fake::after_ready(script);
+    let fake = FakeWorker::after_ready(script);
     let limits = Limits { time: SHORT, ..limits() };
     let ended = run(&warm(&fake).await, &limits, &Large(8 << 20)).await.unwrap();
-    assert!(told(&ended).starts_with("Time: "), "{ended:?}");
+    assert!(describe_outcome(&ended).starts_with("Time: "), "{ended:?}");
 }
 
 /// Answers with so many bytes.
@@ -177,7 +188,7 @@ struct Large(usize);
 
 #[async_trait]
 impl HostCalls for Large {
-    async fn call(&self, calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
+    async fn call(&self, calls: Vec<ProgramCall>, _time: &Stopwatch) -> Vec<Answer> {
         let text = format!("\"{}\"", "x".repeat(self.0));
         let data = RawValue::from_string(text).unwrap();
         let small = RawValue::from_string("1".to_owned()).unwrap();
@@ -190,9 +201,9 @@ impl HostCalls for Large {
 async fn a_result_that_is_too_large_fails_alone() {
     let script = "say({'calls': [{'tool': 0, 'positional': [], 'named': {}, 'line': 1}] * 2})\n\
                   one, two = hear()['answers']\ndone([one['failure']['status'], two])";
-    let fake = Fake::after_ready(script);
+    let fake = FakeWorker::after_ready(script);
     let ended = run(&fake.sandbox(), &limits(), &Large(20 << 20)).await.unwrap();
-    assert_eq!(told(&ended), r#"["too_large", {"data": 1}]"#);
+    assert_eq!(describe_outcome(&ended), r#"["too_large", {"data": 1}]"#);
 }
 
 /// Fails with this text.
@@ -200,7 +211,7 @@ struct Loud(String);
 
 #[async_trait]
 impl HostCalls for Loud {
-    async fn call(&self, calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
+    async fn call(&self, calls: Vec<ProgramCall>, _time: &Stopwatch) -> Vec<Answer> {
         let (status, message) = ("error".to_owned(), self.0.clone());
         let failure = || Answer::Failure {
             status: status.clone(),
@@ -221,9 +232,9 @@ async fn failures_that_are_too_large_are_replaced_as_results_are() {
         ("\u{1}".repeat(3 << 19), r#"["too_large", "error"]"#),
         ("x".repeat(3 << 19), r#"["error", "error"]"#),
     ] {
-        let fake = Fake::after_ready(script);
+        let fake = FakeWorker::after_ready(script);
         let ended = run(&fake.sandbox(), &limits(), &Loud(message)).await.unwrap();
-        assert_eq!(told(&ended), expected);
+        assert_eq!(describe_outcome(&ended), expected);
     }
 }
 
@@ -241,18 +252,18 @@ struct Person(Duration);
 
 #[async_trait]
 impl HostCalls for Person {
-    async fn call(&self, calls: Vec<Call>, time: &Stopwatch) -> Vec<Answer> {
+    async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
         let _held = time.hold();
         passes(self.0).await;
-        Numbers.call(calls, time).await
+        NumberHost.call(calls, time).await
     }
 }
 
 #[tokio::test]
 async fn waiting_for_a_person_takes_none_of_the_programs_time() {
-    let fake = Fake::after_ready("done(call(5))");
+    let fake = FakeWorker::after_ready("done(call(5))");
     let ended = run(&fake.sandbox(), &limits(), &Person(4 * LONG)).await.unwrap();
-    assert_eq!(told(&ended), r#"{"data": 5}"#);
+    assert_eq!(describe_outcome(&ended), r#"{"data": 5}"#);
     assert!(ended.took >= 4 * LONG);
 }
 
@@ -261,9 +272,9 @@ struct Slow(Duration);
 
 #[async_trait]
 impl HostCalls for Slow {
-    async fn call(&self, calls: Vec<Call>, time: &Stopwatch) -> Vec<Answer> {
+    async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
         passes(self.0).await;
-        Numbers.call(calls, time).await
+        NumberHost.call(calls, time).await
     }
 }
 
@@ -273,9 +284,10 @@ async fn waiting_for_a_turn_takes_of_the_programs_time() {
         (LONG / 4, r#"{"data": 5}"#),
         (3 * LONG / 4, "Time: the program took longer than the 30s that it has"),
     ] {
-        let fake = Fake::after_ready("done(call(5))");
-        let sandbox = Sandbox::new(Settings { together: 1, ..settings(fake.program.clone()) });
-        let before = Gate::default();
+        let fake = FakeWorker::after_ready("done(call(5))");
+        let sandbox =
+            ProgramSandbox::new(SandboxSettings { together: 1, ..settings(fake.program.clone()) });
+        let before = GatedHost::default();
         let patient = Limits { time: 10 * LONG, ..limits() };
         let (limits, slow) = (limits(), Slow(slow));
         let waits = async {
@@ -287,20 +299,23 @@ async fn waiting_for_a_turn_takes_of_the_programs_time() {
             tokio::join!(run(&sandbox, &limits, &slow), meanwhile).0
         };
         let (first, second) = tokio::join!(run(&sandbox, &patient, &before), waits);
-        assert_eq!(told(&first.unwrap()), r#"{"data": 5}"#);
-        assert_eq!(told(&second.unwrap()), expected);
+        assert_eq!(describe_outcome(&first.unwrap()), r#"{"data": 5}"#);
+        assert_eq!(describe_outcome(&second.unwrap()), expected);
     }
 }
 
 #[tokio::test]
 async fn the_turn_ends_whoever_is_waited_for() {
-    let fake = Fake::after_ready("done(call(5))");
+    let fake = FakeWorker::after_ready("done(call(5))");
     let names = RawValue::from_string("[]".to_owned()).unwrap();
     let until = Some((clock::now() + LONG).into_std());
-    let program = Program { source: "x", names: &names, limits: &limits(), until };
+    let program = SandboxProgram { source: "x", names: &names, limits: &limits(), until };
     let ended = fake.sandbox().run(&program, &Person(2 * LONG)).await.unwrap();
-    assert_eq!(told(&ended), "Time: the program took longer than the turn that it belongs to");
-    gone(&fake.started()).await;
+    assert_eq!(
+        describe_outcome(&ended),
+        "Time: the program took longer than the turn that it belongs to"
+    );
+    wait_until_gone(&fake.started_processes()).await;
 }
 
 #[tokio::test]
@@ -308,11 +323,11 @@ async fn a_host_that_forgets_an_answer_is_found_out() {
     struct Forgetful;
     #[async_trait]
     impl HostCalls for Forgetful {
-        async fn call(&self, _calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
+        async fn call(&self, _calls: Vec<ProgramCall>, _time: &Stopwatch) -> Vec<Answer> {
             Vec::new()
         }
     }
-    let fake = Fake::after_ready("call()");
+    let fake = FakeWorker::after_ready("call()");
     let ended = run(&fake.sandbox(), &limits(), &Forgetful).await.unwrap();
-    assert_eq!(told(&ended), "Runtime: the gateway answered 0 of 1 calls");
+    assert_eq!(describe_outcome(&ended), "Runtime: the gateway answered 0 of 1 calls");
 }

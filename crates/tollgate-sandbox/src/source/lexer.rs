@@ -3,7 +3,7 @@
 //! an interpreter reads no further either.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Token<'s> {
+pub(super) enum SourceToken<'s> {
     /// A new line of the program, and how far in it begins.
     Line {
         column: usize,
@@ -28,15 +28,15 @@ pub(super) enum Token<'s> {
     Odd(char),
 }
 
-pub(super) struct Lexer<'s> {
+pub(super) struct SourceLexer<'s> {
     source: &'s str,
     at: usize,
-    open: Vec<Open>,
-    place: Place,
+    open: Vec<OpenDelimiter>,
+    place: LexerState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum LexerState {
     LineStart,
     Code,
     /// In the text of an f-string.
@@ -44,7 +44,7 @@ enum Place {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum OpenDelimiter {
     /// By what it is closed.
     Bracket(u8),
     Hole(Quote),
@@ -57,22 +57,22 @@ struct Quote {
     marks: usize,
 }
 
-impl<'s> Lexer<'s> {
+impl<'s> SourceLexer<'s> {
     pub(super) fn new(source: &'s str) -> Self {
-        Self { source, at: 0, open: Vec::new(), place: Place::LineStart }
+        Self { source, at: 0, open: Vec::new(), place: LexerState::LineStart }
     }
 
     /// The next one, and where it begins. `None` at the end, or where nothing can follow.
-    pub(super) fn next(&mut self) -> Option<(usize, Token<'s>)> {
+    pub(super) fn next(&mut self) -> Option<(usize, SourceToken<'s>)> {
         match self.place {
-            Place::LineStart => self.line(),
-            Place::Code => self.code(),
-            Place::Text(quote) => self.text(quote),
+            LexerState::LineStart => self.line(),
+            LexerState::Code => self.code(),
+            LexerState::Text(quote) => self.text(quote),
         }
     }
 
     /// Lines without code are no lines.
-    fn line(&mut self) -> Option<(usize, Token<'s>)> {
+    fn line(&mut self) -> Option<(usize, SourceToken<'s>)> {
         loop {
             let start = self.at;
             self.skip(|byte| byte == b' ' || byte == b'\t' || byte == b'\r');
@@ -80,19 +80,19 @@ impl<'s> Lexer<'s> {
                 b'\n' => self.at += 1,
                 b'#' => self.skip(|byte| byte != b'\n'),
                 _ => {
-                    self.place = Place::Code;
+                    self.place = LexerState::Code;
                     let blank = &self.source[start..self.at];
                     let column = blank.bytes().filter(|byte| *byte != b'\r').count();
                     return Some(match blank.find('\t') {
-                        Some(tab) => (start + tab, Token::Tab),
-                        None => (self.at, Token::Line { column }),
+                        Some(tab) => (start + tab, SourceToken::Tab),
+                        None => (self.at, SourceToken::Line { column }),
                     });
                 }
             }
         }
     }
 
-    fn code(&mut self) -> Option<(usize, Token<'s>)> {
+    fn code(&mut self) -> Option<(usize, SourceToken<'s>)> {
         loop {
             let at = self.at;
             match self.peek()? {
@@ -100,7 +100,7 @@ impl<'s> Lexer<'s> {
                 b'\n' => {
                     self.at += 1;
                     if self.open.is_empty() {
-                        self.place = Place::LineStart;
+                        self.place = LexerState::LineStart;
                         return self.line();
                     }
                 }
@@ -114,30 +114,30 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    fn token(&mut self, byte: u8) -> Option<Token<'s>> {
+    fn token(&mut self, byte: u8) -> Option<SourceToken<'s>> {
         if byte.is_ascii_alphabetic() || byte == b'_' {
             return self.word();
         }
         if byte.is_ascii_digit() || (byte == b'.' && self.byte(1).is_some_and(is_digit)) {
             self.number();
-            return Some(Token::Literal);
+            return Some(SourceToken::Literal);
         }
         match byte {
             b'"' | b'\'' => self.string(),
-            b'(' => Some(self.opened(b')')),
-            b'[' => Some(self.opened(b']')),
-            b'{' => Some(self.opened(b'}')),
-            b')' | b']' | b'}' => self.closed(byte),
-            b'\t' => Some(Token::Tab),
-            b',' => Some(self.one(Token::Comma)),
-            b';' => Some(self.one(Token::Semicolon)),
-            b':' => Some(self.one(Token::Colon)),
+            b'(' => Some(self.open_bracket(b')')),
+            b'[' => Some(self.open_bracket(b']')),
+            b'{' => Some(self.open_bracket(b'}')),
+            b')' | b']' | b'}' => self.close_bracket(byte),
+            b'\t' => Some(SourceToken::Tab),
+            b',' => Some(self.one(SourceToken::Comma)),
+            b';' => Some(self.one(SourceToken::Semicolon)),
+            b':' => Some(self.one(SourceToken::Colon)),
             _ if byte.is_ascii() => Some(self.symbol()),
-            _ => self.rest().chars().next().map(Token::Odd),
+            _ => self.rest().chars().next().map(SourceToken::Odd),
         }
     }
 
-    fn word(&mut self) -> Option<Token<'s>> {
+    fn word(&mut self) -> Option<SourceToken<'s>> {
         let start = self.at;
         self.skip(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let word = &self.source[start..self.at];
@@ -146,10 +146,10 @@ impl<'s> Lexer<'s> {
             "r" | "b" | "br" | "rb" if quoted => self.string(),
             "f" | "fr" if quoted => {
                 let quote = self.quote()?;
-                self.place = Place::Text(quote);
+                self.place = LexerState::Text(quote);
                 self.text(quote).map(|(_, token)| token)
             }
-            _ => Some(Token::Word(word)),
+            _ => Some(SourceToken::Word(word)),
         }
     }
 
@@ -182,7 +182,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    fn symbol(&mut self) -> Token<'s> {
+    fn symbol(&mut self) -> SourceToken<'s> {
         const LONG: [&str; 17] = [
             "//=", "<<=", ">>=", "//", "<<", ">>", "==", "!=", "<=", ">=", "->", "+=", "-=", "*=",
             "/=", "%=", "**",
@@ -191,59 +191,59 @@ impl<'s> Lexer<'s> {
         let byte = self.peek();
         self.at += long.map_or(1, |it| it.len());
         match byte {
-            Some(b'=') if long.is_none() => Token::Other,
+            Some(b'=') if long.is_none() => SourceToken::Other,
             Some(
                 b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' | b'&' | b'|' | b'^'
                 | b'~' | b'.',
-            ) => Token::Operator,
-            _ => Token::Other,
+            ) => SourceToken::Operator,
+            _ => SourceToken::Other,
         }
     }
 
-    fn opened(&mut self, closing: u8) -> Token<'s> {
-        self.open.push(Open::Bracket(closing));
-        self.one(Token::Open)
+    fn open_bracket(&mut self, closing: u8) -> SourceToken<'s> {
+        self.open.push(OpenDelimiter::Bracket(closing));
+        self.one(SourceToken::Open)
     }
 
-    fn closed(&mut self, byte: u8) -> Option<Token<'s>> {
+    fn close_bracket(&mut self, byte: u8) -> Option<SourceToken<'s>> {
         match self.open.pop()? {
-            Open::Bracket(expected) if expected == byte => {}
-            Open::Hole(quote) if byte == b'}' => self.place = Place::Text(quote),
-            Open::Bracket(_) | Open::Hole(_) => return None,
+            OpenDelimiter::Bracket(expected) if expected == byte => {}
+            OpenDelimiter::Hole(quote) if byte == b'}' => self.place = LexerState::Text(quote),
+            OpenDelimiter::Bracket(_) | OpenDelimiter::Hole(_) => return None,
         }
-        Some(self.one(Token::Close))
+        Some(self.one(SourceToken::Close))
     }
 
     /// From an opening quote to the closing one; an unfinished string is the end.
-    fn string(&mut self) -> Option<Token<'s>> {
+    fn string(&mut self) -> Option<SourceToken<'s>> {
         let quote = self.quote()?;
         loop {
             match self.peek()? {
                 b'\\' => self.escape(),
                 b'\n' if quote.marks == 1 => return None,
-                _ if self.closes(quote) => return Some(Token::Literal),
+                _ if self.closes(quote) => return Some(SourceToken::Literal),
                 _ => self.at += 1,
             }
         }
     }
 
     /// The text of an f-string: up to its next hole, or to its end.
-    fn text(&mut self, quote: Quote) -> Option<(usize, Token<'s>)> {
+    fn text(&mut self, quote: Quote) -> Option<(usize, SourceToken<'s>)> {
         loop {
             let at = self.at;
             match (self.peek()?, self.byte(1)) {
                 (b'{', Some(b'{')) | (b'}', Some(b'}')) => self.at += 2,
                 (b'{', _) => {
-                    self.place = Place::Code;
-                    self.open.push(Open::Hole(quote));
-                    return Some((at, self.one(Token::Hole)));
+                    self.place = LexerState::Code;
+                    self.open.push(OpenDelimiter::Hole(quote));
+                    return Some((at, self.one(SourceToken::Hole)));
                 }
                 (b'}', _) => return None,
                 (b'\\', _) => self.escape(),
                 (b'\n', _) if quote.marks == 1 => return None,
                 _ if self.closes(quote) => {
-                    self.place = Place::Code;
-                    return Some((at, Token::Literal));
+                    self.place = LexerState::Code;
+                    return Some((at, SourceToken::Literal));
                 }
                 _ => self.at += 1,
             }
@@ -274,7 +274,7 @@ impl<'s> Lexer<'s> {
         self.at += if windows { 2 } else { next };
     }
 
-    fn one(&mut self, token: Token<'s>) -> Token<'s> {
+    fn one(&mut self, token: SourceToken<'s>) -> SourceToken<'s> {
         self.at += 1;
         token
     }

@@ -1,18 +1,18 @@
 //! How deep a program's parts stand within each other: an upper bound of how deep an interpreter's
 //! tree of it becomes. Brackets nest; so do chains of operators, calls of calls, `elif` after `elif`.
 
-use super::lexer::{Lexer, Token};
+use super::lexer::{SourceLexer, SourceToken};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
-    TooDeep(Deep),
+pub(super) enum NestingProblem {
+    TooDeep(DepthCause),
     Tab,
     Odd(char),
 }
 
 /// What most of the depth is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deep {
+pub(super) enum DepthCause {
     Brackets,
     Operators,
     Blocks,
@@ -20,51 +20,51 @@ pub(super) enum Deep {
 }
 
 /// The first thing that is wrong, and where.
-pub(super) fn look(source: &str, most: usize) -> Result<(), (usize, Found)> {
-    let mut lexer = Lexer::new(source);
+pub(super) fn look(source: &str, most: usize) -> Result<(), (usize, NestingProblem)> {
+    let mut lexer = SourceLexer::new(source);
     let mut nesting = Nesting::new();
     while let Some((at, token)) = lexer.next() {
         match token {
-            Token::Tab => return Err((at, Found::Tab)),
-            Token::Odd(character) => return Err((at, Found::Odd(character))),
+            SourceToken::Tab => return Err((at, NestingProblem::Tab)),
+            SourceToken::Odd(character) => return Err((at, NestingProblem::Odd(character))),
             token => nesting.pass(token),
         }
         if nesting.depth() > most {
-            return Err((at, Found::TooDeep(nesting.deepest())));
+            return Err((at, NestingProblem::TooDeep(nesting.deepest())));
         }
     }
     Ok(())
 }
 
 struct Nesting {
-    blocks: Vec<Block>,
-    levels: Vec<Level>,
+    blocks: Vec<IndentBlock>,
+    levels: Vec<BracketLevel>,
     /// Of all levels.
     chains: usize,
     /// Of all blocks.
     branches: usize,
-    before: Before,
+    before: PrecedingToken,
 }
 
-struct Block {
+struct IndentBlock {
     column: usize,
     branches: usize,
 }
 
 /// Between two brackets.
 #[derive(Default)]
-struct Level {
+struct BracketLevel {
     /// Links since the last comma.
     chain: usize,
     /// Of a comprehension: its commas do not end it.
     clauses: usize,
     /// Lambdas whose arguments have not ended.
     lambdas: usize,
-    opens: Opens,
+    opens: BracketUse,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum Opens {
+enum BracketUse {
     /// A value of its own.
     #[default]
     Value,
@@ -73,7 +73,7 @@ enum Opens {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum PrecedingToken {
     /// A whole operand: a bracket after it is a call or an index.
     Operand,
     Line,
@@ -83,11 +83,11 @@ enum Before {
 impl Nesting {
     fn new() -> Self {
         Self {
-            blocks: vec![Block { column: 0, branches: 0 }],
-            levels: vec![Level::default()],
+            blocks: vec![IndentBlock { column: 0, branches: 0 }],
+            levels: vec![BracketLevel::default()],
             chains: 0,
             branches: 0,
-            before: Before::Line,
+            before: PrecedingToken::Line,
         }
     }
 
@@ -95,65 +95,72 @@ impl Nesting {
         self.levels.len() - 1 + self.chains + self.blocks.len() - 1 + self.branches
     }
 
-    fn deepest(&self) -> Deep {
+    fn deepest(&self) -> DepthCause {
         let parts = [
-            (self.levels.len() - 1, Deep::Brackets),
-            (self.chains, Deep::Operators),
-            (self.blocks.len() - 1, Deep::Blocks),
-            (self.branches, Deep::Branches),
+            (self.levels.len() - 1, DepthCause::Brackets),
+            (self.chains, DepthCause::Operators),
+            (self.blocks.len() - 1, DepthCause::Blocks),
+            (self.branches, DepthCause::Branches),
         ];
-        parts.into_iter().max_by_key(|(count, _)| *count).map_or(Deep::Operators, |(_, it)| it)
+        parts
+            .into_iter()
+            .max_by_key(|(count, _)| *count)
+            .map_or(DepthCause::Operators, |(_, it)| it)
     }
 
-    fn pass(&mut self, token: Token<'_>) {
-        let goes_on = matches!(token, Token::Word("elif" | "else"));
-        if self.before == Before::Line && !goes_on {
+    fn pass(&mut self, token: SourceToken<'_>) {
+        let goes_on = matches!(token, SourceToken::Word("elif" | "else"));
+        if self.before == PrecedingToken::Line && !goes_on {
             self.end_branches();
         }
         self.before = match token {
-            Token::Line { column } => {
+            SourceToken::Line { column } => {
                 self.line(column);
-                Before::Line
+                PrecedingToken::Line
             }
-            Token::Word(word) => self.word(word),
-            Token::Literal => Before::Operand,
-            Token::Open => {
-                let opens = if self.before == Before::Operand { Opens::Link } else { Opens::Value };
-                self.levels.push(Level { opens, ..Level::default() });
-                Before::Other
+            SourceToken::Word(word) => self.word(word),
+            SourceToken::Literal => PrecedingToken::Operand,
+            SourceToken::Open => {
+                let opens = if self.before == PrecedingToken::Operand {
+                    BracketUse::Link
+                } else {
+                    BracketUse::Value
+                };
+                self.levels.push(BracketLevel { opens, ..BracketLevel::default() });
+                PrecedingToken::Other
             }
-            Token::Hole => {
-                self.levels.push(Level::default());
-                Before::Other
+            SourceToken::Hole => {
+                self.levels.push(BracketLevel::default());
+                PrecedingToken::Other
             }
-            Token::Close => {
+            SourceToken::Close => {
                 self.close();
-                Before::Operand
+                PrecedingToken::Operand
             }
-            Token::Comma => {
+            SourceToken::Comma => {
                 if self.level().lambdas == 0 {
                     self.unlink();
                 }
-                Before::Other
+                PrecedingToken::Other
             }
-            Token::Semicolon => {
+            SourceToken::Semicolon => {
                 self.unlink();
-                Before::Other
+                PrecedingToken::Other
             }
-            Token::Colon => {
+            SourceToken::Colon => {
                 let level = self.level();
                 level.lambdas = level.lambdas.saturating_sub(1);
-                Before::Other
+                PrecedingToken::Other
             }
-            Token::Operator => {
+            SourceToken::Operator => {
                 self.link();
-                Before::Other
+                PrecedingToken::Other
             }
-            Token::Other | Token::Tab | Token::Odd(_) => Before::Other,
+            SourceToken::Other | SourceToken::Tab | SourceToken::Odd(_) => PrecedingToken::Other,
         };
     }
 
-    fn word(&mut self, word: &str) -> Before {
+    fn word(&mut self, word: &str) -> PrecedingToken {
         match word {
             "elif" => {
                 self.branches += 1;
@@ -161,7 +168,7 @@ impl Nesting {
                     block.branches += 1;
                 }
             }
-            "else" if self.before == Before::Line => {}
+            "else" if self.before == PrecedingToken::Line => {}
             "for" => self.clause(),
             "if" if self.level().clauses > 0 => self.clause(),
             "and" | "or" | "not" | "in" | "if" | "else" => self.link(),
@@ -170,21 +177,21 @@ impl Nesting {
                 self.level().lambdas += 1;
             }
             "return" | "def" | "load" => {}
-            _ => return Before::Operand,
+            _ => return PrecedingToken::Operand,
         }
-        Before::Other
+        PrecedingToken::Other
     }
 
     fn line(&mut self, column: usize) {
         self.unlink();
         self.chains -= self.level().clauses;
-        *self.level() = Level::default();
+        *self.level() = BracketLevel::default();
         while self.blocks.len() > 1 && self.blocks.last().is_some_and(|it| column < it.column) {
             self.end_branches();
             self.blocks.pop();
         }
         if self.blocks.last().is_some_and(|block| column > block.column) {
-            self.blocks.push(Block { column, branches: 0 });
+            self.blocks.push(IndentBlock { column, branches: 0 });
         }
     }
 
@@ -201,7 +208,7 @@ impl Nesting {
             && let Some(level) = self.levels.pop()
         {
             self.chains -= level.chain + level.clauses;
-            if level.opens == Opens::Link {
+            if level.opens == BracketUse::Link {
                 self.link();
             }
         }
@@ -222,7 +229,7 @@ impl Nesting {
         self.chains -= chain;
     }
 
-    fn level(&mut self) -> &mut Level {
+    fn level(&mut self) -> &mut BracketLevel {
         self.levels.last_mut().expect("the lowest level is never closed")
     }
 }

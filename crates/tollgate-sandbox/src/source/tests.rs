@@ -1,7 +1,7 @@
 use proptest::prelude::{Strategy, any, prop, proptest};
 
 use super::check;
-use crate::frames::Kind;
+use crate::frames::ProgramErrorKind;
 use crate::limits::Limits;
 
 fn told(source: &str) -> String {
@@ -152,7 +152,7 @@ fn b_st_14_size_has_a_limit() {
 fn the_line_is_shown_as_far_as_it_helps() {
     let failed = check(&format!("a = 1\nx = {}", "(".repeat(5_000)), &Limits::default());
     let failed = failed.unwrap_err();
-    assert_eq!((failed.kind, failed.line), (Kind::Depth, Some(2)));
+    assert_eq!((failed.kind, failed.line), (ProgramErrorKind::Depth, Some(2)));
     assert!(failed.text.unwrap().chars().count() <= 301);
 }
 

@@ -2,7 +2,7 @@ use std::fs::DirEntry;
 use std::path::Path;
 use std::time::Duration;
 
-use tollgate_sandbox::frames::{Fence, Kind};
+use tollgate_sandbox::frames::{InterpreterLimits, ProgramErrorKind};
 use tollgate_sandbox::limits::Limits;
 
 use crate::world::World;
@@ -13,9 +13,9 @@ const TIME: Duration = Duration::from_secs(3);
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Each is stopped by one of these limits, and its process did not hold up this one.
-async fn check(sources: &[&str], kinds: &[Kind]) {
+async fn check(sources: &[&str], kinds: &[ProgramErrorKind]) {
     // What something else has to stop is given the time for it, on a busy machine too.
-    let time = if kinds.contains(&Kind::Time) { TIME } else { 5 * TIME };
+    let time = if kinds.contains(&ProgramErrorKind::Time) { TIME } else { 5 * TIME };
     let world = World::new();
     let before = own_memory();
     for source in sources {
@@ -23,7 +23,10 @@ async fn check(sources: &[&str], kinds: &[Kind]) {
         assert!(ended.took < time + GRACE, "{source} took {:?}", ended.took);
         let failed = ended.result.expect_err(source);
         assert!(kinds.contains(&failed.kind), "{source}: {failed:?}");
-        assert!(failed.hint.is_some() || failed.kind == Kind::Runtime, "{source}: {failed:?}");
+        assert!(
+            failed.hint.is_some() || failed.kind == ProgramErrorKind::Runtime,
+            "{source}: {failed:?}"
+        );
     }
     let grown = own_memory().saturating_sub(before);
     assert!(grown <= 8 << 20, "this process grew by {grown} bytes");
@@ -42,7 +45,7 @@ fn own_memory() -> usize {
 async fn b_st_01_large_values_at_once() {
     check(
         &["x = 'a' * 2000000000", "x = [0] * 300000000", "x = (1,) * 300000000"],
-        &[Kind::Memory, Kind::Runtime],
+        &[ProgramErrorKind::Memory, ProgramErrorKind::Runtime],
     )
     .await;
 }
@@ -56,7 +59,7 @@ async fn b_st_02_values_that_double() {
             "s = [0]\nfor i in range(100):\n    s.extend(s)",
             "s = {}\nfor i in range(1000000000):\n    s[i] = str(i) * 100",
         ],
-        &[Kind::Memory, Kind::Steps],
+        &[ProgramErrorKind::Memory, ProgramErrorKind::Steps],
     )
     .await;
 }
@@ -68,7 +71,11 @@ async fn b_st_03_loops_without_end() {
                   pass\nf()";
     let sum = "x = 0\nfor i in range(2000000000):\n    x += i";
     // Large numbers are values, and none is taken back while a program runs.
-    check(&[nested, sum], &[Kind::Steps, Kind::Time, Kind::Memory]).await;
+    check(
+        &[nested, sum],
+        &[ProgramErrorKind::Steps, ProgramErrorKind::Time, ProgramErrorKind::Memory],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -80,7 +87,7 @@ async fn b_st_04_functions_within_each_other() {
             "f = lambda g: g(g)\nf(f)",
             "def f(x):\n    return sorted([1, 2], key = lambda y: f(x + 1))\nf(0)",
         ],
-        &[Kind::Depth, Kind::Runtime],
+        &[ProgramErrorKind::Depth, ProgramErrorKind::Runtime],
     )
     .await;
 }
@@ -93,7 +100,12 @@ async fn b_st_05_numbers_without_end() {
             "x = 3\nfor i in range(100):\n    x = x * x",
             "x = 1 << 30000000\nfor i in range(1000):\n    y = str(x)",
         ],
-        &[Kind::Memory, Kind::Steps, Kind::Time, Kind::Runtime],
+        &[
+            ProgramErrorKind::Memory,
+            ProgramErrorKind::Steps,
+            ProgramErrorKind::Time,
+            ProgramErrorKind::Runtime,
+        ],
     )
     .await;
 }
@@ -106,7 +118,7 @@ async fn b_st_06_ranges_that_are_made_real() {
             "x = sorted(range(20000000))",
             "x = dict([(i, i) for i in range(100000000)])",
         ],
-        &[Kind::Memory, Kind::Steps, Kind::Time],
+        &[ProgramErrorKind::Memory, ProgramErrorKind::Steps, ProgramErrorKind::Time],
     )
     .await;
 }
@@ -120,7 +132,7 @@ async fn b_st_07_text_that_blows_up() {
             "x = '%s' * 100000 % tuple(['a' * 100000] * 100000)",
             "x = '{0}' * 100000\ny = x.format('a' * 100000)",
         ],
-        &[Kind::Memory, Kind::Runtime],
+        &[ProgramErrorKind::Memory, ProgramErrorKind::Runtime],
     )
     .await;
 }
@@ -139,7 +151,16 @@ async fn b_st_09_values_within_each_other() {
     .map(|end| format!("{build}{end}"))
     .to_vec();
     let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
-    check(&sources, &[Kind::Depth, Kind::Runtime, Kind::Memory, Kind::Time]).await;
+    check(
+        &sources,
+        &[
+            ProgramErrorKind::Depth,
+            ProgramErrorKind::Runtime,
+            ProgramErrorKind::Memory,
+            ProgramErrorKind::Time,
+        ],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -166,7 +187,7 @@ async fn b_st_13_prints_without_end() {
             "result = 'x' * 1000000",
             "for i in range(10000000):\n    print()",
         ],
-        &[Kind::Output],
+        &[ProgramErrorKind::Output],
     )
     .await;
 }
@@ -182,7 +203,10 @@ async fn s_35_programs_go_on_beside_one_that_does_not_end() {
         }
     };
     let (ended, ()) = tokio::join!(bomb, others);
-    assert!(matches!(ended.result.unwrap_err().kind, Kind::Steps | Kind::Time));
+    assert!(matches!(
+        ended.result.unwrap_err().kind,
+        ProgramErrorKind::Steps | ProgramErrorKind::Time
+    ));
 }
 
 /// What only time can stop ends within 200 ms of its limit. A busy machine may be late sometimes, but
@@ -191,7 +215,7 @@ async fn s_35_programs_go_on_beside_one_that_does_not_end() {
 async fn s_35_a_program_ends_within_200_ms_of_its_limit() {
     const LIMIT: Duration = Duration::from_secs(1);
     let world = World::new();
-    let fence = Fence { steps: u64::MAX, ..Limits::default().fence };
+    let fence = InterpreterLimits { steps: u64::MAX, ..Limits::default().fence };
     let limits = Limits { time: LIMIT, fence, ..Limits::default() };
     for source in [
         "for i in range(2000000000):\n    pass",
@@ -201,7 +225,7 @@ async fn s_35_a_program_ends_within_200_ms_of_its_limit() {
         while took.iter().all(|took| *took > LIMIT + Duration::from_millis(200)) {
             assert!(took.len() < 8, "{source}: {took:?}");
             let ended = world.within(source, &limits).await;
-            assert_eq!(ended.result.expect_err(source).kind, Kind::Time, "{source}");
+            assert_eq!(ended.result.expect_err(source).kind, ProgramErrorKind::Time, "{source}");
             took.push(ended.took);
         }
     }
@@ -215,7 +239,7 @@ async fn s_35_a_program_that_was_given_up_leaves_nothing() {
     let worker = folder.path().join("tollgate-worker");
     std::fs::hard_link(built, &worker).unwrap();
     let world = World::of(worker.clone());
-    let fence = Fence { steps: u64::MAX, ..Limits::default().fence };
+    let fence = InterpreterLimits { steps: u64::MAX, ..Limits::default().fence };
     let limits = Limits { fence, ..Limits::default() };
     let endless = "dice.roll(n = 1)\nfor i in range(2000000000):\n    pass";
     let busy = async {

@@ -1,4 +1,4 @@
-use tollgate_sandbox::frames::Kind;
+use tollgate_sandbox::frames::ProgramErrorKind;
 
 use crate::world::World;
 
@@ -24,7 +24,10 @@ async fn b_st_11_there_is_nothing_else_to_reach() {
         "x = json.__init__",
     ] {
         let failed = world.run(source).await.result.expect_err(source);
-        assert!(matches!(failed.kind, Kind::Syntax | Kind::Runtime), "{source}: {failed:?}");
+        assert!(
+            matches!(failed.kind, ProgramErrorKind::Syntax | ProgramErrorKind::Runtime),
+            "{source}: {failed:?}"
+        );
         assert!(!failed.message.contains("broke its interpreter"), "{source}: {failed:?}");
     }
 }
@@ -56,7 +59,7 @@ async fn b_st_12_tools_by_another_name_are_the_same_tools() {
 #[tokio::test]
 async fn b_st_12_calls_without_end_are_stopped() {
     let ended = World::new().run("for i in range(100000):\n    dice.roll(n = i)").await;
-    assert_eq!((ended.result.unwrap_err().kind, ended.calls), (Kind::Calls, 50));
+    assert_eq!((ended.result.unwrap_err().kind, ended.calls), (ProgramErrorKind::Calls, 50));
 }
 
 /// B-ST 15: one process, one program.

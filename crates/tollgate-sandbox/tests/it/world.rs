@@ -7,10 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use tokio::sync::Notify;
-use tollgate_sandbox::frames::{Answer, Call};
+use tollgate_sandbox::frames::{Answer, ProgramCall};
 use tollgate_sandbox::host::HostCalls;
 use tollgate_sandbox::limits::Limits;
-use tollgate_sandbox::sandbox::{Ended, Program, Sandbox, Settings};
+use tollgate_sandbox::sandbox::{ProgramOutcome, ProgramSandbox, SandboxProgram, SandboxSettings};
 use tollgate_sandbox::stopwatch::Stopwatch;
 
 const NAMES: &str = r#"[["dice",["roll","lose"]],["notes",["add"]]]"#;
@@ -19,7 +19,7 @@ const NAMES: &str = r#"[["dice",["roll","lose"]],["notes",["add"]]]"#;
 const TIME: Duration = Duration::from_secs(20);
 
 pub(crate) struct World {
-    pub(crate) sandbox: Sandbox,
+    pub(crate) sandbox: ProgramSandbox,
     pub(crate) tools: Tools,
     names: Box<RawValue>,
 }
@@ -30,7 +30,7 @@ impl World {
     }
 
     pub(crate) fn of(worker: PathBuf) -> Self {
-        let sandbox = Sandbox::new(Settings {
+        let sandbox = ProgramSandbox::new(SandboxSettings {
             worker,
             spare: 1,
             together: 8,
@@ -41,14 +41,14 @@ impl World {
         Self { sandbox, tools: Tools::default(), names }
     }
 
-    pub(crate) async fn run(&self, source: &str) -> Ended {
+    pub(crate) async fn run(&self, source: &str) -> ProgramOutcome {
         self.within(source, &Limits { time: TIME, ..Limits::default() }).await
     }
 
-    pub(crate) async fn within(&self, source: &str, limits: &Limits) -> Ended {
+    pub(crate) async fn within(&self, source: &str, limits: &Limits) -> ProgramOutcome {
         // The start of a worker would count.
         self.sandbox.warm().await.unwrap();
-        let program = Program { source, names: &self.names, limits, until: None };
+        let program = SandboxProgram { source, names: &self.names, limits, until: None };
         self.sandbox.run(&program, &self.tools).await.unwrap()
     }
 
@@ -76,13 +76,13 @@ pub(crate) struct Tools {
 
 #[async_trait]
 impl HostCalls for Tools {
-    async fn call(&self, calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
+    async fn call(&self, calls: Vec<ProgramCall>, _time: &Stopwatch) -> Vec<Answer> {
         self.called.notify_one();
         calls.iter().map(answer).collect()
     }
 }
 
-fn answer(call: &Call) -> Answer {
+fn answer(call: &ProgramCall) -> Answer {
     match call.tool {
         0 => Answer::Data(call.named.clone()),
         1 => Answer::Failure {

@@ -34,10 +34,10 @@ impl fmt::Display for AddressGroup {
 
 /// Addresses and networks of proxies that say who their clients are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TrustedProxies(Vec<Network>);
+pub struct TrustedProxies(Vec<CidrBlock>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Network {
+struct CidrBlock {
     address: IpAddr,
     prefix: u8,
 }
@@ -69,7 +69,7 @@ impl TrustedProxies {
     }
 }
 
-impl FromStr for Network {
+impl FromStr for CidrBlock {
     type Err = BadProxyError;
 
     fn from_str(text: &str) -> Result<Self, BadProxyError> {
@@ -91,20 +91,21 @@ impl FromStr for Network {
             return Err(BadProxyError::TooLong);
         }
         let network = Self { address, prefix };
-        if network.masked(address) != number(address) {
+        if network.network_bits(address) != number(address) {
             return Err(BadProxyError::HostBits);
         }
         Ok(network)
     }
 }
 
-impl Network {
+impl CidrBlock {
     fn contains(&self, address: IpAddr) -> bool {
-        self.address.is_ipv4() == address.is_ipv4() && self.masked(address) == number(self.address)
+        self.address.is_ipv4() == address.is_ipv4()
+            && self.network_bits(address) == number(self.address)
     }
 
     /// The bits of an address of the same family that are the network's.
-    fn masked(&self, address: IpAddr) -> u128 {
+    fn network_bits(&self, address: IpAddr) -> u128 {
         let bits = if self.address.is_ipv4() { 32 } else { 128 };
         let free = u32::from(bits - self.prefix);
         number(address).checked_shr(free).and_then(|it| it.checked_shl(free)).unwrap_or(0)
@@ -194,13 +195,13 @@ fn node(text: &str) -> Option<IpAddr> {
 mod tests {
     use super::*;
 
-    fn trusted(texts: &[&str]) -> TrustedProxies {
+    fn trusted_proxies(texts: &[&str]) -> TrustedProxies {
         let mut proxies = TrustedProxies::default();
         texts.iter().for_each(|text| proxies.add(text).unwrap());
         proxies
     }
 
-    fn seen(peer: &str, sent: &[(&str, &str)], proxies: &TrustedProxies) -> String {
+    fn client_seen_as(peer: &str, sent: &[(&str, &str)], proxies: &TrustedProxies) -> String {
         let mut headers = HeaderMap::new();
         for (name, value) in sent {
             headers.append(HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
@@ -228,7 +229,7 @@ mod tests {
         ] {
             assert_eq!(TrustedProxies::default().add(text), expected, "{text}");
         }
-        let proxies = trusted(&["10.0.0.0/8", "fd00::/8", "192.168.1.7"]);
+        let proxies = trusted_proxies(&["10.0.0.0/8", "fd00::/8", "192.168.1.7"]);
         for (address, expected) in [
             ("10.255.0.1", true),
             ("11.0.0.1", false),
@@ -240,12 +241,12 @@ mod tests {
         ] {
             assert_eq!(proxies.trusts(address.parse().unwrap()), expected, "{address}");
         }
-        assert!(trusted(&["::/0"]).is_everyone() && !proxies.is_everyone());
+        assert!(trusted_proxies(&["::/0"]).is_everyone() && !proxies.is_everyone());
     }
 
     #[test]
     fn only_a_trusted_proxy_says_who_its_client_is_and_the_last_stranger_counts() {
-        let proxies = trusted(&["10.0.0.0/8"]);
+        let proxies = trusted_proxies(&["10.0.0.0/8"]);
         let listed = |value| ("x-forwarded-for", value);
         for (peer, sent, expected) in [
             ("203.0.113.5", vec![listed("198.51.100.1")], "203.0.113.5"),
@@ -274,9 +275,9 @@ mod tests {
             // One of them was written by the client.
             ("10.0.0.1", vec![listed("198.51.100.1"), ("forwarded", "for=192.0.2.9")], "10.0.0.1"),
         ] {
-            assert_eq!(seen(peer, &sent, &proxies), expected, "{peer} {sent:?}");
+            assert_eq!(client_seen_as(peer, &sent, &proxies), expected, "{peer} {sent:?}");
             let nobody = TrustedProxies::default();
-            assert_eq!(seen(peer, &sent, &nobody), peer, "nobody is trusted: {sent:?}");
+            assert_eq!(client_seen_as(peer, &sent, &nobody), peer, "nobody is trusted: {sent:?}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 use tollgate_core::date;
 use tollgate_core::turn::Principal;
-use tollgate_engine::audit::{Act, Decision};
+use tollgate_engine::audit::{AuditAction, Decision};
 
 use super::{AddressGroup, RefusalReason};
 
@@ -20,10 +20,10 @@ const ANONYMOUS: &str = "anonymous";
 const OTHERS: &str = "other addresses";
 
 #[derive(Default)]
-pub(super) struct Tallies(Mutex<HashMap<Subject, Tally>>);
+pub(super) struct RefusalTallies(Mutex<HashMap<RefusalSubject, RefusalTally>>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Subject {
+pub(super) struct RefusalSubject {
     /// `None`: of many, or hidden.
     pub(super) address: Option<AddressGroup>,
     pub(super) reason: RefusalReason,
@@ -31,20 +31,20 @@ pub(super) struct Subject {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Tally {
+struct RefusalTally {
     count: u64,
     throttled: u64,
     first: SystemTime,
     last: SystemTime,
 }
 
-impl Tallies {
-    pub(super) fn add(&self, subject: Subject, throttled: bool, at: SystemTime) {
+impl RefusalTallies {
+    pub(super) fn add(&self, subject: RefusalSubject, throttled: bool, at: SystemTime) {
         let mut tallies = self.0.lock();
         let has_room = tallies.len() < MAX_SUBJECTS || tallies.contains_key(&subject);
         let subject = match has_room {
             true => subject,
-            false => Subject { address: None, principal: None, ..subject },
+            false => RefusalSubject { address: None, principal: None, ..subject },
         };
         if !tallies.contains_key(&subject) {
             tracing::warn!(
@@ -54,7 +54,7 @@ impl Tallies {
                 "access refused"
             );
         }
-        let new = Tally { count: 0, throttled: 0, first: at, last: at };
+        let new = RefusalTally { count: 0, throttled: 0, first: at, last: at };
         let tally = tallies.entry(subject).or_insert(new);
         tally.count += 1;
         tally.throttled += u64::from(throttled);
@@ -68,8 +68,8 @@ impl Tallies {
     }
 }
 
-fn report(subject: &Subject, tally: &Tally) -> Decision {
-    let Tally { count, throttled, first, last } = *tally;
+fn report(subject: &RefusalSubject, tally: &RefusalTally) -> Decision {
+    let RefusalTally { count, throttled, first, last } = *tally;
     if count > 1 {
         tracing::warn!(
             address = subject.address(),
@@ -81,15 +81,15 @@ fn report(subject: &Subject, tally: &Tally) -> Decision {
             "access refused again and again"
         );
     }
-    let principal = Principal::named(&subject.principal());
-    let (first, last) = (date::written(first), date::written(last));
+    let principal = Principal::from_name(&subject.principal());
+    let (first, last) = (date::format_rfc3339(first), date::format_rfc3339(last));
     let detail = format!("count={count} throttled={throttled} first={first} last={last}");
-    Decision::new(Act::Refused, &principal, subject.reason.as_str())
+    Decision::new(AuditAction::Refused, &principal, subject.reason.as_str())
         .about(&subject.address())
         .because(&detail)
 }
 
-impl Subject {
+impl RefusalSubject {
     fn address(&self) -> String {
         self.address.map_or_else(|| OTHERS.to_owned(), |address| address.to_string())
     }
@@ -108,12 +108,12 @@ mod tests {
 
     #[test]
     fn however_many_addresses_there_are_the_rows_are_few_and_count_them_all() {
-        let tallies = Tallies::default();
+        let tallies = RefusalTallies::default();
         let at = SystemTime::UNIX_EPOCH;
         for number in 0..10_000 {
             let address = AddressGroup::of(Ipv4Addr::from_bits(number).into());
             let reason = RefusalReason::WrongKey;
-            let subject = Subject { address: Some(address), reason, principal: None };
+            let subject = RefusalSubject { address: Some(address), reason, principal: None };
             tallies.add(subject, number % 2 == 0, at + Duration::from_secs(number.into()));
         }
         assert_eq!(tallies.0.lock().values().map(|tally| tally.count).sum::<u64>(), 10_000);

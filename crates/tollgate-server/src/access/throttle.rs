@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use parking_lot::Mutex;
-use tollgate_core::rate::{Bucket, RateLimit};
+use tollgate_core::rate::{RateLimit, TokenBucket};
 
 use super::AddressGroup;
+use crate::api_error::ApiError;
 use crate::limits::Limits;
-use crate::problem::Problem;
 
 /// Addresses with a bucket of their own. A bucket is given up once it is full again, and is then as
 /// good as a new one: nobody gets tokens by making us forget.
@@ -33,25 +33,25 @@ pub(crate) enum Credential {
 pub(crate) struct WrongKeyThrottle {
     keys: RateLimit,
     logins: RateLimit,
-    table: Mutex<Table>,
+    table: Mutex<BucketTable>,
 }
 
 #[derive(Default)]
-struct Table {
-    buckets: HashMap<AddressGroup, Buckets>,
+struct BucketTable {
+    buckets: HashMap<AddressGroup, AddressBuckets>,
     /// Of whoever hides where they are, and of those who come when the table is full.
-    others: Option<Buckets>,
+    others: Option<AddressBuckets>,
     swept: Option<Instant>,
 }
 
-struct Buckets {
-    keys: Bucket,
-    logins: Bucket,
+struct AddressBuckets {
+    keys: TokenBucket,
+    logins: TokenBucket,
 }
 
-impl Buckets {
+impl AddressBuckets {
     fn new(now: Instant) -> Self {
-        Self { keys: Bucket::new(now), logins: Bucket::new(now) }
+        Self { keys: TokenBucket::new(now), logins: TokenBucket::new(now) }
     }
 
     fn is_idle(&self, now: Instant) -> bool {
@@ -82,16 +82,16 @@ impl WrongKeyThrottle {
     }
 }
 
-impl Table {
-    fn buckets_of(&mut self, address: Option<IpAddr>, now: Instant) -> &Buckets {
+impl BucketTable {
+    fn buckets_of(&mut self, address: Option<IpAddr>, now: Instant) -> &AddressBuckets {
         let group = address.map(AddressGroup::of);
         if let Some(group) = group.filter(|group| !self.buckets.contains_key(group))
             && self.has_room(now)
         {
-            self.buckets.insert(group, Buckets::new(now));
+            self.buckets.insert(group, AddressBuckets::new(now));
         }
         let own = group.and_then(|group| self.buckets.get(&group));
-        own.unwrap_or_else(|| self.others.get_or_insert_with(|| Buckets::new(now)))
+        own.unwrap_or_else(|| self.others.get_or_insert_with(|| AddressBuckets::new(now)))
     }
 
     fn has_room(&mut self, now: Instant) -> bool {
@@ -105,10 +105,10 @@ impl Table {
 }
 
 /// What a wrong key is answered with when there are no tokens.
-pub(crate) fn too_many(wait: Duration) -> Problem {
+pub(crate) fn too_many(wait: Duration) -> ApiError {
     let detail =
         "too many wrong keys were sent from this address; a right one is taken at any time";
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_wrong_keys", detail).later(wait)
+    ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_wrong_keys", detail).later(wait)
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
         WrongKeyThrottle::new(&Limits::default())
     }
 
-    fn refused(throttle: &WrongKeyThrottle, address: &str, now: Instant) -> bool {
+    fn is_throttled(throttle: &WrongKeyThrottle, address: &str, now: Instant) -> bool {
         throttle.charge(Credential::Key, address.parse().ok(), now).is_err()
     }
 
@@ -134,10 +134,10 @@ mod tests {
     fn each_address_has_its_own_tokens_and_gets_them_back() {
         let (throttle, now) = (throttle(), now());
         let most = Limits::default().wrong_keys.calls;
-        assert!((0..most).all(|_| !refused(&throttle, "192.0.2.1", now)));
-        assert!(refused(&throttle, "192.0.2.1", now));
-        assert!(!refused(&throttle, "192.0.2.2", now));
-        assert!(!refused(&throttle, "192.0.2.1", now + Duration::from_secs(60)));
+        assert!((0..most).all(|_| !is_throttled(&throttle, "192.0.2.1", now)));
+        assert!(is_throttled(&throttle, "192.0.2.1", now));
+        assert!(!is_throttled(&throttle, "192.0.2.2", now));
+        assert!(!is_throttled(&throttle, "192.0.2.1", now + Duration::from_secs(60)));
         assert!(throttle.charge(Credential::Login, "192.0.2.1".parse().ok(), now).is_ok());
     }
 
@@ -156,17 +156,17 @@ mod tests {
     fn many_addresses_neither_fill_the_memory_nor_give_tokens_back() {
         let (throttle, now) = (throttle(), now());
         let most = Limits::default().wrong_keys.calls;
-        assert!((0..most).all(|_| !refused(&throttle, "192.0.2.1", now)));
+        assert!((0..most).all(|_| !is_throttled(&throttle, "192.0.2.1", now)));
         for network in 0..100_000_u128 {
             let address = Ipv6Addr::from_bits(0x2001_0db8_u128 << 96 | network << 64);
             let _ = throttle.charge(Credential::Key, Some(address.into()), now);
         }
         assert_eq!(throttle.table.lock().buckets.len(), MAX_ADDRESSES);
-        assert!(refused(&throttle, "192.0.2.1", now), "its bucket is as empty as before");
+        assert!(is_throttled(&throttle, "192.0.2.1", now), "its bucket is as empty as before");
         // Those without a bucket of their own share one.
-        assert!(refused(&throttle, "198.51.100.9", now));
+        assert!(is_throttled(&throttle, "198.51.100.9", now));
         let later = now + Duration::from_secs(120);
-        assert!(!refused(&throttle, "198.51.100.9", later));
+        assert!(!is_throttled(&throttle, "198.51.100.9", later));
         assert_eq!(throttle.table.lock().buckets.len(), 1, "those that are full again are gone");
     }
 }

@@ -9,25 +9,25 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
 use serde::Serialize;
-use tollgate_core::agent::{Agent, Engine, Memory, Recall};
+use tollgate_core::agent::{Agent, AgentMemoryPolicy, Engine, RecallPolicy};
 use tollgate_core::glob::Glob;
 use tollgate_core::json::Object;
-use tollgate_core::template::{self, Values};
-use tollgate_core::text::shortened;
+use tollgate_core::template::{self, PlaceholderValues};
+use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::{Actor, Principal};
-use tollgate_engine::gate::{Asked, Gate};
+use tollgate_engine::gate::{Gate, TurnRequest};
 
-use super::told;
+use super::api_response;
+use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::body;
-use crate::fields::{Fields, bad, check_query};
-use crate::mcp::Front;
+use crate::fields::{BodyFields, bad, check_query};
+use crate::mcp::AppState;
 use crate::ops::for_admins;
-use crate::problem::{Problem, SAID_BACK};
-use crate::variables::Variables;
+use crate::variables::PromptVariables;
 
-pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    told(allowed(&front, &sent).map(|()| {
+    api_response(check_access(&front, &sent).map(|()| {
         let (agents, usual) = (front.gate.agents(), usual(&front.gate));
         let agents = agents.iter().map(|agent| AgentJson::new(agent, usual.as_deref())).collect();
         Json(AgentsJson { agents }).into_response()
@@ -35,59 +35,59 @@ pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> R
 }
 
 pub(crate) async fn one(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    told(allowed(&front, &sent).and_then(|()| {
+    api_response(check_access(&front, &sent).and_then(|()| {
         let agent = find(&front.gate, &name)?;
         Ok(Json(AgentJson::new(&agent, usual(&front.gate).as_deref())).into_response())
     }))
 }
 
 pub(crate) async fn render(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, body) = request.into_parts();
     let rendered = async {
-        allowed(&front, &sent)?;
+        check_access(&front, &sent)?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let asked = Fields::read(&body, &["variables"])?;
+        let asked = BodyFields::read(&body, &["variables"])?;
         let given = match asked.raw("variables") {
             Some(raw) => Some(Object::parse(raw.get()).map_err(|error| {
                 bad(format!("`variables` must be an object of strings: {error}"))
             })?),
             None => None,
         };
-        let request = Variables::read(&sent.headers, given.as_ref())?.into_map();
+        let request = PromptVariables::read(&sent.headers, given.as_ref())?.into_map();
         let agent = find(&front.gate, &name)?;
         let call_id = format!("{:032x}", rand::random::<u128>());
-        let values = Values { request: &request, agent: &agent, call_id: &call_id };
+        let values = PlaceholderValues { request: &request, agent: &agent, call_id: &call_id };
         let filled = |text: &Option<String>| text.as_ref().map(|it| template::render(it, &values));
         let (prompt, greeting) = (filled(&agent.persona.prompt), filled(&agent.persona.greeting));
-        Ok(Json(RenderedJson { agent: agent.id.as_str(), prompt, greeting }).into_response())
+        Ok(Json(RenderedPromptJson { agent: agent.id.as_str(), prompt, greeting }).into_response())
     };
-    told(rendered.await)
+    api_response(rendered.await)
 }
 
-fn allowed(front: &Front, sent: &Parts) -> Result<(), Problem> {
+fn check_access(front: &AppState, sent: &Parts) -> Result<(), ApiError> {
     for_admins(front, sent)?;
     check_query(&sent.uri, &[])
 }
 
-fn find(gate: &Gate, name: &str) -> Result<Agent, Problem> {
+fn find(gate: &Gate, name: &str) -> Result<Agent, ApiError> {
     gate.agent(name).map_err(|_| {
-        let detail = format!("there is no agent `{}`", shortened(name, SAID_BACK));
-        Problem::told(StatusCode::NOT_FOUND, "unknown_agent", detail)
+        let detail = format!("there is no agent `{}`", truncate_chars(name, MAX_ECHOED_CHARS));
+        ApiError::with_detail(StatusCode::NOT_FOUND, "unknown_agent", detail)
     })
 }
 
 /// The agent of whoever names none.
 fn usual(gate: &Gate) -> Option<String> {
-    let turn = gate.turn(Asked::by(Actor::endless(Principal::local()))).ok()?;
+    let turn = gate.turn(TurnRequest::by(Actor::endless(Principal::local()))).ok()?;
     Some(turn.view.agent.to_string())
 }
 
@@ -119,7 +119,7 @@ struct AgentJson {
     tool_search: &'static str,
     mixed_response: &'static str,
     code_mode: bool,
-    memory: MemoryJson,
+    memory: AgentMemoryJson,
     variables: BTreeMap<String, String>,
 }
 
@@ -149,28 +149,28 @@ impl AgentJson {
             tool_search: persona.tool_search.as_str(),
             mixed_response: persona.mixed_response.as_str(),
             code_mode: persona.code_mode,
-            memory: MemoryJson::new(&agent.memory),
+            memory: AgentMemoryJson::new(&agent.memory),
             variables: persona.variables,
         }
     }
 }
 
 #[derive(Serialize)]
-struct MemoryJson {
+struct AgentMemoryJson {
     namespace: String,
     record: &'static str,
     recall: bool,
 }
 
-impl MemoryJson {
-    fn new(memory: &Memory) -> Self {
-        let (namespace, recall) = (memory.namespace.to_string(), memory.recall == Recall::On);
+impl AgentMemoryJson {
+    fn new(memory: &AgentMemoryPolicy) -> Self {
+        let (namespace, recall) = (memory.namespace.to_string(), memory.recall == RecallPolicy::On);
         Self { namespace, record: memory.record.as_str(), recall }
     }
 }
 
 #[derive(Serialize)]
-struct RenderedJson<'a> {
+struct RenderedPromptJson<'a> {
     agent: &'a str,
     prompt: Option<String>,
     greeting: Option<String>,

@@ -10,43 +10,43 @@ use http::request::Parts;
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
-use tollgate_core::approval::{ApprovalId, Decision, Verdict};
+use tollgate_core::approval::{ApprovalId, ApprovalVerdict, Decision};
 use tollgate_core::{date, json};
-use tollgate_engine::approvals::{self, Undecidable};
+use tollgate_engine::approvals::{self, ApprovalDecisionError};
 
-use super::told;
-use crate::auth::{Right, Visitor};
+use super::api_response;
+use crate::api_error::ApiError;
+use crate::auth::{AuthenticatedCaller, Right};
 use crate::body;
-use crate::fields::{Fields, bad, check_query};
-use crate::mcp::Front;
-use crate::problem::Problem;
+use crate::fields::{BodyFields, bad, check_query};
+use crate::mcp::AppState;
 
 /// Characters of a note.
 const LONGEST_NOTE: usize = 1_000;
 
-const UNKNOWN: Problem = Problem::new(
+const UNKNOWN: ApiError = ApiError::new(
     StatusCode::NOT_FOUND,
     "unknown_approval",
     "no call waits under this id: it never was there, its time is over, or its caller went away",
 );
-const DECIDED: Problem =
-    Problem::new(StatusCode::CONFLICT, "decided_already", "this call was decided already");
+const ALREADY_DECIDED: ApiError =
+    ApiError::new(StatusCode::CONFLICT, "decided_already", "this call was decided already");
 
-pub(crate) async fn waiting(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn waiting(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
         may_decide(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let waiting = front.gate.approvals().waiting();
-        let approvals: Vec<RequestJson<'_>> =
-            waiting.iter().map(|request| RequestJson::from(&**request)).collect();
+        let approvals: Vec<ApprovalRequestJson<'_>> =
+            waiting.iter().map(|request| ApprovalRequestJson::from(&**request)).collect();
         Ok(Json(json!({ "approvals": approvals })).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 pub(crate) async fn one(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
@@ -56,13 +56,13 @@ pub(crate) async fn one(
         check_query(&sent.uri, &[])?;
         let id = ApprovalId::parse(&id).ok_or(UNKNOWN)?;
         let request = front.gate.approvals().find(id).ok_or(UNKNOWN)?;
-        Ok(Json(RequestJson::from(&*request)).into_response())
+        Ok(Json(ApprovalRequestJson::from(&*request)).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 pub(crate) async fn decide(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
@@ -71,7 +71,7 @@ pub(crate) async fn decide(
         let visitor = may_decide(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let asked = Fields::read(&body, &["decision", "note"])?;
+        let asked = BodyFields::read(&body, &["decision", "note"])?;
         let decision = Decision::parse(&asked.needed_text("decision")?);
         let decision =
             decision.ok_or_else(|| bad("`decision` is `approve` or `deny`".to_owned()))?;
@@ -80,32 +80,32 @@ pub(crate) async fn decide(
             return Err(bad(format!("`note` is at most {LONGEST_NOTE} characters")));
         }
         let id = ApprovalId::parse(&id).ok_or(UNKNOWN)?;
-        let verdict = Verdict { id, decision, by: visitor.principal, note };
+        let verdict = ApprovalVerdict { id, decision, by: visitor.principal, note };
         let request = front.gate.judge(verdict).await.map_err(|error| match error {
-            Undecidable::Unknown => UNKNOWN,
-            Undecidable::Decided => DECIDED,
-            Undecidable::Revoked(_) => {
-                Problem::told(StatusCode::CONFLICT, "revoked", error.to_string())
+            ApprovalDecisionError::Unknown => UNKNOWN,
+            ApprovalDecisionError::Decided => ALREADY_DECIDED,
+            ApprovalDecisionError::Revoked(_) => {
+                ApiError::with_detail(StatusCode::CONFLICT, "revoked", error.to_string())
             }
-            Undecidable::Unwritten(_) => {
+            ApprovalDecisionError::Unwritten(_) => {
                 let status = StatusCode::SERVICE_UNAVAILABLE;
-                Problem::told(status, "not_written", error.to_string())
+                ApiError::with_detail(status, "not_written", error.to_string())
             }
         })?;
         let decided = json!({ "id": request.id.to_string(), "name": request.exposed, "decision": decision.as_str() });
         Ok(Json(decided).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
-fn may_decide(front: &Front, sent: &Parts) -> Result<Visitor, Problem> {
+fn may_decide(front: &AppState, sent: &Parts) -> Result<AuthenticatedCaller, ApiError> {
     let visitor = front.keys.visitor(sent)?;
     visitor.need(Right::Approve)?;
     Ok(visitor)
 }
 
 #[derive(Serialize)]
-struct RequestJson<'a> {
+struct ApprovalRequestJson<'a> {
     id: String,
     principal: &'a str,
     agent: &'a str,
@@ -123,8 +123,8 @@ struct RequestJson<'a> {
     until: String,
 }
 
-impl<'a> From<&'a approvals::Request> for RequestJson<'a> {
-    fn from(request: &'a approvals::Request) -> Self {
+impl<'a> From<&'a approvals::ApprovalRequest> for ApprovalRequestJson<'a> {
+    fn from(request: &'a approvals::ApprovalRequest) -> Self {
         let shown = &request.arguments;
         let is_whole = !shown.is_cut();
         Self {
@@ -139,8 +139,8 @@ impl<'a> From<&'a approvals::Request> for RequestJson<'a> {
             arguments_bytes: shown.bytes,
             why: request.why.as_str(),
             reason: request.why.to_string(),
-            since: date::written(request.since),
-            until: date::written(request.until),
+            since: date::format_rfc3339(request.since),
+            until: date::format_rfc3339(request.until),
         }
     }
 }

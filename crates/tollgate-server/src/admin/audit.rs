@@ -11,54 +11,58 @@ use futures_util::stream;
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use tollgate_core::{date, digest};
-use tollgate_engine::audit::{Loss, Query, StoreError, Verified};
+use tollgate_engine::audit::{AuditLoss, AuditQuery, StoreError, VerifiedTrail};
 
+use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::fields::check_query;
-use crate::mcp::Front;
+use crate::mcp::AppState;
 use crate::ops::for_admins;
-use crate::problem::{Problem, Style};
 
-mod asked;
 pub mod csv;
+mod query_params;
 mod row;
 mod tail;
 
-use asked::{Asked, Format};
-use row::RowJson;
+use query_params::{AuditExportFormat, AuditQueryParams};
+use row::AuditRowJson;
 pub(crate) use tail::tail;
 
 /// `GET /api/audit`
-pub(crate) async fn audit(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn audit(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    let asked = for_admins(&front, &sent).and_then(|()| Asked::read(&sent.uri));
+    let asked = for_admins(&front, &sent).and_then(|()| AuditQueryParams::read(&sent.uri));
     let answer = match asked {
-        Ok(Asked { format: Format::Json, query, .. }) => page(&front, query).await,
+        Ok(AuditQueryParams { format: AuditExportFormat::Json, query, .. }) => {
+            page(&front, query).await
+        }
         Ok(asked) => Ok(export(front, asked)),
         Err(problem) => Err(problem),
     };
-    answer.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
+    answer.unwrap_or_else(|problem| problem.response(ApiErrorFormat::ProblemDetails))
 }
 
 #[derive(Serialize)]
-struct PageJson<'a> {
-    rows: Vec<RowJson<'a>>,
+struct AuditPageJson<'a> {
+    rows: Vec<AuditRowJson<'a>>,
     /// What `after` says for the next page.
     next: Option<u64>,
     last: u64,
 }
 
-async fn page(front: &Front, query: Query) -> Result<Response, Problem> {
+async fn page(front: &AppState, query: AuditQuery) -> Result<Response, ApiError> {
     let page = front.gate.ledger().page(query).await.map_err(|error| unreadable(&error))?;
-    let rows = page.rows.iter().map(RowJson::from).collect();
-    Ok(Json(PageJson { rows, next: page.next, last: page.last }).into_response())
+    let rows = page.rows.iter().map(AuditRowJson::from).collect();
+    Ok(Json(AuditPageJson { rows, next: page.next, last: page.last }).into_response())
 }
 
 /// One page after the other, so that an export needs no more memory than one of them. A trail that
 /// cannot be read any more breaks the answer off: it must not look like its end.
-fn export(front: Arc<Front>, asked: Asked) -> Response {
+fn export(front: Arc<AppState>, asked: AuditQueryParams) -> Response {
     let (media, file, head) = match asked.format {
-        Format::Csv => ("text/csv; charset=utf-8", "audit.csv", csv::head()),
-        Format::Json | Format::Lines => ("application/x-ndjson", "audit.jsonl", String::new()),
+        AuditExportFormat::Csv => ("text/csv; charset=utf-8", "audit.csv", csv::head()),
+        AuditExportFormat::Json | AuditExportFormat::Lines => {
+            ("application/x-ndjson", "audit.jsonl", String::new())
+        }
     };
     let format = asked.format;
     let state = Some((front, asked, head));
@@ -67,14 +71,16 @@ fn export(front: Arc<Front>, asked: Asked) -> Response {
         if front.stop.is_cancelled() {
             return Err(StoreError::Failed("the gateway is stopping".to_owned()));
         }
-        let limit = asked.left.map_or(Query::MOST, |left| left.min(Query::MOST));
+        let limit = asked
+            .left
+            .map_or(AuditQuery::MAX_PAGE_ROWS, |left| left.min(AuditQuery::MAX_PAGE_ROWS));
         asked.query.limit = limit;
         let page = front.gate.ledger().page(asked.query.clone()).await?;
         for row in &page.rows {
-            let row = serde_json::to_value(RowJson::from(row)).unwrap_or_default();
+            let row = serde_json::to_value(AuditRowJson::from(row)).unwrap_or_default();
             match format {
-                Format::Csv => text.push_str(&csv::line(&row)),
-                Format::Json | Format::Lines => {
+                AuditExportFormat::Csv => text.push_str(&csv::line(&row)),
+                AuditExportFormat::Json | AuditExportFormat::Lines => {
                     text.push_str(&row.to_string());
                     text.push('\n');
                 }
@@ -98,46 +104,47 @@ fn export(front: Arc<Front>, asked: Asked) -> Response {
 }
 
 #[derive(Serialize)]
-struct VerifiedJson {
+struct AuditVerificationJson {
     ok: bool,
     rows: u64,
     removed: u64,
     last: u64,
     head: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    broken: Option<BrokenJson>,
+    broken: Option<AuditBreakJson>,
     /// Rows that are gone from the end or the beginning.
-    losses: Vec<LossJson>,
+    losses: Vec<AuditLossJson>,
 }
 
 #[derive(Serialize)]
-struct BrokenJson {
+struct AuditBreakJson {
     sequence: u64,
     problem: String,
 }
 
 #[derive(Serialize)]
-struct LossJson {
+struct AuditLossJson {
     /// `null`: it shows just now, and will be noted at the next start.
     found: Option<String>,
     kind: &'static str,
     problem: String,
 }
 
-impl From<&Loss> for LossJson {
-    fn from(loss: &Loss) -> Self {
-        let found = loss.found.map(date::written);
+impl From<&AuditLoss> for AuditLossJson {
+    fn from(loss: &AuditLoss) -> Self {
+        let found = loss.found.map(date::format_rfc3339);
         Self { found, kind: loss.kind.as_str(), problem: loss.to_string() }
     }
 }
 
-impl From<Verified> for VerifiedJson {
-    fn from(found: Verified) -> Self {
+impl From<VerifiedTrail> for AuditVerificationJson {
+    fn from(found: VerifiedTrail) -> Self {
         let ok = found.is_whole();
-        let losses = found.losses.iter().map(LossJson::from).collect();
-        let broken = found
-            .broken
-            .map(|broken| BrokenJson { sequence: broken.sequence, problem: broken.to_string() });
+        let losses = found.losses.iter().map(AuditLossJson::from).collect();
+        let broken = found.broken.map(|broken| AuditBreakJson {
+            sequence: broken.sequence,
+            problem: broken.to_string(),
+        });
         Self {
             ok,
             rows: found.rows,
@@ -151,25 +158,25 @@ impl From<Verified> for VerifiedJson {
 }
 
 /// `GET /api/audit/verify`
-pub(crate) async fn verify(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn verify(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let allowed = for_admins(&front, &sent).and_then(|()| check_query(&sent.uri, &[]));
     if let Err(problem) = allowed {
-        return problem.response(Style::ProblemDetails);
+        return problem.response(ApiErrorFormat::ProblemDetails);
     }
     match front.gate.ledger().verify().await {
-        Ok(Some(found)) => Json(VerifiedJson::from(found)).into_response(),
-        Ok(None) => NOT_KEPT.response(Style::ProblemDetails),
-        Err(error) => unreadable(&error).response(Style::ProblemDetails),
+        Ok(Some(found)) => Json(AuditVerificationJson::from(found)).into_response(),
+        Ok(None) => NOT_KEPT.response(ApiErrorFormat::ProblemDetails),
+        Err(error) => unreadable(&error).response(ApiErrorFormat::ProblemDetails),
     }
 }
 
-const NOT_KEPT: Problem =
-    Problem::new(StatusCode::NOT_FOUND, "no_audit", "this gateway keeps no audit trail");
+const NOT_KEPT: ApiError =
+    ApiError::new(StatusCode::NOT_FOUND, "no_audit", "this gateway keeps no audit trail");
 
-fn unreadable(error: &StoreError) -> Problem {
+fn unreadable(error: &StoreError) -> ApiError {
     let detail = format!("the audit trail cannot be read: {error}; {}", error.remedy());
-    Problem::told(StatusCode::SERVICE_UNAVAILABLE, "audit_unreadable", detail)
+    ApiError::with_detail(StatusCode::SERVICE_UNAVAILABLE, "audit_unreadable", detail)
 }
 
 #[cfg(test)]

@@ -9,22 +9,22 @@ use futures_util::stream;
 use http::StatusCode;
 use serde::Serialize;
 use tollgate_core::id::ToolId;
-use tollgate_core::text::shortened;
-use tollgate_engine::calibration::{Calibration, Outcome, Scope, Step};
+use tollgate_core::text::truncate_chars;
+use tollgate_engine::calibration::{Calibration, CalibrationScope, CalibrationStep, Outcome};
 
+use crate::api_error::{ApiError, ApiErrorFormat, MAX_ECHOED_CHARS};
 use crate::body;
-use crate::events::{self, Event};
-use crate::fields::{Fields, bad, check_query};
-use crate::mcp::Front;
+use crate::events::{self, ServerSentEvent};
+use crate::fields::{BodyFields, bad, check_query};
+use crate::mcp::AppState;
 use crate::ops::for_admins;
-use crate::problem::{Problem, SAID_BACK, Style};
-use crate::standing::{StandingJson, milliseconds};
+use crate::tier_assignment::{TierAssignmentJson, milliseconds};
 
 /// More do not fit into what is remembered of a tool.
 const MOST_TIMES: u32 = 100;
 const KEYS: &[&str] = &["server", "tool", "times"];
 
-pub(crate) async fn calibrate(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn calibrate(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let start = async {
         for_admins(&front, &sent)?;
@@ -33,13 +33,13 @@ pub(crate) async fn calibrate(State(front): State<Arc<Front>>, request: Request)
         start(&front, &body)
     };
     match start.await {
-        Ok(run) => told(front, run),
-        Err(problem) => problem.response(Style::ProblemDetails),
+        Ok(run) => stream_steps(front, run),
+        Err(problem) => problem.response(ApiErrorFormat::ProblemDetails),
     }
 }
 
-fn start(front: &Front, body: &[u8]) -> Result<Calibration, Problem> {
-    let asked = Fields::read(body, KEYS)?;
+fn start(front: &AppState, body: &[u8]) -> Result<Calibration, ApiError> {
+    let asked = BodyFields::read(body, KEYS)?;
     let (server, tool) = (asked.text("server")?, asked.text("tool")?);
     let times = match asked.count("times")? {
         None => front.gate.probes_that_count(),
@@ -47,38 +47,38 @@ fn start(front: &Front, body: &[u8]) -> Result<Calibration, Problem> {
         Some(_) => return Err(bad(format!("`times` is a number from 1 to {MOST_TIMES}"))),
     };
     let scope = match (&server, &tool) {
-        (None, None) => Scope::All,
+        (None, None) => CalibrationScope::All,
         (Some(_), Some(_)) => return Err(bad("send `server` or `tool`, not both".to_owned())),
         (Some(server), None) => {
             if !front.gate.servers().iter().any(|known| known.id.as_str() == server) {
                 return Err(no_server(server));
             }
-            Scope::Server(server)
+            CalibrationScope::Server(server)
         }
         (None, Some(tool)) => {
             if front.gate.catalog().tool(tool).is_none() {
                 return Err(no_tool(tool));
             }
-            Scope::Tool(tool)
+            CalibrationScope::Tool(tool)
         }
     };
     Ok(front.gate.calibrate(scope, times))
 }
 
-fn no_server(name: &str) -> Problem {
-    let detail = format!("there is no server `{}`", shortened(name, SAID_BACK));
-    Problem::told(StatusCode::NOT_FOUND, "unknown_server", detail)
+fn no_server(name: &str) -> ApiError {
+    let detail = format!("there is no server `{}`", truncate_chars(name, MAX_ECHOED_CHARS));
+    ApiError::with_detail(StatusCode::NOT_FOUND, "unknown_server", detail)
 }
 
-fn no_tool(name: &str) -> Problem {
-    let detail = format!("there is no tool `{}`", shortened(name, SAID_BACK));
-    Problem::told(StatusCode::NOT_FOUND, "unknown_tool", detail)
+fn no_tool(name: &str) -> ApiError {
+    let detail = format!("there is no tool `{}`", truncate_chars(name, MAX_ECHOED_CHARS));
+    ApiError::with_detail(StatusCode::NOT_FOUND, "unknown_tool", detail)
 }
 
 /// Dropping the answer stops the run.
-fn told(front: Arc<Front>, run: Calibration) -> Response {
+fn stream_steps(front: Arc<AppState>, run: Calibration) -> Response {
     let keep_alive = front.limits.keep_alive;
-    let telling = Telling { front, run, seen: BTreeMap::new() };
+    let telling = CalibrationStream { front, run, seen: BTreeMap::new() };
     let steps = stream::unfold(Some(telling), |telling| async move {
         let mut telling = telling?;
         let step = tokio::select! {
@@ -87,50 +87,54 @@ fn told(front: Arc<Front>, run: Calibration) -> Response {
         };
         match step {
             Some(step) => {
-                let event = Event::new("step", &StepJson::from(&step));
+                let event = ServerSentEvent::new("step", &CalibrationStepJson::from(&step));
                 telling.seen.insert(step.exposed, step.tool);
                 Some((event, Some(telling)))
             }
-            None => Some((telling.done(), None)),
+            None => Some((telling.done_event(), None)),
         }
     });
     events::response(steps, keep_alive)
 }
 
-struct Telling {
-    front: Arc<Front>,
+struct CalibrationStream {
+    front: Arc<AppState>,
     run: Calibration,
     /// By exposed name.
     seen: BTreeMap<String, ToolId>,
 }
 
-impl Telling {
-    fn done(&self) -> Event {
+impl CalibrationStream {
+    fn done_event(&self) -> ServerSentEvent {
         let tool = |(name, tool): (&String, &ToolId)| {
             let assigned = self.front.gate.reading(tool)?.assigned;
             let (name, server) = (name.clone(), tool.server.to_string());
-            Some(ToolJson { name, server, standing: StandingJson::from(&*assigned) })
+            Some(CalibratedToolJson {
+                name,
+                server,
+                standing: TierAssignmentJson::from(&*assigned),
+            })
         };
         let tools = self.seen.iter().filter_map(tool).collect();
-        Event::new("done", &DoneJson { tools })
+        ServerSentEvent::new("done", &CalibrationDoneJson { tools })
     }
 }
 
 #[derive(Serialize)]
-struct DoneJson {
-    tools: Vec<ToolJson>,
+struct CalibrationDoneJson {
+    tools: Vec<CalibratedToolJson>,
 }
 
 #[derive(Serialize)]
-struct ToolJson {
+struct CalibratedToolJson {
     name: String,
     server: String,
     #[serde(flatten)]
-    standing: StandingJson,
+    standing: TierAssignmentJson,
 }
 
 #[derive(Serialize)]
-struct StepJson<'a> {
+struct CalibrationStepJson<'a> {
     tool: &'a str,
     server: &'a str,
     outcome: &'static str,
@@ -142,8 +146,8 @@ struct StepJson<'a> {
     total: usize,
 }
 
-impl<'a> From<&'a Step> for StepJson<'a> {
-    fn from(step: &'a Step) -> Self {
+impl<'a> From<&'a CalibrationStep> for CalibrationStepJson<'a> {
+    fn from(step: &'a CalibrationStep) -> Self {
         let (outcome, took_ms, why) = match &step.outcome {
             Outcome::Probed { took } => ("probed", Some(milliseconds(*took)), None),
             Outcome::Skipped { why } => ("skipped", None, Some(&**why)),

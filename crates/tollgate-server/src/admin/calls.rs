@@ -9,18 +9,18 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, Uri};
 use serde::Serialize;
 use tollgate_core::glob::Glob;
-use tollgate_engine::calls::{Course, Made};
+use tollgate_engine::calls::{CallProgress, CallReason};
 
-use super::told;
+use super::api_response;
+use crate::api_error::ApiError;
 use crate::fields::{check_query, parameter};
-use crate::mcp::Front;
+use crate::mcp::AppState;
 use crate::ops::for_observers;
-use crate::problem::Problem;
 
-mod shown;
+mod call_json;
 
-use shown::CallJson;
-pub(super) use shown::event;
+use call_json::CallJson;
+pub(super) use call_json::event;
 
 const KEYS: &[&str] = &[
     "turn",
@@ -35,20 +35,20 @@ const KEYS: &[&str] = &[
     "limit",
 ];
 /// Calls of a page unless it says another number.
-const USUAL: usize = 100;
-const MOST: usize = 500;
+const DEFAULT_PAGE_CALLS: usize = 100;
+const MAX_PAGE_CALLS: usize = 500;
 /// Characters of a filter.
-const LONGEST: usize = 256;
+const MAX_FILTER_CHARS: usize = 256;
 
 /// `GET /api/calls`
-pub(crate) async fn calls(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn calls(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    let asked = for_observers(&front, &sent).and_then(|()| Asked::read(&sent.uri));
-    told(asked.map(|asked| page(&front, &asked)))
+    let asked = for_observers(&front, &sent).and_then(|()| CallQueryParams::read(&sent.uri));
+    api_response(asked.map(|asked| page(&front, &asked)))
 }
 
 #[derive(Serialize)]
-struct PageJson<'a> {
+struct CallPageJson<'a> {
     /// The oldest first.
     running: Vec<CallJson<'a>>,
     /// The newest first.
@@ -57,7 +57,7 @@ struct PageJson<'a> {
     next: Option<u64>,
 }
 
-fn page(front: &Front, asked: &Asked) -> Response {
+fn page(front: &AppState, asked: &CallQueryParams) -> Response {
     let calls = front.gate.calls();
     let now = calls.now();
     // What runs stands on the first page only, and has no outcome yet.
@@ -65,7 +65,7 @@ fn page(front: &Front, asked: &Asked) -> Response {
     let mut running = if is_first { calls.running() } else { Vec::new() };
     running.retain(|course| asked.wants(course));
     let page = calls.finished(asked.after, asked.limit, |course| asked.wants(course));
-    Json(PageJson {
+    Json(CallPageJson {
         running: running.iter().map(|course| CallJson::new(course, now)).collect(),
         calls: page.calls.iter().map(|course| CallJson::new(course, now)).collect(),
         next: page.next,
@@ -75,13 +75,13 @@ fn page(front: &Front, asked: &Asked) -> Response {
 
 /// Calls by which the gateway measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Probes {
+enum ProbeVisibility {
     Shown,
     LeftOut,
 }
 
 /// What a request wants to see.
-struct Asked {
+struct CallQueryParams {
     turn: Option<String>,
     agent: Option<String>,
     server: Option<String>,
@@ -89,19 +89,19 @@ struct Asked {
     name: Option<Glob>,
     principal: Option<String>,
     outcome: Option<String>,
-    probes: Probes,
+    probes: ProbeVisibility,
     after: Option<u64>,
     limit: usize,
 }
 
-impl Asked {
-    fn read(uri: &Uri) -> Result<Self, Problem> {
+impl CallQueryParams {
+    fn read(uri: &Uri) -> Result<Self, ApiError> {
         check_query(uri, KEYS)?;
         let text = |key| text(uri, key);
-        let limit =
-            number(uri, "limit")?.map_or(USUAL, |it| usize::try_from(it).unwrap_or(MOST + 1));
-        if limit == 0 || limit > MOST {
-            return Err(bad(format!("`limit` is a number from 1 to {MOST}")));
+        let limit = number(uri, "limit")?
+            .map_or(DEFAULT_PAGE_CALLS, |it| usize::try_from(it).unwrap_or(MAX_PAGE_CALLS + 1));
+        if limit == 0 || limit > MAX_PAGE_CALLS {
+            return Err(bad(format!("`limit` is a number from 1 to {MAX_PAGE_CALLS}")));
         }
         Ok(Self {
             turn: text("turn")?,
@@ -112,8 +112,8 @@ impl Asked {
             principal: text("principal")?,
             outcome: text("outcome")?,
             probes: match text("probes")?.as_deref() {
-                None | Some("true") => Probes::Shown,
-                Some("false") => Probes::LeftOut,
+                None | Some("true") => ProbeVisibility::Shown,
+                Some("false") => ProbeVisibility::LeftOut,
                 Some(_) => return Err(bad("`probes` is `true` or `false`".to_owned())),
             },
             after: number(uri, "after")?,
@@ -121,11 +121,11 @@ impl Asked {
         })
     }
 
-    fn wants(&self, course: &Course) -> bool {
+    fn wants(&self, course: &CallProgress) -> bool {
         let target = course.target();
         let server = target.map(|target| target.server.as_str());
         let tool = target.and_then(|target| target.tool.as_ref()).map(|tool| tool.as_str());
-        let outcome = course.ended().map(|ended| ended.end.as_str());
+        let outcome = course.summary().map(|ended| ended.end.as_str());
         let is = |wanted: &Option<String>, is: Option<&str>| {
             wanted.as_deref().is_none_or(|wanted| is == Some(wanted))
         };
@@ -135,26 +135,26 @@ impl Asked {
             && is(&self.tool, tool)
             && is(&self.principal, Some(course.principal.as_str()))
             && is(&self.outcome, outcome)
-            && (self.probes == Probes::Shown || course.made == Made::Asked)
+            && (self.probes == ProbeVisibility::Shown || course.made == CallReason::Asked)
             && self.name.as_ref().is_none_or(|glob| glob.matches(&course.name))
     }
 }
 
 /// An empty value is the same as none.
-fn text(uri: &Uri, key: &str) -> Result<Option<String>, Problem> {
+fn text(uri: &Uri, key: &str) -> Result<Option<String>, ApiError> {
     match parameter(uri, key).filter(|value| !value.is_empty()) {
-        Some(value) if value.chars().count() > LONGEST => {
-            Err(bad(format!("`{key}` is longer than {LONGEST} characters")))
+        Some(value) if value.chars().count() > MAX_FILTER_CHARS => {
+            Err(bad(format!("`{key}` is longer than {MAX_FILTER_CHARS} characters")))
         }
         value => Ok(value),
     }
 }
 
-fn number(uri: &Uri, key: &str) -> Result<Option<u64>, Problem> {
+fn number(uri: &Uri, key: &str) -> Result<Option<u64>, ApiError> {
     let number = |text: String| text.parse().map_err(|_| bad(format!("`{key}` is a number")));
     text(uri, key)?.map(number).transpose()
 }
 
-fn bad(detail: String) -> Problem {
-    Problem::told(StatusCode::BAD_REQUEST, "bad_query", detail)
+fn bad(detail: String) -> ApiError {
+    ApiError::with_detail(StatusCode::BAD_REQUEST, "bad_query", detail)
 }

@@ -11,28 +11,28 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
-use super::operated::{asker, attempt_json, changed_json, operator, refused};
-use super::told;
+use super::api_response;
+use super::config_common::{asker, attempt_json, changed_json, map_config_error, operator};
+use crate::api_error::ApiError;
 use crate::body;
+use crate::config_service::{ApplyMode, ConfigChange, ConfigChangeRequest, ConfigService};
 use crate::fields::{check_query, parameter};
-use crate::mcp::Front;
-use crate::operator::{Change, Mode, Operator, Order};
-use crate::problem::Problem;
+use crate::mcp::AppState;
 
 /// `GET /api/config`: the text, or its values with `?format=json`.
-pub(crate) async fn read(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn read(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let shown = async {
         let operator = operator(&front, &sent)?;
         check_query(&sent.uri, &["format"])?;
         let form = form(&sent)?;
-        let shown = operator.config().await.map_err(|why| refused(&why))?;
+        let shown = operator.config().await.map_err(|why| map_config_error(&why))?;
         let mut response = match form {
-            Form::Yaml => {
+            ConfigResponseFormat::Yaml => {
                 let media = HeaderValue::from_static("application/yaml; charset=utf-8");
                 ([(header::CONTENT_TYPE, media)], shown.text).into_response()
             }
-            Form::Json => {
+            ConfigResponseFormat::Json => {
                 let version = &shown.version;
                 let body = json!({"file": shown.file, "version": version,
                     "writable": shown.writable, "config": shown.values});
@@ -42,38 +42,43 @@ pub(crate) async fn read(State(front): State<Arc<Front>>, request: Request) -> R
         tag(&mut response, &shown.version);
         Ok(response)
     };
-    told(shown.await)
+    api_response(shown.await)
 }
 
 /// `PUT /api/config`: the whole text, for the version that `if-match` names.
-pub(crate) async fn write(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn write(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let written = async {
         let operator = operator(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let version = if_match(&sent.headers)?.ok_or_else(no_version)?;
         let text = text(&front, &sent, body).await?;
-        change(operator, asker(&front, &sent)?, (Change::Text(text), Some(version), Mode::Apply))
-            .await
+        change(
+            operator,
+            asker(&front, &sent)?,
+            (ConfigChange::Text(text), Some(version), ApplyMode::Apply),
+        )
+        .await
     };
-    told(written.await)
+    api_response(written.await)
 }
 
 /// `POST /api/config/check`: what would come of a text.
-pub(crate) async fn check(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn check(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let checked = async {
         let operator = operator(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let version = if_match(&sent.headers)?;
         let text = text(&front, &sent, body).await?;
-        change(operator, asker(&front, &sent)?, (Change::Text(text), version, Mode::Try)).await
+        change(operator, asker(&front, &sent)?, (ConfigChange::Text(text), version, ApplyMode::Try))
+            .await
     };
-    told(checked.await)
+    api_response(checked.await)
 }
 
 /// `POST /api/reload`: reads the file again.
-pub(crate) async fn reload(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn reload(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let reloaded = async {
         let operator = operator(&front, &sent)?;
@@ -81,11 +86,14 @@ pub(crate) async fn reload(State(front): State<Arc<Front>>, request: Request) ->
         let attempt = operator.reload(&asker(&front, &sent)?).await;
         Ok(Json(attempt_json(&attempt)).into_response())
     };
-    told(reloaded.await)
+    api_response(reloaded.await)
 }
 
 /// `GET /api/reload`: how the last reading went.
-pub(crate) async fn reloaded(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn reload_status(
+    State(front): State<Arc<AppState>>,
+    request: Request,
+) -> Response {
     let (sent, _) = request.into_parts();
     let last = operator(&front, &sent).map(|operator| {
         let (last, tally) = operator.last();
@@ -93,24 +101,24 @@ pub(crate) async fn reloaded(State(front): State<Arc<Front>>, request: Request) 
         let (applied, refused) = (tally.applied, tally.refused);
         Json(json!({"last": last, "applied": applied, "refused": refused})).into_response()
     });
-    told(last)
+    api_response(last)
 }
 
 /// Makes or tries a change and tells what came of it.
 pub(super) async fn change(
-    operator: &dyn Operator,
+    operator: &dyn ConfigService,
     by: String,
-    (change, version, mode): (Change, Option<String>, Mode),
-) -> Result<Response, Problem> {
-    let order = Order { by, version, change, mode };
-    let changed = operator.change(order).await.map_err(|why| refused(&why))?;
+    (change, version, mode): (ConfigChange, Option<String>, ApplyMode),
+) -> Result<Response, ApiError> {
+    let order = ConfigChangeRequest { by, version, change, mode };
+    let changed = operator.change(order).await.map_err(|why| map_config_error(&why))?;
     let mut response = Json(changed_json(&changed, mode)).into_response();
     tag(&mut response, &changed.version);
     Ok(response)
 }
 
 /// The version in `if-match`; `*` and no header are none in particular.
-pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let typed = value.to_str().unwrap_or_default().trim();
     if typed == "*" {
@@ -120,36 +128,36 @@ pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let bare = bare.filter(|bare| !bare.is_empty() && !bare.contains('"'));
     bare.map(|bare| Some(bare.to_owned())).ok_or_else(|| {
         let detail = "`if-match` takes one tag in quotes, as `etag` had it";
-        Problem::new(StatusCode::BAD_REQUEST, "bad_header", detail)
+        ApiError::new(StatusCode::BAD_REQUEST, "bad_header", detail)
     })
 }
 
-fn no_version() -> Problem {
+fn no_version() -> ApiError {
     let detail = "send the `etag` of `GET /api/config` as `if-match`";
-    Problem::new(StatusCode::PRECONDITION_REQUIRED, "no_version", detail)
+    ApiError::new(StatusCode::PRECONDITION_REQUIRED, "no_version", detail)
 }
 
 #[derive(Clone, Copy)]
-enum Form {
+enum ConfigResponseFormat {
     Yaml,
     Json,
 }
 
-fn form(sent: &Parts) -> Result<Form, Problem> {
+fn form(sent: &Parts) -> Result<ConfigResponseFormat, ApiError> {
     match parameter(&sent.uri, "format").as_deref() {
-        None | Some("yaml") => Ok(Form::Yaml),
-        Some("json") => Ok(Form::Json),
+        None | Some("yaml") => Ok(ConfigResponseFormat::Yaml),
+        Some("json") => Ok(ConfigResponseFormat::Json),
         Some(_) => {
             let detail = "`format` is yaml or json";
-            Err(Problem::new(StatusCode::BAD_REQUEST, "bad_query", detail))
+            Err(ApiError::new(StatusCode::BAD_REQUEST, "bad_query", detail))
         }
     }
 }
 
-async fn text(front: &Front, sent: &Parts, body: Body) -> Result<String, Problem> {
+async fn text(front: &AppState, sent: &Parts, body: Body) -> Result<String, ApiError> {
     let bytes = body::yaml(sent, body, &front.limits).await?;
     String::from_utf8(bytes.to_vec())
-        .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "bad_body", "the body is not UTF-8"))
+        .map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, "bad_body", "the body is not UTF-8"))
 }
 
 fn tag(response: &mut Response, version: &str) {

@@ -9,37 +9,37 @@ use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{StatusCode, header};
 use serde_json::{Value, json};
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
-use super::operated::onlooker;
-use super::told;
-use crate::auth::{Line, line};
+use super::api_response;
+use super::config_common::onlooker;
+use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
+use crate::auth::{TransportSecurity, line};
+use crate::config_service::{ClientSetup, GatewayAuthMode, GatewayEndpoint};
 use crate::fields::{check_query, parameter};
-use crate::mcp::Front;
-use crate::operator::{Connection, Door, Reach};
-use crate::problem::{Problem, SAID_BACK};
+use crate::mcp::AppState;
 
-pub(crate) async fn connect(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn connect(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    told(shown(&front, &sent))
+    api_response(list_client_setups(&front, &sent))
 }
 
-fn shown(front: &Front, sent: &Parts) -> Result<Response, Problem> {
+fn list_client_setups(front: &AppState, sent: &Parts) -> Result<Response, ApiError> {
     let operator = onlooker(front, sent)?;
     check_query(&sent.uri, &["agent"])?;
     let agent = parameter(&sent.uri, "agent").filter(|agent| !agent.is_empty());
     if let Some(name) = &agent {
         front.gate.agent(name).map_err(|_| {
-            let detail = format!("there is no agent `{}`", shortened(name, SAID_BACK));
-            Problem::told(StatusCode::NOT_FOUND, "unknown_agent", detail)
+            let detail = format!("there is no agent `{}`", truncate_chars(name, MAX_ECHOED_CHARS));
+            ApiError::with_detail(StatusCode::NOT_FOUND, "unknown_agent", detail)
         })?;
     }
     let usual = front.gate.default_agent().map(|agent| agent.id.to_string());
     let model = agent.clone().or(usual.ok()).unwrap_or_else(|| "default".to_owned());
-    let door = if front.keys.is_open() { Door::Open } else { Door::Locked };
-    let reach = Reach { url: address(sent), agent, model, door };
+    let door = if front.keys.is_open() { GatewayAuthMode::Open } else { GatewayAuthMode::Locked };
+    let reach = GatewayEndpoint { url: address(sent), agent, model, door };
     let clients: Vec<Value> = operator.connect(&reach).iter().map(entry).collect();
-    let needs_key = door == Door::Locked;
+    let needs_key = door == GatewayAuthMode::Locked;
     let body = json!({"clients": clients, "url": reach.url, "needs_key": needs_key});
     Ok(Json(body).into_response())
 }
@@ -47,15 +47,15 @@ fn shown(front: &Front, sent: &Parts) -> Result<Response, Problem> {
 /// As whoever asks reaches it. The guard let the host pass.
 fn address(sent: &Parts) -> String {
     let scheme = match line(sent) {
-        Line::Tls => "https",
-        Line::Plain => "http",
+        TransportSecurity::Tls => "https",
+        TransportSecurity::Plain => "http",
     };
     let host = sent.headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let host = host.or(sent.uri.authority().map(|it| it.as_str())).unwrap_or("127.0.0.1:8655");
     format!("{scheme}://{host}")
 }
 
-fn entry(it: &Connection) -> Value {
+fn entry(it: &ClientSetup) -> Value {
     json!({
         "id": it.id, "name": it.name, "file": it.file, "language": it.language,
         "text": it.text, "link": it.link, "note": it.note,

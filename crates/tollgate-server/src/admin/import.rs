@@ -9,32 +9,32 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, header};
 use serde_json::{Map, Value, json};
 
-use super::operated::{operator, refused};
-use super::told;
+use super::api_response;
+use super::config_common::{map_config_error, operator};
 use crate::body;
-use crate::fields::{Fields, check_query};
-use crate::mcp::Front;
-use crate::operator::{Offered, OfferedServer};
+use crate::config_service::{ImportCandidate, ImportPreview};
+use crate::fields::{BodyFields, check_query};
+use crate::mcp::AppState;
 
-pub(crate) async fn import(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn import(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let read = async {
         let operator = operator(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let fields = Fields::read(&body, &["text", "name"])?;
+        let fields = BodyFields::read(&body, &["text", "name"])?;
         let (text, name) = (fields.needed_text("text")?, fields.text("name")?);
         let name = name.as_deref().map(str::trim).filter(|name| !name.is_empty());
-        let offered = operator.import(&text, name).await.map_err(|why| refused(&why))?;
-        let mut response = Json(shown(&offered)).into_response();
+        let offered = operator.import(&text, name).await.map_err(|why| map_config_error(&why))?;
+        let mut response = Json(preview_json(&offered)).into_response();
         let never = HeaderValue::from_static("no-store");
         response.headers_mut().insert(header::CACHE_CONTROL, never);
         Ok(response)
     };
-    told(read.await)
+    api_response(read.await)
 }
 
-fn shown(offered: &Offered) -> Value {
+fn preview_json(offered: &ImportPreview) -> Value {
     let servers: Vec<Value> = offered.servers.iter().map(|it| entry(it, "server")).collect();
     let others: Vec<Value> = offered
         .others
@@ -56,7 +56,7 @@ fn shown(offered: &Offered) -> Value {
     })
 }
 
-fn entry(found: &OfferedServer, keys: &str) -> Value {
+fn entry(found: &ImportCandidate, keys: &str) -> Value {
     let mut entry = json!({"name": found.name, "clash": found.clash, "notes": found.notes});
     entry[keys] = Value::Object(found.keys.clone());
     entry

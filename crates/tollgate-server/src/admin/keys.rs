@@ -11,67 +11,69 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::json;
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::{Actor, Principal};
-use tollgate_engine::audit::{Act, Decision};
+use tollgate_engine::audit::{AuditAction, Decision};
 use tollgate_engine::clock::{Clock as _, SystemClock};
-use tollgate_engine::gate::{Asked, Gate};
+use tollgate_engine::gate::{Gate, TurnRequest};
 use tollgate_mcp::tasks;
 
-use super::told;
-use crate::auth::keyring::{Keyring, KeyringError, LONGEST_GRACE, MadeKey, Shown, Wanted};
+use super::api_response;
+use crate::api_error::{ApiError, FAULT, MAX_ECHOED_CHARS};
+use crate::auth::keyring::{
+    IssuedKey, KeyRequest, KeySummary, Keyring, KeyringError, LONGEST_GRACE,
+};
 use crate::body;
-use crate::fields::{Fields, bad, check_query};
-use crate::mcp::Front;
+use crate::fields::{BodyFields, bad, check_query};
+use crate::mcp::AppState;
 use crate::ops::for_admins;
-use crate::problem::{FAULT, Problem, SAID_BACK};
 
-pub(crate) async fn keys(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn keys(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
-        Ok(Json(json!({ "keys": front.keys.shown() })).into_response())
+        Ok(Json(json!({ "keys": front.keys.key_summaries() })).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
-pub(crate) async fn make(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn make(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let wanted = Wanted::read(&body, SystemClock.wall())?;
+        let wanted = KeyRequest::read(&body, SystemClock.wall())?;
         check_agents(&front.gate, &wanted)?;
         if front.keys.is_configured(&wanted.name) {
             return Err(of_the_config(&wanted.name));
         }
         let detail = format!("role {}", wanted.role.as_str());
-        let deed = Deed::new(&front, &sent, ("made", &wanted.name, detail))?;
+        let deed = KeyAuditEntry::new(&front, &sent, ("made", &wanted.name, detail))?;
         let made = change(&front, deed, move |keyring| keyring.make(&wanted)).await?;
         Ok(once(StatusCode::CREATED, &made))
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 pub(crate) async fn revoke(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
         check_change(&front, &sent, &name)?;
-        let deed = Deed::new(&front, &sent, ("revoked", &name, "by command".to_owned()))?;
+        let deed = KeyAuditEntry::new(&front, &sent, ("revoked", &name, "by command".to_owned()))?;
         change(&front, deed, move |keyring| keyring.revoke(&name)).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 pub(crate) async fn rotate(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
@@ -79,49 +81,49 @@ pub(crate) async fn rotate(
     let answered = async {
         check_change(&front, &sent, &name)?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let asked = Fields::read(&body, &["grace_s"])?;
+        let asked = BodyFields::read(&body, &["grace_s"])?;
         let grace = Duration::from_secs(asked.count("grace_s")?.unwrap_or(0).into());
         if grace > LONGEST_GRACE {
             return Err(bad(format!("`grace_s` is at most {}", LONGEST_GRACE.as_secs())));
         }
         let detail = format!("the secret before lets in for {} s", grace.as_secs());
-        let deed = Deed::new(&front, &sent, ("rotated", &name, detail))?;
+        let deed = KeyAuditEntry::new(&front, &sent, ("rotated", &name, detail))?;
         let made = change(&front, deed, move |keyring| keyring.rotate(&name, grace)).await?;
         Ok(once(StatusCode::OK, &made))
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
-fn check_change(front: &Front, sent: &Parts, name: &str) -> Result<(), Problem> {
+fn check_change(front: &AppState, sent: &Parts, name: &str) -> Result<(), ApiError> {
     for_admins(front, sent)?;
     check_query(&sent.uri, &[])?;
     if front.keys.is_configured(name) { Err(of_the_config(name)) } else { Ok(()) }
 }
 
 /// A key for an agent that is not there would wait for whoever gets that name next.
-fn check_agents(gate: &Gate, wanted: &Wanted) -> Result<(), Problem> {
+fn check_agents(gate: &Gate, wanted: &KeyRequest) -> Result<(), ApiError> {
     for agent in wanted.agents.iter().flatten() {
         let agent = Some(agent.as_str());
-        gate.turn(Asked { agent, ..Asked::by(Actor::endless(Principal::local())) })
+        gate.turn(TurnRequest { agent, ..TurnRequest::by(Actor::endless(Principal::local())) })
             .map_err(|unknown| bad(unknown.to_string()))?;
     }
     Ok(())
 }
 
 /// Who does what to which key.
-struct Deed {
+struct KeyAuditEntry {
     by: Principal,
     outcome: &'static str,
     name: String,
     detail: String,
 }
 
-impl Deed {
+impl KeyAuditEntry {
     fn new(
-        front: &Front,
+        front: &AppState,
         sent: &Parts,
         (outcome, name, detail): (&'static str, &str, String),
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, ApiError> {
         let by = front.keys.visitor(sent)?.principal;
         Ok(Self { by, outcome, name: name.to_owned(), detail })
     }
@@ -129,7 +131,7 @@ impl Deed {
     /// What could not be kept holds all the same: it counts already.
     async fn note(self, gate: &Gate) {
         let Self { by, outcome, name, detail } = self;
-        let decision = Decision::new(Act::Key, &by, outcome).about(&name).because(&detail);
+        let decision = Decision::new(AuditAction::Key, &by, outcome).about(&name).because(&detail);
         if let Err(error) = gate.ledger().note(decision).await {
             tracing::warn!(%error, key = name, outcome, "what was done to a key is not in the audit trail yet");
         }
@@ -139,10 +141,10 @@ impl Deed {
 /// Changes the keys where they are kept, lets in by them from now on, and notes that. A client that
 /// goes away in the middle of it changes nothing of that.
 async fn change<T: Send + 'static>(
-    front: &Arc<Front>,
-    deed: Deed,
+    front: &Arc<AppState>,
+    deed: KeyAuditEntry,
     work: impl FnOnce(&Keyring) -> Result<T, KeyringError> + Send + 'static,
-) -> Result<T, Problem> {
+) -> Result<T, ApiError> {
     let front = Arc::clone(front);
     let whole = async move {
         let inner = Arc::clone(&front);
@@ -159,16 +161,16 @@ async fn change<T: Send + 'static>(
     tasks::whole("change of a key", whole).await.unwrap_or(Err(FAULT))
 }
 
-const NOT_HERE: Problem =
-    Problem::new(StatusCode::CONFLICT, "no_keyring", "this gateway keeps no keys of its own");
+const NOT_HERE: ApiError =
+    ApiError::new(StatusCode::CONFLICT, "no_keyring", "this gateway keeps no keys of its own");
 
-fn of_the_config(name: &str) -> Problem {
-    let name = shortened(name, SAID_BACK);
+fn of_the_config(name: &str) -> ApiError {
+    let name = truncate_chars(name, MAX_ECHOED_CHARS);
     let detail = format!("the key `{name}` stands in the config; change it there");
-    Problem::told(StatusCode::CONFLICT, "key_of_config", detail)
+    ApiError::with_detail(StatusCode::CONFLICT, "key_of_config", detail)
 }
 
-impl From<KeyringError> for Problem {
+impl From<KeyringError> for ApiError {
     fn from(error: KeyringError) -> Self {
         let (status, code) = match &error {
             KeyringError::Taken(_) => (StatusCode::CONFLICT, "key_exists"),
@@ -178,20 +180,20 @@ impl From<KeyringError> for Problem {
                 (StatusCode::SERVICE_UNAVAILABLE, "keys_unavailable")
             }
         };
-        Self::told(status, code, error.to_string())
+        Self::with_detail(status, code, error.to_string())
     }
 }
 
 #[derive(Serialize)]
-struct MadeJson<'a> {
+struct IssuedKeyJson<'a> {
     key: &'a str,
     #[serde(flatten)]
-    shown: &'a Shown,
+    shown: &'a KeySummary,
 }
 
 /// The only answer that has the secret in it: nobody on the way may keep it.
-fn once(status: StatusCode, made: &MadeKey) -> Response {
-    let body = Json(MadeJson { key: made.secret.reveal(), shown: &made.shown });
+fn once(status: StatusCode, made: &IssuedKey) -> Response {
+    let body = Json(IssuedKeyJson { key: made.secret.reveal(), shown: &made.shown });
     let no_store = HeaderValue::from_static("no-store");
     (status, [(header::CACHE_CONTROL, no_store)], body).into_response()
 }

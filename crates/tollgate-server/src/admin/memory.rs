@@ -10,66 +10,69 @@ use http::StatusCode;
 use http::request::Parts;
 use serde_json::{Value, json};
 use tollgate_core::id::AgentId;
-use tollgate_core::memory::{Audience, Author, Invalid, Name, Namespace, Place, Scope, Trust};
-use tollgate_core::text::shortened;
+use tollgate_core::memory::{
+    Audience, AuthorTrust, MemoryAuthor, MemoryInputError, MemoryName, MemoryScope, MemoryTarget,
+    Namespace,
+};
+use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::Principal;
-use tollgate_engine::audit::{Act, Decision};
+use tollgate_engine::audit::{AuditAction, Decision};
 use tollgate_engine::gate::Gate;
-use tollgate_engine::memory::Mind;
+use tollgate_engine::memory::MemoryService;
 use tollgate_mcp::tasks;
-use tollgate_store::memory::{Counts, Forget, Trouble};
+use tollgate_store::memory::{MemoryCounts, MemoryError, MemoryForgetTarget};
 
-use super::told;
+use super::api_response;
+use crate::api_error::{ApiError, FAULT, MAX_ECHOED_CHARS};
 use crate::fields::bad;
-use crate::mcp::Front;
+use crate::mcp::AppState;
 use crate::ops::for_admins;
-use crate::problem::{FAULT, Problem, SAID_BACK};
 
-mod asked;
-mod edits;
+mod edit_locks;
 pub(crate) mod entities;
 mod export;
 pub(crate) mod facts;
 mod import;
-mod lines;
+mod json_lines;
+mod memory_json;
+mod query_params;
 pub(crate) mod relations;
 pub(crate) mod sessions;
-mod shown;
 
-use asked::{Asked, bad_query};
-pub(crate) use edits::Edits;
+pub(crate) use edit_locks::EntityEditLocks;
 pub(crate) use export::export;
 pub(crate) use import::import;
+use query_params::{MemoryQueryParams, bad_query};
 
-const NO_MEMORY: Problem =
-    Problem::new(StatusCode::NOT_FOUND, "no_memory", "this gateway keeps no memory");
+const NO_MEMORY: ApiError =
+    ApiError::new(StatusCode::NOT_FOUND, "no_memory", "this gateway keeps no memory");
 
 /// Somebody who may, what they ask for, and where it is.
-struct Desk {
+struct MemoryAdminRequest {
     gate: Arc<Gate>,
-    mind: Arc<Mind>,
+    mind: Arc<MemoryService>,
     by: Principal,
-    asked: Asked,
+    asked: MemoryQueryParams,
     /// As the query says, or that of whoever asks.
     namespace: Namespace,
     /// Through whose eyes, or for whom alone.
     agent: Option<AgentId>,
 }
 
-impl Desk {
+impl MemoryAdminRequest {
     /// For those with the right `admin`. Parameters beside `namespace`, `agent` and `known` are
     /// refused.
-    fn open(front: &Front, sent: &Parts, known: &[&str]) -> Result<Self, Problem> {
+    fn open(front: &AppState, sent: &Parts, known: &[&str]) -> Result<Self, ApiError> {
         for_admins(front, sent)?;
-        let asked = Asked::read(&sent.uri, known)?;
-        let mind = Arc::clone(front.gate.mind().ok_or(NO_MEMORY)?);
+        let asked = MemoryQueryParams::read(&sent.uri, known)?;
+        let mind = Arc::clone(front.gate.memory().ok_or(NO_MEMORY)?);
         let visitor = front.keys.visitor(sent)?;
         let namespace = match asked.text("namespace")? {
             Some(text) => Namespace::parse(text)
                 .map_err(|error| bad_query(format!("`namespace`: {error}")))?,
             None => {
                 let tenant = visitor.grant.as_ref().and_then(|grant| grant.tenant.as_ref());
-                Namespace::of(tenant, &Name::usual())
+                Namespace::of(tenant, &MemoryName::usual())
             }
         };
         let agent = asked.text("agent")?.map(agent).transpose()?;
@@ -77,27 +80,27 @@ impl Desk {
         Ok(Self { gate, mind, by, asked, namespace, agent })
     }
 
-    fn scope(&self) -> Scope {
+    fn scope(&self) -> MemoryScope {
         match &self.agent {
-            Some(agent) => Scope::of_agent(self.namespace.clone(), agent.clone()),
-            None => Scope::of_operator(self.namespace.clone()),
+            Some(agent) => MemoryScope::of_agent(self.namespace.clone(), agent.clone()),
+            None => MemoryScope::of_operator(self.namespace.clone()),
         }
     }
 
-    fn place(&self, trust: Trust) -> Place {
-        Place {
+    fn place(&self, trust: AuthorTrust) -> MemoryTarget {
+        MemoryTarget {
             namespace: self.namespace.clone(),
             audience: self.agent.clone().map_or(Audience::Shared, Audience::Only),
             author: self.author("api", trust),
         }
     }
 
-    fn author(&self, via: &str, trust: Trust) -> Author {
-        Author { name: self.by.as_str().to_owned(), via: via.to_owned(), trust }
+    fn author(&self, via: &str, trust: AuthorTrust) -> MemoryAuthor {
+        MemoryAuthor { name: self.by.as_str().to_owned(), via: via.to_owned(), trust }
     }
 
     /// What is kept for an agent that is not there would wait for whoever gets that name next.
-    fn check_agent(&self) -> Result<(), Problem> {
+    fn check_agent(&self) -> Result<(), ApiError> {
         let Some(agent) = &self.agent else { return Ok(()) };
         match self.gate.agent(agent.as_str()) {
             Ok(_) => Ok(()),
@@ -108,7 +111,8 @@ impl Desk {
     /// Into the audit trail. What could not be noted holds all the same: it is kept already.
     async fn note(&self, outcome: &'static str, about: &str, detail: &str) {
         let detail = format!("in {}: {detail}", self.namespace);
-        let decision = Decision::new(Act::Memory, &self.by, outcome).about(about).because(&detail);
+        let decision =
+            Decision::new(AuditAction::Memory, &self.by, outcome).about(about).because(&detail);
         let decision = match &self.agent {
             Some(agent) => decision.agent(agent),
             None => decision,
@@ -121,20 +125,20 @@ impl Desk {
 
 /// To its end, even when the client goes away: what was kept is also noted.
 async fn whole<T: Send + 'static>(
-    work: impl Future<Output = Result<T, Problem>> + Send + 'static,
-) -> Result<T, Problem> {
+    work: impl Future<Output = Result<T, ApiError>> + Send + 'static,
+) -> Result<T, ApiError> {
     tasks::whole("change of the memory", work).await.unwrap_or(Err(FAULT))
 }
 
-fn agent(text: &str) -> Result<AgentId, Problem> {
+fn agent(text: &str) -> Result<AgentId, ApiError> {
     AgentId::parse(text).map_err(|error| bad_query(format!("`agent`: {error}")))
 }
 
 /// `GET /api/memory`: the namespaces, and how much there is in each.
-pub(crate) async fn overview(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn overview(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &[])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
         let all = desk.mind.store().namespaces().await?;
         let wanted = desk.asked.text("namespace")?.map(|_| &desk.namespace);
         let shown = all.iter().filter(|(namespace, _)| wanted.is_none_or(|it| it == namespace));
@@ -147,15 +151,15 @@ pub(crate) async fn overview(State(front): State<Arc<Front>>, request: Request) 
             .collect();
         Ok(Json(json!({ "namespaces": shown })).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 /// `DELETE /api/memory`: all of one author, all transcripts before a moment, or everything.
-pub(crate) async fn forget(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &["author", "before", "confirm"])?;
-        let (what, about, detail) = unwanted(&desk)?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &["author", "before", "confirm"])?;
+        let (what, about, detail) = parse_forget(&desk)?;
         let gone = whole(async move {
             let store = desk.mind.store();
             let named = desk.asked.text("namespace")?.is_some();
@@ -166,10 +170,12 @@ pub(crate) async fn forget(State(front): State<Arc<Front>>, request: Request) ->
                 true => vec![desk.scope()],
                 false => {
                     let all = store.namespaces().await?;
-                    all.into_iter().map(|(namespace, _)| Scope::of_operator(namespace)).collect()
+                    all.into_iter()
+                        .map(|(namespace, _)| MemoryScope::of_operator(namespace))
+                        .collect()
                 }
             };
-            let (mut gone, mut failed) = (Counts::default(), None);
+            let (mut gone, mut failed) = (MemoryCounts::default(), None);
             for scope in &scopes {
                 match store.forget(scope, &what).await {
                     Ok(some) => gone = sum(gone, some),
@@ -188,20 +194,26 @@ pub(crate) async fn forget(State(front): State<Arc<Front>>, request: Request) ->
         });
         Ok(Json(json!({ "forgotten": counts_json(&gone.await?) })).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 /// What is to be forgotten, and how that is called.
-fn unwanted(desk: &Desk) -> Result<(Forget, String, String), Problem> {
+fn parse_forget(
+    desk: &MemoryAdminRequest,
+) -> Result<(MemoryForgetTarget, String, String), ApiError> {
     let asked = &desk.asked;
     match (asked.text("author")?, asked.moment("before")?, asked.text("confirm")?) {
         (Some(author), None, None) => {
-            let what = Forget::Author(author.to_owned());
+            let what = MemoryForgetTarget::Author(author.to_owned());
             Ok((what, author.to_owned(), "all of this author".to_owned()))
         }
         (None, Some(before), None) => {
-            let text = tollgate_core::date::written(before);
-            Ok((Forget::Before(before), "transcripts".to_owned(), format!("before {text}")))
+            let text = tollgate_core::date::format_rfc3339(before);
+            Ok((
+                MemoryForgetTarget::Before(before),
+                "transcripts".to_owned(),
+                format!("before {text}"),
+            ))
         }
         (None, None, Some(confirm)) => {
             let named = asked.text("namespace")?;
@@ -210,7 +222,7 @@ fn unwanted(desk: &Desk) -> Result<(Forget, String, String), Problem> {
                     `confirm=NAME`, the same name twice, and without `agent`";
                 return Err(bad_query(detail.to_owned()));
             }
-            Ok((Forget::Everything, confirm.to_owned(), "everything".to_owned()))
+            Ok((MemoryForgetTarget::Everything, confirm.to_owned(), "everything".to_owned()))
         }
         (None, None, None) => Err(bad_query(
             "say what: `author=NAME`, `before=TIME`, or `namespace=NAME&confirm=NAME` for \
@@ -221,7 +233,7 @@ fn unwanted(desk: &Desk) -> Result<(Forget, String, String), Problem> {
     }
 }
 
-fn counts_json(counts: &Counts) -> Value {
+fn counts_json(counts: &MemoryCounts) -> Value {
     json!({
         "sessions": counts.sessions,
         "entries": counts.entries,
@@ -231,8 +243,8 @@ fn counts_json(counts: &Counts) -> Value {
     })
 }
 
-fn sum(one: Counts, two: Counts) -> Counts {
-    Counts {
+fn sum(one: MemoryCounts, two: MemoryCounts) -> MemoryCounts {
+    MemoryCounts {
         sessions: one.sessions + two.sessions,
         entries: one.entries + two.entries,
         facts: one.facts + two.facts,
@@ -241,29 +253,29 @@ fn sum(one: Counts, two: Counts) -> Counts {
     }
 }
 
-fn in_words(counts: &Counts) -> String {
-    let Counts { sessions, entries, facts, entities, relations } = counts;
+fn in_words(counts: &MemoryCounts) -> String {
+    let MemoryCounts { sessions, entries, facts, entities, relations } = counts;
     format!(
         "{sessions} sessions, {entries} entries, {facts} facts, {entities} entities, {relations} relations"
     )
 }
 
 /// Nothing was there to be forgotten.
-fn gone_or(missing: Problem, gone: &Counts) -> Result<Response, Problem> {
-    match *gone == Counts::default() {
+fn gone_or(missing: ApiError, gone: &MemoryCounts) -> Result<Response, ApiError> {
+    match *gone == MemoryCounts::default() {
         true => Err(missing),
         false => Ok(Json(json!({ "forgotten": counts_json(gone) })).into_response()),
     }
 }
 
-fn missing(code: &'static str, what: &str, name: &str) -> Problem {
-    let detail = format!("there is no {what} `{}`", shortened(name, SAID_BACK));
-    Problem::told(StatusCode::NOT_FOUND, code, detail)
+fn missing(code: &'static str, what: &str, name: &str) -> ApiError {
+    let detail = format!("there is no {what} `{}`", truncate_chars(name, MAX_ECHOED_CHARS));
+    ApiError::with_detail(StatusCode::NOT_FOUND, code, detail)
 }
 
 /// Whoever names another thing in the body than in the path means one of them, and nobody knows
 /// which.
-fn check_same(path: &str, body: Option<&str>) -> Result<(), Problem> {
+fn check_same(path: &str, body: Option<&str>) -> Result<(), ApiError> {
     match body {
         Some(body) if body != path => {
             Err(bad("`id` is not the one of the path; leave it out".to_owned()))
@@ -272,23 +284,23 @@ fn check_same(path: &str, body: Option<&str>) -> Result<(), Problem> {
     }
 }
 
-impl From<Trouble> for Problem {
-    fn from(trouble: Trouble) -> Self {
+impl From<MemoryError> for ApiError {
+    fn from(trouble: MemoryError) -> Self {
         let (status, code) = match &trouble {
-            Trouble::Invalid(invalid) => return invalid.clone().into(),
-            Trouble::NoEntity(_) => (StatusCode::NOT_FOUND, "unknown_entity"),
-            Trouble::Slow(_) | Trouble::Away(_) | Trouble::Failed(_) => {
+            MemoryError::Invalid(invalid) => return invalid.clone().into(),
+            MemoryError::NoEntity(_) => (StatusCode::NOT_FOUND, "unknown_entity"),
+            MemoryError::Slow(_) | MemoryError::Away(_) | MemoryError::Failed(_) => {
                 let status = StatusCode::SERVICE_UNAVAILABLE;
-                return Self::told(status, "memory_unavailable", trouble.to_string())
+                return Self::with_detail(status, "memory_unavailable", trouble.to_string())
                     .later(std::time::Duration::from_secs(1));
             }
         };
-        Self::told(status, code, trouble.to_string())
+        Self::with_detail(status, code, trouble.to_string())
     }
 }
 
-impl From<Invalid> for Problem {
-    fn from(invalid: Invalid) -> Self {
+impl From<MemoryInputError> for ApiError {
+    fn from(invalid: MemoryInputError) -> Self {
         bad(invalid.to_string())
     }
 }

@@ -3,107 +3,109 @@
 use serde::Serialize;
 use serde_json::Value;
 use tollgate_core::date;
-use tollgate_core::tool::hidden::visible;
+use tollgate_core::tool::hidden_text::visible;
 use tollgate_core::turn::Principal;
-use tollgate_engine::notices::{Call, Notice};
+use tollgate_engine::notices::{Notice, NoticeCall};
 
-use crate::events::Event;
+use crate::events::ServerSentEvent;
 
-mod live;
+mod realtime;
 
-pub(super) fn event(notice: &Notice) -> Event {
+pub(super) fn event(notice: &Notice) -> ServerSentEvent {
     match notice {
-        Notice::Slow { call, message } => {
-            Event::new("slow", &Slow { call: CallJson::from(call), message })
-        }
+        Notice::Slow { call, message } => ServerSentEvent::new(
+            "slow",
+            &SlowCallJson { call: NoticeCallJson::from(call), message },
+        ),
         Notice::Late { call, handle, status } => {
-            let late = Late {
-                call: CallJson::from(call),
+            let late = LateResultJson {
+                call: NoticeCallJson::from(call),
                 handle: handle.to_string(),
                 status: status.as_str(),
             };
-            Event::new("late", &late)
+            ServerSentEvent::new("late", &late)
         }
         Notice::ApprovalRequested { id, call, why, until } => {
-            let requested = Requested {
+            let requested = ApprovalRequestedJson {
                 id: id.to_string(),
-                call: CallJson::from(call),
+                call: NoticeCallJson::from(call),
                 why: why.as_str(),
-                until: date::written(*until),
+                until: date::format_rfc3339(*until),
             };
-            Event::new("approval_requested", &requested)
+            ServerSentEvent::new("approval_requested", &requested)
         }
         Notice::ApprovalDecided { id, call, ending, by } => {
-            let decided = Decided {
+            let decided = ApprovalDecidedJson {
                 id: id.to_string(),
-                call: CallJson::from(call),
+                call: NoticeCallJson::from(call),
                 outcome: ending.as_str(),
                 by: by.as_ref().map(Principal::as_str),
             };
-            Event::new("approval_decided", &decided)
+            ServerSentEvent::new("approval_decided", &decided)
         }
         Notice::Moved { tool, from, to, reason } => {
-            let moved = Moved {
+            let moved = TierMovedJson {
                 server: tool.server.as_str(),
                 tool: tool.tool.as_str(),
                 from: from.as_str(),
                 to: to.as_str(),
                 reason,
             };
-            Event::new("moved", &moved)
+            ServerSentEvent::new("moved", &moved)
         }
-        Notice::Reloaded { by, error } => {
-            Event::new("reloaded", &Reloaded { by, ok: error.is_none(), error: error.as_deref() })
-        }
+        Notice::Reloaded { by, error } => ServerSentEvent::new(
+            "reloaded",
+            &ConfigReloadedJson { by, ok: error.is_none(), error: error.as_deref() },
+        ),
         Notice::Doubted { tool, exposed, verdict, reason } => {
-            let doubted = Doubted {
+            let doubted = DoubtedToolJson {
                 server: tool.server.as_str(),
                 tool: tool.tool.as_str(),
                 name: exposed.as_str(),
                 verdict,
                 reason: visible(reason),
             };
-            Event::new("doubted", &doubted)
+            ServerSentEvent::new("doubted", &doubted)
         }
         Notice::Judged { tool, hash, decision, by } => {
-            let judged = Judged {
+            let judged = ToolDecisionJson {
                 server: tool.server.as_str(),
                 tool: tool.tool.as_str(),
                 hash: hash.to_string(),
                 decision,
                 by,
             };
-            Event::new("judged", &judged)
+            ServerSentEvent::new("judged", &judged)
         }
         Notice::Music { namespace, principal, played } => {
             music((namespace.as_str(), principal), played.as_ref())
         }
         Notice::Server { server, state, reason, since } => {
-            let changed = Changed {
+            let changed = ServerStateJson {
                 id: server.as_str(),
                 state,
                 reason: visible(reason),
-                since: date::written(*since),
+                since: date::format_rfc3339(*since),
             };
-            Event::new("server_changed", &changed)
+            ServerSentEvent::new("server_changed", &changed)
         }
-        Notice::Live { session, event } => live::event(session, event),
+        Notice::Live { session, event } => realtime::event(session, event),
     }
 }
 
-fn music((namespace, by): (&str, &Principal), played: Option<&(Value, String)>) -> Event {
-    let music = Music {
+fn music((namespace, by): (&str, &Principal), played: Option<&(Value, String)>) -> ServerSentEvent {
+    let music = MusicNoticeJson {
         action: if played.is_some() { "play" } else { "stop" },
         namespace,
         by: by.as_str(),
         mood: played.map(|(_, mood)| mood.as_str()),
         track: played.map(|(track, _)| track),
     };
-    Event::new("music", &music)
+    ServerSentEvent::new("music", &music)
 }
 
 #[derive(Serialize)]
-struct CallJson<'a> {
+struct NoticeCallJson<'a> {
     principal: &'a str,
     agent: &'a str,
     name: &'a str,
@@ -111,8 +113,8 @@ struct CallJson<'a> {
     tool: &'a str,
 }
 
-impl<'a> From<&'a Call> for CallJson<'a> {
-    fn from(call: &'a Call) -> Self {
+impl<'a> From<&'a NoticeCall> for NoticeCallJson<'a> {
+    fn from(call: &'a NoticeCall) -> Self {
         Self {
             principal: call.principal.as_str(),
             agent: call.agent.as_str(),
@@ -124,7 +126,7 @@ impl<'a> From<&'a Call> for CallJson<'a> {
 }
 
 #[derive(Serialize)]
-struct Music<'a> {
+struct MusicNoticeJson<'a> {
     action: &'static str,
     namespace: &'a str,
     by: &'a str,
@@ -135,40 +137,40 @@ struct Music<'a> {
 }
 
 #[derive(Serialize)]
-struct Slow<'a> {
+struct SlowCallJson<'a> {
     #[serde(flatten)]
-    call: CallJson<'a>,
+    call: NoticeCallJson<'a>,
     message: &'a str,
 }
 
 #[derive(Serialize)]
-struct Late<'a> {
+struct LateResultJson<'a> {
     #[serde(flatten)]
-    call: CallJson<'a>,
+    call: NoticeCallJson<'a>,
     handle: String,
     status: &'static str,
 }
 
 #[derive(Serialize)]
-struct Requested<'a> {
+struct ApprovalRequestedJson<'a> {
     id: String,
     #[serde(flatten)]
-    call: CallJson<'a>,
+    call: NoticeCallJson<'a>,
     why: &'static str,
     until: String,
 }
 
 #[derive(Serialize)]
-struct Decided<'a> {
+struct ApprovalDecidedJson<'a> {
     id: String,
     #[serde(flatten)]
-    call: CallJson<'a>,
+    call: NoticeCallJson<'a>,
     outcome: &'static str,
     by: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct Moved<'a> {
+struct TierMovedJson<'a> {
     server: &'a str,
     tool: &'a str,
     from: &'static str,
@@ -177,7 +179,7 @@ struct Moved<'a> {
 }
 
 #[derive(Serialize)]
-struct Reloaded<'a> {
+struct ConfigReloadedJson<'a> {
     by: &'a str,
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,7 +187,7 @@ struct Reloaded<'a> {
 }
 
 #[derive(Serialize)]
-struct Changed<'a> {
+struct ServerStateJson<'a> {
     id: &'a str,
     state: &'static str,
     reason: String,
@@ -193,7 +195,7 @@ struct Changed<'a> {
 }
 
 #[derive(Serialize)]
-struct Doubted<'a> {
+struct DoubtedToolJson<'a> {
     server: &'a str,
     tool: &'a str,
     name: &'a str,
@@ -202,7 +204,7 @@ struct Doubted<'a> {
 }
 
 #[derive(Serialize)]
-struct Judged<'a> {
+struct ToolDecisionJson<'a> {
     server: &'a str,
     tool: &'a str,
     hash: String,
@@ -221,7 +223,7 @@ mod tests {
     #[test]
     fn music_is_told_with_its_track() {
         let namespace = Namespace::parse("waterdeep").unwrap();
-        let principal = Principal::named("key:bard");
+        let principal = Principal::from_name("key:bard");
         let played = Some((serde_json::json!({ "title": "Drums" }), "battle".to_owned()));
         for (played, expected) in [
             (

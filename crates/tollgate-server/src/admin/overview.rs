@@ -8,32 +8,32 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tollgate_core::date;
-use tollgate_core::trust::Verdict;
-use tollgate_engine::calls::{Hour, Minute, OfTier};
+use tollgate_core::trust::TrustVerdict;
+use tollgate_engine::calls::{HourReport, MinuteStats, TierStats};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::servers::ServerStatus;
 use tollgate_engine::upstream;
 
-use super::told;
+use super::api_response;
 use crate::fields::check_query;
-use crate::mcp::Front;
+use crate::mcp::AppState;
 use crate::ops::for_observers;
-use crate::standing::milliseconds;
+use crate::tier_assignment::milliseconds;
 
 mod attention;
 
-use attention::Attention;
+use attention::AttentionItem;
 
 /// Tools that are shown as slow.
 const SLOWEST: usize = 10;
 
 /// `GET /api/overview`
-pub(crate) async fn overview(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn overview(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let allowed = for_observers(&front, &sent).and_then(|()| check_query(&sent.uri, &[]));
     match allowed {
-        Ok(()) => told(Ok(Json(OverviewJson::of(&front).await).into_response())),
-        Err(problem) => told(Err(problem)),
+        Ok(()) => api_response(Ok(Json(OverviewJson::of(&front).await).into_response())),
+        Err(problem) => api_response(Err(problem)),
     }
 }
 
@@ -44,13 +44,13 @@ struct OverviewJson {
     environment: String,
     listen: Option<String>,
     config: ConfigJson,
-    servers: ServersJson,
-    tools: ToolsJson,
+    servers: ServerCountsJson,
+    tools: ToolCountsJson,
     approvals: usize,
     sessions: usize,
     calls: CallsJson,
-    slowest: Vec<SlowJson>,
-    attention: Vec<Attention>,
+    slowest: Vec<SlowToolJson>,
+    attention: Vec<AttentionItem>,
 }
 
 #[derive(Serialize)]
@@ -65,7 +65,7 @@ struct ConfigJson {
 
 /// How many there are of each.
 #[derive(Serialize, Default)]
-struct ServersJson {
+struct ServerCountsJson {
     ready: usize,
     starting: usize,
     degraded: usize,
@@ -75,7 +75,7 @@ struct ServersJson {
 }
 
 #[derive(Serialize)]
-struct ToolsJson {
+struct ToolCountsJson {
     served: usize,
     withheld: usize,
     flagged: usize,
@@ -108,7 +108,7 @@ struct TierJson {
 }
 
 #[derive(Serialize)]
-struct SlowJson {
+struct SlowToolJson {
     server: String,
     tool: String,
     name: String,
@@ -117,17 +117,17 @@ struct SlowJson {
 }
 
 impl OverviewJson {
-    async fn of(front: &Front) -> Self {
+    async fn of(front: &AppState) -> Self {
         let gate = &front.gate;
         let (servers, catalog) = (gate.servers(), gate.catalog());
-        let is_flagged = |verdict: &Verdict| matches!(verdict, Verdict::Flagged(_));
+        let is_flagged = |verdict: &TrustVerdict| matches!(verdict, TrustVerdict::Flagged(_));
         Self {
             version: env!("CARGO_PKG_VERSION"),
             uptime_s: front.clock.now().saturating_duration_since(front.began).as_secs(),
             environment: gate.environment().to_owned(),
             listen: front.address.get().map(ToString::to_string),
             config: ConfigJson::of(front).await,
-            tools: ToolsJson {
+            tools: ToolCountsJson {
                 served: catalog.tools.len(),
                 withheld: catalog.withheld.len(),
                 flagged: catalog.doubted.iter().filter(|it| is_flagged(&it.verdict)).count(),
@@ -138,13 +138,13 @@ impl OverviewJson {
             calls: CallsJson::from(gate.calls().hour()),
             slowest: slowest(gate),
             attention: attention::all(front, &servers),
-            servers: ServersJson::of(&servers),
+            servers: ServerCountsJson::of(&servers),
         }
     }
 }
 
 impl ConfigJson {
-    async fn of(front: &Front) -> Self {
+    async fn of(front: &AppState) -> Self {
         let Some(operator) = front.operator.get() else {
             return Self { file: None, writable: false, good: true };
         };
@@ -156,17 +156,17 @@ impl ConfigJson {
     }
 }
 
-impl ServersJson {
+impl ServerCountsJson {
     fn of(servers: &[ServerStatus]) -> Self {
         let mut counts = Self::default();
         for server in servers {
             let count = match server.status.state {
-                upstream::State::Ready => &mut counts.ready,
-                upstream::State::Starting => &mut counts.starting,
-                upstream::State::Degraded => &mut counts.degraded,
-                upstream::State::Offline => &mut counts.offline,
-                upstream::State::Failed => &mut counts.failed,
-                upstream::State::Disabled => &mut counts.disabled,
+                upstream::UpstreamState::Ready => &mut counts.ready,
+                upstream::UpstreamState::Starting => &mut counts.starting,
+                upstream::UpstreamState::Degraded => &mut counts.degraded,
+                upstream::UpstreamState::Offline => &mut counts.offline,
+                upstream::UpstreamState::Failed => &mut counts.failed,
+                upstream::UpstreamState::Disabled => &mut counts.disabled,
             };
             *count += 1;
         }
@@ -174,13 +174,13 @@ impl ServersJson {
     }
 }
 
-impl From<Hour> for CallsJson {
-    fn from(hour: Hour) -> Self {
-        let minute = |Minute { at, calls, errors, misses }| {
-            let at = date::written(at);
+impl From<HourReport> for CallsJson {
+    fn from(hour: HourReport) -> Self {
+        let minute = |MinuteStats { at, calls, errors, misses }| {
+            let at = date::format_rfc3339(at);
             MinuteJson { at, calls, errors, misses }
         };
-        let tier = |OfTier { tier, calls, errors, misses, spans }: OfTier| {
+        let tier = |TierStats { tier, calls, errors, misses, spans }: TierStats| {
             let percentile = |percent| spans.percentile(percent).map(milliseconds);
             TierJson {
                 tier: tier.as_str(),
@@ -200,7 +200,7 @@ impl From<Hour> for CallsJson {
 }
 
 /// By what nearly all of their last calls took.
-fn slowest(gate: &Gate) -> Vec<SlowJson> {
+fn slowest(gate: &Gate) -> Vec<SlowToolJson> {
     let catalog = gate.catalog();
     let measured = catalog.tools.iter().filter_map(|tool| {
         let assigned = gate.reading(&tool.id)?.assigned;
@@ -209,7 +209,7 @@ fn slowest(gate: &Gate) -> Vec<SlowJson> {
     let mut measured: Vec<_> = measured.collect();
     measured.sort_by_key(|(p99, _, tool)| (Reverse(*p99), tool.exposed.clone()));
     measured.truncate(SLOWEST);
-    let shown = measured.into_iter().map(|(p99, tier, tool)| SlowJson {
+    let shown = measured.into_iter().map(|(p99, tier, tool)| SlowToolJson {
         server: tool.id.server.to_string(),
         tool: tool.id.tool.to_string(),
         name: tool.exposed.to_string(),

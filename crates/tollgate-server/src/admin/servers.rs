@@ -9,33 +9,33 @@ use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, Uri, header};
 use serde_json::{Map, Value, json};
-use tollgate_engine::audit::{Act, Decision};
+use tollgate_engine::audit::{AuditAction, Decision};
 use tollgate_mcp::tasks;
 
-mod one;
+mod details;
 mod trial;
 
-pub(crate) use one::{one, replace};
+pub(crate) use details::{one, replace};
 pub(crate) use trial::trial;
 
+use super::api_response;
 use super::config::{change, if_match};
-use super::operated::{asker, operator, refused};
-use super::told;
+use super::config_common::{asker, map_config_error, operator};
+use crate::api_error::{ApiError, FAULT};
 use crate::body;
+use crate::config_service::{ApplyMode, ConfigChange, ServerSwitch};
 use crate::fields::{bad, check_query, parameter};
-use crate::mcp::Front;
-use crate::operator::{Change, Mode, Switch};
+use crate::mcp::AppState;
 use crate::ops::{self, for_admins, for_observers};
-use crate::problem::{FAULT, Problem};
 
 /// `GET /api/servers`: all of them and how they are.
-pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    told(for_observers(&front, &sent).map(|()| ops::servers(&front)))
+    api_response(for_observers(&front, &sent).map(|()| ops::servers(&front)))
 }
 
 /// `POST /api/servers`: a server as the config writes it, and its `name`.
-pub(crate) async fn add(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let added = async {
         let operator = operator(&front, &sent)?;
@@ -44,50 +44,54 @@ pub(crate) async fn add(State(front): State<Arc<Front>>, request: Request) -> Re
         let agents = agents.split(',').map(str::trim).filter(|agent| !agent.is_empty());
         let agents = agents.map(str::to_owned).collect();
         let body = body::json(&sent, body, &front.limits).await?;
-        let (name, server) = named(&body)?;
-        let wish = (Change::Add { name, server, agents }, if_match(&sent.headers)?, mode);
+        let (name, server) = read_named(&body)?;
+        let wish = (ConfigChange::Add { name, server, agents }, if_match(&sent.headers)?, mode);
         let mut response = change(operator, asker(&front, &sent)?, wish).await?;
-        if mode == Mode::Apply {
+        if mode == ApplyMode::Apply {
             *response.status_mut() = StatusCode::CREATED;
         }
         Ok(response)
     };
-    told(added.await)
+    api_response(added.await)
 }
 
 /// `DELETE /api/servers/{id}`: out of the config, with its lines.
 pub(crate) async fn remove(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    told(changed(&front, &sent, Change::Remove { name }).await)
+    api_response(apply_change(&front, &sent, ConfigChange::Remove { name }).await)
 }
 
 /// `POST /api/servers/{id}/enable`
 pub(crate) async fn enable(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    told(changed(&front, &sent, Change::Switch { name, to: Switch::On }).await)
+    api_response(
+        apply_change(&front, &sent, ConfigChange::Switch { name, to: ServerSwitch::On }).await,
+    )
 }
 
 /// `POST /api/servers/{id}/disable`
 pub(crate) async fn disable(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    told(changed(&front, &sent, Change::Switch { name, to: Switch::Off }).await)
+    api_response(
+        apply_change(&front, &sent, ConfigChange::Switch { name, to: ServerSwitch::Off }).await,
+    )
 }
 
 /// `POST /api/servers/{id}/restart`: ends and starts it, whatever it does.
 pub(crate) async fn restart(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
@@ -101,7 +105,7 @@ pub(crate) async fn restart(
         let restarted = tasks::whole("restart by command", async move {
             let restarted = upstream.restart().await;
             if restarted {
-                let row = Decision::new(Act::Server, &by, "restarted").about(&name);
+                let row = Decision::new(AuditAction::Server, &by, "restarted").about(&name);
                 if let Err(error) = gate.ledger().note(row).await {
                     tracing::warn!(%error, server = name, "a restart is not in the audit trail yet");
                 }
@@ -111,12 +115,12 @@ pub(crate) async fn restart(
         let restarted = restarted.await.ok_or(FAULT)?;
         Ok(Json(json!({ "restarted": restarted })).into_response())
     };
-    told(restarted.await)
+    api_response(restarted.await)
 }
 
 /// `POST /api/servers/{id}/login`: the link at which somebody consents to its use.
 pub(crate) async fn login(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
@@ -125,18 +129,18 @@ pub(crate) async fn login(
         let operator = operator(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let url = operator.login(&name, &asker(&front, &sent)?).await;
-        let url = url.map_err(|why| refused(&why))?;
+        let url = url.map_err(|why| map_config_error(&why))?;
         let mut response = Json(json!({ "url": url })).into_response();
         let never = HeaderValue::from_static("no-store");
         response.headers_mut().insert(header::CACHE_CONTROL, never);
         Ok(response)
     };
-    told(begun.await)
+    api_response(begun.await)
 }
 
 /// `GET /api/servers/{id}/logs`: the last lines that it wrote to its standard error.
 pub(crate) async fn logs(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
@@ -145,38 +149,42 @@ pub(crate) async fn logs(
         .and_then(|()| check_query(&sent.uri, &[]))
         .and_then(|()| front.gate.upstream(&name).ok_or_else(unknown))
         .map(|upstream| upstream.logs());
-    told(lines.map(|lines| Json(json!({ "server": name, "lines": lines })).into_response()))
+    api_response(lines.map(|lines| Json(json!({ "server": name, "lines": lines })).into_response()))
 }
 
-async fn changed(front: &Front, sent: &Parts, wish: Change) -> Result<Response, Problem> {
+async fn apply_change(
+    front: &AppState,
+    sent: &Parts,
+    wish: ConfigChange,
+) -> Result<Response, ApiError> {
     let operator = operator(front, sent)?;
     let wish = (wish, if_match(&sent.headers)?, mode(&sent.uri)?);
     change(operator, asker(front, sent)?, wish).await
 }
 
-fn mode(uri: &Uri) -> Result<Mode, Problem> {
+fn mode(uri: &Uri) -> Result<ApplyMode, ApiError> {
     mode_of(uri, &["dry_run"])
 }
 
-fn mode_of(uri: &Uri, known: &[&str]) -> Result<Mode, Problem> {
+fn mode_of(uri: &Uri, known: &[&str]) -> Result<ApplyMode, ApiError> {
     check_query(uri, known)?;
     match parameter(uri, "dry_run").as_deref() {
-        None | Some("false") => Ok(Mode::Apply),
-        Some("" | "true") => Ok(Mode::Try),
+        None | Some("false") => Ok(ApplyMode::Apply),
+        Some("" | "true") => Ok(ApplyMode::Try),
         Some(_) => {
             let detail = "`dry_run` is true or false";
-            Err(Problem::new(StatusCode::BAD_REQUEST, "bad_query", detail))
+            Err(ApiError::new(StatusCode::BAD_REQUEST, "bad_query", detail))
         }
     }
 }
 
-fn named(body: &[u8]) -> Result<(String, Map<String, Value>), Problem> {
+fn read_named(body: &[u8]) -> Result<(String, Map<String, Value>), ApiError> {
     let (name, server) = read(body)?;
     Ok((name.ok_or_else(|| bad("`name` is missing".to_owned()))?, server))
 }
 
 /// The keys of a server, and its name if it says one. `null` is the same as nothing.
-fn read(body: &[u8]) -> Result<(Option<String>, Map<String, Value>), Problem> {
+fn read(body: &[u8]) -> Result<(Option<String>, Map<String, Value>), ApiError> {
     let object = tollgate_core::json::Object::parse_bytes(body);
     let object = object.map_err(|error| bad(format!("not a server: {error}")))?;
     let mut server: Map<String, Value> = serde_json::from_str(object.to_raw().get())
@@ -189,7 +197,7 @@ fn read(body: &[u8]) -> Result<(Option<String>, Map<String, Value>), Problem> {
     }
 }
 
-fn unknown() -> Problem {
+fn unknown() -> ApiError {
     let detail = "there is no such server in the configuration";
-    Problem::new(StatusCode::NOT_FOUND, "unknown_server", detail)
+    ApiError::new(StatusCode::NOT_FOUND, "unknown_server", detail)
 }

@@ -11,18 +11,18 @@ use serde::Serialize;
 use serde_json::json;
 use tollgate_core::budget::Tier;
 use tollgate_core::date;
-use tollgate_core::text::shortened;
-use tollgate_engine::audit::{Act, Decision};
-use tollgate_llm::realtime::{NotGiven, Order, Shown};
+use tollgate_core::text::truncate_chars;
+use tollgate_engine::audit::{AuditAction, Decision};
+use tollgate_llm::realtime::{SessionCommand, SessionCommandError, SessionSummary};
 
-use super::told;
+use super::api_response;
+use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::body;
-use crate::fields::{Fields, check_query};
-use crate::mcp::Front;
+use crate::fields::{BodyFields, check_query};
+use crate::mcp::AppState;
 use crate::ops::{for_admins, for_observers};
-use crate::problem::{Problem, SAID_BACK};
 
-pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
         for_observers(&front, &sent)?;
@@ -31,11 +31,11 @@ pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> R
         let sessions: Vec<SessionJson<'_>> = held.iter().map(SessionJson::from).collect();
         Ok(Json(json!({ "sessions": sessions })).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 pub(crate) async fn close(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
@@ -43,14 +43,14 @@ pub(crate) async fn close(
     let answered = async {
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
-        give(&front, &sent, (&id, Order::Close)).await?;
+        give(&front, &sent, (&id, SessionCommand::Close)).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 pub(crate) async fn tier(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
@@ -59,38 +59,43 @@ pub(crate) async fn tier(
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let tier = Fields::read(&body, &["tier"])?.tier("tier")?;
-        give(&front, &sent, (&id, Order::Tier(tier))).await?;
+        let tier = BodyFields::read(&body, &["tier"])?.tier("tier")?;
+        give(&front, &sent, (&id, SessionCommand::Tier(tier))).await?;
         Ok(Json(json!({ "id": id, "tier": tier.map(Tier::as_str) })).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 /// Has it done, and notes who wanted it. What could not be noted holds all the same.
-async fn give(front: &Front, sent: &Parts, (id, order): (&str, Order)) -> Result<(), Problem> {
+async fn give(
+    front: &AppState,
+    sent: &Parts,
+    (id, order): (&str, SessionCommand),
+) -> Result<(), ApiError> {
     let by = front.keys.visitor(sent)?.principal;
     front.hall.order(id, order).map_err(|why| not_given(why, id))?;
     let (outcome, detail) = match order {
-        Order::Close => ("closed", "by command".to_owned()),
-        Order::Tier(Some(tier)) => ("tier", format!("`{tier}` from now on")),
-        Order::Tier(None) => ("tier", "what is said decides again".to_owned()),
+        SessionCommand::Close => ("closed", "by command".to_owned()),
+        SessionCommand::Tier(Some(tier)) => ("tier", format!("`{tier}` from now on")),
+        SessionCommand::Tier(None) => ("tier", "what is said decides again".to_owned()),
     };
-    let decision = Decision::new(Act::Session, &by, outcome).about(id).because(&detail);
+    let decision = Decision::new(AuditAction::Session, &by, outcome).about(id).because(&detail);
     if let Err(error) = front.gate.ledger().note(decision).await {
         tracing::warn!(%error, session = id, outcome, "what was done to a session is not in the audit trail yet");
     }
     Ok(())
 }
 
-fn not_given(why: NotGiven, id: &str) -> Problem {
+fn not_given(why: SessionCommandError, id: &str) -> ApiError {
     match why {
-        NotGiven::Unknown => {
-            let detail = format!("there is no live session `{}`", shortened(id, SAID_BACK));
-            Problem::told(StatusCode::NOT_FOUND, "unknown_session", detail)
+        SessionCommandError::Unknown => {
+            let detail =
+                format!("there is no live session `{}`", truncate_chars(id, MAX_ECHOED_CHARS));
+            ApiError::with_detail(StatusCode::NOT_FOUND, "unknown_session", detail)
         }
-        NotGiven::Busy => {
+        SessionCommandError::Busy => {
             let status = StatusCode::SERVICE_UNAVAILABLE;
-            Problem::told(status, "session_busy", why.to_string())
+            ApiError::with_detail(status, "session_busy", why.to_string())
         }
     }
 }
@@ -111,9 +116,9 @@ struct SessionJson<'a> {
     calls: u64,
 }
 
-impl<'a> From<&'a Shown> for SessionJson<'a> {
-    fn from(shown: &'a Shown) -> Self {
-        let Shown { session, since, standing } = shown;
+impl<'a> From<&'a SessionSummary> for SessionJson<'a> {
+    fn from(shown: &'a SessionSummary) -> Self {
+        let SessionSummary { session, since, standing } = shown;
         Self {
             id: &session.id,
             principal: session.principal.as_str(),
@@ -123,7 +128,7 @@ impl<'a> From<&'a Shown> for SessionJson<'a> {
             tier: standing.tier.map(Tier::as_str),
             tier_reason: &standing.reason,
             tools: standing.tools,
-            since: date::written(*since),
+            since: date::format_rfc3339(*since),
             turns: standing.turns,
             calls: standing.calls,
         }

@@ -6,31 +6,31 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use tollgate_core::score::Aggregate;
-use tollgate_core::score::telemetry::{self, Name};
+use tollgate_core::score::LatencyAggregate;
+use tollgate_core::score::telemetry::{self, TelemetryToolName};
 use tollgate_engine::gate::Gate;
 
-use crate::mcp::Front;
+use crate::api_error::ApiErrorFormat;
+use crate::mcp::AppState;
 use crate::ops::for_observers;
-use crate::problem::Style;
 
-pub(crate) async fn telemetry(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn telemetry(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     if let Err(problem) = for_observers(&front, &sent) {
-        return problem.response(Style::ProblemDetails);
+        return problem.response(ApiErrorFormat::ProblemDetails);
     }
     let figures = figures(&front.gate);
-    Json(telemetry::written(&figures, Some(front.gate.environment()))).into_response()
+    Json(telemetry::render_document(&figures, Some(front.gate.environment()))).into_response()
 }
 
-fn figures(gate: &Gate) -> BTreeMap<Name, Aggregate> {
-    let mut all: BTreeMap<Name, Aggregate> = BTreeMap::new();
+fn figures(gate: &Gate) -> BTreeMap<TelemetryToolName, LatencyAggregate> {
+    let mut all: BTreeMap<TelemetryToolName, LatencyAggregate> = BTreeMap::new();
     for tool in &gate.catalog().tools {
         let Some(figures) = gate.aggregate(&tool.id).filter(|figures| figures.calls() > 0) else {
             continue;
         };
         let category = gate.category(&tool.id.server);
-        let name = Name { category, tool: tool.id.tool.to_string() };
+        let name = TelemetryToolName { category, tool: tool.id.tool.to_string() };
         all.entry(name).or_default().merge(&figures);
     }
     all

@@ -1,5 +1,5 @@
-//! `/api/tools`: every tool that a server lists, whether it is served and why, and what a person
-//! decides about it.
+//! `/api/tools`: every tool that a server lists, whether it is served, flagged or withheld (in quarantine) and
+//! why, and what a person decides about it.
 
 use std::sync::Arc;
 
@@ -8,36 +8,37 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use tollgate_core::id::{ServerId, ToolId, ToolName};
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 use tollgate_core::tool::ContentHash;
-use tollgate_engine::gate::{Answer, Undecided};
+use tollgate_engine::gate::{Answer, TrustDecisionError};
 
-use super::told;
+use super::api_response;
+use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::body;
-use crate::fields::{Fields, bad, check_query};
-use crate::mcp::Front;
+use crate::fields::{BodyFields, bad, check_query};
+use crate::mcp::AppState;
 use crate::ops::for_admins;
-use crate::problem::{Problem, SAID_BACK};
 
 mod figures;
-mod shown;
+mod tool_json;
 
-use figures::Around;
-use shown::{ExaminedJson, KnownJson, ListJson};
+use figures::ToolRowContext;
+use tool_json::{ToolExaminationJson, ToolListJson, ToolRowJson};
 
 /// `GET /api/tools`
-pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let allowed = for_admins(&front, &sent).and_then(|()| check_query(&sent.uri, &[]));
-    told(allowed.map(|()| {
+    api_response(allowed.map(|()| {
         let (gate, catalog) = (&front.gate, front.gate.catalog());
-        Json(ListJson::of(&Around::new(gate), &gate.known_tools(), &catalog.away)).into_response()
+        Json(ToolListJson::of(&ToolRowContext::new(gate), &gate.known_tools(), &catalog.away))
+            .into_response()
     }))
 }
 
 /// `GET /api/tools/{server}/{tool}`
 pub(crate) async fn examine(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path((server, tool)): Path<(String, String)>,
     request: Request,
 ) -> Response {
@@ -46,39 +47,39 @@ pub(crate) async fn examine(
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let id = id(&server, &tool)?;
-        let around = Around::new(&front.gate);
+        let around = ToolRowContext::new(&front.gate);
         let examined = front.gate.examine(&id).await.map_err(|error| problem(&error))?;
         if let Some(examined) = examined {
-            return Ok(Json(ExaminedJson::of(&around, &examined)).into_response());
+            return Ok(Json(ToolExaminationJson::of(&around, &examined)).into_response());
         }
         let catalog = front.gate.catalog();
         let away = catalog.away.iter().find(|it| it.tool == id);
-        let away = away.ok_or_else(|| problem(&Undecided::Unknown(id)))?;
-        Ok(Json(ExaminedJson::of_away(&around, away)).into_response())
+        let away = away.ok_or_else(|| problem(&TrustDecisionError::Unknown(id)))?;
+        Ok(Json(ToolExaminationJson::of_away(&around, away)).into_response())
     };
-    told(found.await)
+    api_response(found.await)
 }
 
 /// `POST /api/tools/{server}/{tool}/accept`
 pub(crate) async fn accept(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(named): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    decided(&front, named, Answer::Accept, request).await
+    decide(&front, named, Answer::Accept, request).await
 }
 
 /// `POST /api/tools/{server}/{tool}/reject`
 pub(crate) async fn reject(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(named): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    decided(&front, named, Answer::Reject, request).await
+    decide(&front, named, Answer::Reject, request).await
 }
 
-async fn decided(
-    front: &Front,
+async fn decide(
+    front: &AppState,
     (server, tool): (String, String),
     answer: Answer,
     request: Request,
@@ -89,7 +90,7 @@ async fn decided(
         let by = front.keys.visitor(&sent)?.principal;
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let said = Fields::read(&body, &["hash"])?.needed_text("hash")?;
+        let said = BodyFields::read(&body, &["hash"])?.needed_text("hash")?;
         let hash = ContentHash::parse(&said).ok_or_else(|| {
             bad("`hash` is 64 hexadecimal digits, as the tool is shown".to_owned())
         })?;
@@ -97,30 +98,30 @@ async fn decided(
         let decided = front.gate.decide(&id, hash, (answer, &by)).await;
         decided.map_err(|error| problem(&error))?;
         let known = front.gate.known_tools().into_iter().find(|it| it.tool.id == id);
-        let known = known.ok_or_else(|| problem(&Undecided::Unknown(id)))?;
-        Ok(Json(KnownJson::of(&Around::new(&front.gate), &known)).into_response())
+        let known = known.ok_or_else(|| problem(&TrustDecisionError::Unknown(id)))?;
+        Ok(Json(ToolRowJson::of(&ToolRowContext::new(&front.gate), &known)).into_response())
     };
-    told(done.await)
+    api_response(done.await)
 }
 
-fn id(server: &str, tool: &str) -> Result<ToolId, Problem> {
+fn id(server: &str, tool: &str) -> Result<ToolId, ApiError> {
     let unknown = |_| {
-        let detail = format!("there is no server `{}`", shortened(server, SAID_BACK));
-        Problem::told(StatusCode::NOT_FOUND, "unknown_server", detail)
+        let detail = format!("there is no server `{}`", truncate_chars(server, MAX_ECHOED_CHARS));
+        ApiError::with_detail(StatusCode::NOT_FOUND, "unknown_server", detail)
     };
     let server = ServerId::parse(server).map_err(unknown)?;
     Ok(ToolId { server, tool: ToolName::new(tool) })
 }
 
-fn problem(error: &Undecided) -> Problem {
+fn problem(error: &TrustDecisionError) -> ApiError {
     let (status, code) = match error {
-        Undecided::Unknown(_) => (StatusCode::NOT_FOUND, "unknown_tool"),
-        Undecided::Own(_) => (StatusCode::CONFLICT, "own_tool"),
-        Undecided::Other { .. } => (StatusCode::CONFLICT, "other_definition"),
-        Undecided::Store(_) | Undecided::Audit(_) => {
+        TrustDecisionError::Unknown(_) => (StatusCode::NOT_FOUND, "unknown_tool"),
+        TrustDecisionError::Own(_) => (StatusCode::CONFLICT, "own_tool"),
+        TrustDecisionError::Other { .. } => (StatusCode::CONFLICT, "other_definition"),
+        TrustDecisionError::Store(_) | TrustDecisionError::Audit(_) => {
             (StatusCode::SERVICE_UNAVAILABLE, "not_written")
         }
-        Undecided::Unreadable(_) => (StatusCode::INTERNAL_SERVER_ERROR, "unreadable"),
+        TrustDecisionError::Unreadable(_) => (StatusCode::INTERNAL_SERVER_ERROR, "unreadable"),
     };
-    Problem::told(status, code, error.to_string())
+    ApiError::with_detail(status, code, error.to_string())
 }

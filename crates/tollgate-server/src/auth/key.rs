@@ -3,34 +3,34 @@
 use std::time::SystemTime;
 
 use tollgate_core::id::AgentId;
-use tollgate_core::lease::Revoked;
-use tollgate_core::turn::Grant;
+use tollgate_core::lease::RevokedError;
+use tollgate_core::turn::PrincipalGrant;
 
-use super::{Fingerprint, Rights, Role};
+use super::{Fingerprint, KeyRole, Rights};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
+pub struct ApiKey {
     pub name: String,
     pub fingerprint: Fingerprint,
     /// What it was before, while both let in.
-    pub former: Option<Former>,
+    pub former: Option<FormerSecret>,
     /// `None`: every agent. An empty list: none.
     pub agents: Option<Vec<AgentId>>,
-    pub role: Role,
+    pub role: KeyRole,
     pub rights: Rights,
-    pub grant: Grant,
+    pub grant: PrincipalGrant,
     pub expires: Option<SystemTime>,
     /// When it was made, if that is known: two keys may have had one name.
     pub made: Option<SystemTime>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Former {
+pub struct FormerSecret {
     pub fingerprint: Fingerprint,
     pub until: SystemTime,
 }
 
-impl Key {
+impl ApiKey {
     /// For every agent, without any right, for ever.
     pub fn new(name: impl Into<String>, fingerprint: Fingerprint) -> Self {
         Self {
@@ -38,9 +38,9 @@ impl Key {
             fingerprint,
             former: None,
             agents: None,
-            role: Role::Caller,
+            role: KeyRole::Caller,
             rights: Rights::NONE,
-            grant: Grant::default(),
+            grant: PrincipalGrant::default(),
             expires: None,
             made: None,
         }
@@ -53,27 +53,33 @@ impl Key {
 
     /// Why whoever holds this key has less once it is `next`; `None`: they have all that they had.
     /// Limits are no rights: what runs goes on under them.
-    pub(super) fn loses_by(&self, next: &Self) -> Option<Revoked> {
-        let before =
-            Held { rights: self.rights, agents: self.agents.as_deref(), grant: &self.grant };
-        let after =
-            Held { rights: next.rights, agents: next.agents.as_deref(), grant: &next.grant };
+    pub(super) fn loses_by(&self, next: &Self) -> Option<RevokedError> {
+        let before = AccessPermissions {
+            rights: self.rights,
+            agents: self.agents.as_deref(),
+            grant: &self.grant,
+        };
+        let after = AccessPermissions {
+            rights: next.rights,
+            agents: next.agents.as_deref(),
+            grant: &next.grant,
+        };
         let lost = before.lost_by(&after)?;
-        Some(Revoked::because(format!("key `{}` was changed: it lost {lost}", self.name)))
+        Some(RevokedError::because(format!("key `{}` was changed: it lost {lost}", self.name)))
     }
 }
 
 /// What somebody may do, by a key or by a rule for tokens.
-pub(super) struct Held<'h> {
+pub(super) struct AccessPermissions<'h> {
     pub(super) rights: Rights,
     /// `None`: every agent.
     pub(super) agents: Option<&'h [AgentId]>,
-    pub(super) grant: &'h Grant,
+    pub(super) grant: &'h PrincipalGrant,
 }
 
-impl Held<'_> {
+impl AccessPermissions<'_> {
     /// What is not in `after` any more, in words.
-    pub(super) fn lost_by(&self, after: &Held<'_>) -> Option<String> {
+    pub(super) fn lost_by(&self, after: &AccessPermissions<'_>) -> Option<String> {
         let rights: Vec<&str> = self
             .rights
             .iter()
@@ -107,22 +113,25 @@ mod tests {
     use tollgate_core::glob::Glob;
     use tollgate_core::id::AgentId;
     use tollgate_core::rate::RateLimit;
-    use tollgate_core::turn::Grant;
+    use tollgate_core::turn::PrincipalGrant;
 
-    use super::{Fingerprint, Key};
+    use super::{ApiKey, Fingerprint};
     use crate::auth::{Right, Rights};
 
-    fn key() -> Key {
+    fn key() -> ApiKey {
         let agents = ["dm", "npc"].map(|name| AgentId::parse(name).unwrap());
-        Key {
+        ApiKey {
             rights: [Right::Execute, Right::Approve].into_iter().collect(),
             agents: Some(agents.to_vec()),
-            grant: Grant { tools: Some(vec![Glob::new("dice_*")]), ..Grant::default() },
-            ..Key::new("ada", Fingerprint::of(b"secret"))
+            grant: PrincipalGrant {
+                tools: Some(vec![Glob::new("dice_*")]),
+                ..PrincipalGrant::default()
+            },
+            ..ApiKey::new("ada", Fingerprint::of(b"secret"))
         }
     }
 
-    fn lost(change: impl FnOnce(&mut Key)) -> Option<String> {
+    fn revocation_reason(change: impl FnOnce(&mut ApiKey)) -> Option<String> {
         let mut next = key();
         change(&mut next);
         key().loses_by(&next).map(|why| why.to_string())
@@ -131,22 +140,28 @@ mod tests {
     #[test]
     fn what_is_taken_away_is_named_and_what_is_given_is_no_loss() {
         let said = |what: &str| Some(format!("key `ada` was changed: it lost {what}"));
-        assert_eq!(lost(|key| key.rights = Rights::NONE), said("the right execute, approve"));
         assert_eq!(
-            lost(|key| key.agents = Some(key.agents.clone().unwrap()[..1].to_vec())),
+            revocation_reason(|key| key.rights = Rights::NONE),
+            said("the right execute, approve")
+        );
+        assert_eq!(
+            revocation_reason(|key| key.agents = Some(key.agents.clone().unwrap()[..1].to_vec())),
             said("agents")
         );
-        assert_eq!(lost(|key| key.grant.tools = Some(vec![Glob::new("dice_roll")])), said("tools"));
-        assert_eq!(lost(|key| key.rights = Rights::ALL), None);
-        assert_eq!(lost(|key| key.agents = None), None);
-        assert_eq!(lost(|key| key.grant.tools = None), None);
         assert_eq!(
-            lost(|key| key.agents.as_mut().unwrap().reverse()),
+            revocation_reason(|key| key.grant.tools = Some(vec![Glob::new("dice_roll")])),
+            said("tools")
+        );
+        assert_eq!(revocation_reason(|key| key.rights = Rights::ALL), None);
+        assert_eq!(revocation_reason(|key| key.agents = None), None);
+        assert_eq!(revocation_reason(|key| key.grant.tools = None), None);
+        assert_eq!(
+            revocation_reason(|key| key.agents.as_mut().unwrap().reverse()),
             None,
             "an order is no right"
         );
         assert_eq!(
-            lost(|key| key.grant.rate_limit = RateLimit::parse("1/m")),
+            revocation_reason(|key| key.grant.rate_limit = RateLimit::parse("1/m")),
             None,
             "nor is a limit"
         );

@@ -6,22 +6,22 @@ use std::time::{Duration, SystemTime};
 
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
-use tollgate_core::memory::Name;
+use tollgate_core::memory::MemoryName;
 use tollgate_core::rate::RateLimit;
 use tollgate_core::secret::Secret;
-use tollgate_core::turn::Grant;
+use tollgate_core::turn::PrincipalGrant;
 use tollgate_engine::clock::Clock;
 use tollgate_store::Store;
-use tollgate_store::keys::{Changed, StoredKey};
+use tollgate_store::keys::{KeyChange, StoredKey};
 
-use super::secret::{self, Kind};
-use super::{Fingerprint, Former, Key, Right, Rights, Role};
+use super::secret::{self, SecretKind};
+use super::{ApiKey, Fingerprint, FormerSecret, KeyRole, Right, Rights};
 
-mod shown;
-mod wanted;
+mod request;
+mod summary;
 
-pub use shown::Shown;
-pub use wanted::{LONGEST_GRACE, Wanted};
+pub use request::{KeyRequest, LONGEST_GRACE};
+pub use summary::KeySummary;
 
 pub struct Keyring {
     store: Arc<Store>,
@@ -44,8 +44,8 @@ pub enum KeyringError {
 
 /// A key that was just made; its secret is nowhere else.
 #[derive(Debug)]
-pub struct MadeKey {
-    pub shown: Shown,
+pub struct IssuedKey {
+    pub shown: KeySummary,
     pub secret: Secret,
 }
 
@@ -80,33 +80,33 @@ impl Keyring {
         Ok(self.load()?.iter().filter(is_live).count())
     }
 
-    pub fn make(&self, wanted: &Wanted) -> Result<MadeKey, KeyringError> {
-        let secret = secret::make(Kind::Key).ok_or(KeyringError::NoRandomness)?;
-        let key = wanted.stored(fingerprint(&secret), self.clock.wall());
+    pub fn make(&self, wanted: &KeyRequest) -> Result<IssuedKey, KeyringError> {
+        let secret = secret::make(SecretKind::Key).ok_or(KeyringError::NoRandomness)?;
+        let key = wanted.to_stored(fingerprint(&secret), self.clock.wall());
         match self.store.keys().keep(&key)? {
-            Changed::Done => Ok(MadeKey { shown: Shown::made(&key), secret }),
-            Changed::Taken | Changed::Missing => Err(KeyringError::Taken(key.name)),
+            KeyChange::Done => Ok(IssuedKey { shown: KeySummary::from_stored(&key), secret }),
+            KeyChange::Taken | KeyChange::Missing => Err(KeyringError::Taken(key.name)),
         }
     }
 
     pub fn revoke(&self, name: &str) -> Result<(), KeyringError> {
         match self.store.keys().revoke(name, self.clock.wall())? {
-            Changed::Done => Ok(()),
-            Changed::Missing | Changed::Taken => Err(KeyringError::Unknown(name.to_owned())),
+            KeyChange::Done => Ok(()),
+            KeyChange::Missing | KeyChange::Taken => Err(KeyringError::Unknown(name.to_owned())),
         }
     }
 
     /// Another secret for the same key. The one before lets in for as long as `grace`.
-    pub fn rotate(&self, name: &str, grace: Duration) -> Result<MadeKey, KeyringError> {
-        let secret = secret::make(Kind::Key).ok_or(KeyringError::NoRandomness)?;
+    pub fn rotate(&self, name: &str, grace: Duration) -> Result<IssuedKey, KeyringError> {
+        let secret = secret::make(SecretKind::Key).ok_or(KeyringError::NoRandomness)?;
         let until = (!grace.is_zero()).then(|| self.clock.wall() + grace.min(LONGEST_GRACE));
         let unknown = || KeyringError::Unknown(name.to_owned());
         match self.store.keys().rotate(name, fingerprint(&secret), until)? {
-            Changed::Done => {
+            KeyChange::Done => {
                 let key = self.load()?.into_iter().find(|key| key.name == name);
-                Ok(MadeKey { shown: Shown::made(&key.ok_or_else(unknown)?), secret })
+                Ok(IssuedKey { shown: KeySummary::from_stored(&key.ok_or_else(unknown)?), secret })
             }
-            Changed::Missing | Changed::Taken => Err(unknown()),
+            KeyChange::Missing | KeyChange::Taken => Err(unknown()),
         }
     }
 
@@ -129,11 +129,11 @@ fn fingerprint(secret: &Secret) -> [u8; 32] {
 
 /// As the front has to know it; `None` for a row that another version wrote in other words: what
 /// it restricts is not known here, so it lets nobody in.
-pub(super) fn key(stored: &StoredKey) -> Option<Key> {
+pub(super) fn key(stored: &StoredKey) -> Option<ApiKey> {
     let former = stored
         .secret
         .former
-        .map(|(bytes, until)| Former { fingerprint: Fingerprint::from_bytes(bytes), until });
+        .map(|(bytes, until)| FormerSecret { fingerprint: Fingerprint::from_bytes(bytes), until });
     let rights: Option<Vec<Right>> = stored.rights.iter().map(|it| Right::parse(it)).collect();
     let agents: Option<Vec<AgentId>> = match &stored.agents {
         None => None,
@@ -147,17 +147,17 @@ pub(super) fn key(stored: &StoredKey) -> Option<Key> {
     };
     let tenant = match &stored.tenant {
         None => None,
-        Some(text) => Some(Name::parse(text).ok()?),
+        Some(text) => Some(MemoryName::parse(text).ok()?),
     };
     let tools = stored.tools.as_deref().map(|globs| globs.iter().map(Glob::new).collect());
-    Some(Key {
+    Some(ApiKey {
         name: stored.name.clone(),
         fingerprint: Fingerprint::from_bytes(stored.secret.fingerprint),
         former,
         agents,
-        role: Role::parse(&stored.role)?,
+        role: KeyRole::parse(&stored.role)?,
         rights: rights?.into_iter().collect(),
-        grant: Grant { tools, rate_limit, concurrent: stored.concurrent, tenant },
+        grant: PrincipalGrant { tools, rate_limit, concurrent: stored.concurrent, tenant },
         expires: stored.expires,
         made: Some(stored.made),
     })

@@ -3,29 +3,29 @@
 
 use std::time::{Duration, SystemTime};
 
-use tollgate_core::lease::{self, Revoked, Term};
+use tollgate_core::lease::{self, LeaseTerm, RevokedError};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Lease {
+pub(crate) struct CallerLease {
     /// All that can be taken away.
-    terms: lease::Lease,
+    terms: lease::RevocableLease,
     /// Ended when what was presented lets nobody in any more.
-    presented: Term,
+    presented: LeaseTerm,
     /// Ended when whoever holds it lost something that they had.
-    holder: Term,
+    holder: LeaseTerm,
     until: Option<SystemTime>,
 }
 
-impl Lease {
+impl CallerLease {
     /// For whoever needs no key that could be taken away.
     pub(crate) fn endless() -> Self {
-        Self::of(&Term::new(), None)
+        Self::of(&LeaseTerm::new(), None)
     }
 
     /// One way in of a holder. Ends with the holder, or alone.
-    pub(super) fn of(holder: &Term, until: Option<SystemTime>) -> Self {
-        let presented = Term::new();
-        let terms = lease::Lease::of([presented.clone(), holder.clone()]);
+    pub(super) fn of(holder: &LeaseTerm, until: Option<SystemTime>) -> Self {
+        let presented = LeaseTerm::new();
+        let terms = lease::RevocableLease::of([presented.clone(), holder.clone()]);
         Self { terms, presented, holder: holder.clone(), until }
     }
 
@@ -35,7 +35,7 @@ impl Lease {
     }
 
     /// The same, but no longer than a login.
-    pub(super) fn within(&self, login: &Term, until: SystemTime) -> Self {
+    pub(super) fn within(&self, login: &LeaseTerm, until: SystemTime) -> Self {
         Self {
             terms: self.terms.and(login),
             until: Some(self.until.map_or(until, |own| own.min(until))),
@@ -43,7 +43,7 @@ impl Lease {
         }
     }
 
-    pub(super) fn end(&self, why: Revoked) {
+    pub(super) fn end(&self, why: RevokedError) {
         self.presented.end(why);
     }
 
@@ -51,23 +51,23 @@ impl Lease {
         self.until
     }
 
-    pub(super) fn is_of(&self, holder: &Term) -> bool {
+    pub(super) fn is_of(&self, holder: &LeaseTerm) -> bool {
         self.holder.is_same(holder)
     }
 
     /// For all that is done with what was presented.
-    pub(crate) fn terms(&self) -> &lease::Lease {
+    pub(crate) fn terms(&self) -> &lease::RevocableLease {
         &self.terms
     }
 
     /// For what belongs to the holder, by whichever secret they come.
-    pub(crate) fn of_holder(&self) -> lease::Lease {
-        lease::Lease::of([self.holder.clone()])
+    pub(crate) fn of_holder(&self) -> lease::RevocableLease {
+        lease::RevocableLease::of([self.holder.clone()])
     }
 
     /// Waits until nothing more may be said to whoever was let in. One whose time runs out is not
     /// asked for its calls, which have limits of their own.
-    pub(crate) async fn ended(self, now: SystemTime) -> Revoked {
+    pub(crate) async fn wait_for_end(self, now: SystemTime) -> RevokedError {
         let left = self.until.map(|until| until.duration_since(now).unwrap_or(Duration::ZERO));
         let over = async {
             match left {
@@ -77,7 +77,7 @@ impl Lease {
         };
         tokio::select! {
             why = self.terms.wait() => why,
-            () = over => Revoked::because("the key, token or login has expired"),
+            () = over => RevokedError::because("the key, token or login has expired"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Whoever brings a token of an OpenID Connect issuer instead of a key. The token is read, checked
-//! and left here: it is for this gateway alone, and no server ever sees it.
+//! JWT authentication: whoever brings a token of an OpenID Connect issuer instead of a key. The token
+//! is read, checked and left here: it is for this gateway alone, and no server ever sees it.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -8,23 +8,23 @@ use http::StatusCode;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tollgate_core::id::AgentId;
-use tollgate_core::lease::{Revoked, Term};
-use tollgate_core::turn::{Grant, Principal};
+use tollgate_core::lease::{LeaseTerm, RevokedError};
+use tollgate_core::turn::{Principal, PrincipalGrant};
 
-use super::{Fingerprint, Held, Lease, Right, Rights, Visitor};
-use crate::problem::Problem;
+use super::{AccessPermissions, AuthenticatedCaller, CallerLease, Fingerprint, Right, Rights};
+use crate::api_error::ApiError;
 
 mod issuer;
 mod jwk;
+mod jwt;
 pub(crate) mod resource;
-mod token;
 
-use issuer::{Found, Issuer};
-use token::{Terms, Token};
+use issuer::{Issuer, JwkLookup};
+use jwt::{Jwt, JwtRequirements};
 
 /// What the config says of tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Auth {
+pub struct OidcConfig {
     /// As tokens write it, to the letter.
     pub issuer: String,
     /// What a token must be for.
@@ -38,23 +38,23 @@ pub struct Auth {
     /// The claim that says who it is.
     pub claim: String,
     /// The first one that fits counts. Without any, scopes alone give rights.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<TokenRule>,
 }
 
 /// What some tokens are good for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct TokenRule {
     /// `None`: every token.
-    pub when: Option<Claim>,
+    pub when: Option<ClaimMatcher>,
     /// `None`: every agent.
     pub agents: Option<Vec<AgentId>>,
     pub rights: Rights,
-    pub grant: Grant,
+    pub grant: PrincipalGrant,
 }
 
 /// A claim that has this value, or has it in its list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
+pub struct ClaimMatcher {
     pub name: String,
     pub value: String,
 }
@@ -67,7 +67,7 @@ const LONGEST_PRINCIPAL: usize = 256;
 
 /// Lets in whoever has a token of the issuer.
 pub(crate) struct Oidc {
-    pub(crate) auth: Auth,
+    pub(crate) auth: OidcConfig,
     issuer: Issuer,
     /// Tokens that something runs under, by their fingerprints; `None` once other rules count.
     in_use: Mutex<Option<HashMap<u128, TokenInUse>>>,
@@ -76,26 +76,26 @@ pub(crate) struct Oidc {
 /// A token that let somebody in, so that it can be judged again by other rules.
 struct TokenInUse {
     claims: Value,
-    term: Term,
+    term: LeaseTerm,
 }
 
 /// When it is worth looking which tokens nothing runs under any more.
 const MANY_TOKENS: usize = 1_024;
 
 /// What a token is good for by the rules.
-struct Granted<'r> {
+struct TokenGrant<'r> {
     principal: Principal,
     agents: Option<&'r [AgentId]>,
     rights: Rights,
-    grant: &'r Grant,
+    grant: &'r PrincipalGrant,
 }
 
-const NO_RULE: Problem = Problem::new(
+const NO_RULE: ApiError = ApiError::new(
     StatusCode::FORBIDDEN,
     "no_rule",
     "the token is sound, but no rule of the configuration is for it",
 );
-pub(super) const UNREACHABLE: Problem = Problem::new(
+pub(super) const UNREACHABLE: ApiError = ApiError::new(
     StatusCode::SERVICE_UNAVAILABLE,
     "issuer_unreachable",
     "the keys of the token's issuer are not known yet; try again",
@@ -103,7 +103,7 @@ pub(super) const UNREACHABLE: Problem = Problem::new(
 
 impl Oidc {
     /// Asks the issuer for keys no more often than each `pause`. Must be called within a runtime.
-    pub(crate) fn new(auth: Auth, pause: Duration) -> Self {
+    pub(crate) fn new(auth: OidcConfig, pause: Duration) -> Self {
         let issuer = Issuer::new(&auth, pause);
         Self { auth, issuer, in_use: Mutex::new(Some(HashMap::new())) }
     }
@@ -114,13 +114,15 @@ impl Oidc {
         let Some(in_use) = self.in_use.lock().take() else { return };
         for (fingerprint, token) in in_use {
             let Some(next) = next else {
-                token.term.end(Revoked::because("tokens of the issuer are not taken any more"));
+                token
+                    .term
+                    .end(RevokedError::because("tokens of the issuer are not taken any more"));
                 continue;
             };
             match self.lost_by(&token.claims, next) {
                 Some(lost) => {
                     let why = format!("the rules for tokens were changed: {lost}");
-                    token.term.end(Revoked::because(why));
+                    token.term.end(RevokedError::because(why));
                 }
                 None => {
                     if let Some(taken_over) = &mut *next.in_use.lock() {
@@ -133,14 +135,16 @@ impl Oidc {
 
     /// What a token is not good for any more by the next rules.
     fn lost_by(&self, claims: &Value, next: &Self) -> Option<String> {
-        let terms = |auth: &Auth| (auth.issuer.clone(), auth.audience.clone(), auth.claim.clone());
+        let terms =
+            |auth: &OidcConfig| (auth.issuer.clone(), auth.audience.clone(), auth.claim.clone());
         if terms(&self.auth) != terms(&next.auth) {
             return Some("they are for other tokens".to_owned());
         }
-        let (Ok(before), Ok(after)) = (self.granted(claims), next.granted(claims)) else {
+        let (Ok(before), Ok(after)) = (self.resolve_grant(claims), next.resolve_grant(claims))
+        else {
             return Some("none is for this token".to_owned());
         };
-        let lost = before.held().lost_by(&after.held())?;
+        let lost = before.permissions().lost_by(&after.permissions())?;
         Some(format!("`{}` lost {lost}", before.principal.as_str()))
     }
 
@@ -156,22 +160,22 @@ impl Oidc {
         presented: &[u8],
         path: &str,
         now: SystemTime,
-    ) -> Result<Option<Visitor>, Problem> {
+    ) -> Result<Option<AuthenticatedCaller>, ApiError> {
         if presented.len() > LONGEST_TOKEN {
             return Err(bad_token("the token is longer than 16 KiB"));
         }
-        let token = Token::parse(presented).map_err(bad_token)?;
+        let token = Jwt::parse(presented).map_err(bad_token)?;
         match self.issuer.find(&token).await {
-            Found::Key(key) => token.verify(&key).map_err(bad_token)?,
-            Found::Unknown => {
+            JwkLookup::Key(key) => token.verify(&key).map_err(bad_token)?,
+            JwkLookup::Unknown => {
                 return Err(bad_token(
                     "the token is signed by a key that its issuer does not have",
                 ));
             }
-            Found::Unreachable => return Err(UNREACHABLE),
+            JwkLookup::Unreachable => return Err(UNREACHABLE),
         }
         let audiences = [Some(self.auth.audience.clone()), resource::of_agent(&self.auth, path)];
-        let terms = Terms { issuer: &self.auth.issuer, audiences: &audiences, now };
+        let terms = JwtRequirements { issuer: &self.auth.issuer, audiences: &audiences, now };
         let ends = token.check(&terms).map_err(bad_token)?;
         self.visitor(&token.claims, Fingerprint::of(presented), ends)
     }
@@ -181,26 +185,26 @@ impl Oidc {
         claims: &Value,
         token: Fingerprint,
         ends: SystemTime,
-    ) -> Result<Option<Visitor>, Problem> {
-        let Granted { principal, agents, rights, grant } = self.granted(claims)?;
+    ) -> Result<Option<AuthenticatedCaller>, ApiError> {
+        let TokenGrant { principal, agents, rights, grant } = self.resolve_grant(claims)?;
         let Some(term) = self.term(token, claims) else { return Ok(None) };
-        let lease = Lease::of(&term, Some(ends));
-        Ok(Some(Visitor::with_token(principal, agents, (rights, grant), lease)))
+        let lease = CallerLease::of(&term, Some(ends));
+        Ok(Some(AuthenticatedCaller::with_token(principal, agents, (rights, grant), lease)))
     }
 
     /// By which the token can be taken away; `None`: other rules count by now.
-    fn term(&self, token: Fingerprint, claims: &Value) -> Option<Term> {
+    fn term(&self, token: Fingerprint, claims: &Value) -> Option<LeaseTerm> {
         let mut in_use = self.in_use.lock();
         let in_use = in_use.as_mut()?;
         if in_use.len() >= MANY_TOKENS && !in_use.contains_key(&token.place()) {
             in_use.retain(|_, token| token.term.is_shared());
         }
-        let new = || TokenInUse { claims: claims.clone(), term: Term::new() };
+        let new = || TokenInUse { claims: claims.clone(), term: LeaseTerm::new() };
         Some(in_use.entry(token.place()).or_insert_with(new).term.clone())
     }
 
-    fn granted(&self, claims: &Value) -> Result<Granted<'_>, Problem> {
-        let name = found(claims, &self.auth.claim).and_then(Value::as_str);
+    fn resolve_grant(&self, claims: &Value) -> Result<TokenGrant<'_>, ApiError> {
+        let name = find_claim(claims, &self.auth.claim).and_then(Value::as_str);
         let is_name = |name: &&str| {
             !name.is_empty() && name.len() <= LONGEST_PRINCIPAL && !name.contains(char::is_control)
         };
@@ -208,14 +212,14 @@ impl Oidc {
             name.filter(is_name).ok_or_else(|| bad_token("the token does not say whose it is"))?;
         let rule =
             self.auth.rules.iter().find(|rule| rule.when.as_ref().is_none_or(|it| it.fits(claims)));
-        let granted = scoped(claims);
+        let granted = rights_from_scopes(claims);
         let (agents, given, grant) = match rule {
             Some(rule) => (rule.agents.as_deref(), rule.rights, &rule.grant),
             None if self.auth.rules.is_empty() => (None, Rights::NONE, NO_GRANT),
             None => return Err(NO_RULE),
         };
-        let principal = Principal::named(&format!("oidc:{name}"));
-        Ok(Granted { principal, agents, rights: given.with(granted), grant })
+        let principal = Principal::from_name(&format!("oidc:{name}"));
+        Ok(TokenGrant { principal, agents, rights: given.with(granted), grant })
     }
 
     /// The scope by which a token gets the right.
@@ -228,18 +232,19 @@ impl Oidc {
     }
 }
 
-impl Granted<'_> {
-    fn held(&self) -> Held<'_> {
-        Held { rights: self.rights, agents: self.agents, grant: self.grant }
+impl TokenGrant<'_> {
+    fn permissions(&self) -> AccessPermissions<'_> {
+        AccessPermissions { rights: self.rights, agents: self.agents, grant: self.grant }
     }
 }
 
 /// Of a token without a rule.
-const NO_GRANT: &Grant = &Grant { tools: None, rate_limit: None, concurrent: None, tenant: None };
+const NO_GRANT: &PrincipalGrant =
+    &PrincipalGrant { tools: None, rate_limit: None, concurrent: None, tenant: None };
 
-impl Claim {
+impl ClaimMatcher {
     fn fits(&self, claims: &Value) -> bool {
-        match found(claims, &self.name) {
+        match find_claim(claims, &self.name) {
             Some(Value::String(text)) if self.name == "scope" => {
                 text.split(' ').any(|scope| scope == self.value)
             }
@@ -254,12 +259,12 @@ impl Claim {
 }
 
 /// The claim of that name, or the one that a path with dots leads to.
-fn found<'c>(claims: &'c Value, name: &str) -> Option<&'c Value> {
+fn find_claim<'c>(claims: &'c Value, name: &str) -> Option<&'c Value> {
     claims.get(name).or_else(|| name.split('.').try_fold(claims, |value, part| value.get(part)))
 }
 
 /// Rights by scopes, which stand in one text or in a list.
-fn scoped(claims: &Value) -> Rights {
+fn rights_from_scopes(claims: &Value) -> Rights {
     let texts = ["scope", "scp"].into_iter().filter_map(|name| claims.get(name));
     let scopes = texts.flat_map(|value| match value {
         Value::String(text) => text.split(' ').collect(),
@@ -270,8 +275,8 @@ fn scoped(claims: &Value) -> Rights {
 }
 
 /// RFC 6750: what is wrong with a token is said to whoever sent it.
-fn bad_token(detail: &'static str) -> Problem {
-    Problem::new(StatusCode::UNAUTHORIZED, "bad_token", detail)
+fn bad_token(detail: &'static str) -> ApiError {
+    ApiError::new(StatusCode::UNAUTHORIZED, "bad_token", detail)
 }
 
 #[cfg(test)]

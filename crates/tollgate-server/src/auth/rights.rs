@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use crate::problem::Problem;
+use crate::api_error::ApiError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
@@ -20,13 +20,13 @@ pub enum Right {
 
 /// What a key is usually for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum KeyRole {
     Admin,
     Operator,
     Caller,
 }
 
-impl Role {
+impl KeyRole {
     pub const ALL: [Self; 3] = [Self::Admin, Self::Operator, Self::Caller];
 
     /// As the config writes it.
@@ -73,9 +73,9 @@ impl Right {
     }
 
     /// Why what needs it is refused.
-    pub(crate) fn lacking(self, why: &str) -> Problem {
+    pub(crate) fn lacking(self, why: &str) -> ApiError {
         let detail = format!("this key lacks the right `{}`: {why}", self.as_str());
-        Problem::told(StatusCode::FORBIDDEN, NO_RIGHT, detail)
+        ApiError::with_detail(StatusCode::FORBIDDEN, NO_RIGHT, detail)
     }
 }
 
@@ -102,12 +102,12 @@ impl Rights {
         Right::ALL.into_iter().filter(move |right| self.has(*right))
     }
 
-    pub(crate) fn need(self, right: Right) -> Result<(), Problem> {
+    pub(crate) fn need(self, right: Right) -> Result<(), ApiError> {
         if self.has(right) {
             return Ok(());
         }
         let detail = format!("this key lacks the right `{}`", right.as_str());
-        Err(Problem::told(StatusCode::FORBIDDEN, NO_RIGHT, detail))
+        Err(ApiError::with_detail(StatusCode::FORBIDDEN, NO_RIGHT, detail))
     }
 }
 

@@ -7,7 +7,7 @@ use tollgate_core::secret::Secret;
 
 /// What a secret is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SecretKind {
     Key,
     Admin,
     /// Of a browser that is logged in.
@@ -16,7 +16,7 @@ pub enum Kind {
 
 /// What a text is, as far as that can be seen without looking it up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checked {
+pub enum SecretCheck {
     Sound,
     /// It begins like one of ours, and cannot be one.
     Mistyped,
@@ -24,7 +24,7 @@ pub enum Checked {
     Foreign,
 }
 
-impl Kind {
+impl SecretKind {
     const fn prefix(self) -> &'static str {
         match self {
             Self::Key => "tg_",
@@ -40,7 +40,7 @@ const BODY: usize = 43;
 const CHECKSUM: usize = 5;
 
 /// A secret that nobody has seen yet; the system may have no randomness to make it from.
-pub fn make(kind: Kind) -> Option<Secret> {
+pub fn make(kind: SecretKind) -> Option<Secret> {
     let random = SystemRandom::new();
     let mut text = kind.prefix().to_owned();
     let mut bytes = [0; 64];
@@ -55,15 +55,15 @@ pub fn make(kind: Kind) -> Option<Secret> {
     Some(Secret::new(text + &checksum))
 }
 
-pub fn check(text: &str) -> Checked {
-    let kinds = [Kind::Key, Kind::Admin];
+pub fn check(text: &str) -> SecretCheck {
+    let kinds = [SecretKind::Key, SecretKind::Admin];
     let Some(kind) = kinds.into_iter().find(|kind| text.starts_with(kind.prefix())) else {
-        return Checked::Foreign;
+        return SecretCheck::Foreign;
     };
     let body = kind.prefix().len() + BODY;
     let is_sound = text.len() == body + CHECKSUM
         && text.split_at_checked(body).is_some_and(|(body, sum)| checksum(body) == sum);
-    if is_sound { Checked::Sound } else { Checked::Mistyped }
+    if is_sound { SecretCheck::Sound } else { SecretCheck::Mistyped }
 }
 
 fn checksum(text: &str) -> String {

@@ -9,7 +9,10 @@ use parking_lot::Mutex;
 use tollgate_core::id::AgentId;
 use tollgate_engine::clock::Clock;
 
-use super::{Fingerprint, Former, Key, Keys, Lease, Lock, Right, Rights, Role, Visitor, secret};
+use super::{
+    ApiKey, AuthenticatedCaller, Authenticator, AuthenticatorOptions, CallerLease, Fingerprint,
+    FormerSecret, KeyRole, Right, Rights, secret,
+};
 
 /// Stands still until it is moved.
 struct Hand(Mutex<SystemTime>);
@@ -33,14 +36,20 @@ fn hand() -> Arc<Hand> {
     Arc::new(Hand(Mutex::new(at(1_000))))
 }
 
-fn keys(known: &[Key]) -> Keys {
+fn keys(known: &[ApiKey]) -> Authenticator {
     let admin = Some(Fingerprint::of(b"secret-admin"));
-    let keys = Keys::new(hand(), Lock { admin, ..Lock::default() });
+    let keys = Authenticator::new(
+        hand(),
+        AuthenticatorOptions { admin, ..AuthenticatorOptions::default() },
+    );
     keys.configure(known.to_vec(), None);
     keys
 }
 
-fn admitted(keys: &Keys, sent: &[(&str, &str)]) -> Result<Visitor, &'static str> {
+fn admitted(
+    keys: &Authenticator,
+    sent: &[(&str, &str)],
+) -> Result<AuthenticatedCaller, &'static str> {
     let (mut request, ()) = Request::new(()).into_parts();
     for (name, value) in sent {
         let name = HeaderName::try_from(*name).unwrap();
@@ -51,7 +60,7 @@ fn admitted(keys: &Keys, sent: &[(&str, &str)]) -> Result<Visitor, &'static str>
 }
 
 /// Who comes in with these headers, or the code of the refusal.
-fn check(keys: &Keys, sent: &[(&str, &str)], agent: Option<&str>) -> String {
+fn check(keys: &Authenticator, sent: &[(&str, &str)], agent: Option<&str>) -> String {
     let visitor = match admitted(keys, sent) {
         Ok(visitor) => visitor,
         Err(code) => return code.to_owned(),
@@ -62,10 +71,10 @@ fn check(keys: &Keys, sent: &[(&str, &str)], agent: Option<&str>) -> String {
     }
 }
 
-fn key(name: &str, agents: Option<&[&str]>) -> Key {
+fn key(name: &str, agents: Option<&[&str]>) -> ApiKey {
     let agents =
         agents.map(|agents| agents.iter().map(|agent| AgentId::parse(agent).unwrap()).collect());
-    Key { agents, ..Key::new(name, Fingerprint::of(format!("secret-{name}").as_bytes())) }
+    ApiKey { agents, ..ApiKey::new(name, Fingerprint::of(format!("secret-{name}").as_bytes())) }
 }
 
 #[test]
@@ -124,8 +133,8 @@ fn b_hh_11_one_credential_and_once() {
     assert_eq!(check(&keys, &[ops, phone], None), "two_keys", "nor where no key is needed");
 }
 
-fn holds(lease: &Lease) -> bool {
-    lease.of_holder().ended().is_none()
+fn holds(lease: &CallerLease) -> bool {
+    lease.of_holder().revocation().is_none()
 }
 
 #[test]
@@ -149,7 +158,7 @@ fn s_02_without_keys_only_this_machine_comes_in_and_not_as_an_admin() {
 
 #[test]
 fn s_02_an_empty_key_is_none() {
-    let keys = keys(&[Key::new("empty", Fingerprint::of(b""))]);
+    let keys = keys(&[ApiKey::new("empty", Fingerprint::of(b""))]);
     assert_eq!(check(&keys, &[("authorization", "Bearer ")], None), "no_key");
     assert_eq!(check(&keys, &[("x-api-key", "")], None), "no_key");
 }
@@ -167,7 +176,7 @@ fn a_request_has_a_visitor_only_if_it_was_let_in() {
     let keys = keys(&[key("ops", None)]);
     let (mut request, ()) = Request::new(()).into_parts();
     assert_eq!(keys.visitor(&request).unwrap_err().code, "no_key");
-    request.extensions.insert(Visitor::local());
+    request.extensions.insert(AuthenticatedCaller::local());
     assert_eq!(keys.visitor(&request).unwrap().principal.as_str(), "local");
 }
 
@@ -179,10 +188,10 @@ fn a_key_that_is_taken_away_takes_what_it_opened_with_it() {
     keys.configure(vec![key("ops", None)], None);
     assert!(holds(&ops) && !holds(&phone));
     assert_eq!(check(&keys, &[("x-api-key", "secret-phone")], None), "wrong_key");
-    let more = Key { rights: Rights::ALL, ..key("ops", None) };
+    let more = ApiKey { rights: Rights::ALL, ..key("ops", None) };
     keys.configure(vec![more], None);
     assert!(holds(&ops), "whoever has more loses nothing");
-    keys.configure(vec![Key { rights: Rights::NONE, ..key("ops", None) }], None);
+    keys.configure(vec![ApiKey { rights: Rights::NONE, ..key("ops", None) }], None);
     assert!(!holds(&ops), "what a session was opened with is not what its key may do now");
     assert_eq!(check(&keys, &[("x-api-key", "secret-ops")], None), "key:ops None");
 }
@@ -190,12 +199,15 @@ fn a_key_that_is_taken_away_takes_what_it_opened_with_it() {
 #[tokio::test(start_paused = true)]
 async fn two_secrets_let_in_while_a_key_is_exchanged() {
     let clock = hand();
-    let keys = Keys::new(Arc::<Hand>::clone(&clock), Lock::default());
+    let keys = Authenticator::new(Arc::<Hand>::clone(&clock), AuthenticatorOptions::default());
     keys.configure(vec![key("ops", None)], None);
     let old = admitted(&keys, &[("x-api-key", "secret-ops")]).unwrap().lease;
-    let former = Former { fingerprint: Fingerprint::of(b"secret-ops"), until: at(1_060) };
+    let former = FormerSecret { fingerprint: Fingerprint::of(b"secret-ops"), until: at(1_060) };
     let new = Fingerprint::of(b"secret-new");
-    keys.configure(vec![Key { former: Some(former), fingerprint: new, ..key("ops", None) }], None);
+    keys.configure(
+        vec![ApiKey { former: Some(former), fingerprint: new, ..key("ops", None) }],
+        None,
+    );
     for secret in ["secret-ops", "secret-new"] {
         assert_eq!(check(&keys, &[("x-api-key", secret)], None), "key:ops None");
     }
@@ -204,19 +216,22 @@ async fn two_secrets_let_in_while_a_key_is_exchanged() {
     assert_eq!(check(&keys, &[("x-api-key", "secret-ops")], None), "expired_key");
     assert_eq!(check(&keys, &[("x-api-key", "secret-new")], None), "key:ops None");
     let stream = admitted(&keys, &[("x-api-key", "secret-new")]).unwrap().lease;
-    let stream = stream.ended(clock.wall());
-    keys.configure(vec![Key { fingerprint: Fingerprint::of(b"third"), ..key("ops", None) }], None);
+    let stream = stream.wait_for_end(clock.wall());
+    keys.configure(
+        vec![ApiKey { fingerprint: Fingerprint::of(b"third"), ..key("ops", None) }],
+        None,
+    );
     stream.await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_key_ends_at_its_time_and_so_do_its_streams() {
     let clock = hand();
-    let keys = Keys::new(Arc::<Hand>::clone(&clock), Lock::default());
-    keys.configure(vec![Key { expires: Some(at(1_010)), ..key("ops", None) }], None);
+    let keys = Authenticator::new(Arc::<Hand>::clone(&clock), AuthenticatorOptions::default());
+    keys.configure(vec![ApiKey { expires: Some(at(1_010)), ..key("ops", None) }], None);
     let sent = [("x-api-key", "secret-ops")];
     let lease = admitted(&keys, &sent).unwrap().lease;
-    tokio::time::timeout(Duration::from_secs(11), lease.ended(clock.wall())).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(11), lease.wait_for_end(clock.wall())).await.unwrap();
     *clock.0.lock() = at(1_009);
     assert_eq!(check(&keys, &sent, None), "key:ops None");
     *clock.0.lock() = at(1_010);
@@ -225,11 +240,11 @@ async fn a_key_ends_at_its_time_and_so_do_its_streams() {
 
 #[test]
 fn a_typing_mistake_is_told_from_a_wrong_key() {
-    let made = secret::make(secret::Kind::Key).unwrap();
+    let made = secret::make(secret::SecretKind::Key).unwrap();
     let text = made.reveal();
     assert!(text.starts_with("tg_") && text.len() == 51, "{}", text.len());
-    assert_eq!(secret::check(text), secret::Checked::Sound);
-    assert_ne!(secret::make(secret::Kind::Key).unwrap(), made);
+    assert_eq!(secret::check(text), secret::SecretCheck::Sound);
+    assert_ne!(secret::make(secret::SecretKind::Key).unwrap(), made);
     let keys = keys(&[key("ops", None)]);
     assert_eq!(check(&keys, &[("x-api-key", text)], None), "wrong_key");
     let other = if text.as_bytes()[20] == b'x' { "y" } else { "x" };
@@ -238,8 +253,8 @@ fn a_typing_mistake_is_told_from_a_wrong_key() {
     {
         assert_eq!(check(&keys, &[("x-api-key", mistyped)], None), "mistyped_key");
     }
-    assert_eq!(secret::check("tg_ö"), secret::Checked::Mistyped);
-    assert_eq!(secret::check("secret"), secret::Checked::Foreign);
+    assert_eq!(secret::check("tg_ö"), secret::SecretCheck::Mistyped);
+    assert_eq!(secret::check("secret"), secret::SecretCheck::Foreign);
 }
 
 #[test]
@@ -287,11 +302,11 @@ fn rights_are_those_that_were_given() {
     assert!(Right::ALL.into_iter().all(|it| Right::parse(it.as_str()) == Some(it)));
     assert_eq!(some.need(Right::OverrideTier).unwrap_err().code, "no_right");
     for (role, named, expected) in [
-        (Role::Admin, Some(Rights::NONE), "execute override_tier approve observe admin"),
-        (Role::Operator, None, "approve observe"),
-        (Role::Operator, Some(some), "execute admin"),
-        (Role::Caller, None, "execute"),
-        (Role::Caller, Some(Rights::NONE), ""),
+        (KeyRole::Admin, Some(Rights::NONE), "execute override_tier approve observe admin"),
+        (KeyRole::Operator, None, "approve observe"),
+        (KeyRole::Operator, Some(some), "execute admin"),
+        (KeyRole::Caller, None, "execute"),
+        (KeyRole::Caller, Some(Rights::NONE), ""),
     ] {
         let names: Vec<&str> = role.rights(named).iter().map(Right::as_str).collect();
         assert_eq!(names.join(" "), expected, "{role:?}");

@@ -1,4 +1,4 @@
-//! The memory that bodies of requests may take, all together.
+//! Back-pressure by memory: what the bodies of requests may take, all together.
 //!
 //! A request reserves room before its body is read, waits for it shortly, and gives it back when
 //! nothing of the body is left. Small bodies need none, so nobody who asks for little waits behind
@@ -14,14 +14,14 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tollgate_core::turn::Principal;
 
-use crate::pressure::Memory;
-use crate::problem::Problem;
+use crate::api_error::ApiError;
+use crate::pressure::MemoryLimit;
 
 /// Bodies up to this size reserve nothing for themselves, only for what is made of them: how many
 /// there are is bounded by `limits.in_flight`.
 pub(crate) const SMALL_BODY: usize = 64 << 10;
 /// How long a request waits for room.
-const WAIT: Duration = Duration::from_secs(2);
+const RESERVE_TIMEOUT: Duration = Duration::from_secs(2);
 /// When there may be room again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Of the memory limit: a request takes up to four times its body, and half of the memory is for
@@ -30,7 +30,7 @@ const SHARE_OF_MEMORY: u64 = 8;
 /// Where no limit is known.
 const WITHOUT_LIMIT: usize = 1 << 30;
 /// However little memory there is.
-const LEAST: usize = 4 << 20;
+const MIN_BUDGET_BYTES: usize = 4 << 20;
 
 pub(crate) struct BodyBudget {
     total: usize,
@@ -71,16 +71,16 @@ pub(crate) enum BodyBudgetError {
 }
 
 impl BodyBudgetError {
-    pub(crate) fn problem(&self) -> Problem {
+    pub(crate) fn problem(&self) -> ApiError {
         match self {
             Self::NeverFits { limit } => {
                 let detail = format!(
                     "the body needs more memory than one request may take here: bodies have \
                      {limit} bytes, an eighth of the memory limit (`limits.memory_mb`)"
                 );
-                Problem::told(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+                ApiError::with_detail(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
             }
-            Self::NoRoom => Problem::new(
+            Self::NoRoom => ApiError::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "no_room_for_body",
                 "large requests are being answered, and there is no memory for one more \
@@ -92,11 +92,11 @@ impl BodyBudgetError {
 }
 
 impl BodyBudget {
-    pub(crate) fn new(memory: &Memory) -> Arc<Self> {
+    pub(crate) fn new(memory: &MemoryLimit) -> Arc<Self> {
         let share = memory.limit().map(|limit| limit / SHARE_OF_MEMORY);
         let total =
             share.map_or(WITHOUT_LIMIT, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        Self::of_bytes(total.max(LEAST))
+        Self::of_bytes(total.max(MIN_BUDGET_BYTES))
     }
 
     fn of_bytes(total: usize) -> Arc<Self> {
@@ -108,7 +108,7 @@ impl BodyBudget {
     }
 
     #[cfg(test)]
-    fn reserved(&self) -> usize {
+    fn reserved_bytes(&self) -> usize {
         self.state.lock().reserved
     }
 
@@ -139,8 +139,8 @@ impl BodyBudget {
             state.waiting.push(WaitingBody { ticket, principal, bytes, granted });
             (ticket, waiting)
         };
-        let mut place = PlaceInQueue { budget: self, principal, bytes, ticket, waiting };
-        match tokio::time::timeout(WAIT, &mut place.waiting).await {
+        let mut place = QueuedReservation { budget: self, principal, bytes, ticket, waiting };
+        match tokio::time::timeout(RESERVE_TIMEOUT, &mut place.waiting).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(BodyBudgetError::NoRoom),
         }
@@ -209,7 +209,7 @@ impl BudgetState {
 
 /// A request that waits. Dropping it takes it out of the queue, and gives back what it was granted
 /// meanwhile.
-struct PlaceInQueue<'b> {
+struct QueuedReservation<'b> {
     budget: &'b BodyBudget,
     principal: Option<&'b Principal>,
     bytes: usize,
@@ -217,7 +217,7 @@ struct PlaceInQueue<'b> {
     waiting: oneshot::Receiver<()>,
 }
 
-impl Drop for PlaceInQueue<'_> {
+impl Drop for QueuedReservation<'_> {
     fn drop(&mut self) {
         let mut state = self.budget.state.lock();
         let before = state.waiting.len();

@@ -1,17 +1,17 @@
 //! What of a provider's account a key may use: whoever speaks with some agents only, nothing.
 
-use tollgate_llm::conversation::{Content, MediaSource, Part, Request, Tool};
+use tollgate_llm::conversation::{ChatRequest, ChatTool, MediaSource, MessagePart, PartContent};
 use tollgate_llm::dialect::Dialect;
-use tollgate_llm::failure::{Failure, Kind};
+use tollgate_llm::error::{LlmError, LlmErrorKind};
 
 /// Whoever speaks with some agents only gets what these have: not what the provider runs on the
 /// gateway's account, nor what it keeps of others.
-pub(super) fn keep_out(request: &Request) -> Result<(), Failure> {
+pub(super) fn keep_out(request: &ChatRequest) -> Result<(), LlmError> {
     let forbidden = |at: &str| {
         let message = format!("this key speaks with agents, which have no `{at}`: leave it out");
-        Failure { at: Some(at.to_owned()), ..Failure::new(Kind::Forbidden, message) }
+        LlmError { at: Some(at.to_owned()), ..LlmError::new(LlmErrorKind::Forbidden, message) }
     };
-    if request.tools.iter().any(|tool| matches!(tool, Tool::Hosted { .. })) {
+    if request.tools.iter().any(|tool| matches!(tool, ChatTool::Hosted { .. })) {
         return Err(forbidden("tools that the provider runs"));
     }
     for (dialect, key) in [
@@ -26,9 +26,9 @@ pub(super) fn keep_out(request: &Request) -> Result<(), Failure> {
         }
     }
     let mut parts = request.messages.iter().flat_map(|message| &message.parts);
-    let is_anothers = |part: &Part| match &part.content {
-        Content::Media(media) => matches!(media.source, MediaSource::File(_)),
-        Content::Opaque { value, .. } => value["type"] == "item_reference",
+    let is_anothers = |part: &MessagePart| match &part.content {
+        PartContent::Media(media) => matches!(media.source, MediaSource::File(_)),
+        PartContent::Opaque { value, .. } => value["type"] == "item_reference",
         _ => false,
     };
     match parts.any(is_anothers) {

@@ -3,28 +3,28 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use tollgate_core::agent::{Recall, Wish};
-use tollgate_core::selector::{Form, Utterance};
-use tollgate_core::template::{self, Values};
+use tollgate_core::agent::{RecallPolicy, RequestedTier};
+use tollgate_core::template::{self, PlaceholderValues};
+use tollgate_core::tier_selector::{TranscriptStage, Utterance};
 use tollgate_core::turn::Turn;
-use tollgate_engine::gate::Spoke;
-use tollgate_engine::memory::Heard;
-use tollgate_llm::agent::{Acting, Order};
-use tollgate_llm::conversation::{Delivery, Request};
+use tollgate_engine::gate::TierRequest;
+use tollgate_engine::memory::HeardUtterance;
+use tollgate_llm::agent::{AgentTurn, CompletionRequest};
+use tollgate_llm::conversation::{ChatRequest, ResponseDelivery};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::provider::carry;
-use tollgate_mcp::large::aside;
+use tollgate_mcp::offload::offload_if_large;
 
-use super::headers::Headers;
-use super::refused::Refused;
-use super::target::Target;
-use super::transcript::Transcript;
-use super::{Opened, account, deliver};
-use crate::auth::Reach;
-use crate::mcp::Front;
+use super::error::ChatApiError;
+use super::headers::TurnResponseHeaders;
+use super::target::ChatRequestTarget;
+use super::transcript::ChatTranscript;
+use super::{InboundChatRequest, account, deliver};
+use crate::auth::CallerReach;
+use crate::mcp::AppState;
+use crate::request_context::{RequestContext, header};
 use crate::rest::queue_depth;
-use crate::variables::Variables;
-use crate::who::{Who, header};
+use crate::variables::PromptVariables;
 
 /// Of what was said no more chooses the tier.
 const LONGEST_UTTERANCE: usize = 64 << 10;
@@ -33,19 +33,19 @@ const LONGEST_UTTERANCE: usize = 64 << 10;
 const NO_BUDGET: &str = "the agent has no budget";
 
 pub(super) async fn answer(
-    front: Arc<Front>,
-    opened: Opened,
-    target: Target,
-) -> Result<Response, Refused> {
+    front: Arc<AppState>,
+    opened: InboundChatRequest,
+    target: ChatRequestTarget,
+) -> Result<Response, ChatApiError> {
     let size = opened.passed.body().len();
-    let (opened, request) = aside(size, move || {
+    let (opened, request) = offload_if_large(size, move || {
         let request = opened.request();
         (opened, request)
     })
     .await;
     let mut request = request?;
-    let Target { mut who, agent, chain } = target;
-    if who.reach == Reach::Agents {
+    let ChatRequestTarget { mut who, agent, chain } = target;
+    if who.reach == CallerReach::Agents {
         account::keep_out(&request)?;
     }
     let seen = request.without_history();
@@ -60,83 +60,92 @@ pub(super) async fn answer(
     if let Some(link) = &mut who.link {
         link.begins = request.begins_turn();
     }
-    let mut headers = Headers::new(opened.began, &front);
+    let mut headers = TurnResponseHeaders::new(opened.began, &front);
     let mut transcript = None;
     let acting = match agent {
         None => None,
         Some(agent) => {
             let (turn, reason) = match (agent.ceiling, who.tier) {
                 // An agent without a budget has none to choose from.
-                (None, None) => (front.gate.turn(who.asked(Wish::Ceiling))?, NO_BUDGET.to_owned()),
+                (None, None) => (
+                    front.gate.turn(who.turn_request(RequestedTier::Ceiling))?,
+                    NO_BUDGET.to_owned(),
+                ),
                 _ => turn(&front, &opened, &who, &request)?,
             };
             for name in request.answered_tools() {
                 front.gate.note_answered(&turn, name);
             }
             headers.turn(&turn, &reason);
-            let variables = Variables::read(&opened.sent.headers, None)?.into_map();
-            let values = Values { request: &variables, agent: &agent, call_id: headers.call_id() };
+            let variables = PromptVariables::read(&opened.sent.headers, None)?.into_map();
+            let values = PlaceholderValues {
+                request: &variables,
+                agent: &agent,
+                call_id: headers.call_id(),
+            };
             let prompt = agent.persona.prompt.as_ref();
             let prompt = prompt.map(|prompt| template::render(prompt, &values));
             let conversation = header(&opened.sent, "x-tollgate-conversation")?;
-            let prompt = recalled(&front, (&turn, conversation), &request, prompt).await;
-            transcript = Transcript::begin(&front, &turn, &request)
-                .map(|it| it.named(conversation, variables.get("caller_name").map(String::as_str)));
-            Some(Acting { agent, turn, prompt })
+            let prompt = append_memories(&front, (&turn, conversation), &request, prompt).await;
+            transcript = ChatTranscript::begin(&front, &turn, &request).map(|it| {
+                it.with_names(conversation, variables.get("caller_name").map(String::as_str))
+            });
+            Some(AgentTurn { agent, turn, prompt })
         }
     };
     let (delivery, trace) = (request.delivery, who.trace.clone());
     let lease = who.lease.terms().clone();
-    let (chat, order) = (Arc::clone(&front.chat), Order { request, acting, chain, lease, trace });
-    let prepared = aside(size, move || chat.prepare(order)).await?;
+    let (chat, order) =
+        (Arc::clone(&front.chat), CompletionRequest { request, acting, chain, lease, trace });
+    let prepared = offload_if_large(size, move || chat.prepare(order)).await?;
     headers.facts(prepared.facts());
-    let order = deliver::Order { opened, seen, headers, keeping, transcript, prepared };
+    let order = deliver::ChatDelivery { opened, seen, headers, keeping, transcript, prepared };
     match delivery {
-        Delivery::Whole => deliver::whole(order).await,
-        Delivery::Streamed => deliver::streamed(&front, order).await,
+        ResponseDelivery::Whole => deliver::whole(order).await,
+        ResponseDelivery::Streamed => deliver::stream_answer(&front, order).await,
     }
 }
 
 /// The turn, and why it has its tier.
 fn turn(
-    front: &Front,
-    opened: &Opened,
-    who: &Who,
-    request: &Request,
-) -> Result<(Turn, String), Refused> {
+    front: &AppState,
+    opened: &InboundChatRequest,
+    who: &RequestContext,
+    request: &ChatRequest,
+) -> Result<(Turn, String), ChatApiError> {
     // Before it is counted: what is refused is no turn of the conversation.
     let named = match who.tier {
-        Some(_) => Some(who.turn::<Refused>(&front.gate)?),
+        Some(_) => Some(who.turn::<ChatApiError>(&front.gate)?),
         None => None,
     };
     let said = request.utterance();
     let text = &said[..said.floor_char_boundary(LONGEST_UTTERANCE)];
     let queue_depth = queue_depth(&opened.sent)?;
-    let spoke = Spoke {
+    let spoke = TierRequest {
         principal: &who.principal,
         agent: who.agent.as_deref(),
         conversation: header(&opened.sent, "x-tollgate-conversation")?,
-        utterance: Utterance { text, form: Form::Final, queue_depth, forced: who.tier },
+        utterance: Utterance { text, form: TranscriptStage::Final, queue_depth, forced: who.tier },
     };
     let choice = front.gate.choose(&spoke)?;
     let turn = match named {
         Some(turn) => turn,
-        None => front.gate.turn(who.asked(Wish::Selected(choice.tier)))?,
+        None => front.gate.turn(who.turn_request(RequestedTier::Selected(choice.tier)))?,
     };
     Ok((turn, choice.reason.to_string()))
 }
 
 /// The prompt, and after it what comes to the agent's mind.
-async fn recalled(
-    front: &Front,
+async fn append_memories(
+    front: &AppState,
     (turn, conversation): (&Turn, Option<&str>),
-    request: &Request,
+    request: &ChatRequest,
     prompt: Option<String>,
 ) -> Option<String> {
-    let recalls = turn.view.memory.recall == Recall::On;
-    let Some(mind) = front.gate.mind().filter(|_| recalls) else { return prompt };
+    let recalls = turn.view.memory.recall == RecallPolicy::On;
+    let Some(mind) = front.gate.memory().filter(|_| recalls) else { return prompt };
     let text = request.utterance();
-    let recalled = mind.recall(turn, &Heard { conversation, text: &text }).await;
+    let recalled = mind.recall(turn, &HeardUtterance { conversation, text: &text }).await;
     match (recalled.and_then(|it| it.note()), prompt) {
         (None, prompt) => prompt,
         (note, None) => note,

@@ -9,48 +9,48 @@ use futures_util::stream::{self, Stream, StreamExt};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::json;
-use tollgate_llm::agent::{Answer, Prepared, Said, Voice};
-use tollgate_llm::conversation::Request;
-use tollgate_llm::delta::Delta;
+use tollgate_llm::agent::{CompletionEvent, CompletionOutcome, CompletionSink, PreparedCompletion};
+use tollgate_llm::conversation::ChatRequest;
+use tollgate_llm::delta::ResponseDelta;
 use tollgate_llm::dialect::Dialect;
-use tollgate_llm::failure::Failure;
-use tollgate_llm::format::{Frame, StreamWriter};
-use tollgate_llm::told::Note;
+use tollgate_llm::error::LlmError;
+use tollgate_llm::format::{ChatSseEvent, StreamWriter};
+use tollgate_llm::gateway_report::StreamNote;
 
-use super::headers::Headers;
-use super::kept::Keeping;
-use super::refused::Refused;
-use super::transcript::Transcript;
-use super::{Opened, StreamForm};
-use crate::events::{self, EndsItself, Streaming};
-use crate::mcp::Front;
+use super::error::ChatApiError;
+use super::headers::TurnResponseHeaders;
+use super::response_store::PendingStoredResponse;
+use super::transcript::ChatTranscript;
+use super::{InboundChatRequest, StreamForm};
+use crate::events::{self, EndsOnRevocation, StreamingResponse};
+use crate::mcp::AppState;
 
 /// Steps of an answer that may wait for a client that does not read.
 const QUEUE: usize = 64;
 const EVENTS: &str = "x-tollgate-events";
 
-pub(super) struct Order {
-    pub(super) opened: Opened,
+pub(super) struct ChatDelivery {
+    pub(super) opened: InboundChatRequest,
     /// As the client sent it: some of it stands in the answer again.
-    pub(super) seen: Request,
-    pub(super) headers: Headers,
-    pub(super) keeping: Option<Keeping>,
-    pub(super) transcript: Option<Transcript>,
-    pub(super) prepared: Prepared,
+    pub(super) seen: ChatRequest,
+    pub(super) headers: TurnResponseHeaders,
+    pub(super) keeping: Option<PendingStoredResponse>,
+    pub(super) transcript: Option<ChatTranscript>,
+    pub(super) prepared: PreparedCompletion,
 }
 
-pub(super) async fn whole(order: Order) -> Result<Response, Refused> {
-    let Order { opened, seen, mut headers, keeping, mut transcript, prepared } = order;
+pub(super) async fn whole(order: ChatDelivery) -> Result<Response, ChatApiError> {
+    let ChatDelivery { opened, seen, mut headers, keeping, mut transcript, prepared } = order;
     let mut answer = prepared.run(None).await?;
     if let Some(transcript) = &mut transcript {
-        transcript.answered(&answer);
+        transcript.record_answer(&answer);
     }
     if let Some(keeping) = keeping {
         keeping.id().clone_into(&mut answer.response.id);
         keeping.keep(&answer);
     }
     headers.times(answer.times);
-    headers.lost(&answer.lost);
+    headers.set_lost(&answer.lost);
     let body = opened.format().write_response(&answer.response, &seen, answer.told.as_ref());
     let json = HeaderValue::from_static("application/json");
     let mut response = (StatusCode::OK, [(CONTENT_TYPE, json)], body.to_string()).into_response();
@@ -60,34 +60,37 @@ pub(super) async fn whole(order: Order) -> Result<Response, Refused> {
 
 /// Waits for the first step, so that what fails at once is told by a status. Dropping the answer
 /// cancels what makes it.
-pub(super) async fn streamed(front: &Front, order: Order) -> Result<Response, Refused> {
-    let Order { opened, seen, mut headers, keeping, mut transcript, prepared } = order;
+pub(super) async fn stream_answer(
+    front: &AppState,
+    order: ChatDelivery,
+) -> Result<Response, ChatApiError> {
+    let ChatDelivery { opened, seen, mut headers, keeping, mut transcript, prepared } = order;
     headers.overhead(Duration::ZERO);
     let dialect = opened.asked.dialect;
-    let mut scribe = Scribe {
+    let mut scribe = ChatStreamEncoder {
         id: keeping.as_ref().map(|keeping| keeping.id().to_owned()),
         writer: opened.format().stream_writer(&seen),
-        notes: Notes::wanted(&opened.sent.headers, dialect),
+        notes: NoteFormat::from_headers(&opened.sent.headers, dialect),
         early: Some(Vec::new()),
     };
-    let (voice, said) = Voice::new(QUEUE);
+    let (voice, said) = CompletionSink::new(QUEUE);
     let ended = async move {
         let ended = prepared.run(Some(voice)).await;
         if let (Some(transcript), Ok(answer)) = (&mut transcript, &ended) {
-            transcript.answered(answer);
+            transcript.record_answer(answer);
         }
         if let (Some(keeping), Ok(answer)) = (keeping, &ended) {
             keeping.keep(answer);
         }
-        Step::Ended(ended.map(Box::new))
+        ChatStreamStep::Ended(ended.map(Box::new))
     };
-    let mut steps = Box::pin(events::before(ended, said, |said| Some(Step::Said(said))));
+    let mut steps = Box::pin(events::before(ended, said, |said| Some(ChatStreamStep::Said(said))));
     let mut first = Vec::new();
     while let Some(step) = steps.next().await {
         match step {
-            Step::Ended(Err(failure)) => return Err(failure.into()),
-            Step::Said(Said::Note(_)) => first.push(step),
-            Step::Said(Said::Delta(_)) | Step::Ended(Ok(_)) => {
+            ChatStreamStep::Ended(Err(failure)) => return Err(failure.into()),
+            ChatStreamStep::Said(CompletionEvent::Note(_)) => first.push(step),
+            ChatStreamStep::Said(CompletionEvent::Delta(_)) | ChatStreamStep::Ended(Ok(_)) => {
                 first.push(step);
                 break;
             }
@@ -103,47 +106,47 @@ pub(super) async fn streamed(front: &Front, order: Order) -> Result<Response, Re
         }
     };
     let mut response = match opened.asked.streams_as {
-        StreamForm::Events => events::written(written.map(into_events), keep_alive),
-        StreamForm::List => listed(written),
+        StreamForm::Events => events::encoded_response(written.map(into_events), keep_alive),
+        StreamForm::List => json_array_response(written),
     };
-    response.extensions_mut().insert(Streaming);
-    response.extensions_mut().insert(EndsItself);
+    response.extensions_mut().insert(StreamingResponse);
+    response.extensions_mut().insert(EndsOnRevocation);
     headers.write_into(response.headers_mut());
     Ok(response)
 }
 
-enum Step {
-    Said(Said),
-    Ended(Result<Box<Answer>, Failure>),
+enum ChatStreamStep {
+    Said(CompletionEvent),
+    Ended(Result<Box<CompletionOutcome>, LlmError>),
 }
 
 /// Writes steps as events of the client's dialect.
-struct Scribe {
+struct ChatStreamEncoder {
     /// By which the answer is known here; `None`: as its model calls it.
     id: Option<String>,
     writer: Box<dyn StreamWriter>,
-    notes: Notes,
+    notes: NoteFormat,
     /// Notes that came before the answer began: some clients want its first event first.
-    early: Option<Vec<Note>>,
+    early: Option<Vec<StreamNote>>,
 }
 
 /// Events, or what is beside them.
-enum Written {
-    Frames(Vec<Frame>),
+enum EncodedChunk {
+    Frames(Vec<ChatSseEvent>),
     Notes(Bytes),
 }
 
 /// How a client hears what is no part of the answer.
 #[derive(Clone, Copy)]
-enum Notes {
+enum NoteFormat {
     /// Google's clients know nothing but data.
     Unwanted,
     Comments,
     Events(Dialect),
 }
 
-impl Notes {
-    fn wanted(headers: &HeaderMap, dialect: Dialect) -> Self {
+impl NoteFormat {
+    fn from_headers(headers: &HeaderMap, dialect: Dialect) -> Self {
         match (headers.get(EVENTS).is_some_and(|value| value == "true"), dialect) {
             (true, dialect) => Self::Events(dialect),
             (false, Dialect::Gemini) => Self::Unwanted,
@@ -151,7 +154,7 @@ impl Notes {
         }
     }
 
-    fn write(self, note: &Note) -> Bytes {
+    fn write(self, note: &StreamNote) -> Bytes {
         let mut note = note.json();
         match self {
             Self::Unwanted => Bytes::new(),
@@ -171,38 +174,40 @@ impl Notes {
     }
 }
 
-impl Scribe {
-    fn write(&mut self, step: Step) -> Vec<Written> {
+impl ChatStreamEncoder {
+    fn write(&mut self, step: ChatStreamStep) -> Vec<EncodedChunk> {
         match step {
-            Step::Said(Said::Delta(mut delta)) => {
-                if let (Delta::Start { id, .. }, Some(own)) = (&mut delta, &self.id) {
+            ChatStreamStep::Said(CompletionEvent::Delta(mut delta)) => {
+                if let (ResponseDelta::Start { id, .. }, Some(own)) = (&mut delta, &self.id) {
                     id.clone_from(own);
                 }
-                let mut written = vec![Written::Frames(self.writer.write(&delta))];
+                let mut written = vec![EncodedChunk::Frames(self.writer.write(&delta))];
                 for note in self.early.take().into_iter().flatten() {
-                    written.push(Written::Notes(self.notes.write(&note)));
+                    written.push(EncodedChunk::Notes(self.notes.write(&note)));
                 }
                 written
             }
-            Step::Said(Said::Note(note)) => match &mut self.early {
+            ChatStreamStep::Said(CompletionEvent::Note(note)) => match &mut self.early {
                 Some(early) => {
                     early.push(note);
                     Vec::new()
                 }
-                None => vec![Written::Notes(self.notes.write(&note))],
+                None => vec![EncodedChunk::Notes(self.notes.write(&note))],
             },
-            Step::Ended(Ok(answer)) => {
-                vec![Written::Frames(self.writer.end(answer.told.as_ref()))]
+            ChatStreamStep::Ended(Ok(answer)) => {
+                vec![EncodedChunk::Frames(self.writer.end(answer.told.as_ref()))]
             }
-            Step::Ended(Err(failure)) => vec![Written::Frames(self.writer.fail(&failure))],
+            ChatStreamStep::Ended(Err(failure)) => {
+                vec![EncodedChunk::Frames(self.writer.fail(&failure))]
+            }
         }
     }
 }
 
-fn into_events(written: Written) -> Bytes {
+fn into_events(written: EncodedChunk) -> Bytes {
     match written {
-        Written::Notes(bytes) => bytes,
-        Written::Frames(frames) => {
+        EncodedChunk::Notes(bytes) => bytes,
+        EncodedChunk::Frames(frames) => {
             let events = frames.into_iter().map(|frame| events::event(frame.name, frame.data));
             events.collect::<Vec<_>>().concat().into()
         }
@@ -210,11 +215,11 @@ fn into_events(written: Written) -> Bytes {
 }
 
 /// Notes have no place in a list.
-fn listed(written: impl Stream<Item = Written> + Send + 'static) -> Response {
+fn json_array_response(written: impl Stream<Item = EncodedChunk> + Send + 'static) -> Response {
     let mut before = "[";
     let items = written.filter_map(move |written| {
         let mut out = String::new();
-        if let Written::Frames(frames) = written {
+        if let EncodedChunk::Frames(frames) = written {
             for frame in frames {
                 out.push_str(before);
                 out.push_str(&frame.data);

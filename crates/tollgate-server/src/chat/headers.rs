@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_core::turn::Turn;
 use tollgate_engine::clock::Clock;
-use tollgate_llm::agent::{Facts, Times};
+use tollgate_llm::agent::{CompletionFacts, CompletionTimes};
 
-use crate::mcp::Front;
+use crate::mcp::AppState;
 
-pub(crate) struct Headers {
+pub(crate) struct TurnResponseHeaders {
     map: HeaderMap,
     call_id: String,
     began: Instant,
     clock: Arc<dyn Clock>,
 }
 
-impl Headers {
-    pub(crate) fn new(began: Instant, front: &Front) -> Self {
+impl TurnResponseHeaders {
+    pub(crate) fn new(began: Instant, front: &AppState) -> Self {
         let call_id = format!("{:032x}", rand::random::<u128>());
         let clock = Arc::clone(&front.clock);
         let mut headers = Self { map: HeaderMap::new(), call_id, began, clock };
@@ -45,20 +45,20 @@ impl Headers {
         self.set("x-tollgate-model", name);
     }
 
-    pub(super) fn facts(&mut self, facts: &Facts) {
+    pub(super) fn facts(&mut self, facts: &CompletionFacts) {
         self.model(&facts.model);
         self.set("x-tollgate-tools-visible", &facts.visible.to_string());
         self.set("x-tollgate-tools-pruned", &facts.pruned.len().to_string());
     }
 
-    pub(super) fn lost(&mut self, lost: &[String]) {
+    pub(super) fn set_lost(&mut self, lost: &[String]) {
         if !lost.is_empty() {
             self.set("x-tollgate-lost", &lost.join("; "));
         }
     }
 
     /// What only the end knows.
-    pub(crate) fn times(&mut self, times: Times) {
+    pub(crate) fn times(&mut self, times: CompletionTimes) {
         self.set("x-tollgate-tool-ms", &times.tools.as_millis().to_string());
         self.overhead(times.models + times.tools);
     }
@@ -76,9 +76,9 @@ impl Headers {
 
     /// What no header can hold is left out of it.
     fn set(&mut self, name: &'static str, value: &str) {
-        const LONGEST: usize = 1_000;
+        const MAX_VALUE_CHARS: usize = 1_000;
         let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
-        let value: String = value.chars().take(LONGEST).map(plain).collect();
+        let value: String = value.chars().take(MAX_VALUE_CHARS).map(plain).collect();
         if let Ok(value) = HeaderValue::from_str(&value) {
             self.map.insert(HeaderName::from_static(name), value);
         }

@@ -8,18 +8,18 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use serde::Serialize;
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 use tollgate_llm::dialect::Dialect;
-use tollgate_llm::failure::{Failure, Kind};
+use tollgate_llm::error::{LlmError, LlmErrorKind};
 
-use super::refused::Refused;
+use super::error::ChatApiError;
+use crate::api_error::MAX_ECHOED_CHARS;
 use crate::fields::check_query;
-use crate::mcp::Front;
-use crate::problem::SAID_BACK;
+use crate::mcp::AppState;
 
-pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    let listed = known(&front, &sent).map(|data| {
+    let listed = visible_models(&front, &sent).map(|data| {
         let id = |entry: Option<&ModelJson>| entry.map(|entry| entry.id.clone());
         let (first_id, last_id) = (id(data.first()), id(data.last()));
         Json(ModelsJson { object: "list", first_id, last_id, has_more: false, data })
@@ -29,16 +29,17 @@ pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> R
 }
 
 pub(crate) async fn one(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    let found = known(&front, &sent).and_then(|models| {
+    let found = visible_models(&front, &sent).and_then(|models| {
         let found = models.into_iter().find(|model| model.id == name);
         found.ok_or_else(|| {
-            let message = format!("there is no model `{}`", shortened(&name, SAID_BACK));
-            Failure::new(Kind::UnknownModel, message).into()
+            let message =
+                format!("there is no model `{}`", truncate_chars(&name, MAX_ECHOED_CHARS));
+            LlmError::new(LlmErrorKind::UnknownModel, message).into()
         })
     });
     let found = found.map(|model| Json(model).into_response());
@@ -46,7 +47,7 @@ pub(crate) async fn one(
 }
 
 /// Whoever speaks with some agents only sees no more than these.
-fn known(front: &Front, sent: &Parts) -> Result<Vec<ModelJson>, Refused> {
+fn visible_models(front: &AppState, sent: &Parts) -> Result<Vec<ModelJson>, ChatApiError> {
     check_query(&sent.uri, &["limit", "after_id", "before_id", "beta"])?;
     let visitor = front.keys.visitor(sent)?;
     let is_theirs = |name: &str| {

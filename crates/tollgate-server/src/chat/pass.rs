@@ -5,29 +5,29 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use tollgate_core::trace::Trace;
-use tollgate_engine::spans::Follow;
-use tollgate_llm::conversation::{Delivery, Usage};
-use tollgate_llm::provider::Model;
+use tollgate_engine::spans::TraceScope;
+use tollgate_llm::conversation::{ResponseDelivery, TokenUsage};
+use tollgate_llm::provider::ModelHandle;
 
-use super::Opened;
-use super::headers::Headers;
-use super::metered::Metered;
-use super::refused::Refused;
-use crate::events::Streaming;
-use crate::mcp::Front;
+use super::InboundChatRequest;
+use super::error::ChatApiError;
+use super::headers::TurnResponseHeaders;
+use super::usage_meter::UsageMeteredBody;
+use crate::events::StreamingResponse;
+use crate::mcp::AppState;
 
 pub(super) async fn pass(
-    front: &Front,
-    (opened, trace): (Opened, Option<Arc<Trace>>),
-    model: &Model,
-) -> Result<Response, Refused> {
-    let mut headers = Headers::new(opened.began, front);
-    let Opened { sent, mut passed, .. } = opened;
+    front: &AppState,
+    (opened, trace): (InboundChatRequest, Option<Arc<Trace>>),
+    model: &ModelHandle,
+) -> Result<Response, ChatApiError> {
+    let mut headers = TurnResponseHeaders::new(opened.began, front);
+    let InboundChatRequest { sent, mut passed, .. } = opened;
     headers.model(&model.settings.name);
     headers.overhead(std::time::Duration::ZERO);
     let delivery = passed.delivery;
     passed.headers = sent.headers;
-    passed.follow = Follow { tracer: front.gate.tracer().clone(), trace };
+    passed.follow = TraceScope { tracer: front.gate.tracer().clone(), trace };
     let answer = model.pass(passed).await.map_err(|error| {
         let (failure, model) = (error.failure, &model.settings.name);
         tracing::warn!(model, code = failure.kind.code(), %failure, "a model did not answer");
@@ -35,10 +35,10 @@ pub(super) async fn pass(
     })?;
     // Errors cost nothing, and look like nothing that does.
     let (chat, name) = (Arc::clone(&front.chat), model.settings.name.clone());
-    let note = move |usage: &Usage| chat.figures().spent(&name, usage);
-    let mut response = answer.map(|body| Body::new(Metered::new(body, note)));
-    if delivery == Delivery::Streamed {
-        response.extensions_mut().insert(Streaming);
+    let note = move |usage: &TokenUsage| chat.figures().record_usage(&name, usage);
+    let mut response = answer.map(|body| Body::new(UsageMeteredBody::new(body, note)));
+    if delivery == ResponseDelivery::Streamed {
+        response.extensions_mut().insert(StreamingResponse);
     }
     headers.write_into(response.headers_mut());
     Ok(response)

@@ -5,36 +5,36 @@ use std::sync::Arc;
 use http::request::Parts;
 use tollgate_core::agent::Agent;
 use tollgate_core::nearest::nearest;
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 use tollgate_llm::dialect::Dialect;
-use tollgate_llm::failure::{Failure, Kind};
-use tollgate_llm::provider::{Model, Models};
+use tollgate_llm::error::{LlmError, LlmErrorKind};
+use tollgate_llm::provider::{ModelHandle, ModelRegistry};
 use tollgate_llm::settings::ToolMode;
 
-use super::refused::Refused;
-use crate::auth::Reach;
-use crate::mcp::Front;
-use crate::problem::SAID_BACK;
-use crate::who::{Who, Wishes};
+use super::error::ChatApiError;
+use crate::api_error::MAX_ECHOED_CHARS;
+use crate::auth::CallerReach;
+use crate::mcp::AppState;
+use crate::request_context::{RequestContext, RequestOverrides};
 
-pub(super) struct Target {
-    pub(super) who: Who,
+pub(super) struct ChatRequestTarget {
+    pub(super) who: RequestContext,
     /// `None`: no agent has a part in it.
     pub(super) agent: Option<Agent>,
     /// In order of preference; at least one.
-    pub(super) chain: Vec<Arc<Model>>,
+    pub(super) chain: Vec<Arc<ModelHandle>>,
 }
 
-impl Target {
-    pub(super) fn find(front: &Front, sent: &Parts, named: &str) -> Result<Self, Refused> {
+impl ChatRequestTarget {
+    pub(super) fn find(front: &AppState, sent: &Parts, named: &str) -> Result<Self, ChatApiError> {
         let (gate, models) = (&front.gate, front.chat.models());
         if let Ok(agent) = gate.agent(named) {
-            let wishes = Wishes { agent: Some(named.to_owned()), tier: None };
-            let who = Who::read(&front.keys, sent, wishes)?;
+            let wishes = RequestOverrides { agent: Some(named.to_owned()), tier: None };
+            let who = RequestContext::read(&front.keys, sent, wishes)?;
             let chain = chain(&agent, &models)?;
             return Ok(Self { who, agent: Some(agent), chain });
         }
-        let who = Who::read(&front.keys, sent, Wishes::default())?;
+        let who = RequestContext::read(&front.keys, sent, RequestOverrides::default())?;
         let unknown = || unknown(named, &gate.agents(), &models);
         let Some(agent) = who.agent.as_deref() else {
             let model = models.find(named).ok_or_else(unknown)?;
@@ -44,14 +44,16 @@ impl Target {
         // Whoever speaks with some agents only does not reach more models by them.
         let is_its_own = agent.persona.models.iter().any(|model| model == named);
         let model = match who.reach {
-            Reach::Agents if !is_its_own => return Err(not_yours(named, &agent).into()),
-            Reach::Agents | Reach::Everybody => models.find(named).ok_or_else(unknown)?,
+            CallerReach::Agents if !is_its_own => return Err(not_yours(named, &agent).into()),
+            CallerReach::Agents | CallerReach::Everybody => {
+                models.find(named).ok_or_else(unknown)?
+            }
         };
         Ok(Self { who, agent: Some(agent), chain: vec![model] })
     }
 
     /// The model that can be given the request as it is.
-    pub(super) fn passes(&self, dialect: Dialect) -> Option<Arc<Model>> {
+    pub(super) fn passes(&self, dialect: Dialect) -> Option<Arc<ModelHandle>> {
         let model = self.chain.first().filter(|_| self.agent.is_none())?;
         let speaks = model.dialect() == Some(dialect);
         let is_native = model.settings.tool_mode != ToolMode::Schema;
@@ -59,21 +61,21 @@ impl Target {
     }
 }
 
-fn chain(agent: &Agent, models: &Models) -> Result<Vec<Arc<Model>>, Failure> {
-    let known: Vec<Arc<Model>> =
+fn chain(agent: &Agent, models: &ModelRegistry) -> Result<Vec<Arc<ModelHandle>>, LlmError> {
+    let known: Vec<Arc<ModelHandle>> =
         agent.persona.models.iter().filter_map(|name| models.find(name)).collect();
     let missing = match known.is_empty() {
         true => format!("none of the models of `{}` is there any more", agent.id),
         false => format!("all models of `{}` are for live sessions (`GET /v1/realtime`)", agent.id),
     };
-    let chain: Vec<Arc<Model>> = known.into_iter().filter(|model| !model.is_live()).collect();
+    let chain: Vec<Arc<ModelHandle>> = known.into_iter().filter(|model| !model.is_live()).collect();
     match chain.is_empty() {
-        true => Err(Failure::new(Kind::UnknownModel, missing)),
+        true => Err(LlmError::new(LlmErrorKind::UnknownModel, missing)),
         false => Ok(chain),
     }
 }
 
-fn unknown(named: &str, agents: &[Agent], models: &Models) -> Failure {
+fn unknown(named: &str, agents: &[Agent], models: &ModelRegistry) -> LlmError {
     let known = agents.iter().map(|agent| agent.id.as_str());
     let known = known.chain(models.list().iter().map(|model| &*model.settings.name));
     let near = nearest(named, known);
@@ -81,17 +83,17 @@ fn unknown(named: &str, agents: &[Agent], models: &Models) -> Failure {
         Some(near) => format!("; did you mean `{near}`?"),
         None => "; `GET /v1/models` lists what there is".to_owned(),
     };
-    let named = shortened(named, SAID_BACK);
+    let named = truncate_chars(named, MAX_ECHOED_CHARS);
     let message = format!("there is no model and no agent `{named}`{meant}");
-    Failure { at: Some("model".to_owned()), ..Failure::new(Kind::UnknownModel, message) }
+    LlmError { at: Some("model".to_owned()), ..LlmError::new(LlmErrorKind::UnknownModel, message) }
 }
 
-fn not_yours(named: &str, agent: &Agent) -> Failure {
-    let named = shortened(named, SAID_BACK);
+fn not_yours(named: &str, agent: &Agent) -> LlmError {
+    let named = truncate_chars(named, MAX_ECHOED_CHARS);
     let known = agent.persona.models.join("`, `");
     let message = format!(
         "this key speaks with agents; for `{}` `model` is `{known}` or its name, not `{named}`",
         agent.id
     );
-    Failure { at: Some("model".to_owned()), ..Failure::new(Kind::Forbidden, message) }
+    LlmError { at: Some("model".to_owned()), ..LlmError::new(LlmErrorKind::Forbidden, message) }
 }

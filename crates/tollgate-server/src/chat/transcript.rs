@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use tollgate_core::agent::Record;
+use tollgate_core::agent::RecordPolicy;
 use tollgate_core::turn::Turn;
-use tollgate_engine::memory::{Mind, Said};
-use tollgate_llm::agent::Answer;
-use tollgate_llm::conversation::{Part, Request, Role};
+use tollgate_engine::memory::{MemoryService, TranscriptTurn};
+use tollgate_llm::agent::CompletionOutcome;
+use tollgate_llm::conversation::{ChatRequest, ChatRole, MessagePart};
 
-use crate::mcp::Front;
+use crate::mcp::AppState;
 
-pub(super) struct Transcript {
-    mind: Arc<Mind>,
+pub(super) struct ChatTranscript {
+    mind: Arc<MemoryService>,
     turn: Turn,
     conversation: Option<String>,
     speaker: Option<String>,
@@ -20,36 +20,37 @@ pub(super) struct Transcript {
     answered: String,
 }
 
-impl Transcript {
+impl ChatTranscript {
     /// `None`: there is no memory to keep it in, or the agent keeps nothing.
-    pub(super) fn begin(front: &Front, turn: &Turn, request: &Request) -> Option<Self> {
-        if turn.view.memory.record == Record::Nothing {
+    pub(super) fn begin(front: &AppState, turn: &Turn, request: &ChatRequest) -> Option<Self> {
+        if turn.view.memory.record == RecordPolicy::Nothing {
             return None;
         }
-        let mind = Arc::clone(front.gate.mind()?);
+        let mind = Arc::clone(front.gate.memory()?);
         // After the result of a tool that the client ran, the user has said nothing new.
-        let is_new = request.messages.last().is_some_and(|last| last.role == Role::User);
+        let is_new = request.messages.last().is_some_and(|last| last.role == ChatRole::User);
         let heard = if is_new { request.utterance() } else { String::new() };
         let (turn, answered) = (turn.clone(), String::new());
         Some(Self { mind, turn, conversation: None, speaker: None, heard, answered })
     }
 
     /// As the client names the conversation and whoever speaks in it.
-    pub(super) fn named(mut self, conversation: Option<&str>, speaker: Option<&str>) -> Self {
+    pub(super) fn with_names(mut self, conversation: Option<&str>, speaker: Option<&str>) -> Self {
         self.conversation = conversation.map(str::to_owned);
         self.speaker = speaker.map(str::to_owned);
         self
     }
 
-    pub(super) fn answered(&mut self, answer: &Answer) {
-        let texts: Vec<&str> = answer.response.parts.iter().filter_map(Part::as_text).collect();
+    pub(super) fn record_answer(&mut self, answer: &CompletionOutcome) {
+        let texts: Vec<&str> =
+            answer.response.parts.iter().filter_map(MessagePart::as_text).collect();
         self.answered = texts.join("\n");
     }
 }
 
-impl Drop for Transcript {
+impl Drop for ChatTranscript {
     fn drop(&mut self) {
-        let said = Said {
+        let said = TranscriptTurn {
             conversation: self.conversation.as_deref(),
             speaker: self.speaker.as_deref(),
             heard: &self.heard,

@@ -4,10 +4,10 @@ use futures_util::{StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use tokio::sync::mpsc;
 
-use super::{Event, before, listening, response};
+use super::{ServerSentEvent, before, listening, response};
 
-fn event(data: &str) -> Event {
-    Event { name: "message", id: None, data: data.to_owned() }
+fn event(data: &str) -> ServerSentEvent {
+    ServerSentEvent { name: "message", id: None, data: data.to_owned() }
 }
 
 #[tokio::test(start_paused = true)]

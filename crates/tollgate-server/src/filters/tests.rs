@@ -1,15 +1,16 @@
 //! Whatever the words are, they leave less or are refused.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use tollgate_core::filter::Narrow;
+use tollgate_core::filter::RequestFilter;
 use tollgate_core::json::Object;
 
-use super::{BadFilter, Flags, by_headers, by_meta};
+use super::{FilterFlags, RequestFilterError, by_headers, by_meta};
 
-fn shown(read: Result<Narrow, BadFilter>) -> String {
+fn shown(read: Result<RequestFilter, RequestFilterError>) -> String {
     match read {
         Ok(narrow) => {
-            let Narrow { include_servers, exclude_servers, include_tools, exclude_tools } = narrow;
+            let RequestFilter { include_servers, exclude_servers, include_tools, exclude_tools } =
+                narrow;
             format!("{include_servers:?} {exclude_servers:?} {include_tools:?} {exclude_tools:?}")
         }
         Err(bad) => bad.to_string(),
@@ -144,12 +145,16 @@ fn meta_says_the_same_as_strings_or_lists() {
 #[test]
 fn flags_are_read_like_headers_and_become_them() {
     let [some, more] = [["a,b".to_owned(), "c".to_owned()], [String::new(), "d".to_owned()]];
-    let flags = Flags { include_tools: Some(&some), exclude_servers: &more, ..Flags::default() };
+    let flags = FilterFlags {
+        include_tools: Some(&some),
+        exclude_servers: &more,
+        ..FilterFlags::default()
+    };
     assert_eq!(shown(flags.read()), r#"[] ["d"] [["a", "b", "c"]] []"#);
     let sent = flags.headers();
     let sent: Vec<_> = sent.iter().map(|(name, list)| (*name, list.as_str())).collect();
     check(&sent, r#"[] ["d"] [["a", "b", "c"]] []"#);
-    assert_eq!(shown(Flags::default().read()), "[] [] [] []");
-    let nothing = Flags { include_servers: Some(&[]), ..Flags::default() };
+    assert_eq!(shown(FilterFlags::default().read()), "[] [] [] []");
+    let nothing = FilterFlags { include_servers: Some(&[]), ..FilterFlags::default() };
     assert_eq!(shown(nothing.read()), "[[]] [] [] []");
 }

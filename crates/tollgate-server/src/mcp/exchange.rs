@@ -10,65 +10,71 @@ use std::task::{Context, Poll};
 use http::StatusCode;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
-use tollgate_mcp::client::{Event, Events};
-use tollgate_mcp::envelope::Id;
-use tollgate_mcp::tasks::Group;
+use tollgate_mcp::client::{Event, ServerEventSender};
+use tollgate_mcp::envelope::JsonRpcId;
+use tollgate_mcp::tasks::TaskGroup;
 
-use super::dress::{self, Text};
-use super::voice::Voice;
-use crate::refusal::Refused;
+use super::encode::{self, EncodedMessage};
+use super::notifications::NotificationWriter;
+use crate::error_mapping::McpRequestError;
 
 /// How many messages may wait for a client that does not read.
 const QUEUE: usize = 64;
 
 /// What comes back at the end.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ExchangeAnswer {
     pub(super) status: StatusCode,
     /// The session that was opened.
     pub(super) session: Option<Arc<str>>,
     /// `None`: there is nothing to say.
-    pub(super) text: Option<Text>,
+    pub(super) text: Option<EncodedMessage>,
 }
 
-impl Answer {
+impl ExchangeAnswer {
     pub(super) fn nothing() -> Self {
         Self { status: StatusCode::ACCEPTED, session: None, text: None }
     }
 
-    pub(super) fn said(text: Text) -> Self {
+    pub(super) fn from_text(text: EncodedMessage) -> Self {
         Self { status: StatusCode::OK, session: None, text: Some(text) }
     }
 
-    pub(super) fn refused(id: Option<&Id>, refused: &Refused) -> Self {
-        let text = Text::Whole(dress::error(id, &refused.error));
+    pub(super) fn from_error(id: Option<&JsonRpcId>, refused: &McpRequestError) -> Self {
+        let text = EncodedMessage::Whole(encode::error(id, &refused.error));
         Self { status: refused.status, session: None, text: Some(text) }
     }
 
-    pub(super) fn from_result(id: &Id, result: Result<Text, Refused>) -> Self {
-        result.map_or_else(|refused| Self::refused(Some(id), &refused), Self::said)
+    pub(super) fn from_result(
+        id: &JsonRpcId,
+        result: Result<EncodedMessage, McpRequestError>,
+    ) -> Self {
+        result.map_or_else(|refused| Self::from_error(Some(id), &refused), Self::from_text)
     }
 }
 
 /// The next thing that the client hears.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum ExchangeStep {
     /// A message before the answer.
     Say(String),
-    Done(Answer),
+    Done(ExchangeAnswer),
 }
 
 pub(super) struct Exchange {
-    answer: Option<Pin<Box<dyn Future<Output = Answer> + Send>>>,
-    line: Arc<Line>,
-    talk: Option<Talk>,
-    ended: Option<Answer>,
+    answer: Option<Pin<Box<dyn Future<Output = ExchangeAnswer> + Send>>>,
+    line: Arc<ExchangeChannel>,
+    talk: Option<NotificationSource>,
+    ended: Option<ExchangeAnswer>,
 }
 
 impl Exchange {
-    pub(super) fn new<F>(line: Line, answer: impl FnOnce(Arc<Line>) -> F) -> Self
+    pub(super) fn new<F>(
+        line: ExchangeChannel,
+        answer: impl FnOnce(Arc<ExchangeChannel>) -> F,
+    ) -> Self
     where
-        F: Future<Output = Answer> + Send + 'static,
+        F: Future<Output = ExchangeAnswer> + Send + 'static,
     {
         let line = Arc::new(line);
         let answer = Box::pin(answer(Arc::clone(&line)));
@@ -77,21 +83,21 @@ impl Exchange {
 
     /// Whether it only says what happens elsewhere, and for how long nobody knows.
     pub(super) fn is_listening(&self) -> bool {
-        matches!(self.talk, Some(Talk::Messages(_)))
+        matches!(self.talk, Some(NotificationSource::Messages(_)))
     }
 
     /// Cancel-safe. Not to be asked again after the end.
-    pub(super) async fn next(&mut self) -> Step {
+    pub(super) async fn next(&mut self) -> ExchangeStep {
         std::future::poll_fn(|context| self.poll_next(context)).await
     }
 
-    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Step> {
+    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<ExchangeStep> {
         loop {
             if let Some(text) = self.poll_talk(context) {
-                return Poll::Ready(Step::Say(text));
+                return Poll::Ready(ExchangeStep::Say(text));
             }
             if let Some(answer) = self.ended.take() {
-                return Poll::Ready(Step::Done(answer));
+                return Poll::Ready(ExchangeStep::Done(answer));
             }
             let Some(answer) = &mut self.answer else { return Poll::Pending };
             match answer.as_mut().poll(context) {
@@ -115,12 +121,12 @@ impl Exchange {
     fn poll_talk(&mut self, context: &mut Context<'_>) -> Option<String> {
         loop {
             let said = match self.talk.as_mut()? {
-                Talk::Events(events, voice) => match events.poll_recv(context) {
+                NotificationSource::Events(events, voice) => match events.poll_recv(context) {
                     Poll::Ready(Some(event)) => voice.say(event),
                     Poll::Ready(None) => break,
                     Poll::Pending => return None,
                 },
-                Talk::Messages(messages) => match messages.poll_recv(context) {
+                NotificationSource::Messages(messages) => match messages.poll_recv(context) {
                     Poll::Ready(Some(text)) => Some(text),
                     Poll::Ready(None) => break,
                     Poll::Pending => return None,
@@ -148,21 +154,21 @@ impl Drop for Exchange {
     }
 }
 
-enum Talk {
-    Events(mpsc::Receiver<Event>, Voice),
+enum NotificationSource {
+    Events(mpsc::Receiver<Event>, NotificationWriter),
     Messages(mpsc::Receiver<String>),
 }
 
 /// Where the one who answers can say something before the answer.
-pub(super) struct Line {
-    carrier: Carrier,
-    talk: Mutex<Option<Talk>>,
-    survivors: Mutex<Option<Arc<Group>>>,
+pub(super) struct ExchangeChannel {
+    carrier: ExchangeTransport,
+    talk: Mutex<Option<NotificationSource>>,
+    survivors: Mutex<Option<Arc<TaskGroup>>>,
 }
 
 /// What becomes of a request by way of its carrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Carrier {
+pub(super) enum ExchangeTransport {
     /// Can stream; the connection may go while the call goes on.
     Http,
     /// Can stream; the call goes with the pipe.
@@ -171,29 +177,29 @@ pub(super) enum Carrier {
     AnswerOnly,
 }
 
-impl Line {
-    pub(super) fn new(carrier: Carrier) -> Self {
+impl ExchangeChannel {
+    pub(super) fn new(carrier: ExchangeTransport) -> Self {
         Self { carrier, talk: Mutex::new(None), survivors: Mutex::new(None) }
     }
 
     pub(super) fn is_pipe(&self) -> bool {
-        self.carrier == Carrier::Pipe
+        self.carrier == ExchangeTransport::Pipe
     }
 
     /// For what a server says during the call.
-    pub(super) fn events(&self, voice: Voice) -> Option<Events> {
+    pub(super) fn events(&self, voice: NotificationWriter) -> Option<ServerEventSender> {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        self.open(Talk::Events(receiver, voice)).then_some(sender)
+        self.open(NotificationSource::Events(receiver, voice)).then_some(sender)
     }
 
     /// For messages of our own.
     pub(super) fn messages(&self) -> Option<mpsc::Sender<String>> {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        self.open(Talk::Messages(receiver)).then_some(sender)
+        self.open(NotificationSource::Messages(receiver)).then_some(sender)
     }
 
-    fn open(&self, talk: Talk) -> bool {
-        if self.carrier == Carrier::AnswerOnly {
+    fn open(&self, talk: NotificationSource) -> bool {
+        if self.carrier == ExchangeTransport::AnswerOnly {
             return false;
         }
         *self.talk.lock() = Some(talk);
@@ -201,8 +207,8 @@ impl Line {
     }
 
     /// From here on the call is not cancelled by a connection that breaks.
-    pub(super) fn outlive(&self, survivors: &Arc<Group>) {
-        if self.carrier != Carrier::Pipe {
+    pub(super) fn outlive(&self, survivors: &Arc<TaskGroup>) {
+        if self.carrier != ExchangeTransport::Pipe {
             *self.survivors.lock() = Some(Arc::clone(survivors));
         }
     }

@@ -5,13 +5,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::value::RawValue;
 use tollgate_core::json::{self, Object};
 use tollgate_core::tool::Tool;
-use tollgate_mcp::code;
+use tollgate_mcp::error_code;
 use tollgate_mcp::header;
 
-use crate::refusal::Refused;
+use crate::error_mapping::McpRequestError;
 
 /// The version header against the body's `_meta`.
-pub(super) fn check_version(headers: &HeaderMap, revision: &str) -> Result<(), Refused> {
+pub(super) fn check_version(headers: &HeaderMap, revision: &str) -> Result<(), McpRequestError> {
     let name = &header::PROTOCOL_VERSION;
     let value = single(headers, name)?.ok_or_else(|| missing(name))?;
     if value.as_bytes() == revision.as_bytes() { Ok(()) } else { Err(mismatch(name)) }
@@ -22,7 +22,7 @@ pub(super) fn check_standard(
     headers: &HeaderMap,
     method: &str,
     params: &Object<'_>,
-) -> Result<(), Refused> {
+) -> Result<(), McpRequestError> {
     let value = single(headers, &header::METHOD)?.ok_or_else(|| missing(&header::METHOD))?;
     if value.as_bytes() != method.as_bytes() {
         return Err(mismatch(&header::METHOD));
@@ -40,7 +40,7 @@ pub(super) fn check_mirrored(
     headers: &HeaderMap,
     tool: &Tool,
     params: &Object<'_>,
-) -> Result<(), Refused> {
+) -> Result<(), McpRequestError> {
     if tool.definition.headers.is_empty() {
         return Ok(());
     }
@@ -66,24 +66,24 @@ fn agrees(given: &HeaderValue, value: &RawValue) -> bool {
 fn single<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
-) -> Result<Option<&'h HeaderValue>, Refused> {
+) -> Result<Option<&'h HeaderValue>, McpRequestError> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (first, None) => Ok(first),
-        (_, Some(_)) => Err(refused(format!("header `{name}` stands twice"))),
+        (_, Some(_)) => Err(header_error(format!("header `{name}` stands twice"))),
     }
 }
 
-fn missing(name: &HeaderName) -> Refused {
-    refused(format!("header `{name}` is missing"))
+fn missing(name: &HeaderName) -> McpRequestError {
+    header_error(format!("header `{name}` is missing"))
 }
 
-fn mismatch(name: &HeaderName) -> Refused {
-    refused(format!("header `{name}` does not say the same as the body"))
+fn mismatch(name: &HeaderName) -> McpRequestError {
+    header_error(format!("header `{name}` does not say the same as the body"))
 }
 
-fn refused(message: String) -> Refused {
-    Refused::new(StatusCode::BAD_REQUEST, code::HEADER_MISMATCH, message)
+fn header_error(message: String) -> McpRequestError {
+    McpRequestError::new(StatusCode::BAD_REQUEST, error_code::HEADER_MISMATCH, message)
 }
 
 #[cfg(test)]

@@ -6,41 +6,45 @@ use futures_util::future::{Abortable, join_all};
 use http::StatusCode;
 use serde_json::value::RawValue;
 use tollgate_core::budget::Tier;
-use tollgate_core::call::{Kind, Request, Status};
-use tollgate_core::filter::Narrow;
+use tollgate_core::call::{CallStatus, GateRequest, RequestKind};
+use tollgate_core::filter::RequestFilter;
 use tollgate_core::json::Object;
-use tollgate_core::view::Form;
+use tollgate_core::view::ListEra;
 use tollgate_engine::caller::{Caller, Dialogue, Reply};
-use tollgate_mcp::client::Progress;
-use tollgate_mcp::code;
-use tollgate_mcp::envelope::{Id, Message};
+use tollgate_mcp::client::ProgressReporting;
+use tollgate_mcp::envelope::{JsonRpcId, JsonRpcMessage};
+use tollgate_mcp::error_code;
 use tollgate_mcp::meta::{self, ClientFacts};
 use tollgate_mcp::{Era, Revision};
 
-use super::dress::{self, PageOf, Text};
-use super::exchange::{Answer, Carrier, Line};
-use super::listen::Digests;
-use super::method::{self, Method};
-use super::modern::Ask;
-use super::served::{About, Served};
-use super::session::{Opening, Session, SessionLimitError};
-use super::voice::{Hearer, Level, Voice};
-use super::{Front, META_AGENT, by_meta, passed_on, put_meta, wrong};
-use crate::refusal::{Refused, Told, call_error};
-use crate::who::{Link, Who};
+use super::encode::{self, EncodedMessage, ListPageRequest};
+use super::exchange::{ExchangeAnswer, ExchangeChannel, ExchangeTransport};
+use super::listen::ListDigests;
+use super::method::{self, McpMethod};
+use super::modern::ParsedMcpRequest;
+use super::notifications::{McpLogLevel, NotificationTarget, NotificationWriter};
+use super::request_span::{McpRequestSpan, McpSpanInfo};
+use super::session::{McpSession, McpSessionParams, SessionLimitError};
+use super::{AppState, META_AGENT, by_meta, passed_on, put_meta, wrong};
+use crate::error_mapping::{McpErrorReply, McpRequestError, call_error};
+use crate::request_context::{RequestContext, RequestLink};
 
 /// A client in its session.
 #[derive(Clone, Copy)]
-pub(super) struct Speaker<'s> {
-    pub(super) session: &'s Arc<Session>,
+pub(super) struct SessionClient<'s> {
+    pub(super) session: &'s Arc<McpSession>,
     /// Whoever asks now, with what they may and ask for now; the agent is the session's.
-    pub(super) who: &'s Who,
+    pub(super) who: &'s RequestContext,
 }
 
-impl Speaker<'_> {
+impl SessionClient<'_> {
     /// Who asks, within the budget and by the filters of this request: by header, by `_meta`.
     /// The session's budget holds where the request has none, its filters always.
-    fn who(&self, front: &Front, params: &Object<'_>) -> Result<Who, Refused> {
+    fn who(
+        &self,
+        front: &AppState,
+        params: &Object<'_>,
+    ) -> Result<RequestContext, McpRequestError> {
         let who = self.beside_meta(self.who.tier);
         let who = match params.object("_meta") {
             Some(mut meta) => {
@@ -49,54 +53,58 @@ impl Speaker<'_> {
             }
             None => who,
         };
-        Ok(Who { tier: who.tier.or(self.session.who.tier), ..who })
+        Ok(RequestContext { tier: who.tier.or(self.session.who.tier), ..who })
     }
 
     /// The span of a request.
-    fn served(
+    fn begin_span(
         &self,
-        front: &Front,
-        known: Option<Method>,
-        (ask, line): (&Ask<'_>, &Line),
-    ) -> Served {
+        front: &AppState,
+        known: Option<McpMethod>,
+        (ask, line): (&ParsedMcpRequest<'_>, &ExchangeChannel),
+    ) -> McpRequestSpan {
         let tracer = front.gate.tracer();
         if !tracer.is_on() {
-            return Served::nobody();
+            return McpRequestSpan::nobody();
         }
         let inner = ask.params.object("_meta").and_then(|mut meta| meta::take_trace(&mut meta));
         let who = self.who.clone().part_of(inner);
         let revision = self.session.revision.as_str();
-        Served::begin(tracer, &who, &About { method: ask.method, known, revision, line })
+        McpRequestSpan::begin(
+            tracer,
+            &who,
+            &McpSpanInfo { method: ask.method, known, revision, line },
+        )
     }
 
     /// Who listens on the session's stream.
-    pub(super) fn listening(&self) -> Who {
+    pub(super) fn listening(&self) -> RequestContext {
         self.beside_meta(self.who.tier.or(self.session.who.tier))
     }
 
-    fn beside_meta(&self, tier: Option<Tier>) -> Who {
+    fn beside_meta(&self, tier: Option<Tier>) -> RequestContext {
         let agent = self.session.who.agent.clone();
         let link = Some(self.session_link());
-        let who = Who { agent, tier, link, ..self.who.clone() };
-        who.narrowed(self.session.filters.clone())
+        let who = RequestContext { agent, tier, link, ..self.who.clone() };
+        who.with_narrow(self.session.filters.clone())
     }
 
     /// What a session reads is read in one turn, until its client names another.
-    fn session_link(&self) -> Link {
+    fn session_link(&self) -> RequestLink {
         let id = &self.session.id;
         match &self.who.link {
-            Some(link) => Link::continued(&format!("session {id} {}", link.name)),
-            None => Link::continued(&format!("session {id}")),
+            Some(link) => RequestLink::continuation(&format!("session {id} {}", link.name)),
+            None => RequestLink::continuation(&format!("session {id}")),
         }
     }
 
     /// A session has the agent that opened it: another one would see other tools.
-    fn same_agent(&self, front: &Front, meta: &Object<'_>) -> Result<(), Refused> {
+    fn same_agent(&self, front: &AppState, meta: &Object<'_>) -> Result<(), McpRequestError> {
         if !meta.contains(META_AGENT) {
             return Ok(());
         }
         let named = meta.string(META_AGENT).ok_or_else(|| wrong(META_AGENT, "a string"))?;
-        let turn = self.session.who.turn::<Refused>(&front.gate)?;
+        let turn = self.session.who.turn::<McpRequestError>(&front.gate)?;
         if turn.view.agent.as_str() == named {
             return Ok(());
         }
@@ -105,13 +113,17 @@ impl Speaker<'_> {
 }
 
 /// Reads `initialize`: what the client is, and which revision both speak.
-pub(super) fn opening(front: &Front, who: Who, params: &Object<'_>) -> Result<Opening, Refused> {
+pub(super) fn opening(
+    front: &AppState,
+    who: RequestContext,
+    params: &Object<'_>,
+) -> Result<McpSessionParams, McpRequestError> {
     let requested = method::required_string(params, "protocolVersion")?;
     let known = Revision::parse(&requested).filter(|revision| revision.era() == Era::Legacy);
     let route = who.agent.clone();
     let (who, filters) = match params.object("_meta") {
         Some(meta) => (who.with_wishes(&meta)?, by_meta(&meta)?),
-        None => (who, Narrow::default()),
+        None => (who, RequestFilter::default()),
     };
     let capabilities = params.get("capabilities").filter(|raw| raw.get().starts_with('{'));
     let client = ClientFacts {
@@ -119,14 +131,18 @@ pub(super) fn opening(front: &Front, who: Who, params: &Object<'_>) -> Result<Op
         info: params.get("clientInfo").map(ToOwned::to_owned),
         log_level: None,
     };
-    let told = Digests::of(&who.turn::<Refused>(&front.gate)?.view);
+    let told = ListDigests::of(&who.turn::<McpRequestError>(&front.gate)?.view);
     let lease = front.gate.lease(&who.lease.of_holder(), who.agent.as_deref())?;
     let revision = known.unwrap_or(Revision::NEWEST_LEGACY);
-    Ok(Opening { route, who, lease, filters, revision, client, told })
+    Ok(McpSessionParams { route, who, lease, filters, revision, client, told })
 }
 
 /// `initialize` over HTTP: opens a session that is found again by its id.
-pub(super) fn initialize(front: &Front, who: Who, ask: &Ask<'_>) -> Answer {
+pub(super) fn initialize(
+    front: &AppState,
+    who: RequestContext,
+    ask: &ParsedMcpRequest<'_>,
+) -> ExchangeAnswer {
     let opened = opening(front, who, &ask.params).and_then(|opening| {
         front.sessions.open(opening).map_err(|full| {
             let status = match full {
@@ -135,139 +151,148 @@ pub(super) fn initialize(front: &Front, who: Who, ask: &Ask<'_>) -> Answer {
                     StatusCode::TOO_MANY_REQUESTS
                 }
             };
-            Refused::new(status, code::INTERNAL_ERROR, full.to_string())
+            McpRequestError::new(status, error_code::INTERNAL_ERROR, full.to_string())
         })
     });
     match opened {
         Ok(session) => {
-            let text = dress::initialize(&ask.id, session.revision);
+            let text = encode::initialize(&ask.id, session.revision);
             let id = Some(Arc::clone(&session.id));
-            Answer { session: id, ..Answer::said(Text::Whole(text)) }
+            ExchangeAnswer { session: id, ..ExchangeAnswer::from_text(EncodedMessage::Whole(text)) }
         }
-        Err(refused) => Answer::refused(Some(&ask.id), &refused),
+        Err(refused) => ExchangeAnswer::from_error(Some(&ask.id), &refused),
     }
 }
 
 /// One message of a session, whatever it is.
 pub(super) async fn take(
-    front: &Front,
-    speaker: Speaker<'_>,
-    message: Message<'_>,
-    line: &Line,
-) -> Answer {
+    front: &AppState,
+    speaker: SessionClient<'_>,
+    message: JsonRpcMessage<'_>,
+    line: &ExchangeChannel,
+) -> ExchangeAnswer {
     match message {
-        Message::Request(request) => {
+        JsonRpcMessage::Request(request) => {
             let id = request.id.clone();
             match method::params(request.params) {
                 Ok(params) => {
-                    let ask = Ask { id: request.id, method: &request.method, params };
+                    let ask = ParsedMcpRequest { id: request.id, method: &request.method, params };
                     answer(front, speaker, ask, line).await
                 }
-                Err(refused) => Answer::refused(Some(&id), &refused),
+                Err(refused) => ExchangeAnswer::from_error(Some(&id), &refused),
             }
         }
-        Message::Notification { method, params } => {
-            notified(speaker.session, &method, params);
-            Answer::nothing()
+        JsonRpcMessage::Notification { method, params } => {
+            handle_notification(speaker.session, &method, params);
+            ExchangeAnswer::nothing()
         }
-        Message::Response { id, outcome } => {
+        JsonRpcMessage::Response { id, outcome } => {
             if let Some(id) = id {
-                speaker.session.answered(&id, outcome);
+                speaker.session.deliver_answer(&id, outcome);
             }
-            Answer::nothing()
+            ExchangeAnswer::nothing()
         }
     }
 }
 
 pub(super) async fn answer(
-    front: &Front,
-    speaker: Speaker<'_>,
-    ask: Ask<'_>,
-    line: &Line,
-) -> Answer {
+    front: &AppState,
+    speaker: SessionClient<'_>,
+    ask: ParsedMcpRequest<'_>,
+    line: &ExchangeChannel,
+) -> ExchangeAnswer {
     let id = ask.id.clone();
-    let method = Method::parse(Era::Legacy, ask.method);
-    let mut served = speaker.served(front, method.as_ref().ok().copied(), (&ask, line));
+    let method = McpMethod::parse(Era::Legacy, ask.method);
+    let mut served = speaker.begin_span(front, method.as_ref().ok().copied(), (&ask, line));
     let answered = match method {
-        Ok(Method::Call(kind)) => {
+        Ok(McpMethod::Call(kind)) => {
             return call(front, speaker, (kind, ask), (line, &mut served)).await;
         }
         Ok(method) => local(front, speaker, method, &ask),
         Err(refused) => Err(refused),
     };
     served.end(Some(&answered));
-    Answer::from_result(&id, answered)
+    ExchangeAnswer::from_result(&id, answered)
 }
 
 /// What is answered here, without any server.
 fn local(
-    front: &Front,
-    speaker: Speaker<'_>,
-    method: Method,
-    ask: &Ask<'_>,
-) -> Result<Text, Refused> {
+    front: &AppState,
+    speaker: SessionClient<'_>,
+    method: McpMethod,
+    ask: &ParsedMcpRequest<'_>,
+) -> Result<EncodedMessage, McpRequestError> {
     let session = speaker.session;
-    let done = || Ok(Text::Whole(dress::empty(&ask.id)));
+    let done = || Ok(EncodedMessage::Whole(encode::empty(&ask.id)));
     match method {
-        Method::List(list) => {
-            let turn = speaker.who(front, &ask.params)?.turn::<Refused>(&front.gate)?;
+        McpMethod::List(list) => {
+            let turn = speaker.who(front, &ask.params)?.turn::<McpRequestError>(&front.gate)?;
             let cursor = method::optional_string(&ask.params, "cursor")?;
-            let page = PageOf { form: Form::Legacy, cursor: cursor.as_deref() };
-            Ok(dress::list(&ask.id, &turn.view, list, page)?)
+            let page = ListPageRequest { form: ListEra::Legacy, cursor: cursor.as_deref() };
+            Ok(encode::list(&ask.id, &turn.view, list, page)?)
         }
-        Method::Ping => done(),
-        Method::SetLevel => {
+        McpMethod::Ping => done(),
+        McpMethod::SetLevel => {
             let name = method::required_string(&ask.params, "level")?;
-            let level = Level::parse(&name);
-            let level = level.ok_or_else(|| Refused::bad_params("there is no such `level`"))?;
+            let level = McpLogLevel::parse(&name);
+            let level =
+                level.ok_or_else(|| McpRequestError::bad_params("there is no such `level`"))?;
             session.set_log_level(&name, level);
             done()
         }
-        Method::Subscribe => {
+        McpMethod::Subscribe => {
             let uri = method::required_string(&ask.params, "uri")?;
             let who = speaker.who(front, &ask.params)?;
             subscribe(front, (session, &who), uri)?;
             done()
         }
-        Method::Unsubscribe => {
+        McpMethod::Unsubscribe => {
             session.unwatch(&method::required_string(&ask.params, "uri")?);
             done()
         }
-        Method::Initialize => Err(Refused::invalid("this session is initialized already")),
-        Method::Call(_) | Method::Discover | Method::Listen => {
-            Err(Refused::unknown_method(Era::Legacy, ask.method))
+        McpMethod::Initialize => {
+            Err(McpRequestError::invalid("this session is initialized already"))
+        }
+        McpMethod::Call(_) | McpMethod::Discover | McpMethod::Listen => {
+            Err(McpRequestError::unknown_method(Era::Legacy, ask.method))
         }
     }
 }
 
-fn subscribe(front: &Front, (session, who): (&Session, &Who), uri: String) -> Result<(), Refused> {
+fn subscribe(
+    front: &AppState,
+    (session, who): (&McpSession, &RequestContext),
+    uri: String,
+) -> Result<(), McpRequestError> {
     if session.watches(&uri) {
         return Ok(());
     }
     if session.watched_count() >= front.limits.watched_resources {
         let limit = front.limits.watched_resources;
-        return Err(Refused::bad_params(format!("no more than {limit} resources can be watched")));
+        return Err(McpRequestError::bad_params(format!(
+            "no more than {limit} resources can be watched"
+        )));
     }
-    let turn = who.turn::<Refused>(&front.gate)?;
+    let turn = who.turn::<McpRequestError>(&front.gate)?;
     match front.gate.watch_resource(&turn, &uri) {
         Ok(watch) => {
             session.watch(uri, watch);
             Ok(())
         }
-        Err(error) => match call_error(Era::Legacy, Kind::ReadResource, error) {
-            Told::Error(refused) => Err(refused),
-            Told::Failure(message) => Err(Refused::bad_params(message)),
+        Err(error) => match call_error(Era::Legacy, RequestKind::ReadResource, error) {
+            McpErrorReply::Error(refused) => Err(refused),
+            McpErrorReply::Failure(message) => Err(McpRequestError::bad_params(message)),
         },
     }
 }
 
 /// A request that goes through the gate, until it is answered or cancelled.
 async fn call(
-    front: &Front,
-    speaker: Speaker<'_>,
-    (kind, ask): (Kind, Ask<'_>),
-    (line, served): (&Line, &mut Served),
-) -> Answer {
+    front: &AppState,
+    speaker: SessionClient<'_>,
+    (kind, ask): (RequestKind, ParsedMcpRequest<'_>),
+    (line, served): (&ExchangeChannel, &mut McpRequestSpan),
+) -> ExchangeAnswer {
     let (_running, registration) = speaker.session.begin(&ask.id);
     line.outlive(&front.survivors);
     let id = ask.id.clone();
@@ -275,65 +300,69 @@ async fn call(
     let answered = Abortable::new(running, registration).await;
     served.end(answered.as_ref().ok());
     match answered {
-        Ok(result) => Answer::from_result(&id, result.map(Text::Whole)),
+        Ok(result) => ExchangeAnswer::from_result(&id, result.map(EncodedMessage::Whole)),
         // The client said that it wants no answer.
-        Err(futures_util::future::Aborted) => Answer::nothing(),
+        Err(futures_util::future::Aborted) => ExchangeAnswer::nothing(),
     }
 }
 
 async fn run(
-    front: &Front,
-    speaker: Speaker<'_>,
-    (kind, ask): (Kind, Ask<'_>),
-    (line, served): (&Line, &mut Served),
-) -> Result<String, Refused> {
+    front: &AppState,
+    speaker: SessionClient<'_>,
+    (kind, ask): (RequestKind, ParsedMcpRequest<'_>),
+    (line, served): (&ExchangeChannel, &mut McpRequestSpan),
+) -> Result<String, McpRequestError> {
     let session = speaker.session;
-    let Ask { id, mut params, .. } = ask;
+    let ParsedMcpRequest { id, mut params, .. } = ask;
     let who = served.within(speaker.who(front, &params)?);
     let token = take_meta(&mut params)?;
     who.may(kind)?;
-    let turn = who.turn::<Refused>(&front.gate)?;
+    let turn = who.turn::<McpRequestError>(&front.gate)?;
     served.about(&turn, kind, &params);
     let client = session.client();
-    let progress = if token.is_some() { Progress::Wanted } else { Progress::Unwanted };
-    let events = line.events(Voice { token, hearer: Hearer::Legacy(Arc::clone(session)) });
+    let progress =
+        if token.is_some() { ProgressReporting::Wanted } else { ProgressReporting::Unwanted };
+    let events = line.events(NotificationWriter {
+        token,
+        hearer: NotificationTarget::Legacy(Arc::clone(session)),
+    });
     let dialogue = if events.is_some() { Dialogue::Live } else { Dialogue::Nobody };
     let rest = front.rest;
     let caller = Caller { events, progress, dialogue, rest, ..Caller::silent(&client) };
     let mut origin = None;
-    let result = match front.gate.call(&turn, Request { kind, params }, caller).await {
+    let result = match front.gate.call(&turn, GateRequest { kind, params }, caller).await {
         Ok(Reply::Tool(outcome)) => {
-            served.ran(outcome.status);
+            served.record_status(outcome.status);
             origin = outcome.origin;
             outcome.result
         }
         Ok(Reply::Result(result)) => result,
         Ok(Reply::InputRequired(_) | Reply::Task(_)) => {
             let message = "the server answered with what this client cannot take";
-            return Err(Refused::new(StatusCode::OK, code::INTERNAL_ERROR, message));
+            return Err(McpRequestError::new(StatusCode::OK, error_code::INTERNAL_ERROR, message));
         }
         Err(error) => match call_error(Era::Legacy, kind, error) {
-            Told::Failure(message) => {
-                served.ran(Status::Error);
-                dress::failure(&message)
+            McpErrorReply::Failure(message) => {
+                served.record_status(CallStatus::Error);
+                encode::failure(&message)
             }
-            Told::Error(refused) => return Err(refused),
+            McpErrorReply::Error(refused) => return Err(refused),
         },
     };
-    Ok(dress::legacy_result(&id, &result, origin.as_ref()))
+    Ok(encode::legacy_result(&id, &result, origin.as_ref()))
 }
 
 /// The progress token; what else is in `_meta` and not of this hop goes on.
-fn take_meta(params: &mut Object<'_>) -> Result<Option<Box<RawValue>>, Refused> {
+fn take_meta(params: &mut Object<'_>) -> Result<Option<Box<RawValue>>, McpRequestError> {
     let Some(mut raw) = params.object("_meta") else { return Ok(None) };
-    let token =
-        meta::progress_token(&raw).map_err(|error| Refused { status: StatusCode::OK, error })?;
+    let token = meta::progress_token(&raw)
+        .map_err(|error| McpRequestError { status: StatusCode::OK, error })?;
     let rest = passed_on(&mut raw);
     put_meta(params, rest);
     Ok(token)
 }
 
-fn notified(session: &Session, method: &str, params: Option<&RawValue>) {
+fn handle_notification(session: &McpSession, method: &str, params: Option<&RawValue>) {
     if method == "notifications/cancelled"
         && let Some(id) = cancelled_id(params)
     {
@@ -342,50 +371,64 @@ fn notified(session: &Session, method: &str, params: Option<&RawValue>) {
 }
 
 /// The request that a `notifications/cancelled` is about.
-pub(super) fn cancelled_id(params: Option<&RawValue>) -> Option<Id> {
+pub(super) fn cancelled_id(params: Option<&RawValue>) -> Option<JsonRpcId> {
     let params = Object::parse(params?.get()).ok()?;
-    Id::parse(params.get("requestId")?).ok()
+    JsonRpcId::parse(params.get("requestId")?).ok()
 }
 
 /// Several messages at once, which only 2025-03-26 knows. They run side by side; what servers
 /// say meanwhile is not passed on.
-pub(super) async fn batch(front: &Front, speaker: Speaker<'_>, text: &str, line: &Line) -> Answer {
+pub(super) async fn batch(
+    front: &AppState,
+    speaker: SessionClient<'_>,
+    text: &str,
+    line: &ExchangeChannel,
+) -> ExchangeAnswer {
     let items: Vec<&RawValue> = match serde_json::from_str::<Vec<&RawValue>>(text) {
-        Ok(items) if items.is_empty() => return refused("an empty batch asks for nothing"),
+        Ok(items) if items.is_empty() => return invalid_request("an empty batch asks for nothing"),
         Ok(items) if items.len() > front.limits.batch => {
             let limit = front.limits.batch;
-            return refused(format!("a batch has no more than {limit} messages"));
+            return invalid_request(format!("a batch has no more than {limit} messages"));
         }
         Ok(items) => items,
         Err(error) => {
-            let error = Refused::new(
+            let error = McpRequestError::new(
                 StatusCode::BAD_REQUEST,
-                code::PARSE_ERROR,
+                error_code::PARSE_ERROR,
                 format!("not a JSON-RPC batch: {error}"),
             );
-            return Answer::refused(None, &error);
+            return ExchangeAnswer::from_error(None, &error);
         }
     };
     line.outlive(&front.survivors);
     let answers = join_all(items.into_iter().map(|item| one_of_batch(front, speaker, item))).await;
-    let texts: Vec<String> =
-        answers.into_iter().filter_map(|answer| answer.text.map(Text::into_string)).collect();
+    let texts: Vec<String> = answers
+        .into_iter()
+        .filter_map(|answer| answer.text.map(EncodedMessage::into_string))
+        .collect();
     if texts.is_empty() {
-        return Answer::nothing();
+        return ExchangeAnswer::nothing();
     }
-    Answer::said(Text::Whole(format!("[{}]", texts.join(","))))
+    ExchangeAnswer::from_text(EncodedMessage::Whole(format!("[{}]", texts.join(","))))
 }
 
-async fn one_of_batch(front: &Front, speaker: Speaker<'_>, item: &RawValue) -> Answer {
-    match Message::parse(item.get()) {
-        Ok(message) => take(front, speaker, message, &Line::new(Carrier::AnswerOnly)).await,
+async fn one_of_batch(
+    front: &AppState,
+    speaker: SessionClient<'_>,
+    item: &RawValue,
+) -> ExchangeAnswer {
+    match JsonRpcMessage::parse(item.get()) {
+        Ok(message) => {
+            take(front, speaker, message, &ExchangeChannel::new(ExchangeTransport::AnswerOnly))
+                .await
+        }
         Err(invalid) => {
-            let refused = Refused { status: StatusCode::BAD_REQUEST, error: invalid.error };
-            Answer::refused(invalid.id.as_ref(), &refused)
+            let refused = McpRequestError { status: StatusCode::BAD_REQUEST, error: invalid.error };
+            ExchangeAnswer::from_error(invalid.id.as_ref(), &refused)
         }
     }
 }
 
-pub(super) fn refused(message: impl Into<String>) -> Answer {
-    Answer::refused(None, &Refused::invalid(message))
+pub(super) fn invalid_request(message: impl Into<String>) -> ExchangeAnswer {
+    ExchangeAnswer::from_error(None, &McpRequestError::invalid(message))
 }

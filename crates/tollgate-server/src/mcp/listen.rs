@@ -9,49 +9,49 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, watch};
 use tollgate_core::json::{self, Object};
 use tollgate_core::turn::Turn;
-use tollgate_core::view::{List, View};
+use tollgate_core::view::{ListKind, View};
 use tollgate_engine::gate::Gate;
-use tollgate_engine::watches::ResourceWatch;
-use tollgate_mcp::envelope::{Id, write};
+use tollgate_engine::resource_watches::ResourceWatch;
+use tollgate_mcp::envelope::{JsonRpcId, write};
 use tollgate_mcp::meta::SUBSCRIPTION_ID;
 
-use super::Front;
-use super::dress::{self, Shape, Text};
-use super::exchange::Line;
-use super::legacy::Speaker;
-use super::voice::{self, tagged};
-use crate::refusal::Refused;
-use crate::who::Who;
+use super::AppState;
+use super::encode::{self, EncodedMessage, ModernResultShape};
+use super::exchange::ExchangeChannel;
+use super::legacy::SessionClient;
+use super::notifications::{self, with_subscription_id};
+use crate::error_mapping::McpRequestError;
+use crate::request_context::RequestContext;
 
 /// What the lists of a view looked like: tools, prompts, resources with their templates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Digests {
+pub(super) struct ListDigests {
     tools: [u8; 16],
     prompts: [u8; 16],
     resources: [[u8; 16]; 2],
 }
 
-impl Digests {
+impl ListDigests {
     pub(super) fn of(view: &View) -> Self {
         Self {
-            tools: view.digest(List::Tools),
-            prompts: view.digest(List::Prompts),
-            resources: [view.digest(List::Resources), view.digest(List::Templates)],
+            tools: view.digest(ListKind::Tools),
+            prompts: view.digest(ListKind::Prompts),
+            resources: [view.digest(ListKind::Resources), view.digest(ListKind::Templates)],
         }
     }
 
-    fn changes(self, next: Self) -> Vec<News> {
+    fn changes(self, next: Self) -> Vec<ChangeNotification> {
         let lists = [
-            (self.tools != next.tools, News::Tools),
-            (self.prompts != next.prompts, News::Prompts),
-            (self.resources != next.resources, News::Resources),
+            (self.tools != next.tools, ChangeNotification::Tools),
+            (self.prompts != next.prompts, ChangeNotification::Prompts),
+            (self.resources != next.resources, ChangeNotification::Resources),
         ];
         lists.into_iter().filter(|(changed, _)| *changed).map(|(_, news)| news).collect()
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum News {
+enum ChangeNotification {
     Tools,
     Prompts,
     Resources,
@@ -60,7 +60,7 @@ enum News {
     SomeUpdated,
 }
 
-impl News {
+impl ChangeNotification {
     fn method(&self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",
@@ -75,21 +75,21 @@ impl News {
         if let Self::Updated(uri) = self {
             params.set_string("uri", uri);
         }
-        write::notification(self.method(), &tagged(params, subscription))
+        write::notification(self.method(), &with_subscription_id(params, subscription))
     }
 }
 
 /// Waits for news that concern one client.
-struct Watcher {
+struct ChangeWatcher {
     gate: Arc<Gate>,
-    who: Who,
-    told: Digests,
+    who: RequestContext,
+    told: ListDigests,
     changes: watch::Receiver<u64>,
     updates: broadcast::Receiver<Arc<str>>,
 }
 
-impl Watcher {
-    fn new(gate: &Arc<Gate>, who: Who, told: Digests) -> Self {
+impl ChangeWatcher {
+    fn new(gate: &Arc<Gate>, who: RequestContext, told: ListDigests) -> Self {
         let mut changes = gate.changes();
         // What happened since the client was last told is looked at first.
         changes.mark_changed();
@@ -97,13 +97,13 @@ impl Watcher {
     }
 
     /// `None` when there will be no more. Cancel-safe.
-    async fn next(&mut self) -> Option<Vec<News>> {
+    async fn next(&mut self) -> Option<Vec<ChangeNotification>> {
         loop {
             tokio::select! {
                 changed = self.changes.changed() => {
                     changed.ok()?;
-                    let Ok(turn) = self.who.turn::<Refused>(&self.gate) else { continue };
-                    let now = Digests::of(&turn.view);
+                    let Ok(turn) = self.who.turn::<McpRequestError>(&self.gate) else { continue };
+                    let now = ListDigests::of(&turn.view);
                     let news = self.told.changes(now);
                     self.told = now;
                     if !news.is_empty() {
@@ -111,8 +111,8 @@ impl Watcher {
                     }
                 }
                 update = self.updates.recv() => match update {
-                    Ok(uri) => return Some(vec![News::Updated(uri)]),
-                    Err(RecvError::Lagged(_)) => return Some(vec![News::SomeUpdated]),
+                    Ok(uri) => return Some(vec![ChangeNotification::Updated(uri)]),
+                    Err(RecvError::Lagged(_)) => return Some(vec![ChangeNotification::SomeUpdated]),
                     Err(RecvError::Closed) => return None,
                 },
             }
@@ -122,25 +122,25 @@ impl Watcher {
 
 /// What a modern client subscribed to, as far as it was accepted.
 struct Subscription {
-    lists: Vec<News>,
+    lists: Vec<ChangeNotification>,
     watched: HashMap<String, ResourceWatch>,
 }
 
-const LIST_FLAGS: &[(&str, News)] = &[
-    ("toolsListChanged", News::Tools),
-    ("promptsListChanged", News::Prompts),
-    ("resourcesListChanged", News::Resources),
+const LIST_FLAGS: &[(&str, ChangeNotification)] = &[
+    ("toolsListChanged", ChangeNotification::Tools),
+    ("promptsListChanged", ChangeNotification::Prompts),
+    ("resourcesListChanged", ChangeNotification::Resources),
 ];
 
 impl Subscription {
-    fn accept(front: &Front, turn: &Turn, wanted: &Object<'_>) -> Result<Self, Refused> {
+    fn accept(front: &AppState, turn: &Turn, wanted: &Object<'_>) -> Result<Self, McpRequestError> {
         let is_wanted = |flag: &str| wanted.get(flag).is_some_and(|raw| raw.get() == "true");
         let lists = LIST_FLAGS.iter().filter(|(flag, _)| is_wanted(flag));
         let lists = lists.map(|(_, news)| news.clone()).collect();
         let uris: Vec<String> = match wanted.get("resourceSubscriptions") {
             None => Vec::new(),
             Some(raw) => serde_json::from_str(raw.get()).map_err(|_| {
-                Refused::bad_params("`resourceSubscriptions` must be a list of strings")
+                McpRequestError::bad_params("`resourceSubscriptions` must be a list of strings")
             })?,
         };
         let mut watched = HashMap::new();
@@ -153,7 +153,7 @@ impl Subscription {
         Ok(Self { lists, watched })
     }
 
-    fn acknowledged(&self) -> Object<'static> {
+    fn acknowledgement(&self) -> Object<'static> {
         let mut accepted = Object::new();
         for (flag, news) in LIST_FLAGS {
             if self.lists.contains(news) {
@@ -170,11 +170,11 @@ impl Subscription {
         params
     }
 
-    fn messages(&self, news: &News, subscription: Option<&RawValue>) -> Vec<String> {
+    fn messages(&self, news: &ChangeNotification, subscription: Option<&RawValue>) -> Vec<String> {
         match news {
-            News::Updated(uri) if !self.watched.contains_key(&**uri) => Vec::new(),
-            News::Updated(_) => vec![news.message(subscription)],
-            News::SomeUpdated => every(self.watched.keys(), subscription),
+            ChangeNotification::Updated(uri) if !self.watched.contains_key(&**uri) => Vec::new(),
+            ChangeNotification::Updated(_) => vec![news.message(subscription)],
+            ChangeNotification::SomeUpdated => every(self.watched.keys(), subscription),
             list if self.lists.contains(list) => vec![news.message(subscription)],
             _ => Vec::new(),
         }
@@ -185,33 +185,33 @@ fn every<'u>(
     uris: impl Iterator<Item = &'u String>,
     subscription: Option<&RawValue>,
 ) -> Vec<String> {
-    uris.map(|uri| News::Updated(uri.as_str().into()).message(subscription)).collect()
+    uris.map(|uri| ChangeNotification::Updated(uri.as_str().into()).message(subscription)).collect()
 }
 
 /// `subscriptions/listen`: goes on until the client or the server stops.
 pub(super) async fn listen(
-    front: &Front,
-    (who, turn): (Who, &Turn),
-    (id, params): (&Id, &Object<'_>),
-    line: &Line,
-) -> Result<Text, Refused> {
+    front: &AppState,
+    (who, turn): (RequestContext, &Turn),
+    (id, params): (&JsonRpcId, &Object<'_>),
+    line: &ExchangeChannel,
+) -> Result<EncodedMessage, McpRequestError> {
     let Some(wanted) = params.object("notifications") else {
-        return Err(Refused::bad_params("`notifications` must be an object"));
+        return Err(McpRequestError::bad_params("`notifications` must be an object"));
     };
     front.pressure.take_stream()?;
     let subscription = Subscription::accept(front, turn, &wanted)?;
-    let sender = line
-        .messages()
-        .ok_or_else(|| Refused::invalid("`subscriptions/listen` needs `text/event-stream`"))?;
-    let mut watcher = Watcher::new(&front.gate, who, Digests::of(&turn.view));
+    let sender = line.messages().ok_or_else(|| {
+        McpRequestError::invalid("`subscriptions/listen` needs `text/event-stream`")
+    })?;
+    let mut watcher = ChangeWatcher::new(&front.gate, who, ListDigests::of(&turn.view));
     let tag = id.to_raw();
-    let acknowledged = tagged(subscription.acknowledged(), Some(&tag));
+    let acknowledged = with_subscription_id(subscription.acknowledgement(), Some(&tag));
     let first = write::notification("notifications/subscriptions/acknowledged", &acknowledged);
     let mut is_open = sender.send(first).await.is_ok();
     while is_open {
         let news = tokio::select! {
             biased;
-            why = turn.lease.wait() => return Err(Refused::revoked(&why)),
+            why = turn.lease.wait() => return Err(McpRequestError::from_revocation(&why)),
             news = watcher.next() => news,
             () = front.stop.cancelled() => None,
             () = sender.closed() => None,
@@ -222,26 +222,30 @@ pub(super) async fn listen(
         }
     }
     let end = json::raw(format!("{{\"_meta\":{{\"{SUBSCRIPTION_ID}\":{tag}}}}}"));
-    Ok(Text::Whole(dress::modern_result(id, &end, None, Shape::Complete)))
+    Ok(EncodedMessage::Whole(encode::modern_result(id, &end, None, ModernResultShape::Complete)))
 }
 
 /// Tells a legacy session what changes, until it ends, the server stops or another stream of the
 /// same session takes over.
-pub(super) async fn tell(front: &Front, speaker: Speaker<'_>, sender: mpsc::Sender<String>) {
+pub(super) async fn tell(
+    front: &AppState,
+    speaker: SessionClient<'_>,
+    sender: mpsc::Sender<String>,
+) {
     let session = speaker.session;
     let mut over = session.take_stream();
     let who = speaker.listening();
     // By other filters than those that opened the session, other lists are the ones to watch.
     let is_as_opened = who.narrow == session.who.narrow && who.tier == session.who.tier;
-    let Ok(turn) = who.turn::<Refused>(&front.gate) else { return };
-    let told = if is_as_opened { session.told() } else { Digests::of(&turn.view) };
-    let mut watcher = Watcher::new(&front.gate, who, told);
+    let Ok(turn) = who.turn::<McpRequestError>(&front.gate) else { return };
+    let told = if is_as_opened { session.last_digests() } else { ListDigests::of(&turn.view) };
+    let mut watcher = ChangeWatcher::new(&front.gate, who, told);
     loop {
         let news = tokio::select! {
             biased;
             why = turn.lease.wait() => {
                 // The protocol has no other word for it.
-                let _ = sender.send(voice::closing(&why)).await;
+                let _ = sender.send(notifications::closing(&why)).await;
                 return;
             }
             news = watcher.next() => news,
@@ -251,13 +255,16 @@ pub(super) async fn tell(front: &Front, speaker: Speaker<'_>, sender: mpsc::Send
         };
         let Some(news) = news else { return };
         if is_as_opened {
-            session.set_told(watcher.told);
+            session.set_last_digests(watcher.told);
         }
         for news in news {
             let messages = match &news {
-                News::Updated(uri) if !session.watches(uri) => Vec::new(),
-                News::SomeUpdated => every(session.watched().iter(), None),
-                News::Updated(_) | News::Tools | News::Prompts | News::Resources => {
+                ChangeNotification::Updated(uri) if !session.watches(uri) => Vec::new(),
+                ChangeNotification::SomeUpdated => every(session.watched_uris().iter(), None),
+                ChangeNotification::Updated(_)
+                | ChangeNotification::Tools
+                | ChangeNotification::Prompts
+                | ChangeNotification::Resources => {
                     vec![news.message(None)]
                 }
             };

@@ -1,18 +1,18 @@
 //! Every method that a client may send, and which era knows it.
 
 use serde_json::value::RawValue;
-use tollgate_core::call::{Kind, TaskVerb};
+use tollgate_core::call::{RequestKind, TaskVerb};
 use tollgate_core::json::Object;
-use tollgate_core::view::List;
+use tollgate_core::view::ListKind;
 use tollgate_mcp::Era;
 
-use crate::refusal::Refused;
+use crate::error_mapping::McpRequestError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum McpMethod {
     /// Goes through the gate to a server.
-    Call(Kind),
-    List(List),
+    Call(RequestKind),
+    List(ListKind),
     Discover,
     Listen,
     Initialize,
@@ -22,40 +22,40 @@ pub(super) enum Method {
     Unsubscribe,
 }
 
-const BOTH: &[(&str, Method)] = &[
-    ("tools/call", Method::Call(Kind::CallTool)),
-    ("tools/list", Method::List(List::Tools)),
-    ("resources/read", Method::Call(Kind::ReadResource)),
-    ("resources/list", Method::List(List::Resources)),
-    ("resources/templates/list", Method::List(List::Templates)),
-    ("prompts/get", Method::Call(Kind::GetPrompt)),
-    ("prompts/list", Method::List(List::Prompts)),
-    ("completion/complete", Method::Call(Kind::Complete)),
+const BOTH: &[(&str, McpMethod)] = &[
+    ("tools/call", McpMethod::Call(RequestKind::CallTool)),
+    ("tools/list", McpMethod::List(ListKind::Tools)),
+    ("resources/read", McpMethod::Call(RequestKind::ReadResource)),
+    ("resources/list", McpMethod::List(ListKind::Resources)),
+    ("resources/templates/list", McpMethod::List(ListKind::Templates)),
+    ("prompts/get", McpMethod::Call(RequestKind::GetPrompt)),
+    ("prompts/list", McpMethod::List(ListKind::Prompts)),
+    ("completion/complete", McpMethod::Call(RequestKind::Complete)),
 ];
-const MODERN: &[(&str, Method)] = &[
-    ("server/discover", Method::Discover),
-    ("subscriptions/listen", Method::Listen),
-    ("tasks/get", Method::Call(Kind::Task(TaskVerb::Get))),
-    ("tasks/update", Method::Call(Kind::Task(TaskVerb::Update))),
-    ("tasks/cancel", Method::Call(Kind::Task(TaskVerb::Cancel))),
+const MODERN: &[(&str, McpMethod)] = &[
+    ("server/discover", McpMethod::Discover),
+    ("subscriptions/listen", McpMethod::Listen),
+    ("tasks/get", McpMethod::Call(RequestKind::Task(TaskVerb::Get))),
+    ("tasks/update", McpMethod::Call(RequestKind::Task(TaskVerb::Update))),
+    ("tasks/cancel", McpMethod::Call(RequestKind::Task(TaskVerb::Cancel))),
 ];
-const LEGACY: &[(&str, Method)] = &[
-    ("initialize", Method::Initialize),
-    ("ping", Method::Ping),
-    ("logging/setLevel", Method::SetLevel),
-    ("resources/subscribe", Method::Subscribe),
-    ("resources/unsubscribe", Method::Unsubscribe),
+const LEGACY: &[(&str, McpMethod)] = &[
+    ("initialize", McpMethod::Initialize),
+    ("ping", McpMethod::Ping),
+    ("logging/setLevel", McpMethod::SetLevel),
+    ("resources/subscribe", McpMethod::Subscribe),
+    ("resources/unsubscribe", McpMethod::Unsubscribe),
 ];
 
-impl Method {
-    pub(super) fn parse(era: Era, name: &str) -> Result<Self, Refused> {
+impl McpMethod {
+    pub(super) fn parse(era: Era, name: &str) -> Result<Self, McpRequestError> {
         let own = match era {
             Era::Modern => MODERN,
             Era::Legacy => LEGACY,
         };
         let mut all = BOTH.iter().chain(own);
         let found = all.find(|(known, _)| *known == name);
-        found.map(|(_, method)| *method).ok_or_else(|| Refused::unknown_method(era, name))
+        found.map(|(_, method)| *method).ok_or_else(|| McpRequestError::unknown_method(era, name))
     }
 
     /// Only a modern client sends it, even one that forgot to say so.
@@ -78,28 +78,31 @@ const PARAM_KEYS: &[&str] = &[
 ];
 
 /// Reads `params` once, for everyone after.
-pub(super) fn params(raw: Option<&RawValue>) -> Result<Object<'_>, Refused> {
+pub(super) fn params(raw: Option<&RawValue>) -> Result<Object<'_>, McpRequestError> {
     let Some(raw) = raw else { return Ok(Object::new()) };
     let params = Object::parse(raw.get())
-        .map_err(|error| Refused::invalid(format!("`params` cannot be read: {error}")))?;
+        .map_err(|error| McpRequestError::invalid(format!("`params` cannot be read: {error}")))?;
     match params.twin_of(PARAM_KEYS) {
-        Some(key) => {
-            Err(Refused::invalid(format!("a key of `params` looks like `{key}` but is not")))
-        }
+        Some(key) => Err(McpRequestError::invalid(format!(
+            "a key of `params` looks like `{key}` but is not"
+        ))),
         None => Ok(params),
     }
 }
 
 /// The field as a string; absent is fine, anything else is not.
-pub(super) fn optional_string(params: &Object<'_>, key: &str) -> Result<Option<String>, Refused> {
+pub(super) fn optional_string(
+    params: &Object<'_>,
+    key: &str,
+) -> Result<Option<String>, McpRequestError> {
     match (params.contains(key), params.string(key)) {
         (false, _) => Ok(None),
         (true, Some(text)) => Ok(Some(text.into_owned())),
-        (true, None) => Err(Refused::bad_params(format!("`{key}` must be a string"))),
+        (true, None) => Err(McpRequestError::bad_params(format!("`{key}` must be a string"))),
     }
 }
 
-pub(super) fn required_string(params: &Object<'_>, key: &str) -> Result<String, Refused> {
+pub(super) fn required_string(params: &Object<'_>, key: &str) -> Result<String, McpRequestError> {
     optional_string(params, key)?
-        .ok_or_else(|| Refused::bad_params(format!("`{key}` must be a string")))
+        .ok_or_else(|| McpRequestError::bad_params(format!("`{key}` must be a string")))
 }

@@ -9,72 +9,72 @@ use futures_util::future::{AbortHandle, AbortRegistration};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
-use tollgate_core::filter::Narrow;
-use tollgate_core::lease::Lease;
-use tollgate_engine::watches::ResourceWatch;
+use tollgate_core::filter::RequestFilter;
+use tollgate_core::lease::RevocableLease;
+use tollgate_engine::resource_watches::ResourceWatch;
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::Question;
-use tollgate_mcp::code::ErrorObject;
-use tollgate_mcp::envelope::{Id, write};
+use tollgate_mcp::envelope::{JsonRpcId, write};
+use tollgate_mcp::error_code::JsonRpcError;
 use tollgate_mcp::meta::ClientFacts;
 
-use super::listen::Digests;
-use super::voice::Level;
-use crate::who::Who;
+use super::listen::ListDigests;
+use super::notifications::McpLogLevel;
+use crate::request_context::RequestContext;
 
 mod registry;
 
+pub(crate) use registry::McpSessionRegistry;
 pub(super) use registry::SessionLimitError;
-pub(crate) use registry::SessionRegistry;
 
 /// What a session begins with.
-pub(super) struct Opening {
+pub(super) struct McpSessionParams {
     /// The agent that the path or the headers name: the same on every request of the session.
     pub(super) route: Option<Arc<str>>,
-    pub(super) who: Who,
+    pub(super) who: RequestContext,
     /// Of its owner, by whichever secret, and of the agent.
-    pub(super) lease: Lease,
+    pub(super) lease: RevocableLease,
     /// What its `_meta` takes away, for as long as the session lasts.
-    pub(super) filters: Narrow,
+    pub(super) filters: RequestFilter,
     pub(super) revision: Revision,
     pub(super) client: ClientFacts,
     /// The lists as they are when it begins.
-    pub(super) told: Digests,
+    pub(super) told: ListDigests,
 }
 
-pub(super) struct Session {
+pub(super) struct McpSession {
     pub(super) id: Arc<str>,
     route: Option<Arc<str>>,
     /// As it was opened: by the filters in the headers of that one request, too.
-    pub(super) who: Who,
-    lease: Lease,
-    pub(super) filters: Narrow,
+    pub(super) who: RequestContext,
+    lease: RevocableLease,
+    pub(super) filters: RequestFilter,
     pub(super) revision: Revision,
     last_used: AtomicU64,
     next: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<McpSessionState>,
 }
 
-struct State {
+struct McpSessionState {
     client: Arc<ClientFacts>,
-    level: Level,
+    level: McpLogLevel,
     /// By a number of ours: a client that tries again may use an id while it is still running.
-    running: HashMap<u64, (Id, AbortHandle)>,
-    questions: HashMap<u64, Reply>,
+    running: HashMap<u64, (JsonRpcId, AbortHandle)>,
+    questions: HashMap<u64, ClientReplySender>,
     watched: HashMap<String, ResourceWatch>,
-    told: Digests,
+    told: ListDigests,
     /// Dropped when another stream takes over.
     stream: Option<oneshot::Sender<()>>,
 }
 
-type Reply = oneshot::Sender<Result<Box<RawValue>, ErrorObject>>;
+type ClientReplySender = oneshot::Sender<Result<Box<RawValue>, JsonRpcError>>;
 
 /// What a legacy client hears of logs before it says anything about it.
-const FIRST_LEVEL: (&str, Level) = ("info", Level::Info);
+const FIRST_LEVEL: (&str, McpLogLevel) = ("info", McpLogLevel::Info);
 
-impl Session {
-    pub(super) fn new(opening: Opening) -> Self {
-        let Opening { route, who, lease, filters, revision, mut client, told } = opening;
+impl McpSession {
+    pub(super) fn new(opening: McpSessionParams) -> Self {
+        let McpSessionParams { route, who, lease, filters, revision, mut client, told } = opening;
         client.log_level = Some(FIRST_LEVEL.0.to_owned());
         Self {
             id: format!("{:032x}", rand::random::<u128>()).into(),
@@ -85,7 +85,7 @@ impl Session {
             revision,
             last_used: AtomicU64::new(0),
             next: AtomicU64::new(1),
-            state: Mutex::new(State {
+            state: Mutex::new(McpSessionState {
                 client: Arc::new(client),
                 level: FIRST_LEVEL.1,
                 running: HashMap::new(),
@@ -101,26 +101,29 @@ impl Session {
         Arc::clone(&self.state.lock().client)
     }
 
-    pub(super) fn log_level(&self) -> Level {
+    pub(super) fn log_level(&self) -> McpLogLevel {
         self.state.lock().level
     }
 
-    pub(super) fn set_log_level(&self, name: &str, level: Level) {
+    pub(super) fn set_log_level(&self, name: &str, level: McpLogLevel) {
         let mut state = self.state.lock();
         state.level = level;
         Arc::make_mut(&mut state.client).log_level = Some(name.to_owned());
     }
 
-    /// The request is cancelled through the registration, and forgotten with [`Running`].
-    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> (Running, AbortRegistration) {
+    /// The request is cancelled through the registration, and forgotten with [`RunningRequestGuard`].
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        id: &JsonRpcId,
+    ) -> (RunningRequestGuard, AbortRegistration) {
         let (handle, registration) = AbortHandle::new_pair();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.state.lock().running.insert(number, (id.clone(), handle));
-        (Running { session: Arc::clone(self), number }, registration)
+        (RunningRequestGuard { session: Arc::clone(self), number }, registration)
     }
 
     /// Ends the request, if it is still running.
-    pub(super) fn cancel(&self, id: &Id) {
+    pub(super) fn cancel(&self, id: &JsonRpcId) {
         for (known, handle) in self.state.lock().running.values() {
             if known == id {
                 handle.abort();
@@ -145,11 +148,11 @@ impl Session {
         state.questions.insert(id, question.reply);
         drop(state);
         let params = question.params.as_deref().map_or("{}", RawValue::get);
-        write::request(&Id::number(id), &question.method, params)
+        write::request(&JsonRpcId::number(id), &question.method, params)
     }
 
     /// Takes the client's answer to a question of ours; one to no question is let pass.
-    pub(super) fn answered(&self, id: &Id, answer: Result<&RawValue, ErrorObject>) {
+    pub(super) fn deliver_answer(&self, id: &JsonRpcId, answer: Result<&RawValue, JsonRpcError>) {
         let Ok(id) = id.as_json().parse::<u64>() else { return };
         let reply = self.state.lock().questions.remove(&id);
         if let Some(reply) = reply {
@@ -165,7 +168,7 @@ impl Session {
         self.state.lock().watched.len()
     }
 
-    pub(super) fn watched(&self) -> Vec<String> {
+    pub(super) fn watched_uris(&self) -> Vec<String> {
         self.state.lock().watched.keys().cloned().collect()
     }
 
@@ -187,22 +190,22 @@ impl Session {
         receiver
     }
 
-    pub(super) fn told(&self) -> Digests {
+    pub(super) fn last_digests(&self) -> ListDigests {
         self.state.lock().told
     }
 
-    pub(super) fn set_told(&self, told: Digests) {
+    pub(super) fn set_last_digests(&self, told: ListDigests) {
         self.state.lock().told = told;
     }
 }
 
 /// A request in flight; forgotten when dropped.
-pub(super) struct Running {
-    session: Arc<Session>,
+pub(super) struct RunningRequestGuard {
+    session: Arc<McpSession>,
     number: u64,
 }
 
-impl Drop for Running {
+impl Drop for RunningRequestGuard {
     fn drop(&mut self) {
         self.session.state.lock().running.remove(&self.number);
     }

@@ -13,33 +13,33 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::{self, AbortHandle, JoinSet};
-use tollgate_core::filter::Narrow;
+use tollgate_core::filter::RequestFilter;
 use tollgate_core::secret_values;
-use tollgate_engine::caller::Rest;
+use tollgate_engine::caller::OverflowPolicy;
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
-use tollgate_mcp::code;
-use tollgate_mcp::envelope::{Id, Message, Request};
-use tollgate_mcp::line::{self, Lines};
+use tollgate_mcp::envelope::{JsonRpcId, JsonRpcMessage, JsonRpcRequest};
+use tollgate_mcp::error_code;
+use tollgate_mcp::line::{self, LineReader};
 use tollgate_mcp::{Revision, meta};
 
-use super::dress::{self, Text};
-use super::exchange::{Answer, Carrier, Exchange, Line, Step};
-use super::legacy::Speaker;
-use super::method::{self, Method};
-use super::modern::{self, Ask};
-use super::session::Session;
-use super::{Front, legacy, listen};
+use super::encode::{self, EncodedMessage};
+use super::exchange::{Exchange, ExchangeAnswer, ExchangeChannel, ExchangeStep, ExchangeTransport};
+use super::legacy::SessionClient;
+use super::method::{self, McpMethod};
+use super::modern::{self, ParsedMcpRequest};
+use super::session::McpSession;
+use super::{AppState, legacy, listen};
+use crate::error_mapping::McpRequestError;
 use crate::limits::Limits;
-use crate::refusal::Refused;
-use crate::who::Who;
+use crate::request_context::RequestContext;
 
 /// How many messages may wait to be written.
 const QUEUE: usize = 64;
 /// How long requests may still run when the client has said its last word.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long the client may then take to read what is left.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
 #[error("the pipe broke: {0}")]
@@ -47,17 +47,17 @@ pub struct StdioError(#[from] io::Error);
 
 /// For whom a pipe is served.
 #[derive(Debug, Clone)]
-pub struct Client<'a> {
+pub struct StdioClient<'a> {
     /// `None`: the default agent.
     pub agent: Option<&'a str>,
     /// What it never sees.
-    pub narrow: Narrow,
+    pub narrow: RequestFilter,
 }
 
 /// Serves one client until its pipe ends.
 pub async fn serve_stdio<R, W>(
     gate: Arc<Gate>,
-    client: Client<'_>,
+    client: StdioClient<'_>,
     (reader, writer): (R, W),
 ) -> Result<(), StdioError>
 where
@@ -65,13 +65,13 @@ where
     W: AsyncWrite + Unpin,
 {
     let limits = Limits::default();
-    let mut lines = Lines::new(reader, limits.body_bytes);
-    let front = Front::new(gate, Arc::new(SystemClock), limits);
+    let mut lines = LineReader::new(reader, limits.body_bytes);
+    let front = AppState::new(gate, Arc::new(SystemClock), limits);
     // There is no other way in here than this pipe.
-    let front = Arc::new(Front { rest: Rest::Lost, ..front });
+    let front = Arc::new(AppState { rest: OverflowPolicy::Lost, ..front });
     let (out, outgoing) = mpsc::channel(QUEUE);
-    let who = Who::local(client.agent, client.narrow);
-    let mut pipe = Pipe {
+    let who = RequestContext::local(client.agent, client.narrow);
+    let mut pipe = StdioServer {
         front,
         who,
         session: None,
@@ -99,7 +99,7 @@ where
     }
     let end = async { tokio::join!(writing, pipe.end()).0 };
     let unread = || io::Error::new(io::ErrorKind::TimedOut, "the client does not read");
-    Ok(tokio::time::timeout(GRACE + LAST_WORDS, end).await.unwrap_or_else(|_| Err(unread()))?)
+    Ok(tokio::time::timeout(GRACE + FLUSH_TIMEOUT, end).await.unwrap_or_else(|_| Err(unread()))?)
 }
 
 /// Writes what there is in one go, and flushes when there is no more.
@@ -108,10 +108,10 @@ async fn write_all<W: AsyncWrite + Unpin>(
     mut outgoing: mpsc::Receiver<String>,
 ) -> io::Result<()> {
     while let Some(text) = outgoing.recv().await {
-        let mut lines = line::on_one_line(secret_values::masked(text));
+        let mut lines = line::on_one_line(secret_values::mask_owned(text));
         lines.push('\n');
         while let Ok(more) = outgoing.try_recv() {
-            lines.push_str(&line::on_one_line(secret_values::masked(more)));
+            lines.push_str(&line::on_one_line(secret_values::mask_owned(more)));
             lines.push('\n');
         }
         writer.write_all(lines.as_bytes()).await?;
@@ -120,42 +120,46 @@ async fn write_all<W: AsyncWrite + Unpin>(
     Ok(())
 }
 
-struct Pipe {
-    front: Arc<Front>,
+struct StdioServer {
+    front: Arc<AppState>,
     /// The pipe is its client's alone.
-    who: Who,
-    session: Option<Arc<Session>>,
-    running: HashMap<Id, AbortHandle>,
+    who: RequestContext,
+    session: Option<Arc<McpSession>>,
+    running: HashMap<JsonRpcId, AbortHandle>,
     /// How many messages each batch has that is being answered.
     batches: HashMap<task::Id, usize>,
     /// A task that answers one request ends with its id.
-    tasks: JoinSet<Option<Id>>,
+    tasks: JoinSet<Option<JsonRpcId>>,
     out: mpsc::Sender<String>,
 }
 
-impl Pipe {
-    async fn take(&mut self, line: line::Line) {
+impl StdioServer {
+    async fn take(&mut self, line: line::LineRead) {
         self.forget_ended();
         match line {
-            line::Line::Text(text) => self.take_text(text).await,
-            line::Line::TooLong { .. } => {
+            line::LineRead::Text(text) => self.take_text(text).await,
+            line::LineRead::TooLong { .. } => {
                 let limit = self.front.limits.body_bytes;
-                self.refuse(None, &Refused::invalid(format!("a line is over {limit} bytes"))).await;
+                self.refuse(
+                    None,
+                    &McpRequestError::invalid(format!("a line is over {limit} bytes")),
+                )
+                .await;
             }
-            line::Line::Skipped { .. } => {}
+            line::LineRead::Skipped { .. } => {}
         }
     }
 
     async fn take_text(&mut self, text: Bytes) {
         if let Err(error) = self.front.limits.json.check(&text) {
-            return self.refuse(None, &Refused::invalid(error.to_string())).await;
+            return self.refuse(None, &McpRequestError::invalid(error.to_string())).await;
         }
         if text.first() == Some(&b'[') {
             return self.take_batch(text).await;
         }
-        match Message::parse_bytes(&text) {
-            Ok(Message::Request(request)) => self.start(request).await,
-            Ok(Message::Notification { method, params }) => {
+        match JsonRpcMessage::parse_bytes(&text) {
+            Ok(JsonRpcMessage::Request(request)) => self.start(request).await,
+            Ok(JsonRpcMessage::Notification { method, params }) => {
                 if method == "notifications/cancelled"
                     && let Some(id) = legacy::cancelled_id(params)
                     && let Some(running) = self.running.remove(&id)
@@ -163,22 +167,22 @@ impl Pipe {
                     running.abort();
                 }
             }
-            Ok(Message::Response { id, outcome }) => {
+            Ok(JsonRpcMessage::Response { id, outcome }) => {
                 if let (Some(id), Some(session)) = (id, &self.session) {
-                    session.answered(&id, outcome);
+                    session.deliver_answer(&id, outcome);
                 }
             }
             Err(invalid) => {
-                let text = dress::error(invalid.id.as_ref(), &invalid.error);
+                let text = encode::error(invalid.id.as_ref(), &invalid.error);
                 let _ = self.out.send(text).await;
             }
         }
     }
 
-    async fn start(&mut self, request: Request<'_>) {
+    async fn start(&mut self, request: JsonRpcRequest<'_>) {
         let id = request.id.clone();
         if self.running.contains_key(&id) {
-            let refused = Refused::invalid("a request with this `id` is still running");
+            let refused = McpRequestError::invalid("a request with this `id` is still running");
             return self.refuse(Some(&id), &refused).await;
         }
         if !self.has_room(1) {
@@ -189,10 +193,11 @@ impl Pipe {
         }
         let (front, who) = (Arc::clone(&self.front), self.who.clone());
         let session = self.session.clone();
-        let asked = Asked::from(request);
-        let exchange = Exchange::new(Line::new(Carrier::Pipe), |line| async move {
-            answer(&front, (who, session.as_ref()), &asked, &line).await
-        });
+        let asked = StdioRequest::from(request);
+        let exchange =
+            Exchange::new(ExchangeChannel::new(ExchangeTransport::Pipe), |line| async move {
+                answer(&front, (who, session.as_ref()), &asked, &line).await
+            });
         self.run(id, exchange);
     }
 
@@ -202,7 +207,7 @@ impl Pipe {
         self.running.len() + in_batches + more <= self.front.limits.in_flight
     }
 
-    fn run(&mut self, id: Id, exchange: Exchange) {
+    fn run(&mut self, id: JsonRpcId, exchange: Exchange) {
         let out = self.out.clone();
         let key = id.clone();
         let handle = self.tasks.spawn(async move {
@@ -212,21 +217,21 @@ impl Pipe {
         self.running.insert(key, handle);
     }
 
-    async fn initialize(&mut self, request: &Request<'_>) {
+    async fn initialize(&mut self, request: &JsonRpcRequest<'_>) {
         let opened = method::params(request.params).and_then(|params| match self.session {
-            Some(_) => Err(Refused::invalid("this session is initialized already")),
+            Some(_) => Err(McpRequestError::invalid("this session is initialized already")),
             None => legacy::opening(&self.front, self.who.clone(), &params),
         });
         let opening = match opened {
             Ok(opening) => opening,
             Err(refused) => return self.refuse(Some(&request.id), &refused).await,
         };
-        let session = Arc::new(Session::new(opening));
-        let _ = self.out.send(dress::initialize(&request.id, session.revision)).await;
+        let session = Arc::new(McpSession::new(opening));
+        let _ = self.out.send(encode::initialize(&request.id, session.revision)).await;
         let (front, out) = (Arc::clone(&self.front), self.out.clone());
         let (told, who) = (Arc::clone(&session), self.who.clone());
         self.tasks.spawn(async move {
-            listen::tell(&front, Speaker { session: &told, who: &who }, out).await;
+            listen::tell(&front, SessionClient { session: &told, who: &who }, out).await;
             None
         });
         self.session = Some(session);
@@ -235,7 +240,8 @@ impl Pipe {
     async fn take_batch(&mut self, text: Bytes) {
         let session = self.session.clone();
         let Some(session) = session.filter(|it| it.revision == Revision::V2025_03_26) else {
-            let refused = Refused::invalid("messages come one by one in this protocol revision");
+            let refused =
+                McpRequestError::invalid("messages come one by one in this protocol revision");
             return self.refuse(None, &refused).await;
         };
         // What is no list is refused without running anything.
@@ -244,11 +250,12 @@ impl Pipe {
             return self.refuse(None, &too_many()).await;
         }
         let (front, who) = (Arc::clone(&self.front), self.who.clone());
-        let exchange = Exchange::new(Line::new(Carrier::Pipe), |line| async move {
-            let text = String::from_utf8_lossy(&text);
-            let speaker = Speaker { session: &session, who: &who };
-            legacy::batch(&front, speaker, &text, &line).await
-        });
+        let exchange =
+            Exchange::new(ExchangeChannel::new(ExchangeTransport::Pipe), |line| async move {
+                let text = String::from_utf8_lossy(&text);
+                let speaker = SessionClient { session: &session, who: &who };
+                legacy::batch(&front, speaker, &text, &line).await
+            });
         let out = self.out.clone();
         let handle = self.tasks.spawn(async move {
             carry(exchange, out).await;
@@ -264,8 +271,8 @@ impl Pipe {
         let _ = tokio::time::timeout(GRACE, all).await;
     }
 
-    async fn refuse(&self, id: Option<&Id>, refused: &Refused) {
-        let _ = self.out.send(dress::error(id, &refused.error)).await;
+    async fn refuse(&self, id: Option<&JsonRpcId>, refused: &McpRequestError) {
+        let _ = self.out.send(encode::error(id, &refused.error)).await;
     }
 
     /// A request that ended may be followed by another with its id.
@@ -291,24 +298,24 @@ impl Pipe {
     }
 }
 
-fn too_many() -> Refused {
-    Refused::new(
+fn too_many() -> McpRequestError {
+    McpRequestError::new(
         StatusCode::SERVICE_UNAVAILABLE,
-        code::INTERNAL_ERROR,
+        error_code::INTERNAL_ERROR,
         "too many requests are running",
     )
 }
 
 /// A request that was read, on its own.
-struct Asked {
-    id: Id,
+struct StdioRequest {
+    id: JsonRpcId,
     method: String,
     params: Option<Box<RawValue>>,
 }
 
-impl From<Request<'_>> for Asked {
-    fn from(request: Request<'_>) -> Self {
-        let Request { id, method, params } = request;
+impl From<JsonRpcRequest<'_>> for StdioRequest {
+    fn from(request: JsonRpcRequest<'_>) -> Self {
+        let JsonRpcRequest { id, method, params } = request;
         Self { id, method: method.into_owned(), params: params.map(ToOwned::to_owned) }
     }
 }
@@ -316,8 +323,8 @@ impl From<Request<'_>> for Asked {
 async fn carry(mut exchange: Exchange, out: mpsc::Sender<String>) {
     loop {
         let (text, is_last) = match exchange.next().await {
-            Step::Say(text) => (Some(text), false),
-            Step::Done(answer) => (answer.text.map(Text::into_string), true),
+            ExchangeStep::Say(text) => (Some(text), false),
+            ExchangeStep::Done(answer) => (answer.text.map(EncodedMessage::into_string), true),
         };
         if let Some(text) = text
             && out.send(text).await.is_err()
@@ -332,27 +339,30 @@ async fn carry(mut exchange: Exchange, out: mpsc::Sender<String>) {
 
 /// One request, in whichever era it speaks.
 async fn answer(
-    front: &Front,
-    (who, session): (Who, Option<&Arc<Session>>),
-    asked: &Asked,
-    line: &Line,
-) -> Answer {
+    front: &AppState,
+    (who, session): (RequestContext, Option<&Arc<McpSession>>),
+    asked: &StdioRequest,
+    line: &ExchangeChannel,
+) -> ExchangeAnswer {
     let params = match method::params(asked.params.as_deref()) {
         Ok(params) => params,
-        Err(refused) => return Answer::refused(Some(&asked.id), &refused),
+        Err(refused) => return ExchangeAnswer::from_error(Some(&asked.id), &refused),
     };
     let has_version =
         params.object("_meta").is_some_and(|meta| meta.contains(meta::PROTOCOL_VERSION));
-    let ask = Ask { id: asked.id.clone(), method: &asked.method, params };
-    if has_version || Method::is_modern_only(ask.method) {
-        let from = modern::From { who, headers: None, line };
+    let ask = ParsedMcpRequest { id: asked.id.clone(), method: &asked.method, params };
+    if has_version || McpMethod::is_modern_only(ask.method) {
+        let from = modern::ModernRequestSource { who, headers: None, line };
         return modern::answer(front, from, ask).await;
     }
     match session {
         Some(session) => {
-            let speaker = Speaker { session, who: &who };
+            let speaker = SessionClient { session, who: &who };
             legacy::answer(front, speaker, ask, line).await
         }
-        None => Answer::refused(Some(&ask.id), &Refused::invalid("send `initialize` first")),
+        None => ExchangeAnswer::from_error(
+            Some(&ask.id),
+            &McpRequestError::invalid("send `initialize` first"),
+        ),
     }
 }

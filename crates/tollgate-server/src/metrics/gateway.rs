@@ -10,20 +10,20 @@ use super::table::{
     PANICS, PROCESS_CPU, PROCESS_FILES, PROCESS_MEMORY, PROCESS_MOST_FILES, PROCESS_START,
     REQUESTS_IN_FLIGHT, WRONG_KEYS_THROTTLED,
 };
-use super::text::{Labels, Text};
+use super::text::{MetricLabels, PrometheusText};
 use crate::access::RefusalReason;
-use crate::mcp::Front;
+use crate::mcp::AppState;
 
-pub(super) fn write(text: &mut Text, front: &Front) {
+pub(super) fn write(text: &mut PrometheusText, front: &AppState) {
     text.family(&BUILD_INFO);
-    text.sample(&BUILD_INFO, &Labels::of(&BUILD_INFO, &[env!("CARGO_PKG_VERSION")]), 1);
+    text.sample(&BUILD_INFO, &MetricLabels::of(&BUILD_INFO, &[env!("CARGO_PKG_VERSION")]), 1);
     text.single(&REQUESTS_IN_FLIGHT, front.crowd.inside());
     text.single(&PANICS, panics::count());
     if let Some(operator) = front.operator.get() {
         let (last, tally) = operator.last();
         text.family(&CONFIG_RELOADS);
         for (outcome, count) in [("applied", tally.applied), ("refused", tally.refused)] {
-            text.sample(&CONFIG_RELOADS, &Labels::of(&CONFIG_RELOADS, &[outcome]), count);
+            text.sample(&CONFIG_RELOADS, &MetricLabels::of(&CONFIG_RELOADS, &[outcome]), count);
         }
         let is_good = last.is_none_or(|last| !last.is_refused());
         text.single(&CONFIG_GOOD, u8::from(is_good));
@@ -31,15 +31,15 @@ pub(super) fn write(text: &mut Text, front: &Front) {
     text.single(&AUDIT_WRITABLE, u8::from(front.gate.ledger().trouble().is_none()));
     text.family(&ACCESS_REFUSED);
     for reason in RefusalReason::ALL {
-        let labels = Labels::of(&ACCESS_REFUSED, &[reason.as_str()]);
+        let labels = MetricLabels::of(&ACCESS_REFUSED, &[reason.as_str()]);
         text.sample(&ACCESS_REFUSED, &labels, front.refused.count(reason));
     }
-    text.single(&WRONG_KEYS_THROTTLED, front.refused.throttled());
+    text.single(&WRONG_KEYS_THROTTLED, front.refused.throttled_count());
     text.single(&MEMORY_PRESSURE, front.pressure.level() as u8);
     process(text, front);
 }
 
-fn process(text: &mut Text, front: &Front) {
+fn process(text: &mut PrometheusText, front: &AppState) {
     let began = front.began_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     text.single(&PROCESS_START, format_args!("{:.3}", began.as_secs_f64()));
     let Some(process) = process::look() else { return };

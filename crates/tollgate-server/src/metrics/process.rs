@@ -7,7 +7,7 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(10);
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Process {
+pub(super) struct ProcessStats {
     pub(super) cpu: Duration,
     pub(super) resident_bytes: u64,
     pub(super) open_files: usize,
@@ -15,11 +15,11 @@ pub(super) struct Process {
     pub(super) most_files: Option<u64>,
 }
 
-pub(super) fn look() -> Option<Process> {
+pub(super) fn look() -> Option<ProcessStats> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    Some(Process {
+    Some(ProcessStats {
         cpu: cpu(&stat)?,
         resident_bytes: resident(&status)?,
         // One of them is the directory that is being read.

@@ -1,20 +1,20 @@
 //! Sessions: of clients of the older protocol, and live ones by their dialects. Tool seconds by turn
 //! seconds are the tools' share of the turns.
 
-use tollgate_llm::realtime::Sums;
+use tollgate_llm::realtime::SessionTotals;
 
 use super::table::{
-    Family, LIVE_ANNOUNCEMENTS, LIVE_CALLS, LIVE_CANCELLATIONS, LIVE_INTERRUPTED, LIVE_LATE,
-    LIVE_MISSES, LIVE_SESSIONS, LIVE_SESSIONS_TOTAL, LIVE_TOOL_SECONDS, LIVE_TURN_SECONDS,
-    LIVE_TURNS, SESSIONS,
+    LIVE_ANNOUNCEMENTS, LIVE_CALLS, LIVE_CANCELLATIONS, LIVE_INTERRUPTED, LIVE_LATE, LIVE_MISSES,
+    LIVE_SESSIONS, LIVE_SESSIONS_TOTAL, LIVE_TOOL_SECONDS, LIVE_TURN_SECONDS, LIVE_TURNS,
+    MetricFamily, SESSIONS,
 };
-use super::text::{Labels, Text};
-use crate::mcp::Front;
+use super::text::{MetricLabels, PrometheusText};
+use crate::mcp::AppState;
 
-type Figure = fn(&Sums) -> f64;
+type SessionMetric = fn(&SessionTotals) -> f64;
 
 #[expect(clippy::cast_precision_loss, reason = "nobody counts so far")]
-const FIGURES: &[(&Family, Figure)] = &[
+const FIGURES: &[(&MetricFamily, SessionMetric)] = &[
     (&LIVE_SESSIONS, |it| it.open as f64),
     (&LIVE_SESSIONS_TOTAL, |it| it.sessions as f64),
     (&LIVE_TURNS, |it| it.turns as f64),
@@ -28,16 +28,16 @@ const FIGURES: &[(&Family, Figure)] = &[
     (&LIVE_LATE, |it| it.late as f64),
 ];
 
-pub(super) fn write(text: &mut Text, front: &Front) {
+pub(super) fn write(text: &mut PrometheusText, front: &AppState) {
     let sums = front.hall.sums();
     let live: u64 = sums.iter().map(|(_, sums)| sums.open).sum();
     text.family(&SESSIONS);
-    text.sample(&SESSIONS, &Labels::of(&SESSIONS, &["mcp"]), front.sessions.count());
-    text.sample(&SESSIONS, &Labels::of(&SESSIONS, &["live"]), live);
+    text.sample(&SESSIONS, &MetricLabels::of(&SESSIONS, &["mcp"]), front.sessions.count());
+    text.sample(&SESSIONS, &MetricLabels::of(&SESSIONS, &["live"]), live);
     for (family, figure) in FIGURES {
         text.family(family);
         for (dialect, sums) in &sums {
-            text.sample(family, &Labels::of(family, &[dialect]), figure(sums));
+            text.sample(family, &MetricLabels::of(family, &[dialect]), figure(sums));
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::reference::reference;
-use super::table::{Family, Kind, SECTIONS};
+use super::table::{MetricFamily, MetricFamilyKind, SECTIONS};
 
 const DOCUMENT: &str = include_str!("../../../../docs/metrics.md");
 
-fn families() -> impl Iterator<Item = &'static &'static Family> {
+fn families() -> impl Iterator<Item = &'static &'static MetricFamily> {
     SECTIONS.iter().flat_map(|(_, families)| families.iter())
 }
 
@@ -21,13 +21,13 @@ fn the_reference_is_made_from_the_table() {
 fn names_are_as_prometheus_wants_them() {
     let mut names = BTreeSet::new();
     for family in families() {
-        let Family { name, kind, help, labels, .. } = family;
+        let MetricFamily { name, kind, help, labels, .. } = family;
         assert!(names.insert(name), "{name} stands twice");
         let is_plain = |text: &str| text.chars().all(|it| it.is_ascii_lowercase() || it == '_');
         assert!(is_plain(name) && labels.iter().all(|label| is_plain(label)), "{name}");
-        assert_eq!(*kind == Kind::Counter, name.ends_with("_total"), "{name}");
+        assert_eq!(*kind == MetricFamilyKind::Counter, name.ends_with("_total"), "{name}");
         assert!(help.ends_with('.') && !help.contains(['\n', '\\']), "{name}");
-        assert!(*kind != Kind::Histogram || !labels.contains(&"le"), "{name}");
+        assert!(*kind != MetricFamilyKind::Histogram || !labels.contains(&"le"), "{name}");
     }
 }
 

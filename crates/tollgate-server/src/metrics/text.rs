@@ -3,17 +3,17 @@
 
 use std::fmt::{Display, Write as _};
 
-use tollgate_engine::calls::Spans;
+use tollgate_engine::calls::HistogramSnapshot;
 
-use super::table::{Family, Kind};
+use super::table::{MetricFamily, MetricFamilyKind};
 
 #[derive(Default)]
-pub(super) struct Text {
+pub(super) struct PrometheusText {
     out: String,
 }
 
 /// One histogram: how many were up to each bound.
-pub(super) struct Buckets<'b> {
+pub(super) struct HistogramBuckets<'b> {
     pub(super) counts: &'b [(u64, u64)],
     /// The same bounds as text.
     pub(super) bounds: &'b [String],
@@ -21,24 +21,24 @@ pub(super) struct Buckets<'b> {
     pub(super) sum: f64,
 }
 
-impl<'b> Buckets<'b> {
+impl<'b> HistogramBuckets<'b> {
     /// Of spans, in seconds.
-    pub(super) fn of(spans: &'b Spans, bounds: &'b [String]) -> Self {
-        let Spans { up_to, count, sum } = spans;
+    pub(super) fn of(spans: &'b HistogramSnapshot, bounds: &'b [String]) -> Self {
+        let HistogramSnapshot { up_to, count, sum } = spans;
         Self { counts: up_to, bounds, count: *count, sum: sum.as_secs_f64() }
     }
 }
 
 /// The label pairs of a sample, written.
-pub(super) struct Labels(String);
+pub(super) struct MetricLabels(String);
 
-impl Labels {
+impl MetricLabels {
     pub(super) const fn none() -> Self {
         Self(String::new())
     }
 
     /// As many values as the family has labels, in their order.
-    pub(super) fn of(family: &Family, values: &[&str]) -> Self {
+    pub(super) fn of(family: &MetricFamily, values: &[&str]) -> Self {
         let mut pairs = String::new();
         for (label, value) in family.labels.iter().zip(values) {
             if !pairs.is_empty() {
@@ -66,15 +66,20 @@ fn escape(value: &str, out: &mut String) {
     }
 }
 
-impl Text {
+impl PrometheusText {
     /// Must stand before all samples of the family, once.
-    pub(super) fn family(&mut self, family: &Family) {
-        let Family { name, help, .. } = family;
+    pub(super) fn family(&mut self, family: &MetricFamily) {
+        let MetricFamily { name, help, .. } = family;
         let kind = family.kind.as_str();
         let _ = writeln!(self.out, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    pub(super) fn sample(&mut self, family: &Family, labels: &Labels, value: impl Display) {
+    pub(super) fn sample(
+        &mut self,
+        family: &MetricFamily,
+        labels: &MetricLabels,
+        value: impl Display,
+    ) {
         let (name, labels) = (family.name, &labels.0);
         let _ = match labels.as_str() {
             "" => writeln!(self.out, "{name} {value}"),
@@ -83,14 +88,19 @@ impl Text {
     }
 
     /// A family of one sample without labels.
-    pub(super) fn single(&mut self, family: &Family, value: impl Display) {
+    pub(super) fn single(&mut self, family: &MetricFamily, value: impl Display) {
         self.family(family);
-        self.sample(family, &Labels::none(), value);
+        self.sample(family, &MetricLabels::none(), value);
     }
 
-    pub(super) fn histogram(&mut self, family: &Family, labels: &Labels, buckets: &Buckets<'_>) {
+    pub(super) fn histogram(
+        &mut self,
+        family: &MetricFamily,
+        labels: &MetricLabels,
+        buckets: &HistogramBuckets<'_>,
+    ) {
         let (name, pairs) = (family.name, &labels.0);
-        let Buckets { counts, bounds, count, sum } = buckets;
+        let HistogramBuckets { counts, bounds, count, sum } = buckets;
         let comma = if pairs.is_empty() { "" } else { "," };
         for ((_, count), bound) in counts.iter().zip(*bounds) {
             for part in [name, "_bucket{", pairs, comma, "le=\"", bound] {
@@ -116,7 +126,7 @@ pub(super) fn seconds(micros: &[u64]) -> Vec<String> {
     micros.iter().map(written).collect()
 }
 
-impl Kind {
+impl MetricFamilyKind {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -130,12 +140,12 @@ impl Kind {
 mod tests {
     use std::time::Duration;
 
-    use super::{Buckets, Labels, Spans, Text, seconds};
-    use crate::metrics::table::{CALL_LATENCY, Family, Kind};
+    use super::{HistogramBuckets, HistogramSnapshot, MetricLabels, PrometheusText, seconds};
+    use crate::metrics::table::{CALL_LATENCY, MetricFamily, MetricFamilyKind};
 
-    const TOLD: Family = Family {
+    const TOLD: MetricFamily = MetricFamily {
         name: "t_total",
-        kind: Kind::Counter,
+        kind: MetricFamilyKind::Counter,
         help: "What was told.",
         labels: &["server", "tool"],
         about: "",
@@ -151,8 +161,8 @@ mod tests {
             ("a\r\u{85}\u{2028}b\u{1b}[2J", "a\u{fffd}\u{fffd}\u{fffd}b\u{fffd}[2J"),
             ("würfel 🎲", "würfel 🎲"),
         ] {
-            let mut text = Text::default();
-            text.sample(&TOLD, &Labels::of(&TOLD, &["s", name]), 1);
+            let mut text = PrometheusText::default();
+            text.sample(&TOLD, &MetricLabels::of(&TOLD, &["s", name]), 1);
             let expected = format!("t_total{{server=\"s\",tool=\"{expected}\"}} 1\n");
             assert_eq!(text.finish(), expected, "{name}");
         }
@@ -160,18 +170,18 @@ mod tests {
 
     #[test]
     fn a_histogram_has_its_buckets_its_sum_and_its_count() {
-        let spans = Spans {
+        let spans = HistogramSnapshot {
             up_to: vec![(1_000, 1), (500_000, 3)],
             count: 4,
             sum: Duration::from_millis(1_250),
         };
         let bounds = seconds(&[1_000, 500_000]);
-        let mut text = Text::default();
+        let mut text = PrometheusText::default();
         text.family(&CALL_LATENCY);
-        let labels = Labels::of(&CALL_LATENCY, &["fast"]);
-        let buckets = Buckets::of(&spans, &bounds);
+        let labels = MetricLabels::of(&CALL_LATENCY, &["fast"]);
+        let buckets = HistogramBuckets::of(&spans, &bounds);
         text.histogram(&CALL_LATENCY, &labels, &buckets);
-        text.histogram(&CALL_LATENCY, &Labels::none(), &buckets);
+        text.histogram(&CALL_LATENCY, &MetricLabels::none(), &buckets);
         let lines: Vec<String> = text.finish().lines().map(str::to_owned).collect();
         assert_eq!(
             &lines[2..],

@@ -1,12 +1,13 @@
 //! Agents, as the config has them.
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
 use super::schema::{
-    body, flag, list, map, named, object, one_of, or_null, text, texts, tier, told, whole,
+    body, flag, list, map, object, one_of, or_null, schema_ref, text, texts, tier, whole,
+    with_description,
 };
 
-pub(super) fn area() -> Area {
+pub(super) fn area() -> OpenApiSection {
     let unknown = [(404, "`unknown_agent`")];
     let rendered = object(
         &[("agent", text()), ("prompt", or_null(text())), ("greeting", or_null(text()))],
@@ -20,13 +21,13 @@ pub(super) fn area() -> Area {
         &[
             ("name", text()),
             ("description", text()),
-            ("default", told(flag(), "whether it is the agent of whoever names none")),
+            ("default", with_description(flag(), "whether it is the agent of whoever names none")),
             ("prompt", or_null(text())),
             ("greeting", or_null(text())),
             ("models", texts()),
             ("engine", one_of(&["cascaded", "sentence_cascade", "s2s"])),
             ("opener_model", or_null(text())),
-            ("tools", told(texts(), "names and globs")),
+            ("tools", with_description(texts(), "names and globs")),
             ("auto_execute", texts()),
             ("budget_tier", or_null(tier())),
             ("concurrent", or_null(whole())),
@@ -41,17 +42,17 @@ pub(super) fn area() -> Area {
         ],
         &[],
     );
-    Area {
+    OpenApiSection {
         tag: "agents",
         about: "Agents, as the config has them.",
         operations: vec![
             Operation::new(("get", "/api/agents"), "listAgents", "All agents").gives(
                 200,
                 "in the order of the config",
-                object(&[("agents", list(named("Agent")))], &[]),
+                object(&[("agents", list(schema_ref("Agent")))], &[]),
             ),
             Operation::new(("get", "/api/agents/{name}"), "showAgent", "One agent")
-                .gives(200, "the agent", named("Agent"))
+                .gives(200, "the agent", schema_ref("Agent"))
                 .refuses(&unknown),
             Operation::new(
                 ("post", "/api/agents/{name}/render"),

@@ -2,11 +2,13 @@
 
 use serde_json::json;
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
-use super::schema::{any, body, list, named, object, one_of, text, time, told, whole};
+use super::schema::{
+    any, body, list, object, one_of, schema_ref, text, time, whole, with_description,
+};
 
-pub(super) fn area() -> Area {
+pub(super) fn area() -> OpenApiSection {
     let unknown = [(404, "`unknown_approval`: nothing waits under this id")];
     let approval = object(
         &[
@@ -16,21 +18,21 @@ pub(super) fn area() -> Area {
             ("name", text()),
             ("server", text()),
             ("tool", text()),
-            ("arguments", told(any(), "`null` over 64 KiB")),
+            ("arguments", with_description(any(), "`null` over 64 KiB")),
             ("arguments_bytes", whole()),
             ("why", text()),
-            ("reason", told(text(), "why in words")),
+            ("reason", with_description(text(), "why in words")),
             ("since", time()),
             ("until", time()),
         ],
-        &[("beginning", told(text(), "of arguments that are too long"))],
+        &[("beginning", with_description(text(), "of arguments that are too long"))],
     );
     let decided = object(
         &[("id", text()), ("name", text()), ("decision", one_of(&["approve", "deny"]))],
         &[],
     );
     let note = json!({"type": "string", "maxLength": 1000, "description": "told to the caller with `deny`"});
-    Area {
+    OpenApiSection {
         tag: "approvals",
         about: "Calls that wait for a person's leave.",
         operations: vec![
@@ -43,11 +45,11 @@ pub(super) fn area() -> Area {
             .gives(
                 200,
                 "all that waits",
-                object(&[("approvals", list(named("Approval")))], &[]),
+                object(&[("approvals", list(schema_ref("Approval")))], &[]),
             ),
             Operation::new(("get", "/api/approvals/{id}"), "showApproval", "One of them")
                 .needs("approve")
-                .gives(200, "the call", named("Approval"))
+                .gives(200, "the call", schema_ref("Approval"))
                 .refuses(&unknown),
             Operation::new(
                 ("post", "/api/approvals/{id}"),

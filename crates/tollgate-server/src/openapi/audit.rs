@@ -2,17 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
 use super::schema::{
-    any, flag, list, named, number, object, one_of, or_null, text, time, told, whole,
+    any, flag, list, number, object, one_of, or_null, schema_ref, text, time, whole,
+    with_description,
 };
 
-pub(super) fn area() -> Area {
+pub(super) fn area() -> OpenApiSection {
     let broken = object(&[("sequence", whole()), ("problem", text())], &[]);
     let loss = object(
         &[
-            ("found", told(or_null(time()), "`null`: just now")),
+            ("found", with_description(or_null(time()), "`null`: just now")),
             ("kind", one_of(&["tail", "replaced", "head", "anchor", "database"])),
             ("problem", text()),
         ],
@@ -25,24 +26,27 @@ pub(super) fn area() -> Area {
             ("removed", whole()),
             ("last", whole()),
             ("head", text()),
-            ("losses", told(list(loss), "rows that are gone from the end or the beginning")),
+            (
+                "losses",
+                with_description(list(loss), "rows that are gone from the end or the beginning"),
+            ),
         ],
         &[("broken", broken)],
     );
     let page = object(
         &[
-            ("rows", list(named("AuditRow"))),
-            ("next", told(or_null(whole()), "the `after` of the next page")),
+            ("rows", list(schema_ref("AuditRow"))),
+            ("next", with_description(or_null(whole()), "the `after` of the next page")),
             ("last", whole()),
         ],
         &[],
     );
-    let lines = || told(text(), "all rows, oldest first");
-    Area {
+    let lines = || with_description(text(), "all rows, oldest first");
+    OpenApiSection {
         tag: "audit",
         about: "What was called and decided, in a chain of hashes.",
         operations: vec![
-            filtered(Operation::new(("get", "/api/audit"), "readAudit", "Rows of the trail"))
+            with_filters(Operation::new(("get", "/api/audit"), "readAudit", "Rows of the trail"))
                 .query(
                     "format",
                     one_of(&["json", "jsonl", "csv"]),
@@ -52,14 +56,14 @@ pub(super) fn area() -> Area {
                 .gives_media((200, "application/x-ndjson"), "all rows", lines())
                 .gives_media((200, "text/csv"), "all rows", lines())
                 .refuses(&[(503, "`audit_unreadable`")]),
-            filtered(Operation::new(
+            with_filters(Operation::new(
                 ("get", "/api/audit/tail"),
                 "followAudit",
                 "Rows as they are written",
             ))
             .query("format", one_of(&["json"]), "taken as for `/api/audit`")
             .header("last-event-id", whole(), "goes on behind this row")
-            .streams("a stream without an end", &[("row", named("AuditRow"))]),
+            .streams("a stream without an end", &[("row", schema_ref("AuditRow"))]),
             Operation::new(("get", "/api/audit/verify"), "verifyAudit", "Recomputes every hash")
                 .gives(200, "whether the chain holds", verified)
                 .refuses(&[(404, "`no_audit`"), (503, "`audit_unreadable`")]),
@@ -68,7 +72,7 @@ pub(super) fn area() -> Area {
     }
 }
 
-fn filtered(operation: Operation) -> Operation {
+fn with_filters(operation: Operation) -> Operation {
     let word = || json!({"type": "string", "maxLength": 256});
     let moment = "a time, or so long back from now (`15m`, `7d`)";
     operation
@@ -120,7 +124,7 @@ fn row() -> Value {
             ("arguments_hash", text()),
             ("arguments", any()),
             ("call", text()),
-            ("within", told(text(), "the call whose program made it")),
+            ("within", with_description(text(), "the call whose program made it")),
         ],
     )
 }

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
 use super::schema::{
-    any, body, flag, free, list, map, named, number, object, one_of, or_null, text, tier, told,
-    whole,
+    any, body, flag, free, list, map, number, object, one_of, or_null, schema_ref, text, tier,
+    whole, with_description,
 };
-use super::tools::{badge, health, measured};
+use super::tools::{badge, health, latency_figures};
 
 const CONSUMERS: &[&str] = &["mcp", "chat", "speech", "openai-realtime", "gemini-live", "deepgram"];
 
-pub(super) fn area() -> Area {
-    Area {
+pub(super) fn area() -> OpenApiSection {
+    OpenApiSection {
         tag: "calling",
         about: "What an agent sees, and calls of it.",
         operations: vec![view(), execute(), tool_calls(), results(), code(), code_files()],
@@ -22,7 +22,7 @@ pub(super) fn area() -> Area {
 }
 
 /// By which every request under `/v1` can say who it is and what it sees.
-pub(super) fn narrowed(operation: Operation) -> Operation {
+pub(super) fn with_context_headers(operation: Operation) -> Operation {
     operation.header("x-tollgate-agent", text(), "the agent, where the request names none").header(
         "x-tollgate-tier",
         tier(),
@@ -41,9 +41,8 @@ fn view() -> Operation {
         "gemini-live",
     ];
     let converted = object(&[("tools", list(any()))], &[]);
-    let shapes =
-        json!({"anyOf": [named("View"), named("Leaderboard"), named("Explained"), converted]});
-    narrowed(
+    let shapes = json!({"anyOf": [schema_ref("View"), schema_ref("Leaderboard"), schema_ref("Explained"), converted]});
+    with_context_headers(
         Operation::new(("get", "/v1/tools"), "viewTools", "What an agent sees")
             .needs("execute")
             .query("agent", text(), "without it, that of the key or the default one")
@@ -68,7 +67,7 @@ fn execute() -> Operation {
             ("late", flag()),
         ],
     );
-    narrowed(Operation::new(
+    with_context_headers(Operation::new(
         ("post", "/v1/tools/execute"),
         "executeTool",
         "One call and its outcome",
@@ -76,33 +75,33 @@ fn execute() -> Operation {
     .header("x-tollgate-no-cache", text(), "asks for an answer that was not kept")
     .needs("execute")
     .takes(asked)
-    .gives(200, "how it ended, well or not", named("Outcome"))
+    .gives(200, "how it ended, well or not", schema_ref("Outcome"))
     .streams(
         "for whoever accepts only `text/event-stream`",
         &[
             ("progress", free()),
             ("log", free()),
             ("announcement", object(&[("message", text())], &[])),
-            ("outcome", named("Outcome")),
-            ("error", named("Error")),
+            ("outcome", schema_ref("Outcome")),
+            ("error", schema_ref("Error")),
         ],
     )
     .refuses(&[(404, "`unknown_tool` or `unknown_agent`")])
     .gives(
         429,
         "made too often, or too many at once",
-        json!({"anyOf": [named("Outcome"), named("Error")]}),
+        json!({"anyOf": [schema_ref("Outcome"), schema_ref("Error")]}),
     )
     .gives(
         503,
         "its server has no room for it, or rests; or the gateway has none",
-        json!({"anyOf": [named("Outcome"), named("Error")]}),
+        json!({"anyOf": [schema_ref("Outcome"), schema_ref("Error")]}),
     )
 }
 
 fn tool_calls() -> Operation {
     let formats = ["chat", "responses", "anthropic", "gemini", "openai", "openai-responses"];
-    narrowed(
+    with_context_headers(
         Operation::new(("post", "/v1/mcp/tool/execute"), "executeToolCalls", "Calls as a model wrote them")
             .needs("execute")
             .query("format", one_of(&formats), "whose words they are in; `chat` without it"),
@@ -167,15 +166,19 @@ fn code() -> Operation {
         ],
         &[("result", any()), ("error", failed)],
     );
-    narrowed(Operation::new(("post", "/v1/code"), "runProgram", "Runs a program that calls tools"))
-        .needs("execute")
-        .takes(body(&[("code", text())], &[("agent", text()), ("tier", tier())]))
-        .gives(200, "how it ended, well or not", ran)
-        .refuses(&[(404, "`unknown_agent`"), (503, "it could not be run at all")])
+    with_context_headers(Operation::new(
+        ("post", "/v1/code"),
+        "runProgram",
+        "Runs a program that calls tools",
+    ))
+    .needs("execute")
+    .takes(body(&[("code", text())], &[("agent", text()), ("tier", tier())]))
+    .gives(200, "how it ended, well or not", ran)
+    .refuses(&[(404, "`unknown_agent`"), (503, "it could not be run at all")])
 }
 
 fn code_files() -> Operation {
-    narrowed(
+    with_context_headers(
         Operation::new(
             ("get", "/v1/code"),
             "readProgramFiles",
@@ -210,8 +213,11 @@ fn schemas() -> Vec<(&'static str, Value)> {
     let origin = object(
         &[("server", text()), ("trusted", flag())],
         &[
-            ("cleaned", told(map(whole()), "how many characters of which kind were taken out")),
-            ("raw", told(text(), "the handle of the result as the server sent it")),
+            (
+                "cleaned",
+                with_description(map(whole()), "how many characters of which kind were taken out"),
+            ),
+            ("raw", with_description(text(), "the handle of the result as the server sent it")),
         ],
     );
     let outcome = object(
@@ -224,15 +230,27 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("cached", flag()),
         ],
         &[
-            ("content", told(list(free()), "as MCP has it, where more than text is in it")),
+            (
+                "content",
+                with_description(list(free()), "as MCP has it, where more than text is in it"),
+            ),
             ("warning", text()),
             ("retry_hint", text()),
             ("truncated", flag()),
             ("handle", text()),
-            ("also", told(map(named("Outcome")), "what each of the other consumers gets")),
+            (
+                "also",
+                with_description(
+                    map(schema_ref("Outcome")),
+                    "what each of the other consumers gets",
+                ),
+            ),
             (
                 "origin",
-                told(origin, "the server it is from; absent from what the gateway says itself"),
+                with_description(
+                    origin,
+                    "the server it is from; absent from what the gateway says itself",
+                ),
             ),
         ],
     );
@@ -247,7 +265,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("bimodal", flag()),
             ("badge", badge()),
             ("compatibility", text()),
-            ("measured", measured()),
+            ("measured", latency_figures()),
             ("category", or_null(text())),
             ("title", or_null(text())),
             ("description", or_null(text())),
@@ -279,7 +297,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ),
         ),
         ("Leaderboard", leaderboard()),
-        ("Explained", explained()),
+        ("Explained", explanation()),
     ]
 }
 
@@ -292,7 +310,7 @@ fn leaderboard() -> Value {
     object(&[("agent", text()), ("categories", list(board))], &[])
 }
 
-fn explained() -> Value {
+fn explanation() -> Value {
     let tool = object(
         &[("name", text()), ("server", text()), ("tool", text()), ("visible", flag())],
         &[("reach", text()), ("level", text()), ("reason", text())],

@@ -2,22 +2,24 @@
 
 use serde_json::{Value, json};
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
-use super::schema::{flag, list, named, number, object, or_null, text, tier, time, told, whole};
+use super::schema::{
+    flag, list, number, object, or_null, schema_ref, text, tier, time, whole, with_description,
+};
 
-pub(super) fn area() -> Area {
+pub(super) fn area() -> OpenApiSection {
     let page = object(
         &[
-            ("running", told(list(named("Call")), "the oldest first")),
-            ("calls", told(list(named("Call")), "the newest first")),
-            ("next", told(or_null(whole()), "the `after` of the next page")),
+            ("running", with_description(list(schema_ref("Call")), "the oldest first")),
+            ("calls", with_description(list(schema_ref("Call")), "the newest first")),
+            ("next", with_description(or_null(whole()), "the `after` of the next page")),
         ],
         &[],
     );
     let word = || json!({"type": "string", "maxLength": 256});
     let limit = json!({"type": "integer", "minimum": 1, "maximum": 500});
-    Area {
+    OpenApiSection {
         tag: "calls",
         about: "What runs now and what ran lately, from memory. What is older stands in the audit trail.",
         operations: vec![
@@ -46,24 +48,24 @@ fn call() -> Value {
         &[
             ("id", text()),
             ("turn", text()),
-            ("within", told(or_null(text()), "the call whose program made it")),
+            ("within", with_description(or_null(text()), "the call whose program made it")),
             ("at", time()),
             ("principal", text()),
             ("agent", text()),
-            ("probe", told(flag(), "made by the gateway, to measure")),
+            ("probe", with_description(flag(), "made by the gateway, to measure")),
             ("method", text()),
             ("name", text()),
             ("server", or_null(text())),
             ("tool", or_null(text())),
             ("tier", tier()),
-            ("outcome", told(or_null(text()), "`null` while it runs")),
+            ("outcome", with_description(or_null(text()), "`null` while it runs")),
             ("detail", or_null(text())),
             ("cached", flag()),
             ("duration_ms", number()),
             ("result_bytes", whole()),
             ("turn_began", time()),
-            ("deadline_ms", told(or_null(number()), "of the turn, from `turn_began`")),
-            ("steps", told(list(step), "from the beginning of the call")),
+            ("deadline_ms", with_description(or_null(number()), "of the turn, from `turn_began`")),
+            ("steps", with_description(list(step), "from the beginning of the call")),
         ],
         &[],
     )

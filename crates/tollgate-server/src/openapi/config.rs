@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
 use super::schema::{
-    any, flag, list, named, object, one_of, or_null, text, texts, time, told, whole,
+    any, flag, list, object, one_of, or_null, schema_ref, text, texts, time, whole,
+    with_description,
 };
 use super::servers::tag;
 
-pub(super) fn area() -> Area {
-    let yaml = || told(text(), "the whole config, YAML");
+pub(super) fn area() -> OpenApiSection {
+    let yaml = || with_description(text(), "the whole config, YAML");
     let refusals = [
         (
             409,
@@ -19,29 +20,29 @@ pub(super) fn area() -> Area {
         (412, "`other_version`: the config is not what it was when you read it"),
         (422, "`bad_config`: the config would have mistakes"),
     ];
-    Area {
+    OpenApiSection {
         tag: "config",
         about: "The config file: shown with its secrets covered, checked before anything is touched.",
         operations: vec![
             Operation::new(("get", "/api/config"), "readConfig", "The config, secrets covered")
                 .query("format", one_of(&["yaml", "json"]), "as it is typed, or as values")
-                .gives(200, "the config", named("Config"))
+                .gives(200, "the config", schema_ref("Config"))
                 .gives_media(
                     (200, "application/yaml"),
                     "the config",
-                    told(any(), "the config, YAML"),
+                    with_description(any(), "the config, YAML"),
                 )
-                .tagged(200),
+                .with_etag(200),
             Operation::new(
                 ("put", "/api/config"),
                 "writeConfig",
                 "Another config: checked, written, applied",
             )
             .header("if-match", tag(), "the version that it is made for")
-            .needed("if-match")
+            .require("if-match")
             .takes_media("application/yaml", yaml())
-            .gives(200, "what came of it", named("Changed"))
-            .tagged(200)
+            .gives(200, "what came of it", schema_ref("Changed"))
+            .with_etag(200)
             .refuses(&refusals)
             .refuses(&[(428, "`no_version`: without `if-match`")]),
             Operation::new(
@@ -51,16 +52,16 @@ pub(super) fn area() -> Area {
             )
             .header("if-match", tag(), "the version that it is made for")
             .takes_media("application/yaml", yaml())
-            .gives(200, "what would come of it", named("Changed"))
-            .tagged(200)
+            .gives(200, "what would come of it", schema_ref("Changed"))
+            .with_etag(200)
             .refuses(&refusals),
             Operation::new(("post", "/api/reload"), "reloadConfig", "Reads the file again").gives(
                 200,
                 "how that went",
-                named("Attempt"),
+                schema_ref("Attempt"),
             ),
             Operation::new(("get", "/api/reload"), "lastReload", "How the last reading went")
-                .gives(200, "the last one, and how often each", named("Reloads")),
+                .gives(200, "the last one, and how often each", schema_ref("Reloads")),
         ],
         schemas: schemas(),
     }
@@ -68,7 +69,7 @@ pub(super) fn area() -> Area {
 
 fn schemas() -> Vec<(&'static str, Value)> {
     let report = or_null(object(
-        &[("file", text()), ("ok", flag()), ("diagnostics", list(named("Diagnostic")))],
+        &[("file", text()), ("ok", flag()), ("diagnostics", list(schema_ref("Diagnostic")))],
         &[],
     ));
     let servers = object(
@@ -79,10 +80,10 @@ fn schemas() -> Vec<(&'static str, Value)> {
         &[
             ("applied", flag()),
             ("version", text()),
-            ("diff", told(text(), "as `diff -u` shows it, secrets covered")),
+            ("diff", with_description(text(), "as `diff -u` shows it, secrets covered")),
             ("servers", servers.clone()),
-            ("needs_restart", told(texts(), "keys that count from the next start on")),
-            ("report", told(report.clone(), "what is odd about the new config")),
+            ("needs_restart", with_description(texts(), "keys that count from the next start on")),
+            ("report", with_description(report.clone(), "what is odd about the new config")),
         ],
         &[],
     );
@@ -97,7 +98,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
     );
     let reloads = object(
         &[
-            ("last", json!({"anyOf": [named("Attempt"), {"type": "null"}]})),
+            ("last", json!({"anyOf": [schema_ref("Attempt"), {"type": "null"}]})),
             ("applied", whole()),
             ("refused", whole()),
         ],
@@ -105,7 +106,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
     );
     let config = object(
         &[
-            ("file", told(or_null(text()), "`null` while what is built in runs")),
+            ("file", with_description(or_null(text()), "`null` while what is built in runs")),
             ("version", text()),
             ("writable", flag()),
             ("config", any()),

@@ -2,14 +2,16 @@
 
 use serde_json::Value;
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
-use super::schema::{any, extended, flag, named, object, one_of, or_null, text, tier, time, whole};
+use super::schema::{
+    any, extend, flag, object, one_of, or_null, schema_ref, text, tier, time, whole,
+};
 use super::servers::state;
 
-pub(super) fn area() -> Area {
+pub(super) fn area() -> OpenApiSection {
     let events = [calls(), tools(), sessions()].concat();
-    Area {
+    OpenApiSection {
         tag: "events",
         about: "What happens, as it happens.",
         operations: vec![
@@ -23,9 +25,9 @@ pub(super) fn area() -> Area {
 }
 
 /// The data of a kind of events.
-type Events = Vec<(&'static str, Value)>;
+type EventSchemas = Vec<(&'static str, Value)>;
 
-fn calls() -> Events {
+fn calls() -> EventSchemas {
     let call = object(
         &[
             ("principal", text()),
@@ -36,10 +38,10 @@ fn calls() -> Events {
         ],
         &[],
     );
-    let with = |more: &[(&str, Value)]| extended(&call, object(more, &[]));
+    let with = |more: &[(&str, Value)]| extend(&call, object(more, &[]));
     vec![
-        ("call_started", named("Call")),
-        ("call_done", named("Call")),
+        ("call_started", schema_ref("Call")),
+        ("call_done", schema_ref("Call")),
         ("slow", with(&[("message", text())])),
         ("late", with(&[("handle", text()), ("status", text())])),
         ("approval_requested", with(&[("id", text()), ("why", text()), ("until", time())])),
@@ -47,9 +49,9 @@ fn calls() -> Events {
     ]
 }
 
-fn tools() -> Events {
+fn tools() -> EventSchemas {
     let tool = object(&[("server", text()), ("tool", text())], &[]);
-    let with = |more: &[(&str, Value)]| extended(&tool, object(more, &[]));
+    let with = |more: &[(&str, Value)]| extend(&tool, object(more, &[]));
     vec![
         ("moved", with(&[("from", tier()), ("to", tier()), ("reason", text())])),
         ("doubted", with(&[("name", text()), ("verdict", text()), ("reason", text())])),
@@ -75,7 +77,7 @@ fn tools() -> Events {
     ]
 }
 
-fn sessions() -> Events {
+fn sessions() -> EventSchemas {
     let session = object(
         &[
             ("session", text()),
@@ -86,7 +88,7 @@ fn sessions() -> Events {
         ],
         &[],
     );
-    let with = |more: &[(&str, Value)]| extended(&session, object(more, &[]));
+    let with = |more: &[(&str, Value)]| extend(&session, object(more, &[]));
     let figures = [
         "took_ms",
         "tools_ms",

@@ -2,31 +2,32 @@
 
 use serde_json::{Value, json};
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
 use super::schema::{
-    body, extended, list, named, object, one_of, or_null, text, texts, time, told, whole,
+    body, extend, list, object, one_of, or_null, schema_ref, text, texts, time, whole,
+    with_description,
 };
 
 const RIGHTS: &[&str] = &["execute", "override_tier", "approve", "observe", "admin"];
 const ROLES: &[&str] = &["admin", "operator", "caller"];
 
-pub(super) fn area() -> Area {
+pub(super) fn area() -> OpenApiSection {
     let unknown = [(404, "`unknown_key`")];
     let of_config = [(409, "`key_of_config`: it stands in the config; `no_keyring`")];
     let grace = json!({"type": "integer", "minimum": 0, "maximum": 2_592_000});
-    Area {
+    OpenApiSection {
         tag: "keys",
         about: "Keys of clients: all but what opens, which is shown once.",
         operations: vec![
             Operation::new(("get", "/api/keys"), "listKeys", "All keys").gives(
                 200,
                 "those of the config and those made",
-                object(&[("keys", list(named("Key")))], &[]),
+                object(&[("keys", list(schema_ref("Key")))], &[]),
             ),
             Operation::new(("post", "/api/keys"), "makeKey", "A new key")
-                .takes(wanted())
-                .gives(201, "it, and its secret this once", named("MadeKey"))
+                .takes(new_key())
+                .gives(201, "it, and its secret this once", schema_ref("MadeKey"))
                 .refuses(&[(409, "`key_exists`, `key_of_config` or `no_keyring`")]),
             Operation::new(
                 ("delete", "/api/keys/{name}"),
@@ -43,9 +44,12 @@ pub(super) fn area() -> Area {
             )
             .takes(body(
                 &[],
-                &[("grace_s", told(grace, "for so long the secret before lets in, too"))],
+                &[(
+                    "grace_s",
+                    with_description(grace, "for so long the secret before lets in, too"),
+                )],
             ))
-            .gives(200, "it, and its new secret this once", named("MadeKey"))
+            .gives(200, "it, and its new secret this once", schema_ref("MadeKey"))
             .refuses(&unknown)
             .refuses(&of_config),
         ],
@@ -53,7 +57,7 @@ pub(super) fn area() -> Area {
     }
 }
 
-fn wanted() -> Value {
+fn new_key() -> Value {
     let name = json!({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9@._-]{0,63}$"});
     body(
         &[("name", name)],
@@ -65,10 +69,10 @@ fn wanted() -> Value {
                 "tools",
                 json!({"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 256}, "maxItems": 256}),
             ),
-            ("rate_limit", told(text(), "like `100/min`")),
+            ("rate_limit", with_description(text(), "like `100/min`")),
             ("concurrent", json!({"type": "integer", "minimum": 1, "maximum": 1_000_000})),
             ("tenant", text()),
-            ("expires", told(text(), "like `2027-01-31` or `2027-01-31T12:00:00Z`")),
+            ("expires", with_description(text(), "like `2027-01-31` or `2027-01-31T12:00:00Z`")),
         ],
     )
 }
@@ -79,9 +83,9 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("name", text()),
             ("origin", one_of(&["config", "made"])),
             ("role", one_of(ROLES)),
-            ("agents", told(or_null(texts()), "`null`: all of them")),
+            ("agents", with_description(or_null(texts()), "`null`: all of them")),
             ("rights", list(one_of(RIGHTS))),
-            ("tools", told(or_null(texts()), "`null`: no list of its own")),
+            ("tools", with_description(or_null(texts()), "`null`: no list of its own")),
             ("rate_limit", or_null(text())),
             ("concurrent", or_null(whole())),
             ("tenant", or_null(text())),
@@ -90,12 +94,18 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("last_used", or_null(time())),
             (
                 "former_until",
-                told(or_null(time()), "until then the secret from before lets in as well"),
+                with_description(
+                    or_null(time()),
+                    "until then the secret from before lets in as well",
+                ),
             ),
             ("revoked", or_null(time())),
         ],
         &[],
     );
-    let made = extended(&key, object(&[("key", told(text(), "the secret, shown this once"))], &[]));
+    let made = extend(
+        &key,
+        object(&[("key", with_description(text(), "the secret, shown this once"))], &[]),
+    );
     vec![("Key", key), ("MadeKey", made)]
 }

@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
 use super::schema::{
-    body, extended, flag, free, list, named, number, object, one_of, or_null, text, time, told,
-    whole,
+    body, extend, flag, free, list, number, object, one_of, or_null, schema_ref, text, time, whole,
+    with_description,
 };
 use super::servers::tag;
 
-pub(super) fn area() -> Area {
-    Area {
+pub(super) fn area() -> OpenApiSection {
+    OpenApiSection {
         tag: "memory",
         about: "What agents remember: to look at, to correct, to carry elsewhere, and to forget.",
         operations: [all(), entities(), facts_and_relations(), sessions()].concat(),
@@ -20,7 +20,7 @@ pub(super) fn area() -> Area {
 }
 
 /// In which namespace, and through whose eyes.
-fn placed(
+fn scoped_operation(
     (method, path): (&'static str, &'static str),
     id: &'static str,
     summary: &'static str,
@@ -32,7 +32,7 @@ fn placed(
         .refuses(&[(503, "`memory_unavailable`")])
 }
 
-fn paged(operation: Operation) -> Operation {
+fn with_paging(operation: Operation) -> Operation {
     let limit = json!({"type": "integer", "minimum": 1, "maximum": 1000});
     operation.query("limit", limit, "how many at once").query(
         "skip",
@@ -42,30 +42,30 @@ fn paged(operation: Operation) -> Operation {
 }
 
 fn forgotten() -> Value {
-    object(&[("forgotten", named("Counts"))], &[])
+    object(&[("forgotten", schema_ref("Counts"))], &[])
 }
 
 fn all() -> Vec<Operation> {
-    let namespace = extended(&counts(), object(&[("namespace", text())], &[]));
+    let namespace = extend(&counts(), object(&[("namespace", text())], &[]));
     let imported = object(
         &[
             ("lines", whole()),
-            ("read", named("Counts")),
-            ("kept", named("Counts")),
+            ("read", schema_ref("Counts")),
+            ("kept", schema_ref("Counts")),
             ("dry_run", flag()),
         ],
         &[],
     );
-    let lines = || told(text(), "JSON Lines");
+    let lines = || with_description(text(), "JSON Lines");
     vec![
-        placed(
+        scoped_operation(
             ("get", "/api/memory"),
             "memoryOverview",
             "The namespaces, and how much there is in each",
         )
         .gives(200, "all namespaces", object(&[("namespaces", list(namespace))], &[]))
         .refuses(&[(404, "`no_memory`")]),
-        placed(
+        scoped_operation(
             ("delete", "/api/memory"),
             "forgetMemory",
             "Forgets all of an author, transcripts before a moment, or a namespace",
@@ -74,59 +74,81 @@ fn all() -> Vec<Operation> {
         .query("before", text(), "transcripts from before")
         .query("confirm", text(), "the namespace once more: everything of it")
         .gives(200, "what is gone", forgotten()),
-        placed(("get", "/api/memory/export"), "exportMemory", "Everything, as JSON Lines")
-            .gives_media((200, "application/x-ndjson"), "a line for each thing", lines()),
-        placed(("post", "/api/memory/import"), "importMemory", "Takes in what an export wrote")
-            .query("dry_run", flag(), "only reads it and says what is wrong")
-            .takes_media("application/x-ndjson", lines())
-            .gives(200, "what was kept", imported),
+        scoped_operation(
+            ("get", "/api/memory/export"),
+            "exportMemory",
+            "Everything, as JSON Lines",
+        )
+        .gives_media((200, "application/x-ndjson"), "a line for each thing", lines()),
+        scoped_operation(
+            ("post", "/api/memory/import"),
+            "importMemory",
+            "Takes in what an export wrote",
+        )
+        .query("dry_run", flag(), "only reads it and says what is wrong")
+        .takes_media("application/x-ndjson", lines())
+        .gives(200, "what was kept", imported),
     ]
 }
 
 fn entities() -> Vec<Operation> {
     let unknown = [(404, "`unknown_entity`")];
-    let kept = || object(&[("entity", named("Entity"))], &[]);
+    let kept = || object(&[("entity", schema_ref("Entity"))], &[]);
     let wanted = || {
-        let id = told(text(), "made of type and name where it is missing");
+        let id = with_description(text(), "made of type and name where it is missing");
         body(&[("type", text()), ("name", text())], &[("id", id), ("attributes", free())])
     };
     let whole_entity = object(
-        &[("entity", named("Entity")), ("relations", list(named("Link"))), ("left_out", whole())],
+        &[
+            ("entity", schema_ref("Entity")),
+            ("relations", list(schema_ref("Link"))),
+            ("left_out", whole()),
+        ],
         &[],
     );
-    let listed = object(&[("entities", list(named("Entity"))), ("next", or_null(whole()))], &[]);
+    let listed =
+        object(&[("entities", list(schema_ref("Entity"))), ("next", or_null(whole()))], &[]);
     let limit = json!({"type": "integer", "minimum": 1, "maximum": 1000});
     vec![
-        paged(placed(("get", "/api/memory/entities"), "listEntities", "Who and what there is"))
-            .query("name", text(), "names that begin or sound so")
-            .query("type", text(), "of this type")
-            .gives(200, "by name", listed),
-        placed(("post", "/api/memory/entities"), "addEntity", "An entity that is not there yet")
-            .takes(wanted())
-            .gives(201, "it is there", kept())
-            .tagged(201)
-            .refuses(&[(409, "`entity_exists`, or `conflict`: somebody changes it just now")]),
-        placed(
+        with_paging(scoped_operation(
+            ("get", "/api/memory/entities"),
+            "listEntities",
+            "Who and what there is",
+        ))
+        .query("name", text(), "names that begin or sound so")
+        .query("type", text(), "of this type")
+        .gives(200, "by name", listed),
+        scoped_operation(
+            ("post", "/api/memory/entities"),
+            "addEntity",
+            "An entity that is not there yet",
+        )
+        .takes(wanted())
+        .gives(201, "it is there", kept())
+        .with_etag(201)
+        .refuses(&[(409, "`entity_exists`, or `conflict`: somebody changes it just now")]),
+        scoped_operation(
             ("get", "/api/memory/entities/{id}"),
             "showEntity",
             "An entity, and all it has to do with",
         )
         .query("limit", limit, "relations that are shown")
         .gives(200, "the entity", whole_entity)
-        .tagged(200)
+        .with_etag(200)
         .refuses(&unknown),
-        placed(("put", "/api/memory/entities/{id}"), "putEntity", "The whole of an entity")
-            .header("if-match", tag(), "the version that the change is made for")
-            .takes(wanted())
-            .gives(200, "it was changed", kept())
-            .tagged(200)
-            .gives(201, "it is there", kept())
-            .tagged(201)
-            .refuses(&[
-                (409, "`conflict`: somebody changes it just now"),
-                (412, "`other_version`"),
-            ]),
-        placed(
+        scoped_operation(
+            ("put", "/api/memory/entities/{id}"),
+            "putEntity",
+            "The whole of an entity",
+        )
+        .header("if-match", tag(), "the version that the change is made for")
+        .takes(wanted())
+        .gives(200, "it was changed", kept())
+        .with_etag(200)
+        .gives(201, "it is there", kept())
+        .with_etag(201)
+        .refuses(&[(409, "`conflict`: somebody changes it just now"), (412, "`other_version`")]),
+        scoped_operation(
             ("delete", "/api/memory/entities/{id}"),
             "forgetEntity",
             "Forgets it, with its relations",
@@ -143,37 +165,43 @@ fn facts_and_relations() -> Vec<Operation> {
         let listed = object(&[(name, rows), ("next", or_null(whole()))], &[]);
         json!({"anyOf": [listed, object(&[("results", list(free()))], &[])]})
     };
-    let told_hits =
-        told(either(list(named("Fact")), "facts"), "a page, or with `q` what fits best");
+    let told_hits = with_description(
+        either(list(schema_ref("Fact")), "facts"),
+        "a page, or with `q` what fits best",
+    );
     let relation = body(
         &[("source", text()), ("type", text()), ("target", text())],
         &[("attributes", free()), ("session", text()), ("confidence", number())],
     );
     let told_relation = object(&[("source", text()), ("type", text()), ("target", text())], &[]);
     let relations =
-        object(&[("relations", list(named("Relation"))), ("next", or_null(whole()))], &[]);
+        object(&[("relations", list(schema_ref("Relation"))), ("next", or_null(whole()))], &[]);
     vec![
-        paged(placed(("get", "/api/memory/facts"), "listFacts", "What is known, the newest first"))
-            .query("q", text(), "what has to do with this, the best fit first")
-            .gives(200, "facts, or results", told_hits),
-        placed(("post", "/api/memory/facts"), "addFact", "One more fact")
+        with_paging(scoped_operation(
+            ("get", "/api/memory/facts"),
+            "listFacts",
+            "What is known, the newest first",
+        ))
+        .query("q", text(), "what has to do with this, the best fit first")
+        .gives(200, "facts, or results", told_hits),
+        scoped_operation(("post", "/api/memory/facts"), "addFact", "One more fact")
             .takes(body(
                 &[("text", text())],
                 &[("about", text()), ("topic", text()), ("session", text()), ("at", text())],
             ))
             .gives(201, "it is kept", object(&[("id", or_null(whole()))], &[]))
             .refuses(&[(404, "`unknown_entity`: what it is about")]),
-        placed(("delete", "/api/memory/facts/{id}"), "forgetFact", "Forgets a fact")
+        scoped_operation(("delete", "/api/memory/facts/{id}"), "forgetFact", "Forgets a fact")
             .gives(200, "what is gone", forgotten())
             .refuses(&[(404, "`unknown_fact`")]),
-        paged(placed(
+        with_paging(scoped_operation(
             ("get", "/api/memory/relations"),
             "listRelations",
             "What entities have to do with each other",
         ))
         .query("of", text(), "those of one entity")
         .gives(200, "relations", relations),
-        placed(
+        scoped_operation(
             ("post", "/api/memory/relations"),
             "addRelation",
             "A relation, in the place of one of the same type between the same two",
@@ -181,15 +209,19 @@ fn facts_and_relations() -> Vec<Operation> {
         .takes(relation)
         .gives(201, "it is kept", told_relation)
         .refuses(&[(404, "`unknown_entity`: one of its ends")]),
-        placed(("delete", "/api/memory/relations"), "forgetRelation", "Forgets a relation")
-            .query("source", text(), "from this entity")
-            .needed("source")
-            .query("type", text(), "of this type")
-            .needed("type")
-            .query("target", text(), "to this entity")
-            .needed("target")
-            .gives(200, "what is gone", forgotten())
-            .refuses(&[(404, "`unknown_relation`")]),
+        scoped_operation(
+            ("delete", "/api/memory/relations"),
+            "forgetRelation",
+            "Forgets a relation",
+        )
+        .query("source", text(), "from this entity")
+        .require("source")
+        .query("type", text(), "of this type")
+        .require("type")
+        .query("target", text(), "to this entity")
+        .require("target")
+        .gives(200, "what is gone", forgotten())
+        .refuses(&[(404, "`unknown_relation`")]),
     ]
 }
 
@@ -198,19 +230,19 @@ fn sessions() -> Vec<Operation> {
     let entry = body(&[("speaker", text()), ("text", text())], &[("at", text())]);
     let entries = json!({"type": "array", "items": entry, "minItems": 1});
     let listed =
-        object(&[("sessions", list(named("Transcript"))), ("next", or_null(whole()))], &[]);
+        object(&[("sessions", list(schema_ref("Transcript"))), ("next", or_null(whole()))], &[]);
     let found = object(&[("results", list(free()))], &[]);
     let page = object(
         &[
-            ("session", named("Transcript")),
-            ("entries", list(named("Entry"))),
+            ("session", schema_ref("Transcript")),
+            ("entries", list(schema_ref("Entry"))),
             ("next", or_null(whole())),
         ],
         &[],
     );
     let limit = json!({"type": "integer", "minimum": 1, "maximum": 1000});
     vec![
-        paged(placed(
+        with_paging(scoped_operation(
             ("get", "/api/memory/sessions"),
             "listTranscripts",
             "Conversations, those that spoke last first",
@@ -218,23 +250,35 @@ fn sessions() -> Vec<Operation> {
         .query("q", text(), "what was said that has to do with this")
         .query("session", text(), "with `q`: only in this one")
         .gives(200, "sessions, or results", json!({"anyOf": [listed, found]})),
-        placed(("post", "/api/memory/sessions"), "appendTranscript", "More of what was said")
-            .takes(body(&[("session", text()), ("entries", entries)], &[]))
-            .gives(201, "it is kept", object(&[("session", text()), ("ids", list(whole()))], &[])),
-        placed(("get", "/api/memory/sessions/{id}"), "showTranscript", "What was said in it")
-            .query("after", whole(), "the `next` of the page before")
-            .query("limit", limit, "how many at once")
-            .gives(200, "a page, from the beginning", page)
-            .refuses(&unknown),
-        placed(
+        scoped_operation(
+            ("post", "/api/memory/sessions"),
+            "appendTranscript",
+            "More of what was said",
+        )
+        .takes(body(&[("session", text()), ("entries", entries)], &[]))
+        .gives(
+            201,
+            "it is kept",
+            object(&[("session", text()), ("ids", list(whole()))], &[]),
+        ),
+        scoped_operation(
+            ("get", "/api/memory/sessions/{id}"),
+            "showTranscript",
+            "What was said in it",
+        )
+        .query("after", whole(), "the `next` of the page before")
+        .query("limit", limit, "how many at once")
+        .gives(200, "a page, from the beginning", page)
+        .refuses(&unknown),
+        scoped_operation(
             ("put", "/api/memory/sessions/{id}"),
             "summariseTranscript",
             "A summary in somebody's words",
         )
         .takes(body(&[("summary", text())], &[("id", text())]))
-        .gives(200, "the session", named("Transcript"))
+        .gives(200, "the session", schema_ref("Transcript"))
         .refuses(&unknown),
-        placed(
+        scoped_operation(
             ("delete", "/api/memory/sessions/{id}"),
             "forgetTranscript",
             "Forgets it, with all that was said",
@@ -255,15 +299,15 @@ fn author() -> Value {
 }
 
 fn agent() -> Value {
-    told(or_null(text()), "whose alone it is")
+    with_description(or_null(text()), "whose alone it is")
 }
 
 fn schemas() -> Vec<(&'static str, Value)> {
-    [known(), said()].concat()
+    [entity_schemas(), transcript_schemas()].concat()
 }
 
 /// Who there is, and how they are to each other.
-fn known() -> Vec<(&'static str, Value)> {
+fn entity_schemas() -> Vec<(&'static str, Value)> {
     let relation = object(
         &[
             ("source", text()),
@@ -296,13 +340,13 @@ fn known() -> Vec<(&'static str, Value)> {
                 &[],
             ),
         ),
-        ("Link", extended(&relation, object(&[("neighbour", neighbour)], &[]))),
+        ("Link", extend(&relation, object(&[("neighbour", neighbour)], &[]))),
         ("Relation", relation),
     ]
 }
 
 /// What was said and told.
-fn said() -> Vec<(&'static str, Value)> {
+fn transcript_schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
             "Fact",

@@ -60,7 +60,7 @@ impl Operation {
     }
 
     /// A parameter that has to be there.
-    pub(super) fn needed(mut self, name: &str) -> Self {
+    pub(super) fn require(mut self, name: &str) -> Self {
         let found = self.parameters.iter_mut().find(|it| it["name"] == name);
         if let Some(parameter) = found {
             parameter["required"] = json!(true);
@@ -100,7 +100,7 @@ impl Operation {
     }
 
     /// With a header of the answer.
-    pub(super) fn tagged(mut self, status: u16) -> Self {
+    pub(super) fn with_etag(mut self, status: u16) -> Self {
         let schema = json!({"type": "string", "pattern": "^\"[^\"]+\"$"});
         let header = json!({"schema": schema, "description": "the version, for `if-match`"});
         if let Some(answer) = self.answers.get_mut(&status.to_string()) {
@@ -137,7 +137,7 @@ impl Operation {
         self
     }
 
-    pub(super) fn written(self, tag: &str) -> Value {
+    pub(super) fn into_json(self, tag: &str) -> Value {
         let mut answers = self.answers;
         for (status, about) in [
             ("4XX", "the request is refused"),

@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::Area;
-use super::schema::{free, list, named, object, one_of, or_null, text, texts, told, whole};
+use super::OpenApiSection;
+use super::schema::{
+    free, list, object, one_of, or_null, schema_ref, text, texts, whole, with_description,
+};
 
-pub(super) fn area() -> Area {
+pub(super) fn area() -> OpenApiSection {
     let place = or_null(whole());
     let diagnostic = object(
         &[("severity", one_of(&["error", "warning"])), ("message", text())],
@@ -24,14 +26,20 @@ pub(super) fn area() -> Area {
             ("type", text()),
             ("title", text()),
             ("status", whole()),
-            ("code", told(text(), "stable, for programs; docs/errors.md has them all")),
-            ("detail", told(text(), "what is wrong and what to do, in words")),
+            ("code", with_description(text(), "stable, for programs; docs/errors.md has them all")),
+            ("detail", with_description(text(), "what is wrong and what to do, in words")),
         ],
         &[
-            ("errors", told(list(named("Diagnostic")), "of a config: every mistake and its place")),
-            ("yaml", told(text(), "what to write into the config by hand")),
-            ("line", told(whole(), "of an import: where it stopped")),
-            ("kept", told(named("Counts"), "of an import: what was kept before")),
+            (
+                "errors",
+                with_description(
+                    list(schema_ref("Diagnostic")),
+                    "of a config: every mistake and its place",
+                ),
+            ),
+            ("yaml", with_description(text(), "what to write into the config by hand")),
+            ("line", with_description(whole(), "of an import: where it stopped")),
+            ("kept", with_description(schema_ref("Counts"), "of an import: what was kept before")),
         ],
     );
     let error = object(
@@ -43,14 +51,14 @@ pub(super) fn area() -> Area {
         ],
         &[],
     );
-    Area {
+    OpenApiSection {
         tag: "",
         about: "",
         operations: Vec::new(),
         schemas: vec![
-            ("Problem", told(problem, "RFC 9457")),
+            ("Problem", with_description(problem, "RFC 9457")),
             ("Diagnostic", diagnostic),
-            ("Error", told(object(&[("error", error)], &[]), "as OpenAI has it")),
+            ("Error", with_description(object(&[("error", error)], &[]), "as OpenAI has it")),
         ],
     }
 }
@@ -60,8 +68,8 @@ pub(super) fn answer(path: &str, about: &str) -> Value {
     let (media, schema) = match path {
         // In the words of whose format was asked for.
         "/v1/mcp/tool/execute" => ("application/json", free()),
-        path if path.starts_with("/v1/") => ("application/json", named("Error")),
-        _ => ("application/problem+json", named("Problem")),
+        path if path.starts_with("/v1/") => ("application/json", schema_ref("Error")),
+        _ => ("application/problem+json", schema_ref("Problem")),
     };
     json!({"description": about, "content": {media: {"schema": schema}}})
 }

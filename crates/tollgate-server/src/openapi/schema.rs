@@ -54,12 +54,12 @@ pub(super) fn free() -> Value {
     json!({"type": "object", "additionalProperties": true})
 }
 
-pub(super) fn named(name: &str) -> Value {
+pub(super) fn schema_ref(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
 /// With words for whoever reads it.
-pub(super) fn told(mut schema: Value, about: &str) -> Value {
+pub(super) fn with_description(mut schema: Value, about: &str) -> Value {
     schema["description"] = json!(about);
     schema
 }
@@ -74,10 +74,10 @@ pub(super) fn or_null(mut schema: Value) -> Value {
     }
 }
 
-type Fields<'f> = &'f [(&'f str, Value)];
+type SchemaFields<'f> = &'f [(&'f str, Value)];
 
 /// What an answer has; `perhaps` may be missing.
-pub(super) fn object(always: Fields<'_>, perhaps: Fields<'_>) -> Value {
+pub(super) fn object(always: SchemaFields<'_>, perhaps: SchemaFields<'_>) -> Value {
     let properties: Map<String, Value> =
         always.iter().chain(perhaps).map(|(key, it)| ((*key).to_owned(), it.clone())).collect();
     let required: Vec<&str> = always.iter().map(|(key, _)| *key).collect();
@@ -85,7 +85,7 @@ pub(super) fn object(always: Fields<'_>, perhaps: Fields<'_>) -> Value {
 }
 
 /// The same and more.
-pub(super) fn extended(base: &Value, more: Value) -> Value {
+pub(super) fn extend(base: &Value, more: Value) -> Value {
     let mut all = base.clone();
     for (key, schema) in more["properties"].as_object().into_iter().flatten() {
         all["properties"][key] = schema.clone();
@@ -96,7 +96,7 @@ pub(super) fn extended(base: &Value, more: Value) -> Value {
 }
 
 /// What a request may have: nothing else is taken, and `null` is the same as nothing.
-pub(super) fn body(needed: Fields<'_>, perhaps: Fields<'_>) -> Value {
+pub(super) fn body(needed: SchemaFields<'_>, perhaps: SchemaFields<'_>) -> Value {
     let perhaps: Vec<(&str, Value)> =
         perhaps.iter().map(|(key, it)| (*key, or_null(it.clone()))).collect();
     let mut schema = object(needed, &perhaps);

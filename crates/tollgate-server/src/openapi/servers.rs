@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
 use super::schema::{
-    extended, flag, free, list, named, object, one_of, or_null, text, texts, time, told, whole,
+    extend, flag, free, list, object, one_of, or_null, schema_ref, text, texts, time, whole,
+    with_description,
 };
 
-pub(super) fn area() -> Area {
-    Area {
+pub(super) fn area() -> OpenApiSection {
+    OpenApiSection {
         tag: "servers",
         about: "The servers of the config: how they are, and changes of them. A change is one of the file.",
         operations: [looking(), changing()].concat(),
@@ -22,24 +23,28 @@ fn looking() -> Vec<Operation> {
     vec![
         Operation::new(("get", "/mcp/status"), "status", "All servers and how they are")
             .needs("observe")
-            .gives(200, "all of them", named("Servers")),
+            .gives(200, "all of them", schema_ref("Servers")),
         Operation::new(
             ("post", "/mcp/test/{server}"),
             "testServer",
             "Asks a server whether it lives",
         )
-        .gives(200, "how that went", named("TestReport"))
+        .gives(200, "how that went", schema_ref("TestReport"))
         .refuses(&unknown),
         Operation::new(("get", "/api/servers"), "listServers", "All servers and how they are")
             .needs("observe")
-            .gives(200, "all of them", named("Servers")),
+            .gives(200, "all of them", schema_ref("Servers")),
         Operation::new(
             ("get", "/api/servers/{id}"),
             "showServer",
             "One server, its past and its part of the config",
         )
         .needs("observe")
-        .gives(200, "the server; for admins with its part of the config", named("ServerDetails"))
+        .gives(
+            200,
+            "the server; for admins with its part of the config",
+            schema_ref("ServerDetails"),
+        )
         .refuses(&unknown),
         Operation::new(
             ("get", "/api/servers/{id}/logs"),
@@ -76,13 +81,13 @@ fn looking() -> Vec<Operation> {
             "Starts a server aside, to see whether it works",
         )
         .takes(keys(&json!([])))
-        .gives(200, "how that went", named("TryReport"))
+        .gives(200, "how that went", schema_ref("TryReport"))
         .streams(
             "for whoever accepts only `text/event-stream`: what happens, then `report`",
             &[
                 ("log", object(&[("line", text())], &[])),
                 ("state", object(&[("state", state()), ("reason", text())], &[])),
-                ("report", named("TryReport")),
+                ("report", schema_ref("TryReport")),
             ],
         )
         .refuses(&[
@@ -106,16 +111,16 @@ fn changing() -> Vec<Operation> {
         Operation::new(what, id, summary)
             .query("dry_run", flag(), "only says what would come of it")
             .header("if-match", tag(), "the version that the change is made for")
-            .gives(200, "what came of it", named("Changed"))
-            .tagged(200)
+            .gives(200, "what came of it", schema_ref("Changed"))
+            .with_etag(200)
             .refuses(&refusals)
     };
     vec![
         change(("post", "/api/servers"), "addServer", "A new server, into the config")
             .query("agents", text(), "names, with commas: the agents that are to see its tools")
             .takes(keys(&json!(["name"])))
-            .gives(201, "it is there", named("Changed"))
-            .tagged(201),
+            .gives(201, "it is there", schema_ref("Changed"))
+            .with_etag(201),
         change(
             ("put", "/api/servers/{id}"),
             "replaceServer",
@@ -167,7 +172,13 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("pid", or_null(whole())),
             ("category", or_null(text())),
             ("trusted", flag()),
-            ("last_ok", told(or_null(time()), "when something that it was asked last came back")),
+            (
+                "last_ok",
+                with_description(
+                    or_null(time()),
+                    "when something that it was asked last came back",
+                ),
+            ),
             ("needs_login", flag()),
         ],
         &[],
@@ -175,11 +186,14 @@ fn schemas() -> Vec<(&'static str, Value)> {
     let episode = object(&[("at", time()), ("state", state()), ("reason", text())], &[]);
     let details = object(
         &[
-            ("config", told(or_null(free()), "its keys as in the file, secrets covered")),
-            ("yaml", told(or_null(text()), "as it is typed")),
-            ("version", told(or_null(text()), "of the file, for `if-match`")),
+            (
+                "config",
+                with_description(or_null(free()), "its keys as in the file, secrets covered"),
+            ),
+            ("yaml", with_description(or_null(text()), "as it is typed")),
+            ("version", with_description(or_null(text()), "of the file, for `if-match`")),
             ("writable", or_null(flag())),
-            ("history", told(list(episode), "the last 50 states, newest first")),
+            ("history", with_description(list(episode), "the last 50 states, newest first")),
         ],
         &[],
     );
@@ -194,8 +208,8 @@ fn schemas() -> Vec<(&'static str, Value)> {
         object(&all, &[])
     };
     vec![
-        ("Servers", object(&[("servers", list(named("Server")))], &[])),
-        ("ServerDetails", extended(&server, details)),
+        ("Servers", object(&[("servers", list(schema_ref("Server")))], &[])),
+        ("ServerDetails", extend(&server, details)),
         ("Server", server),
         ("TestReport", with(whole())),
         ("TryReport", with(list(offered))),

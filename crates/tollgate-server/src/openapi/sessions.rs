@@ -1,10 +1,10 @@
 //! Live sessions: who talks.
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
-use super::schema::{body, list, named, object, or_null, text, tier, time, whole};
+use super::schema::{body, list, object, or_null, schema_ref, text, tier, time, whole};
 
-pub(super) fn area() -> Area {
+pub(super) fn area() -> OpenApiSection {
     let unknown = [(404, "`unknown_session`")];
     let session = object(
         &[
@@ -23,7 +23,7 @@ pub(super) fn area() -> Area {
         &[],
     );
     let given = object(&[("id", text()), ("tier", or_null(tier()))], &[]);
-    Area {
+    OpenApiSection {
         tag: "sessions",
         about: "Live sessions: who talks, in which tier and why.",
         operations: vec![
@@ -36,7 +36,7 @@ pub(super) fn area() -> Area {
             .gives(
                 200,
                 "all of them",
-                object(&[("sessions", list(named("Session")))], &[]),
+                object(&[("sessions", list(schema_ref("Session")))], &[]),
             ),
             Operation::new(("delete", "/api/sessions/{id}"), "closeSession", "Ends one")
                 .gives_nothing(204, "it ends")

@@ -3,41 +3,41 @@
 
 use serde_json::{Value, json};
 
-use super::Area;
+use super::OpenApiSection;
 use super::operation::Operation;
 use super::schema::{
-    any, body, extended, flag, list, named, number, object, one_of, or_null, text, texts, tier,
-    told, whole,
+    any, body, extend, flag, list, number, object, one_of, or_null, schema_ref, text, texts, tier,
+    whole, with_description,
 };
 
-pub(super) fn area() -> Area {
+pub(super) fn area() -> OpenApiSection {
     let unknown = [(404, "`unknown_tool` or `unknown_server`")];
     let hash = json!({"type": "string", "pattern": "^[0-9a-fA-F]{64}$"});
     let decided = |what, id, summary| {
         Operation::new(what, id, summary)
             .takes(body(
-                &[("hash", told(hash.clone(), "of the definition that was looked at"))],
+                &[("hash", with_description(hash.clone(), "of the definition that was looked at"))],
                 &[],
             ))
-            .gives(200, "the tool as it stands now", named("Tool"))
+            .gives(200, "the tool as it stands now", schema_ref("Tool"))
             .refuses(&unknown)
             .refuses(&[(409, "`own_tool`, or `other_definition` with the hash that is offered")])
     };
     let steps = [
         ("step", calibration_step()),
-        ("done", object(&[("tools", list(named("Standing")))], &[])),
+        ("done", object(&[("tools", list(schema_ref("Standing")))], &[])),
     ];
-    Area {
+    OpenApiSection {
         tag: "tools",
         about: "Tools that servers list, whether they are trusted, how quick they are and who sees them.",
         operations: vec![
             Operation::new(("get", "/api/tools"), "listTools", "Every tool there is").gives(
                 200,
                 "by exposed name",
-                object(&[("tools", list(named("Tool")))], &[]),
+                object(&[("tools", list(schema_ref("Tool")))], &[]),
             ),
             Operation::new(("get", "/api/tools/{server}/{tool}"), "showTool", "All about one tool")
-                .gives(200, "the tool", named("ToolDetails"))
+                .gives(200, "the tool", schema_ref("ToolDetails"))
                 .refuses(&unknown),
             decided(
                 ("post", "/api/tools/{server}/{tool}/accept"),
@@ -66,7 +66,11 @@ pub(super) fn area() -> Area {
                 "Figures of all tools, to be merged with those of others",
             )
             .needs("observe")
-            .gives(200, "figures without arguments or results", named("Telemetry")),
+            .gives(
+                200,
+                "figures without arguments or results",
+                schema_ref("Telemetry"),
+            ),
         ],
         schemas: schemas(),
     }
@@ -85,7 +89,7 @@ fn calibration_step() -> Value {
     )
 }
 
-pub(super) fn measured() -> Value {
+pub(super) fn latency_figures() -> Value {
     let figure = || or_null(number());
     or_null(object(
         &[
@@ -93,7 +97,7 @@ pub(super) fn measured() -> Value {
             ("p95_ms", figure()),
             ("p99_ms", figure()),
             ("calls", whole()),
-            ("error_rate", told(number(), "from 0 to 1")),
+            ("error_rate", with_description(number(), "from 0 to 1")),
         ],
         &[],
     ))
@@ -122,28 +126,31 @@ fn schemas() -> Vec<(&'static str, Value)> {
     );
     let tool = object(
         &[
-            ("name", told(text(), "as it is exposed")),
+            ("name", with_description(text(), "as it is exposed")),
             ("server", text()),
-            ("tool", told(text(), "as its server calls it")),
+            ("tool", with_description(text(), "as its server calls it")),
             ("verdict", one_of(&["served", "flagged", "withheld", "away"])),
             ("reason", or_null(text())),
-            ("why", told(or_null(text()), "the reason in words")),
-            ("hash", told(or_null(text()), "of the definition that is offered now")),
+            ("why", with_description(or_null(text()), "the reason in words")),
+            ("hash", with_description(or_null(text()), "of the definition that is offered now")),
             ("pin", or_null(pin)),
             ("findings", list(finding)),
             ("title", or_null(text())),
-            ("description", told(or_null(text()), "its first 200 characters")),
+            ("description", with_description(or_null(text()), "its first 200 characters")),
             ("read_only", or_null(flag())),
             ("destructive", or_null(flag())),
             ("category", or_null(text())),
-            ("online", told(flag(), "whether its server is there")),
+            ("online", with_description(flag(), "whether its server is there")),
             ("tier", tier()),
             ("tier_reason", text()),
             ("health", health()),
             ("bimodal", flag()),
             ("badge", badge()),
-            ("measured", measured()),
-            ("recent", told(list(number()), "the last 24 calls in milliseconds, oldest first")),
+            ("measured", latency_figures()),
+            (
+                "recent",
+                with_description(list(number()), "the last 24 calls in milliseconds, oldest first"),
+            ),
         ],
         &[],
     );
@@ -157,12 +164,12 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("bimodal", flag()),
             ("badge", badge()),
             ("compatibility", text()),
-            ("measured", measured()),
+            ("measured", latency_figures()),
         ],
         &[],
     );
     vec![
-        ("ToolDetails", extended(&tool, details())),
+        ("ToolDetails", extend(&tool, details())),
         ("Tool", tool),
         ("Standing", standing),
         ("Telemetry", telemetry()),
@@ -176,7 +183,7 @@ fn details() -> Value {
         &[
             ("hash", text()),
             ("state", text()),
-            ("first_seen", told(whole(), "milliseconds since 1970")),
+            ("first_seen", with_description(whole(), "milliseconds since 1970")),
             ("decided_at", or_null(whole())),
             ("decided_by", or_null(text())),
         ],
@@ -191,7 +198,8 @@ fn details() -> Value {
         ],
         &[],
     );
-    let seen = || told(json!({"type": ["boolean", "string"]}), "`true`, or what keeps it out");
+    let seen =
+        || with_description(json!({"type": ["boolean", "string"]}), "`true`, or what keeps it out");
     let sight = object(
         &[
             ("agent", text()),
@@ -201,8 +209,8 @@ fn details() -> Value {
     );
     object(
         &[
-            ("offered", told(any(), "the definition as its server says it now")),
-            ("trusted", told(any(), "the definition as it was when it was trusted")),
+            ("offered", with_description(any(), "the definition as its server says it now")),
+            ("trusted", with_description(any(), "the definition as it was when it was trusted")),
             ("changes", or_null(list(change))),
             ("history", list(kept)),
             (
@@ -214,13 +222,13 @@ fn details() -> Value {
             ),
             (
                 "samples",
-                told(
+                with_description(
                     list(object(&[("took_ms", number()), ("ok", flag())], &[])),
                     "at most 100, oldest first",
                 ),
             ),
             ("declared", or_null(declared)),
-            ("agents", told(list(sight), "who sees it, in turns of which tier")),
+            ("agents", with_description(list(sight), "who sees it, in turns of which tier")),
         ],
         &[],
     )
@@ -234,7 +242,10 @@ fn telemetry() -> Value {
             ("calls", whole()),
             ("errors", whole()),
             ("badge", badge()),
-            ("histogram", told(list(list(whole())), "microseconds, and how many calls")),
+            (
+                "histogram",
+                with_description(list(list(whole())), "microseconds, and how many calls"),
+            ),
         ],
         &[],
     );

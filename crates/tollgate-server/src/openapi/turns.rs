@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::Area;
-use super::calling::narrowed;
+use super::OpenApiSection;
+use super::calling::with_context_headers;
 use super::operation::Operation;
 use super::schema::{body, flag, object, text, texts, tier, whole};
 
-pub(super) fn area() -> Area {
+pub(super) fn area() -> OpenApiSection {
     let count = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
     let asked = body(
         &[("text", text())],
@@ -21,11 +21,11 @@ pub(super) fn area() -> Area {
     );
     let chosen =
         object(&[("tier", tier()), ("reason", text()), ("agent", text()), ("tools", texts())], &[]);
-    Area {
+    OpenApiSection {
         tag: "turns",
         about: "How long a turn may take, and what fits into it.",
         operations: vec![
-            narrowed(Operation::new(
+            with_context_headers(Operation::new(
                 ("post", "/v1/tier"),
                 "chooseTier",
                 "The tier of a turn, from what was said",

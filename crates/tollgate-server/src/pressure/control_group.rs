@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Gauge;
+use super::MemoryGauge;
 
 const ROOT: &str = "/sys/fs/cgroup";
 /// The first version writes a number beyond all memory for "no limit".
@@ -16,16 +16,16 @@ const NO_LIMIT: u64 = 1 << 60;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ControlGroup {
     folder: PathBuf,
-    version: Version,
+    version: ControlGroupVersion,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
+enum ControlGroupVersion {
     One,
     Two,
 }
 
-impl Version {
+impl ControlGroupVersion {
     fn limit_file(self) -> &'static str {
         match self {
             Self::One => "memory.limit_in_bytes",
@@ -50,7 +50,7 @@ impl Version {
 }
 
 /// The group with the smallest limit on the way from ours to the root, and that limit.
-pub(super) fn limited() -> Option<(u64, ControlGroup)> {
+pub(super) fn tightest_limit() -> Option<(u64, ControlGroup)> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limited = ancestors(&groups).into_iter().filter_map(|group| Some((group.limit()?, group)));
     limited.min_by_key(|(limit, _)| *limit)
@@ -62,9 +62,9 @@ fn ancestors(groups: &str) -> Vec<ControlGroup> {
         let mut parts = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
         let (root, version) = match controllers {
-            "" => (PathBuf::from(ROOT), Version::Two),
+            "" => (PathBuf::from(ROOT), ControlGroupVersion::Two),
             of if of.split(',').any(|one| one == "memory") => {
-                (Path::new(ROOT).join("memory"), Version::One)
+                (Path::new(ROOT).join("memory"), ControlGroupVersion::One)
             }
             _ => continue,
         };
@@ -82,7 +82,7 @@ impl ControlGroup {
     }
 }
 
-impl Gauge for ControlGroup {
+impl MemoryGauge for ControlGroup {
     fn resident_bytes(&self) -> Option<u64> {
         let usage = fs::read_to_string(self.folder.join(self.version.usage_file())).ok()?;
         let usage: u64 = usage.trim().parse().ok()?;
@@ -103,7 +103,9 @@ fn read_statistic(text: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ControlGroup, Gauge, Version, ancestors, read_limit, read_statistic};
+    use super::{
+        ControlGroup, ControlGroupVersion, MemoryGauge, ancestors, read_limit, read_statistic,
+    };
 
     #[test]
     fn every_group_up_to_the_root_may_have_a_limit() {
@@ -131,9 +133,13 @@ mod tests {
     #[test]
     fn r_11_pages_of_files_that_can_be_given_up_do_not_count() {
         for (version, usage, statistics) in [
-            (Version::Two, "memory.current", "anon 7\ninactive_file 300\nactive_file 9\n"),
             (
-                Version::One,
+                ControlGroupVersion::Two,
+                "memory.current",
+                "anon 7\ninactive_file 300\nactive_file 9\n",
+            ),
+            (
+                ControlGroupVersion::One,
                 "memory.usage_in_bytes",
                 "inactive_file 5\ntotal_inactive_file 300\ntotal_active_file 9\n",
             ),

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use super::Gauge;
+use super::MemoryGauge;
 
-pub(super) struct Process;
+pub(super) struct ProcessGauge;
 
-impl Gauge for Process {
+impl MemoryGauge for ProcessGauge {
     fn resident_bytes(&self) -> Option<u64> {
         resident(&fs::read_to_string("/proc/self/status").ok()?)
     }
@@ -20,7 +20,7 @@ fn resident(status: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gauge, Process, resident};
+    use super::{MemoryGauge, ProcessGauge, resident};
 
     #[test]
     fn the_resident_size_is_read_from_what_the_system_writes() {
@@ -28,7 +28,7 @@ mod tests {
         assert_eq!(resident("Name:\tx\n"), None);
         assert_eq!(resident("VmRSS:\tmany kB"), None);
         if cfg!(target_os = "linux") {
-            assert!(Process.resident_bytes().is_some_and(|bytes| bytes > 1 << 20));
+            assert!(ProcessGauge.resident_bytes().is_some_and(|bytes| bytes > 1 << 20));
         }
     }
 }

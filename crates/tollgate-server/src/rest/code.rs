@@ -11,112 +11,112 @@ use http::request::Parts;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tollgate_core::turn::Turn;
-use tollgate_engine::caller::{Caller, Freshness};
-use tollgate_engine::gate::NotRun;
-use tollgate_mcp::large::aside;
+use tollgate_engine::caller::{CacheFreshness, Caller};
+use tollgate_engine::gate::ProgramNotRunError;
 use tollgate_mcp::meta::ClientFacts;
-use tollgate_sandbox::frames::Failed;
-use tollgate_sandbox::sandbox::{Ended, Unavailable};
+use tollgate_mcp::offload::offload_if_large;
+use tollgate_sandbox::frames::ProgramError;
+use tollgate_sandbox::sandbox::{ProgramOutcome, SandboxUnavailableError};
 
 use super::execute::freshness;
+use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::auth::Right;
 use crate::body;
-use crate::fields::{Fields, check_query};
-use crate::mcp::Front;
-use crate::problem::{Problem, Style};
-use crate::who::{Who, Wishes};
+use crate::fields::{BodyFields, check_query};
+use crate::mcp::AppState;
+use crate::request_context::{RequestContext, RequestOverrides};
 
 const KEYS: &[&str] = &["code", "agent", "tier"];
 
 /// Going away ends the program.
-pub(crate) async fn code(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn code(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let ran = async {
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
-        Order::read(&front, &sent, &body)?.run(&front).await
+        RunCodeRequest::read(&front, &sent, &body)?.run(&front).await
     };
     match ran.await {
         Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
-        Err(problem) => problem.response(Style::OpenAi),
+        Err(problem) => problem.response(ApiErrorFormat::OpenAi),
     }
 }
 
 /// A program of someone who may run it.
-struct Order {
+struct RunCodeRequest {
     turn: Turn,
     source: String,
-    freshness: Freshness,
+    freshness: CacheFreshness,
 }
 
-impl Order {
-    fn read(front: &Front, sent: &Parts, body: &[u8]) -> Result<Self, Problem> {
-        let asked = Fields::read(body, KEYS)?;
+impl RunCodeRequest {
+    fn read(front: &AppState, sent: &Parts, body: &[u8]) -> Result<Self, ApiError> {
+        let asked = BodyFields::read(body, KEYS)?;
         let source = asked.needed_text("code")?;
-        let wishes = Wishes { agent: asked.text("agent")?, tier: asked.tier("tier")? };
-        let who = Who::read(&front.keys, sent, wishes)?;
-        let turn = who.turn::<Problem>(&front.gate)?;
+        let wishes = RequestOverrides { agent: asked.text("agent")?, tier: asked.tier("tier")? };
+        let who = RequestContext::read(&front.keys, sent, wishes)?;
+        let turn = who.turn::<ApiError>(&front.gate)?;
         who.rights.need(Right::Execute)?;
         Ok(Self { turn, source, freshness: freshness(sent) })
     }
 
-    async fn run(self, front: &Front) -> Result<String, Problem> {
+    async fn run(self, front: &AppState) -> Result<String, ApiError> {
         let Self { turn, source, freshness } = self;
         let client = ClientFacts::default();
         let caller = Caller { freshness, ..Caller::silent(&client) };
         let ended = front.gate.code(&turn, &source, caller).await.map_err(|why| not_run(&why))?;
         let size = ended.prints.len();
-        Ok(aside(size, move || RanJson::from(&ended).to_text()).await)
+        Ok(offload_if_large(size, move || ProgramOutcomeJson::from(&ended).to_text()).await)
     }
 }
 
 /// The program is not to blame.
-fn not_run(why: &NotRun) -> Problem {
+fn not_run(why: &ProgramNotRunError) -> ApiError {
     match why {
-        NotRun::Unavailable(why) => unavailable(why),
-        NotRun::Revoked(why) => Problem::revoked(why),
-        NotRun::Exceeded(exceeded) => {
+        ProgramNotRunError::Unavailable(why) => unavailable(why),
+        ProgramNotRunError::Revoked(why) => ApiError::from_revocation(why),
+        ProgramNotRunError::Exceeded(exceeded) => {
             let status = StatusCode::TOO_MANY_REQUESTS;
-            let problem = Problem::told(status, "rate_limited", exceeded.to_string());
+            let problem = ApiError::with_detail(status, "rate_limited", exceeded.to_string());
             problem.later(exceeded.retry_after())
         }
     }
 }
 
-fn unavailable(why: &Unavailable) -> Problem {
+fn unavailable(why: &SandboxUnavailableError) -> ApiError {
     let code = match why {
-        Unavailable::Broken(_) => "no_worker",
-        Unavailable::Busy { .. } => "too_many_programs",
-        Unavailable::NotReady | Unavailable::NotTaken => "no_worker_ready",
-        Unavailable::Shut => "stopping",
-        Unavailable::TooManyNames(_) => "too_many_tools",
+        SandboxUnavailableError::Broken(_) => "no_worker",
+        SandboxUnavailableError::Busy { .. } => "too_many_programs",
+        SandboxUnavailableError::NotReady | SandboxUnavailableError::NotTaken => "no_worker_ready",
+        SandboxUnavailableError::Shut => "stopping",
+        SandboxUnavailableError::TooManyNames(_) => "too_many_tools",
     };
-    let problem = Problem::told(StatusCode::SERVICE_UNAVAILABLE, code, why.to_string());
+    let problem = ApiError::with_detail(StatusCode::SERVICE_UNAVAILABLE, code, why.to_string());
     match why {
-        Unavailable::Busy { .. }
-        | Unavailable::NotReady
-        | Unavailable::NotTaken
-        | Unavailable::Shut => problem.later(Unavailable::SOON),
-        Unavailable::Broken(_) | Unavailable::TooManyNames(_) => problem,
+        SandboxUnavailableError::Busy { .. }
+        | SandboxUnavailableError::NotReady
+        | SandboxUnavailableError::NotTaken
+        | SandboxUnavailableError::Shut => problem.later(SandboxUnavailableError::RETRY_AFTER),
+        SandboxUnavailableError::Broken(_) | SandboxUnavailableError::TooManyNames(_) => problem,
     }
 }
 
 /// What became of a program. A program that failed is an answer.
 #[derive(Serialize)]
-struct RanJson<'a> {
+struct ProgramOutcomeJson<'a> {
     status: &'static str,
     prints: &'a str,
     /// Left out if the program set none.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a Failed>,
+    error: Option<&'a ProgramError>,
     calls: u32,
     duration_ms: u128,
 }
 
-impl<'a> From<&'a Ended> for RanJson<'a> {
-    fn from(ended: &'a Ended) -> Self {
+impl<'a> From<&'a ProgramOutcome> for ProgramOutcomeJson<'a> {
+    fn from(ended: &'a ProgramOutcome) -> Self {
         let (status, result, error) = match &ended.result {
             Ok(result) => ("ok", result.as_deref(), None),
             Err(failed) => ("error", None, Some(failed)),
@@ -126,7 +126,7 @@ impl<'a> From<&'a Ended> for RanJson<'a> {
     }
 }
 
-impl RanJson<'_> {
+impl ProgramOutcomeJson<'_> {
     fn to_text(&self) -> String {
         serde_json::to_string(self).expect("texts, numbers and sound JSON")
     }

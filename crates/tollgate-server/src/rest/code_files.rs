@@ -10,17 +10,17 @@ use http::StatusCode;
 use http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tollgate_core::code::Means;
+use tollgate_core::code_mode::MetaTool;
 
+use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::fields::{self, check_query};
-use crate::mcp::Front;
-use crate::problem::{Problem, Style};
-use crate::who::{Who, Wishes};
+use crate::mcp::AppState;
+use crate::request_context::{RequestContext, RequestOverrides};
 
 const PARAMETERS: &[&str] = &["agent", "tier", "read", "docs", "search"];
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct CodeFilesParams {
     agent: Option<String>,
     tier: Option<String>,
     read: Option<String>,
@@ -28,50 +28,55 @@ struct Asked {
     search: Option<String>,
 }
 
-pub(crate) async fn code_files(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn code_files(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let asked = check_query(&sent.uri, PARAMETERS).and_then(|()| {
         let malformed = |_| bad_query("the query is malformed");
-        Query::<Asked>::try_from_uri(&sent.uri).map_err(malformed)
+        Query::<CodeFilesParams>::try_from_uri(&sent.uri).map_err(malformed)
     });
     let read = match asked {
         Ok(Query(asked)) => look(&front, asked, &sent).await,
         Err(problem) => Err(problem),
     };
-    read.unwrap_or_else(|problem| problem.response(Style::OpenAi))
+    read.unwrap_or_else(|problem| problem.response(ApiErrorFormat::OpenAi))
 }
 
-async fn look(front: &Front, asked: Asked, sent: &Parts) -> Result<Response, Problem> {
-    let (means, arguments) = wanted(&asked)?;
+async fn look(
+    front: &AppState,
+    asked: CodeFilesParams,
+    sent: &Parts,
+) -> Result<Response, ApiError> {
+    let (means, arguments) = choose_meta_tool(&asked)?;
     let tier = asked.tier.map(|text| fields::tier("tier", &text)).transpose()?;
-    let who = Who::read(&front.keys, sent, Wishes { agent: asked.agent, tier })?;
-    let turn = who.turn::<Problem>(&front.gate)?;
+    let who =
+        RequestContext::read(&front.keys, sent, RequestOverrides { agent: asked.agent, tier })?;
+    let turn = who.turn::<ApiError>(&front.gate)?;
     let text = front
         .gate
         .look(&turn, means, arguments)
         .await
-        .map_err(|why| Problem::told(StatusCode::NOT_FOUND, "not_found", why))?;
+        .map_err(|why| ApiError::with_detail(StatusCode::NOT_FOUND, "not_found", why))?;
     Ok(Json(json!({ "agent": turn.view.agent.as_str(), "text": text })).into_response())
 }
 
 /// The list, unless one of the others is asked for.
-fn wanted(asked: &Asked) -> Result<(Means, Map<String, Value>), Problem> {
+fn choose_meta_tool(asked: &CodeFilesParams) -> Result<(MetaTool, Map<String, Value>), ApiError> {
     let arguments = |pairs: &[(&str, &str)]| {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect()
     };
     match (asked.read.as_deref(), asked.docs.as_deref(), asked.search.as_deref()) {
-        (None, None, None) => Ok((Means::ListFiles, Map::new())),
-        (Some(file), None, None) => Ok((Means::ReadFile, arguments(&[("fileName", file)]))),
+        (None, None, None) => Ok((MetaTool::ListFiles, Map::new())),
+        (Some(file), None, None) => Ok((MetaTool::ReadFile, arguments(&[("fileName", file)]))),
         (None, Some(name), None) => {
             let (server, tool) =
                 name.split_once('.').ok_or_else(|| bad_query("`docs` is `SERVER.TOOL`"))?;
-            Ok((Means::Docs, arguments(&[("server", server), ("tool", tool)])))
+            Ok((MetaTool::Docs, arguments(&[("server", server), ("tool", tool)])))
         }
-        (None, None, Some(words)) => Ok((Means::Search, arguments(&[("query", words)]))),
+        (None, None, Some(words)) => Ok((MetaTool::Search, arguments(&[("query", words)]))),
         _ => Err(bad_query("`read`, `docs` and `search` exclude each other")),
     }
 }
 
-fn bad_query(detail: &'static str) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, "bad_query", detail)
+fn bad_query(detail: &'static str) -> ApiError {
+    ApiError::new(StatusCode::BAD_REQUEST, "bad_query", detail)
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tollgate_core::score::{self, Board, Entry, Ranked};
+use tollgate_core::score::{self, Leaderboard, LeaderboardEntry, RankedTool};
 use tollgate_core::tool::Tool;
 use tollgate_core::turn::Turn;
 use tollgate_engine::gate::Gate;
 
-use crate::standing::milliseconds;
+use crate::tier_assignment::milliseconds;
 
 /// The kind of tools whose operator named none.
 const OTHER: &str = "other";
@@ -16,17 +16,17 @@ const OTHER: &str = "other";
 #[derive(Serialize)]
 pub(super) struct LeaderboardJson {
     agent: String,
-    categories: Vec<BoardJson>,
+    categories: Vec<CategoryBoardJson>,
 }
 
 #[derive(Serialize)]
-struct BoardJson {
+struct CategoryBoardJson {
     category: String,
-    tools: Vec<RankedJson>,
+    tools: Vec<RankedToolJson>,
 }
 
 #[derive(Serialize)]
-struct RankedJson {
+struct RankedToolJson {
     rank: usize,
     name: String,
     p50_ms: f64,
@@ -36,28 +36,29 @@ struct RankedJson {
 impl LeaderboardJson {
     pub(super) fn new(gate: &Gate, turn: &Turn) -> Self {
         let entry = |tool: &Arc<Tool>| {
-            Some(Entry {
+            Some(LeaderboardEntry {
                 category: gate.category(&tool.id.server).unwrap_or_else(|| OTHER.to_owned()),
                 name: tool.exposed.to_string(),
                 p50: gate.reading(&tool.id)?.assigned.figures.p50()?,
             })
         };
         let entries = turn.view.tools().iter().filter_map(entry).collect();
-        let categories = score::leaderboard(entries).into_iter().map(BoardJson::from).collect();
+        let categories =
+            score::leaderboard(entries).into_iter().map(CategoryBoardJson::from).collect();
         Self { agent: turn.view.agent.to_string(), categories }
     }
 }
 
-impl From<Board> for BoardJson {
-    fn from(board: Board) -> Self {
-        let tools = board.ranked.into_iter().map(RankedJson::from).collect();
+impl From<Leaderboard> for CategoryBoardJson {
+    fn from(board: Leaderboard) -> Self {
+        let tools = board.ranked.into_iter().map(RankedToolJson::from).collect();
         Self { category: board.category, tools }
     }
 }
 
-impl From<Ranked> for RankedJson {
-    fn from(ranked: Ranked) -> Self {
-        let Ranked { rank, name, p50, badge } = ranked;
+impl From<RankedTool> for RankedToolJson {
+    fn from(ranked: RankedTool) -> Self {
+        let RankedTool { rank, name, p50, badge } = ranked;
         Self { rank, name, p50_ms: milliseconds(p50), badge: badge.as_str() }
     }
 }

@@ -1,5 +1,5 @@
-//! `GET /v1/results/{handle}`: what was too much for an answer, or came too late for it, page by
-//! page.
+//! `GET /v1/results/{handle}`: a large result that did not fit into its answer, or a late result that missed
+//! it, page by page.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,56 +11,57 @@ use http::StatusCode;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tollgate_core::shaping::pages::{self, Holds, NoSuchPage, Page};
-use tollgate_engine::results::{Kept, Read};
+use tollgate_core::shaping::pages::{self, NoSuchPageError, Page, PageContent};
+use tollgate_engine::results::{ResultLookup, StoredResult};
 use tollgate_engine::settings::ResultForm;
-use tollgate_mcp::large::aside;
+use tollgate_mcp::offload::offload_if_large;
 
+use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::fields::check_query;
-use crate::mcp::Front;
-use crate::problem::{Problem, Style};
-use crate::who::Link;
+use crate::mcp::AppState;
+use crate::request_context::RequestLink;
 
 /// Says the same of a handle that is over, another's or made up.
-const UNKNOWN: Problem = Problem::new(
+const UNKNOWN: ApiError = ApiError::new(
     StatusCode::NOT_FOUND,
     "unknown_result",
     "there is no such result, or not any more; results stay for some minutes",
 );
 
-const MALFORMED: Problem =
-    Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed");
+const MALFORMED_QUERY: ApiError =
+    ApiError::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed");
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct ResultPageParams {
     page: Option<String>,
     /// `raw`: as the server sent it.
     form: Option<String>,
 }
 
 pub(crate) async fn results(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(handle): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    let asked = check_query(&sent.uri, &["page", "form"])
-        .and_then(|()| Query::<Asked>::try_from_uri(&sent.uri).map_err(|_| MALFORMED));
+    let asked = check_query(&sent.uri, &["page", "form"]).and_then(|()| {
+        Query::<ResultPageParams>::try_from_uri(&sent.uri).map_err(|_| MALFORMED_QUERY)
+    });
     let read = match asked {
         Ok(Query(asked)) => read(&front, &sent, handle, asked).await,
         Err(problem) => Err(problem),
     };
-    read.unwrap_or_else(|problem| problem.response(Style::OpenAi))
+    read.unwrap_or_else(|problem| problem.response(ApiErrorFormat::OpenAi))
 }
 
 async fn read(
-    front: &Front,
+    front: &AppState,
     sent: &Parts,
     handle: String,
-    asked: Asked,
-) -> Result<Response, Problem> {
+    asked: ResultPageParams,
+) -> Result<Response, ApiError> {
     let principal = front.keys.visitor(sent)?.principal;
-    let link = Link::read(sent)?;
+    let link = RequestLink::read(sent)?;
     let form = match asked.form.as_deref() {
         None | Some("clean") => ResultForm::Clean,
         Some("raw") => ResultForm::Raw,
@@ -71,54 +72,56 @@ async fn read(
         Some(text) => text.parse().ok().filter(|number| *number > 0).ok_or(NO_PAGE)?,
     };
     match front.gate.result(&principal, &handle) {
-        Read::Unknown => Err(UNKNOWN),
-        Read::Pending { since } => Ok(Json(PendingJson::new(&handle, since)).into_response()),
+        ResultLookup::Unknown => Err(UNKNOWN),
+        ResultLookup::Pending { since } => {
+            Ok(Json(PendingResultJson::new(&handle, since)).into_response())
+        }
         // Whichever page it is, all of the result is read for it.
-        Read::Ready(kept) => {
+        ResultLookup::Ready(kept) => {
             if let Some(link) = &link {
                 front.gate.note_linked(&principal, link.as_turn_link(), &kept.outcome);
             }
-            aside(kept.outcome.result.get().len(), move || {
+            offload_if_large(kept.outcome.result.get().len(), move || {
                 let page = page(&kept, form, number)?;
-                Ok(Json(PageJson::new(&handle, &kept, &page)).into_response())
+                Ok(Json(ResultPageJson::new(&handle, &kept, &page)).into_response())
             })
             .await
         }
     }
 }
 
-const NO_PAGE: Problem =
-    Problem::new(StatusCode::BAD_REQUEST, "bad_page", "`page` is a number from 1 on");
+const NO_PAGE: ApiError =
+    ApiError::new(StatusCode::BAD_REQUEST, "bad_page", "`page` is a number from 1 on");
 
-const NO_FORM: Problem =
-    Problem::new(StatusCode::BAD_REQUEST, "bad_query", "`form` is `clean` or `raw`");
+const NO_FORM: ApiError =
+    ApiError::new(StatusCode::BAD_REQUEST, "bad_query", "`form` is `clean` or `raw`");
 
-fn page(kept: &Kept, form: ResultForm, number: u32) -> Result<Page, Problem> {
+fn page(kept: &StoredResult, form: ResultForm, number: u32) -> Result<Page, ApiError> {
     let result = match (form, &kept.raw) {
         (ResultForm::Raw, Some(raw)) => raw,
         (ResultForm::Raw, None) | (ResultForm::Clean, _) => &kept.outcome.result,
     };
-    pages::page(result, number, kept.page_bytes).map_err(|NoSuchPage { pages }| {
+    pages::page(result, number, kept.page_bytes).map_err(|NoSuchPageError { pages }| {
         let detail = format!("there is no page {number}; the pages are 1 to {pages}");
-        Problem::told(StatusCode::NOT_FOUND, "unknown_page", detail)
+        ApiError::with_detail(StatusCode::NOT_FOUND, "unknown_page", detail)
     })
 }
 
 #[derive(Serialize)]
-struct PendingJson<'a> {
+struct PendingResultJson<'a> {
     handle: &'a str,
     status: &'static str,
     since_ms: u128,
 }
 
-impl<'a> PendingJson<'a> {
+impl<'a> PendingResultJson<'a> {
     fn new(handle: &'a str, since: Duration) -> Self {
         Self { handle, status: "pending", since_ms: since.as_millis() }
     }
 }
 
 #[derive(Serialize)]
-struct PageJson<'a> {
+struct ResultPageJson<'a> {
     handle: &'a str,
     status: &'static str,
     /// How the call ended.
@@ -127,13 +130,13 @@ struct PageJson<'a> {
     page: u32,
     pages: u32,
     next: Option<u32>,
-    holds: HoldsJson<'a>,
+    holds: PageContentJson<'a>,
     data: &'a RawValue,
 }
 
 /// What the data of a page is of the whole.
 #[derive(Serialize)]
-struct HoldsJson<'a> {
+struct PageContentJson<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<usize>,
@@ -143,8 +146,8 @@ struct HoldsJson<'a> {
     part: Option<&'a str>,
 }
 
-impl<'a> PageJson<'a> {
-    fn new(handle: &'a str, kept: &'a Kept, page: &'a Page) -> Self {
+impl<'a> ResultPageJson<'a> {
+    fn new(handle: &'a str, kept: &'a StoredResult, page: &'a Page) -> Self {
         Self {
             handle,
             status: "ready",
@@ -153,23 +156,23 @@ impl<'a> PageJson<'a> {
             page: page.number,
             pages: page.pages,
             next: page.next,
-            holds: HoldsJson::from(&page.holds),
+            holds: PageContentJson::from(&page.holds),
             data: &page.data,
         }
     }
 }
 
-impl<'a> From<&'a Holds> for HoldsJson<'a> {
-    fn from(holds: &'a Holds) -> Self {
+impl<'a> From<&'a PageContent> for PageContentJson<'a> {
+    fn from(holds: &'a PageContent) -> Self {
         let of_kind = |kind| Self { kind, first: None, of: None, part: None };
         match holds {
-            Holds::Whole => of_kind("whole"),
-            Holds::Items { first, of } => {
+            PageContent::Whole => of_kind("whole"),
+            PageContent::Items { first, of } => {
                 Self { first: Some(*first), of: Some(*of), ..of_kind("items") }
             }
-            Holds::Fields => of_kind("fields"),
-            Holds::Text { part } => Self { part: part.as_deref(), ..of_kind("text") },
-            Holds::Source { part } => Self { part: part.as_deref(), ..of_kind("source") },
+            PageContent::Fields => of_kind("fields"),
+            PageContent::Text { part } => Self { part: part.as_deref(), ..of_kind("text") },
+            PageContent::Source { part } => Self { part: part.as_deref(), ..of_kind("source") },
         }
     }
 }

@@ -7,23 +7,23 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use serde::Serialize;
-use tollgate_core::agent::Wish;
-use tollgate_core::selector::{Form, Utterance};
-use tollgate_engine::gate::Spoke;
-use tollgate_engine::memory::Heard;
+use tollgate_core::agent::RequestedTier;
+use tollgate_core::tier_selector::{TranscriptStage, Utterance};
+use tollgate_engine::gate::TierRequest;
+use tollgate_engine::memory::HeardUtterance;
 
+use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::body;
-use crate::fields::{Fields, bad, check_query};
-use crate::mcp::Front;
-use crate::problem::{Problem, Style};
-use crate::who::{Who, Wishes, bad_header, header};
+use crate::fields::{BodyFields, bad, check_query};
+use crate::mcp::AppState;
+use crate::request_context::{RequestContext, RequestOverrides, bad_header, header};
 
 /// Nobody says more in one turn, and what is pasted does not choose the tier.
 const LONGEST_TEXT: usize = 64 << 10;
 const QUEUE_DEPTH: &str = "x-tollgate-queue-depth";
 const KEYS: &[&str] = &["text", "agent", "conversation", "queue_depth", "override", "partial"];
 
-pub(crate) async fn tier(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn tier(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let chosen = async {
         check_query(&sent.uri, &[])?;
@@ -32,27 +32,27 @@ pub(crate) async fn tier(State(front): State<Arc<Front>>, request: Request) -> R
     };
     match chosen.await {
         Ok(chosen) => Json(chosen).into_response(),
-        Err(problem) => problem.response(Style::OpenAi),
+        Err(problem) => problem.response(ApiErrorFormat::OpenAi),
     }
 }
 
 #[derive(Serialize)]
-struct ChosenJson {
+struct ChosenTierJson {
     tier: &'static str,
     reason: String,
     agent: String,
     tools: Vec<String>,
 }
 
-fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Problem> {
-    let asked = Fields::read(body, KEYS)?;
+fn choose(front: &AppState, sent: &Parts, body: &[u8]) -> Result<ChosenTierJson, ApiError> {
+    let asked = BodyFields::read(body, KEYS)?;
     let text = asked.needed_text("text")?;
     if text.len() > LONGEST_TEXT {
         return Err(bad(format!("`text` is longer than {LONGEST_TEXT} bytes")));
     }
     let form = match asked.flag("partial")? {
-        Some(true) => Form::Partial,
-        Some(false) | None => Form::Final,
+        Some(true) => TranscriptStage::Partial,
+        Some(false) | None => TranscriptStage::Final,
     };
     let conversation = match asked.text("conversation")? {
         None => header(sent, "x-tollgate-conversation")?.map(str::to_owned),
@@ -62,14 +62,14 @@ fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Proble
         None => queue_depth(sent)?,
         Some(depth) => depth,
     };
-    let wishes = Wishes { agent: asked.text("agent")?, tier: asked.tier("override")? };
-    let who = Who::read(&front.keys, sent, wishes)?;
+    let wishes = RequestOverrides { agent: asked.text("agent")?, tier: asked.tier("override")? };
+    let who = RequestContext::read(&front.keys, sent, wishes)?;
     // Before it is counted: what is refused is no turn of the conversation.
     let named = match who.tier {
-        Some(_) => Some(who.turn::<Problem>(&front.gate)?),
+        Some(_) => Some(who.turn::<ApiError>(&front.gate)?),
         None => None,
     };
-    let spoke = Spoke {
+    let spoke = TierRequest {
         principal: &who.principal,
         agent: who.agent.as_deref(),
         conversation: conversation.as_deref(),
@@ -78,13 +78,16 @@ fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Proble
     let choice = front.gate.choose(&spoke)?;
     let turn = match named {
         Some(turn) => turn,
-        None => front.gate.turn(who.asked(Wish::Selected(choice.tier)))?,
+        None => front.gate.turn(who.turn_request(RequestedTier::Selected(choice.tier)))?,
     };
-    if let (Some(mind), Form::Partial) = (front.gate.mind(), form) {
-        mind.look_ahead(&turn, &Heard { conversation: conversation.as_deref(), text: &text });
+    if let (Some(mind), TranscriptStage::Partial) = (front.gate.memory(), form) {
+        mind.look_ahead(
+            &turn,
+            &HeardUtterance { conversation: conversation.as_deref(), text: &text },
+        );
     }
     let view = turn.view;
-    Ok(ChosenJson {
+    Ok(ChosenTierJson {
         tier: view.tier.as_str(),
         reason: choice.reason.to_string(),
         agent: view.agent.to_string(),
@@ -92,7 +95,7 @@ fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Proble
     })
 }
 
-pub(crate) fn queue_depth(sent: &Parts) -> Result<u32, Problem> {
+pub(crate) fn queue_depth(sent: &Parts) -> Result<u32, ApiError> {
     let Some(text) = header(sent, QUEUE_DEPTH)? else { return Ok(0) };
     text.parse().map_err(|_| bad_header(QUEUE_DEPTH, "a whole number, 0 or more"))
 }

@@ -10,28 +10,28 @@ use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use serde_json::Value;
-use tollgate_core::call::{self, Kind, Outcome, Status};
+use tollgate_core::call::{self, CallStatus, Outcome, RequestKind};
 use tollgate_core::json::{self, Object};
 use tollgate_core::nearest::nearest;
-use tollgate_core::shaping::{self, Caps};
-use tollgate_core::text::shortened;
+use tollgate_core::shaping::{self, ResultCaps};
+use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::Turn;
-use tollgate_engine::caller::{Caller, Freshness};
-use tollgate_llm::agent::Times;
-use tollgate_llm::conversation::{Call, CallResult};
+use tollgate_engine::caller::{CacheFreshness, Caller};
+use tollgate_llm::agent::CompletionTimes;
+use tollgate_llm::conversation::{CallResult, FunctionCall};
 use tollgate_llm::dialect::Dialect;
-use tollgate_llm::failure::Failure;
-use tollgate_llm::tools::{self, Extent, arguments, calls, results};
+use tollgate_llm::error::LlmError;
+use tollgate_llm::tools::{self, DocumentExtent, arguments, calls, results};
 use tollgate_mcp::meta::ClientFacts;
 
-use super::execute::{freshness, settled};
+use super::execute::{freshness, into_outcome};
+use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::auth::Right;
 use crate::body;
-use crate::chat::{Headers, Refused};
+use crate::chat::{ChatApiError, TurnResponseHeaders};
 use crate::fields::{check_query, parameter};
-use crate::mcp::Front;
-use crate::problem::{Problem, SAID_BACK};
-use crate::who::{Who, Wishes};
+use crate::mcp::AppState;
+use crate::request_context::{RequestContext, RequestOverrides};
 
 /// As many as a turn of the gateway's own loop makes.
 const MOST_CALLS: usize = 32;
@@ -46,22 +46,22 @@ const FORMATS: &[(&str, Dialect)] = &[
     ("openai-responses", Dialect::OpenAiResponses),
 ];
 
-pub(crate) async fn tool_calls(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn tool_calls(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let dialect = match dialect(&sent) {
         Ok(dialect) => dialect,
-        Err(problem) => return Refused::from(problem).response(Dialect::OpenAiChat),
+        Err(problem) => return ChatApiError::from(problem).response(Dialect::OpenAiChat),
     };
-    let mut headers = Headers::new(front.clock.now(), &front);
+    let mut headers = TurnResponseHeaders::new(front.clock.now(), &front);
     let run = async {
         let body = body::json(&sent, body, &front.limits).await?;
-        let order = Order::read(&front, &sent, (&body, dialect))?;
+        let order = ToolCallsRequest::read(&front, &sent, (&body, dialect))?;
         headers.turn(&order.turn, order.reason);
         order.run(&front).await
     };
     match run.await {
         Ok(ended) => {
-            headers.times(Times { models: Duration::ZERO, tools: ended.took });
+            headers.times(CompletionTimes { models: Duration::ZERO, tools: ended.took });
             let json = [(CONTENT_TYPE, "application/json")];
             let mut response = (json, ended.messages.to_string()).into_response();
             headers.write_into(response.headers_mut());
@@ -71,54 +71,54 @@ pub(crate) async fn tool_calls(State(front): State<Arc<Front>>, request: Request
     }
 }
 
-fn dialect(sent: &Parts) -> Result<Dialect, Problem> {
+fn dialect(sent: &Parts) -> Result<Dialect, ApiError> {
     check_query(&sent.uri, &["format"])?;
     let Some(named) = parameter(&sent.uri, "format") else { return Ok(Dialect::OpenAiChat) };
     let known = || FORMATS.iter().map(|(name, _)| *name);
     let found = FORMATS.iter().find(|(name, _)| *name == named).map(|(_, dialect)| *dialect);
     found.ok_or_else(|| {
-        let said = shortened(&named, SAID_BACK);
+        let said = truncate_chars(&named, MAX_ECHOED_CHARS);
         let hint = match nearest(&named, known()).first() {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known are `{}`", known().collect::<Vec<_>>().join("`, `")),
         };
         let detail = format!("there is no format `{said}`; {hint}");
-        Problem::told(StatusCode::BAD_REQUEST, "unknown_format", detail)
+        ApiError::with_detail(StatusCode::BAD_REQUEST, "unknown_format", detail)
     })
 }
 
 /// Calls that were asked for by someone who may.
-struct Order {
+struct ToolCallsRequest {
     turn: Turn,
     reason: &'static str,
     dialect: Dialect,
-    calls: Vec<Call>,
-    extent: Extent,
-    freshness: Freshness,
+    calls: Vec<FunctionCall>,
+    extent: DocumentExtent,
+    freshness: CacheFreshness,
 }
 
 /// All of them, over.
-struct Ended {
+struct ToolCallsOutcome {
     messages: Value,
     took: Duration,
 }
 
-impl Order {
+impl ToolCallsRequest {
     fn read(
-        front: &Front,
+        front: &AppState,
         sent: &Parts,
         (body, dialect): (&[u8], Dialect),
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, ChatApiError> {
         let text = std::str::from_utf8(body).map_err(|error| not_json(&error.to_string()))?;
         let document = json::value_within(text, usize::MAX)
             .map_err(|malformed| not_json(&malformed.to_string()))?;
-        let who = Who::read(&front.keys, sent, Wishes::default())?;
-        let turn = who.turn::<Refused>(&front.gate)?;
+        let who = RequestContext::read(&front.keys, sent, RequestOverrides::default())?;
+        let turn = who.turn::<ChatApiError>(&front.gate)?;
         who.rights.need(Right::Execute)?;
-        let calls::Calls { calls, extent } = calls::read(document, dialect)?;
+        let calls::CallDocument { calls, extent } = calls::read(document, dialect)?;
         if calls.len() > MOST_CALLS {
             let message = format!("{} calls at once; at most {MOST_CALLS} are run", calls.len());
-            return Err(Failure::invalid("", message).into());
+            return Err(LlmError::invalid("", message).into());
         }
         let reason =
             if who.tier.is_some() { "named by the request" } else { "the agent's ceiling" };
@@ -126,8 +126,8 @@ impl Order {
     }
 
     /// Side by side; the messages come in the order of the calls.
-    async fn run(self, front: &Front) -> Result<Ended, Refused> {
-        let ready: Vec<Result<call::Request<'_>, Box<Outcome>>> =
+    async fn run(self, front: &AppState) -> Result<ToolCallsOutcome, ChatApiError> {
+        let ready: Vec<Result<call::GateRequest<'_>, Box<Outcome>>> =
             self.calls.iter().map(|call| self.request(call)).collect();
         let (mut requests, mut unread) = (Vec::new(), Vec::new());
         for one in ready {
@@ -140,49 +140,53 @@ impl Order {
             }
         }
         let client = ClientFacts::default();
-        let caller =
-            Caller { caps: Caps::chat(), freshness: self.freshness, ..Caller::silent(&client) };
+        let caller = Caller {
+            caps: ResultCaps::chat(),
+            freshness: self.freshness,
+            ..Caller::silent(&client)
+        };
         let mut replies = front.gate.call_all(&self.turn, requests, caller).await.into_iter();
         let mut took = Duration::ZERO;
         let mut done: Vec<CallResult> = Vec::new();
         for (call, outcome) in self.calls.iter().zip(unread) {
-            let outcome =
-                match outcome.map_or_else(|| replies.next().map(settled), |it| Some(Ok(it))) {
-                    Some(Ok(outcome)) => outcome,
-                    Some(Err(problem)) => {
-                        shaping::failure(Status::InvalidArguments, &problem.detail, Duration::ZERO)
-                    }
-                    None => shaping::failure(Status::Error, "it was not run", Duration::ZERO),
-                };
+            let outcome = match outcome
+                .map_or_else(|| replies.next().map(into_outcome), |it| Some(Ok(it)))
+            {
+                Some(Ok(outcome)) => outcome,
+                Some(Err(problem)) => {
+                    shaping::failure(CallStatus::InvalidArguments, &problem.detail, Duration::ZERO)
+                }
+                None => shaping::failure(CallStatus::Error, "it was not run", Duration::ZERO),
+            };
             took = took.max(outcome.duration);
             done.push(results::neutral(call, &outcome));
         }
         let mut messages = results::messages(&done, self.dialect);
         let messages = match (self.extent, messages.len()) {
-            (Extent::One, 1) => messages.remove(0),
+            (DocumentExtent::One, 1) => messages.remove(0),
             _ => Value::Array(messages),
         };
-        Ok(Ended { messages, took })
+        Ok(ToolCallsOutcome { messages, took })
     }
 
     /// What the gate is asked, or why it is not asked at all.
-    fn request(&self, call: &Call) -> Result<call::Request<'static>, Box<Outcome>> {
+    fn request(&self, call: &FunctionCall) -> Result<call::GateRequest<'static>, Box<Outcome>> {
         let sent = arguments::parse(&call.arguments).map_err(|unreadable| {
             let message = unreadable.to_string();
-            Box::new(shaping::failure(Status::InvalidArguments, &message, Duration::ZERO))
+            Box::new(shaping::failure(CallStatus::InvalidArguments, &message, Duration::ZERO))
         })?;
         let form = self.dialect.into();
-        let (name, arguments) = match tools::named(&self.turn.view, &call.name, form) {
-            Some(tool) => (tool.exposed.as_str(), tools::offered(tool, form).arguments(sent)),
+        let (name, arguments) = match tools::find_by_model_name(&self.turn.view, &call.name, form) {
+            Some(tool) => (tool.exposed.as_str(), tools::format_tool(tool, form).arguments(sent)),
             None => (call.name.as_str(), sent),
         };
         let mut params = Object::new();
         params.set_string("name", name);
         params.set("arguments", json::raw_value(&Value::Object(arguments)));
-        Ok(call::Request { kind: Kind::CallTool, params })
+        Ok(call::GateRequest { kind: RequestKind::CallTool, params })
     }
 }
 
-fn not_json(why: &str) -> Failure {
-    Failure::invalid("", format!("not JSON: {why}"))
+fn not_json(why: &str) -> LlmError {
+    LlmError::invalid("", format!("not JSON: {why}"))
 }

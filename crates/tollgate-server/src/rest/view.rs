@@ -10,23 +10,23 @@ use http::request::Parts;
 use serde::Deserialize;
 use serde_json::json;
 use tollgate_core::tool::Tool;
-use tollgate_llm::tools::{self, Extent};
+use tollgate_llm::tools::{self, DocumentExtent};
 
-use super::explained::ExplainedJson;
+use super::explain::ExplanationJson;
 use super::leaderboard::LeaderboardJson;
-use super::shown::{self, ViewJson};
+use super::rest_json::{self, ViewJson};
+use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::fields;
-use crate::mcp::Front;
+use crate::mcp::AppState;
 use crate::ops::for_admins;
-use crate::problem::{Problem, Style};
-use crate::who::{Who, Wishes};
+use crate::request_context::{RequestContext, RequestOverrides};
 
 const PARAMETERS: &[&str] = &["agent", "tier", "format", "leaderboard", "explain"];
-const MALFORMED: Problem =
-    Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed");
+const MALFORMED_QUERY: ApiError =
+    ApiError::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed");
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct ViewParams {
     agent: Option<String>,
     tier: Option<String>,
     format: Option<String>,
@@ -34,29 +34,29 @@ struct Asked {
     explain: Option<String>,
 }
 
-pub(crate) async fn tools(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn tools(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let listed = fields::check_query(&sent.uri, PARAMETERS)
-        .and_then(|()| Query::<Asked>::try_from_uri(&sent.uri).map_err(|_| MALFORMED))
+        .and_then(|()| Query::<ViewParams>::try_from_uri(&sent.uri).map_err(|_| MALFORMED_QUERY))
         .and_then(|Query(asked)| list(&front, asked, &sent));
-    listed.unwrap_or_else(|problem| problem.response(Style::OpenAi))
+    listed.unwrap_or_else(|problem| problem.response(ApiErrorFormat::OpenAi))
 }
 
 /// In which form the view is shown.
 #[derive(Debug, Clone, Copy)]
-enum Form {
+enum ViewFormat {
     Plain,
     /// As models are offered tools.
-    Tools(tools::Form),
+    Tools(tools::ToolFormat),
     Leaderboard,
     Explained,
 }
 
-impl Form {
-    fn of(asked: &Asked) -> Result<Self, Problem> {
-        let format = asked.format.as_deref().map(tools::Form::parse).transpose();
+impl ViewFormat {
+    fn of(asked: &ViewParams) -> Result<Self, ApiError> {
+        let format = asked.format.as_deref().map(tools::ToolFormat::parse).transpose();
         let format = format.map_err(|unknown| {
-            Problem::told(StatusCode::BAD_REQUEST, "unknown_format", unknown.to_string())
+            ApiError::with_detail(StatusCode::BAD_REQUEST, "unknown_format", unknown.to_string())
         })?;
         let format = format.map(Self::Tools);
         let leaderboard = flag("leaderboard", asked.leaderboard.as_deref(), Self::Leaderboard)?;
@@ -71,7 +71,7 @@ impl Form {
     }
 }
 
-fn flag(name: &str, value: Option<&str>, form: Form) -> Result<Option<Form>, Problem> {
+fn flag(name: &str, value: Option<&str>, form: ViewFormat) -> Result<Option<ViewFormat>, ApiError> {
     match value {
         None | Some("false") => Ok(None),
         Some("true") => Ok(Some(form)),
@@ -79,37 +79,39 @@ fn flag(name: &str, value: Option<&str>, form: Form) -> Result<Option<Form>, Pro
     }
 }
 
-fn bad_query(detail: &str) -> Problem {
-    Problem::told(StatusCode::BAD_REQUEST, "bad_query", detail.to_owned())
+fn bad_query(detail: &str) -> ApiError {
+    ApiError::with_detail(StatusCode::BAD_REQUEST, "bad_query", detail.to_owned())
 }
 
-fn list(front: &Front, asked: Asked, sent: &Parts) -> Result<Response, Problem> {
-    let form = Form::of(&asked)?;
+fn list(front: &AppState, asked: ViewParams, sent: &Parts) -> Result<Response, ApiError> {
+    let form = ViewFormat::of(&asked)?;
     let tier = asked.tier.map(|text| fields::tier("tier", &text)).transpose()?;
-    let who = Who::read(&front.keys, sent, Wishes { agent: asked.agent, tier })?;
-    let turn = who.turn::<Problem>(&front.gate)?;
+    let who =
+        RequestContext::read(&front.keys, sent, RequestOverrides { agent: asked.agent, tier })?;
+    let turn = who.turn::<ApiError>(&front.gate)?;
     Ok(match form {
-        Form::Plain => {
+        ViewFormat::Plain => {
             let catalog = front.gate.catalog();
-            let problems = shown::problems(who.rights, &catalog.problems);
+            let problems = rest_json::problems(who.rights, &catalog.problems);
             Json(ViewJson::new(&front.gate, &turn, problems)).into_response()
         }
-        Form::Tools(tools::Form::Mcp) => {
+        ViewFormat::Tools(tools::ToolFormat::Mcp) => {
             let tools: Vec<&str> =
                 turn.view.tools().iter().map(|tool| &*tool.listed.modern).collect();
             let text = format!("{{\"tools\":[{}]}}", tools.join(","));
             ([(http::header::CONTENT_TYPE, "application/json")], text).into_response()
         }
-        Form::Tools(form) => {
-            let offered = |tool: &Arc<Tool>| tools::offered(tool, form).definition(form);
+        ViewFormat::Tools(form) => {
+            let offered = |tool: &Arc<Tool>| tools::format_tool(tool, form).definition(form);
             let all = turn.view.tools().iter().map(offered).collect();
-            Json(json!({"tools": tools::written(all, form, Extent::Many)})).into_response()
+            Json(json!({"tools": tools::wrap_definitions(all, form, DocumentExtent::Many)}))
+                .into_response()
         }
-        Form::Explained => {
+        ViewFormat::Explained => {
             for_admins(front, sent)?;
-            let all = front.gate.explain(&who.asked(who.wish()))?;
-            Json(ExplainedJson::new(&turn, &all)).into_response()
+            let all = front.gate.explain(&who.turn_request(who.wish()))?;
+            Json(ExplanationJson::new(&turn, &all)).into_response()
         }
-        Form::Leaderboard => Json(LeaderboardJson::new(&front.gate, &turn)).into_response(),
+        ViewFormat::Leaderboard => Json(LeaderboardJson::new(&front.gate, &turn)).into_response(),
     })
 }

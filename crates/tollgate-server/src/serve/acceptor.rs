@@ -17,12 +17,12 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::App;
-use super::connections::{Admitted, ConnectionTable, Origin};
+use super::HttpApp;
+use super::connections::{ConnectionOrigin, ConnectionPermit, ConnectionTable};
 use super::probe::{self, FirstBytes};
-use super::workers::{Accepted, Workers};
-use crate::pressure::Level;
-use crate::problem::Problem;
+use super::workers::{AcceptedConnection, Workers};
+use crate::api_error::ApiError;
+use crate::pressure::PressureLevel;
 
 /// Connections whose first bytes have not come yet. Honest clients send them at once.
 const MAX_SILENT: usize = 1024;
@@ -51,7 +51,7 @@ pub(super) struct Acceptor {
 
 impl Acceptor {
     pub(super) fn start(
-        app: &Arc<App>,
+        app: &Arc<HttpApp>,
         listener: TcpListener,
         workers: &Arc<Workers>,
     ) -> io::Result<Self> {
@@ -59,7 +59,7 @@ impl Acceptor {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (kill, (done, ended)) = (CancellationToken::new(), oneshot::channel());
         let limits = &app.front.limits;
-        let accepting = Accepting {
+        let accepting = AcceptLoop {
             app: Arc::clone(app),
             workers: Arc::clone(workers),
             silent: ConnectionTable::new(MAX_SILENT, MAX_SILENT_PER_ADDRESS),
@@ -96,8 +96,8 @@ impl Acceptor {
     }
 }
 
-struct Accepting {
-    app: Arc<App>,
+struct AcceptLoop {
+    app: Arc<HttpApp>,
     workers: Arc<Workers>,
     silent: Arc<ConnectionTable>,
     served: Arc<ConnectionTable>,
@@ -105,17 +105,17 @@ struct Accepting {
     last: Arc<Semaphore>,
 }
 
-impl Accepting {
-    fn origin(&self, address: IpAddr) -> Origin {
+impl AcceptLoop {
+    fn origin(&self, address: IpAddr) -> ConnectionOrigin {
         let is_proxy = self.app.proxies.load().trusts(address);
         match address.to_canonical().is_loopback() || is_proxy {
-            true => Origin::Shared(address),
-            false => Origin::Client(address),
+            true => ConnectionOrigin::Shared(address),
+            false => ConnectionOrigin::Client(address),
         }
     }
 
     async fn run(self: Arc<Self>, listener: TcpListener) {
-        let mut trouble = AcceptTrouble::new();
+        let mut trouble = AcceptRecovery::new();
         let mut greeting = JoinSet::new();
         loop {
             tokio::select! {
@@ -136,18 +136,23 @@ impl Accepting {
     }
 
     /// Waits for the first bytes, answers probes, and hands everything else on.
-    async fn greet(self: Arc<Self>, stream: TcpStream, origin: Origin, place: Admitted) {
+    async fn greet(
+        self: Arc<Self>,
+        stream: TcpStream,
+        origin: ConnectionOrigin,
+        place: ConnectionPermit,
+    ) {
         // Without it, events wait for the acknowledgement of the one before.
         let _ = stream.set_nodelay(true);
         let activity = Arc::clone(&place.activity);
         tokio::select! {
-            () = activity.evicted() => {}
+            () = activity.wait_for_eviction() => {}
             () = self.hear(stream, origin) => {}
         }
         drop(place);
     }
 
-    async fn hear(&self, mut stream: TcpStream, origin: Origin) {
+    async fn hear(&self, mut stream: TcpStream, origin: ConnectionOrigin) {
         let mut bytes = [0; probe::MAX_HEAD_BYTES];
         let limits = &self.app.front.limits;
         let is_tls = self.app.tls.load().is_some();
@@ -181,19 +186,19 @@ impl Accepting {
         }
     }
 
-    async fn hand_over(&self, stream: TcpStream, origin: Origin) {
+    async fn hand_over(&self, stream: TcpStream, origin: ConnectionOrigin) {
         let last = match self.app.front.pressure.level() {
             // A few still hear that we live; the others are closed unheard.
-            Level::Critical => match Arc::clone(&self.last).try_acquire_owned() {
+            PressureLevel::Critical => match Arc::clone(&self.last).try_acquire_owned() {
                 Ok(place) => Some(place),
                 Err(_) => return,
             },
-            Level::Calm | Level::Tight | Level::Severe => None,
+            PressureLevel::Calm | PressureLevel::Tight | PressureLevel::Severe => None,
         };
         match self.served.admit(origin) {
             Ok(admitted) => {
                 let Ok(stream) = stream.into_std() else { return };
-                self.workers.take(Accepted { stream, admitted, last });
+                self.workers.take(AcceptedConnection { stream, admitted, last });
             }
             Err(error) => {
                 tracing::debug!(%error, "a connection was refused");
@@ -205,7 +210,7 @@ impl Accepting {
         }
     }
 
-    async fn refuse(&self, mut stream: TcpStream, problem: &Problem) {
+    async fn refuse(&self, mut stream: TcpStream, problem: &ApiError) {
         let refused = async {
             let refusal = probe::refusal(problem, self.app.front.clock.wall()).await;
             stream.write_all(&refusal).await?;
@@ -216,7 +221,7 @@ impl Accepting {
     }
 
     /// Out of files, or a client that went away between knocking and entering: the listener lives on.
-    async fn recover(&self, error: &io::Error, trouble: &mut AcceptTrouble) {
+    async fn recover(&self, error: &io::Error, trouble: &mut AcceptRecovery) {
         let is_passing = matches!(
             error.kind(),
             io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
@@ -235,7 +240,7 @@ impl Accepting {
 }
 
 /// What there is to do when nobody can be accepted.
-struct AcceptTrouble {
+struct AcceptRecovery {
     /// Given up for the next connection when there are no other files: it may be a probe.
     spare: Option<File>,
     warned: Option<Instant>,
@@ -243,7 +248,7 @@ struct AcceptTrouble {
     untold: u64,
 }
 
-impl AcceptTrouble {
+impl AcceptRecovery {
     fn new() -> Self {
         Self { spare: File::open("/dev/null").ok(), warned: None, untold: 0 }
     }

@@ -14,19 +14,19 @@ use crate::access::AddressGroup;
 /// So many connections that were told to go may still be on their way out, beside a quarter of the limit.
 const MAX_CLOSING: usize = 64;
 /// The activity of a connection that was told to go.
-const EVICTED: u32 = u32::MAX;
+const EVICTED_STATE: u32 = u32::MAX;
 
 /// All connections of one kind.
 pub(super) struct ConnectionTable {
     limit: usize,
     per_address: usize,
-    entries: Mutex<Entries>,
+    entries: Mutex<ConnectionEntries>,
 }
 
 #[derive(Default)]
-struct Entries {
+struct ConnectionEntries {
     /// By the order in which they came.
-    by_address: HashMap<AddressGroup, BTreeMap<u64, Arc<Activity>>>,
+    by_address: HashMap<AddressGroup, BTreeMap<u64, Arc<ConnectionActivity>>>,
     /// In `by_address`.
     count: usize,
     /// Told to go, and not gone yet.
@@ -36,13 +36,13 @@ struct Entries {
 
 /// Whether the address of a new connection counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum ConnectionOrigin {
     Client(IpAddr),
     /// Of a proxy, or of this machine, where one may run: it stands for many clients.
     Shared(IpAddr),
 }
 
-impl Origin {
+impl ConnectionOrigin {
     pub(super) fn address(self) -> IpAddr {
         match self {
             Self::Client(address) | Self::Shared(address) => address,
@@ -61,8 +61,8 @@ pub(super) enum ConnectionLimitError {
 
 /// What a connection does: nothing, or answering.
 #[derive(Default)]
-pub(super) struct Activity {
-    /// Requests and sessions, or [`EVICTED`].
+pub(super) struct ConnectionActivity {
+    /// Requests and sessions, or [`EVICTED_STATE`].
     running: AtomicU32,
     /// It asked for something, at some time.
     has_asked: AtomicBool,
@@ -71,16 +71,16 @@ pub(super) struct Activity {
     evicted: Notify,
 }
 
-impl Activity {
+impl ConnectionActivity {
     /// `None`: the connection was told to go before this request was seen.
-    pub(super) fn begin(self: &Arc<Self>) -> Option<Busy> {
+    pub(super) fn begin(self: &Arc<Self>) -> Option<ActivityGuard> {
         let order = Ordering::AcqRel;
-        let one_more = |running: u32| (running != EVICTED).then(|| running + 1);
+        let one_more = |running: u32| (running != EVICTED_STATE).then(|| running + 1);
         self.running.fetch_update(order, Ordering::Acquire, one_more).ok()?;
         if !self.has_asked.load(Ordering::Relaxed) {
             self.has_asked.store(true, Ordering::Relaxed);
         }
-        Some(Busy(Arc::clone(self)))
+        Some(ActivityGuard(Arc::clone(self)))
     }
 
     pub(super) fn set_sending(&self, sending: bool) {
@@ -91,13 +91,15 @@ impl Activity {
     }
 
     /// Returns when the connection has to make room.
-    pub(super) async fn evicted(&self) {
+    pub(super) async fn wait_for_eviction(&self) {
         self.evicted.notified().await;
     }
 
     fn evict(&self) -> bool {
-        let evicted =
-            self.running.compare_exchange(0, EVICTED, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        let evicted = self
+            .running
+            .compare_exchange(0, EVICTED_STATE, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok();
         if evicted {
             self.evicted.notify_one();
         }
@@ -106,20 +108,20 @@ impl Activity {
 }
 
 /// A request or a session that runs on the connection, until it is dropped.
-pub(super) struct Busy(Arc<Activity>);
+pub(super) struct ActivityGuard(Arc<ConnectionActivity>);
 
-impl Drop for Busy {
+impl Drop for ActivityGuard {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// A connection in the table, until it is dropped.
-pub(super) struct Admitted {
+pub(super) struct ConnectionPermit {
     table: Arc<ConnectionTable>,
     group: AddressGroup,
     number: u64,
-    pub(super) activity: Arc<Activity>,
+    pub(super) activity: Arc<ConnectionActivity>,
 }
 
 impl ConnectionTable {
@@ -136,12 +138,12 @@ impl ConnectionTable {
     /// the address that has most.
     pub(super) fn admit(
         self: &Arc<Self>,
-        origin: Origin,
-    ) -> Result<Admitted, ConnectionLimitError> {
+        origin: ConnectionOrigin,
+    ) -> Result<ConnectionPermit, ConnectionLimitError> {
         let group = AddressGroup::of(origin.address());
         let mut entries = self.entries.lock();
         let of_address = entries.by_address.get(&group).map_or(0, BTreeMap::len);
-        if matches!(origin, Origin::Client(_)) && of_address >= self.per_address {
+        if matches!(origin, ConnectionOrigin::Client(_)) && of_address >= self.per_address {
             entries.evict_from(group).ok_or(ConnectionLimitError::PerAddress)?;
         }
         if entries.count >= self.limit {
@@ -153,9 +155,9 @@ impl ConnectionTable {
         let number = entries.next;
         entries.next += 1;
         entries.count += 1;
-        let activity = Arc::new(Activity::default());
+        let activity = Arc::new(ConnectionActivity::default());
         entries.by_address.entry(group).or_default().insert(number, Arc::clone(&activity));
-        Ok(Admitted { table: Arc::clone(self), group, number, activity })
+        Ok(ConnectionPermit { table: Arc::clone(self), group, number, activity })
     }
 
     /// Tells one idle connection to go; `false` if there is none.
@@ -164,7 +166,7 @@ impl ConnectionTable {
     }
 }
 
-impl Entries {
+impl ConnectionEntries {
     fn evict_any(&mut self) -> Option<()> {
         let crowded = self.by_address.iter().max_by_key(|(_, of)| of.len())?;
         let crowded = *crowded.0;
@@ -179,9 +181,9 @@ impl Entries {
     /// that are not, even if it is older. Who waits for the peer to take bytes goes last.
     fn evict_from(&mut self, group: AddressGroup) -> Option<()> {
         let of = self.by_address.get_mut(&group)?;
-        let is_silent = |activity: &Activity| !activity.has_asked.load(Ordering::Relaxed);
-        let is_quiet = |activity: &Activity| !activity.sending.load(Ordering::Relaxed);
-        let is_unused = |activity: &Activity| is_silent(activity) && is_quiet(activity);
+        let is_silent = |activity: &ConnectionActivity| !activity.has_asked.load(Ordering::Relaxed);
+        let is_quiet = |activity: &ConnectionActivity| !activity.sending.load(Ordering::Relaxed);
+        let is_unused = |activity: &ConnectionActivity| is_silent(activity) && is_quiet(activity);
         let idle = of.iter().find(|(_, activity)| is_unused(activity) && activity.evict());
         let idle = idle
             .or_else(|| of.iter().find(|(_, activity)| is_quiet(activity) && activity.evict()))
@@ -203,7 +205,7 @@ impl Entries {
     }
 }
 
-impl Drop for Admitted {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut entries = self.table.entries.lock();
         if !entries.remove(self.group, self.number) {
@@ -217,17 +219,17 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
 
-    use super::{Admitted, ConnectionLimitError, ConnectionTable, Origin};
+    use super::{ConnectionLimitError, ConnectionOrigin, ConnectionPermit, ConnectionTable};
 
-    fn client(last: u8) -> Origin {
-        Origin::Client(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)))
+    fn client(last: u8) -> ConnectionOrigin {
+        ConnectionOrigin::Client(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)))
     }
 
-    fn is_evicted(connection: &Admitted) -> bool {
+    fn is_evicted(connection: &ConnectionPermit) -> bool {
         connection.activity.begin().is_none()
     }
 
-    fn admit(table: &Arc<ConnectionTable>, origin: Origin) -> Admitted {
+    fn admit(table: &Arc<ConnectionTable>, origin: ConnectionOrigin) -> ConnectionPermit {
         table.admit(origin).expect("there is room")
     }
 
@@ -252,7 +254,7 @@ mod tests {
         let busy: Vec<_> = mine.iter().map(|one| one.activity.begin().unwrap()).collect();
         assert_eq!(table.admit(client(1)).err(), Some(ConnectionLimitError::PerAddress));
         let _other = admit(&table, client(2));
-        let _proxy = admit(&table, Origin::Shared(client(1).address()));
+        let _proxy = admit(&table, ConnectionOrigin::Shared(client(1).address()));
         drop(busy);
     }
 
@@ -316,7 +318,7 @@ mod tests {
     #[test]
     fn one_ipv6_subscriber_is_one_address() {
         let table = ConnectionTable::new(10, 1);
-        let from = |text: &str| Origin::Client(text.parse().unwrap());
+        let from = |text: &str| ConnectionOrigin::Client(text.parse().unwrap());
         let first = admit(&table, from("2001:db8:1:1::1"));
         let _neighbour = admit(&table, from("2001:db8:1:2::1"));
         assert!(!is_evicted(&first));

@@ -5,11 +5,11 @@ use bytes::Bytes;
 use http::{Request, Response};
 use tower_service::Service as _;
 
-use super::Server;
-use crate::auth::Visitor;
-use crate::body::masked;
+use super::HttpServer;
+use crate::auth::AuthenticatedCaller;
+use crate::body::mask_response;
 
-impl Server {
+impl HttpServer {
     /// Answers one request from within this process, which needs no key.
     pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
         let (parts, body) = self.open(request).await.into_parts();
@@ -26,9 +26,9 @@ impl Server {
     }
 
     async fn open(&self, mut request: Request<Bytes>) -> Response<Body> {
-        request.extensions_mut().insert(Visitor::local());
+        request.extensions_mut().insert(AuthenticatedCaller::local());
         let mut router = self.app.router.clone();
         let Ok(response) = router.call(request.map(Body::from)).await;
-        masked(response).await
+        mask_response(response).await
     }
 }

@@ -27,18 +27,18 @@ impl PollWatch {
     }
 }
 
-pub(super) struct Watched<F> {
+pub(super) struct WatchedFuture<F> {
     future: Pin<Box<F>>,
     watch: Arc<PollWatch>,
 }
 
-impl<F> Watched<F> {
+impl<F> WatchedFuture<F> {
     pub(super) fn new(future: F, watch: Arc<PollWatch>) -> Self {
         Self { future: Box::pin(future), watch }
     }
 }
 
-impl<F: Future> Future for Watched<F> {
+impl<F: Future> Future for WatchedFuture<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -61,19 +61,19 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use super::{PollWatch, Watched, processor_nanoseconds};
+    use super::{PollWatch, WatchedFuture, processor_nanoseconds};
 
     #[tokio::test]
     async fn r_35_a_poll_that_computes_is_seen_and_one_that_waits_is_not() {
         let watch = Arc::new(PollWatch::default());
         let idle = async { tokio::time::sleep(Duration::from_millis(50)).await };
-        Watched::new(idle, Arc::clone(&watch)).await;
+        WatchedFuture::new(idle, Arc::clone(&watch)).await;
         assert!(watch.longest() < Duration::from_millis(20), "{:?}", watch.longest());
         let busy = async {
             let began = processor_nanoseconds();
             while processor_nanoseconds() - began < 30_000_000 {}
         };
-        Watched::new(busy, Arc::clone(&watch)).await;
+        WatchedFuture::new(busy, Arc::clone(&watch)).await;
         assert!(watch.longest() >= Duration::from_millis(30), "{:?}", watch.longest());
         watch.reset();
         assert_eq!(watch.longest(), Duration::ZERO);

@@ -9,9 +9,9 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use httparse::Status;
 
-use super::App;
+use super::HttpApp;
 use super::connections::ConnectionLimitError;
-use crate::problem::{Problem, Style};
+use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::{ops, readiness};
 
 /// The head of a probe is much shorter.
@@ -26,19 +26,19 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What a connection begins with, or goes on with.
 pub(super) enum FirstBytes {
-    Probe(Box<Probe>),
+    Probe(Box<HealthProbe>),
     /// The preface of HTTP/2 with prior knowledge (RFC 9113, 3.4), or the beginning of it.
     Http2,
     Other,
 }
 
 /// A whole request for `/healthz` or `/readyz`.
-pub(super) struct Probe {
+pub(super) struct HealthProbe {
     parts: Parts,
     pub(super) head_bytes: usize,
 }
 
-pub(super) struct Answer {
+pub(super) struct ProbeResponse {
     pub(super) bytes: Vec<u8>,
     pub(super) closes: bool,
 }
@@ -52,7 +52,7 @@ pub(super) fn read(bytes: &[u8]) -> FirstBytes {
     }
 }
 
-fn parse(bytes: &[u8]) -> Option<Probe> {
+fn parse(bytes: &[u8]) -> Option<HealthProbe> {
     let target = bytes.strip_prefix(b"GET ").or_else(|| bytes.strip_prefix(b"HEAD "))?;
     if !target.starts_with(b"/healthz ") && !target.starts_with(b"/readyz ") {
         return None;
@@ -68,7 +68,7 @@ fn parse(bytes: &[u8]) -> Option<Probe> {
         request = request.header(header.name, header.value);
     }
     let (parts, ()) = request.body(()).ok()?.into_parts();
-    has_no_body(&parts.headers).then_some(Probe { parts, head_bytes })
+    has_no_body(&parts.headers).then_some(HealthProbe { parts, head_bytes })
 }
 
 fn has_no_body(headers: &HeaderMap) -> bool {
@@ -78,14 +78,14 @@ fn has_no_body(headers: &HeaderMap) -> bool {
         && !headers.contains_key(header::EXPECT)
 }
 
-impl Probe {
-    pub(super) async fn answer(&self, app: &App) -> Answer {
+impl HealthProbe {
+    pub(super) async fn answer(&self, app: &HttpApp) -> ProbeResponse {
         let path = self.parts.uri.path();
         let refused = app.guard.load().check(&self.parts).err();
         // Whoever sends what no client sends does not get a second request on the connection.
         let closes = refused.is_some() || self.asks_to_close() || app.front.stopping.is_cancelled();
         let mut response = match &refused {
-            Some(problem) => problem.response(Style::of(path)),
+            Some(problem) => problem.response(ApiErrorFormat::of(path)),
             None if path == "/healthz" => ops::healthz().await,
             None => readiness::response(&app.front).await,
         };
@@ -93,7 +93,7 @@ impl Probe {
             response.headers_mut().insert(HTTPS_PORT, HeaderValue::from_static("https"));
         }
         let date = httpdate::fmt_http_date(app.front.clock.wall());
-        Answer { bytes: encode(response, (&self.parts.method, closes), &date).await, closes }
+        ProbeResponse { bytes: encode(response, (&self.parts.method, closes), &date).await, closes }
     }
 
     fn asks_to_close(&self) -> bool {
@@ -123,23 +123,23 @@ async fn encode(response: Response, (method, closes): (&Method, bool), date: &st
     bytes
 }
 
-impl From<ConnectionLimitError> for Problem {
+impl From<ConnectionLimitError> for ApiError {
     fn from(error: ConnectionLimitError) -> Self {
         let detail = format!("{error}; try again in a moment");
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        Self::told(status, "too_many_connections", detail).later(RETRY_AFTER)
+        Self::with_detail(status, "too_many_connections", detail).later(RETRY_AFTER)
     }
 }
 
-pub(super) const HTTP2_REFUSAL: Problem = Problem::new(
+pub(super) const HTTP2_REFUSAL: ApiError = ApiError::new(
     StatusCode::HTTP_VERSION_NOT_SUPPORTED,
     "http2_not_supported",
     "HTTP/2 is not spoken here; use HTTP/1.1",
 );
 
 /// What somebody hears who is refused before anything was read.
-pub(super) async fn refusal(problem: &Problem, now: SystemTime) -> Vec<u8> {
-    let response = problem.response(Style::ProblemDetails);
+pub(super) async fn refusal(problem: &ApiError, now: SystemTime) -> Vec<u8> {
+    let response = problem.response(ApiErrorFormat::ProblemDetails);
     encode(response, (&Method::GET, true), &httpdate::fmt_http_date(now)).await
 }
 

@@ -18,26 +18,26 @@ use tollgate_core::failpoint;
 use tollgate_core::turn::Principal;
 use tower_service::Service as _;
 
-use super::App;
-use super::offloaded::offloaded_if_large;
+use super::HttpApp;
+use super::offload::offloaded_if_large;
 use crate::access::{self, client_address};
-use crate::auth::{self, Peer, Visitor};
-use crate::body::{BodyAdmission, holding, masked};
-use crate::crowd::{Place, Share, listens};
+use crate::api_error::{ApiError, ApiErrorFormat, FAULT, STOPPING};
+use crate::auth::{self, AuthenticatedCaller, ConnectionPeer};
+use crate::body::{BodyAdmission, holding, mask_response};
 use crate::events;
-use crate::live;
-use crate::panicked;
-use crate::pressure::Level;
-use crate::problem::{FAULT, Problem, STOPPING, Style};
-use crate::revoked::Underway;
+use crate::in_flight::{InFlightPermit, PrincipalShare, listens};
+use crate::panic_guard;
+use crate::pressure::PressureLevel;
+use crate::realtime;
+use crate::revocation::RevocableRequest;
 use crate::router;
 
-pub(super) async fn answer(app: Arc<App>, request: Request<Incoming>) -> Response {
+pub(super) async fn answer(app: Arc<HttpApp>, request: Request<Incoming>) -> Response {
     let response = respond(&app, request).await;
     if app.front.stopping.is_cancelled() { closing(response) } else { response }
 }
 
-async fn respond(app: &App, mut request: Request<Incoming>) -> Response {
+async fn respond(app: &HttpApp, mut request: Request<Incoming>) -> Response {
     let address = locate(app, &mut request);
     let (parts, body) = request.into_parts();
     let asked = access::LoginStep::of(&parts);
@@ -51,23 +51,23 @@ async fn respond(app: &App, mut request: Request<Incoming>) -> Response {
 }
 
 /// From where a request comes; behind a trusted proxy, all who ask see the client's address.
-fn locate(app: &App, request: &mut Request<Incoming>) -> Option<IpAddr> {
-    let peer = request.extensions().get::<Peer>().copied()?;
+fn locate(app: &HttpApp, request: &mut Request<Incoming>) -> Option<IpAddr> {
+    let peer = request.extensions().get::<ConnectionPeer>().copied()?;
     let proxies = app.proxies.load();
     let address = peer.address.map(|from| client_address(from, request.headers(), &proxies));
     if address != peer.address {
-        request.extensions_mut().insert(Peer { address, ..peer });
+        request.extensions_mut().insert(ConnectionPeer { address, ..peer });
     }
     address
 }
 
 /// The answer, and who was let in.
 async fn handle(
-    app: &App,
+    app: &HttpApp,
     (parts, body): (Parts, Incoming),
     address: Option<IpAddr>,
-) -> (Response, Option<Visitor>) {
-    let style = Style::of(parts.uri.path());
+) -> (Response, Option<AuthenticatedCaller>) {
+    let style = ApiErrorFormat::of(parts.uri.path());
     let (parts, visitor) = match admit(app, parts, address).await {
         Ok(admitted) => admitted,
         Err(response) => return (response, None),
@@ -77,18 +77,18 @@ async fn handle(
 
 /// Whether a request may come in at all, and as whom; `None`: as nobody, where nobody may.
 async fn admit(
-    app: &App,
+    app: &HttpApp,
     mut parts: Parts,
     address: Option<IpAddr>,
-) -> Result<(Parts, Option<Visitor>), Response> {
-    let style = Style::of(parts.uri.path());
+) -> Result<(Parts, Option<AuthenticatedCaller>), Response> {
+    let style = ApiErrorFormat::of(parts.uri.path());
     if let Err(problem) = app.guard.load().check(&parts) {
         return Err(closing(problem.response(style)));
     }
     if app.front.stop.is_cancelled() && !is_probe(parts.uri.path()) {
         return Err(STOPPING.response(style));
     }
-    live::bring_key(&mut parts).map_err(|problem| problem.response(style))?;
+    realtime::bring_key(&mut parts).map_err(|problem| problem.response(style))?;
     auth::refuse_keys_in_query(&parts.uri).map_err(|problem| problem.response(style))?;
     let front = &app.front;
     match front.keys.admit(&parts).await {
@@ -96,7 +96,7 @@ async fn admit(
         Err(_) if router::is_open(parts.uri.path()) => Ok((parts, None)),
         Err(problem) => {
             let (problem, refusal) = front.refused.judge(problem, address, front.clock.now());
-            let mut response = front.keys.refused(&problem, parts.uri.path());
+            let mut response = front.keys.refuse(&problem, parts.uri.path());
             if let Some(refusal) = refusal {
                 response.extensions_mut().insert(refusal);
             }
@@ -106,9 +106,9 @@ async fn admit(
 }
 
 async fn serve_admitted(
-    app: &App,
+    app: &HttpApp,
     (mut parts, body): (Parts, Incoming),
-    (visitor, style): (Option<&Visitor>, Style),
+    (visitor, style): (Option<&AuthenticatedCaller>, ApiErrorFormat),
 ) -> Response {
     let keys = &app.front.keys;
     let uri = parts.uri.clone();
@@ -134,18 +134,18 @@ async fn serve_admitted(
     let answered = async {
         match &admission {
             Some(admission) if admission.may_be_large() => {
-                unpanicked(offloaded_if_large(handled, admission), style).await
+                panic_to_response(offloaded_if_large(handled, admission), style).await
             }
-            _ => unpanicked(handled, style).await,
+            _ => panic_to_response(handled, style).await,
         }
     };
     let (front, path) = (&app.front, uri.path());
-    let underway = visitor.map(|visitor| Underway { front, visitor, style, path });
+    let underway = visitor.map(|visitor| RevocableRequest { front, visitor, style, path });
     let response = match &underway {
         Some(underway) => underway.answered(answered).await,
         None => answered.await,
     };
-    let response = masked(response).await;
+    let response = mask_response(response).await;
     let response = match admission {
         // Streams are still made from what was sent.
         Some(admission) if events::is_stream(&response) => {
@@ -155,11 +155,13 @@ async fn serve_admitted(
     };
     let response = match response.body().size_hint().exact() {
         Some(_) => response,
-        None => panicked::contained(response, style),
+        None => panic_guard::catch_panics(response, style),
     };
     let mut response = match &underway {
-        Some(underway) if events::is_stream(&response) => underway.streamed(response),
-        Some(underway) => keys.dressed(response, (underway.visitor, path)),
+        Some(underway) if events::is_stream(&response) => {
+            underway.end_stream_on_revocation(response)
+        }
+        Some(underway) => keys.add_auth_challenge(response, (underway.visitor, path)),
         None => response,
     };
     if uri.path().starts_with("/api/") {
@@ -185,7 +187,11 @@ fn is_probe(path: &str) -> bool {
 }
 
 /// Room for one more request, if there is; `None` for what always has some.
-fn take(app: &App, path: &str, visitor: Option<&Visitor>) -> Result<Option<Place>, Problem> {
+fn take(
+    app: &HttpApp,
+    path: &str,
+    visitor: Option<&AuthenticatedCaller>,
+) -> Result<Option<InFlightPermit>, ApiError> {
     if is_probe(path) {
         return Ok(None);
     }
@@ -198,26 +204,27 @@ fn take(app: &App, path: &str, visitor: Option<&Visitor>) -> Result<Option<Place
 }
 
 /// Whoever comes without a key is everybody on this machine.
-fn share(visitor: &Visitor, most: u32) -> Option<Share> {
+fn share(visitor: &AuthenticatedCaller, most: u32) -> Option<PrincipalShare> {
     let principal = &visitor.principal;
-    (*principal != Principal::local()).then(|| Share { principal: principal.clone(), most })
+    (*principal != Principal::local())
+        .then(|| PrincipalShare { principal: principal.clone(), most })
 }
 
-fn key_of(visitor: Option<&Visitor>) -> Option<Principal> {
+fn key_of(visitor: Option<&AuthenticatedCaller>) -> Option<Principal> {
     share(visitor?, 0).map(|share| share.principal)
 }
 
 /// When memory is at its end, no connection stays.
-fn turned_away(app: &App, response: Response) -> Response {
+fn turned_away(app: &HttpApp, response: Response) -> Response {
     match app.front.pressure.level() {
-        Level::Critical => closing(response),
-        Level::Calm | Level::Tight | Level::Severe => response,
+        PressureLevel::Critical => closing(response),
+        PressureLevel::Calm | PressureLevel::Tight | PressureLevel::Severe => response,
     }
 }
 
-async fn unpanicked(
+async fn panic_to_response(
     handled: impl Future<Output = std::thread::Result<Result<Response, Infallible>>>,
-    style: Style,
+    style: ApiErrorFormat,
 ) -> Response {
     match handled.await {
         Ok(Ok(response)) => response,

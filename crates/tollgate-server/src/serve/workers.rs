@@ -13,15 +13,15 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::connections::Admitted;
-use super::poll_watch::Watched;
-use super::{App, connection};
+use super::connections::ConnectionPermit;
+use super::poll_watch::WatchedFuture;
+use super::{HttpApp, connection};
 
 /// However much there is to do, timers are looked at often enough for deadlines to hold: a poll
 /// may take half a millisecond when a server floods.
 const POLLS_BETWEEN_TIMERS: u32 = 16;
 /// Time for sessions that are cut to say goodbye.
-const GOODBYE: Duration = Duration::from_secs(3);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Dropping them ends every connection at once.
 pub(super) struct Workers {
@@ -31,29 +31,29 @@ pub(super) struct Workers {
 }
 
 struct Worker {
-    connections: mpsc::Sender<Accepted>,
+    connections: mpsc::Sender<AcceptedConnection>,
     drained: parking_lot::Mutex<Option<oneshot::Receiver<()>>>,
 }
 
 /// A connection, and what lets it be served.
-pub(super) struct Accepted {
+pub(super) struct AcceptedConnection {
     pub(super) stream: std::net::TcpStream,
-    pub(super) admitted: Admitted,
+    pub(super) admitted: ConnectionPermit,
     /// Its place among the few that are served when memory is at its end.
     pub(super) last: Option<OwnedSemaphorePermit>,
 }
 
 /// What a worker works with.
-struct Work {
-    app: Arc<App>,
-    connections: mpsc::Receiver<Accepted>,
+struct WorkerLoop {
+    app: Arc<HttpApp>,
+    connections: mpsc::Receiver<AcceptedConnection>,
     /// Takes whoever waits for the end of what was begun before the drain.
     drained: oneshot::Sender<()>,
     kill: CancellationToken,
 }
 
 impl Workers {
-    pub(super) fn start(app: &Arc<App>) -> Self {
+    pub(super) fn start(app: &Arc<HttpApp>) -> Self {
         let kill = CancellationToken::new();
         let count = thread::available_parallelism().map_or(1, usize::from);
         // Nobody is handed over who was not admitted, so there is always room.
@@ -62,10 +62,10 @@ impl Workers {
             let (sender, connections) = mpsc::channel(waiting);
             let (done, drained) = oneshot::channel();
             let app = Arc::clone(app);
-            let work = Work { app, connections, drained: done, kill: kill.clone() };
+            let work = WorkerLoop { app, connections, drained: done, kill: kill.clone() };
             let run = move || {
                 // Worker 0 stands for threads outside the pool.
-                tollgate_mcp::lane::enter(number + 1);
+                tollgate_mcp::per_worker::enter(number + 1);
                 work.run();
             };
             let started = thread::Builder::new().name(format!("worker-{number}")).spawn(run);
@@ -77,7 +77,7 @@ impl Workers {
     }
 
     /// Hands a connection to the next worker. Never waits.
-    pub(super) fn take(&self, accepted: Accepted) {
+    pub(super) fn take(&self, accepted: AcceptedConnection) {
         let next = self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len().max(1);
         if let Some(worker) = self.workers.get(next) {
             // A worker ends only when everything does.
@@ -87,13 +87,13 @@ impl Workers {
 
     /// Waits for what was begun before the drain, as long as the limits allow. Meanwhile others are
     /// told that the gateway stops.
-    pub(super) async fn drained(&self) {
+    pub(super) async fn wait_for_drain(&self) {
         let drained = self.workers.iter().filter_map(|worker| worker.drained.lock().take());
         futures_util::future::join_all(drained).await;
     }
 }
 
-impl Work {
+impl WorkerLoop {
     fn run(self) {
         let mut builder = Builder::new_current_thread();
         match builder.enable_all().event_interval(POLLS_BETWEEN_TIMERS).build() {
@@ -141,14 +141,14 @@ impl Work {
     }
 }
 
-fn begin(running: &mut JoinSet<()>, app: &Arc<App>, accepted: Accepted) {
-    let Accepted { stream, admitted, last } = accepted;
+fn begin(running: &mut JoinSet<()>, app: &Arc<HttpApp>, accepted: AcceptedConnection) {
+    let AcceptedConnection { stream, admitted, last } = accepted;
     let Ok(stream) = TcpStream::from_std(stream) else { return };
     let serving = connection(Arc::clone(app), stream, Arc::clone(&admitted.activity));
     let watch = app.poll_watch.get().cloned();
     running.spawn(async move {
         match watch {
-            Some(watch) => Watched::new(serving, watch).await,
+            Some(watch) => WatchedFuture::new(serving, watch).await,
             None => serving.await,
         }
         drop((admitted, last));
@@ -156,7 +156,7 @@ fn begin(running: &mut JoinSet<()>, app: &Arc<App>, accepted: Accepted) {
 }
 
 /// Until everything has ended, or the time for that has.
-async fn drain(running: &mut JoinSet<()>, app: &App) {
+async fn drain(running: &mut JoinSet<()>, app: &HttpApp) {
     let limit = app.front.limits.drain;
     let ended = async { while running.join_next().await.is_some() {} };
     if tokio::time::timeout(limit, ended).await.is_ok() {
@@ -164,7 +164,7 @@ async fn drain(running: &mut JoinSet<()>, app: &App) {
     }
     app.front.cut.cancel();
     let ended = async { while running.join_next().await.is_some() {} };
-    if tokio::time::timeout(GOODBYE, ended).await.is_err() {
+    if tokio::time::timeout(CLOSE_TIMEOUT, ended).await.is_err() {
         tracing::warn!(left = running.len(), "connections were cut at the end of draining");
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
-use super::Identity;
+use super::TlsIdentity;
 
 /// A certificate and its key, in PEM form.
 fn pair() -> (String, String) {
@@ -23,7 +23,7 @@ fn check(cert: &str, key: &str, expected: &str) {
         fs::write(&path, text).unwrap();
         path
     };
-    let read = Identity::read(&file("cert.pem", cert), &file("key.pem", key));
+    let read = TlsIdentity::read(&file("cert.pem", cert), &file("key.pem", key));
     let said = read.map_or_else(|error| error.to_string(), |_| "good".to_owned());
     let here = format!("{}/", folder.path().display());
     assert_eq!(said.replace(&here, ""), expected);
@@ -47,7 +47,7 @@ fn mistakes_in_the_files_are_told_with_their_names() {
 fn files_that_cannot_be_read_are_told_with_their_names() {
     let folder = TempDir::new().unwrap();
     let none = folder.path().join("none.pem");
-    let said = |path: &Path| Identity::read(path, &none).err().unwrap().to_string();
+    let said = |path: &Path| TlsIdentity::read(path, &none).err().unwrap().to_string();
     assert!(said(&none).contains("none.pem`: No such file"), "{}", said(&none));
     assert!(said(folder.path()).contains("it is not a regular file"), "{}", said(folder.path()));
 }

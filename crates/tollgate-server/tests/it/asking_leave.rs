@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tollgate_core::id::ToolName;
-use tollgate_core::tool::{Approval, Override};
+use tollgate_core::tool::{ApprovalMode, ToolOverride};
 use tollgate_engine::settings::Server as UpstreamSettings;
 use tollgate_mcp::Revision;
 use tollgate_server::{Right, Rights};
@@ -21,7 +21,7 @@ const BOSS: &str = "boss-0123456789abcdef";
 async fn stage() -> (Upstream, Stage) {
     let up = Upstream::start().await;
     up.script.grow("say");
-    let always = Override { approval: Some(Approval::Always), ..Override::default() };
+    let always = ToolOverride { approval: Some(ApprovalMode::Always), ..ToolOverride::default() };
     let tools = BTreeMap::from([(ToolName::new("say"), always)]);
     let server =
         UpstreamSettings { tools, ..server("up", at(up.address), Revision::NEWEST_LEGACY) };

@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use tollgate_testkit::ws::{BINARY, CLOSE, CONTINUATION, Frame, PONG, Role, TEXT, Wire};
+use tollgate_testkit::ws::{
+    BINARY, CLOSE, CONTINUATION, PONG, RawWebSocket, RawWebSocketFrame, RawWebSocketRole, TEXT,
+};
 
 use crate::living::{Living, Speaks};
 
@@ -67,23 +69,28 @@ fn text(length: usize) -> Vec<u8> {
     wrapped("*".repeat(length - wrapped("").len()))
 }
 
-fn whole(payload: &[u8]) -> Frame {
-    Frame::new(TEXT, payload)
+fn whole(payload: &[u8]) -> RawWebSocketFrame {
+    RawWebSocketFrame::new(TEXT, payload)
 }
 
-fn begins(payload: &[u8]) -> Frame {
-    Frame::new(TEXT, payload).unfinished()
+fn begins(payload: &[u8]) -> RawWebSocketFrame {
+    RawWebSocketFrame::new(TEXT, payload).without_fin()
 }
 
-fn goes_on(payload: &[u8]) -> Frame {
-    Frame::new(CONTINUATION, payload).unfinished()
+fn goes_on(payload: &[u8]) -> RawWebSocketFrame {
+    RawWebSocketFrame::new(CONTINUATION, payload).without_fin()
 }
 
-fn ends(payload: &[u8]) -> Frame {
-    Frame::new(CONTINUATION, payload)
+fn ends(payload: &[u8]) -> RawWebSocketFrame {
+    RawWebSocketFrame::new(CONTINUATION, payload)
 }
 
-async fn check(stage: &Living, case: &str, (frames, chop): (&[Frame], Chop), expected: &Expected) {
+async fn check(
+    stage: &Living,
+    case: &str,
+    (frames, chop): (&[RawWebSocketFrame], Chop),
+    expected: &Expected,
+) {
     let binary = frames.iter().any(|frame| frame.opcode == BINARY);
     let speaks = if binary { Speaks::Deepgram } else { Speaks::OpenAi };
     let what = format!("case {case}, {chop:?}");
@@ -92,7 +99,12 @@ async fn check(stage: &Living, case: &str, (frames, chop): (&[Frame], Chop), exp
     tokio::time::timeout(PATIENCE, checked).await.unwrap_or_else(|_| panic!("{what} does not end"));
 }
 
-async fn run(mut wire: Wire, what: &str, (frames, chop): (&[Frame], Chop), expected: &Expected) {
+async fn run(
+    mut wire: RawWebSocket,
+    what: &str,
+    (frames, chop): (&[RawWebSocketFrame], Chop),
+    expected: &Expected,
+) {
     let mut seen = Seen::default();
     match expected {
         Expected::Passes { messages, pongs } => {
@@ -100,7 +112,7 @@ async fn run(mut wire: Wire, what: &str, (frames, chop): (&[Frame], Chop), expec
             while seen.messages.len() < messages.len() || seen.pongs.len() < pongs.len() {
                 assert!(seen.read(&mut wire).await, "{what}: it ended after {seen:?}");
             }
-            wire.send(&Frame::close(1000, "")).await.unwrap();
+            wire.send(&RawWebSocketFrame::close(1000, "")).await.unwrap();
             while seen.read(&mut wire).await {}
             assert!(seen.messages == *messages, "{what}: {seen:?}");
             assert_eq!((&seen.pongs, seen.closed), (pongs, Some(1000)), "{what}");
@@ -128,7 +140,7 @@ struct Seen {
 
 impl Seen {
     /// `false` at the end of the connection.
-    async fn read(&mut self, wire: &mut Wire) -> bool {
+    async fn read(&mut self, wire: &mut RawWebSocket) -> bool {
         let Some(frame) = wire.frame().await else { return false };
         assert_eq!(
             (frame.reserved, self.closed),
@@ -154,8 +166,9 @@ impl Seen {
 }
 
 /// What is left after a refusal cannot be sent, and need not be.
-async fn send(wire: &mut Wire, frames: &[Frame], chop: Chop) {
-    let bytes: Vec<Vec<u8>> = frames.iter().map(|frame| frame.bytes(Role::Client)).collect();
+async fn send(wire: &mut RawWebSocket, frames: &[RawWebSocketFrame], chop: Chop) {
+    let bytes: Vec<Vec<u8>> =
+        frames.iter().map(|frame| frame.bytes(RawWebSocketRole::Client)).collect();
     let pieces: Vec<Vec<u8>> = match chop {
         Chop::Whole => vec![bytes.concat()],
         Chop::Frames => bytes,

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::json;
-use tollgate_engine::settings::{Command, Transport};
+use tollgate_engine::settings::{ServerTransport, StdioCommand};
 use tollgate_mcp::Revision;
 
 use crate::stage::{Setup, Stage, server};
@@ -94,7 +94,8 @@ fn assert_not_held_up(mut held: Vec<Duration>, what: &str) {
 #[tokio::test]
 async fn s_27_a_timer_is_not_held_up_while_a_hundred_bombs_load_and_are_called() {
     let words = ["python3", "-u", "-c", BOMBER].map(str::to_owned).into();
-    let bombs = server("bombs", Transport::Stdio(Command::new(words)), Revision::NEWEST_LEGACY);
+    let bombs =
+        server("bombs", ServerTransport::Stdio(StdioCommand::new(words)), Revision::NEWEST_LEGACY);
     let loading = Stage::with(Setup { servers: vec![bombs], ..Setup::default() });
     let (stage, held) = ticking(Box::pin(loading)).await;
     assert_not_held_up(held, "loading");

@@ -15,15 +15,20 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
-use tollgate_engine::builtin::{self, Asker, Failure, Reply, Tool};
-use tollgate_testkit::realtime::{Chance, Ledger, Odds, Tools, gemini, openai};
+use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use tollgate_testkit::realtime::{
+    ChaosOdds, RealtimeTestTools, SeededRng, TestCallLedger, gemini, openai,
+};
 
 use crate::framing::still_works;
 use crate::living::{Living, Speaks};
 use crate::stage::Setup;
 
-const TOOLS: Tools =
-    Tools { reads: &["look", "peer"], writes: &["keep", "send"], own: "clients_own_tool" };
+const TOOLS: RealtimeTestTools = RealtimeTestTools {
+    reads: &["look", "peer"],
+    writes: &["keep", "send"],
+    own: "clients_own_tool",
+};
 const TURNS: u64 = 1_250;
 const SESSIONS: usize = 24;
 const TURNS_OF_A_SESSION: u64 = 25;
@@ -56,15 +61,15 @@ async fn gemini_sessions_with_slow_tools_lose_no_call() {
 async fn run(speaks: Speaks, slowest_ms: u64) {
     let seed = seed();
     println!("TOLLGATE_SEED={seed}");
-    let ledger = Arc::new(Ledger::default());
+    let ledger = Arc::new(TestCallLedger::default());
     let tools = builtin::Server { name: "chaos", tools: tools(&ledger) };
     let setup = Setup { tools: vec![tools], ceiling: Some(Tier::Deep), ..Setup::default() };
     let living = Arc::new(Living::with(setup).await);
     // All threads of the server are there once it has answered.
     still_works(&living.stage).await;
     let sockets = open_sockets();
-    let mut chance = Chance::new(seed);
-    let odds = move |chance: &mut Chance| Odds {
+    let mut chance = SeededRng::new(seed);
+    let odds = move |chance: &mut SeededRng| ChaosOdds {
         seed: chance.bits(),
         turns: TURNS_OF_A_SESSION,
         calls: 500,
@@ -115,24 +120,24 @@ fn seed() -> u64 {
 #[derive(Clone)]
 struct Run {
     living: Arc<Living>,
-    ledger: Arc<Ledger>,
+    ledger: Arc<TestCallLedger>,
     speaks: Speaks,
 }
 
 impl Run {
     /// Answers whoever the gateway sends.
-    async fn provide(self, mut odds: impl FnMut() -> Odds + Send) {
+    async fn provide(self, mut odds: impl FnMut() -> ChaosOdds + Send) {
         let mut sessions = JoinSet::new();
         for name in 1.. {
             let wire = self.living.accept().await;
             let (kit, odds) = ((Arc::clone(&self.ledger), TOOLS), odds());
             match self.speaks {
                 Speaks::Gemini => {
-                    sessions.spawn(gemini::Provider::new(wire, name, kit, odds).run());
+                    sessions.spawn(gemini::GeminiTestProvider::new(wire, name, kit, odds).run());
                 }
                 Speaks::OpenAi | Speaks::Deepgram => {
                     let name = name.to_string();
-                    sessions.spawn(openai::Provider::new(wire, name, kit, odds).run());
+                    sessions.spawn(openai::OpenAiTestProvider::new(wire, name, kit, odds).run());
                 }
             }
             while sessions.try_join_next().is_some() {}
@@ -140,7 +145,7 @@ impl Run {
     }
 
     /// Calls again and again, until there were enough turns.
-    async fn call(self, mut odds: impl FnMut() -> Odds + Send) {
+    async fn call(self, mut odds: impl FnMut() -> ChaosOdds + Send) {
         while self.ledger.turns() < TURNS {
             let wire = match self.living.dial(self.speaks, &[]).await {
                 Ok(wire) => wire,
@@ -152,10 +157,10 @@ impl Run {
             let (ledger, odds) = (Arc::clone(&self.ledger), odds());
             match self.speaks {
                 Speaks::Gemini => {
-                    gemini::Client::new(wire, "live", (ledger, TOOLS), odds).run().await
+                    gemini::GeminiTestClient::new(wire, "live", (ledger, TOOLS), odds).run().await
                 }
                 Speaks::OpenAi | Speaks::Deepgram => {
-                    openai::Client::new(wire, ledger, TOOLS, odds).run().await
+                    openai::OpenAiTestClient::new(wire, ledger, TOOLS, odds).run().await
                 }
             };
         }
@@ -219,10 +224,10 @@ fn open_sockets() -> usize {
     open.filter(is_socket).count()
 }
 
-fn tools(ledger: &Arc<Ledger>) -> Vec<Box<dyn Tool>> {
+fn tools(ledger: &Arc<TestCallLedger>) -> Vec<Box<dyn BuiltinTool>> {
     let tool = |name, hint| {
         Box::new(Chaotic { name, hint, ledger: Arc::clone(ledger), calls: AtomicU64::new(0) })
-            as Box<dyn Tool>
+            as Box<dyn BuiltinTool>
     };
     let reads = TOOLS.reads.iter().map(|name| tool(*name, true));
     reads.chain(TOOLS.writes.iter().map(|name| tool(*name, false))).collect()
@@ -233,12 +238,12 @@ struct Chaotic {
     name: &'static str,
     /// Whether it only reads.
     hint: bool,
-    ledger: Arc<Ledger>,
+    ledger: Arc<TestCallLedger>,
     calls: AtomicU64,
 }
 
 #[async_trait]
-impl Tool for Chaotic {
+impl BuiltinTool for Chaotic {
     fn definition(&self) -> Value {
         json!({
             "name": self.name,
@@ -252,11 +257,15 @@ impl Tool for Chaotic {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let token = arguments["token"].as_str().unwrap_or_default();
         // Who measures how fast it is has no token.
         if token.contains('_') {
-            self.ledger.ran(token);
+            self.ledger.record_run(token);
         }
         let ms = arguments.get("ms").and_then(Value::as_u64).unwrap_or(0);
         tokio::time::sleep(Duration::from_millis(ms)).await;

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use tollgate_llm::settings::{ProviderKind, Settings};
+use tollgate_llm::settings::{LlmSettings, ProviderKind};
 use tollgate_mcp::tasks;
 
 use crate::chat::agent;
@@ -45,10 +45,10 @@ impl Canned {
     /// The model `m` at this provider.
     async fn stage(&self, kind: ProviderKind) -> Stage {
         let model = Model::calling(&[]).await;
-        let Settings { mut providers, models } = model.settings();
+        let LlmSettings { mut providers, models } = model.settings();
         providers[0].kind = kind;
         providers[0].base_url = Some(format!("http://{}", self.address));
-        let models = Settings { providers, models };
+        let models = LlmSettings { providers, models };
         Stage::with(Setup { models, agents: vec![agent(&[])], ..Setup::default() }).await
     }
 }

@@ -197,11 +197,14 @@ async fn b_re_04_chat_models_read_clean_tool_messages() {
 async fn results_of_a_server_are_raw_where_its_operator_wants_that() {
     let hostile = Hostile::start().await;
     let address = hostile.stage.settings.servers.iter().find_map(|it| match &it.transport {
-        tollgate_engine::settings::Transport::StreamableHttp(endpoint) => Some(endpoint.clone()),
+        tollgate_engine::settings::ServerTransport::StreamableHttp(endpoint) => {
+            Some(endpoint.clone())
+        }
         _ => None,
     });
-    let transport =
-        tollgate_engine::settings::Transport::StreamableHttp(address.expect("two are over HTTP"));
+    let transport = tollgate_engine::settings::ServerTransport::StreamableHttp(
+        address.expect("two are over HTTP"),
+    );
     let raw = Server {
         results: ResultForm::Raw,
         trusted: true,

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 use tollgate_core::budget::Tier;
 use tollgate_core::rate::RateLimit;
-use tollgate_core::turn::Grant;
-use tollgate_server::{Key, Right, Rights};
+use tollgate_core::turn::PrincipalGrant;
+use tollgate_server::{ApiKey, Right, Rights};
 
 use crate::client::Call;
 use crate::stage::{Setup, Stage, key};
@@ -48,8 +48,8 @@ result = {"n": a["n"], "both": b}
 
 #[tokio::test]
 async fn s_33_calls_of_a_program_count_against_the_limits_of_its_key() {
-    let grant = Grant { rate_limit: RateLimit::parse("6/m"), ..Grant::default() };
-    let ada = Key { grant, ..key("ada", "secret-of-ada", Rights::ALL) };
+    let grant = PrincipalGrant { rate_limit: RateLimit::parse("6/m"), ..PrincipalGrant::default() };
+    let ada = ApiKey { grant, ..key("ada", "secret-of-ada", Rights::ALL) };
     let stage = stage(Setup { keys: vec![ada], ..Setup::default() }).await;
     let code = "for i in range(20):\n    test.echo(text=\"x\")";
     let ran = program(&stage, code).header("x-api-key", "secret-of-ada").send().await.json();

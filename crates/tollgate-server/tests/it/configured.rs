@@ -8,13 +8,17 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Auth, Endpoint, Server as UpstreamSettings, Transport};
-use tollgate_mcp::Revision;
-use tollgate_server::operator::{
-    Attempt, Change, Changed, Connection, Effect, Entry, File, Offered, OfferedServer, Operator,
-    Order, Outcome, Reach, Refused, Shown, Tally, Wanted,
+use tollgate_engine::settings::{
+    HttpEndpoint, Server as UpstreamSettings, ServerAuth, ServerTransport,
 };
-use tollgate_server::{Fingerprint, Key, Right, Rights};
+use tollgate_mcp::Revision;
+use tollgate_server::config_service::{
+    ClientSetup, ConfigChange, ConfigChangeRequest, ConfigChangeSummary, ConfigFileStatus,
+    ConfigService, ConfigServiceError, GatewayEndpoint, ImportCandidate, ImportPreview,
+    ProposedServer, RedactedConfig, ReloadAttempt, ReloadCounts, ReloadEffect, ReloadOutcome,
+    ServerConfigEntry,
+};
+use tollgate_server::{ApiKey, Fingerprint, Right, Rights};
 
 use crate::client::{Call, Reply};
 use crate::stage::{ADMIN, Setup, Stage, server};
@@ -24,27 +28,27 @@ const SECRET: &str = "a-key-of-sixteen";
 
 #[derive(Default)]
 struct Noting {
-    orders: Mutex<Vec<Order>>,
+    orders: Mutex<Vec<ConfigChangeRequest>>,
     reloads: Mutex<Vec<String>>,
-    proved: Mutex<Vec<Wanted>>,
+    proved: Mutex<Vec<ProposedServer>>,
     /// How the next change goes, if not well.
-    refuses: Mutex<Option<Refused>>,
+    refuses: Mutex<Option<ConfigServiceError>>,
 }
 
 #[async_trait]
-impl Operator for Noting {
-    async fn config(&self) -> Result<Shown, Refused> {
+impl ConfigService for Noting {
+    async fn config(&self) -> Result<RedactedConfig, ConfigServiceError> {
         let (version, text) = ("v1".to_owned(), "a: 1 # é\n".to_owned());
         let (file, values) = (Some("t.yaml".to_owned()), json!({ "a": 1 }));
-        Ok(Shown { file, version, text, values, writable: true })
+        Ok(RedactedConfig { file, version, text, values, writable: true })
     }
 
-    fn file(&self) -> File {
-        File { path: Some("t.yaml".to_owned()), writable: true }
+    fn file(&self) -> ConfigFileStatus {
+        ConfigFileStatus { path: Some("t.yaml".to_owned()), writable: true }
     }
 
-    async fn server(&self, name: &str) -> Result<Option<Entry>, Refused> {
-        let entry = Entry {
+    async fn server(&self, name: &str) -> Result<Option<ServerConfigEntry>, ConfigServiceError> {
+        let entry = ServerConfigEntry {
             keys: Map::from_iter([("url".to_owned(), json!("<script>"))]),
             yaml: "test:\n  url: <script>\n".to_owned(),
             version: "v1".to_owned(),
@@ -53,41 +57,52 @@ impl Operator for Noting {
         Ok((name == "test").then_some(entry))
     }
 
-    async fn prove(&self, wanted: Wanted) -> Result<UpstreamSettings, Refused> {
+    async fn prove(&self, wanted: ProposedServer) -> Result<UpstreamSettings, ConfigServiceError> {
         let url = wanted.server.get("url").and_then(Value::as_str).unwrap_or_default().to_owned();
         self.proved.lock().push(wanted);
         match self.refuses.lock().take() {
             Some(refused) => Err(refused),
             None => {
-                let endpoint = Endpoint { url, headers: BTreeMap::new(), auth: Auth::None };
-                let transport = Transport::StreamableHttp(endpoint);
+                let endpoint =
+                    HttpEndpoint { url, headers: BTreeMap::new(), auth: ServerAuth::None };
+                let transport = ServerTransport::StreamableHttp(endpoint);
                 Ok(server("aside", transport, Revision::NEWEST_LEGACY))
             }
         }
     }
 
-    async fn login(&self, name: &str, by: &str) -> Result<String, Refused> {
+    async fn login(&self, name: &str, by: &str) -> Result<String, ConfigServiceError> {
         match self.refuses.lock().take() {
             Some(refused) => Err(refused),
             None => Ok(format!("https://login.test/?server={name}&by={by}")),
         }
     }
 
-    async fn change(&self, order: Order) -> Result<Changed, Refused> {
+    async fn change(
+        &self,
+        order: ConfigChangeRequest,
+    ) -> Result<ConfigChangeSummary, ConfigServiceError> {
         self.orders.lock().push(order);
         if let Some(refused) = self.refuses.lock().take() {
             return Err(refused);
         }
         let (version, diff) = ("v2".to_owned(), "+a\n".to_owned());
-        let effect = Effect { needs_restart: vec!["listen".to_owned()], ..Effect::default() };
-        Ok(Changed { version, diff, report: Value::Null, effect })
+        let effect =
+            ReloadEffect { needs_restart: vec!["listen".to_owned()], ..ReloadEffect::default() };
+        Ok(ConfigChangeSummary { version, diff, report: Value::Null, effect })
     }
 
-    async fn import(&self, text: &str, name: Option<&str>) -> Result<Offered, Refused> {
+    async fn import(
+        &self,
+        text: &str,
+        name: Option<&str>,
+    ) -> Result<ImportPreview, ConfigServiceError> {
         if text == "nothing" {
-            return Err(Refused::Unreadable("there is nothing to import in it".to_owned()));
+            return Err(ConfigServiceError::Unreadable(
+                "there is nothing to import in it".to_owned(),
+            ));
         }
-        let server = OfferedServer {
+        let server = ImportCandidate {
             name: name.unwrap_or("found").to_owned(),
             keys: Map::from_iter([("url".to_owned(), json!(text))]),
             clash: false,
@@ -96,19 +111,29 @@ impl Operator for Noting {
         let dropped = vec![("a".to_owned(), "why not".to_owned())];
         let others = vec![("agents".to_owned(), server.clone())];
         let given = vec![("A_TOKEN".to_owned(), Secret::new("pasted"))];
-        Ok(Offered { format: "a URL".to_owned(), servers: vec![server], others, dropped, given })
+        Ok(ImportPreview {
+            format: "a URL".to_owned(),
+            servers: vec![server],
+            others,
+            dropped,
+            given,
+        })
     }
 
-    async fn registry(&self, words: &str, cursor: Option<&str>) -> Result<Value, Refused> {
+    async fn registry(
+        &self,
+        words: &str,
+        cursor: Option<&str>,
+    ) -> Result<Value, ConfigServiceError> {
         match words {
-            "away" => Err(Refused::Elsewhere("the registry answered 500".to_owned())),
+            "away" => Err(ConfigServiceError::Elsewhere("the registry answered 500".to_owned())),
             _ => Ok(json!({"servers": [], "next": format!("{words}: {}", cursor.unwrap_or(""))})),
         }
     }
 
-    fn connect(&self, reach: &Reach) -> Vec<Connection> {
+    fn connect(&self, reach: &GatewayEndpoint) -> Vec<ClientSetup> {
         let text = format!("{} {:?} {} {:?}", reach.url, reach.agent, reach.model, reach.door);
-        vec![Connection {
+        vec![ClientSetup {
             id: "x".to_owned(),
             name: "X".to_owned(),
             file: None,
@@ -119,22 +144,23 @@ impl Operator for Noting {
         }]
     }
 
-    async fn reload(&self, by: &str) -> Attempt {
+    async fn reload(&self, by: &str) -> ReloadAttempt {
         self.reloads.lock().push(by.to_owned());
-        let result = Outcome::Refused("t.yaml:1:2: wrong".to_owned());
-        Attempt { at: UNIX_EPOCH, by: by.to_owned(), result, report: Value::Null }
+        let result = ReloadOutcome::Refused("t.yaml:1:2: wrong".to_owned());
+        ReloadAttempt { at: UNIX_EPOCH, by: by.to_owned(), result, report: Value::Null }
     }
 
-    fn last(&self) -> (Option<Attempt>, Tally) {
-        (None, Tally { applied: 3, refused: 4 })
+    fn last(&self) -> (Option<ReloadAttempt>, ReloadCounts) {
+        (None, ReloadCounts { applied: 3, refused: 4 })
     }
 }
 
 async fn stage(rights: &[Right]) -> (Stage, Arc<Noting>) {
     let rights: Rights = rights.iter().copied().collect();
-    let key = Key { rights, ..Key::new("ops".to_owned(), Fingerprint::of(SECRET.as_bytes())) };
+    let key =
+        ApiKey { rights, ..ApiKey::new("ops".to_owned(), Fingerprint::of(SECRET.as_bytes())) };
     let noting = Arc::new(Noting::default());
-    let operator: Arc<dyn Operator> = Arc::<Noting>::clone(&noting);
+    let operator: Arc<dyn ConfigService> = Arc::<Noting>::clone(&noting);
     let setup = Setup { keys: vec![key], operator: Some(operator), ..Setup::default() };
     (Stage::with(setup).await, noting)
 }
@@ -223,7 +249,7 @@ async fn a_text_is_saved_for_the_version_it_was_made_of() {
     assert_eq!(saved.json()["needs_restart"], json!(["listen"]));
     let order = noting.orders.lock().pop().unwrap();
     assert_eq!((order.by.as_str(), order.version.as_deref()), ("key:ops", Some("v1")));
-    assert_eq!(order.change, Change::Text("a: 2".to_owned()));
+    assert_eq!(order.change, ConfigChange::Text("a: 2".to_owned()));
     let call = with_key(stage.request("PUT", "/api/config")).body("a: 2");
     let call = call.header("if-match", "\"v1\"").header("content-type", "text/plain");
     assert_eq!(call.status().await, 415);
@@ -235,15 +261,19 @@ async fn every_refusal_has_its_status_and_its_code() {
     let diagnostic = json!({"severity": "error", "message": "wrong", "line": 3, "column": 7});
     let report = json!({ "diagnostics": [diagnostic] });
     for (refused, status, code) in [
-        (Refused::Mistakes(report), 422, "bad_config"),
-        (Refused::OtherVersion, 412, "other_version"),
-        (Refused::Conflict("x".to_owned()), 409, "conflict"),
-        (Refused::ServerExists("x".to_owned()), 409, "server_exists"),
-        (Refused::UnknownServer("x".to_owned()), 404, "unknown_server"),
-        (Refused::Unwritable { why: "x".to_owned(), yaml: None }, 409, "unwritable_config"),
-        (Refused::NoLogin("x".to_owned()), 409, "no_login"),
-        (Refused::NotLoggedIn("x".to_owned()), 502, "login_failed"),
-        (Refused::Failed("x".to_owned()), 500, "config_failed"),
+        (ConfigServiceError::Mistakes(report), 422, "bad_config"),
+        (ConfigServiceError::OtherVersion, 412, "other_version"),
+        (ConfigServiceError::Conflict("x".to_owned()), 409, "conflict"),
+        (ConfigServiceError::ServerExists("x".to_owned()), 409, "server_exists"),
+        (ConfigServiceError::UnknownServer("x".to_owned()), 404, "unknown_server"),
+        (
+            ConfigServiceError::Unwritable { why: "x".to_owned(), yaml: None },
+            409,
+            "unwritable_config",
+        ),
+        (ConfigServiceError::NoLogin("x".to_owned()), 409, "no_login"),
+        (ConfigServiceError::NotLoggedIn("x".to_owned()), 502, "login_failed"),
+        (ConfigServiceError::Failed("x".to_owned()), 500, "config_failed"),
     ] {
         *noting.refuses.lock() = Some(refused);
         let reply = put(&stage, Some("\"v1\""), "a: 2").await;
@@ -274,7 +304,7 @@ async fn b_me_6_a_server_is_taken_as_it_is_sent_or_not_at_all() {
     assert_eq!(post(&stage, "/api/servers?dry_run=true", body).await.status, 200);
     assert_eq!(post(&stage, "/api/servers?dry_run=maybe", body).await.status, 400);
     let order = noting.orders.lock().remove(0);
-    let Change::Add { name, server, .. } = order.change else { panic!() };
+    let ConfigChange::Add { name, server, .. } = order.change else { panic!() };
     assert_eq!(name, "a");
     let expected = json!({"url": "https://x.test", "env": {"<b>": "</b>"}});
     assert_eq!(Value::Object(server), expected);
@@ -334,11 +364,11 @@ async fn a_server_is_replaced_by_the_keys_that_are_sent() {
     assert_eq!(put("{\"name\": \"a\", \"url\": \"x\", \"env\": null}").await.status, 200);
     let order = noting.orders.lock().remove(0);
     let server = Map::from_iter([("url".to_owned(), json!("x"))]);
-    assert_eq!(order.change, Change::Replace { name: "a".to_owned(), server });
+    assert_eq!(order.change, ConfigChange::Replace { name: "a".to_owned(), server });
     assert_eq!(order.version.as_deref(), Some("v1"));
     let why = || "x".to_owned();
     *noting.refuses.lock() =
-        Some(Refused::Unwritable { why: why(), yaml: Some("a: 1\n".to_owned()) });
+        Some(ConfigServiceError::Unwritable { why: why(), yaml: Some("a: 1\n".to_owned()) });
     assert_eq!(put("{}").await.json()["yaml"], "a: 1\n");
 }
 
@@ -368,7 +398,7 @@ async fn a_trial_is_told_as_it_goes_and_leaves_nothing() {
     assert!(!ask(&stage, "GET", "/api/servers").await.text.contains("aside"));
     let away = tries(&stage, "http://127.0.0.1:9/mcp", "text/event-stream").await.events();
     assert_eq!(away[away.len() - 1]["ok"], false, "{away:?}");
-    *noting.refuses.lock() = Some(Refused::Mistakes(json!({ "diagnostics": [] })));
+    *noting.refuses.lock() = Some(ConfigServiceError::Mistakes(json!({ "diagnostics": [] })));
     assert_eq!(tries(&stage, &url, "text/event-stream").await.status, 422);
 }
 
@@ -437,6 +467,6 @@ async fn whoever_may_is_given_the_link_to_log_in_by() {
     let given = ask(&stage, "POST", "/api/servers/a/login").await;
     assert_eq!(given.json(), json!({"url": "https://login.test/?server=a&by=key:ops"}));
     assert_eq!(given.header("cache-control").as_deref(), Some("no-store"));
-    *noting.refuses.lock() = Some(Refused::NoLogin("x".to_owned()));
+    *noting.refuses.lock() = Some(ConfigServiceError::NoLogin("x".to_owned()));
     assert_eq!(ask(&stage, "POST", "/api/servers/a/login").await.json()["code"], "no_login");
 }

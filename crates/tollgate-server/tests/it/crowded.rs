@@ -10,9 +10,9 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tollgate_core::rate::RateLimit;
-use tollgate_core::turn::Grant;
-use tollgate_server::{Gauge, Key, Limits, Memory, Right, Rights};
-use tollgate_testkit::ws::Wire;
+use tollgate_core::turn::PrincipalGrant;
+use tollgate_server::{ApiKey, Limits, MemoryGauge, MemoryLimit, Right, Rights};
+use tollgate_testkit::ws::RawWebSocket;
 
 use crate::client::{Call, Reply};
 use crate::stage::{Setup, Stage, key};
@@ -114,7 +114,7 @@ struct Percent {
     looks: AtomicU64,
 }
 
-impl Gauge for Percent {
+impl MemoryGauge for Percent {
     fn resident_bytes(&self) -> Option<u64> {
         // Counted first: a look that is counted after a change sees it.
         self.looks.fetch_add(1, Ordering::SeqCst);
@@ -151,7 +151,7 @@ async fn is_closed(stream: &mut TcpStream, asked: &str) -> bool {
 #[tokio::test]
 async fn r_11_memory_runs_out_in_steps_and_the_gateway_lives_through_all_of_them() {
     let used = Arc::new(Percent::new(10));
-    let memory = Memory::measured(100 << 20, Arc::<Percent>::clone(&used));
+    let memory = MemoryLimit::with_gauge(100 << 20, Arc::<Percent>::clone(&used));
     let stage = stage(Limits { memory, ..Limits::default() }, &[]).await;
     let session = stage.open_session("2025-11-25", json!({})).await;
     let listen = json!({"notifications": {"toolsListChanged": true}});
@@ -162,7 +162,7 @@ async fn r_11_memory_runs_out_in_steps_and_the_gateway_lives_through_all_of_them
     healthy().await;
     assert_eq!(ready().await, 200);
     assert_eq!(waiting(&stage, 1).send().await.status, 200);
-    let socket = Wire::dial(stage.address, "/v1/realtime?model=voice", &[]).await;
+    let socket = RawWebSocket::dial(stage.address, "/v1/realtime?model=voice", &[]).await;
     assert_eq!(socket.err().map(|refused| refused.status), Some(503), "no sessions begin");
     let refused = stage.modern("subscriptions/listen", listen.clone()).send().await;
     assert_eq!(refused.brief(), "503 -32603");
@@ -208,8 +208,8 @@ async fn r_11_memory_runs_out_in_steps_and_the_gateway_lives_through_all_of_them
 async fn s_33_a_key_that_calls_too_often_is_told_when_to_come_back_on_every_front() {
     let rights: Rights = [Right::Execute].into_iter().collect();
     let limit = RateLimit { calls: 2, per: Duration::from_secs(3_600) };
-    let grant = Grant { rate_limit: Some(limit), ..Grant::default() };
-    let limited = Key { grant, ..key("limited", "limited-0123456789abcdef", rights) };
+    let grant = PrincipalGrant { rate_limit: Some(limit), ..PrincipalGrant::default() };
+    let limited = ApiKey { grant, ..key("limited", "limited-0123456789abcdef", rights) };
     let stage = Stage::with(Setup { keys: vec![limited], ..Setup::default() }).await;
     for _ in 0..2 {
         assert_eq!(by("limited", waiting(&stage, 1)).send().await.status, 200);

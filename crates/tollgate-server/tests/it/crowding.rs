@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tollgate_engine::builtin::{self, Asker, Failure, Tool};
+use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError};
 use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_server::{Limits, Right, Rights};
 
@@ -20,12 +20,16 @@ struct Blocking;
 const BLOCKED: Duration = Duration::from_secs(4);
 
 #[async_trait]
-impl Tool for Blocking {
+impl BuiltinTool for Blocking {
     fn definition(&self) -> Value {
         json!({"name": "block", "description": "Blocks", "inputSchema": {"type": "object"}})
     }
 
-    async fn call(&self, _: &Map<String, Value>, _: &Asker) -> Result<builtin::Reply, Failure> {
+    async fn call(
+        &self,
+        _: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<builtin::Reply, BuiltinToolError> {
         std::thread::sleep(BLOCKED);
         Ok(builtin::Reply { text: "done".to_owned(), structured: None })
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::net::TcpStream;
 use tollgate_mcp::tasks;
 use tollgate_server::Limits;
-use tollgate_testkit::ws::Message;
+use tollgate_testkit::ws::RawWebSocketMessage;
 
 use crate::client::Reply;
 use crate::spoken::Theatre;
@@ -98,7 +98,7 @@ async fn r_33_a_live_turn_ends_before_its_session_does_and_no_other_begins() {
     provider.say(json!({"type": "response.created", "response": of("in_progress")})).await;
     talking.await_event("response.created").await;
     theatre.stage.stop.cancel();
-    let gone = Message::Close(1001, "the gateway stops".to_owned());
+    let gone = RawWebSocketMessage::Close(1001, "the gateway stops".to_owned());
     assert_eq!(silent.end().await, gone, "nothing was said there");
     // Long after the other one ended, words still pass.
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -107,7 +107,7 @@ async fn r_33_a_live_turn_ends_before_its_session_does_and_no_other_begins() {
     provider.say(json!({"type": "response.done", "response": of("completed")})).await;
     talking.await_event("response.done").await;
     assert_eq!(talking.end().await, gone);
-    assert!(matches!(provider.end().await, Message::Close(1001, _)));
+    assert!(matches!(provider.end().await, RawWebSocketMessage::Close(1001, _)));
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn r_33_a_live_turn_that_does_not_end_is_told_before_it_is_cut() {
     provider.say(json!({"type": "response.created", "response": response})).await;
     client.await_event("response.created").await;
     theatre.stage.stop.cancel();
-    assert!(matches!(client.end().await, Message::Close(1001, _)));
+    assert!(matches!(client.end().await, RawWebSocketMessage::Close(1001, _)));
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tollgate_engine::settings::{Command, Server, Transport};
+use tollgate_engine::settings::{Server, ServerTransport, StdioCommand};
 use tollgate_mcp::Revision;
 use tollgate_mcp::tasks::{self, Task};
 
@@ -103,9 +103,9 @@ pub(crate) fn resource(server: &str, plan: &Value) -> String {
     format!("{server}://{hex}")
 }
 
-fn child() -> Transport {
+fn child() -> ServerTransport {
     let words = ["python3", "-u", "-c", CHILD].map(str::to_owned).into();
-    Transport::Stdio(Command::new(words))
+    ServerTransport::Stdio(StdioCommand::new(words))
 }
 
 const CHILD: &str = r#"

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_mcp::tasks::{self, Task};
-use tollgate_server::oidc::Auth;
+use tollgate_server::oidc::OidcConfig;
 
 /// Under which URL the gateway is said to be known.
 pub(crate) const RESOURCE: &str = "https://gate.example/mcp";
@@ -65,8 +65,8 @@ impl Issuer {
     }
 
     /// Tokens of this issuer count, by their scopes alone.
-    pub(crate) fn auth(&self) -> Auth {
-        Auth {
+    pub(crate) fn auth(&self) -> OidcConfig {
+        OidcConfig {
             issuer: self.shared.url.clone(),
             audience: RESOURCE.to_owned(),
             jwks_url: None,

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tollgate_core::json::JsonBounds;
-use tollgate_server::{Gauge, Limits, Memory, PollWatch, Right, Rights};
+use tollgate_server::{Limits, MemoryGauge, MemoryLimit, PollWatch, Right, Rights};
 
 use crate::client::Call;
 use crate::model::Model;
@@ -132,7 +132,7 @@ async fn p_21_arguments_of_too_many_values_are_not_checked() {
 /// Never says how much is in use: only the limit counts.
 struct Unknown;
 
-impl Gauge for Unknown {
+impl MemoryGauge for Unknown {
     fn resident_bytes(&self) -> Option<u64> {
         None
     }
@@ -145,7 +145,7 @@ const SHARE: usize = ROOM / 2;
 const LARGE: usize = SHARE / 4 * 3;
 
 async fn tight(keys: &[&str]) -> Stage {
-    let memory = Memory::measured(8 * ROOM as u64, Arc::new(Unknown));
+    let memory = MemoryLimit::with_gauge(8 * ROOM as u64, Arc::new(Unknown));
     let limits = Limits { memory, ..Limits::default() };
     let rights: Rights = [Right::Execute].into_iter().collect();
     let key = |name: &&str| key(name, &format!("{name}-0123456789abcdef"), rights);

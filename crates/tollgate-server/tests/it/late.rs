@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tollgate_core::budget::Ceilings;
 use tollgate_core::id::ToolName;
-use tollgate_core::tool::Override;
+use tollgate_core::tool::ToolOverride;
 use tollgate_engine::settings::Server as UpstreamSettings;
 use tollgate_mcp::Revision;
 
@@ -19,11 +19,11 @@ pub(crate) async fn stage(cacheable: Duration) -> (Upstream, Stage) {
     let up = Upstream::start().await;
     up.script.grow("say");
     up.script.grow("linger");
-    let linger = Override {
+    let linger = ToolOverride {
         estimated: Some(Duration::from_millis(50)),
         idempotent: Some(true),
         cacheable: Some(cacheable),
-        ..Override::default()
+        ..ToolOverride::default()
     };
     let tools = BTreeMap::from([(ToolName::new("linger"), linger)]);
     let server =

@@ -10,21 +10,23 @@ use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
-use tollgate_core::agent::{Agent, Wish};
+use tollgate_core::agent::{Agent, RequestedTier};
 use tollgate_core::budget::Tier;
-use tollgate_core::call::{Kind, Request};
-use tollgate_core::filter::{self, Lists, Narrow, Switch};
+use tollgate_core::call::{GateRequest, RequestKind};
+use tollgate_core::filter::{self, AllowDenyLists, RequestFilter, ToolSwitch};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
 use tollgate_core::json::Object;
 use tollgate_core::policy::Refusal;
-use tollgate_core::turn::{Actor, Grant, Principal};
-use tollgate_engine::builtin::{self, Failure, Reply, Surroundings, Tool, table};
-use tollgate_engine::calibration::Upkeep;
+use tollgate_core::turn::{Actor, Principal, PrincipalGrant};
+use tollgate_engine::builtin::{
+    self, BuiltinDeps, BuiltinTool, BuiltinToolError, Reply, shipped_servers,
+};
+use tollgate_engine::calibration::CalibrationMode;
 use tollgate_engine::caller::{self, CallError, Caller};
-use tollgate_engine::gate::{Asked, Gate};
-use tollgate_engine::settings::{Builtin, Settings};
-use tollgate_engine::{Parts, Running};
+use tollgate_engine::gate::{Gate, TurnRequest};
+use tollgate_engine::settings::{BuiltinSettings, EngineSettings};
+use tollgate_engine::{Parts, RunningEngine};
 use tollgate_mcp::meta::ClientFacts;
 
 use crate::stage::Directory;
@@ -83,7 +85,7 @@ struct Recording {
 }
 
 #[async_trait]
-impl Tool for Recording {
+impl BuiltinTool for Recording {
     fn definition(&self) -> Value {
         let mut definition = json!({"name": self.fact.own, "inputSchema": {"type": "object"}});
         if let Some(estimate) = self.fact.estimate {
@@ -93,7 +95,11 @@ impl Tool for Recording {
         definition
     }
 
-    async fn call(&self, _: &Map<String, Value>, _: &builtin::Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        _: &Map<String, Value>,
+        _: &builtin::BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         self.reached.lock().push(format!("{}/{}", self.fact.server, self.fact.own));
         Ok(Reply { text: "done".to_owned(), structured: None })
     }
@@ -101,9 +107,11 @@ impl Tool for Recording {
 
 /// The tools that come along in any case.
 fn shipped() -> Vec<Fact> {
-    let servers =
-        table::servers(&Builtin::new(std::path::PathBuf::new()), &Surroundings::default());
-    let fact = |server: &str, tool: &dyn Tool| {
+    let servers = shipped_servers::servers(
+        &BuiltinSettings::new(std::path::PathBuf::new()),
+        &BuiltinDeps::default(),
+    );
+    let fact = |server: &str, tool: &dyn BuiltinTool| {
         let definition = tool.definition();
         let name = definition["name"].as_str().unwrap().to_owned();
         let latency = &definition["_meta"]["dev.tollgate/latency"];
@@ -122,9 +130,9 @@ fn shipped() -> Vec<Fact> {
 /// A gate over the tools, and what reaches them.
 struct World {
     facts: Vec<Fact>,
-    running: Running,
+    running: RunningEngine,
     reached: Reached,
-    settings: Settings,
+    settings: EngineSettings,
     _directory: Directory,
 }
 
@@ -136,15 +144,15 @@ impl World {
             let own = facts.iter().filter(|fact| fact.server == name);
             let tool =
                 |fact: &Fact| Recording { fact: fact.clone(), reached: Arc::clone(&reached) };
-            let tools = own.map(|fact| Box::new(tool(fact)) as Box<dyn Tool>).collect();
+            let tools = own.map(|fact| Box::new(tool(fact)) as Box<dyn BuiltinTool>).collect();
             builtin::Server { name, tools }
         };
         let tools = world::SERVERS.iter().map(|name| server(name)).collect();
         let directory = Directory::new();
-        let mut settings = Settings::new(directory.0.clone());
+        let mut settings = EngineSettings::new(directory.0.clone());
         // What they declare counts here, however fast they answer.
         settings.budget.standing.min_samples = 100;
-        let parts = Parts { tools, upkeep: Upkeep::OnCommand, ..Parts::default() };
+        let parts = Parts { tools, upkeep: CalibrationMode::OnCommand, ..Parts::default() };
         let running = tollgate_engine::start(&settings, parts).unwrap();
         running.gate.settled().await;
         Self { facts, running, reached, settings, _directory: directory }
@@ -189,13 +197,13 @@ impl Config {
         Self { house, agents: (0..count).map(|_| agent()).collect() }
     }
 
-    fn house_rules(&self) -> filter::House {
+    fn house_rules(&self) -> filter::GlobalRules {
         let House { is_off, allow, deny, here_allow, here_deny } = &self.house;
-        filter::House {
-            switch: if *is_off { Switch::Off } else { Switch::On },
-            everywhere: Lists { allow: patterns(allow), deny: patterns(deny) },
-            environment: Lists { allow: patterns(here_allow), deny: patterns(here_deny) },
-            ..filter::House::default()
+        filter::GlobalRules {
+            switch: if *is_off { ToolSwitch::Off } else { ToolSwitch::On },
+            everywhere: AllowDenyLists { allow: patterns(allow), deny: patterns(deny) },
+            environment: AllowDenyLists { allow: patterns(here_allow), deny: patterns(here_deny) },
+            ..filter::GlobalRules::default()
         }
     }
 }
@@ -241,11 +249,11 @@ impl Case {
         headers
     }
 
-    fn wish(&self) -> Wish {
+    fn wish(&self) -> RequestedTier {
         match self.wish.map(|tier| Tier::ALL[tier]) {
-            None => Wish::Ceiling,
-            Some(tier) if self.may_override => Wish::Override(tier),
-            Some(tier) => Wish::Selected(tier),
+            None => RequestedTier::Ceiling,
+            Some(tier) if self.may_override => RequestedTier::Override(tier),
+            Some(tier) => RequestedTier::Selected(tier),
         }
     }
 }
@@ -333,20 +341,20 @@ async fn one(world: &World, context: Context<'_>, dice: &mut Dice) -> Vec<&'stat
     judged.into_iter().map(|(_, level)| level.unwrap_or("seen")).collect()
 }
 
-fn asked<'a>(case: &Case, agent: &'a str, narrow: &'a Narrow) -> Asked<'a> {
+fn asked<'a>(case: &Case, agent: &'a str, narrow: &'a RequestFilter) -> TurnRequest<'a> {
     let tools = case.principal.as_ref().map(|list| patterns(list));
-    Asked {
-        grant: Some(Arc::new(Grant { tools, ..Grant::default() })),
+    TurnRequest {
+        grant: Some(Arc::new(PrincipalGrant { tools, ..PrincipalGrant::default() })),
         agent: Some(agent),
         budget: case.wish(),
         narrow: Some(narrow),
-        ..Asked::by(Actor::endless(Principal::named("key:test")))
+        ..TurnRequest::by(Actor::endless(Principal::from_name("key:test")))
     }
 }
 
 fn check_explanation(
     judged: &[(&Fact, Option<&'static str>)],
-    explained: &[filter::Explained],
+    explained: &[filter::ToolExplanation],
     context: Context<'_>,
 ) {
     let key = |server: &str, tool: &str| format!("{server}/{tool}");
@@ -400,6 +408,6 @@ async fn call(
     let mut params = Object::new();
     params.set_string("name", name);
     let client = ClientFacts::default();
-    let request = Request { kind: Kind::CallTool, params };
+    let request = GateRequest { kind: RequestKind::CallTool, params };
     gate.call(turn, request, Caller::silent(&client)).await
 }

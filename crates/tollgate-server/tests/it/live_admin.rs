@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tollgate_core::budget::Tier;
 use tollgate_server::{Limits, Right, Rights};
-use tollgate_testkit::ws::Message;
+use tollgate_testkit::ws::RawWebSocketMessage;
 
 use crate::spoken::Theatre;
 use crate::stage::{ADMIN, Setup, key};
@@ -89,7 +89,7 @@ async fn a_session_is_closed_and_given_a_tier_by_admins_alone() {
     let unknown = stage.request("DELETE", "/api/sessions/nobody").by_admin().send().await;
     assert_eq!((unknown.status, unknown.json()["code"].as_str()), (404, Some("unknown_session")));
     assert_eq!(stage.request("DELETE", &one).by_admin().status().await, 204);
-    let goodbye = Message::Close(1001, "closed by an administrator".to_owned());
+    let goodbye = RawWebSocketMessage::Close(1001, "closed by an administrator".to_owned());
     assert_eq!(client.end().await, goodbye);
     let is_over = async {
         while !sessions(&theatre).await.is_empty() {

@@ -11,10 +11,15 @@ use tollgate_core::agent::Agent;
 use tollgate_core::glob::Glob;
 use tollgate_core::secret::Secret;
 use tollgate_engine::builtin;
-use tollgate_llm::settings::{Api, Model, Patience, Provider, ProviderKind, Settings, ToolMode};
+use tollgate_llm::settings::{
+    LlmSettings, ModelSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts,
+    ToolMode,
+};
 use tollgate_mcp::tasks::{self, Task};
 use tollgate_testkit::realtime::openai::events;
-use tollgate_testkit::ws::{Asked, BINARY, Frame, Message, Refused, Wire};
+use tollgate_testkit::ws::{
+    BINARY, RawUpgradeRequest, RawWebSocket, RawWebSocketFrame, RawWebSocketMessage, Refused,
+};
 
 use crate::stage::{Setup, Stage};
 
@@ -22,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Living {
     pub(crate) stage: Stage,
-    sockets: tokio::sync::Mutex<mpsc::Receiver<Wire>>,
+    sockets: tokio::sync::Mutex<mpsc::Receiver<RawWebSocket>>,
     echoes: parking_lot::Mutex<JoinSet<()>>,
     _accepting: Task,
 }
@@ -37,8 +42,8 @@ pub(crate) enum Speaks {
 
 /// Both ends of a session.
 pub(crate) struct Ends {
-    pub(crate) client: Wire,
-    pub(crate) provider: Wire,
+    pub(crate) client: RawWebSocket,
+    pub(crate) provider: RawWebSocket,
 }
 
 impl Living {
@@ -53,7 +58,7 @@ impl Living {
         let accepting = tasks::spawn("providers", async move {
             loop {
                 let Ok((stream, _)) = listener.accept().await else { continue };
-                let Some(asked) = Asked::read(stream).await else { continue };
+                let Some(asked) = RawUpgradeRequest::read(stream).await else { continue };
                 let Some(wire) = asked.welcome().await else { continue };
                 if sender.send(wire).await.is_err() {
                     return;
@@ -67,13 +72,17 @@ impl Living {
     }
 
     /// The next socket that the gateway opens at a provider.
-    pub(crate) async fn accept(&self) -> Wire {
+    pub(crate) async fn accept(&self) -> RawWebSocket {
         let mut sockets = self.sockets.lock().await;
         let next = tokio::time::timeout(PATIENCE, sockets.recv());
         next.await.expect("the gateway dials in time").expect("providers are there")
     }
 
-    pub(crate) async fn dial(&self, speaks: Speaks, headers: &[String]) -> Result<Wire, Refused> {
+    pub(crate) async fn dial(
+        &self,
+        speaks: Speaks,
+        headers: &[String],
+    ) -> Result<RawWebSocket, Refused> {
         let path = match speaks {
             Speaks::OpenAi => "/v1/realtime?model=voice",
             Speaks::Deepgram => "/v1/agent/converse?model=voice-agent",
@@ -81,7 +90,7 @@ impl Living {
                 "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
             }
         };
-        let dialling = Wire::dial(self.stage.address, path, headers);
+        let dialling = RawWebSocket::dial(self.stage.address, path, headers);
         tokio::time::timeout(PATIENCE, dialling).await.expect("an answer in time")
     }
 
@@ -91,7 +100,7 @@ impl Living {
     }
 
     /// The client's end of a session whose provider sends back whatever it gets.
-    pub(crate) async fn echoing(&self, speaks: Speaks, headers: &[String]) -> Wire {
+    pub(crate) async fn echoing(&self, speaks: Speaks, headers: &[String]) -> RawWebSocket {
         let Ends { client, provider } = self.open_with(speaks, headers).await;
         self.echoes.lock().spawn(echo(provider));
         client
@@ -158,7 +167,7 @@ fn agent(servers: &[builtin::Server]) -> Agent {
     Agent { auto_execute: names.chain(usual).map(Glob::new).collect(), ..Agent::implicit() }
 }
 
-pub(crate) async fn next(wire: &mut Wire, kind: &str) -> Value {
+pub(crate) async fn next(wire: &mut RawWebSocket, kind: &str) -> Value {
     loop {
         let said = text(wire).await;
         let event: Value = serde_json::from_str(&said).unwrap_or_default();
@@ -169,11 +178,11 @@ pub(crate) async fn next(wire: &mut Wire, kind: &str) -> Value {
 }
 
 /// The next message, which is text, or as good as that.
-pub(crate) async fn text(wire: &mut Wire) -> String {
+pub(crate) async fn text(wire: &mut RawWebSocket) -> String {
     let message = tokio::time::timeout(PATIENCE, wire.message()).await.expect("a word in time");
     match message {
-        Message::Text(text) => text,
-        Message::Binary(bytes) => String::from_utf8(bytes).unwrap(),
+        RawWebSocketMessage::Text(text) => text,
+        RawWebSocketMessage::Binary(bytes) => String::from_utf8(bytes).unwrap(),
         other => panic!("{other:?}"),
     }
 }
@@ -193,47 +202,47 @@ fn hello(speaks: Speaks) -> String {
 }
 
 /// `voice`, `live` and `voice-agent`, all at the same address.
-fn models(address: SocketAddr) -> Settings {
+fn models(address: SocketAddr) -> LlmSettings {
     let kinds = [
         ("voice", ProviderKind::OpenAi, "/v1"),
         ("live", ProviderKind::Gemini, ""),
         ("voice-agent", ProviderKind::Deepgram, "/v1"),
     ];
-    let provider = |(name, kind, path): (&str, ProviderKind, &str)| Provider {
+    let provider = |(name, kind, path): (&str, ProviderKind, &str)| ProviderSettings {
         name: name.to_owned(),
         kind,
         base_url: Some(format!("http://{address}{path}")),
         api_key: Some(Secret::new("providers-own-key")),
         headers: Vec::new(),
-        patience: Patience::default(),
-        concurrent: Provider::CONCURRENT,
+        patience: ProviderTimeouts::default(),
+        concurrent: ProviderSettings::DEFAULT_CONCURRENCY,
         retries: 0,
     };
-    let model = |(name, _, _): (&str, ProviderKind, &str)| Model {
+    let model = |(name, _, _): (&str, ProviderKind, &str)| ModelSettings {
         name: name.to_owned(),
         id: "gemini-3.8-live".to_owned(),
         provider: Some(name.to_owned()),
         context_window: 128_000,
         max_output: 4_096,
         tool_mode: ToolMode::Native,
-        api: Api::Realtime,
+        api: ProviderApi::Realtime,
     };
-    Settings { providers: kinds.map(provider).to_vec(), models: kinds.map(model).to_vec() }
+    LlmSettings { providers: kinds.map(provider).to_vec(), models: kinds.map(model).to_vec() }
 }
 
 /// A provider that sends back whatever it gets, but for what concerns the session itself.
-async fn echo(mut wire: Wire) {
+async fn echo(mut wire: RawWebSocket) {
     loop {
         let frame = match wire.message().await {
-            Message::Text(text) if concerns_session(&text) => continue,
-            Message::Text(text) => Frame::text(&text),
-            Message::Binary(bytes) => Frame::new(BINARY, bytes),
-            Message::Close(code, _) => {
+            RawWebSocketMessage::Text(text) if concerns_session(&text) => continue,
+            RawWebSocketMessage::Text(text) => RawWebSocketFrame::text(&text),
+            RawWebSocketMessage::Binary(bytes) => RawWebSocketFrame::new(BINARY, bytes),
+            RawWebSocketMessage::Close(code, _) => {
                 let code = if code == 1005 { 1000 } else { code };
-                let _ = wire.send(&Frame::close(code, "")).await;
+                let _ = wire.send(&RawWebSocketFrame::close(code, "")).await;
                 return;
             }
-            Message::Gone => return,
+            RawWebSocketMessage::Gone => return,
         };
         if wire.send(&frame).await.is_err() {
             return;

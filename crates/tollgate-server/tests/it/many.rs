@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use tollgate_engine::builtin::{self, Asker, Failure, Reply, Tool};
-use tollgate_engine::settings::{Command, Server, Transport, Wanted};
+use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use tollgate_engine::settings::{Server, ServerDesiredState, ServerTransport, StdioCommand};
 use tollgate_mcp::Revision;
 
 use crate::stage::{Setup, Stage, server};
@@ -16,7 +16,7 @@ const MARKUP: &str = "<script>alert(1)</script><img src=x onerror=alert(2)>";
 struct Odd(usize);
 
 #[async_trait]
-impl Tool for Odd {
+impl BuiltinTool for Odd {
     fn definition(&self) -> Value {
         let about = MARKUP.repeat(20);
         json!({
@@ -27,13 +27,18 @@ impl Tool for Odd {
         })
     }
 
-    async fn call(&self, _: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        _: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         Ok(Reply { text: MARKUP.to_owned(), structured: None })
     }
 }
 
 async fn stage(tools: usize) -> Stage {
-    let tools = (0..tools).map(|number| -> Box<dyn Tool> { Box::new(Odd(number)) }).collect();
+    let tools =
+        (0..tools).map(|number| -> Box<dyn BuiltinTool> { Box::new(Odd(number)) }).collect();
     let tools = vec![builtin::Server { name: "odd", tools }];
     Stage::with(Setup { tools, ..Setup::default() }).await
 }
@@ -77,11 +82,11 @@ async fn two_hundred_servers_are_shown_one_by_one_and_together() {
     let mut settings = stage.settings.clone();
     settings.servers = (0..SERVERS)
         .map(|number| Server {
-            state: Wanted::Disabled,
+            state: ServerDesiredState::Disabled,
             category: Some(MARKUP.to_owned()),
             ..server(
                 &format!("server-{number}"),
-                Transport::Stdio(Command::new(vec!["none".to_owned()])),
+                ServerTransport::Stdio(StdioCommand::new(vec!["none".to_owned()])),
                 Revision::NEWEST_LEGACY,
             )
         })

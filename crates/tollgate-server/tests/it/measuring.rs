@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tollgate_core::id::ToolName;
-use tollgate_core::tool::Override;
+use tollgate_core::tool::ToolOverride;
 use tollgate_engine::settings::Server as UpstreamSettings;
 use tollgate_mcp::Revision;
 
@@ -16,7 +16,7 @@ use crate::upstream::Upstream;
 async fn stage() -> (Upstream, Stage) {
     let up = Upstream::start().await;
     up.script.grow("say");
-    let count = Override { probe: Some(json!({})), ..Override::default() };
+    let count = ToolOverride { probe: Some(json!({})), ..ToolOverride::default() };
     let tools = BTreeMap::from([(ToolName::new("count"), count)]);
     let server = UpstreamSettings {
         tools,

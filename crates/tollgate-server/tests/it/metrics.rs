@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use tollgate_engine::builtin::{self, Asker, Failure, Reply, Tool};
+use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
 
 use crate::client::Call;
 use crate::stage::{Setup, Stage};
@@ -13,12 +13,16 @@ use crate::upstream::Upstream;
 struct Odd(&'static str);
 
 #[async_trait]
-impl Tool for Odd {
+impl BuiltinTool for Odd {
     fn definition(&self) -> Value {
         json!({"name": self.0, "description": "Odd.", "inputSchema": {"type": "object"}})
     }
 
-    async fn call(&self, _: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        _: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         Ok(Reply { text: "fine".to_owned(), structured: None })
     }
 }
@@ -101,8 +105,8 @@ async fn chosen_tiers_are_counted_by_rule_and_say_nothing_of_what_was_said() {
 #[tokio::test]
 async fn no_name_gets_out_of_its_quotes() {
     let names = ["quo\"te", "back\\slash", "two\nlines", "} 7"];
-    let tools: Vec<Box<dyn Tool>> =
-        names.iter().map(|name| Box::new(Odd(name)) as Box<dyn Tool>).collect();
+    let tools: Vec<Box<dyn BuiltinTool>> =
+        names.iter().map(|name| Box::new(Odd(name)) as Box<dyn BuiltinTool>).collect();
     let setup = Setup { tools: vec![builtin::Server { name: "odd", tools }], ..Setup::default() };
     let stage = Stage::with(setup).await;
     let listed = stage.request("GET", "/v1/tools").send().await.json();

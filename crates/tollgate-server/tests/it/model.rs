@@ -17,7 +17,9 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tollgate_core::secret::Secret;
-use tollgate_llm::settings::{self, Api, Patience, Provider, ProviderKind, Settings, ToolMode};
+use tollgate_llm::settings::{
+    self, LlmSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts, ToolMode,
+};
 use tollgate_mcp::tasks;
 
 /// What it says to a request: words, `!name {json}` for a call, one on each line; `~300` on the
@@ -79,29 +81,29 @@ impl Model {
     }
 
     /// A config with it as the model `m`, and once more as `fast`.
-    pub(crate) fn settings(&self) -> Settings {
-        let provider = Provider {
+    pub(crate) fn settings(&self) -> LlmSettings {
+        let provider = ProviderSettings {
             name: "p".to_owned(),
             kind: ProviderKind::OpenAi,
             base_url: Some(format!("http://{}/v1", self.address)),
             api_key: Some(Secret::new("providers-own-key")),
             headers: Vec::new(),
-            patience: Patience::default(),
-            concurrent: Provider::CONCURRENT,
+            patience: ProviderTimeouts::default(),
+            concurrent: ProviderSettings::DEFAULT_CONCURRENCY,
             retries: 0,
         };
-        let model = settings::Model {
+        let model = settings::ModelSettings {
             name: "m".to_owned(),
             id: "model-at-home".to_owned(),
             provider: Some("p".to_owned()),
             context_window: 128_000,
             max_output: 4_096,
             tool_mode: ToolMode::Native,
-            api: Api::Chat,
+            api: ProviderApi::Chat,
         };
         let (name, id) = ("fast".to_owned(), "fast-at-home".to_owned());
-        let fast = settings::Model { name, id, ..model.clone() };
-        Settings { providers: vec![provider], models: vec![model, fast] }
+        let fast = settings::ModelSettings { name, id, ..model.clone() };
+        LlmSettings { providers: vec![provider], models: vec![model, fast] }
     }
 }
 

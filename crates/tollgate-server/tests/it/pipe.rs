@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
-use tollgate_core::filter::Narrow;
+use tollgate_core::filter::RequestFilter;
 use tollgate_mcp::tasks::{self, Task};
-use tollgate_server::{Client, serve_stdio};
+use tollgate_server::{StdioClient, serve_stdio};
 
 use crate::client::{PATIENCE, with_meta};
 use crate::stage::{Setup, Stage};
@@ -26,7 +26,7 @@ impl Pipe {
         let (reader, writer) = tokio::io::split(theirs);
         let gate = std::sync::Arc::clone(&stage.gate);
         let serving = tasks::spawn("pipe", async move {
-            let client = Client { agent: None, narrow: Narrow::default() };
+            let client = StdioClient { agent: None, narrow: RequestFilter::default() };
             serve_stdio(gate, client, (reader, writer)).await.unwrap();
         });
         let (reader, writer) = tokio::io::split(ours);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt, duplex, split};
-use tollgate_core::filter::Narrow;
-use tollgate_server::{Client, serve_stdio};
+use tollgate_core::filter::RequestFilter;
+use tollgate_server::{StdioClient, serve_stdio};
 
 use crate::client::with_meta;
 use crate::pipe::Pipe;
@@ -47,7 +47,7 @@ async fn a_client_that_does_not_read_cannot_keep_the_process() {
     let (ours, theirs) = duplex(256);
     let (_unread, mut writer) = split(ours);
     let gate = Arc::clone(&stage.gate);
-    let client = Client { agent: None, narrow: Narrow::default() };
+    let client = StdioClient { agent: None, narrow: RequestFilter::default() };
     let served = serve_stdio(gate, client, split(theirs));
     let params = with_meta(json!({}));
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params});

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tollgate_core::agent::{self, Agent, Recall, Record};
-use tollgate_core::memory::Name;
-use tollgate_core::turn::Grant;
-use tollgate_server::{Key, Right, Rights};
+use tollgate_core::agent::{self, Agent, RecallPolicy, RecordPolicy};
+use tollgate_core::memory::MemoryName;
+use tollgate_core::turn::PrincipalGrant;
+use tollgate_server::{ApiKey, Right, Rights};
 
 use crate::chat::agent;
 use crate::client::Call;
 use crate::model::Model;
 use crate::stage::{Remembers, Setup, Stage, key};
 
-fn recording(record: Record) -> Agent {
-    let memory = agent::Memory { record, ..agent::Memory::default() };
+fn recording(record: RecordPolicy) -> Agent {
+    let memory = agent::AgentMemoryPolicy { record, ..agent::AgentMemoryPolicy::default() };
     Agent { memory, ..agent(&["*"]) }
 }
 
@@ -62,7 +62,7 @@ async fn kept(stage: &Stage, query: &str, wanted: usize) -> Value {
 #[tokio::test]
 async fn what_an_agent_writes_down_it_finds_again() {
     let model = Model::calling(&[]).await;
-    let stage = stage(&model, vec![recording(Record::Nothing)]).await;
+    let stage = stage(&model, vec![recording(RecordPolicy::Nothing)]).await;
     let fact =
         json!({ "text": "The lighthouse keeper hides the silver key under the third step." });
     assert!(asked(tool(&stage, "remember", &fact)).await["fact_id"].is_u64());
@@ -90,7 +90,7 @@ async fn what_an_agent_writes_down_it_finds_again() {
 #[tokio::test]
 async fn who_is_not_there_is_told_with_those_who_are() {
     let model = Model::calling(&[]).await;
-    let stage = stage(&model, vec![recording(Record::Nothing)]).await;
+    let stage = stage(&model, vec![recording(RecordPolicy::Nothing)]).await;
     for (name, arguments) in [
         ("get_summary", json!({ "entity_id": "npc-nobody" })),
         ("get_session_summary", json!({ "session_id": "never" })),
@@ -105,7 +105,7 @@ async fn who_is_not_there_is_told_with_those_who_are() {
 #[tokio::test]
 async fn b_me_2_top_k_outside_of_its_bounds_is_refused() {
     let model = Model::calling(&[]).await;
-    let stage = stage(&model, vec![recording(Record::Nothing)]).await;
+    let stage = stage(&model, vec![recording(RecordPolicy::Nothing)]).await;
     for top_k in [json!(0), json!(-1), json!(101), json!(2_147_483_648_u64), json!("x"), json!(1.5)]
     {
         let arguments = json!({ "query": "key", "top_k": top_k });
@@ -117,7 +117,7 @@ async fn b_me_2_top_k_outside_of_its_bounds_is_refused() {
 #[tokio::test]
 async fn b_me_1_queries_that_look_like_syntax_are_words() {
     let model = Model::calling(&[]).await;
-    let stage = stage(&model, vec![recording(Record::Nothing)]).await;
+    let stage = stage(&model, vec![recording(RecordPolicy::Nothing)]).await;
     asked(tool(&stage, "remember", &json!({ "text": "a OR b NEAR the 🗝️ door" }))).await;
     for query in
         ["door\"", "door*", "NEAR(door", "door OR", "door AND (", "^door", "🗝️", "\u{0}door"]
@@ -134,14 +134,17 @@ async fn b_me_1_queries_that_look_like_syntax_are_words() {
 #[tokio::test]
 async fn s_32_a_tenant_never_finds_what_is_anothers() {
     let model = Model::calling(&[]).await;
-    let tenant = |name: &str| Key {
-        grant: Grant { tenant: Some(Name::parse(name).unwrap()), ..Grant::default() },
+    let tenant = |name: &str| ApiKey {
+        grant: PrincipalGrant {
+            tenant: Some(MemoryName::parse(name).unwrap()),
+            ..PrincipalGrant::default()
+        },
         ..key(name, &format!("key-of-{name}"), executing())
     };
     let keys = vec![tenant("acme"), tenant("other"), key("none", "key-of-none", executing())];
     let setup = Setup {
         models: model.settings(),
-        agents: vec![recording(Record::Shared)],
+        agents: vec![recording(RecordPolicy::Shared)],
         memory: Remembers::All,
         keys,
         ..Setup::default()
@@ -171,7 +174,7 @@ async fn s_32_a_tenant_never_finds_what_is_anothers() {
 #[tokio::test]
 async fn a_conversation_is_kept_where_its_agent_says_so() {
     let model = Model::saying(|_| "The heron nests on the old pier.".to_owned()).await;
-    let stage = stage(&model, vec![recording(Record::Own)]).await;
+    let stage = stage(&model, vec![recording(RecordPolicy::Own)]).await;
     let body = said("sage", "Where does the heron nest?");
     let call = stage.post(body.to_string()).path("/v1/chat/completions");
     let call = call
@@ -203,7 +206,7 @@ async fn a_conversation_is_kept_where_its_agent_says_so() {
 #[tokio::test]
 async fn a_streamed_conversation_is_kept_as_well() {
     let model = Model::saying(|_| "The heron nests on the old pier.".to_owned()).await;
-    let stage = stage(&model, vec![recording(Record::Shared)]).await;
+    let stage = stage(&model, vec![recording(RecordPolicy::Shared)]).await;
     let mut body = said("sage", "And the heron?");
     body["stream"] = json!(true);
     let reply = stage.post(body.to_string()).path("/v1/chat/completions").send().await;
@@ -214,8 +217,8 @@ async fn a_streamed_conversation_is_kept_as_well() {
 #[tokio::test]
 async fn nothing_is_kept_unless_the_agent_says_so() {
     let model = Model::saying(|_| "The heron nests on the old pier.".to_owned()).await;
-    let mut silent = recording(Record::Nothing);
-    silent.memory.namespace = Name::usual();
+    let mut silent = recording(RecordPolicy::Nothing);
+    silent.memory.namespace = MemoryName::usual();
     let stage = stage(&model, vec![silent]).await;
     for _ in 0..3 {
         let body = said("sage", "Where does the heron nest?");
@@ -239,11 +242,11 @@ async fn prompt(stage: &Stage, model: &Model, (to, conversation): (&str, &str)) 
 #[tokio::test]
 async fn what_has_to_do_with_a_turn_is_in_its_prompt() {
     let model = Model::saying(|_| "Hm.".to_owned()).await;
-    let mut recalling = recording(Record::Nothing);
-    recalling.memory.recall = Recall::On;
+    let mut recalling = recording(RecordPolicy::Nothing);
+    recalling.memory.recall = RecallPolicy::On;
     let mut forgetful =
         Agent { id: tollgate_core::id::AgentId::parse("other").unwrap(), ..recalling.clone() };
-    forgetful.memory.recall = Recall::Off;
+    forgetful.memory.recall = RecallPolicy::Off;
     let stage = stage(&model, vec![recalling, forgetful]).await;
     let fact = json!({ "text": "Mira Voss keeps the silver key in her boot." });
     asked(tool(&stage, "remember", &fact)).await;

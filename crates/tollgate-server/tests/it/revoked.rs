@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use tollgate_core::agent::{Agent, Persona};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ToolName};
-use tollgate_core::tool::{Approval, Override};
+use tollgate_core::tool::{ApprovalMode, ToolOverride};
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_engine::settings::Server as UpstreamSettings;
 use tollgate_mcp::Revision;
 use tollgate_server::keyring::Keyring;
 use tollgate_server::{Right, Rights};
 use tollgate_store::Store;
-use tollgate_testkit::ws::Message;
+use tollgate_testkit::ws::RawWebSocketMessage;
 
 use crate::client::Call;
 use crate::model::Model;
@@ -42,7 +42,7 @@ fn by(secret: &str, call: Call) -> Call {
 pub(crate) async fn stage(model: &Model) -> (Upstream, Stage) {
     let up = Upstream::start().await;
     up.script.grow("say");
-    let always = Override { approval: Some(Approval::Always), ..Override::default() };
+    let always = ToolOverride { approval: Some(ApprovalMode::Always), ..ToolOverride::default() };
     let tools = BTreeMap::from([(ToolName::new("say"), always)]);
     let server =
         UpstreamSettings { tools, ..server("up", at(up.address), Revision::NEWEST_LEGACY) };
@@ -363,7 +363,7 @@ async fn a_key_that_expires_stops_what_runs() {
     let model = Model::calling(&[]).await;
     let (_up, stage) = stage(&model).await;
     let soon = SystemClock.wall() + Duration::from_secs(3);
-    let expires = tollgate_core::date::written(soon);
+    let expires = tollgate_core::date::format_rfc3339(soon);
     let ada = stage.made(json!({"name": "ada", "expires": expires})).await;
     let wait = json!({"name": "wait", "arguments": {"ms": LONG}}).to_string();
     let reply = by(&ada, stage.post(wait).path("/v1/tools/execute")).send().await;
@@ -388,7 +388,7 @@ async fn a_live_session_is_closed_with_the_reason_and_its_call_is_stopped() {
     theatre.stage.called(2).await;
     let at = now();
     theatre.stage.front.set_access(vec![keys[1].clone()], None);
-    let Message::Close(1008, reason) = ada.end().await else { panic!("no close") };
+    let RawWebSocketMessage::Close(1008, reason) = ada.end().await else { panic!("no close") };
     assert!(now().duration_since(at) < WITHIN);
     assert_eq!(reason, "key `ada` was revoked");
     theatre.stage.reaches(&theatre.stage.seen.cancelled, 1).await;

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate_core::glob::Glob;
-use tollgate_core::turn::Grant;
+use tollgate_core::turn::PrincipalGrant;
 use tollgate_engine::clock::{Clock as _, SystemClock};
-use tollgate_engine::settings::Settings;
-use tollgate_server::oidc::{Auth, Claim, Rule};
+use tollgate_engine::settings::EngineSettings;
+use tollgate_server::oidc::{ClaimMatcher, OidcConfig, TokenRule};
 use tollgate_server::{Right, Rights};
 
 use crate::client::{Call, Reply};
@@ -27,7 +27,7 @@ fn wait(stage: &Stage, path: &str) -> Call {
     stage.modern("tools/call", json!({"name": "wait", "arguments": {"ms": LONG}})).path(path)
 }
 
-async fn reconfigured(stage: &Stage, change: impl FnOnce(&mut Settings)) -> Instant {
+async fn reconfigured(stage: &Stage, change: impl FnOnce(&mut EngineSettings)) -> Instant {
     let mut settings = stage.settings.clone();
     change(&mut settings);
     stage.running.reconfigure(&settings, || ()).await;
@@ -58,7 +58,7 @@ async fn an_agent_that_is_taken_out_takes_along_what_runs_for_it() {
             reply = &mut of_default => panic!("the other agent lost something: {reply:?}"),
         }
     };
-    let only_default = |settings: &mut Settings| settings.agents.truncate(1);
+    let only_default = |settings: &mut EngineSettings| settings.agents.truncate(1);
     let ((reply, at_end), at) = tokio::join!(stopped, reconfigured(&stage, only_default));
     assert!(at_end.saturating_duration_since(at) < WITHIN);
     assert_eq!(error_of(&reply), "stopped: agent `sage` was taken out of the config");
@@ -84,7 +84,7 @@ async fn a_tool_that_is_taken_away_is_stopped_and_the_turn_goes_on_without_it() 
         reply = &mut approval => panic!("it did not wait: {reply:?}"),
         () = async { stage.called(1).await; stage.approvals(1).await; } => {}
     }
-    let narrower = |settings: &mut Settings| {
+    let narrower = |settings: &mut EngineSettings| {
         for agent in &mut settings.agents {
             agent.tools = vec![Glob::new("echo")];
             agent.auto_execute = vec![Glob::new("echo")];
@@ -117,7 +117,7 @@ async fn a_config_that_gives_more_stops_nothing() {
         reply = &mut call => panic!("it did not wait: {reply:?}"),
         () = stage.called(1) => {}
     }
-    let wider = |settings: &mut Settings| {
+    let wider = |settings: &mut EngineSettings| {
         let mut another = settings.agents[1].clone();
         another.id = tollgate_core::id::AgentId::parse("another").unwrap();
         settings.agents.push(another);
@@ -133,19 +133,19 @@ async fn a_config_that_gives_more_stops_nothing() {
     }
 }
 
-fn rule(sub: &str, rights: &[Right]) -> Rule {
-    Rule {
-        when: Some(Claim { name: "sub".to_owned(), value: sub.to_owned() }),
+fn rule(sub: &str, rights: &[Right]) -> TokenRule {
+    TokenRule {
+        when: Some(ClaimMatcher { name: "sub".to_owned(), value: sub.to_owned() }),
         agents: None,
         rights: rights.iter().copied().collect::<Rights>(),
-        grant: Grant::default(),
+        grant: PrincipalGrant::default(),
     }
 }
 
 #[tokio::test]
 async fn a_rule_for_tokens_that_is_taken_out_stops_those_it_was_for() {
     let issuer = Issuer::start().await;
-    let auth = |rules: Vec<Rule>| Some(Auth { rules, ..issuer.auth() });
+    let auth = |rules: Vec<TokenRule>| Some(OidcConfig { rules, ..issuer.auth() });
     let both = vec![rule("ada", &[Right::Execute]), rule("bob", &[Right::Execute])];
     let setup = Setup { auth: auth(both), ..Setup::default() };
     let stage = Stage::with(setup).await;

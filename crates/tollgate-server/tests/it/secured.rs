@@ -12,18 +12,18 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_server::Limits;
-use tollgate_server::tls::Identity;
+use tollgate_server::tls::TlsIdentity;
 
 use crate::client::PATIENCE;
 use crate::stage::{Setup, Stage};
 
 /// A server that is `localhost`, and what clients trust for that.
-fn identity() -> (Identity, CertificateDer<'static>) {
+fn identity() -> (TlsIdentity, CertificateDer<'static>) {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     let certificate = params.self_signed(&key).unwrap().der().clone();
     let secret = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    (Identity::new(vec![certificate.clone()], secret).unwrap(), certificate)
+    (TlsIdentity::new(vec![certificate.clone()], secret).unwrap(), certificate)
 }
 
 pub(crate) async fn secured(limits: Limits) -> (Stage, CertificateDer<'static>) {

@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tollgate_core::agent::{Agent, Memory, Record};
+use tollgate_core::agent::{Agent, AgentMemoryPolicy, RecordPolicy};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
-use tollgate_core::memory::{Name, Namespace, Scope};
+use tollgate_core::memory::{MemoryName, MemoryScope, Namespace};
 use tollgate_core::secret::Secret;
-use tollgate_llm::settings::{Api, Model, Patience, Provider, ProviderKind, Settings, ToolMode};
+use tollgate_llm::settings::{
+    LlmSettings, ModelSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts,
+    ToolMode,
+};
 use tollgate_server::Rights;
-use tollgate_testkit::ws::{Asked, Message, Refused, Wire};
+use tollgate_testkit::ws::{RawUpgradeRequest, RawWebSocket, RawWebSocketMessage, Refused};
 
 use crate::stage::{Remembers, Setup, Stage, key};
 
@@ -33,15 +36,15 @@ impl Theatre {
         Self { stage: Stage::with(Setup { models, ..setup }).await, provider }
     }
 
-    pub(crate) async fn dial(&self, headers: &[String]) -> Result<Wire, Refused> {
-        Wire::dial(self.stage.address, "/v1/realtime?model=voice", headers).await
+    pub(crate) async fn dial(&self, headers: &[String]) -> Result<RawWebSocket, Refused> {
+        RawWebSocket::dial(self.stage.address, "/v1/realtime?model=voice", headers).await
     }
 
     /// Both ends of a session that has begun.
     pub(crate) async fn session(&self, headers: &[String]) -> (Talker, Talker) {
         let provider = async {
             let (stream, _) = self.provider.accept().await.unwrap();
-            Asked::read(stream).await.unwrap().welcome().await.unwrap()
+            RawUpgradeRequest::read(stream).await.unwrap().welcome().await.unwrap()
         };
         let (client, provider) = tokio::join!(self.dial(headers), provider);
         let (mut client, mut provider) = (Talker(client.unwrap()), Talker(provider));
@@ -51,27 +54,27 @@ impl Theatre {
     }
 }
 
-pub(crate) fn models(url: &str) -> Settings {
-    let provider = Provider {
+pub(crate) fn models(url: &str) -> LlmSettings {
+    let provider = ProviderSettings {
         name: "voices".to_owned(),
         kind: ProviderKind::OpenAi,
         base_url: Some(url.to_owned()),
         api_key: Some(Secret::new("sk-canary")),
         headers: Vec::new(),
-        patience: Patience::default(),
+        patience: ProviderTimeouts::default(),
         concurrent: 8,
         retries: 0,
     };
-    let model = Model {
+    let model = ModelSettings {
         name: "voice".to_owned(),
         id: "gpt-realtime".to_owned(),
         provider: Some("voices".to_owned()),
         context_window: 32_000,
         max_output: 4_096,
         tool_mode: ToolMode::Native,
-        api: Api::Realtime,
+        api: ProviderApi::Realtime,
     };
-    Settings { providers: vec![provider], models: vec![model] }
+    LlmSettings { providers: vec![provider], models: vec![model] }
 }
 
 /// Runs what it wants to by itself.
@@ -85,7 +88,7 @@ pub(crate) fn agent(name: &str, tools: &[&str]) -> Agent {
     }
 }
 
-pub(crate) struct Talker(Wire);
+pub(crate) struct Talker(RawWebSocket);
 
 impl Talker {
     pub(crate) async fn say(&mut self, event: Value) {
@@ -94,7 +97,7 @@ impl Talker {
 
     pub(crate) async fn hear(&mut self) -> Value {
         match tokio::time::timeout(SOON, self.0.message()).await.expect("something is said") {
-            Message::Text(text) => serde_json::from_str(&text).unwrap(),
+            RawWebSocketMessage::Text(text) => serde_json::from_str(&text).unwrap(),
             other => panic!("{other:?}"),
         }
     }
@@ -109,10 +112,10 @@ impl Talker {
         }
     }
 
-    pub(crate) async fn end(&mut self) -> Message {
+    pub(crate) async fn end(&mut self) -> RawWebSocketMessage {
         loop {
             match tokio::time::timeout(SOON, self.0.message()).await.expect("it ends") {
-                Message::Text(_) | Message::Binary(_) => {}
+                RawWebSocketMessage::Text(_) | RawWebSocketMessage::Binary(_) => {}
                 end => return end,
             }
         }
@@ -188,7 +191,7 @@ async fn r_32_a_client_that_goes_takes_its_calls_along() {
     }
     drop(client);
     theatre.stage.reaches(&theatre.stage.seen.cancelled, 1).await;
-    assert!(matches!(provider.end().await, Message::Close(1001, _)));
+    assert!(matches!(provider.end().await, RawWebSocketMessage::Close(1001, _)));
     assert_eq!(theatre.stage.seen.finished.load(Ordering::SeqCst), 0);
 }
 
@@ -197,8 +200,8 @@ async fn r_33_a_gateway_that_stops_says_goodbye_to_both_sides() {
     let theatre = Theatre::open(Setup::default()).await;
     let (mut client, mut provider) = theatre.session(&[]).await;
     theatre.stage.stop.cancel();
-    assert!(matches!(client.end().await, Message::Close(1001, _)));
-    assert!(matches!(provider.end().await, Message::Close(1001, _)));
+    assert!(matches!(client.end().await, RawWebSocketMessage::Close(1001, _)));
+    assert!(matches!(provider.end().await, RawWebSocketMessage::Close(1001, _)));
 }
 
 #[tokio::test]
@@ -206,10 +209,10 @@ async fn close_codes_pass_both_ways() {
     let theatre = Theatre::open(Setup::default()).await;
     let (mut client, provider) = theatre.session(&[]).await;
     provider.0.close(4_002, "session expired").await;
-    assert_eq!(client.end().await, Message::Close(4_002, "session expired".to_owned()));
+    assert_eq!(client.end().await, RawWebSocketMessage::Close(4_002, "session expired".to_owned()));
     let (client, mut provider) = theatre.session(&[]).await;
     client.0.close(4_100, "enough").await;
-    assert_eq!(provider.end().await, Message::Close(4_100, "enough".to_owned()));
+    assert_eq!(provider.end().await, RawWebSocketMessage::Close(4_100, "enough".to_owned()));
 }
 
 #[tokio::test]
@@ -220,7 +223,7 @@ async fn a_key_that_is_taken_away_ends_its_sessions() {
     let sent = ["authorization: Bearer secret".to_owned()];
     let (mut client, _provider) = theatre.session(&sent).await;
     theatre.stage.front.set_access(vec![key("other", "secret-2", Rights::ALL)], None);
-    assert!(matches!(client.end().await, Message::Close(1008, _)));
+    assert!(matches!(client.end().await, RawWebSocketMessage::Close(1008, _)));
 }
 
 #[tokio::test]
@@ -229,7 +232,7 @@ async fn a_provider_that_refuses_is_told_of_in_http() {
     let refusing = async {
         let (stream, _) = theatre.provider.accept().await.unwrap();
         let answer = "HTTP/1.1 401 Unauthorized\r\ncontent-length: 9\r\n\r\nsk-canary";
-        Asked::read(stream).await.unwrap().refuse(answer).await;
+        RawUpgradeRequest::read(stream).await.unwrap().refuse(answer).await;
     };
     let (refused, ()) = tokio::join!(theatre.dial(&[]), refusing);
     let refused = refused.unwrap_err();
@@ -240,7 +243,7 @@ async fn a_provider_that_refuses_is_told_of_in_http() {
 
 #[tokio::test]
 async fn what_is_said_in_a_session_is_remembered_where_the_agent_does() {
-    let memory = Memory { record: Record::Shared, ..Memory::default() };
+    let memory = AgentMemoryPolicy { record: RecordPolicy::Shared, ..AgentMemoryPolicy::default() };
     let agents = vec![Agent { memory, ..agent("default", &["*"]) }];
     let setup = Setup { agents, memory: Remembers::All, ..Setup::default() };
     let theatre = Theatre::open(setup).await;
@@ -259,8 +262,8 @@ async fn what_is_said_in_a_session_is_remembered_where_the_agent_does() {
         .await;
     provider.say(json!({"type": "response.done", "response": response})).await;
     client.await_event("response.done").await;
-    let mind = theatre.stage.gate.mind().unwrap();
-    let scope = Scope::of_operator(Namespace::of(None, &Name::usual()));
+    let mind = theatre.stage.gate.memory().unwrap();
+    let scope = MemoryScope::of_operator(Namespace::of(None, &MemoryName::usual()));
     for _ in 0..200 {
         let found = mind.search_entries(&scope, "silver key kitchen", (None, 5)).await.unwrap();
         if found.len() == 2 {

@@ -15,42 +15,42 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::{Ceilings, Tier};
-use tollgate_core::filter::House;
+use tollgate_core::filter::GlobalRules;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::names::NamePattern;
-use tollgate_core::trust::Policy;
-use tollgate_engine::audit::Ledger;
-use tollgate_engine::builtin::{self, Asker, Failure, Reply, Tool};
+use tollgate_core::trust::TrustPolicy;
+use tollgate_engine::audit::AuditLedger;
+use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::{
-    Auth, Calibrate, Code, Endpoint, Protocol, Restart, Server as UpstreamSettings, Settings,
-    Transport,
+    CodeModeSettings, EngineSettings, HttpEndpoint, ProtocolSelection, RestartSettings,
+    Server as UpstreamSettings, ServerAuth, ServerCalibration, ServerTransport,
 };
-use tollgate_engine::{Parts, Running};
+use tollgate_engine::{Parts, RunningEngine};
 use tollgate_mcp::tasks::{self, Task};
 use tollgate_mcp::{Revision, header};
+use tollgate_server::config_service::ConfigService;
 use tollgate_server::keyring::Keyring;
-use tollgate_server::operator::Operator;
-use tollgate_server::tls::Identity;
-use tollgate_server::{Fingerprint, Key, Limits, Options, Rights, Server, oidc};
+use tollgate_server::tls::TlsIdentity;
+use tollgate_server::{ApiKey, Fingerprint, HttpServer, HttpServerOptions, Limits, Rights, oidc};
 use tollgate_store::Store;
-use tollgate_store::memory::Memory;
+use tollgate_store::memory::MemoryStore;
 
 /// The token of whoever runs the gateway.
 pub(crate) const ADMIN: &str = "the-token-of-the-admin";
 
 pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
-    pub(crate) front: Server,
+    pub(crate) front: HttpServer,
     pub(crate) gate: Arc<Gate>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) stop: CancellationToken,
     pub(crate) serving: Task,
-    pub(crate) running: Running,
+    pub(crate) running: RunningEngine,
     /// What it was started with.
-    pub(crate) settings: Settings,
+    pub(crate) settings: EngineSettings,
     directory: Directory,
 }
 
@@ -68,29 +68,29 @@ pub(crate) struct Setup {
     pub(crate) upstream: Option<SocketAddr>,
     /// Further servers. Each is waited for until its tool `say` is there.
     pub(crate) servers: Vec<UpstreamSettings>,
-    pub(crate) keys: Vec<Key>,
+    pub(crate) keys: Vec<ApiKey>,
     /// Whose tokens let in.
-    pub(crate) auth: Option<oidc::Auth>,
+    pub(crate) auth: Option<oidc::OidcConfig>,
     pub(crate) limits: Limits,
     /// Of all agents.
     pub(crate) ceiling: Option<Tier>,
     /// Where the walls of the tiers stand.
     pub(crate) ceilings: Ceilings,
-    pub(crate) operator: Option<Arc<dyn Operator>>,
+    pub(crate) operator: Option<Arc<dyn ConfigService>>,
     /// Further servers in process.
     pub(crate) tools: Vec<builtin::Server>,
     /// Instead of the usual two, if there are any.
     pub(crate) agents: Vec<Agent>,
-    pub(crate) house: House,
+    pub(crate) house: GlobalRules,
     /// What holds for the tools in process.
-    pub(crate) trust: Policy,
+    pub(crate) trust: TrustPolicy,
     /// How upstream tools are called.
     pub(crate) names: NamePattern,
-    pub(crate) models: tollgate_llm::settings::Settings,
+    pub(crate) models: tollgate_llm::settings::LlmSettings,
     pub(crate) memory: Remembers,
     pub(crate) trail: Trail,
     /// Served over TLS as whom.
-    pub(crate) tls: Option<Identity>,
+    pub(crate) tls: Option<TlsIdentity>,
 }
 
 /// Whether there is a memory, in the stage's own directory.
@@ -122,7 +122,7 @@ impl Stage {
         let memory = match setup.memory {
             Remembers::Nothing => None,
             Remembers::All => {
-                Some(Arc::new(Memory::open_sqlite(&directory.0.join("memory.db")).unwrap()))
+                Some(Arc::new(MemoryStore::open_sqlite(&directory.0.join("memory.db")).unwrap()))
             }
         };
         let clock = Arc::new(SystemClock);
@@ -132,7 +132,7 @@ impl Stage {
                 let store = Store::open(&directory.0.join("tollgate.db")).unwrap();
                 let audit = tollgate_engine::settings::Audit::default();
                 let trail = store.audit().unwrap();
-                let ledger = Ledger::open(trail, &audit, Arc::<SystemClock>::clone(&clock));
+                let ledger = AuditLedger::open(trail, &audit, Arc::<SystemClock>::clone(&clock));
                 (store, Arc::new(ledger.unwrap()))
             }
         };
@@ -168,7 +168,7 @@ impl Stage {
         let address = listener.local_addr().unwrap();
         let admin = Some(Fingerprint::of(ADMIN.as_bytes()));
         let keyring = Keyring::new(Arc::new(store), clock);
-        let options = Options {
+        let options = HttpServerOptions {
             hosts: Vec::new(),
             keys: setup.keys,
             keyring: Some(Arc::new(keyring)),
@@ -177,7 +177,7 @@ impl Stage {
             limits: setup.limits,
             models: setup.models,
         };
-        let server = Server::new(Arc::clone(&gate), &options).unwrap();
+        let server = HttpServer::new(Arc::clone(&gate), &options).unwrap();
         server.set_identity(setup.tls);
         let front = server.clone();
         if let Some(operator) = setup.operator {
@@ -221,8 +221,8 @@ impl Stage {
 }
 
 /// A key for every agent.
-pub(crate) fn key(name: &str, secret: &str, rights: Rights) -> Key {
-    Key { rights, ..Key::new(name, Fingerprint::of(secret.as_bytes())) }
+pub(crate) fn key(name: &str, secret: &str, rights: Rights) -> ApiKey {
+    ApiKey { rights, ..ApiKey::new(name, Fingerprint::of(secret.as_bytes())) }
 }
 
 /// Until the tool is in the catalogue.
@@ -237,13 +237,13 @@ async fn wait_for(gate: &Gate, tool: &str) {
 }
 
 /// `sage` sees only `echo`; `default` sees everything.
-fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> Settings {
+fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> EngineSettings {
     let agent = |name: &str, tools: &[&str]| Agent {
         id: AgentId::parse(name).unwrap(),
         tools: tools.iter().map(|pattern| Glob::new(*pattern)).collect(),
         ..Agent::implicit()
     };
-    Settings {
+    EngineSettings {
         environment: "test".to_owned(),
         limits: tollgate_core::budget::Limits {
             global: Duration::from_secs(20),
@@ -251,8 +251,8 @@ fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> Settin
         },
         servers: upstream.map(scripted).into_iter().collect(),
         agents: vec![agent("default", &["*"]), agent("sage", &["echo"])],
-        code: Code { worker: worker(), ..Code::default() },
-        ..Settings::new(directory.to_owned())
+        code: CodeModeSettings { worker: worker(), ..CodeModeSettings::default() },
+        ..EngineSettings::new(directory.to_owned())
     }
 }
 
@@ -267,21 +267,28 @@ fn scripted(address: SocketAddr) -> UpstreamSettings {
     server("up", at(address), Revision::NEWEST_LEGACY)
 }
 
-pub(crate) fn at(address: SocketAddr) -> Transport {
+pub(crate) fn at(address: SocketAddr) -> ServerTransport {
     let url = format!("http://{address}/mcp");
-    Transport::StreamableHttp(Endpoint { url, headers: BTreeMap::new(), auth: Auth::None })
+    ServerTransport::StreamableHttp(HttpEndpoint {
+        url,
+        headers: BTreeMap::new(),
+        auth: ServerAuth::None,
+    })
 }
 
-pub(crate) fn server(id: &str, transport: Transport, revision: Revision) -> UpstreamSettings {
+pub(crate) fn server(id: &str, transport: ServerTransport, revision: Revision) -> UpstreamSettings {
     UpstreamSettings {
-        protocol: Protocol::Pinned(revision),
-        calibrate: Calibrate::OnCommand,
-        restart: Restart { backoff: Duration::from_millis(50), ..Restart::default() },
+        protocol: ProtocolSelection::Pinned(revision),
+        calibrate: ServerCalibration::OnCommand,
+        restart: RestartSettings {
+            backoff: Duration::from_millis(50),
+            ..RestartSettings::default()
+        },
         ..UpstreamSettings::new(ServerId::parse(id).unwrap(), transport)
     }
 }
 
-fn test_tools(seen: &Arc<Seen>) -> Vec<Box<dyn Tool>> {
+fn test_tools(seen: &Arc<Seen>) -> Vec<Box<dyn BuiltinTool>> {
     let tool = |name, properties| TestTool { name, properties, seen: Arc::clone(seen) };
     let text = json!({"text": {"type": "string"}});
     let mirrored = json!({
@@ -303,7 +310,7 @@ struct TestTool {
 }
 
 #[async_trait]
-impl Tool for TestTool {
+impl BuiltinTool for TestTool {
     fn definition(&self) -> Value {
         json!({
             "name": self.name,
@@ -312,7 +319,11 @@ impl Tool for TestTool {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         self.seen.calls.lock().push(self.name.to_owned());
         let text = |text: &str| Ok(Reply { text: text.to_owned(), structured: None });
         match self.name {

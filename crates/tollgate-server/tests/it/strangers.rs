@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tollgate_core::id::AgentId;
-use tollgate_server::{Key, Rights};
+use tollgate_server::{ApiKey, Rights};
 
 use crate::client::Call;
 use crate::hostile::{Hostile, SERVERS, error, plan, planned, resource, result, then};
@@ -119,7 +119,7 @@ pub(crate) const TRUST: &[&str] = &[
 #[tokio::test]
 async fn s_15_no_header_of_trust_opens_anything() {
     let agents = Some(vec![AgentId::parse("sage").unwrap()]);
-    let key = Key { agents, ..key("phone", CANARY, Rights::ALL) };
+    let key = ApiKey { agents, ..key("phone", CANARY, Rights::ALL) };
     let setup = Setup { keys: vec![key], ..Setup::default() };
     let stage = Stage::with(setup).await;
     let list = || stage.modern("tools/list", json!({}));

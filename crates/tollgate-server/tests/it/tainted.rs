@@ -13,8 +13,8 @@ use tollgate_core::agent::{Agent, Persona};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
 use tollgate_core::tool::TaintRule;
-use tollgate_core::trust::Policy;
-use tollgate_engine::builtin::{self, Asker, Failure, Reply, Tool};
+use tollgate_core::trust::TrustPolicy;
+use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
 use tollgate_server::Rights;
 
 use crate::client::Call;
@@ -31,7 +31,7 @@ const ALL: [TaintRule; 3] = [TaintRule::Ask, TaintRule::Deny, TaintRule::Off];
 struct SendEmail(Arc<AtomicUsize>);
 
 #[async_trait]
-impl Tool for SendEmail {
+impl BuiltinTool for SendEmail {
     fn definition(&self) -> Value {
         json!({
             "name": "send_email",
@@ -41,7 +41,11 @@ impl Tool for SendEmail {
         })
     }
 
-    async fn call(&self, _: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        _: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Ok(Reply { text: "sent".to_owned(), structured: None })
     }
@@ -63,7 +67,7 @@ async fn hostile(rule: TaintRule, setup: Setup) -> (Hostile, Arc<AtomicUsize>) {
     let sent = Arc::new(AtomicUsize::new(0));
     let mail =
         builtin::Server { name: "mail", tools: vec![Box::new(SendEmail(Arc::clone(&sent)))] };
-    let trust = Policy { taint: rule, ..Policy::default() };
+    let trust = TrustPolicy { taint: rule, ..TrustPolicy::default() };
     let agents = if setup.agents.is_empty() { vec![agent()] } else { setup.agents };
     let setup = Setup { tools: vec![mail], trust, agents, ..setup };
     (Hostile::with(PATIENCE, setup).await, sent)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tollgate_core::budget::Ceilings;
 use tollgate_core::id::ToolName;
-use tollgate_core::tool::Override;
+use tollgate_core::tool::ToolOverride;
 use tollgate_engine::settings::Server as UpstreamSettings;
 use tollgate_mcp::Revision;
 
@@ -25,7 +25,7 @@ async fn stage_with(ceilings: Ceilings) -> (Upstream, Stage) {
     up.script.grow("say");
     let declared = |name: &str, ms: u64| {
         let estimated = Some(Duration::from_millis(ms));
-        (ToolName::new(name), Override { estimated, ..Override::default() })
+        (ToolName::new(name), ToolOverride { estimated, ..ToolOverride::default() })
     };
     let tools =
         BTreeMap::from([declared("count", 50), declared("hang", 50), declared("data", 3000)]);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use tollgate_core::id::AgentId;
-use tollgate_server::{Key, Right};
+use tollgate_server::{ApiKey, Right};
 
 use crate::client::{Call, with_meta};
 use crate::hostile::{Hostile, SERVERS, planned, result, then};
@@ -91,7 +91,7 @@ async fn s_13_nobody_gets_the_list_or_the_answer_of_another_principal() {
     let keys = (0..10).map(|at| {
         let agents = (at % 2 == 1).then(|| vec![AgentId::parse("sage").unwrap()]);
         let rights = [Right::Execute].into_iter().collect();
-        Key { agents, ..key(&format!("principal {at}"), &secret(at), rights) }
+        ApiKey { agents, ..key(&format!("principal {at}"), &secret(at), rights) }
     });
     let stage = Stage::with(Setup { keys: keys.collect(), ..Setup::default() }).await;
     let one = |at: usize| {

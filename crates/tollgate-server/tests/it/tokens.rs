@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tollgate_core::id::AgentId;
-use tollgate_core::turn::Grant;
+use tollgate_core::turn::PrincipalGrant;
 use tollgate_engine::clock::{Clock as _, SystemClock};
-use tollgate_server::oidc::{Auth, Claim, Rule};
+use tollgate_server::oidc::{ClaimMatcher, OidcConfig, TokenRule};
 use tollgate_server::{Limits, Right, Rights};
 
 use crate::client::{Call, Reply};
@@ -16,7 +16,7 @@ use crate::stage::{Setup, Stage, key};
 
 const METADATA: &str = "https://gate.example/.well-known/oauth-protected-resource/mcp";
 
-async fn stage(auth: Auth) -> Stage {
+async fn stage(auth: OidcConfig) -> Stage {
     Stage::with(Setup { auth: Some(auth), ..Setup::default() }).await
 }
 
@@ -146,14 +146,14 @@ async fn a_token_for_one_agent_is_for_that_agent_alone() {
 #[tokio::test]
 async fn rules_say_what_a_token_is_good_for() {
     let issuer = Issuer::start().await;
-    let rule = |group: &str, agents: &[&str], rights: &[Right]| Rule {
-        when: Some(Claim { name: "groups".to_owned(), value: group.to_owned() }),
+    let rule = |group: &str, agents: &[&str], rights: &[Right]| TokenRule {
+        when: Some(ClaimMatcher { name: "groups".to_owned(), value: group.to_owned() }),
         agents: Some(agents.iter().map(|it| AgentId::parse(it).unwrap()).collect()),
         rights: rights.iter().copied().collect(),
-        grant: Grant::default(),
+        grant: PrincipalGrant::default(),
     };
     let rules = vec![rule("phones", &["sage"], &[Right::Execute]), rule("ops", &[], &Right::ALL)];
-    let stage = stage(Auth { rules, ..issuer.auth() }).await;
+    let stage = stage(OidcConfig { rules, ..issuer.auth() }).await;
     let token = |groups: Value| {
         let mut claims = issuer.claims();
         claims["groups"] = groups;
@@ -261,7 +261,7 @@ async fn an_issuer_in_trouble_is_not_asked_again_for_every_token() {
     let issuer = Issuer::start().await;
     let limits = Limits { issuer_pause: Duration::from_secs(1), ..Limits::default() };
     let jwks_url = Some(format!("http://{}/keys", issuer.address));
-    let auth = Some(Auth { jwks_url, ..issuer.auth() });
+    let auth = Some(OidcConfig { jwks_url, ..issuer.auth() });
     let stage = Stage::with(Setup { auth, limits, ..Setup::default() }).await;
     assert_eq!(lists(&stage, &issuer.token(&issuer.claims())).await.brief(), "200 ok");
     issuer.go_down();

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::names::NamePattern;
-use tollgate_engine::builtin::{self, Asker, Failure, Reply, Tool};
+use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
 use tollgate_server::Right;
 
 use crate::chat::{agent, ask};
@@ -171,13 +171,17 @@ async fn rights_and_views_hold_here_as_everywhere() {
 struct Odd;
 
 #[async_trait]
-impl Tool for Odd {
+impl BuiltinTool for Odd {
     fn definition(&self) -> Value {
         json!({"name": "odd", "description": "Odd.", "inputSchema": {
             "type": "object", "properties": {"$top": {"type": "integer"}}, "required": ["$top"]}})
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         Ok(Reply { text: Value::Object(arguments.clone()).to_string(), structured: None })
     }
 }

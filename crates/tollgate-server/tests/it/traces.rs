@@ -1,7 +1,7 @@
 //! Trace context: from headers and `_meta` of clients to `_meta` and headers of servers and models.
 
 use serde_json::{Map, Value, json};
-use tollgate_engine::settings::{Baggage, Settings, Telemetry};
+use tollgate_engine::settings::{BaggagePolicy, EngineSettings, EngineTelemetrySettings};
 
 use crate::model::Model;
 use crate::stage::{Setup, Stage};
@@ -99,8 +99,11 @@ async fn calls_of_the_rest_api_are_followed_too() {
 async fn baggage_goes_on_where_the_operator_wants_it() {
     let up = Upstream::start().await;
     let stage = Stage::with(Setup { upstream: Some(up.address), ..Setup::default() }).await;
-    let telemetry = Telemetry { baggage: Baggage::Passed, ..Telemetry::default() };
-    let settings = Settings { telemetry, ..stage.settings.clone() };
+    let telemetry = EngineTelemetrySettings {
+        baggage: BaggagePolicy::Passed,
+        ..EngineTelemetrySettings::default()
+    };
+    let settings = EngineSettings { telemetry, ..stage.settings.clone() };
     stage.running.reconfigure(&settings, || {}).await;
     for (meta, expected) in [
         (json!({"baggage": "user=ada"}), json!({"baggage": "user=ada"})),

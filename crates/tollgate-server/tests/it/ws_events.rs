@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tollgate_testkit::realtime::openai::events;
-use tollgate_testkit::ws::{BINARY, Frame, Message};
+use tollgate_testkit::ws::{BINARY, RawWebSocketFrame, RawWebSocketMessage};
 
 use crate::living::{Ends, Living, Speaks, text};
 
@@ -60,7 +60,7 @@ async fn b_ws_11_what_is_no_event_is_refused_and_the_session_goes_on() {
         let error = ends.client_sees("error").await;
         assert_eq!(error["error"]["type"], "invalid_request_error", "{wrong:?}: {error}");
     }
-    ends.client.send(&Frame::new(BINARY, [0, 1, 2])).await.unwrap();
+    ends.client.send(&RawWebSocketFrame::new(BINARY, [0, 1, 2])).await.unwrap();
     ends.client_sees("error").await;
     nothing_before(&mut ends, "after").await;
 }
@@ -171,6 +171,6 @@ async fn b_ws_11_what_gemini_says_in_binary_stays_binary() {
     ends.client.text(sent).await.unwrap();
     assert_eq!(text(&mut ends.provider).await, sent);
     let said = "{\"serverContent\":  {\"modelTurn\":{\"parts\":[]}}}";
-    ends.provider.send(&Frame::new(BINARY, said)).await.unwrap();
-    assert_eq!(ends.client.message().await, Message::Binary(said.into()));
+    ends.provider.send(&RawWebSocketFrame::new(BINARY, said)).await.unwrap();
+    assert_eq!(ends.client.message().await, RawWebSocketMessage::Binary(said.into()));
 }

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tollgate_testkit::ws::{CONTINUATION, Frame, Message, PING, Role, TEXT, Wire};
+use tollgate_testkit::ws::{
+    CONTINUATION, PING, RawWebSocket, RawWebSocketFrame, RawWebSocketMessage, RawWebSocketRole,
+    TEXT,
+};
 
 use crate::framing::still_works;
 use crate::living::{Ends, Living, Speaks, text};
@@ -12,11 +15,11 @@ const PATIENCE: Duration = Duration::from_secs(50);
 const MIB: usize = 1 << 20;
 
 /// How the connection ends, if nothing else is sent.
-async fn ending(wire: &mut Wire) -> Message {
+async fn ending(wire: &mut RawWebSocket) -> RawWebSocketMessage {
     let reading = async {
         loop {
             let message = wire.message().await;
-            if matches!(message, Message::Close(..) | Message::Gone) {
+            if matches!(message, RawWebSocketMessage::Close(..) | RawWebSocketMessage::Gone) {
                 return message;
             }
         }
@@ -24,9 +27,9 @@ async fn ending(wire: &mut Wire) -> Message {
     tokio::time::timeout(PATIENCE, reading).await.expect("it ends")
 }
 
-async fn closes(wire: &mut Wire, expected: u16) {
+async fn closes(wire: &mut RawWebSocket, expected: u16) {
     let ended = ending(wire).await;
-    assert!(matches!(ended, Message::Close(code, _) if code == expected), "{ended:?}");
+    assert!(matches!(ended, RawWebSocketMessage::Close(code, _) if code == expected), "{ended:?}");
 }
 
 /// That others do not feel it.
@@ -41,7 +44,9 @@ async fn others_go_on(living: &Living) {
 async fn b_ws_1_a_frame_without_a_mask_ends_the_session() {
     let living = Living::start().await;
     let mut wire = living.echoing(Speaks::OpenAi, &[]).await;
-    wire.write(&Frame::text("{\"type\":\"echo\"}").bytes(Role::Server)).await.unwrap();
+    wire.write(&RawWebSocketFrame::text("{\"type\":\"echo\"}").bytes(RawWebSocketRole::Server))
+        .await
+        .unwrap();
     closes(&mut wire, 1002).await;
     others_go_on(&living).await;
 }
@@ -51,14 +56,20 @@ async fn b_ws_5_a_million_pieces_of_one_byte_are_one_message() {
     let living = Living::start().await;
     let mut wire = living.echoing(Speaks::OpenAi, &[]).await;
     let sent = format!("{{\"type\":\"echo\",\"x\":\"{}\"}}", "x".repeat(MIB - 22));
-    let mut bytes = Frame::new(TEXT, &sent.as_bytes()[..1]).unfinished().bytes(Role::Client);
+    let mut bytes = RawWebSocketFrame::new(TEXT, &sent.as_bytes()[..1])
+        .without_fin()
+        .bytes(RawWebSocketRole::Client);
     for byte in &sent.as_bytes()[1..] {
-        bytes.extend(Frame::new(CONTINUATION, [*byte]).unfinished().bytes(Role::Client));
+        bytes.extend(
+            RawWebSocketFrame::new(CONTINUATION, [*byte])
+                .without_fin()
+                .bytes(RawWebSocketRole::Client),
+        );
     }
-    bytes.extend(Frame::new(CONTINUATION, "").bytes(Role::Client));
+    bytes.extend(RawWebSocketFrame::new(CONTINUATION, "").bytes(RawWebSocketRole::Client));
     wire.write(&bytes).await.unwrap();
     let back = tokio::time::timeout(PATIENCE, wire.message()).await.expect("in time");
-    assert!(back == Message::Text(sent), "it came back otherwise");
+    assert!(back == RawWebSocketMessage::Text(sent), "it came back otherwise");
     others_go_on(&living).await;
 }
 
@@ -66,16 +77,23 @@ async fn b_ws_5_a_million_pieces_of_one_byte_are_one_message() {
 async fn b_ws_5_a_message_without_an_end_is_too_long_at_last() {
     let living = Living::start().await;
     let mut wire = living.echoing(Speaks::OpenAi, &[]).await;
-    let first = Frame::new(TEXT, "{\"type\":\"echo\",\"x\":\"").unfinished().bytes(Role::Client);
+    let first = RawWebSocketFrame::new(TEXT, "{\"type\":\"echo\",\"x\":\"")
+        .without_fin()
+        .bytes(RawWebSocketRole::Client);
     wire.write(&first).await.unwrap();
-    let piece = Frame::new(CONTINUATION, vec![b'x'; 64 << 10]).unfinished().bytes(Role::Client);
+    let piece = RawWebSocketFrame::new(CONTINUATION, vec![b'x'; 64 << 10])
+        .without_fin()
+        .bytes(RawWebSocketRole::Client);
     let mut sent = 0;
     while wire.write(&piece).await.is_ok() {
         sent += 64 << 10;
         assert!(sent < 64 * MIB, "it takes everything");
     }
     let ended = ending(&mut wire).await;
-    assert!(matches!(ended, Message::Close(1009, _) | Message::Gone), "{ended:?}");
+    assert!(
+        matches!(ended, RawWebSocketMessage::Close(1009, _) | RawWebSocketMessage::Gone),
+        "{ended:?}"
+    );
     others_go_on(&living).await;
 }
 
@@ -83,10 +101,12 @@ async fn b_ws_5_a_message_without_an_end_is_too_long_at_last() {
 async fn b_ws_5_a_million_empty_pieces_take_no_room() {
     let living = Living::start().await;
     let mut wire = living.echoing(Speaks::OpenAi, &[]).await;
-    let mut bytes = Frame::new(TEXT, "{\"type\":").unfinished().bytes(Role::Client);
-    let empty = Frame::new(CONTINUATION, "").unfinished().bytes(Role::Client);
+    let mut bytes =
+        RawWebSocketFrame::new(TEXT, "{\"type\":").without_fin().bytes(RawWebSocketRole::Client);
+    let empty =
+        RawWebSocketFrame::new(CONTINUATION, "").without_fin().bytes(RawWebSocketRole::Client);
     bytes.extend(empty.repeat(1_000_000));
-    bytes.extend(Frame::new(CONTINUATION, "\"echo\"}").bytes(Role::Client));
+    bytes.extend(RawWebSocketFrame::new(CONTINUATION, "\"echo\"}").bytes(RawWebSocketRole::Client));
     wire.write(&bytes).await.unwrap();
     assert_eq!(text(&mut wire).await, "{\"type\":\"echo\"}");
     others_go_on(&living).await;
@@ -100,7 +120,7 @@ async fn b_ws_6_lengths_that_nobody_means() {
         let head = [&[0x81, 0xff][..], &length.to_be_bytes(), &[0; 4], b"{\"ty"].concat();
         wire.write(&head).await.unwrap();
         let ended = ending(&mut wire).await;
-        assert!(matches!(ended, Message::Close(1002 | 1009, _)), "{length}: {ended:?}");
+        assert!(matches!(ended, RawWebSocketMessage::Close(1002 | 1009, _)), "{length}: {ended:?}");
     }
     // Long-winded, but clear.
     let mut wire = living.echoing(Speaks::OpenAi, &[]).await;
@@ -115,9 +135,9 @@ async fn b_ws_6_lengths_that_nobody_means() {
 async fn b_ws_8_whoever_never_says_goodbye_is_left_alone_with_it() {
     let living = Living::start().await;
     let Ends { mut client, mut provider } = living.open(Speaks::OpenAi).await;
-    provider.send(&Frame::close(4001, "enough")).await.unwrap();
+    provider.send(&RawWebSocketFrame::close(4001, "enough")).await.unwrap();
     let ended = ending(&mut client).await;
-    assert_eq!(ended, Message::Close(4001, "enough".to_owned()));
+    assert_eq!(ended, RawWebSocketMessage::Close(4001, "enough".to_owned()));
     // No answer to that; the connection ends all the same.
     let over = tokio::time::timeout(PATIENCE, client.is_over());
     assert!(over.await.expect("it ends"), "nothing is said after a goodbye");
@@ -127,14 +147,17 @@ async fn b_ws_8_whoever_never_says_goodbye_is_left_alone_with_it() {
 async fn b_ws_9_a_hundred_thousand_pings_are_too_many() {
     let living = Living::start().await;
     let mut wire = living.echoing(Speaks::OpenAi, &[]).await;
-    let pings = Frame::new(PING, "flood").bytes(Role::Client).repeat(1_000);
+    let pings = RawWebSocketFrame::new(PING, "flood").bytes(RawWebSocketRole::Client).repeat(1_000);
     for _ in 0..100 {
         if wire.write(&pings).await.is_err() {
             break;
         }
     }
     let ended = ending(&mut wire).await;
-    assert!(matches!(ended, Message::Close(1008, _) | Message::Gone), "{ended:?}");
+    assert!(
+        matches!(ended, RawWebSocketMessage::Close(1008, _) | RawWebSocketMessage::Gone),
+        "{ended:?}"
+    );
     others_go_on(&living).await;
 }
 
@@ -145,7 +168,10 @@ async fn b_ws_11_a_message_of_twenty_mebibytes_is_too_long() {
     let event = json!({"type": "input_audio_buffer.append", "audio": "A".repeat(20 * MIB)});
     let _ = wire.text(event.to_string()).await;
     let ended = ending(&mut wire).await;
-    assert!(matches!(ended, Message::Close(1009, _) | Message::Gone), "{ended:?}");
+    assert!(
+        matches!(ended, RawWebSocketMessage::Close(1009, _) | RawWebSocketMessage::Gone),
+        "{ended:?}"
+    );
     others_go_on(&living).await;
 }
 

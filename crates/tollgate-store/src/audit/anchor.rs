@@ -10,31 +10,31 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 use tollgate_core::{date, digest};
 
-use super::chain::Hash;
+use super::chain::ChainHash;
 use crate::durable_file;
 use crate::error::Error;
 
 /// A row, by its number and hash. Zero: before the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Mark {
+pub struct RowMark {
     pub sequence: u64,
-    pub hash: Hash,
+    pub hash: ChainHash,
 }
 
 /// What is missing from the trail, and when that was noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Loss {
+pub struct AuditLoss {
     /// `None`: just now, and not noted yet.
     pub found: Option<SystemTime>,
-    pub kind: LossKind,
+    pub kind: AuditLossKind,
     /// The last row that is known to have been written.
-    pub anchored: Mark,
+    pub anchored: RowMark,
     /// The last row that the database had when the loss was noticed.
-    pub database: Mark,
+    pub database: RowMark,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LossKind {
+pub enum AuditLossKind {
     /// The database ends before the last row that was anchored.
     Tail,
     /// The row that was anchored is not the one in the database.
@@ -47,7 +47,7 @@ pub enum LossKind {
     Database,
 }
 
-impl LossKind {
+impl AuditLossKind {
     const ALL: [Self; 5] = [Self::Tail, Self::Replaced, Self::Head, Self::Anchor, Self::Database];
 
     pub const fn as_str(self) -> &'static str {
@@ -61,29 +61,29 @@ impl LossKind {
     }
 }
 
-impl std::fmt::Display for Loss {
+impl std::fmt::Display for AuditLoss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (known, found) = (self.anchored.sequence, self.database.sequence);
         match self.kind {
-            LossKind::Tail => write!(
+            AuditLossKind::Tail => write!(
                 f,
                 "rows are missing from the end: row {known} was written, but the database ended \
                  with row {found} (it was emptied, cut, or put back from an older copy)"
             ),
-            LossKind::Replaced => write!(
+            AuditLossKind::Replaced => write!(
                 f,
                 "row {known} is not the one that was written: the database was replaced by \
                  another one, and rows are missing"
             ),
-            LossKind::Head => {
+            AuditLossKind::Head => {
                 write!(f, "rows were removed from the beginning, and not for their age")
             }
-            LossKind::Anchor => write!(
+            AuditLossKind::Anchor => write!(
                 f,
                 "the file that notes the end of the trail is gone or damaged: whether rows behind \
                  row {found} are missing cannot be known"
             ),
-            LossKind::Database => write!(
+            AuditLossKind::Database => write!(
                 f,
                 "the database was new in a data directory that was used before: all rows from \
                  before are missing"
@@ -94,12 +94,12 @@ impl std::fmt::Display for Loss {
 
 /// What the file says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Anchor {
-    pub(super) last: Mark,
+pub(super) struct AuditAnchor {
+    pub(super) last: RowMark,
     /// The last row that the retention removed.
-    pub(super) cut: Mark,
+    pub(super) cut: RowMark,
     /// What was lost before, until somebody acknowledges it.
-    pub(super) losses: Vec<Loss>,
+    pub(super) losses: Vec<AuditLoss>,
 }
 
 /// Further ones are not noted: the first say enough.
@@ -110,14 +110,14 @@ const FORMAT: u64 = 1;
 pub(crate) struct AnchorFile(PathBuf);
 
 /// What was found in the place of the file.
-pub(super) enum Found {
+pub(super) enum AnchorFileContent {
     Nothing,
     Damaged,
-    Anchor(Anchor),
+    Anchor(AuditAnchor),
 }
 
 /// Held while anchor and database are compared or changed together.
-pub(super) struct Locked<'f> {
+pub(super) struct LockedAnchorFile<'f> {
     file: &'f AnchorFile,
     _lock: std::fs::File,
 }
@@ -127,8 +127,8 @@ impl AnchorFile {
         Self(durable_file::beside(database, "audit.anchor"))
     }
 
-    pub(super) fn lock(&self) -> Result<Locked<'_>, Error> {
-        Ok(Locked { file: self, _lock: durable_file::lock(&self.0)? })
+    pub(super) fn lock(&self) -> Result<LockedAnchorFile<'_>, Error> {
+        Ok(LockedAnchorFile { file: self, _lock: durable_file::lock(&self.0)? })
     }
 
     pub(crate) fn exists(&self) -> bool {
@@ -136,32 +136,32 @@ impl AnchorFile {
     }
 }
 
-impl Locked<'_> {
-    pub(super) fn read(&self) -> Result<Found, Error> {
+impl LockedAnchorFile<'_> {
+    pub(super) fn read(&self) -> Result<AnchorFileContent, Error> {
         let text = match durable_file::read(&self.file.0) {
-            Ok(None) => return Ok(Found::Nothing),
+            Ok(None) => return Ok(AnchorFileContent::Nothing),
             Ok(Some(text)) => text,
             Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-                return Ok(Found::Damaged);
+                return Ok(AnchorFileContent::Damaged);
             }
             Err(error) => return Err(error.into()),
         };
-        Ok(Anchor::parse(&text).map_or(Found::Damaged, Found::Anchor))
+        Ok(AuditAnchor::parse(&text).map_or(AnchorFileContent::Damaged, AnchorFileContent::Anchor))
     }
 
-    pub(super) fn write(&self, anchor: &Anchor) -> Result<(), Error> {
-        Ok(durable_file::replace(&self.file.0, &anchor.written())?)
+    pub(super) fn write(&self, anchor: &AuditAnchor) -> Result<(), Error> {
+        Ok(durable_file::replace(&self.file.0, &anchor.to_text())?)
     }
 }
 
-impl Anchor {
-    pub(super) fn add(&mut self, loss: Loss) {
+impl AuditAnchor {
+    pub(super) fn add(&mut self, loss: AuditLoss) {
         if self.losses.len() < MAX_LOSSES {
             self.losses.push(loss);
         }
     }
 
-    fn written(&self) -> String {
+    fn to_text(&self) -> String {
         let losses: Vec<Value> = self.losses.iter().map(loss_json).collect();
         let told = json!({
             "format": FORMAT,
@@ -182,33 +182,33 @@ impl Anchor {
     }
 }
 
-fn mark_json(mark: &Mark) -> Value {
+fn mark_json(mark: &RowMark) -> Value {
     json!({ "row": mark.sequence, "hash": digest::hex(&mark.hash) })
 }
 
-fn mark(value: &Value) -> Option<Mark> {
+fn mark(value: &Value) -> Option<RowMark> {
     let text = value["hash"].as_str().filter(|text| text.len() == 64 && text.is_ascii())?;
     let mut hash = [0; 32];
     for (at, byte) in hash.iter_mut().enumerate() {
         *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
     }
-    Some(Mark { sequence: value["row"].as_u64()?, hash })
+    Some(RowMark { sequence: value["row"].as_u64()?, hash })
 }
 
-fn loss_json(loss: &Loss) -> Value {
+fn loss_json(loss: &AuditLoss) -> Value {
     json!({
-        "found": loss.found.map(date::written),
+        "found": loss.found.map(date::format_rfc3339),
         "kind": loss.kind.as_str(),
         "anchored": mark_json(&loss.anchored),
         "database": mark_json(&loss.database),
     })
 }
 
-fn loss(value: &Value) -> Option<Loss> {
+fn loss(value: &Value) -> Option<AuditLoss> {
     let kind = value["kind"].as_str()?;
-    Some(Loss {
+    Some(AuditLoss {
         found: value["found"].as_str().and_then(date::parse),
-        kind: LossKind::ALL.into_iter().find(|it| it.as_str() == kind)?,
+        kind: AuditLossKind::ALL.into_iter().find(|it| it.as_str() == kind)?,
         anchored: mark(&value["anchored"])?,
         database: mark(&value["database"])?,
     })

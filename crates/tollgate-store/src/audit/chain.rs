@@ -1,24 +1,28 @@
 //! How rows are bound to each other: each hash covers the hash before it and every field, so that
 //! none can be changed, left out or moved without the rest showing it.
 
-use tollgate_core::digest::Sum;
+use tollgate_core::digest::DigestBuilder;
 
-use super::Entry;
-use crate::number::{micros, millis, unsigned};
+use super::AuditEntry;
+use crate::number::{micros, millis, to_unsigned};
 
-pub(super) type Hash = [u8; 32];
+pub(super) type ChainHash = [u8; 32];
 
 /// Changes whenever the fields or their order do.
 const FORMAT: &[u8] = b"tollgate audit 1";
 const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;
 
-pub(super) fn hash<T: AsRef<str>>(before: &Hash, sequence: u64, entry: &Entry<T>) -> Hash {
-    let mut fields = Fields(Vec::with_capacity(512));
+pub(super) fn hash<T: AsRef<str>>(
+    before: &ChainHash,
+    sequence: u64,
+    entry: &AuditEntry<T>,
+) -> ChainHash {
+    let mut fields = ChainedFields(Vec::with_capacity(512));
     fields.0.extend_from_slice(FORMAT);
     fields.0.extend_from_slice(before);
     fields.number(Some(sequence));
-    fields.number(Some(unsigned(millis(entry.at))));
+    fields.number(Some(to_unsigned(millis(entry.at))));
     for text in [&entry.kind, &entry.principal, &entry.outcome] {
         fields.bytes(Some(text.as_ref().as_bytes()));
     }
@@ -30,20 +34,20 @@ pub(super) fn hash<T: AsRef<str>>(before: &Hash, sequence: u64, entry: &Entry<T>
         fields.text(text.as_ref());
     }
     fields.number(entry.catalog_version);
-    fields.number(entry.duration.map(|span| unsigned(micros(span))));
+    fields.number(entry.duration.map(|span| to_unsigned(micros(span))));
     fields.number(entry.bytes);
     fields.number(entry.cached.map(u64::from));
     // Rows from before there were programs have no such field, and keep their hash.
     if entry.within.is_some() {
         fields.text(entry.within.as_ref());
     }
-    Sum::default().with(fields.0).finish()
+    DigestBuilder::default().with(fields.0).finish()
 }
 
 /// Each with its length before it: no two rows have the same bytes.
-struct Fields(Vec<u8>);
+struct ChainedFields(Vec<u8>);
 
-impl Fields {
+impl ChainedFields {
     fn bytes(&mut self, field: Option<&[u8]>) {
         let Some(bytes) = field else { return self.0.push(ABSENT) };
         self.0.push(PRESENT);

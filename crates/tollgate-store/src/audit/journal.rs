@@ -6,23 +6,23 @@ use rusqlite::{
     Connection, OptionalExtension as _, Transaction, TransactionBehavior, named_params,
 };
 
-use super::Entry;
-use super::anchor::{AnchorFile, Mark};
-use super::chain::{self, Hash};
+use super::AuditEntry;
+use super::anchor::{AnchorFile, RowMark};
+use super::chain::{self, ChainHash};
 use super::reconcile::anchor_cut;
 use crate::error::Error;
-use crate::number::{micros, millis, signed, time, unsigned};
+use crate::number::{micros, millis, time, to_signed, to_unsigned};
 
 /// A connection that writes. Every method may block; what it returned from is on the disk.
 #[derive(Debug)]
-pub struct Journal {
+pub struct AuditJournal {
     connection: Connection,
     anchor: AnchorFile,
 }
 
 /// What the trail may hold. Older rows go first, whichever bound they are over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keep {
+pub struct RetentionBounds {
     pub since: SystemTime,
     /// A row from after this has a wrong time, and is no reason to keep those before it.
     pub now: SystemTime,
@@ -30,12 +30,12 @@ pub struct Keep {
 }
 
 /// The last row on one side of the trail.
-struct End {
+struct TrailEnd {
     sequence: u64,
-    hash: Hash,
+    hash: ChainHash,
 }
 
-impl Journal {
+impl AuditJournal {
     pub(super) fn new(connection: Connection, anchor: AnchorFile) -> Self {
         Self { connection, anchor }
     }
@@ -43,7 +43,7 @@ impl Journal {
     /// Adds all of them or none, and says the number of the last row there is.
     pub fn append<'e, I>(&mut self, entries: I) -> Result<u64, Error>
     where
-        I: IntoIterator<Item = Entry<&'e str>>,
+        I: IntoIterator<Item = AuditEntry<&'e str>>,
     {
         let transaction = begin(&mut self.connection)?;
         // Read under the lock: another process may have written since.
@@ -52,37 +52,37 @@ impl Journal {
             let sequence = last.sequence.saturating_add(1);
             let hash = chain::hash(&last.hash, sequence, &entry);
             insert(&transaction, sequence, &entry, &hash)?;
-            last = End { sequence, hash };
+            last = TrailEnd { sequence, hash };
         }
         let move_end = "UPDATE audit_chain SET last_sequence = ?1, last_hash = ?2";
         transaction
             .prepare_cached(move_end)?
-            .execute((signed(last.sequence), last.hash.as_slice()))?;
+            .execute((to_signed(last.sequence), last.hash.as_slice()))?;
         transaction.commit()?;
         Ok(last.sequence)
     }
 
     /// Removes up to `most` of the oldest rows that need not be kept, and says how many it were.
     /// The hash of the last of them stays: what is left can still be checked.
-    pub fn cut(&mut self, keep: Keep, most: u64) -> Result<u64, Error> {
+    pub fn cut(&mut self, keep: RetentionBounds, most: u64) -> Result<u64, Error> {
         let transaction = begin(&mut self.connection)?;
         let (cut, last) = (end(&transaction, CUT)?, end(&transaction, LAST)?);
         let by_count = last.sequence.saturating_sub(keep.rows);
-        let bounds = (millis(keep.since), millis(keep.now), signed(most));
-        let by_age: Option<i64> = transaction.query_row(AGED, bounds, |row| row.get(0))?;
-        let by_age = by_age.map_or(0, unsigned);
+        let bounds = (millis(keep.since), millis(keep.now), to_signed(most));
+        let by_age: Option<i64> = transaction.query_row(SELECT_AGED, bounds, |row| row.get(0))?;
+        let by_age = by_age.map_or(0, to_unsigned);
         let until = by_count.max(by_age).min(cut.sequence.saturating_add(most));
         if until <= cut.sequence {
             return Ok(0);
         }
         let hash = "SELECT hash FROM audit WHERE sequence = ?1";
-        let hash: Hash = transaction.query_row(hash, [signed(until)], |row| row.get(0))?;
-        transaction.execute("DELETE FROM audit WHERE sequence <= ?1", [signed(until)])?;
+        let hash: ChainHash = transaction.query_row(hash, [to_signed(until)], |row| row.get(0))?;
+        transaction.execute("DELETE FROM audit WHERE sequence <= ?1", [to_signed(until)])?;
         let moved = "UPDATE audit_chain SET cut_sequence = ?1, cut_hash = ?2";
-        transaction.execute(moved, (signed(until), hash.as_slice()))?;
+        transaction.execute(moved, (to_signed(until), hash.as_slice()))?;
         // Nobody compares both between the one and the other.
         let locked = self.anchor.lock()?;
-        anchor_cut(&locked, Mark { sequence: until, hash })?;
+        anchor_cut(&locked, RowMark { sequence: until, hash })?;
         transaction.commit()?;
         Ok(until - cut.sequence)
     }
@@ -106,24 +106,24 @@ fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
 
 /// The last of the oldest rows that is too old. The first one to keep ends it: a row in between is
 /// never taken out.
-const AGED: &str = "
+const SELECT_AGED: &str = "
     WITH oldest AS (SELECT sequence, at FROM audit ORDER BY sequence LIMIT ?3)
     SELECT max(sequence) FROM oldest WHERE at < ?1 AND sequence < coalesce(
         (SELECT min(sequence) FROM oldest WHERE at BETWEEN ?1 AND ?2), 9223372036854775807)";
 const CUT: &str = "SELECT cut_sequence, cut_hash FROM audit_chain";
 const LAST: &str = "SELECT last_sequence, last_hash FROM audit_chain";
 
-fn end(transaction: &Transaction<'_>, which: &str) -> rusqlite::Result<End> {
+fn end(transaction: &Transaction<'_>, which: &str) -> rusqlite::Result<TrailEnd> {
     transaction
         .prepare_cached(which)?
-        .query_row([], |row| Ok(End { sequence: unsigned(row.get(0)?), hash: row.get(1)? }))
+        .query_row([], |row| Ok(TrailEnd { sequence: to_unsigned(row.get(0)?), hash: row.get(1)? }))
 }
 
 fn insert(
     transaction: &Transaction<'_>,
     sequence: u64,
-    entry: &Entry<&str>,
-    hash: &Hash,
+    entry: &AuditEntry<&str>,
+    hash: &ChainHash,
 ) -> rusqlite::Result<()> {
     let mut insert = transaction.prepare_cached(
         "INSERT INTO audit (
@@ -137,7 +137,7 @@ fn insert(
         )",
     )?;
     insert.execute(named_params! {
-        ":sequence": signed(sequence),
+        ":sequence": to_signed(sequence),
         ":at": millis(entry.at),
         ":kind": entry.kind,
         ":principal": entry.principal,
@@ -148,11 +148,11 @@ fn insert(
         ":tool": entry.tool,
         ":arguments_hash": entry.arguments_hash.as_ref().map(<[u8; 32]>::as_slice),
         ":arguments": entry.arguments,
-        ":catalog_version": entry.catalog_version.map(signed),
+        ":catalog_version": entry.catalog_version.map(to_signed),
         ":tier": entry.tier,
         ":outcome": entry.outcome,
         ":duration_us": entry.duration.map(micros),
-        ":bytes": entry.bytes.map(signed),
+        ":bytes": entry.bytes.map(to_signed),
         ":cached": entry.cached,
         ":call": entry.call,
         ":detail": entry.detail,

@@ -7,13 +7,13 @@ use rusqlite::{Connection, Row as Found, named_params};
 use tollgate_core::glob::Glob;
 
 use super::anchor::AnchorFile;
-use super::{Entry, Row};
+use super::{AuditEntry, AuditRow};
 use crate::error::Error;
-use crate::number::{millis, signed, time, unsigned};
+use crate::number::{millis, time, to_signed, to_unsigned};
 
 /// Which rows. `None` is any.
 #[derive(Debug, Clone)]
-pub struct Query {
+pub struct AuditQuery {
     pub since: Option<SystemTime>,
     pub until: Option<SystemTime>,
     pub kind: Option<String>,
@@ -27,23 +27,23 @@ pub struct Query {
     pub call: Option<String>,
     /// Rows beyond this one, in the direction of reading.
     pub after: Option<u64>,
-    pub direction: Direction,
-    /// No more than [`Query::MOST`] count.
+    pub direction: AuditDirection,
+    /// No more than [`AuditQuery::MAX_PAGE_ROWS`] count.
     pub limit: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum AuditDirection {
     OldestFirst,
     NewestFirst,
 }
 
-impl Query {
+impl AuditQuery {
     /// Rows of one page.
-    pub const MOST: usize = 1_000;
+    pub const MAX_PAGE_ROWS: usize = 1_000;
 
     /// Everything.
-    pub fn all(direction: Direction) -> Self {
+    pub fn all(direction: AuditDirection) -> Self {
         Self {
             since: None,
             until: None,
@@ -57,14 +57,14 @@ impl Query {
             call: None,
             after: None,
             direction,
-            limit: Self::MOST,
+            limit: Self::MAX_PAGE_ROWS,
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    pub rows: Vec<Row>,
+    pub rows: Vec<AuditRow>,
     /// What the next page comes after; `None` if there is nothing more at present.
     pub next: Option<u64>,
     /// The last row there was when this was read, whether it was asked for or not.
@@ -73,7 +73,7 @@ pub struct Page {
 
 /// A connection that only reads; writers do not wait for it.
 #[derive(Debug)]
-pub struct Reader {
+pub struct AuditReader {
     connection: Connection,
     anchor: AnchorFile,
 }
@@ -100,7 +100,7 @@ macro_rules! select {
     };
 }
 
-impl Reader {
+impl AuditReader {
     pub(super) fn new(connection: Connection, anchor: AnchorFile) -> Self {
         Self { connection, anchor }
     }
@@ -113,45 +113,45 @@ impl Reader {
         &mut self.connection
     }
 
-    pub fn page(&self, query: &Query) -> Result<Page, Error> {
+    pub fn page(&self, query: &AuditQuery) -> Result<Page, Error> {
         let ends = "SELECT cut_sequence + 1, last_sequence FROM audit_chain";
         let ends = self.connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let (first, last) = (unsigned(ends.0), unsigned(ends.1));
-        let mut left = self.within(query, Span { first, last })?;
-        let limit = query.limit.clamp(1, Query::MOST);
+        let (first, last) = (to_unsigned(ends.0), to_unsigned(ends.1));
+        let mut left = self.within(query, SequenceSpan { first, last })?;
+        let limit = query.limit.clamp(1, AuditQuery::MAX_PAGE_ROWS);
         let mut rows = Vec::new();
         for _ in 0..WINDOWS {
             let Some(window) = left.take(query.direction) else {
                 return Ok(Page { rows, next: None, last });
             };
-            self.look(query, window, &mut Wanted { rows: &mut rows, limit })?;
+            self.look(query, window, &mut RowCollector { rows: &mut rows, limit })?;
             if rows.len() == limit {
                 let next = rows.last().map(|row| row.sequence);
                 return Ok(Page { rows, next, last });
             }
         }
         let next = match query.direction {
-            Direction::OldestFirst => left.first.saturating_sub(1),
-            Direction::NewestFirst => left.last.saturating_add(1),
+            AuditDirection::OldestFirst => left.first.saturating_sub(1),
+            AuditDirection::NewestFirst => left.last.saturating_add(1),
         };
         Ok(Page { rows, next: Some(next), last })
     }
 
     /// Which rows it can be at most. The clock may have jumped: times only narrow this down.
-    fn within(&self, query: &Query, mut all: Span) -> Result<Span, Error> {
+    fn within(&self, query: &AuditQuery, mut all: SequenceSpan) -> Result<SequenceSpan, Error> {
         if query.since.is_some() || query.until.is_some() {
             let span = "SELECT min(sequence), max(sequence) FROM audit WHERE at BETWEEN ?1 AND ?2";
             let times = (query.since.map_or(0, millis), query.until.map_or(i64::MAX, millis));
             let found: (Option<i64>, Option<i64>) =
                 self.connection.query_row(span, times, |row| Ok((row.get(0)?, row.get(1)?)))?;
-            let (Some(first), Some(last)) = found else { return Ok(Span::NONE) };
-            all = Span { first: unsigned(first), last: unsigned(last) };
+            let (Some(first), Some(last)) = found else { return Ok(SequenceSpan::NONE) };
+            all = SequenceSpan { first: to_unsigned(first), last: to_unsigned(last) };
         }
         match (query.direction, query.after) {
-            (Direction::OldestFirst, Some(after)) => {
+            (AuditDirection::OldestFirst, Some(after)) => {
                 all.first = all.first.max(after.saturating_add(1));
             }
-            (Direction::NewestFirst, Some(after)) => {
+            (AuditDirection::NewestFirst, Some(after)) => {
                 all.last = all.last.min(after.saturating_sub(1));
             }
             (_, None) => {}
@@ -159,16 +159,21 @@ impl Reader {
         Ok(all)
     }
 
-    fn look(&self, query: &Query, window: Span, wanted: &mut Wanted<'_>) -> Result<(), Error> {
+    fn look(
+        &self,
+        query: &AuditQuery,
+        window: SequenceSpan,
+        wanted: &mut RowCollector<'_>,
+    ) -> Result<(), Error> {
         let exact = query.name.as_ref().filter(|name| !name.as_str().contains(['*', '?']));
         let pattern = query.name.as_ref().filter(|_| exact.is_none());
         let mut select = self.connection.prepare_cached(match query.direction {
-            Direction::OldestFirst => concat!(select!(), " ORDER BY sequence ASC"),
-            Direction::NewestFirst => concat!(select!(), " ORDER BY sequence DESC"),
+            AuditDirection::OldestFirst => concat!(select!(), " ORDER BY sequence ASC"),
+            AuditDirection::NewestFirst => concat!(select!(), " ORDER BY sequence DESC"),
         })?;
         let mut found = select.query(named_params! {
-            ":first": signed(window.first),
-            ":last": signed(window.last),
+            ":first": to_signed(window.first),
+            ":last": to_signed(window.last),
             ":since": query.since.map(millis),
             ":until": query.until.map(millis),
             ":kind": query.kind,
@@ -196,34 +201,34 @@ impl Reader {
     }
 }
 
-struct Wanted<'w> {
-    rows: &'w mut Vec<Row>,
+struct RowCollector<'w> {
+    rows: &'w mut Vec<AuditRow>,
     limit: usize,
 }
 
 /// Numbers of rows, both included.
 #[derive(Debug, Clone, Copy)]
-struct Span {
+struct SequenceSpan {
     first: u64,
     last: u64,
 }
 
-impl Span {
+impl SequenceSpan {
     const NONE: Self = Self { first: 1, last: 0 };
 
     /// The next window, taken off the side where reading begins.
-    fn take(&mut self, direction: Direction) -> Option<Self> {
+    fn take(&mut self, direction: AuditDirection) -> Option<Self> {
         if self.first > self.last {
             return None;
         }
         let Self { first, last } = *self;
         match direction {
-            Direction::OldestFirst => {
+            AuditDirection::OldestFirst => {
                 let end = last.min(first.saturating_add(WINDOW - 1));
                 self.first = end + 1;
                 Some(Self { first, last: end })
             }
-            Direction::NewestFirst => {
+            AuditDirection::NewestFirst => {
                 let begin = first.max(last.saturating_sub(WINDOW - 1));
                 // Rows begin at 1, so that nothing is before the first.
                 self.last = begin - 1;
@@ -233,11 +238,11 @@ impl Span {
     }
 }
 
-pub(super) fn read(row: &Found<'_>) -> rusqlite::Result<Row> {
+pub(super) fn read(row: &Found<'_>) -> rusqlite::Result<AuditRow> {
     let number = |column: &str| row.get::<_, Option<i64>>(column);
-    Ok(Row {
-        sequence: unsigned(row.get("sequence")?),
-        entry: Entry {
+    Ok(AuditRow {
+        sequence: to_unsigned(row.get("sequence")?),
+        entry: AuditEntry {
             at: time(row.get("at")?),
             kind: row.get("kind")?,
             principal: row.get("principal")?,
@@ -248,11 +253,11 @@ pub(super) fn read(row: &Found<'_>) -> rusqlite::Result<Row> {
             tool: row.get("tool")?,
             arguments_hash: row.get("arguments_hash")?,
             arguments: row.get("arguments")?,
-            catalog_version: number("catalog_version")?.map(unsigned),
+            catalog_version: number("catalog_version")?.map(to_unsigned),
             tier: row.get("tier")?,
             outcome: row.get("outcome")?,
-            duration: number("duration_us")?.map(unsigned).map(Duration::from_micros),
-            bytes: number("bytes")?.map(unsigned),
+            duration: number("duration_us")?.map(to_unsigned).map(Duration::from_micros),
+            bytes: number("bytes")?.map(to_unsigned),
             cached: row.get("cached")?,
             call: row.get("call")?,
             detail: row.get("detail")?,

@@ -8,7 +8,7 @@ use tollgate_core::glob::Glob;
 
 use super::*;
 
-mod anchored;
+mod anchor;
 mod reading;
 
 /// A trail in a directory of its own.
@@ -28,7 +28,7 @@ impl Place {
         self.store.audit().unwrap()
     }
 
-    fn journal(&self) -> Journal {
+    fn journal(&self) -> AuditJournal {
         self.audit().journal().unwrap()
     }
 
@@ -37,7 +37,7 @@ impl Place {
         connection.execute_batch(text).unwrap();
     }
 
-    fn verified(&self) -> Verified {
+    fn verified(&self) -> VerifiedTrail {
         self.audit().reader().unwrap().verify().unwrap()
     }
 
@@ -52,7 +52,8 @@ impl Place {
     }
 
     fn sequences(&self) -> Vec<u64> {
-        let page = self.audit().reader().unwrap().page(&Query::all(Direction::OldestFirst));
+        let page =
+            self.audit().reader().unwrap().page(&AuditQuery::all(AuditDirection::OldestFirst));
         page.unwrap().rows.iter().map(|row| row.sequence).collect()
     }
 }
@@ -62,8 +63,8 @@ fn at(seconds: u64) -> SystemTime {
 }
 
 /// A call of that name, in second `seconds`.
-fn call(name: &str, seconds: u64) -> Entry<&str> {
-    Entry {
+fn call(name: &str, seconds: u64) -> AuditEntry<&str> {
+    AuditEntry {
         agent: Some("sage"),
         method: Some("tools/call"),
         name: Some(name),
@@ -77,12 +78,12 @@ fn call(name: &str, seconds: u64) -> Entry<&str> {
         cached: Some(false),
         call: Some("01"),
         within: Some("00"),
-        ..Entry::new(at(seconds), "call", "key:ops", "ok")
+        ..AuditEntry::new(at(seconds), "call", "key:ops", "ok")
     }
 }
 
 /// Ten calls, `t1` in second 1 to `t10` in second 10.
-fn ten(place: &Place) -> Journal {
+fn ten(place: &Place) -> AuditJournal {
     let mut journal = place.journal();
     for number in 1..=10 {
         journal.append([call(&format!("t{number}"), number)]).unwrap();
@@ -95,9 +96,14 @@ fn rows_come_back_as_they_were_written_and_are_bound_to_each_other() {
     let place = Place::new();
     let mut journal = place.journal();
     assert_eq!(journal.append([]).unwrap(), 0);
-    let decision = Entry::new(at(2), "key", "key:ops", "made");
+    let decision = AuditEntry::new(at(2), "key", "key:ops", "made");
     assert_eq!(journal.append([call("a", 1), decision]).unwrap(), 2);
-    let page = place.audit().reader().unwrap().page(&Query::all(Direction::OldestFirst)).unwrap();
+    let page = place
+        .audit()
+        .reader()
+        .unwrap()
+        .page(&AuditQuery::all(AuditDirection::OldestFirst))
+        .unwrap();
     let [first, second] = &page.rows[..] else { panic!("{page:?}") };
     assert_eq!((first.entry.name.as_deref(), first.entry.at), (Some("a"), at(1)));
     assert_eq!(first.entry.duration, Some(Duration::from_micros(1_234)));
@@ -170,7 +176,7 @@ fn rows_are_not_changed_by_mistake() {
 fn what_is_cut_off_leaves_a_trail_that_can_be_checked() {
     let place = Place::new();
     let mut journal = ten(&place);
-    let keep = |since: u64, rows: u64| Keep { since: at(since), now: at(100), rows };
+    let keep = |since: u64, rows: u64| RetentionBounds { since: at(since), now: at(100), rows };
     assert_eq!(journal.cut(keep(0, 100), 1_000).unwrap(), 0, "nothing is too old or too much");
     assert_eq!(journal.cut(keep(4, 100), 2).unwrap(), 2, "no more at once than was said");
     assert_eq!(journal.cut(keep(4, 100), 2).unwrap(), 1);
@@ -195,10 +201,10 @@ fn r_30_rows_keep_their_order_whatever_the_clock_says() {
         journal.append([call("a", seconds)]).unwrap();
     }
     assert_eq!(place.sequences(), [1, 2, 3, 4, 5]);
-    let keep = Keep { since: at(40), now: at(60), rows: 100 };
+    let keep = RetentionBounds { since: at(40), now: at(60), rows: 100 };
     assert_eq!(journal.cut(keep, 100).unwrap(), 0, "a row in between is never taken out");
-    let early = Keep { since: at(60), now: at(70), rows: 100 };
-    let keep = Keep { since: at(51), ..keep };
+    let early = RetentionBounds { since: at(60), now: at(70), rows: 100 };
+    let keep = RetentionBounds { since: at(51), ..keep };
     assert_eq!(journal.cut(keep, 100).unwrap(), 4, "one from the future holds nothing up");
     journal.append([call("a", 9_999)]).unwrap();
     assert_eq!(journal.cut(early, 100).unwrap(), 1, "and is not too old itself");
@@ -219,7 +225,9 @@ fn processes_that_share_a_file_write_one_chain() {
                 for row in 0..25 {
                     let name = format!("{writer}-{row}");
                     journal.append([call(&name, 1), call(&name, 2)]).unwrap();
-                    journal.cut(Keep { since: at(0), now: at(9), rows: 150 }, 5).unwrap();
+                    journal
+                        .cut(RetentionBounds { since: at(0), now: at(9), rows: 150 }, 5)
+                        .unwrap();
                 }
             });
         }

@@ -2,15 +2,15 @@
 
 use rusqlite::TransactionBehavior;
 
-use super::anchor::Loss;
+use super::anchor::AuditLoss;
 use super::chain;
-use super::query::{self, Reader};
-use super::reconcile::{self, Ends};
+use super::query::{self, AuditReader};
+use super::reconcile::{self, TrailEnds};
 use crate::error::Error;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifiedTrail {
     /// How many rows were good.
     pub rows: u64,
     /// The last row that was removed for its age; zero if none ever was.
@@ -20,12 +20,12 @@ pub struct Verified {
     pub last: u64,
     pub head: [u8; 32],
     /// The first place where the trail is not as it was written.
-    pub broken: Option<Break>,
+    pub broken: Option<ChainBreakError>,
     /// What the rows themselves cannot show: those that are gone from the end or the beginning.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<AuditLoss>,
 }
 
-impl Verified {
+impl VerifiedTrail {
     pub fn is_whole(&self) -> bool {
         self.broken.is_none() && self.losses.is_empty()
     }
@@ -33,13 +33,13 @@ impl Verified {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("row {sequence} {damage}")]
-pub struct Break {
+pub struct ChainBreakError {
     pub sequence: u64,
-    pub damage: Damage,
+    pub damage: RowDamageError,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
+pub enum RowDamageError {
     #[error("is missing")]
     Missing,
     #[error("is not as it was written, or stands in another's place")]
@@ -50,32 +50,32 @@ pub enum Damage {
     Added,
 }
 
-impl Reader {
+impl AuditReader {
     /// Takes a few seconds for each million rows; others go on writing meanwhile.
-    pub fn verify(&mut self) -> Result<Verified, Error> {
+    pub fn verify(&mut self) -> Result<VerifiedTrail, Error> {
         let anchor = self.anchor().clone();
         let locked = anchor.lock()?;
         let found = locked.read()?;
         // One moment of the trail: rows that come or go meanwhile are not seen.
         let moment = self.connection().transaction_with_behavior(TransactionBehavior::Deferred)?;
-        let ends = Ends::read(&moment)?;
+        let ends = TrailEnds::read(&moment)?;
         drop(locked);
         let losses = reconcile::losses(&moment, (&found, &ends))?;
         let (cut, last, head) = (ends.cut.sequence, ends.last.sequence, ends.last.hash);
         let mut before = ends.cut.hash;
         let mut rows = 0;
-        let verdict = |rows, broken| Verified { rows, cut, last, head, broken, losses };
+        let verdict = |rows, broken| VerifiedTrail { rows, cut, last, head, broken, losses };
         let mut all = moment.prepare("SELECT * FROM audit ORDER BY sequence")?;
         let mut all = all.query([])?;
         while let Some(found) = all.next()? {
             let expected = cut + rows + 1;
             let damage = match query::read(found) {
                 Err(error) if error.sqlite_error_code().is_some() => return Err(error.into()),
-                Err(_) => Damage::Unreadable,
-                Ok(row) if row.sequence > last => Damage::Added,
-                Ok(row) if row.sequence != expected => Damage::Missing,
+                Err(_) => RowDamageError::Unreadable,
+                Ok(row) if row.sequence > last => RowDamageError::Added,
+                Ok(row) if row.sequence != expected => RowDamageError::Missing,
                 Ok(row) if chain::hash(&before, row.sequence, &row.entry) != row.hash => {
-                    Damage::Changed
+                    RowDamageError::Changed
                 }
                 Ok(row) => {
                     before = row.hash;
@@ -83,13 +83,13 @@ impl Reader {
                     continue;
                 }
             };
-            return Ok(verdict(rows, Some(Break { sequence: expected, damage })));
+            return Ok(verdict(rows, Some(ChainBreakError { sequence: expected, damage })));
         }
         let damage = match cut + rows {
-            end if end < last => Some((end + 1, Damage::Missing)),
-            _ if before != head => Some((last, Damage::Changed)),
+            end if end < last => Some((end + 1, RowDamageError::Missing)),
+            _ if before != head => Some((last, RowDamageError::Changed)),
             _ => None,
         };
-        Ok(verdict(rows, damage.map(|(sequence, damage)| Break { sequence, damage })))
+        Ok(verdict(rows, damage.map(|(sequence, damage)| ChainBreakError { sequence, damage })))
     }
 }

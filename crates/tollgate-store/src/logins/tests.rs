@@ -2,18 +2,18 @@
 
 use tollgate_core::secret::Secret;
 
-use super::{Holder, Login};
+use super::{LoginHolder, StoredLogin};
 use crate::database::Store;
 
-fn holder(server: &str, resource: &str) -> Holder {
-    Holder { server: server.to_owned(), resource: resource.to_owned() }
+fn holder(server: &str, resource: &str) -> LoginHolder {
+    LoginHolder { server: server.to_owned(), resource: resource.to_owned() }
 }
 
 #[test]
 fn a_login_is_for_one_server_at_one_address() {
     let store = Store::in_memory().unwrap();
     let (here, moved) = (holder("web", "https://a.test"), holder("web", "https://b.test"));
-    let login = |text: &str| Login {
+    let login = |text: &str| StoredLogin {
         issuer: Some("https://idp.test".to_owned()),
         credentials: Secret::new(text),
     };

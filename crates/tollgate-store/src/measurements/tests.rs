@@ -2,18 +2,19 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::time::Duration;
 
-use tollgate_core::latency::Ending;
+use tollgate_core::latency::SampleEnding;
 
 use super::*;
 
-mod shared;
+mod shared_database;
 
 fn id(tool: &str) -> ToolId {
     ToolId { server: ServerId::parse("weather").unwrap(), tool: ToolName::new(tool) }
 }
 
 fn samples(millis: impl IntoIterator<Item = u64>) -> Vec<Sample> {
-    let sample = |span| Sample { span: Duration::from_millis(span), ending: Ending::Answered };
+    let sample =
+        |span| Sample { span: Duration::from_millis(span), ending: SampleEnding::Answered };
     millis.into_iter().map(sample).collect()
 }
 
@@ -22,13 +23,13 @@ fn at(seconds: u64) -> SystemTime {
 }
 
 /// A first measurement of a tool, with all of its samples still to be saved.
-fn unsaved(tool: &str, millis: impl IntoIterator<Item = u64>) -> Unsaved {
+fn unsaved(tool: &str, millis: impl IntoIterator<Item = u64>) -> UnsavedMeasurement {
     let samples = samples(millis);
     let fresh = samples.len();
-    let standing = Saved::default();
+    let standing = SavedTierAssignment::default();
     let measurement =
         Measurement { tool: id(tool), samples, standing, updated_at: at(1), revision: 0 };
-    Unsaved { measurement, fresh }
+    UnsavedMeasurement { measurement, fresh }
 }
 
 fn spans(store: &Store, tool: &str) -> Vec<u128> {
@@ -51,18 +52,18 @@ fn open(file: &Path) -> Store {
 #[test]
 fn what_was_saved_is_there_after_a_restart() {
     let (_directory, file) = file();
-    let endings = [Ending::Answered, Ending::Failed, Ending::Overran];
-    let sample = |(at, ending): (usize, Ending)| {
+    let endings = [SampleEnding::Answered, SampleEnding::Failed, SampleEnding::Overran];
+    let sample = |(at, ending): (usize, SampleEnding)| {
         let span = Duration::from_micros(1_234_567 * (at as u64 + 1));
         Sample { span, ending }
     };
     let measurement = Measurement {
         tool: id("wetter / Köln\0"),
         samples: endings.into_iter().enumerate().map(sample).collect(),
-        standing: Saved {
+        standing: SavedTierAssignment {
             measured: Some(Tier::Deep),
             home: Some(Tier::Fast),
-            health: Health::Overrunning,
+            health: ToolHealth::Overrunning,
             epoch: 3,
             run: u32::MAX,
             failed_trials: 2,
@@ -70,7 +71,7 @@ fn what_was_saved_is_there_after_a_restart() {
         updated_at: at(1_700_000_000),
         revision: 0,
     };
-    let unsaved = Unsaved { measurement: measurement.clone(), fresh: 3 };
+    let unsaved = UnsavedMeasurement { measurement: measurement.clone(), fresh: 3 };
     assert_eq!(open(&file).measurements().save("test", &[unsaved]).unwrap(), [1]);
     let loaded = open(&file).measurements().load("test").unwrap();
     assert_eq!(loaded.measurements, [Measurement { revision: 1, ..measurement }]);

@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 /// How far a list of the texts with one term, on one shelf, is read: the newest.
 pub(super) const NEWEST: usize = 1_000;
 /// Texts that are ranked.
-pub(super) const MOST: usize = 300;
+pub(super) const MAX_CANDIDATES: usize = 300;
 
 /// The texts of one shelf: how many, and from which number to which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stock {
+pub(super) struct PartitionStats {
     pub(super) texts: u64,
     pub(super) first: u64,
     pub(super) last: u64,
@@ -18,33 +18,33 @@ pub(super) struct Stock {
 
 /// What is known of the terms of a query, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lists {
-    terms: Vec<Term>,
+pub(super) struct PostingLists {
+    terms: Vec<TermPostings>,
     /// Those that are known to have all of the terms, be they among the newest of each or not.
     with_all: Vec<u64>,
     texts: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Term {
+struct TermPostings {
     newest: Vec<u64>,
     with: u64,
 }
 
-impl Lists {
+impl PostingLists {
     /// Of a query with so many terms.
     pub(super) fn new(terms: usize) -> Self {
-        Self { terms: vec![Term::default(); terms], with_all: Vec::new(), texts: 0 }
+        Self { terms: vec![TermPostings::default(); terms], with_all: Vec::new(), texts: 0 }
     }
 
     /// One shelf more that is looked through.
-    pub(super) fn shelf(&mut self, stock: Stock) {
+    pub(super) fn add_partition(&mut self, stock: PartitionStats) {
         self.texts += stock.texts;
     }
 
     /// The newest texts with a term on a shelf, by their numbers. A list shorter than [`NEWEST`] is
     /// all of them. A term may have several: who says something is found apart from what is said.
-    pub(super) fn add(&mut self, term: usize, newest: Vec<u64>, stock: Stock) {
+    pub(super) fn add(&mut self, term: usize, newest: Vec<u64>, stock: PartitionStats) {
         if let Some(term) = self.terms.get_mut(term) {
             term.with += estimate(&newest, stock);
             term.newest.extend(newest);
@@ -65,7 +65,7 @@ impl Lists {
     }
 
     /// Those with the rarest terms, and with most of them; of equal ones the newest.
-    pub(super) fn chosen(&self) -> Vec<u64> {
+    pub(super) fn choose_candidates(&self) -> Vec<u64> {
         let mut worth: HashMap<u64, f64> = HashMap::new();
         for term in &self.terms {
             let rarity = self.rarity(term);
@@ -79,18 +79,18 @@ impl Lists {
         worth.extend(self.with_all.iter().map(|number| (*number, most)));
         let mut order: Vec<(f64, u64)> = worth.into_iter().map(|(text, it)| (it, text)).collect();
         order.sort_unstable_by(|one, two| two.0.total_cmp(&one.0).then(two.1.cmp(&one.1)));
-        order.truncate(MOST);
+        order.truncate(MAX_CANDIDATES);
         order.into_iter().map(|(_, text)| text).collect()
     }
 
-    fn rarity(&self, term: &Term) -> f64 {
+    fn rarity(&self, term: &TermPostings) -> f64 {
         let (texts, with) = (number(self.texts.max(term.with)), number(term.with));
         (1.0 + (texts - with + 0.5) / (with + 0.5)).ln()
     }
 }
 
 /// As dense as in the part that was read.
-fn estimate(newest: &[u64], stock: Stock) -> u64 {
+fn estimate(newest: &[u64], stock: PartitionStats) -> u64 {
     let read = u64::try_from(newest.len()).unwrap_or(u64::MAX);
     let oldest = match newest.iter().min() {
         Some(oldest) if newest.len() >= NEWEST => *oldest,

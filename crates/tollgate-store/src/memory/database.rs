@@ -9,131 +9,168 @@ use std::time::SystemTime;
 
 use async_trait::async_trait;
 use tollgate_core::memory::{
-    Candidates, Entity, EntityId, Entry, EntryId, Fact, FactId, Invalid, Namespace, NewEntity,
-    NewEntry, NewFact, NewRelation, Place, Query, Relation, Scope, Session, SessionId, Snapshot,
+    Entity, EntityId, EntitySnapshot, EntryId, Fact, FactId, MemoryInputError, MemoryQuery,
+    MemoryScope, MemoryTarget, Namespace, NewEntity, NewEntry, NewFact, NewRelation, Relation,
+    SearchCandidates, SessionId, TranscriptEntry, TranscriptSession,
 };
 
-use super::{Cursor, Record, Trouble};
+use super::{ExportCursor, MemoryError, MemoryRecord};
 use crate::number::size;
 
 #[async_trait]
-pub trait Database: Send + Sync {
+pub trait MemoryDatabase: Send + Sync {
     /// All of them, or none; no more than [`MOST_AT_ONCE`], here and below. Their numbers, in their
     /// order.
-    async fn append(&self, place: &Place, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, Trouble>;
+    async fn append(
+        &self,
+        place: &MemoryTarget,
+        entries: Vec<NewEntry>,
+    ) -> Result<Vec<EntryId>, MemoryError>;
 
     /// The newest that have the rarest words of the query, whatever there is in all.
     async fn entries_with(
         &self,
-        scope: &Scope,
-        query: &Query,
+        scope: &MemoryScope,
+        query: &MemoryQuery,
         session: Option<&SessionId>,
-    ) -> Result<Candidates<Entry>, Trouble>;
+    ) -> Result<SearchCandidates<TranscriptEntry>, MemoryError>;
 
     /// Those that spoke last first.
-    async fn sessions(&self, scope: &Scope, page: Page) -> Result<Vec<Session>, Trouble>;
+    async fn sessions(
+        &self,
+        scope: &MemoryScope,
+        page: Page,
+    ) -> Result<Vec<TranscriptSession>, MemoryError>;
 
     /// An agent's own goes before a shared one of the same name.
-    async fn session(&self, scope: &Scope, id: &SessionId) -> Result<Option<Session>, Trouble>;
+    async fn session(
+        &self,
+        scope: &MemoryScope,
+        id: &SessionId,
+    ) -> Result<Option<TranscriptSession>, MemoryError>;
 
     /// In their order.
     async fn entries(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         session: &SessionId,
-        stretch: Stretch,
-    ) -> Result<Vec<Entry>, Trouble>;
+        stretch: TranscriptPage,
+    ) -> Result<Vec<TranscriptEntry>, MemoryError>;
 
     /// Whether there is such a session for this audience. It goes with its author.
     async fn summarise(
         &self,
-        place: &Place,
+        place: &MemoryTarget,
         session: &SessionId,
         summary: &str,
-    ) -> Result<bool, Trouble>;
+    ) -> Result<bool, MemoryError>;
 
     /// All of them, or none. A fact of the same words in the same place is not kept twice: it
     /// becomes newer.
-    async fn remember(&self, place: &Place, facts: Vec<NewFact>) -> Result<Vec<FactId>, Trouble>;
+    async fn remember(
+        &self,
+        place: &MemoryTarget,
+        facts: Vec<NewFact>,
+    ) -> Result<Vec<FactId>, MemoryError>;
 
-    async fn facts_with(&self, scope: &Scope, query: &Query) -> Result<Candidates<Fact>, Trouble>;
+    async fn facts_with(
+        &self,
+        scope: &MemoryScope,
+        query: &MemoryQuery,
+    ) -> Result<SearchCandidates<Fact>, MemoryError>;
 
     /// The nearest by meaning, and how near: the cosine of the angle.
     async fn facts_near(
         &self,
-        scope: &Scope,
-        vector: &Vector,
+        scope: &MemoryScope,
+        vector: &EmbeddingVector,
         most: usize,
-    ) -> Result<Vec<(Fact, f32)>, Trouble>;
+    ) -> Result<Vec<(Fact, f32)>, MemoryError>;
 
     /// The newest first.
-    async fn facts(&self, scope: &Scope, page: Page) -> Result<Vec<Fact>, Trouble>;
+    async fn facts(&self, scope: &MemoryScope, page: Page) -> Result<Vec<Fact>, MemoryError>;
 
     /// Facts that have no vector of that model yet, with their texts.
     async fn without_vector(
         &self,
         model: &str,
         most: usize,
-    ) -> Result<Vec<(FactId, String)>, Trouble>;
+    ) -> Result<Vec<(FactId, String)>, MemoryError>;
 
     /// Vectors of facts that are gone meanwhile are dropped.
     async fn keep_vectors(
         &self,
         model: &str,
         vectors: Vec<(FactId, Vec<f32>)>,
-    ) -> Result<(), Trouble>;
+    ) -> Result<(), MemoryError>;
 
     /// Pieces of transcripts that are no passages yet: the entries after the last passage of their
     /// session, in their order, of sessions with at least so many of them or silent since then.
-    async fn unread(&self, at_least: usize, silent: SystemTime) -> Result<Vec<Unread>, Trouble>;
+    async fn unread(
+        &self,
+        at_least: usize,
+        silent: SystemTime,
+    ) -> Result<Vec<UnreadTranscript>, MemoryError>;
 
-    async fn put_entities(&self, place: &Place, entities: Vec<NewEntity>) -> Result<(), Trouble>;
+    async fn put_entities(
+        &self,
+        place: &MemoryTarget,
+        entities: Vec<NewEntity>,
+    ) -> Result<(), MemoryError>;
 
     /// By name: the same, one that begins like it, one that has its words; `None`: any.
     async fn find_entities(
         &self,
-        scope: &Scope,
-        wanted: &Wanted,
+        scope: &MemoryScope,
+        wanted: &EntityFilter,
         page: Page,
-    ) -> Result<Vec<Entity>, Trouble>;
+    ) -> Result<Vec<Entity>, MemoryError>;
 
     /// With so many links at most.
     async fn snapshot(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         id: &EntityId,
         links: usize,
-    ) -> Result<Option<Snapshot>, Trouble>;
+    ) -> Result<Option<EntitySnapshot>, MemoryError>;
 
-    /// Fails with [`Trouble::NoEntity`] when one end is not there, or not for this audience.
-    async fn relate(&self, place: &Place, relations: Vec<NewRelation>) -> Result<(), Trouble>;
+    /// Fails with [`MemoryError::NoEntity`] when one end is not there, or not for this audience.
+    async fn relate(
+        &self,
+        place: &MemoryTarget,
+        relations: Vec<NewRelation>,
+    ) -> Result<(), MemoryError>;
 
     /// Of one entity, or all.
     async fn relations(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         of: Option<&EntityId>,
         page: Page,
-    ) -> Result<Vec<Relation>, Trouble>;
+    ) -> Result<Vec<Relation>, MemoryError>;
 
-    async fn forget(&self, scope: &Scope, what: &Forget) -> Result<Counts, Trouble>;
+    async fn forget(
+        &self,
+        scope: &MemoryScope,
+        what: &MemoryForgetTarget,
+    ) -> Result<MemoryCounts, MemoryError>;
 
-    async fn namespaces(&self) -> Result<Vec<(Namespace, Counts)>, Trouble>;
+    async fn namespaces(&self) -> Result<Vec<(Namespace, MemoryCounts)>, MemoryError>;
 
     /// Of one layer of what a scope sees, what comes after a row of that number, in the order of
     /// those numbers: a few hundred at most, and from where to go on. Of facts those that were
     /// stated.
     async fn records(
         &self,
-        scope: &Scope,
-        from: Cursor,
-    ) -> Result<(Vec<Record>, Option<Cursor>), Trouble>;
+        scope: &MemoryScope,
+        from: ExportCursor,
+    ) -> Result<(Vec<MemoryRecord>, Option<ExportCursor>), MemoryError>;
 
     /// Whether it answers, now.
-    async fn ping(&self) -> Result<(), Trouble>;
+    async fn ping(&self) -> Result<(), MemoryError>;
 
     /// A copy of all of it, as it is now, in a new file.
-    async fn backup(&self, to: &Path) -> Result<(), Trouble>;
+    async fn backup(&self, to: &Path) -> Result<(), MemoryError>;
 }
 
 /// Written by one call: others wait meanwhile.
@@ -160,7 +197,7 @@ impl Page {
 
 /// A part of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stretch {
+pub struct TranscriptPage {
     /// `None`: from the beginning.
     pub after: Option<EntryId>,
     pub most: usize,
@@ -168,7 +205,7 @@ pub struct Stretch {
 
 /// What a text means, as a model has it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Vector {
+pub struct EmbeddingVector {
     /// Vectors of two models have nothing to do with each other.
     pub model: String,
     /// Of length 1.
@@ -177,22 +214,22 @@ pub struct Vector {
 
 /// Which entities are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct EntityFilter {
     pub name: Option<String>,
     pub kind: Option<String>,
 }
 
 /// A transcript, as far as it is no passages yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnreadTranscript {
     /// Where its passages go: with its author, for its audience.
-    pub place: Place,
-    pub entries: Vec<Entry>,
+    pub place: MemoryTarget,
+    pub entries: Vec<TranscriptEntry>,
 }
 
 /// What is to be forgotten of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Forget {
+pub enum MemoryForgetTarget {
     /// All that one author wrote.
     Author(String),
     Session(SessionId),
@@ -211,7 +248,7 @@ pub enum Forget {
 
 /// How much there is of each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct MemoryCounts {
     pub sessions: u64,
     pub entries: u64,
     pub facts: u64,
@@ -219,7 +256,7 @@ pub struct Counts {
     pub relations: u64,
 }
 
-impl Counts {
+impl MemoryCounts {
     pub(super) fn add(&mut self, more: &Self) {
         self.sessions += more.sessions;
         self.entries += more.entries;
@@ -230,10 +267,10 @@ impl Counts {
 }
 
 /// How many there are, if not too many.
-pub(super) fn few(field: &'static str, found: usize) -> Result<usize, Invalid> {
+pub(super) fn few(field: &'static str, found: usize) -> Result<usize, MemoryInputError> {
     if found > MOST_AT_ONCE {
         let (least, most) = ("0".to_owned(), MOST_AT_ONCE.to_string());
-        return Err(Invalid::Range { field, found: found.to_string(), least, most });
+        return Err(MemoryInputError::Range { field, found: found.to_string(), least, most });
     }
     Ok(found)
 }

@@ -10,98 +10,103 @@ use async_trait::async_trait;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tollgate_core::memory::{
-    Candidates, Entity, EntityId, Entry, EntryId, Fact, FactId, Namespace, NewEntity, NewEntry,
-    NewFact, NewRelation, Place, Query, Relation, Scope, Session, SessionId, Snapshot,
+    Entity, EntityId, EntitySnapshot, EntryId, Fact, FactId, MemoryQuery, MemoryScope,
+    MemoryTarget, Namespace, NewEntity, NewEntry, NewFact, NewRelation, Relation, SearchCandidates,
+    SessionId, TranscriptEntry, TranscriptSession,
 };
 
 use super::database::few;
 use super::{
-    Counts, Cursor, Database, Forget, MOST_AT_ONCE, Page, Record, Stretch, Trouble, Unread, Vector,
-    Wanted,
+    EmbeddingVector, EntityFilter, ExportCursor, MOST_AT_ONCE, MemoryCounts, MemoryDatabase,
+    MemoryError, MemoryForgetTarget, MemoryRecord, Page, TranscriptPage, UnreadTranscript,
 };
 use crate::Error;
 
 mod address;
-mod appending;
-mod circuit;
+mod append_batcher;
+mod circuit_breaker;
+mod deletion;
 mod entities;
+mod error;
 mod facts;
-mod forgetting;
-mod opening;
+mod partitions;
 mod pool;
 mod postings;
+mod ready_pool;
 mod records;
 mod relations;
 mod rows;
 mod schema;
-mod shelves;
 mod tls;
 mod transcripts;
-mod trouble;
 mod vectors;
 
-pub use address::BadAddress;
+pub use address::PostgresAddressError;
 
-use address::Address;
-use appending::Appends;
-use forgetting::Left;
-use opening::Door;
-use pool::{Lease, Pool, Term, now};
-use tls::Tls;
-use vectors::Meanings;
+use address::PostgresAddress;
+use append_batcher::AppendBatcher;
+use deletion::PgDeleteRemainder;
+use pool::{PgDeadline, PgLease, PgPool, now};
+use ready_pool::ReadyPool;
+use tls::PgTls;
+use vectors::PgVectorSearch;
 
 /// Vectors of one transaction: an index of vectors takes its time.
 const VECTORS_AT_ONCE: usize = 100;
 /// Each of them counts as so many rows.
 const ROWS_OF_A_VECTOR: usize = 20;
 
-pub(super) struct Postgres {
-    door: Arc<Door>,
-    appends: Appends,
-    meanings: Meanings,
+pub(super) struct PostgresMemory {
+    door: Arc<ReadyPool>,
+    appends: AppendBatcher,
+    meanings: PgVectorSearch,
     opening: AbortHandle,
 }
 
-impl Postgres {
-    pub(super) fn connect(url: &str) -> Result<Self, BadAddress> {
-        let runtime = Handle::try_current().map_err(|_| BadAddress::NoRuntime)?;
-        let Address { config, proof } = Address::parse(url)?;
-        let pool = Pool::new(config, Tls::new(&proof)?, runtime.clone());
-        let (door, told) = Door::new(pool);
+impl PostgresMemory {
+    pub(super) fn connect(url: &str) -> Result<Self, PostgresAddressError> {
+        let runtime = Handle::try_current().map_err(|_| PostgresAddressError::NoRuntime)?;
+        let PostgresAddress { config, proof } = PostgresAddress::parse(url)?;
+        let pool = PgPool::new(config, PgTls::new(&proof)?, runtime.clone());
+        let (door, told) = ReadyPool::new(pool);
         let door = Arc::new(door);
-        let opening = runtime.spawn(opening::open(Arc::clone(&door), told)).abort_handle();
-        let appends = Appends::start(&runtime, Arc::clone(&door));
-        Ok(Self { door, appends, meanings: Meanings::default(), opening })
+        let opening = runtime.spawn(ready_pool::open(Arc::clone(&door), told)).abort_handle();
+        let appends = AppendBatcher::start(&runtime, Arc::clone(&door));
+        Ok(Self { door, appends, meanings: PgVectorSearch::default(), opening })
     }
 
-    async fn lease(&self) -> Result<Lease, Trouble> {
-        self.door.lease(Term::for_rows(0, now())).await
+    async fn lease(&self) -> Result<PgLease, MemoryError> {
+        self.door.lease(PgDeadline::for_rows(0, now())).await
     }
 
-    async fn begin(&self, rows: usize) -> Result<Lease, Trouble> {
-        self.door.begin(Term::for_rows(rows, now())).await
+    async fn begin(&self, rows: usize) -> Result<PgLease, MemoryError> {
+        self.door.begin(PgDeadline::for_rows(rows, now())).await
     }
 }
 
-impl Drop for Postgres {
+impl Drop for PostgresMemory {
     fn drop(&mut self) {
         self.opening.abort();
     }
 }
 
 #[async_trait]
-impl Database for Postgres {
-    async fn append(&self, place: &Place, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, Trouble> {
+impl MemoryDatabase for PostgresMemory {
+    async fn append(
+        &self,
+        place: &MemoryTarget,
+        entries: Vec<NewEntry>,
+    ) -> Result<Vec<EntryId>, MemoryError> {
         few("entries", entries.len())?;
         self.appends.append(place.clone(), entries.into_iter().map(Into::into).collect()).await
     }
 
     async fn entries_with(
         &self,
-        scope: &Scope,
-        query: &Query,
+        scope: &MemoryScope,
+        query: &MemoryQuery,
         session: Option<&SessionId>,
-    ) -> Result<Candidates<Entry>, Trouble> {
+    ) -> Result<SearchCandidates<TranscriptEntry>, MemoryError> {
         let lease = self.lease().await?;
         match session {
             None => transcripts::with(&lease, scope, query).await,
@@ -109,57 +114,73 @@ impl Database for Postgres {
         }
     }
 
-    async fn sessions(&self, scope: &Scope, page: Page) -> Result<Vec<Session>, Trouble> {
+    async fn sessions(
+        &self,
+        scope: &MemoryScope,
+        page: Page,
+    ) -> Result<Vec<TranscriptSession>, MemoryError> {
         transcripts::sessions(&self.lease().await?, scope, page).await
     }
 
-    async fn session(&self, scope: &Scope, id: &SessionId) -> Result<Option<Session>, Trouble> {
+    async fn session(
+        &self,
+        scope: &MemoryScope,
+        id: &SessionId,
+    ) -> Result<Option<TranscriptSession>, MemoryError> {
         transcripts::session(&self.lease().await?, scope, id).await
     }
 
     async fn entries(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         session: &SessionId,
-        stretch: Stretch,
-    ) -> Result<Vec<Entry>, Trouble> {
+        stretch: TranscriptPage,
+    ) -> Result<Vec<TranscriptEntry>, MemoryError> {
         transcripts::entries(&self.lease().await?, scope, session, stretch).await
     }
 
     async fn summarise(
         &self,
-        place: &Place,
+        place: &MemoryTarget,
         session: &SessionId,
         summary: &str,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, MemoryError> {
         let lease = self.begin(1).await?;
         let done = transcripts::summarise(&lease, place, session, summary).await;
         lease.finish(done).await
     }
 
-    async fn remember(&self, place: &Place, facts: Vec<NewFact>) -> Result<Vec<FactId>, Trouble> {
+    async fn remember(
+        &self,
+        place: &MemoryTarget,
+        facts: Vec<NewFact>,
+    ) -> Result<Vec<FactId>, MemoryError> {
         let rows = few("facts", facts.len())?;
-        let facts = facts::Worded::from(facts);
+        let facts = facts::PgIndexedFacts::from(facts);
         let lease = self.begin(rows).await?;
         let done = facts::remember(&lease, place, &facts).await;
         lease.finish(done).await
     }
 
-    async fn facts_with(&self, scope: &Scope, query: &Query) -> Result<Candidates<Fact>, Trouble> {
+    async fn facts_with(
+        &self,
+        scope: &MemoryScope,
+        query: &MemoryQuery,
+    ) -> Result<SearchCandidates<Fact>, MemoryError> {
         facts::with(&self.lease().await?, scope, query).await
     }
 
     async fn facts_near(
         &self,
-        scope: &Scope,
-        vector: &Vector,
+        scope: &MemoryScope,
+        vector: &EmbeddingVector,
         most: usize,
-    ) -> Result<Vec<(Fact, f32)>, Trouble> {
+    ) -> Result<Vec<(Fact, f32)>, MemoryError> {
         let most = most.min(MOST_AT_ONCE);
         self.meanings.near(&self.lease().await?, scope, (vector, most)).await
     }
 
-    async fn facts(&self, scope: &Scope, page: Page) -> Result<Vec<Fact>, Trouble> {
+    async fn facts(&self, scope: &MemoryScope, page: Page) -> Result<Vec<Fact>, MemoryError> {
         facts::list(&self.lease().await?, scope, page).await
     }
 
@@ -167,7 +188,7 @@ impl Database for Postgres {
         &self,
         model: &str,
         most: usize,
-    ) -> Result<Vec<(FactId, String)>, Trouble> {
+    ) -> Result<Vec<(FactId, String)>, MemoryError> {
         self.meanings.missing(&self.lease().await?, model, most).await
     }
 
@@ -175,10 +196,10 @@ impl Database for Postgres {
         &self,
         model: &str,
         vectors: Vec<(FactId, Vec<f32>)>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), MemoryError> {
         few("vectors", vectors.len())?;
         for some in vectors::units(vectors)?.chunks(VECTORS_AT_ONCE) {
-            let term = Term::for_rows(some.len() * ROWS_OF_A_VECTOR, now());
+            let term = PgDeadline::for_rows(some.len() * ROWS_OF_A_VECTOR, now());
             let can = self.door.ready(term).await?;
             let lease = self.door.begin(term).await?;
             let done = vectors::keep(&lease, model, some, can).await;
@@ -187,11 +208,19 @@ impl Database for Postgres {
         Ok(())
     }
 
-    async fn unread(&self, at_least: usize, silent: SystemTime) -> Result<Vec<Unread>, Trouble> {
+    async fn unread(
+        &self,
+        at_least: usize,
+        silent: SystemTime,
+    ) -> Result<Vec<UnreadTranscript>, MemoryError> {
         transcripts::unread(&self.lease().await?, at_least, silent).await
     }
 
-    async fn put_entities(&self, place: &Place, entities: Vec<NewEntity>) -> Result<(), Trouble> {
+    async fn put_entities(
+        &self,
+        place: &MemoryTarget,
+        entities: Vec<NewEntity>,
+    ) -> Result<(), MemoryError> {
         let lease = self.begin(few("entities", entities.len())?).await?;
         let done = entities::put(&lease, place, &entities).await;
         lease.finish(done).await
@@ -199,23 +228,27 @@ impl Database for Postgres {
 
     async fn find_entities(
         &self,
-        scope: &Scope,
-        wanted: &Wanted,
+        scope: &MemoryScope,
+        wanted: &EntityFilter,
         page: Page,
-    ) -> Result<Vec<Entity>, Trouble> {
+    ) -> Result<Vec<Entity>, MemoryError> {
         entities::find(&self.lease().await?, scope, wanted, page).await
     }
 
     async fn snapshot(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         id: &EntityId,
         links: usize,
-    ) -> Result<Option<Snapshot>, Trouble> {
+    ) -> Result<Option<EntitySnapshot>, MemoryError> {
         relations::snapshot(&self.lease().await?, scope, id, links).await
     }
 
-    async fn relate(&self, place: &Place, relations: Vec<NewRelation>) -> Result<(), Trouble> {
+    async fn relate(
+        &self,
+        place: &MemoryTarget,
+        relations: Vec<NewRelation>,
+    ) -> Result<(), MemoryError> {
         let lease = self.begin(few("relations", relations.len())?).await?;
         let done = relations::relate(&lease, place, &relations).await;
         lease.finish(done).await
@@ -223,21 +256,25 @@ impl Database for Postgres {
 
     async fn relations(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         of: Option<&EntityId>,
         page: Page,
-    ) -> Result<Vec<Relation>, Trouble> {
+    ) -> Result<Vec<Relation>, MemoryError> {
         relations::list(&self.lease().await?, scope, of, page).await
     }
 
-    async fn forget(&self, scope: &Scope, what: &Forget) -> Result<Counts, Trouble> {
-        let mut gone = Counts::default();
+    async fn forget(
+        &self,
+        scope: &MemoryScope,
+        what: &MemoryForgetTarget,
+    ) -> Result<MemoryCounts, MemoryError> {
+        let mut gone = MemoryCounts::default();
         loop {
-            let lease = self.begin(forgetting::SLICE).await?;
-            let done = forgetting::some(&lease, scope, what).await;
+            let lease = self.begin(deletion::SLICE).await?;
+            let done = deletion::some(&lease, scope, what).await;
             let (some, left) = lease.finish(done).await?;
             gone.add(&some);
-            if left == Left::Nothing {
+            if left == PgDeleteRemainder::Nothing {
                 return Ok(gone);
             }
         }
@@ -245,22 +282,22 @@ impl Database for Postgres {
 
     async fn records(
         &self,
-        scope: &Scope,
-        from: Cursor,
-    ) -> Result<(Vec<Record>, Option<Cursor>), Trouble> {
+        scope: &MemoryScope,
+        from: ExportCursor,
+    ) -> Result<(Vec<MemoryRecord>, Option<ExportCursor>), MemoryError> {
         records::after(&self.lease().await?, scope, from).await
     }
 
-    async fn namespaces(&self) -> Result<Vec<(Namespace, Counts)>, Trouble> {
-        shelves::namespaces(&self.lease().await?).await
+    async fn namespaces(&self) -> Result<Vec<(Namespace, MemoryCounts)>, MemoryError> {
+        partitions::namespaces(&self.lease().await?).await
     }
 
-    async fn ping(&self) -> Result<(), Trouble> {
+    async fn ping(&self) -> Result<(), MemoryError> {
         self.lease().await?.rows("SELECT", &[]).await.map(drop)
     }
 
-    async fn backup(&self, _: &Path) -> Result<(), Trouble> {
+    async fn backup(&self, _: &Path) -> Result<(), MemoryError> {
         let said = "it is in PostgreSQL: `pg_dump --schema=tollgate` makes a copy of it";
-        Err(Trouble::Failed(Error::Failed(said.to_owned())))
+        Err(MemoryError::Failed(Error::Failed(said.to_owned())))
     }
 }

@@ -4,24 +4,24 @@
 
 use std::collections::HashMap;
 
-use tollgate_core::digest::Sum;
+use tollgate_core::digest::DigestBuilder;
 use tollgate_core::memory::{
-    Audience, Author, Namespace, NewEntity, NewEntry, NewFact, NewRelation, Place, Scope,
-    SessionId, milliseconds,
+    Audience, MemoryAuthor, MemoryScope, MemoryTarget, Namespace, NewEntity, NewEntry, NewFact,
+    NewRelation, SessionId, milliseconds,
 };
 
-use super::{Counts, MOST_AT_ONCE, Memory, Stretch, Trouble};
+use super::{MOST_AT_ONCE, MemoryCounts, MemoryError, MemoryStore, TranscriptPage};
 
 /// One thing that is kept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
+pub struct MemoryRecord {
     pub audience: Audience,
-    pub author: Author,
-    pub kept: Kept,
+    pub author: MemoryAuthor,
+    pub kept: RecordContent,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kept {
+pub enum RecordContent {
     Said(NewEntry),
     /// After what was said.
     Summary {
@@ -37,15 +37,15 @@ pub enum Kept {
 
 /// How far reading has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor {
-    pub layer: Layer,
+pub struct ExportCursor {
+    pub layer: MemoryLayer,
     /// The number of the last row that was looked at; each layer has its own.
     pub after: u64,
 }
 
 /// In the order in which records can be read in again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layer {
+pub enum MemoryLayer {
     Entries,
     Summaries,
     Facts,
@@ -54,32 +54,32 @@ pub enum Layer {
 }
 
 /// Records on their way into a namespace. Those that are there already are not kept twice.
-pub struct Import {
-    memory: Memory,
+pub struct MemoryImport {
+    memory: MemoryStore,
     namespace: Namespace,
     /// What had been said before, in each session: how often.
     said: HashMap<(Audience, SessionId), HashMap<[u8; 32], u32>>,
 }
 
 /// Entries of a session that are compared at once.
-const COMPARED: usize = 1_000;
+const COMPARE_BATCH: usize = 1_000;
 
-impl Memory {
+impl MemoryStore {
     /// A part of all that a scope sees, and where the next begins; `None`: from the beginning, or
     /// at the end.
     pub async fn export(
         &self,
-        scope: &Scope,
-        from: Option<Cursor>,
-    ) -> Result<(Vec<Record>, Option<Cursor>), Trouble> {
-        let from = from.unwrap_or(Cursor { layer: Layer::Entries, after: 0 });
+        scope: &MemoryScope,
+        from: Option<ExportCursor>,
+    ) -> Result<(Vec<MemoryRecord>, Option<ExportCursor>), MemoryError> {
+        let from = from.unwrap_or(ExportCursor { layer: MemoryLayer::Entries, after: 0 });
         let (records, next) = self.records(scope, from).await?;
-        let next_layer = || from.layer.next().map(|layer| Cursor { layer, after: 0 });
+        let next_layer = || from.layer.next().map(|layer| ExportCursor { layer, after: 0 });
         Ok((records, next.or_else(next_layer)))
     }
 }
 
-impl Layer {
+impl MemoryLayer {
     fn next(self) -> Option<Self> {
         match self {
             Self::Entries => Some(Self::Summaries),
@@ -91,19 +91,19 @@ impl Layer {
     }
 }
 
-impl Import {
-    pub fn new(memory: &Memory, namespace: Namespace) -> Self {
+impl MemoryImport {
+    pub fn new(memory: &MemoryStore, namespace: Namespace) -> Self {
         Self { memory: memory.clone(), namespace, said: HashMap::new() }
     }
 
     /// Keeps them, in their order. How many were written: what was said already is not counted, nor
     /// a relation one end of which is missing.
-    pub async fn take(&mut self, records: Vec<Record>) -> Result<Counts, Trouble> {
-        let mut counts = Counts::default();
-        let mut batch: Option<Batch> = None;
-        for Record { audience, author, kept } in records {
-            let place = Place { namespace: self.namespace.clone(), audience, author };
-            if let Kept::Said(entry) = &kept
+    pub async fn take(&mut self, records: Vec<MemoryRecord>) -> Result<MemoryCounts, MemoryError> {
+        let mut counts = MemoryCounts::default();
+        let mut batch: Option<ImportBatch> = None;
+        for MemoryRecord { audience, author, kept } in records {
+            let place = MemoryTarget { namespace: self.namespace.clone(), audience, author };
+            if let RecordContent::Said(entry) = &kept
                 && self.was_said(&place.audience, entry).await?
             {
                 continue;
@@ -112,7 +112,7 @@ impl Import {
             if let Some(other) = other {
                 counts.add(&other.keep(&self.memory).await?);
             }
-            batch.get_or_insert_with(|| Batch::new(place)).add(kept);
+            batch.get_or_insert_with(|| ImportBatch::new(place)).add(kept);
         }
         if let Some(last) = batch {
             counts.add(&last.keep(&self.memory).await?);
@@ -121,13 +121,17 @@ impl Import {
     }
 
     /// Whether it is one of those that were there before; each of them counts once.
-    async fn was_said(&mut self, audience: &Audience, entry: &NewEntry) -> Result<bool, Trouble> {
+    async fn was_said(
+        &mut self,
+        audience: &Audience,
+        entry: &NewEntry,
+    ) -> Result<bool, MemoryError> {
         let key = (audience.clone(), entry.session.clone());
         if !self.said.contains_key(&key) {
             let said = self.said_in(audience, &entry.session).await?;
             self.said.insert(key.clone(), said);
         }
-        let before = self.said.get_mut(&key).and_then(|it| it.get_mut(&said(entry)));
+        let before = self.said.get_mut(&key).and_then(|it| it.get_mut(&entry_digest(entry)));
         Ok(before.is_some_and(|left| {
             let was = *left > 0;
             *left = left.saturating_sub(1);
@@ -139,18 +143,18 @@ impl Import {
         &self,
         audience: &Audience,
         session: &SessionId,
-    ) -> Result<HashMap<[u8; 32], u32>, Trouble> {
+    ) -> Result<HashMap<[u8; 32], u32>, MemoryError> {
         let mut before = HashMap::new();
         let scope = match audience {
-            Audience::Shared => Scope::of_operator(self.namespace.clone()),
-            Audience::Only(agent) => Scope::of_agent(self.namespace.clone(), agent.clone()),
+            Audience::Shared => MemoryScope::of_operator(self.namespace.clone()),
+            Audience::Only(agent) => MemoryScope::of_agent(self.namespace.clone(), agent.clone()),
         };
         // One of the same name that others see is another session.
         let known = self.memory.session(&scope, session).await?;
         if known.is_none_or(|known| known.audience != *audience) {
             return Ok(before);
         }
-        let mut stretch = Stretch { after: None, most: COMPARED };
+        let mut stretch = TranscriptPage { after: None, most: COMPARE_BATCH };
         loop {
             let entries = self.memory.entries(&scope, session, stretch).await?;
             let Some(last) = entries.last() else { return Ok(before) };
@@ -158,21 +162,21 @@ impl Import {
             for entry in entries {
                 let (session, speaker, text) = (entry.session, entry.speaker, entry.text);
                 let entry = NewEntry { session, speaker, text, at: entry.at };
-                *before.entry(said(&entry)).or_default() += 1;
+                *before.entry(entry_digest(&entry)).or_default() += 1;
             }
         }
     }
 }
 
 /// Who said what, when.
-fn said(entry: &NewEntry) -> [u8; 32] {
-    let sum = Sum::default().with(milliseconds(entry.at).to_le_bytes());
+fn entry_digest(entry: &NewEntry) -> [u8; 32] {
+    let sum = DigestBuilder::default().with(milliseconds(entry.at).to_le_bytes());
     sum.with(&entry.speaker).with("\0").with(&entry.text).finish()
 }
 
 /// What goes to one place.
-struct Batch {
-    place: Place,
+struct ImportBatch {
+    place: MemoryTarget,
     len: usize,
     entries: Vec<NewEntry>,
     summaries: Vec<(SessionId, String)>,
@@ -181,8 +185,8 @@ struct Batch {
     relations: Vec<NewRelation>,
 }
 
-impl Batch {
-    fn new(place: Place) -> Self {
+impl ImportBatch {
+    fn new(place: MemoryTarget) -> Self {
         Self {
             place,
             len: 0,
@@ -194,21 +198,21 @@ impl Batch {
         }
     }
 
-    fn add(&mut self, kept: Kept) {
+    fn add(&mut self, kept: RecordContent) {
         self.len += 1;
         match kept {
-            Kept::Said(entry) => self.entries.push(entry),
-            Kept::Summary { session, text } => self.summaries.push((session, text)),
-            Kept::Fact(fact) => self.facts.push(fact),
-            Kept::Entity(entity) => self.entities.push(entity),
-            Kept::Relation(relation) => self.relations.push(relation),
+            RecordContent::Said(entry) => self.entries.push(entry),
+            RecordContent::Summary { session, text } => self.summaries.push((session, text)),
+            RecordContent::Fact(fact) => self.facts.push(fact),
+            RecordContent::Entity(entity) => self.entities.push(entity),
+            RecordContent::Relation(relation) => self.relations.push(relation),
         }
     }
 
     /// Each layer after what it rests on.
-    async fn keep(self, memory: &Memory) -> Result<Counts, Trouble> {
+    async fn keep(self, memory: &MemoryStore) -> Result<MemoryCounts, MemoryError> {
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        let (place, mut counts) = (&self.place, Counts::default());
+        let (place, mut counts) = (&self.place, MemoryCounts::default());
         if !self.entries.is_empty() {
             counts.entries = number(memory.append(place, self.entries).await?.len());
         }
@@ -231,20 +235,20 @@ impl Batch {
 
 /// All together, or where one leads nowhere each by itself.
 async fn relate(
-    memory: &Memory,
-    place: &Place,
+    memory: &MemoryStore,
+    place: &MemoryTarget,
     relations: Vec<NewRelation>,
-) -> Result<u64, Trouble> {
+) -> Result<u64, MemoryError> {
     match memory.relate(place, relations.clone()).await {
         Ok(()) => return Ok(u64::try_from(relations.len()).unwrap_or(u64::MAX)),
-        Err(Trouble::NoEntity(_)) => {}
+        Err(MemoryError::NoEntity(_)) => {}
         Err(trouble) => return Err(trouble),
     }
     let mut kept = 0;
     for relation in relations {
         match memory.relate(place, vec![relation]).await {
             Ok(()) => kept += 1,
-            Err(Trouble::NoEntity(_)) => {}
+            Err(MemoryError::NoEntity(_)) => {}
             Err(trouble) => return Err(trouble),
         }
     }

@@ -12,81 +12,87 @@ use async_trait::async_trait;
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 use tollgate_core::memory::{
-    Candidates, Entity, EntityId, Entry, EntryId, Fact, FactId, Namespace, NewEntity, NewEntry,
-    NewFact, NewRelation, Place, Query, Relation, Scope, Session, SessionId, Snapshot,
+    Entity, EntityId, EntitySnapshot, EntryId, Fact, FactId, MemoryQuery, MemoryScope,
+    MemoryTarget, Namespace, NewEntity, NewEntry, NewFact, NewRelation, Relation, SearchCandidates,
+    SessionId, TranscriptEntry, TranscriptSession,
 };
 
 use super::database::few;
 use super::{
-    Counts, Cursor, Database, Forget, MOST_AT_ONCE, Page, Record, Stretch, Trouble, Unread, Vector,
-    Wanted,
+    EmbeddingVector, EntityFilter, ExportCursor, MOST_AT_ONCE, MemoryCounts, MemoryDatabase,
+    MemoryError, MemoryForgetTarget, MemoryRecord, Page, TranscriptPage, UnreadTranscript,
 };
 use crate::database;
 use crate::error::{Error, OpenError};
 use crate::migrations::MEMORY;
 
+mod deletion;
 mod entities;
 mod facts;
-mod forgetting;
+mod partitions;
 mod postings;
 mod queue;
 mod readers;
-mod reading;
 mod records;
 mod relations;
 mod rows;
-mod shelves;
 mod transcripts;
+mod unread_transcripts;
 mod vectors;
 mod writer;
 
-use forgetting::Left;
-use readers::Readers;
-use vectors::Meanings;
-use writer::Writer;
+use deletion::SqliteDeleteRemainder;
+use readers::ReaderPool;
+use vectors::SqliteVectorSearch;
+use writer::SqliteWriter;
 
 /// Statements that a connection keeps ready.
 const STATEMENTS: usize = 96;
 
-pub(super) struct Sqlite {
-    readers: Readers,
-    writer: Writer,
-    meanings: Arc<Meanings>,
+pub(super) struct SqliteMemory {
+    readers: ReaderPool,
+    writer: SqliteWriter,
+    meanings: Arc<SqliteVectorSearch>,
     file: PathBuf,
 }
 
-impl Sqlite {
+impl SqliteMemory {
     pub(super) fn open(file: &Path) -> Result<Self, OpenError> {
         let unusable = |why| OpenError::Unusable { file: file.to_owned(), why };
         let connection = database::open(file, &MEMORY)?;
-        let readers = Readers::start(file).map_err(unusable)?;
-        let writer = Writer::start(connection).map_err(unusable)?;
+        let readers = ReaderPool::start(file).map_err(unusable)?;
+        let writer = SqliteWriter::start(connection).map_err(unusable)?;
         Ok(Self { readers, writer, meanings: Arc::default(), file: file.to_owned() })
     }
 
     async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
-    ) -> Result<T, Trouble> {
+        work: impl FnOnce(&Connection) -> Result<T, MemoryError> + Send + 'static,
+    ) -> Result<T, MemoryError> {
         self.readers.ask(work).await
     }
 }
 
 #[async_trait]
-impl Database for Sqlite {
-    async fn append(&self, place: &Place, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, Trouble> {
+impl MemoryDatabase for SqliteMemory {
+    async fn append(
+        &self,
+        place: &MemoryTarget,
+        entries: Vec<NewEntry>,
+    ) -> Result<Vec<EntryId>, MemoryError> {
         let rows = few("entries", entries.len())?;
-        let entries: Vec<transcripts::Worded> = entries.into_iter().map(Into::into).collect();
+        let entries: Vec<transcripts::SqliteIndexedEntry> =
+            entries.into_iter().map(Into::into).collect();
         let place = place.clone();
         self.writer.write(rows, move |to| transcripts::append(to, &place, &entries)).await
     }
 
     async fn entries_with(
         &self,
-        scope: &Scope,
-        query: &Query,
+        scope: &MemoryScope,
+        query: &MemoryQuery,
         session: Option<&SessionId>,
-    ) -> Result<Candidates<Entry>, Trouble> {
+    ) -> Result<SearchCandidates<TranscriptEntry>, MemoryError> {
         let (scope, query, session) = (scope.clone(), query.clone(), session.cloned());
         self.read(move |from| match session {
             None => transcripts::with(from, &scope, &query),
@@ -95,12 +101,20 @@ impl Database for Sqlite {
         .await
     }
 
-    async fn sessions(&self, scope: &Scope, page: Page) -> Result<Vec<Session>, Trouble> {
+    async fn sessions(
+        &self,
+        scope: &MemoryScope,
+        page: Page,
+    ) -> Result<Vec<TranscriptSession>, MemoryError> {
         let scope = scope.clone();
         self.read(move |from| transcripts::sessions(from, &scope, page)).await
     }
 
-    async fn session(&self, scope: &Scope, id: &SessionId) -> Result<Option<Session>, Trouble> {
+    async fn session(
+        &self,
+        scope: &MemoryScope,
+        id: &SessionId,
+    ) -> Result<Option<TranscriptSession>, MemoryError> {
         let (scope, id) = (scope.clone(), id.clone());
         let found = self.read(move |from| transcripts::find(from, &scope, &id)).await?;
         Ok(found.map(|(_, known)| known.session))
@@ -108,49 +122,57 @@ impl Database for Sqlite {
 
     async fn entries(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         session: &SessionId,
-        stretch: Stretch,
-    ) -> Result<Vec<Entry>, Trouble> {
+        stretch: TranscriptPage,
+    ) -> Result<Vec<TranscriptEntry>, MemoryError> {
         let (scope, session) = (scope.clone(), session.clone());
         self.read(move |from| transcripts::entries(from, &scope, &session, stretch)).await
     }
 
     async fn summarise(
         &self,
-        place: &Place,
+        place: &MemoryTarget,
         session: &SessionId,
         summary: &str,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, MemoryError> {
         let (place, session, summary) = (place.clone(), session.clone(), summary.to_owned());
         let work = move |to: &Connection| transcripts::summarise(to, &place, &session, &summary);
         self.writer.write(1, work).await
     }
 
-    async fn remember(&self, place: &Place, facts: Vec<NewFact>) -> Result<Vec<FactId>, Trouble> {
+    async fn remember(
+        &self,
+        place: &MemoryTarget,
+        facts: Vec<NewFact>,
+    ) -> Result<Vec<FactId>, MemoryError> {
         let rows = few("facts", facts.len())?;
-        let facts: Vec<facts::Worded> = facts.into_iter().map(Into::into).collect();
+        let facts: Vec<facts::SqliteIndexedFact> = facts.into_iter().map(Into::into).collect();
         let place = place.clone();
         self.writer.write(rows, move |to| facts::remember(to, &place, &facts)).await
     }
 
-    async fn facts_with(&self, scope: &Scope, query: &Query) -> Result<Candidates<Fact>, Trouble> {
+    async fn facts_with(
+        &self,
+        scope: &MemoryScope,
+        query: &MemoryQuery,
+    ) -> Result<SearchCandidates<Fact>, MemoryError> {
         let (scope, query) = (scope.clone(), query.clone());
         self.read(move |from| facts::with(from, &scope, &query)).await
     }
 
     async fn facts_near(
         &self,
-        scope: &Scope,
-        vector: &Vector,
+        scope: &MemoryScope,
+        vector: &EmbeddingVector,
         most: usize,
-    ) -> Result<Vec<(Fact, f32)>, Trouble> {
+    ) -> Result<Vec<(Fact, f32)>, MemoryError> {
         let (scope, vector, meanings) = (scope.clone(), vector.clone(), Arc::clone(&self.meanings));
         let most = most.min(MOST_AT_ONCE);
         self.read(move |from| meanings.near(from, &scope, (&vector, most))).await
     }
 
-    async fn facts(&self, scope: &Scope, page: Page) -> Result<Vec<Fact>, Trouble> {
+    async fn facts(&self, scope: &MemoryScope, page: Page) -> Result<Vec<Fact>, MemoryError> {
         let scope = scope.clone();
         self.read(move |from| facts::list(from, &scope, page)).await
     }
@@ -159,7 +181,7 @@ impl Database for Sqlite {
         &self,
         model: &str,
         most: usize,
-    ) -> Result<Vec<(FactId, String)>, Trouble> {
+    ) -> Result<Vec<(FactId, String)>, MemoryError> {
         let (model, meanings) = (model.to_owned(), Arc::clone(&self.meanings));
         self.read(move |from| meanings.missing(from, &model, most)).await
     }
@@ -168,92 +190,108 @@ impl Database for Sqlite {
         &self,
         model: &str,
         vectors: Vec<(FactId, Vec<f32>)>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), MemoryError> {
         let (rows, model) = (few("vectors", vectors.len())?, model.to_owned());
         self.writer.write(rows, move |to| vectors::keep(to, &model, &vectors)).await
     }
 
-    async fn unread(&self, at_least: usize, silent: SystemTime) -> Result<Vec<Unread>, Trouble> {
-        self.read(move |from| reading::unread(from, at_least, silent)).await
+    async fn unread(
+        &self,
+        at_least: usize,
+        silent: SystemTime,
+    ) -> Result<Vec<UnreadTranscript>, MemoryError> {
+        self.read(move |from| unread_transcripts::unread(from, at_least, silent)).await
     }
 
-    async fn put_entities(&self, place: &Place, entities: Vec<NewEntity>) -> Result<(), Trouble> {
+    async fn put_entities(
+        &self,
+        place: &MemoryTarget,
+        entities: Vec<NewEntity>,
+    ) -> Result<(), MemoryError> {
         let (rows, place) = (few("entities", entities.len())?, place.clone());
         self.writer.write(rows, move |to| entities::put(to, &place, &entities)).await
     }
 
     async fn find_entities(
         &self,
-        scope: &Scope,
-        wanted: &Wanted,
+        scope: &MemoryScope,
+        wanted: &EntityFilter,
         page: Page,
-    ) -> Result<Vec<Entity>, Trouble> {
+    ) -> Result<Vec<Entity>, MemoryError> {
         let (scope, wanted) = (scope.clone(), wanted.clone());
         self.read(move |from| entities::find(from, &scope, &wanted, page)).await
     }
 
     async fn snapshot(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         id: &EntityId,
         links: usize,
-    ) -> Result<Option<Snapshot>, Trouble> {
+    ) -> Result<Option<EntitySnapshot>, MemoryError> {
         let (scope, id) = (scope.clone(), id.clone());
         self.read(move |from| relations::snapshot(from, &scope, &id, links)).await
     }
 
-    async fn relate(&self, place: &Place, relations: Vec<NewRelation>) -> Result<(), Trouble> {
+    async fn relate(
+        &self,
+        place: &MemoryTarget,
+        relations: Vec<NewRelation>,
+    ) -> Result<(), MemoryError> {
         let (rows, place) = (few("relations", relations.len())?, place.clone());
         self.writer.write(rows, move |to| relations::relate(to, &place, &relations)).await
     }
 
     async fn relations(
         &self,
-        scope: &Scope,
+        scope: &MemoryScope,
         of: Option<&EntityId>,
         page: Page,
-    ) -> Result<Vec<Relation>, Trouble> {
+    ) -> Result<Vec<Relation>, MemoryError> {
         let (scope, of) = (scope.clone(), of.cloned());
         self.read(move |from| relations::list(from, &scope, of.as_ref(), page)).await
     }
 
-    async fn forget(&self, scope: &Scope, what: &Forget) -> Result<Counts, Trouble> {
-        let mut gone = Counts::default();
+    async fn forget(
+        &self,
+        scope: &MemoryScope,
+        what: &MemoryForgetTarget,
+    ) -> Result<MemoryCounts, MemoryError> {
+        let mut gone = MemoryCounts::default();
         loop {
             let (scope, what) = (scope.clone(), what.clone());
-            let work = move |from: &Connection| forgetting::some(from, &scope, &what);
-            let (some, left) = self.writer.write(forgetting::SLICE, work).await?;
+            let work = move |from: &Connection| deletion::some(from, &scope, &what);
+            let (some, left) = self.writer.write(deletion::SLICE, work).await?;
             gone.add(&some);
-            if left == Left::Nothing {
+            if left == SqliteDeleteRemainder::Nothing {
                 return Ok(gone);
             }
         }
     }
 
-    async fn namespaces(&self) -> Result<Vec<(Namespace, Counts)>, Trouble> {
-        self.read(shelves::namespaces).await
+    async fn namespaces(&self) -> Result<Vec<(Namespace, MemoryCounts)>, MemoryError> {
+        self.read(partitions::namespaces).await
     }
 
     async fn records(
         &self,
-        scope: &Scope,
-        from: Cursor,
-    ) -> Result<(Vec<Record>, Option<Cursor>), Trouble> {
+        scope: &MemoryScope,
+        from: ExportCursor,
+    ) -> Result<(Vec<MemoryRecord>, Option<ExportCursor>), MemoryError> {
         let scope = scope.clone();
         self.read(move |file| records::after(file, &scope, from)).await
     }
 
-    async fn ping(&self) -> Result<(), Trouble> {
+    async fn ping(&self) -> Result<(), MemoryError> {
         self.read(|from| Ok(from.query_row("SELECT 1", [], |_| Ok(()))?)).await
     }
 
-    async fn backup(&self, to: &Path) -> Result<(), Trouble> {
+    async fn backup(&self, to: &Path) -> Result<(), MemoryError> {
         let (reply, answer) = oneshot::channel();
         let (file, to) = (self.file.clone(), to.to_owned());
         // It takes as long as it takes, and nobody who reads waits for it.
         let thread = thread::Builder::new().name("memory-backup".to_owned());
         let copying = thread.spawn(move || drop(reply.send(copy(&file, &to))));
-        copying.map_err(|error| Trouble::Failed(error.into()))?;
+        copying.map_err(|error| MemoryError::Failed(error.into()))?;
         Ok(answer.await.unwrap_or_else(|_| Err(Error::Failed("it broke off".to_owned())))?)
     }
 }
@@ -278,12 +316,12 @@ fn now() -> Instant {
     Instant::now()
 }
 
-impl From<rusqlite::Error> for Trouble {
+impl From<rusqlite::Error> for MemoryError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(ErrorCode::OperationInterrupted) => Self::Slow(readers::PATIENCE),
+            Some(ErrorCode::OperationInterrupted) => Self::Slow(readers::READ_TIMEOUT),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                Self::Slow(writer::PATIENCE)
+                Self::Slow(writer::BUSY_TIMEOUT)
             }
             _ => Self::Failed(error.into()),
         }

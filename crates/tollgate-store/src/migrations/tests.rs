@@ -1,7 +1,7 @@
 use super::*;
 
-fn format<'s>(steps: &'s [&'s str]) -> Format<'s> {
-    Format { steps, ..STORE }
+fn format<'s>(steps: &'s [&'s str]) -> FileFormat<'s> {
+    FileFormat { steps, ..STORE }
 }
 
 fn opened() -> Connection {

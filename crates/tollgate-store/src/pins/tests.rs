@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use tollgate_core::trust::By;
+use tollgate_core::trust::TrustedBy;
 
 use super::*;
 
@@ -15,17 +15,17 @@ fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
-fn seen(tool: &str, hash: ContentHash) -> FirstUse {
-    FirstUse { tool: id(tool), hash, definition: format!("{{\"is\":\"{hash}\"}}") }
+fn seen(tool: &str, hash: ContentHash) -> FirstUsePin {
+    FirstUsePin { tool: id(tool), hash, definition: format!("{{\"is\":\"{hash}\"}}") }
 }
 
-fn said(tool: &str, hash: ContentHash, state: State, seconds: u64) -> Decision {
+fn said(tool: &str, hash: ContentHash, state: StoredPinState, seconds: u64) -> Decision {
     let (by, definition) = ("ops".to_owned(), "{}".to_owned());
     Decision { tool: id(tool), hash, definition, state, by, at: at(seconds) }
 }
 
 /// Which hash is trusted, by whom, and how many are rejected.
-fn check(store: &Store, tool: &str, trusted: Option<(ContentHash, By)>, rejected: usize) {
+fn check(store: &Store, tool: &str, trusted: Option<(ContentHash, TrustedBy)>, rejected: usize) {
     let pins = store.pins().load().unwrap();
     let pin = pins.get(&id(tool)).cloned().unwrap_or_default();
     assert_eq!(pin.trusted.map(|it| (it.hash, it.by)), trusted);
@@ -40,8 +40,8 @@ fn what_was_pinned_is_there_after_a_restart() {
     store.pins().first_uses(&[seen("a", A), seen("wetter / Köln\0", B)], at(7)).unwrap();
     drop(store);
     let store = Store::open(&file).unwrap();
-    check(&store, "a", Some((A, By::FirstUse)), 0);
-    check(&store, "wetter / Köln\0", Some((B, By::FirstUse)), 0);
+    check(&store, "a", Some((A, TrustedBy::FirstUse)), 0);
+    check(&store, "wetter / Köln\0", Some((B, TrustedBy::FirstUse)), 0);
     let kept = store.pins().of(&id("a")).unwrap();
     assert_eq!(kept[0].definition, seen("a", A).definition);
     assert_eq!((kept[0].first_seen, kept[0].decided.clone()), (at(7), None));
@@ -52,8 +52,8 @@ fn s_25_a_first_use_never_takes_the_place_of_what_is_known() {
     let store = Store::in_memory().unwrap();
     store.pins().first_uses(&[seen("a", A)], at(1)).unwrap();
     store.pins().first_uses(&[seen("a", B)], at(2)).unwrap();
-    check(&store, "a", Some((A, By::FirstUse)), 0);
-    store.pins().decide(&said("b", A, State::Rejected, 3)).unwrap();
+    check(&store, "a", Some((A, TrustedBy::FirstUse)), 0);
+    store.pins().decide(&said("b", A, StoredPinState::Rejected, 3)).unwrap();
     store.pins().first_uses(&[seen("b", B)], at(4)).unwrap();
     check(&store, "b", None, 1);
 }
@@ -62,14 +62,14 @@ fn s_25_a_first_use_never_takes_the_place_of_what_is_known() {
 fn an_accepted_definition_takes_the_place_of_the_one_before() {
     let store = Store::in_memory().unwrap();
     store.pins().first_uses(&[seen("a", A)], at(1)).unwrap();
-    store.pins().decide(&said("a", B, State::Accepted, 2)).unwrap();
-    check(&store, "a", Some((B, By::Person)), 0);
+    store.pins().decide(&said("a", B, StoredPinState::Accepted, 2)).unwrap();
+    check(&store, "a", Some((B, TrustedBy::Person)), 0);
     assert_eq!(store.pins().of(&id("a")).unwrap().len(), 1);
-    store.pins().decide(&said("a", A, State::Rejected, 3)).unwrap();
-    check(&store, "a", Some((B, By::Person)), 1);
-    store.pins().decide(&said("a", A, State::Accepted, 4)).unwrap();
-    check(&store, "a", Some((A, By::Person)), 0);
-    store.pins().decide(&said("a", A, State::Rejected, 5)).unwrap();
+    store.pins().decide(&said("a", A, StoredPinState::Rejected, 3)).unwrap();
+    check(&store, "a", Some((B, TrustedBy::Person)), 1);
+    store.pins().decide(&said("a", A, StoredPinState::Accepted, 4)).unwrap();
+    check(&store, "a", Some((A, TrustedBy::Person)), 0);
+    store.pins().decide(&said("a", A, StoredPinState::Rejected, 5)).unwrap();
     check(&store, "a", None, 1);
     let kept = store.pins().of(&id("a")).unwrap();
     assert_eq!(
@@ -82,8 +82,8 @@ fn an_accepted_definition_takes_the_place_of_the_one_before() {
 fn what_a_person_confirms_of_a_first_use_stays_the_same_definition() {
     let store = Store::in_memory().unwrap();
     store.pins().first_uses(&[seen("a", A)], at(1)).unwrap();
-    store.pins().decide(&said("a", A, State::Accepted, 9)).unwrap();
-    check(&store, "a", Some((A, By::Person)), 0);
+    store.pins().decide(&said("a", A, StoredPinState::Accepted, 9)).unwrap();
+    check(&store, "a", Some((A, TrustedBy::Person)), 0);
     assert_eq!(store.pins().of(&id("a")).unwrap()[0].first_seen, at(1));
 }
 
@@ -102,7 +102,7 @@ fn rejections_of_one_tool_are_bounded() {
     let store = Store::in_memory().unwrap();
     for round in 0..100_u8 {
         let hash = ContentHash([round; 32]);
-        store.pins().decide(&said("a", hash, State::Rejected, u64::from(round))).unwrap();
+        store.pins().decide(&said("a", hash, StoredPinState::Rejected, u64::from(round))).unwrap();
     }
     let kept = store.pins().of(&id("a")).unwrap();
     assert_eq!(kept.len(), 64);

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Of an answer no more is read.
 const MAX_BODY: usize = 64 << 20;
 
-pub struct HttpClient {
+pub struct BlockingHttpClient {
     stream: BufReader<TcpStream>,
 }
 
@@ -29,7 +29,7 @@ impl Reply {
     }
 }
 
-impl HttpClient {
+impl BlockingHttpClient {
     pub fn connect(address: SocketAddr, timeout: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&address, timeout)?;
         stream.set_nodelay(true)?;

@@ -4,5 +4,5 @@ mod client;
 pub mod events;
 mod provider;
 
-pub use client::Client;
-pub use provider::Provider;
+pub use client::GeminiTestClient;
+pub use provider::GeminiTestProvider;

@@ -1,6 +1,6 @@
 //! One frame, as it stands on the wire.
 
-use super::Role;
+use super::RawWebSocketRole;
 
 pub const CONTINUATION: u8 = 0;
 pub const TEXT: u8 = 1;
@@ -12,7 +12,7 @@ pub const PONG: u8 = 10;
 const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
+pub struct RawWebSocketFrame {
     pub fin: bool,
     /// The three reserved bits; the lowest is RSV3.
     pub reserved: u8,
@@ -20,7 +20,7 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-impl Frame {
+impl RawWebSocketFrame {
     pub fn new(opcode: u8, payload: impl Into<Vec<u8>>) -> Self {
         Self { fin: true, reserved: 0, opcode, payload: payload.into() }
     }
@@ -35,19 +35,19 @@ impl Frame {
 
     /// More of the message follows.
     #[must_use]
-    pub fn unfinished(self) -> Self {
+    pub fn without_fin(self) -> Self {
         Self { fin: false, ..self }
     }
 
     #[must_use]
-    pub fn reserved(self, reserved: u8) -> Self {
+    pub fn with_reserved(self, reserved: u8) -> Self {
         Self { reserved, ..self }
     }
 
-    pub fn bytes(&self, role: Role) -> Vec<u8> {
+    pub fn bytes(&self, role: RawWebSocketRole) -> Vec<u8> {
         let masked = match role {
-            Role::Client => 0x80,
-            Role::Server => 0,
+            RawWebSocketRole::Client => 0x80,
+            RawWebSocketRole::Server => 0,
         };
         let mut bytes = Vec::with_capacity(self.payload.len() + 14);
         bytes.push(u8::from(self.fin) << 7 | self.reserved << 4 | self.opcode);
@@ -63,8 +63,8 @@ impl Frame {
             }
         }
         match role {
-            Role::Server => bytes.extend_from_slice(&self.payload),
-            Role::Client => {
+            RawWebSocketRole::Server => bytes.extend_from_slice(&self.payload),
+            RawWebSocketRole::Client => {
                 bytes.extend_from_slice(&MASK);
                 let masked = self.payload.iter().zip(MASK.iter().cycle());
                 bytes.extend(masked.map(|(byte, mask)| byte ^ mask));

@@ -9,17 +9,17 @@ use ring::digest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{Role, Wire};
+use super::{RawWebSocket, RawWebSocketRole};
 
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
-const LONGEST: usize = 64 << 10;
+const MAX_HEAD_BYTES: usize = 64 << 10;
 
 /// Somebody wants to open a socket.
 #[derive(Debug)]
-pub struct Asked {
+pub struct RawUpgradeRequest {
     /// With the query.
     pub path: String,
-    wire: Wire,
+    wire: RawWebSocket,
 }
 
 /// What a server says instead of opening one.
@@ -30,11 +30,11 @@ pub struct Refused {
     pub text: String,
 }
 
-impl Asked {
+impl RawUpgradeRequest {
     /// Reads the request; `None` if that is none.
     pub async fn read(stream: TcpStream) -> Option<Self> {
         let _ = stream.set_nodelay(true);
-        let wire = opened(stream, Role::Server).await.ok()?;
+        let wire = read_head(stream, RawWebSocketRole::Server).await.ok()?;
         let path = wire.head.split(' ').nth(1)?.to_owned();
         Some(Self { path, wire })
     }
@@ -44,7 +44,7 @@ impl Asked {
     }
 
     /// Opens the socket; `None` if the other end is gone.
-    pub async fn welcome(mut self) -> Option<Wire> {
+    pub async fn welcome(mut self) -> Option<RawWebSocket> {
         let key = accept_key(self.header("sec-websocket-key")?);
         let answer = format!(
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
@@ -64,7 +64,7 @@ pub(super) async fn dial(
     address: SocketAddr,
     path: &str,
     headers: &[String],
-) -> Result<Wire, Refused> {
+) -> Result<RawWebSocket, Refused> {
     let gone = |error: io::Error| Refused { status: 0, text: error.to_string() };
     let mut stream = TcpStream::connect(address).await.map_err(gone)?;
     stream.set_nodelay(true).map_err(gone)?;
@@ -74,7 +74,7 @@ pub(super) async fn dial(
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n{more}\r\n"
     );
     stream.write_all(request.as_bytes()).await.map_err(gone)?;
-    let mut wire = opened(stream, Role::Client).await.map_err(gone)?;
+    let mut wire = read_head(stream, RawWebSocketRole::Client).await.map_err(gone)?;
     let status = wire.head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
     if status == 101 && header(&wire.head, "sec-websocket-accept") == Some(&accept_key(KEY)) {
         return Ok(wire);
@@ -93,15 +93,15 @@ pub fn accept_key(key: &str) -> String {
 }
 
 /// Reads to the empty line; what came behind it stays for the socket.
-async fn opened(mut stream: TcpStream, role: Role) -> io::Result<Wire> {
+async fn read_head(mut stream: TcpStream, role: RawWebSocketRole) -> io::Result<RawWebSocket> {
     let mut read = Vec::new();
     loop {
         if let Some(end) = read.windows(4).position(|window| window == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&read[..end + 4]).into_owned();
             read.drain(..end + 4);
-            return Ok(Wire { stream, read, role, pieces: None, head });
+            return Ok(RawWebSocket { stream, read, role, pieces: None, head });
         }
-        if read.len() > LONGEST || stream.read_buf(&mut read).await? == 0 {
+        if read.len() > MAX_HEAD_BYTES || stream.read_buf(&mut read).await? == 0 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "no whole head came"));
         }
     }

@@ -10,7 +10,7 @@ use seccompiler::{
     apply_filter_all_threads,
 };
 
-use super::NotConfined;
+use super::WorkerConfineError;
 
 /// Whatever their arguments.
 const CALLS: &[i64] = &[
@@ -43,9 +43,9 @@ const CALLS: &[i64] = &[
 
 const EXECUTABLE: u64 = libc::PROT_EXEC as u64;
 
-pub(super) fn apply() -> Result<(), NotConfined> {
-    let filter = program().map_err(|error| NotConfined::Calls(error.to_string()))?;
-    apply_filter_all_threads(&filter).map_err(|error| NotConfined::Calls(error.to_string()))
+pub(super) fn apply() -> Result<(), WorkerConfineError> {
+    let filter = program().map_err(|error| WorkerConfineError::Calls(error.to_string()))?;
+    apply_filter_all_threads(&filter).map_err(|error| WorkerConfineError::Calls(error.to_string()))
 }
 
 fn program() -> Result<BpfProgram, BackendError> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 const REPLACEMENT: &str = "\\ufffd";
 
-pub(super) fn replaced(text: &str) -> Cow<'_, str> {
+pub(super) fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     if !text.contains("\\ud") && !text.contains("\\uD") {
         return Cow::Borrowed(text);
     }
@@ -15,7 +15,7 @@ pub(super) fn replaced(text: &str) -> Cow<'_, str> {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         let taken = match (half(rest), rest.get(6..).and_then(half)) {
-            (Some(Half::High), Some(Half::Low)) => 12,
+            (Some(SurrogateHalf::High), Some(SurrogateHalf::Low)) => 12,
             (Some(_), _) => {
                 out.push_str(REPLACEMENT);
                 rest = &rest[6..];
@@ -31,16 +31,16 @@ pub(super) fn replaced(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-enum Half {
+enum SurrogateHalf {
     High,
     Low,
 }
 
-fn half(text: &str) -> Option<Half> {
+fn half(text: &str) -> Option<SurrogateHalf> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     match u16::from_str_radix(digits, 16).ok()? {
-        0xD800..=0xDBFF => Some(Half::High),
-        0xDC00..=0xDFFF => Some(Half::Low),
+        0xD800..=0xDBFF => Some(SurrogateHalf::High),
+        0xDC00..=0xDFFF => Some(SurrogateHalf::Low),
         _ => None,
     }
 }

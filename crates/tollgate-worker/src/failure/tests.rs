@@ -7,29 +7,29 @@ use std::collections::HashSet;
 use starlark::environment::Module;
 use starlark::eval::Evaluator;
 use starlark::syntax::AstModule;
-use tollgate_sandbox::frames::{Failed, Fence};
+use tollgate_sandbox::frames::{InterpreterLimits, ProgramError};
 
-use super::{FILE, Phase, failed};
-use crate::hints::{Known, SAYINGS};
+use super::{FILE, ProgramPhase, describe_error};
+use crate::hints::{HintContext, SAYINGS};
 use crate::program::{self, DIALECT, fence};
 
-const FENCE: Fence =
-    Fence { steps: 100_000, heap_bytes: 1 << 20, depth: 16, calls: 0, output_bytes: 0 };
+const FENCE: InterpreterLimits =
+    InterpreterLimits { steps: 100_000, heap_bytes: 1 << 20, depth: 16, calls: 0, output_bytes: 0 };
 
 /// What the interpreter says of a program that fails, and what we make of it.
-fn fails(source: &str) -> (String, Failed) {
+fn fails(source: &str) -> (String, ProgramError) {
     let globals = program::globals();
     Module::with_temp_heap(|module| {
         let parsed = AstModule::parse(FILE, source.to_owned(), &DIALECT);
-        let ended = parsed.map_err(|error| (Phase::Reading, error)).and_then(|program| {
+        let ended = parsed.map_err(|error| (ProgramPhase::Reading, error)).and_then(|program| {
             let mut eval = Evaluator::new(&module);
             fence(&mut eval, &FENCE);
-            eval.eval_module(program, &globals).map_err(|error| (Phase::Running, error))
+            eval.eval_module(program, &globals).map_err(|error| (ProgramPhase::Running, error))
         });
         let (phase, error) = ended.map(drop).expect_err(source);
-        let known = Known { names: &Vec::new(), globals: &[], fence: &FENCE, missed: None };
+        let known = HintContext { names: &Vec::new(), globals: &[], fence: &FENCE, missed: None };
         let said = format!("{:#}", error.without_diagnostic());
-        (said, failed(&error, phase, &known))
+        (said, describe_error(&error, phase, &known))
     })
 }
 
@@ -100,7 +100,7 @@ fn every_saying_that_has_a_hint_is_said() {
         ("x = None[0]", "`[]` not supported"),
     ];
     for (source, saying) in SAID {
-        let (_, Failed { message, hint, .. }) = fails(source);
+        let (_, ProgramError { message, hint, .. }) = fails(source);
         assert!(message.contains(saying), "{source}\n{message}\n{saying}");
         let wanted = SAYINGS.iter().find(|it| it.0 == *saying).map(|it| it.1);
         assert_eq!(hint.as_deref(), wanted, "{source}\n{message}");

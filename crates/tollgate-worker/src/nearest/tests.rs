@@ -1,4 +1,4 @@
-use super::{listed, nearest};
+use super::{join_names, nearest};
 
 #[track_caller]
 fn check(meant: &str, known: &str, found: &str) {
@@ -21,7 +21,7 @@ fn near_names_come_first() {
 
 #[test]
 fn lists_read_like_sentences() {
-    assert_eq!(listed(&[]), "");
-    assert_eq!(listed(&["a"]), "`a`");
-    assert_eq!(listed(&["a", "b", "c"]), "`a`, `b` or `c`");
+    assert_eq!(join_names(&[]), "");
+    assert_eq!(join_names(&["a"]), "`a`");
+    assert_eq!(join_names(&["a", "b", "c"]), "`a`, `b` or `c`");
 }

@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
-use tollgate_sandbox::frames::{Fence, VERSION, Word};
+use tollgate_sandbox::frames::{InterpreterLimits, VERSION, WorkerMessage};
 
 use crate::rehearsal::{FENCE, NAMES};
 
@@ -27,7 +27,7 @@ struct Worker {
 #[derive(Debug)]
 struct Ended {
     prints: String,
-    last: Option<Word>,
+    last: Option<WorkerMessage>,
     status: ExitStatus,
     reason: String,
 }
@@ -46,7 +46,7 @@ impl Worker {
         let input = child.stdin.take();
         let output = child.stdout.take().expect("it is piped");
         let mut worker = Self { child, input, output };
-        assert!(matches!(worker.hear(), Some(Word::Ready { version: VERSION })));
+        assert!(matches!(worker.hear(), Some(WorkerMessage::Ready { version: VERSION })));
         worker
     }
 
@@ -56,14 +56,14 @@ impl Worker {
         input.write_all(&[&length.to_le_bytes(), frame].concat()).expect("the worker reads");
     }
 
-    fn run(&mut self, source: &str, fence: Fence) {
+    fn run(&mut self, source: &str, fence: InterpreterLimits) {
         let source = serde_json::to_string(source).expect("it is JSON");
         let fence = serde_json::to_string(&fence).expect("it is JSON");
         let job = format!(r#"{{"run":{{"source":{source},"names":{NAMES},"fence":{fence}}}}}"#);
         self.give(job.as_bytes());
     }
 
-    fn hear(&mut self) -> Option<Word> {
+    fn hear(&mut self) -> Option<WorkerMessage> {
         let mut length = [0; 4];
         self.output.read_exact(&mut length).ok()?;
         let mut frame = vec![0; u32::from_le_bytes(length) as usize];
@@ -75,7 +75,7 @@ impl Worker {
         let (mut prints, mut last) = (String::new(), None);
         while let Some(word) = self.hear() {
             match word {
-                Word::Print(text) => prints.push_str(&text),
+                WorkerMessage::Print(text) => prints.push_str(&text),
                 word => last = Some(word),
             }
         }
@@ -97,7 +97,7 @@ fn run(source: &str) -> Ended {
 fn is_stopped(source: &str, words: &[&str]) {
     let ended = run(source);
     let told = match &ended.last {
-        Some(Word::Failed(failed)) => format!("{:?} {}", failed.kind, failed.message),
+        Some(WorkerMessage::Failed(failed)) => format!("{:?} {}", failed.kind, failed.message),
         Some(word) => format!("{word:?}"),
         None => format!("{} {}", ended.status, ended.reason),
     };
@@ -213,10 +213,10 @@ fn as_much_leaves_a_worker_as_the_limit_says() {
     let mut worker = Worker::start(20);
     let half = 1 << 20;
     let source = format!("print('\\0' * {half}, end='')\nresult = 'a' * {}", half - 2);
-    worker.run(&source, Fence { output_bytes: 2 * half, ..FENCE });
+    worker.run(&source, InterpreterLimits { output_bytes: 2 * half, ..FENCE });
     let ended = worker.end();
     assert_eq!(ended.prints.len() as u64, half);
-    let Some(Word::Done(done)) = ended.last else { panic!("it did not end well") };
+    let Some(WorkerMessage::Done(done)) = ended.last else { panic!("it did not end well") };
     assert_eq!(done.result.expect("a result").get().len() as u64, half);
 }
 
@@ -245,7 +245,10 @@ fn b_st_14_odd_sources_end() {
 fn an_endless_loop_ends_with_its_steps_or_its_time() {
     is_stopped("for i in range(1000000000): pass", &["Steps "]);
     let mut worker = Worker::start(1);
-    worker.run("print('on')\nfor i in range(2000000000): pass", Fence { steps: u64::MAX, ..FENCE });
+    worker.run(
+        "print('on')\nfor i in range(2000000000): pass",
+        InterpreterLimits { steps: u64::MAX, ..FENCE },
+    );
     let ended = worker.end();
     assert_eq!((ended.prints.as_str(), ended.status.signal()), ("on\n", Some(SIGXCPU)));
 }
@@ -260,8 +263,11 @@ fn what_was_printed_is_there_when_the_process_dies() {
 #[test]
 fn closing_its_input_ends_a_run_in_the_middle() {
     let mut worker = Worker::start(20);
-    worker.run("print('on')\nfor i in range(2000000000): pass", Fence { steps: u64::MAX, ..FENCE });
-    assert!(matches!(worker.hear(), Some(Word::Print(_))));
+    worker.run(
+        "print('on')\nfor i in range(2000000000): pass",
+        InterpreterLimits { steps: u64::MAX, ..FENCE },
+    );
+    assert!(matches!(worker.hear(), Some(WorkerMessage::Print(_))));
     worker.input = None;
     let ended = worker.end();
     assert!(ended.last.is_none() && ended.status.success(), "{ended:?}");
@@ -274,7 +280,7 @@ fn closing_its_input_ends_a_worker_that_waits() {
     assert!(worker.end().status.success());
     let mut worker = Worker::start(20);
     worker.run("slack.post()", FENCE);
-    assert!(matches!(worker.hear(), Some(Word::Calls(_))));
+    assert!(matches!(worker.hear(), Some(WorkerMessage::Calls(_))));
     worker.input = None;
     assert!(worker.end().last.is_none());
 }
@@ -285,7 +291,7 @@ fn many_workers_wait_and_then_run() {
     for mut worker in workers {
         worker.run("result = 1", FENCE);
         let ended = worker.end();
-        assert!(matches!(ended.last, Some(Word::Done(_))), "{ended:?}");
+        assert!(matches!(ended.last, Some(WorkerMessage::Done(_))), "{ended:?}");
     }
 }
 
@@ -356,7 +362,7 @@ fn s_35_files_that_it_inherited_are_closed() {
     let mut child = child.expect("a shell");
     let (input, output) = (child.stdin.take(), child.stdout.take().expect("it is piped"));
     let mut worker = Worker { child, input, output };
-    assert!(matches!(worker.hear(), Some(Word::Ready { .. })));
+    assert!(matches!(worker.hear(), Some(WorkerMessage::Ready { .. })));
     let open = fs::read_dir(format!("/proc/{}/fd", worker.child.id())).expect("it lives");
     assert_eq!(open.count(), 3);
 }
@@ -387,6 +393,6 @@ fn a_thousand_tools_are_bound() {
     worker.give(
         format!(r#"{{"run":{{"source":{source},"names":{names},"fence":{fence}}}}}"#).as_bytes(),
     );
-    let Some(Word::Done(done)) = worker.end().last else { panic!("it did not end well") };
+    let Some(WorkerMessage::Done(done)) = worker.end().last else { panic!("it did not end well") };
     assert_eq!(done.result.expect("a result").get(), r#"[1000,"<tool big.tool_999>"]"#);
 }

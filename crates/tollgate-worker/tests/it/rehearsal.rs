@@ -10,8 +10,11 @@ use std::rc::Rc;
 
 use serde_json::value::RawValue;
 use starlark::environment::Globals;
-use tollgate_sandbox::frames::{Answer, Call, Done, Failed, Fence, Job, Kind, Order, Word};
-use tollgate_worker::pipe::Pipe;
+use tollgate_sandbox::frames::{
+    Answer, HostMessage, InterpreterLimits, ProgramCall, ProgramError, ProgramErrorKind,
+    ProgramJob, ProgramResult, WorkerMessage,
+};
+use tollgate_worker::pipe::FramePipe;
 use tollgate_worker::program;
 
 /// `echo` does what its tool is called: gives back what it got, the value, or the text as JSON.
@@ -31,8 +34,13 @@ const TOOLS: [&str; 8] = [
     "echo.fail",
 ];
 
-pub(crate) const FENCE: Fence =
-    Fence { steps: 1_000_000, heap_bytes: 64 << 20, depth: 64, calls: 50, output_bytes: 64 << 10 };
+pub(crate) const FENCE: InterpreterLimits = InterpreterLimits {
+    steps: 1_000_000,
+    heap_bytes: 64 << 20,
+    depth: 64,
+    calls: 50,
+    output_bytes: 64 << 10,
+};
 
 const STACK: usize = 32 << 20;
 
@@ -41,7 +49,7 @@ const STACK: usize = 32 << 20;
 pub(crate) struct Ran {
     /// Prints, and a line for each call.
     pub(crate) said: String,
-    pub(crate) end: Option<Result<Done, Failed>>,
+    pub(crate) end: Option<Result<ProgramResult, ProgramError>>,
 }
 
 impl Ran {
@@ -63,16 +71,16 @@ impl Ran {
         told
     }
 
-    pub(crate) fn failed(&self) -> &Failed {
+    pub(crate) fn failed(&self) -> &ProgramError {
         self.end.as_ref().and_then(|end| end.as_ref().err()).expect("it did not fail")
     }
 
-    pub(crate) fn kind(&self) -> Option<Kind> {
+    pub(crate) fn kind(&self) -> Option<ProgramErrorKind> {
         Some(self.end.as_ref()?.as_ref().err()?.kind)
     }
 }
 
-pub(crate) fn rehearse(source: &str, fence: Fence) -> Ran {
+pub(crate) fn rehearse(source: &str, fence: InterpreterLimits) -> Ran {
     let run = || with_globals(source, fence, &program::globals());
     // As much stack as in a worker.
     std::thread::scope(|scope| {
@@ -82,11 +90,11 @@ pub(crate) fn rehearse(source: &str, fence: Fence) -> Ran {
 }
 
 /// Making globals takes longer than a small program.
-pub(crate) fn with_globals(source: &str, fence: Fence, globals: &Globals) -> Ran {
+pub(crate) fn with_globals(source: &str, fence: InterpreterLimits, globals: &Globals) -> Ran {
     let names = RawValue::from_string(NAMES.to_owned()).expect("it is JSON");
-    let job = Job { source: Cow::Borrowed(source), names: Cow::Owned(names), fence };
+    let job = ProgramJob { source: Cow::Borrowed(source), names: Cow::Owned(names), fence };
     let gateway = Gateway::default();
-    let pipe = Pipe::new(Box::new(gateway.clone()), Box::new(gateway.clone()));
+    let pipe = FramePipe::new(Box::new(gateway.clone()), Box::new(gateway.clone()));
     program::run(pipe, &job, globals).expect("memory takes what is written");
     gateway.0.take().ran
 }
@@ -143,33 +151,33 @@ impl Read for Gateway {
 }
 
 impl State {
-    fn take(&mut self, word: Word) {
+    fn take(&mut self, word: WorkerMessage) {
         assert!(self.ran.end.is_none(), "its last word was not the last");
         match word {
-            Word::Ready { .. } => panic!("only a process says it is ready"),
-            Word::Print(text) => self.ran.said.push_str(&text),
-            Word::Calls(calls) => self.call(&calls),
-            Word::Done(done) => self.ran.end = Some(Ok(done)),
-            Word::Failed(failed) => self.ran.end = Some(Err(failed)),
+            WorkerMessage::Ready { .. } => panic!("only a process says it is ready"),
+            WorkerMessage::Print(text) => self.ran.said.push_str(&text),
+            WorkerMessage::Calls(calls) => self.call(&calls),
+            WorkerMessage::Done(done) => self.ran.end = Some(Ok(done)),
+            WorkerMessage::Failed(failed) => self.ran.end = Some(Err(failed)),
         }
     }
 
-    fn call(&mut self, calls: &[Call]) {
-        for Call { tool, positional, named, line } in calls {
+    fn call(&mut self, calls: &[ProgramCall]) {
+        for ProgramCall { tool, positional, named, line } in calls {
             let tool = TOOLS[*tool as usize];
             let positional: Vec<_> = positional.iter().map(|it| it.get()).collect();
             let positional = positional.join(",");
             let _ = writeln!(self.ran.said, "{line}> {tool} [{positional}] {named}");
         }
         let answers = calls.iter().map(answer).collect();
-        let frame = serde_json::to_vec(&Order::Answers(answers)).expect("it is JSON");
+        let frame = serde_json::to_vec(&HostMessage::Answers(answers)).expect("it is JSON");
         let length = u32::try_from(frame.len()).expect("it is short");
         self.answers.extend(length.to_le_bytes());
         self.answers.extend(frame);
     }
 }
 
-fn answer(call: &Call) -> Answer {
+fn answer(call: &ProgramCall) -> Answer {
     let raw = |text: String| Answer::Data(RawValue::from_string(text).expect("it is JSON"));
     let first = || -> Box<RawValue> {
         let named: serde_json::Map<String, serde_json::Value> =

@@ -7,11 +7,11 @@ use std::time::SystemTime;
 
 use tollgate_core::secret_values;
 use tollgate_engine::clock::{Clock as _, SystemClock};
-use tollgate_server::tls::Identity;
+use tollgate_server::tls::TlsIdentity;
 
 use super::blocking;
-use crate::config::{Config, Tls};
-use crate::failure::Failure;
+use crate::command_error::CommandError;
+use crate::config::{Config, TlsSource};
 use crate::local_ca::{LocalCa, RENEWED_AFTER};
 
 /// By these names every gateway is known on its own machine.
@@ -19,35 +19,35 @@ const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// Where a certificate came from, to see when that is out of date.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum Stamp {
+pub(super) enum CertificateStamp {
     #[default]
     None,
-    Files(Vec<(PathBuf, Option<State>)>),
+    Files(Vec<(PathBuf, Option<CertificateFileState>)>),
     Signed(SystemTime),
 }
 
 /// Size, number, and when it last changed in any way, to the nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct CertificateFileState {
     bytes: u64,
     inode: u64,
     changed: (i64, i64),
 }
 
 /// As the config says; `None`: plain HTTP.
-pub(super) async fn obtain(config: &Config) -> Result<Option<Identity>, Failure> {
+pub(super) async fn obtain(config: &Config) -> Result<Option<TlsIdentity>, CommandError> {
     match &config.tls {
         None => Ok(None),
-        Some(Tls::Files { cert, key }) => {
+        Some(TlsSource::Files { cert, key }) => {
             let (cert, key) = (cert.clone(), key.clone());
             let read = blocking(move || {
                 mask_key(&key);
-                Identity::read(&cert, &key)
+                TlsIdentity::read(&cert, &key)
             });
             let read = read.await;
-            read.map(Some).map_err(|why| Failure::failed(format!("`tls`: {why}")))
+            read.map(Some).map_err(|why| CommandError::new(format!("`tls`: {why}")))
         }
-        Some(Tls::Local) => {
+        Some(TlsSource::Local) => {
             let (data, now) = (config.data.clone(), SystemClock.wall());
             let mut names = OWN_NAMES.map(str::to_owned).to_vec();
             names.extend(config.hosts.iter().cloned());
@@ -67,19 +67,21 @@ fn mask_key(file: &Path) {
     secret_values::configure(lines);
 }
 
-impl Stamp {
+impl CertificateStamp {
     /// How it stands now. To be taken before a certificate is obtained, so that no change between
     /// the two is missed.
     pub(super) async fn of(config: &Config) -> Self {
         match &config.tls {
             None => Self::None,
-            Some(Tls::Local) => Self::Signed(SystemClock.wall()),
-            Some(Tls::Files { cert, key }) => Self::of_files(vec![cert.clone(), key.clone()]).await,
+            Some(TlsSource::Local) => Self::Signed(SystemClock.wall()),
+            Some(TlsSource::Files { cert, key }) => {
+                Self::of_files(vec![cert.clone(), key.clone()]).await
+            }
         }
     }
 
     /// Whether another certificate is due; in words, so that two states can be told apart.
-    pub(super) async fn outdated(&self) -> Option<String> {
+    pub(super) async fn renewal_reason(&self) -> Option<String> {
         match self {
             Self::None => None,
             Self::Signed(at) => {
@@ -101,8 +103,8 @@ impl Stamp {
     }
 }
 
-fn state(path: &Path) -> Option<State> {
+fn state(path: &Path) -> Option<CertificateFileState> {
     let found = path.metadata().ok()?;
     let changed = (found.ctime(), found.ctime_nsec());
-    Some(State { bytes: found.len(), inode: found.ino(), changed })
+    Some(CertificateFileState { bytes: found.len(), inode: found.ino(), changed })
 }

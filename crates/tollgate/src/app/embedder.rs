@@ -4,24 +4,24 @@ use std::sync::Arc;
 
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::embedding::Embedder;
-use tollgate_llm::provider::Models;
-use tollgate_llm::settings::Embedding;
+use tollgate_llm::provider::ModelRegistry;
+use tollgate_llm::settings::EmbeddingSettings;
 use tollgate_llm::static_model;
 
 use super::blocking;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
 
 /// `None`: the memory is searched by words. A model on this machine is read here, whole.
-pub async fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, Failure> {
+pub async fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, CommandError> {
     match &config.embedding {
         None => Ok(None),
-        Some(Embedding::Served(served)) => {
-            let models = Models::new(&config.llm, Arc::new(SystemClock), None);
+        Some(EmbeddingSettings::Served(served)) => {
+            let models = ModelRegistry::new(&config.llm, Arc::new(SystemClock), None);
             let embedder = models.and_then(|models| models.embedder(served));
-            embedder.map(Some).map_err(Failure::failed)
+            embedder.map(Some).map_err(CommandError::new)
         }
-        Some(Embedding::Local(directory)) => {
+        Some(EmbeddingSettings::Local(directory)) => {
             let directory = directory.clone();
             blocking(move || static_model::open(&directory)).await.map(Some)
         }

@@ -5,7 +5,7 @@ use clap::Args;
 use super::TIERS;
 
 #[derive(Debug, Args)]
-pub struct Chat {
+pub struct ChatArgs {
     /// With whom: an agent, or a model alone [default: the default agent]
     #[arg(value_name = "AGENT|MODEL")]
     pub agent: Option<String>,

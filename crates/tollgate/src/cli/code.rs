@@ -4,24 +4,24 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::View;
+use super::ViewArgs;
 
 #[derive(Debug, Args)]
-pub struct Code {
+pub struct CodeArgs {
     /// The program, in Starlark; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "look")]
     pub file: Option<PathBuf>,
     #[command(flatten)]
-    pub view: View,
+    pub view: ViewArgs,
     #[command(flatten)]
-    pub look: Look,
+    pub look: CodeLookupArgs,
 }
 
 /// What a model looks up before it writes a program.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Instead of a program")]
 #[group(id = "look", multiple = false, conflicts_with = "file")]
-pub struct Look {
+pub struct CodeLookupArgs {
     /// List the files that describe what programs can call
     #[arg(long)]
     pub list: bool,

@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
-pub struct Connect {
+pub struct ConnectArgs {
     /// A program such as `cursor` or `codex`, or an SDK such as `openai-python` [default: list them]
     pub client: Option<String>,
     /// Whose tools [default: those of the agent that a key stands for]

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// By the names that `tollgate_llm::tools::Form` knows.
+/// By the names that `tollgate_llm::tools::ToolFormat` knows.
 const FORMATS: [&str; 7] =
     ["mcp", "openai", "openai-responses", "anthropic", "gemini", "openai-realtime", "gemini-live"];
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
-pub struct Convert {
+pub struct ConvertArgs {
     /// The format that they are in [default: as they look]
     #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
     pub from: Option<String>,
@@ -30,12 +30,12 @@ pub struct Convert {
 
 #[cfg(test)]
 mod tests {
-    use tollgate_llm::tools::Form;
+    use tollgate_llm::tools::ToolFormat;
 
     use super::FORMATS;
 
     #[test]
     fn every_form_can_be_named() {
-        assert_eq!(FORMATS, Form::ALL.map(Form::as_str));
+        assert_eq!(FORMATS, ToolFormat::ALL.map(ToolFormat::as_str));
     }
 }

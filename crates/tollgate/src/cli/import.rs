@@ -4,7 +4,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
-pub struct Import {
+pub struct ImportArgs {
     /// A file, a program such as `cursor` or `codex`, a command line or URL in quotes, or `-` for
     /// standard input [default: every program whose file is found]
     #[arg(value_name = "FILE|CLIENT")]

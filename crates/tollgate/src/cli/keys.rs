@@ -5,12 +5,12 @@ use clap::{Args, Subcommand, value_parser};
 const RIGHTS: [&str; 5] = ["execute", "override_tier", "approve", "observe", "admin"];
 
 #[derive(Debug, Subcommand)]
-pub enum Keys {
+pub enum KeysCommand {
     /// All keys, what they may do and when they were last used
     List,
     /// Make a key and print it, this once
     #[command(visible_alias = "add")]
-    Create(NewKey),
+    Create(CreateKeyArgs),
     /// Take a key back; what it opened ends
     Revoke {
         /// Of a key, as `keys list` shows it
@@ -29,7 +29,7 @@ pub enum Keys {
 }
 
 #[derive(Debug, Args)]
-pub struct NewKey {
+pub struct CreateKeyArgs {
     /// Who will hold it
     pub name: String,
     /// What it is for [default: caller]

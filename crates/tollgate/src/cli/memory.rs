@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 
 #[derive(Debug, Args)]
-pub struct Memory {
+pub struct MemoryArgs {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: MemoryCommand,
     /// Which memory: a campaign, or TENANT/CAMPAIGN [default: default]
     #[arg(long, short, global = true, value_name = "NAME")]
     pub namespace: Option<String>,
@@ -17,17 +17,17 @@ pub struct Memory {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum MemoryCommand {
     /// The namespaces there are, and how much is in them
     Namespaces,
     /// Write down a fact
-    Add(Fact),
+    Add(AddFactArgs),
     /// Write down a person, a place or a thing
-    AddEntity(Entity),
+    AddEntity(AddEntityArgs),
     /// Write down what one entity has to do with another
-    Relate(Relation),
+    Relate(RelateArgs),
     /// Find something by its words, and by its meaning where a model is configured for it
-    Search(Search),
+    Search(MemorySearchArgs),
     /// All about an entity, or all that was said in a session
     Show {
         /// Of an entity or of a session
@@ -40,7 +40,7 @@ pub enum Command {
         limit: u32,
     },
     /// Take in transcripts, or what `export` wrote; twice does no harm
-    Import(Import),
+    Import(MemoryImportArgs),
     /// Write all of it as JSON Lines
     Export {
         /// Write to this file [default: standard output]
@@ -48,7 +48,7 @@ pub enum Command {
         out: Option<PathBuf>,
     },
     /// Take something out again
-    Forget(Forget),
+    Forget(ForgetArgs),
     /// Copy the whole memory of the data directory into a new file
     Backup {
         /// Where to; it must not be there yet
@@ -57,7 +57,7 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
-pub struct Fact {
+pub struct AddFactArgs {
     /// In a sentence that reads alone: "Mira Voss is afraid of herons"
     pub text: String,
     /// Whom it is about: the id of an entity
@@ -72,7 +72,7 @@ pub struct Fact {
 }
 
 #[derive(Debug, Args)]
-pub struct Entity {
+pub struct AddEntityArgs {
     /// npc, player, location, item, faction, event, quest, concept, or any other word
     #[arg(value_name = "TYPE")]
     pub kind: String,
@@ -90,7 +90,7 @@ pub struct Entity {
 }
 
 #[derive(Debug, Args)]
-pub struct Relation {
+pub struct RelateArgs {
     /// The id of an entity
     pub source: String,
     /// In a word: `lives_in`, `fears`, `owns`
@@ -111,7 +111,7 @@ pub struct Relation {
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
-pub struct Search {
+pub struct MemorySearchArgs {
     /// Words, or a question
     pub query: String,
     /// Only what was said
@@ -132,13 +132,13 @@ pub struct Search {
 }
 
 #[derive(Debug, Args)]
-pub struct Import {
+pub struct MemoryImportArgs {
     /// Transcripts (`Speaker: text`, JSON, WebVTT, SRT) or JSON Lines; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// What they are [default: what their names say]
     #[arg(long, value_enum)]
-    pub format: Option<Format>,
+    pub format: Option<MemoryImportFormat>,
     /// The session of a transcript [default: the file's name without its ending]
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
@@ -151,7 +151,7 @@ pub struct Import {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum MemoryImportFormat {
     /// What `export` writes
     Jsonl,
     /// `Speaker: text`
@@ -165,7 +165,7 @@ pub enum Format {
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub struct Unwanted {
+pub struct ForgetTarget {
     /// A session, with all that was said in it
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
@@ -187,9 +187,9 @@ pub struct Unwanted {
 }
 
 #[derive(Debug, Args)]
-pub struct Forget {
+pub struct ForgetArgs {
     #[command(flatten)]
-    pub what: Unwanted,
+    pub what: ForgetTarget,
     /// Yes, everything
     #[arg(long)]
     pub yes: bool,

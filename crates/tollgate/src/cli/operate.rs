@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, value_parser};
 
 #[derive(Debug, Args)]
-pub struct Doctor {
+pub struct DoctorArgs {
     /// Only whether a gateway that runs is ready, by the exit code: for health checks of containers
     #[arg(long)]
     pub probe: bool,
@@ -13,7 +13,7 @@ pub struct Doctor {
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
-pub struct Bench {
+pub struct BenchArgs {
     /// The tool, by the name that `tools` shows [default: only the gateway itself is measured]
     pub name: Option<String>,
     /// Arguments as `key=value`, or all of them as one JSON object
@@ -36,14 +36,14 @@ pub struct Bench {
 }
 
 #[derive(Debug, Args)]
-pub struct Man {
+pub struct ManArgs {
     /// Write a page for every command into this directory [default: print that of `tollgate`]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Manual {
+pub enum ManualKind {
     /// All config keys: docs/configuration.md
     Config,
     /// All commands: docs/cli.md

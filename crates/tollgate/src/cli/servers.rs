@@ -3,19 +3,19 @@
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
-pub enum Change {
+pub enum ChangeServersCommand {
     /// Put a server into the config
-    Add(Box<Add>),
+    Add(Box<AddServerArgs>),
     /// Take a server out of the config
-    Remove(Named),
+    Remove(ServerNameArgs),
     /// Run a server of the config again
-    Enable(Named),
+    Enable(ServerNameArgs),
     /// Keep a server in the config without running it
-    Disable(Named),
+    Disable(ServerNameArgs),
 }
 
 #[derive(Debug, Args)]
-pub struct Named {
+pub struct ServerNameArgs {
     /// Of a server, as `servers list` shows it
     pub name: String,
     /// Show what would change, and change nothing
@@ -25,7 +25,7 @@ pub struct Named {
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
-pub struct Add {
+pub struct AddServerArgs {
     /// What to call it: its tools are NAME_tool. Without any argument you are asked
     pub name: Option<String>,
     /// The program and its arguments, split like a shell does; or give them after `--`
@@ -81,7 +81,7 @@ pub struct Add {
     pub words: Vec<String>,
 }
 
-impl Add {
+impl AddServerArgs {
     /// Nothing was said: somebody is to be asked.
     pub fn is_bare(&self) -> bool {
         self.name.is_none()

@@ -3,13 +3,13 @@
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
-pub struct Sessions {
+pub struct SessionsArgs {
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<SessionsCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum SessionsCommand {
     /// Those that are held [what happens without a command]
     List,
     /// End one

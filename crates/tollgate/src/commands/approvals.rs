@@ -8,53 +8,55 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::tools::{items, text};
-use crate::cli::Approvals;
+use crate::cli::ApprovalsCommand;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::gateway::{Event, Gateway, Remote};
-use crate::output::{Form, Output, Table, clean};
+use crate::gateway::{Gateway, GatewayEvent, RemoteGateway};
+use crate::output::{Output, OutputFormat, TextTable, clean};
 
 /// Requests that may wait while one is answered; the list is asked again when some were missed.
 const QUEUE: usize = 64;
 /// Characters of arguments in the list.
-const SHOWN: usize = 120;
+const MAX_ARGUMENT_CHARACTERS: usize = 120;
 
 pub(super) async fn run(
-    wanted: &Approvals,
+    wanted: &ApprovalsCommand,
     config: &Config,
     output: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     // Calls wait in a gateway that serves; one of our own would have none.
-    let Some(remote) = Remote::find(config).await else {
+    let Some(remote) = RemoteGateway::find(config).await else {
         let place = config.listen;
-        return Err(Failure::failed(format!("no gateway runs at {place}; nothing can wait there")));
+        return Err(CommandError::new(format!(
+            "no gateway runs at {place}; nothing can wait there"
+        )));
     };
     let gateway = Gateway::Remote(Box::new(remote));
     match wanted {
-        Approvals::List => list(&gateway, output).await,
-        Approvals::Approve { id, note } => {
+        ApprovalsCommand::List => list(&gateway, output).await,
+        ApprovalsCommand::Approve { id, note } => {
             decide(&gateway, (id, "approve", note.as_deref()), output).await
         }
-        Approvals::Deny { id, note } => {
+        ApprovalsCommand::Deny { id, note } => {
             decide(&gateway, (id, "deny", note.as_deref()), output).await
         }
-        Approvals::Watch => watch(&gateway, output).await,
+        ApprovalsCommand::Watch => watch(&gateway, output).await,
     }
 }
 
-async fn list(gateway: &Gateway, output: Output) -> Result<(), Failure> {
+async fn list(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
     let waiting = gateway.approvals().await?;
     match output.form {
-        Form::Json => output.json(&waiting),
-        Form::Text => {
-            let mut table = Table::new(&["ID", "WHO", "AGENT", "TOOL", "ARGUMENTS", "UNTIL"]);
+        OutputFormat::Json => output.json(&waiting),
+        OutputFormat::Text => {
+            let mut table = TextTable::new(&["ID", "WHO", "AGENT", "TOOL", "ARGUMENTS", "UNTIL"]);
             for request in items(&waiting, "approvals") {
                 table.row(vec![
                     text(request, "id"),
                     text(request, "principal"),
                     text(request, "agent"),
                     text(request, "name"),
-                    clean(&arguments(request, SHOWN)),
+                    clean(&arguments(request, MAX_ARGUMENT_CHARACTERS)),
                     text(request, "until"),
                 ]);
             }
@@ -68,11 +70,11 @@ async fn decide(
     gateway: &Gateway,
     (id, decision, note): (&str, &str, Option<&str>),
     output: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let decided = gateway.decide(id, decision, note).await?;
     match output.form {
-        Form::Json => output.json(&decided),
-        Form::Text => {
+        OutputFormat::Json => output.json(&decided),
+        OutputFormat::Text => {
             let name = text(&decided, "name");
             let what = if decision == "approve" { "may be called" } else { "is not called" };
             output.note(&clean(&format!("`{name}` {what}")));
@@ -81,12 +83,12 @@ async fn decide(
     Ok(())
 }
 
-async fn watch(gateway: &Gateway, output: Output) -> Result<(), Failure> {
-    if output.form == Form::Json {
+async fn watch(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
+    if output.form == OutputFormat::Json {
         return gateway.events(|event| tell(&event, output)).await;
     }
     if !io::stdin().is_terminal() {
-        return Err(Failure::Usage(
+        return Err(CommandError::Usage(
             "`watch` asks on a terminal; use `--json` without one".to_owned(),
         ));
     }
@@ -118,14 +120,14 @@ async fn watch(gateway: &Gateway, output: Output) -> Result<(), Failure> {
     }
 }
 
-fn tell(event: &Event, output: Output) {
+fn tell(event: &GatewayEvent, output: Output) {
     if event.name.starts_with("approval_") {
         output.line(&serde_json::json!({"event": event.name, "data": event.data}).to_string());
     }
 }
 
 /// One question on the terminal. What cannot be decided any more is said, and no failure.
-async fn ask(gateway: &Gateway, request: &Value, output: Output) -> Result<(), Failure> {
+async fn ask(gateway: &Gateway, request: &Value, output: Output) -> Result<(), CommandError> {
     output.note(&clean(&format!(
         "`{}` wants to call `{}` as agent `{}`",
         text(request, "principal"),

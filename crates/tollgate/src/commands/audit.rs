@@ -6,12 +6,12 @@ use tollgate_core::turn::Principal;
 use tollgate_server::audit_csv as csv;
 
 use super::tools::{items, text, time};
-use crate::app::{self, Kept};
-use crate::cli::{Audit, AuditCommand, AuditFormat};
+use crate::app::{self, OfflineKeyring};
+use crate::cli::{AuditArgs, AuditCommand, AuditFormat};
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::gateway::{Event, Gateway};
-use crate::output::{Form, Output, Table, clean, counted};
+use crate::gateway::{Gateway, GatewayEvent};
+use crate::output::{Output, OutputFormat, TextTable, clean, pluralize};
 
 /// Rows of the table unless another number is given, and before those that are followed.
 const SHOWN: usize = 50;
@@ -19,10 +19,14 @@ const SHOWN_BEFORE: usize = 10;
 /// Rows that are asked for at once.
 const PAGE: usize = 1_000;
 
-pub(super) async fn run(audit: &Audit, config: &Config, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(
+    audit: &AuditArgs,
+    config: &Config,
+    output: Output,
+) -> Result<(), CommandError> {
     if audit.command.is_some() && (!filters(audit).is_empty() || audit.limit.is_some()) {
         let message = "`verify` looks at all rows; leave the filters out";
-        return Err(Failure::Usage(message.to_owned()));
+        return Err(CommandError::Usage(message.to_owned()));
     }
     if audit.command == Some(AuditCommand::Acknowledge) {
         return acknowledge(config, output).await;
@@ -31,24 +35,24 @@ pub(super) async fn run(audit: &Audit, config: &Config, output: Output) -> Resul
     let done = match audit.command {
         Some(AuditCommand::Verify) => verify(&gateway, output).await,
         Some(AuditCommand::Acknowledge) | None => {
-            show(audit, &gateway, Printer::new(audit, output)).await
+            show(audit, &gateway, AuditPrinter::new(audit, output)).await
         }
     };
     gateway.close().await;
     done
 }
 
-async fn verify(gateway: &Gateway, output: Output) -> Result<(), Failure> {
+async fn verify(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
     let found = gateway.audit_verify().await?;
     match output.form {
-        Form::Json => output.json(&found),
-        Form::Text => {
+        OutputFormat::Json => output.json(&found),
+        OutputFormat::Text => {
             let number = |key: &str| found[key].as_u64().unwrap_or_default();
             match found["broken"]["problem"].as_str() {
                 None if found["ok"] == false => {}
                 None => output.line(&format!(
                     "the audit trail is whole: {} up to {}, head {}",
-                    counted(usize::try_from(number("rows")).unwrap_or(usize::MAX), "row"),
+                    pluralize(usize::try_from(number("rows")).unwrap_or(usize::MAX), "row"),
                     number("last"),
                     text(&found, "head"),
                 )),
@@ -61,23 +65,29 @@ async fn verify(gateway: &Gateway, output: Output) -> Result<(), Failure> {
             }
         }
     }
-    if found["ok"] == true { Ok(()) } else { Err(Failure::Said) }
+    if found["ok"] == true { Ok(()) } else { Err(CommandError::Said) }
 }
 
 /// Works on the files themselves: whoever can write them is believed.
-async fn acknowledge(config: &Config, output: Output) -> Result<(), Failure> {
-    let Kept { ledger, .. } = app::kept(config).await?;
+async fn acknowledge(config: &Config, output: Output) -> Result<(), CommandError> {
+    let OfflineKeyring { ledger, .. } = app::open_offline_keyring(config).await?;
     let losses = ledger.acknowledge_losses(&Principal::local()).await;
-    let losses = losses.map_err(|error| Failure::failed(error.to_string()))?;
+    let losses = losses.map_err(|error| CommandError::new(error.to_string()))?;
     match output.form {
-        Form::Json => output.json(&json!({ "acknowledged": losses.len() })),
-        Form::Text if losses.is_empty() => output.note("no loss was noted"),
-        Form::Text => losses.iter().for_each(|loss| output.note(&format!("acknowledged: {loss}"))),
+        OutputFormat::Json => output.json(&json!({ "acknowledged": losses.len() })),
+        OutputFormat::Text if losses.is_empty() => output.note("no loss was noted"),
+        OutputFormat::Text => {
+            losses.iter().for_each(|loss| output.note(&format!("acknowledged: {loss}")))
+        }
     }
     Ok(())
 }
 
-async fn show(audit: &Audit, gateway: &Gateway, printer: Printer) -> Result<(), Failure> {
+async fn show(
+    audit: &AuditArgs,
+    gateway: &Gateway,
+    printer: AuditPrinter,
+) -> Result<(), CommandError> {
     let filters = filters(audit);
     let usual = match (printer.format, audit.follow) {
         (_, true) => Some(SHOWN_BEFORE),
@@ -106,7 +116,7 @@ async fn newest(
     gateway: &Gateway,
     filters: &[(&str, String)],
     limit: usize,
-) -> Result<(Vec<Value>, u64), Failure> {
+) -> Result<(Vec<Value>, u64), CommandError> {
     let (mut rows, mut last, mut after) = (Vec::new(), 0, None);
     while rows.len() < limit {
         let size = (limit - rows.len()).min(PAGE);
@@ -130,8 +140,8 @@ async fn newest(
 async fn all(
     gateway: &Gateway,
     filters: &[(&str, String)],
-    printer: &Printer,
-) -> Result<(), Failure> {
+    printer: &AuditPrinter,
+) -> Result<(), CommandError> {
     let mut after = Some(0);
     while after.is_some() {
         let page = ask(
@@ -152,7 +162,7 @@ async fn ask(
     filters: &[(&str, String)],
     how: [(&str, String); 2],
     after: Option<u64>,
-) -> Result<Value, Failure> {
+) -> Result<Value, CommandError> {
     let mut query = filters.to_vec();
     query.extend(how);
     query.extend(after.map(|after| ("after", after.to_string())));
@@ -164,16 +174,16 @@ async fn follow(
     gateway: &Gateway,
     filters: &[(&str, String)],
     mut last: u64,
-    printer: &Printer,
-) -> Result<(), Failure> {
+    printer: &AuditPrinter,
+) -> Result<(), CommandError> {
     loop {
         let mut query = filters.to_vec();
         query.push(("after", last.to_string()));
         let began = last;
-        let heard = |Event { name, data }| {
+        let heard = |GatewayEvent { name, data }| {
             if name == "row" {
                 last = data["sequence"].as_u64().unwrap_or(last);
-                printer.followed(&data);
+                printer.print_live_row(&data);
             }
         };
         gateway.audit_tail(&query, heard).await?;
@@ -183,7 +193,7 @@ async fn follow(
     }
 }
 
-fn filters(audit: &Audit) -> Vec<(&'static str, String)> {
+fn filters(audit: &AuditArgs) -> Vec<(&'static str, String)> {
     let given = [
         ("since", &audit.since),
         ("until", &audit.until),
@@ -198,16 +208,16 @@ fn filters(audit: &Audit) -> Vec<(&'static str, String)> {
     given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
 }
 
-struct Printer {
+struct AuditPrinter {
     format: AuditFormat,
     output: Output,
 }
 
-impl Printer {
-    fn new(audit: &Audit, output: Output) -> Self {
+impl AuditPrinter {
+    fn new(audit: &AuditArgs, output: Output) -> Self {
         let usual = match output.form {
-            Form::Json => AuditFormat::Jsonl,
-            Form::Text => AuditFormat::Table,
+            OutputFormat::Json => AuditFormat::Jsonl,
+            OutputFormat::Text => AuditFormat::Table,
         };
         Self { format: audit.format.unwrap_or(usual), output }
     }
@@ -227,7 +237,7 @@ impl Printer {
     }
 
     /// One row as it comes: no column waits for another.
-    fn followed(&self, row: &Value) {
+    fn print_live_row(&self, row: &Value) {
         if self.format != AuditFormat::Table {
             return self.print(std::slice::from_ref(row));
         }
@@ -239,7 +249,7 @@ impl Printer {
     }
 
     fn table(&self, rows: &[Value]) {
-        let mut table = Table::new(&[
+        let mut table = TextTable::new(&[
             "ROW",
             "TIME",
             "KIND",

@@ -5,20 +5,20 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use tollgate_engine::caller::Freshness;
+use tollgate_engine::caller::CacheFreshness;
 use tollgate_engine::clock::{Clock as _, SystemClock};
 
 use super::tools::items;
 use crate::arguments;
 use crate::cli::operate;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::gateway::{Gateway, Order, View};
-use crate::output::{Form, Output, Table, clean, span};
+use crate::gateway::{Gateway, GatewayCall, ToolViewQuery};
+use crate::output::{Output, OutputFormat, TextTable, clean, span};
 
-mod figures;
+mod statistics;
 
-use figures::Figures;
+use statistics::LoadStatistics;
 
 /// Of the whole time, what the health route gets.
 const SHARE: u32 = 5;
@@ -26,10 +26,10 @@ const SHARE: u32 = 5;
 const COMPLAINTS: usize = 3;
 
 pub(super) async fn run(
-    wanted: &operate::Bench,
+    wanted: &operate::BenchArgs,
     config: &Config,
     output: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let gateway = Gateway::open(config).await?;
     let measured = measure(wanted, &gateway, output).await;
     let place = match &gateway {
@@ -40,17 +40,17 @@ pub(super) async fn run(
     let (base, tool) = measured?;
     say(wanted, &place, (&base, tool.as_ref()), output);
     match tool {
-        Some(tool) if tool.calls() == tool.errors() => Err(Failure::Said),
+        Some(tool) if tool.calls() == tool.errors() => Err(CommandError::Said),
         _ => Ok(()),
     }
 }
 
 async fn measure(
-    wanted: &operate::Bench,
+    wanted: &operate::BenchArgs,
     gateway: &Gateway,
     output: Output,
-) -> Result<(Figures, Option<Figures>), Failure> {
-    let view = View { agent: wanted.agent.as_deref(), ..View::default() };
+) -> Result<(LoadStatistics, Option<LoadStatistics>), CommandError> {
+    let view = ToolViewQuery { agent: wanted.agent.as_deref(), ..ToolViewQuery::default() };
     let order = match &wanted.name {
         Some(name) => Some((name, order(wanted, name, (gateway, view)).await?)),
         None => None,
@@ -63,9 +63,9 @@ async fn measure(
     });
     let base = base.await;
     let Some((name, arguments)) = order else { return Ok((base, None)) };
-    let freshness = if wanted.cached { Freshness::Any } else { Freshness::Fresh };
+    let freshness = if wanted.cached { CacheFreshness::Any } else { CacheFreshness::Fresh };
     let tool = load(wanted.connections, whole, || async {
-        let order = Order { name, arguments: arguments.clone(), view, freshness };
+        let order = GatewayCall { name, arguments: arguments.clone(), view, freshness };
         match gateway.execute(order).await {
             Ok(outcome)
                 if ["ok", "no_results"].contains(&outcome["status"].as_str().unwrap_or("")) =>
@@ -84,27 +84,27 @@ async fn measure(
 
 /// The arguments, if the tool may be called again and again.
 async fn order(
-    wanted: &operate::Bench,
+    wanted: &operate::BenchArgs,
     name: &str,
-    (gateway, view): (&Gateway, View<'_>),
-) -> Result<Value, Failure> {
+    (gateway, view): (&Gateway, ToolViewQuery<'_>),
+) -> Result<Value, CommandError> {
     let listed = gateway.tools(view).await?;
     let tool = items(&listed, "tools").iter().find(|tool| tool["name"] == name);
     let Some(tool) = tool else {
         let why = format!("there is no tool `{name}` here; `tollgate tools` lists them");
-        return Err(Failure::failed(why));
+        return Err(CommandError::new(why));
     };
     let effect = tool["effect"].as_str().unwrap_or("mutating");
     if effect != "read_only" && !wanted.allow_writes {
         let why =
             format!("`{name}` may change something ({effect}); `--allow-writes` calls it anyway");
-        return Err(Failure::failed(why));
+        return Err(CommandError::new(why));
     }
     arguments::parse(&wanted.arguments, &tool["input_schema"]).map(Value::Object)
 }
 
 /// Calls one after the other on each connection until the time is over.
-async fn load<F>(connections: u32, time: Duration, call: impl Fn() -> F) -> Figures
+async fn load<F>(connections: u32, time: Duration, call: impl Fn() -> F) -> LoadStatistics
 where
     F: Future<Output = Result<(), String>>,
 {
@@ -112,14 +112,14 @@ where
     let until = began + time;
     let lanes = (0..connections).map(|_| lane(until, &call));
     let lanes = join_all(lanes).await;
-    Figures::of(lanes, SystemClock.now() - began)
+    LoadStatistics::of(lanes, SystemClock.now() - began)
 }
 
-async fn lane<F>(until: Instant, call: &impl Fn() -> F) -> figures::Lane
+async fn lane<F>(until: Instant, call: &impl Fn() -> F) -> statistics::ConnectionResults
 where
     F: Future<Output = Result<(), String>>,
 {
-    let mut lane = figures::Lane::default();
+    let mut lane = statistics::ConnectionResults::default();
     loop {
         let began = SystemClock.now();
         if began >= until {
@@ -133,21 +133,21 @@ where
 }
 
 fn say(
-    wanted: &operate::Bench,
+    wanted: &operate::BenchArgs,
     place: &str,
-    (base, tool): (&Figures, Option<&Figures>),
+    (base, tool): (&LoadStatistics, Option<&LoadStatistics>),
     output: Output,
 ) {
     let name = wanted.name.as_deref().unwrap_or_default();
-    if output.form == Form::Json {
+    if output.form == OutputFormat::Json {
         output.json(&json!({
             "gateway": place, "connections": wanted.connections, "seconds": wanted.seconds,
-            "tool": tool.map(|_| name), "health": base.to_json(), "calls": tool.map(Figures::to_json),
+            "tool": tool.map(|_| name), "health": base.to_json(), "calls": tool.map(LoadStatistics::to_json),
         }));
         return;
     }
     let head = ["WHAT", "CALLS", "PER SECOND", "P50", "P95", "P99", "ERRORS"];
-    let mut table = Table::new(&head);
+    let mut table = TextTable::new(&head);
     table.row(row("health route", base));
     if let Some(tool) = tool {
         table.row(row(name, tool));
@@ -163,7 +163,7 @@ fn say(
     }
 }
 
-fn row(name: &str, figures: &Figures) -> Vec<String> {
+fn row(name: &str, figures: &LoadStatistics) -> Vec<String> {
     let at = |percent: u32| span(ms(figures.percentile(percent)));
     vec![
         name.to_owned(),

@@ -4,45 +4,45 @@
 use serde_json::{Map, Value, json};
 
 use super::tools::{items, text, time};
-use crate::cli::Calibrate;
+use crate::cli::CalibrateArgs;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::gateway::{Event, Gateway, View};
-use crate::output::{Form, Output, Table, counted};
+use crate::gateway::{Gateway, GatewayEvent, ToolViewQuery};
+use crate::output::{Output, OutputFormat, TextTable, pluralize};
 
 pub(super) async fn run(
-    calibrate: &Calibrate,
+    calibrate: &CalibrateArgs,
     config: &Config,
     output: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let gateway = Gateway::open(config).await?;
     let measured = measure(calibrate, &gateway, output).await;
     gateway.close().await;
     let measured = measured?;
     if let (Some(name), []) = (&calibrate.only, measured.tools.as_slice()) {
-        return Err(Failure::failed(format!("`{name}` has nothing to measure")));
+        return Err(CommandError::new(format!("`{name}` has nothing to measure")));
     }
     match output.form {
-        Form::Json => output.json(&measured.json()),
-        Form::Text => measured.print(output),
+        OutputFormat::Json => output.json(&measured.json()),
+        OutputFormat::Text => measured.print(output),
     }
     match &calibrate.only {
-        Some(_) if measured.probed() == 0 => Err(Failure::Said),
+        Some(_) if measured.probed_count() == 0 => Err(CommandError::Said),
         Some(_) | None => Ok(()),
     }
 }
 
 async fn measure(
-    calibrate: &Calibrate,
+    calibrate: &CalibrateArgs,
     gateway: &Gateway,
     output: Output,
-) -> Result<Measured, Failure> {
+) -> Result<CalibrateReport, CommandError> {
     let what = scope(calibrate, gateway).await?;
     // Who may measure may still have no agent to see tools for: then there is no before.
-    let before = gateway.tools(View::default()).await.unwrap_or_default();
-    let mut measured = Measured { before, ..Measured::default() };
+    let before = gateway.tools(ToolViewQuery::default()).await.unwrap_or_default();
+    let mut measured = CalibrateReport { before, ..CalibrateReport::default() };
     let mut bar = output.bar();
-    let done = gateway.calibrate(&what, |Event { name, data: step }| {
+    let done = gateway.calibrate(&what, |GatewayEvent { name, data: step }| {
         if name != "step" {
             return;
         }
@@ -53,11 +53,11 @@ async fn measure(
         measured.take(&step);
     });
     let after = done.await?;
-    Ok(Measured { after, ..measured })
+    Ok(CalibrateReport { after, ..measured })
 }
 
 /// One name may be a server's or a tool's. Servers go before: a tool has its server in its name.
-async fn scope(calibrate: &Calibrate, gateway: &Gateway) -> Result<Value, Failure> {
+async fn scope(calibrate: &CalibrateArgs, gateway: &Gateway) -> Result<Value, CommandError> {
     let mut what = Map::new();
     if let Some(times) = calibrate.times {
         what.insert("times".to_owned(), json!(times));
@@ -73,28 +73,28 @@ async fn scope(calibrate: &Calibrate, gateway: &Gateway) -> Result<Value, Failur
 
 /// What came of each tool, in the order in which they were first heard of.
 #[derive(Debug, Default)]
-struct Measured {
+struct CalibrateReport {
     before: Value,
     after: Value,
-    tools: Vec<Tool>,
+    tools: Vec<CalibratedTool>,
 }
 
 #[derive(Debug)]
-struct Tool {
+struct CalibratedTool {
     name: String,
     probes: u32,
-    /// Of the last step: `probed`, `skipped`, `failed`.
+    /// Of the last step: `probed_count`, `skipped`, `new`.
     outcome: String,
     /// Why there were no probes, or no more.
     why: Option<String>,
 }
 
-impl Measured {
+impl CalibrateReport {
     fn take(&mut self, step: &Value) {
         let (name, outcome) = (text(step, "tool"), text(step, "outcome"));
         let known = self.tools.iter().position(|tool| tool.name == name);
         let index = known.unwrap_or_else(|| {
-            self.tools.push(Tool { name, probes: 0, outcome: String::new(), why: None });
+            self.tools.push(CalibratedTool { name, probes: 0, outcome: String::new(), why: None });
             self.tools.len() - 1
         });
         let tool = &mut self.tools[index];
@@ -103,14 +103,15 @@ impl Measured {
         tool.outcome = outcome;
     }
 
-    fn probed(&self) -> usize {
+    fn probed_count(&self) -> usize {
         self.tools.iter().filter(|tool| tool.probes > 0).count()
     }
 
     fn print(&self, output: Output) {
-        let mut table = Table::new(&["TOOL", "PROBES", "P50", "TIER", "WHY"]);
+        let mut table = TextTable::new(&["TOOL", "PROBES", "P50", "TIER", "WHY"]);
         for tool in &self.tools {
-            let (before, after) = (found(&self.before, &tool.name), found(&self.after, &tool.name));
+            let (before, after) =
+                (find_tool(&self.before, &tool.name), find_tool(&self.after, &tool.name));
             let reason = after["reason"].as_str().unwrap_or_default();
             let why = match (tool.outcome.as_str(), &tool.why) {
                 ("failed", Some(why)) => format!("failed: {why}"),
@@ -121,18 +122,19 @@ impl Measured {
                 tool.name.clone(),
                 tool.probes.to_string(),
                 time(&after["measured"]["p50_ms"]),
-                moved(before, after),
+                describe_tier_change(before, after),
                 why,
             ]);
         }
         output.table(&table);
-        let all = counted(self.tools.len(), "tool");
-        output.note(&format!("measured {} of {all}", self.probed()));
+        let all = pluralize(self.tools.len(), "tool");
+        output.note(&format!("measured {} of {all}", self.probed_count()));
     }
 
     fn json(&self) -> Value {
         let tools = self.tools.iter().map(|tool| {
-            let (before, after) = (found(&self.before, &tool.name), found(&self.after, &tool.name));
+            let (before, after) =
+                (find_tool(&self.before, &tool.name), find_tool(&self.after, &tool.name));
             json!({
                 "name": tool.name,
                 "probes": tool.probes,
@@ -148,11 +150,11 @@ impl Measured {
     }
 }
 
-fn found<'a>(listed: &'a Value, name: &str) -> &'a Value {
+fn find_tool<'a>(listed: &'a Value, name: &str) -> &'a Value {
     items(listed, "tools").iter().find(|tool| tool["name"] == name).unwrap_or(&Value::Null)
 }
 
-fn moved(before: &Value, after: &Value) -> String {
+fn describe_tier_change(before: &Value, after: &Value) -> String {
     match (before["tier"].as_str(), after["tier"].as_str()) {
         (Some(before), Some(after)) if before != after => format!("{before} → {after}"),
         (_, Some(tier)) | (Some(tier), None) => tier.to_owned(),

@@ -5,39 +5,43 @@ use std::io::{self, IsTerminal as _, Read as _};
 
 use serde_json::{Value, json};
 
-use crate::cli::chat::Chat;
+use crate::cli::chat::ChatArgs;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
 use crate::gateway::Gateway;
-use crate::output::{Form, Output, clean};
+use crate::output::{Output, OutputFormat, clean};
 use crate::signals::Interrupts;
 
 mod answer;
-mod person;
 mod screen;
+mod user_input;
 
-use answer::{Answer, Asked};
-use screen::Screen;
+use answer::{ChatToolCall, StreamedChatAnswer};
+use screen::ChatScreen;
 
 /// Rounds of calls that were asked about, in one turn.
 const MOST_ROUNDS: usize = 16;
 /// Of a message that is piped in.
-const LARGEST: u64 = 4 << 20;
+const MAX_PIPED_MESSAGE_BYTES: u64 = 4 << 20;
 const HELP: &str = "/new forgets what was said, /tier fast|standard|deep|auto sets the budget, /quit \
                     ends; Ctrl-C ends an answer, Ctrl-D the conversation";
 
-pub(super) async fn run(wanted: &Chat, config: &Config, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(
+    wanted: &ChatArgs,
+    config: &Config,
+    output: Output,
+) -> Result<(), CommandError> {
     let headers = headers(wanted)?;
     let gateway = Gateway::open(config).await?;
     let mut talk =
-        Talk { gateway: &gateway, agent: String::new(), headers, said: Vec::new(), output };
+        TerminalChat { gateway: &gateway, agent: String::new(), headers, said: Vec::new(), output };
     let talked = talk.begin(wanted).await;
     gateway.close().await;
     talked
 }
 
 /// What every request of the conversation says beside its body.
-fn headers(wanted: &Chat) -> Result<Vec<(String, String)>, Failure> {
+fn headers(wanted: &ChatArgs) -> Result<Vec<(String, String)>, CommandError> {
     let mut headers = vec![
         ("x-tollgate-events".to_owned(), "true".to_owned()),
         ("x-tollgate-conversation".to_owned(), format!("chat-{:x}", rand::random::<u64>())),
@@ -45,7 +49,7 @@ fn headers(wanted: &Chat) -> Result<Vec<(String, String)>, Failure> {
     headers.extend(wanted.tier.iter().map(|tier| (TIER.to_owned(), tier.clone())));
     for variable in &wanted.variables {
         let Some((name, value)) = variable.split_once('=') else {
-            return Err(Failure::Usage(format!("`{variable}` is not `name=value`")));
+            return Err(CommandError::Usage(format!("`{variable}` is not `name=value`")));
         };
         headers.push((format!("x-tollgate-var-{}", name.replace('_', "-")), value.to_owned()));
     }
@@ -55,7 +59,7 @@ fn headers(wanted: &Chat) -> Result<Vec<(String, String)>, Failure> {
 const TIER: &str = "x-tollgate-tier";
 
 /// One conversation.
-struct Talk<'g> {
+struct TerminalChat<'g> {
     gateway: &'g Gateway,
     agent: String,
     headers: Vec<(String, String)>,
@@ -64,8 +68,8 @@ struct Talk<'g> {
     output: Output,
 }
 
-impl Talk<'_> {
-    async fn begin(&mut self, wanted: &Chat) -> Result<(), Failure> {
+impl TerminalChat<'_> {
+    async fn begin(&mut self, wanted: &ChatArgs) -> Result<(), CommandError> {
         self.agent = match &wanted.agent {
             Some(named) => named.clone(),
             None => self.gateway.usual_agent().await?,
@@ -77,39 +81,44 @@ impl Talk<'_> {
     }
 
     /// What is piped in, and the answer to it.
-    async fn once(&mut self) -> Result<(), Failure> {
+    async fn once(&mut self) -> Result<(), CommandError> {
         let mut message = String::new();
-        let read = io::stdin().take(LARGEST + 1).read_to_string(&mut message);
-        let size = read.map_err(|error| Failure::failed(format!("standard input: {error}")))?;
-        if size as u64 > LARGEST {
-            return Err(Failure::failed(format!("a message of more than {} MiB", LARGEST >> 20)));
+        let read = io::stdin().take(MAX_PIPED_MESSAGE_BYTES + 1).read_to_string(&mut message);
+        let size = read.map_err(|error| CommandError::new(format!("standard input: {error}")))?;
+        if size as u64 > MAX_PIPED_MESSAGE_BYTES {
+            return Err(CommandError::new(format!(
+                "a message of more than {} MiB",
+                MAX_PIPED_MESSAGE_BYTES >> 20
+            )));
         }
         let message = message.trim();
         if message.is_empty() {
-            return Err(Failure::Usage("there is nothing to say on standard input".to_owned()));
+            return Err(CommandError::Usage(
+                "there is nothing to say on standard input".to_owned(),
+            ));
         }
         self.said.push(json!({"role": "user", "content": message}));
         let mut interrupts = Interrupts::listen();
-        let Some(answer) = self.answered(&mut interrupts).await? else {
-            return Err(Failure::failed("stopped by a signal"));
+        let Some(answer) = self.next_answer(&mut interrupts).await? else {
+            return Err(CommandError::new("stopped by a signal"));
         };
         match answer.calls.as_slice() {
             [] => Ok(()),
             calls => {
                 for call in calls {
-                    let note = format!("not run, since nobody can be asked: {}", call.shown());
+                    let note = format!("not run, since nobody can be asked: {}", call.summary());
                     self.output.note(&clean(&note));
                 }
-                Err(Failure::Said)
+                Err(CommandError::Said)
             }
         }
     }
 
-    async fn converse(&mut self) -> Result<(), Failure> {
+    async fn converse(&mut self) -> Result<(), CommandError> {
         self.greet().await;
         let mut interrupts = Interrupts::listen();
         loop {
-            let Some(line) = person::line(self.output, "> ", &mut interrupts).await else {
+            let Some(line) = user_input::line(self.output, "> ", &mut interrupts).await else {
                 return Ok(());
             };
             match line.trim() {
@@ -143,23 +152,27 @@ impl Talk<'_> {
 
     async fn greet(&mut self) {
         let note = format!("{} is listening; {HELP}", self.agent);
-        if self.output.form == Form::Text {
+        if self.output.form == OutputFormat::Text {
             self.output.note(&clean(&note));
         }
         // Who may not look at agents, or talks with a model alone, is not greeted.
         let Ok(Some(greeting)) = self.gateway.greeting(&self.agent, &self.headers).await else {
             return;
         };
-        Screen::new(self.output).say(&greeting);
+        ChatScreen::new(self.output).say(&greeting);
         self.said.push(json!({"role": "assistant", "content": greeting}));
     }
 
     /// A message of the person, and all that follows from it. One that came to nothing is forgotten.
-    async fn turn(&mut self, message: &str, interrupts: &mut Interrupts) -> Result<(), Failure> {
+    async fn turn(
+        &mut self,
+        message: &str,
+        interrupts: &mut Interrupts,
+    ) -> Result<(), CommandError> {
         let before = self.said.len();
         self.said.push(json!({"role": "user", "content": message}));
         for _ in 0..MOST_ROUNDS {
-            let answer = match self.answered(interrupts).await {
+            let answer = match self.next_answer(interrupts).await {
                 Ok(Some(answer)) => answer,
                 Ok(None) => return Ok(()),
                 Err(failure) => {
@@ -172,19 +185,22 @@ impl Talk<'_> {
             }
             self.settle(&answer.calls, interrupts).await?;
         }
-        Err(Failure::failed(format!("the model asked for calls {MOST_ROUNDS} times; ask anew")))
+        Err(CommandError::new(format!("the model asked for calls {MOST_ROUNDS} times; ask anew")))
     }
 
     /// The model's next answer; `None` if it was ended. What was said of it stays said.
-    async fn answered(&mut self, interrupts: &mut Interrupts) -> Result<Option<Answer>, Failure> {
+    async fn next_answer(
+        &mut self,
+        interrupts: &mut Interrupts,
+    ) -> Result<Option<StreamedChatAnswer>, CommandError> {
         let body = json!({
             "model": self.agent,
             "messages": self.said,
             "stream": true,
             "stream_options": {"include_usage": true},
         });
-        let mut answer = Answer::default();
-        let mut screen = Screen::new(self.output);
+        let mut answer = StreamedChatAnswer::default();
+        let mut screen = ChatScreen::new(self.output);
         let heard = {
             let listening = self.gateway.chat(&body, &self.headers, |event| {
                 if let Some(step) = answer.hear(&event) {
@@ -201,7 +217,7 @@ impl Talk<'_> {
             Some(Err(failure)) => Err(failure),
             Some(Ok(head)) => {
                 if let Some(failed) = answer.failed.take() {
-                    return Err(Failure::failed(failed));
+                    return Err(CommandError::new(failed));
                 }
                 screen.sum_up(&answer, &head);
                 self.said.extend(answer.history());
@@ -218,12 +234,12 @@ impl Talk<'_> {
     /// Asks about each call, has those run that may, and adds what came of them.
     async fn settle(
         &mut self,
-        calls: &[Asked],
+        calls: &[ChatToolCall],
         interrupts: &mut Interrupts,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         let (mut leave, mut refused) = (Vec::new(), Vec::new());
         for call in calls {
-            match person::allows(self.output, call, interrupts).await {
+            match user_input::allows(self.output, call, interrupts).await {
                 true => leave.push(call.json()),
                 false => refused.push(call.refusal()),
             }

@@ -2,29 +2,29 @@
 
 use serde_json::json;
 use tollgate_core::secret_values::MIN_BYTES;
-use tollgate_engine::builtin::table;
+use tollgate_engine::builtin::shipped_servers;
 
-use crate::cli::{Check, Options};
-use crate::config::{self, Config, Environment, Origin, Request};
-use crate::failure::Failure;
-use crate::output::{Form, Output, clean, counted};
+use crate::cli::{CheckArgs, GlobalArgs};
+use crate::command_error::CommandError;
+use crate::config::{self, Config, ConfigOrigin, ConfigRequest, Environment};
+use crate::output::{Output, OutputFormat, clean, pluralize};
 
 pub(super) fn run(
-    check: &Check,
-    options: &Options,
+    check: &CheckArgs,
+    options: &GlobalArgs,
     (output, environment): (Output, &dyn Environment),
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if check.schema {
         output.json(&config::schema());
         return Ok(());
     }
     let mut request = options.request();
     if let Some(file) = &check.file {
-        request = Request { file: Some(file.clone()), ..request };
+        request = ConfigRequest { file: Some(file.clone()), ..request };
     }
     let loaded = config::load(&request, environment)?;
     match output.form {
-        Form::Json => {
+        OutputFormat::Json => {
             let mut report = loaded.report.to_json();
             report["servers"] = json!(loaded.config.settings.servers.len());
             report["agents"] = json!(loaded.config.settings.agents.len());
@@ -32,7 +32,7 @@ pub(super) fn run(
             report["unmasked"] = json!(loaded.config.secrets.unfit);
             output.json(&report);
         }
-        Form::Text => {
+        OutputFormat::Text => {
             output.report(&loaded.report);
             for flaw in left_out(&loaded.config) {
                 output.note(&format!("warning: left out: {}", clean(&flaw)));
@@ -51,13 +51,13 @@ pub(super) fn run(
 
 /// What built-in tools cannot use of the files that the config names. It stops nothing.
 fn left_out(config: &Config) -> Vec<String> {
-    table::flaws(&config.settings.builtin).iter().map(ToString::to_string).collect()
+    shipped_servers::flaws(&config.settings.builtin).iter().map(ToString::to_string).collect()
 }
 
 fn summary(config: &Config) -> String {
     let name = match &config.origin {
-        Origin::File(path) => path.display().to_string(),
-        Origin::Embedded => "the embedded default".to_owned(),
+        ConfigOrigin::File(path) => path.display().to_string(),
+        ConfigOrigin::Embedded => "the embedded default".to_owned(),
     };
     let parts = [
         (config.settings.servers.len(), "server"),
@@ -65,6 +65,6 @@ fn summary(config: &Config) -> String {
         (config.llm.models.len(), "model"),
         (config.keys.len(), "key"),
     ];
-    let parts = parts.map(|(count, word)| counted(count, word));
+    let parts = parts.map(|(count, word)| pluralize(count, word));
     format!("{name} is good: {}", parts.join(", "))
 }

@@ -4,20 +4,24 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::tools::wanted;
-use crate::cli::code::{Code, Look};
+use super::tools::view_query;
+use crate::cli::code::{CodeArgs, CodeLookupArgs};
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::gateway::{Gateway, Ran, View};
-use crate::output::{Form, Output, counted, pretty, span};
+use crate::gateway::{CodeRunResult, Gateway, ToolViewQuery};
+use crate::output::{Output, OutputFormat, pluralize, pretty, span};
 
-mod failed;
+mod failure_report;
 
 /// More than any gateway reads.
-const LARGEST: u64 = 1 << 20;
+const MAX_SOURCE_BYTES: u64 = 1 << 20;
 
-pub(super) async fn run(code: &Code, config: &Config, output: Output) -> Result<(), Failure> {
-    let view = wanted(&code.view);
+pub(super) async fn run(
+    code: &CodeArgs,
+    config: &Config,
+    output: Output,
+) -> Result<(), CommandError> {
+    let view = view_query(&code.view);
     let Some(file) = &code.file else { return look(&code.look, view, (config, output)).await };
     let source = read(file).await?;
     let gateway = Gateway::open(config).await?;
@@ -25,25 +29,25 @@ pub(super) async fn run(code: &Code, config: &Config, output: Output) -> Result<
     gateway.close().await;
     let ran = ran?;
     match output.form {
-        Form::Json => output.raw(&format!("{}\n", pretty(&ran.whole))),
-        Form::Text => print(&ran, file, output),
+        OutputFormat::Json => output.raw(&format!("{}\n", pretty(&ran.whole))),
+        OutputFormat::Text => print(&ran, file, output),
     }
-    if ran.error.is_none() { Ok(()) } else { Err(Failure::Said) }
+    if ran.error.is_none() { Ok(()) } else { Err(CommandError::Said) }
 }
 
 /// What it said, what it gives, and what went wrong.
-fn print(ran: &Ran, file: &Path, output: Output) {
-    output.printed(&ran.prints);
+fn print(ran: &CodeRunResult, file: &Path, output: Output) {
+    output.print_program_output(&ran.prints);
     if !ran.prints.is_empty() && !ran.prints.ends_with('\n') {
         output.raw("\n");
     }
     if let Some(result) = &ran.result {
         match serde_json::from_str::<String>(result.get()) {
-            Ok(text) => output.printed(&format!("{text}\n")),
-            Err(_) => output.printed(&format!("{}\n", pretty(result.get()))),
+            Ok(text) => output.print_program_output(&format!("{text}\n")),
+            Err(_) => output.print_program_output(&format!("{}\n", pretty(result.get()))),
         }
     }
-    let (took, calls) = (span(ran.duration_ms), counted(ran.calls, "call"));
+    let (took, calls) = (span(ran.duration_ms), pluralize(ran.calls, "call"));
     match &ran.error {
         Some(error) => {
             let name = if file == Path::new("-") {
@@ -51,7 +55,7 @@ fn print(ran: &Ran, file: &Path, output: Output) {
             } else {
                 file.to_string_lossy()
             };
-            output.note(&failed::render(error, &name));
+            output.note(&failure_report::render(error, &name));
             output.note(&format!("failed after {took}, {calls}"));
         }
         None if ran.prints.is_empty() && ran.result.is_none() => {
@@ -62,7 +66,7 @@ fn print(ran: &Ran, file: &Path, output: Output) {
 }
 
 /// Standard input may take its time, and Ctrl-C must end that, too.
-async fn read(file: &Path) -> Result<String, Failure> {
+async fn read(file: &Path) -> Result<String, CommandError> {
     let owned = file.to_owned();
     let reading = tokio::task::spawn_blocking(move || {
         let source: Box<dyn Read> = match owned.to_str() {
@@ -70,26 +74,26 @@ async fn read(file: &Path) -> Result<String, Failure> {
             _ => Box::new(File::open(&owned)?),
         };
         let mut bytes = Vec::new();
-        source.take(LARGEST + 1).read_to_end(&mut bytes)?;
+        source.take(MAX_SOURCE_BYTES + 1).read_to_end(&mut bytes)?;
         Ok::<_, io::Error>(bytes)
     });
-    let bad = |why: &str| Failure::Usage(format!("{}: {why}", file.display()));
+    let bad = |why: &str| CommandError::Usage(format!("{}: {why}", file.display()));
     let bytes = match reading.await {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(error)) => return Err(bad(&error.to_string())),
         Err(_) => return Err(bad("cannot be read")),
     };
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() as u64 > MAX_SOURCE_BYTES {
         return Err(bad("larger than 1 MiB; that is no program"));
     }
     String::from_utf8(bytes).map_err(|_| bad("not UTF-8; that is no program"))
 }
 
 async fn look(
-    look: &Look,
-    view: View<'_>,
+    look: &CodeLookupArgs,
+    view: ToolViewQuery<'_>,
     (config, output): (&Config, Output),
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let words = look.search.as_ref().map(|words| words.join(" "));
     let typed = [("read", &look.read), ("docs", &look.docs), ("search", &words)];
     let mut asked = typed.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)));
@@ -98,10 +102,10 @@ async fn look(
     gateway.close().await;
     let told = told?;
     match output.form {
-        Form::Json => output.json(&told),
-        Form::Text => {
+        OutputFormat::Json => output.json(&told),
+        OutputFormat::Text => {
             let text = told["text"].as_str().unwrap_or_default();
-            output.printed(&format!("{}\n", text.trim_end()));
+            output.print_program_output(&format!("{}\n", text.trim_end()));
         }
     }
     Ok(())

@@ -7,75 +7,76 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tollgate_core::call::{Kind, Request};
+use tollgate_core::call::{GateRequest, RequestKind};
 use tollgate_core::id::ServerId;
 use tollgate_core::json::{self, Object};
 use tollgate_core::names::NamePattern;
 use tollgate_core::turn::{Actor, Principal, Turn};
 use tollgate_engine::caller::{Caller, Dialogue};
-use tollgate_engine::gate::{Asked, Gate};
+use tollgate_engine::gate::{Gate, TurnRequest};
 use tollgate_engine::settings::{
-    Auth, Brought, Calibrate, Endpoint, Protocol, Restart, RestartPolicy, Server, Settings,
-    Transport,
+    EngineSettings, HttpEndpoint, ProtocolSelection, ProvidedCredentials, RestartPolicy,
+    RestartSettings, Server, ServerAuth, ServerCalibration, ServerTransport,
 };
-use tollgate_engine::upstream::State;
+use tollgate_engine::upstream::UpstreamState;
 use tollgate_engine::{Parts, start};
 use tollgate_mcp::Revision;
-use tollgate_mcp::client::{Progress, identity};
+use tollgate_mcp::client::{ProgressReporting, identity};
 use tollgate_mcp::meta::ClientFacts;
 
+use crate::command_error::CommandError;
 use crate::config::Environment;
-use crate::failure::Failure;
 use crate::output::Output;
 
-mod consent;
-mod person;
+mod auto_responder;
+mod headless_consent;
 
 /// How often the gate is asked whether the server has come up; each time waits seconds.
-const PATIENCE: usize = 12;
+const MAX_SETTLE_ROUNDS: usize = 12;
 const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
 pub(super) async fn run(
     url: &str,
     output: Output,
     environment: &dyn Environment,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let context = environment.variable("MCP_CONFORMANCE_CONTEXT");
     let context: Value =
         context.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null);
     let revision = environment.variable("MCP_CONFORMANCE_PROTOCOL_VERSION");
     let protocol = revision.and_then(|text| Revision::parse(&text));
-    let protocol = protocol.map_or(Protocol::Auto, Protocol::Pinned);
+    let protocol = protocol.map_or(ProtocolSelection::Auto, ProtocolSelection::Pinned);
     let running = start(&settings(url, protocol, &context)?, Parts::default())
-        .map_err(|error| Failure::failed(error.to_string()))?;
+        .map_err(|error| CommandError::new(error.to_string()))?;
     let outcome = call_everything(&running.gate, &context, output).await;
     running.gate.stop().await;
     outcome
 }
 
-async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result<(), Failure> {
-    for _ in 0..PATIENCE {
+async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result<(), CommandError> {
+    for _ in 0..MAX_SETTLE_ROUNDS {
         gate.settled().await;
-        if server(gate).is_some_and(|(state, _)| state != State::Starting) {
+        if server(gate).is_some_and(|(state, _)| state != UpstreamState::Starting) {
             break;
         }
     }
     match server(gate) {
-        Some((State::Ready | State::Degraded, _)) => {}
-        Some((_, reason)) => return Err(Failure::failed(reason)),
-        None => return Err(Failure::failed("the server is not configured")),
+        Some((UpstreamState::Ready | UpstreamState::Degraded, _)) => {}
+        Some((_, reason)) => return Err(CommandError::new(reason)),
+        None => return Err(CommandError::new("the server is not configured")),
     }
-    let asked = Asked::by(Actor::endless(Principal::local()));
-    let turn = gate.turn(asked).map_err(|error| Failure::failed(error.to_string()))?;
+    let asked = TurnRequest::by(Actor::endless(Principal::local()));
+    let turn = gate.turn(asked).map_err(|error| CommandError::new(error.to_string()))?;
     let client =
         ClientFacts { capabilities: Some(json::raw(CAPABILITIES.to_owned())), ..identity() };
     for (name, arguments) in calls(&turn, context) {
-        let (events, _person) = person::person();
+        let (events, _person) = auto_responder::person();
         let mut params = Object::new();
         params.set_string("name", &name);
         params.set("arguments", json::raw_value(&arguments));
-        let request = Request { kind: Kind::CallTool, params };
-        let (events, progress, dialogue) = (Some(events), Progress::Wanted, Dialogue::Live);
+        let request = GateRequest { kind: RequestKind::CallTool, params };
+        let (events, progress, dialogue) =
+            (Some(events), ProgressReporting::Wanted, Dialogue::Live);
         let caller = Caller { events, progress, dialogue, ..Caller::silent(&client) };
         let reply = gate.call(&turn, request, caller).await;
         output.note(&format!("{name}: {reply:?}"));
@@ -83,7 +84,7 @@ async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result
     Ok(())
 }
 
-fn server(gate: &Gate) -> Option<(State, String)> {
+fn server(gate: &Gate) -> Option<(UpstreamState, String)> {
     let id = server_id();
     let found = gate.servers().into_iter().find(|server| server.id == id)?;
     Some((found.status.state, found.status.reason))
@@ -101,7 +102,9 @@ fn calls(turn: &Turn, context: &Value) -> Vec<(String, Value)> {
     let id = server_id();
     let tools = turn.view.tools().iter().filter(|tool| tool.id.server == id);
     tools
-        .map(|tool| (tool.exposed.to_string(), person::sensible(&tool.definition.input_schema)))
+        .map(|tool| {
+            (tool.exposed.to_string(), auto_responder::sample_value(&tool.definition.input_schema))
+        })
         .collect()
 }
 
@@ -109,34 +112,42 @@ fn server_id() -> ServerId {
     ServerId::parse("under-test").expect("a valid name")
 }
 
-fn settings(url: &str, protocol: Protocol, context: &Value) -> Result<Settings, Failure> {
+fn settings(
+    url: &str,
+    protocol: ProtocolSelection,
+    context: &Value,
+) -> Result<EngineSettings, CommandError> {
     let data = scratch()?;
-    let credentials = Arc::new(consent::credentials(url, context));
-    let endpoint = Endpoint {
+    let credentials = Arc::new(headless_consent::credentials(url, context));
+    let endpoint = HttpEndpoint {
         url: url.to_owned(),
         headers: BTreeMap::new(),
-        auth: Auth::Brought(Brought(credentials)),
+        auth: ServerAuth::Brought(ProvidedCredentials(credentials)),
     };
     let server = Server {
         protocol,
-        calibrate: Calibrate::OnCommand,
-        restart: Restart { policy: RestartPolicy::Never, max_restarts: 0, ..Restart::default() },
+        calibrate: ServerCalibration::OnCommand,
+        restart: RestartSettings {
+            policy: RestartPolicy::Never,
+            max_restarts: 0,
+            ..RestartSettings::default()
+        },
         timeout: Duration::from_secs(20),
-        ..Server::new(server_id(), Transport::StreamableHttp(endpoint))
+        ..Server::new(server_id(), ServerTransport::StreamableHttp(endpoint))
     };
-    Ok(Settings {
+    Ok(EngineSettings {
         environment: "conformance".to_owned(),
         names: NamePattern::PassThrough,
         servers: vec![server],
-        ..Settings::new(data)
+        ..EngineSettings::new(data)
     })
 }
 
 /// A directory for this run alone: scenarios run side by side.
-fn scratch() -> Result<PathBuf, Failure> {
+fn scratch() -> Result<PathBuf, CommandError> {
     let name = format!("tollgate-conformance-{}", std::process::id());
     let data = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&data)
-        .map_err(|error| Failure::failed(format!("cannot use `{}`: {error}", data.display())))?;
+        .map_err(|error| CommandError::new(format!("cannot use `{}`: {error}", data.display())))?;
     Ok(data)
 }

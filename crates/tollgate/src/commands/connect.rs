@@ -7,24 +7,25 @@ use serde_json::{Value, json};
 use tollgate_core::id::AgentId;
 
 use crate::app;
-use crate::cli::connect::Connect;
-use crate::clients::{Client, Folders};
-use crate::config::file::{Snapshot, create};
-use crate::config::{Config, Environment, Origin, Request, edit};
-use crate::connect::{self, Access, KEY, Snippet, Target};
-use crate::failure::Failure;
-use crate::output::{Form, Output, Table, clean};
+use crate::cli::connect::ConnectArgs;
+use crate::client_apps::{ClientApp, UserFolders};
+use crate::command_error::CommandError;
+use crate::config::file::{ConfigFileSnapshot, create};
+use crate::config::{Config, ConfigOrigin, ConfigRequest, Environment, edit};
+use crate::connect::{self, KEY, Snippet, SnippetAccess, SnippetTarget};
+use crate::output::{Output, OutputFormat, TextTable, clean};
 
 /// In the place of a difference.
-const UNSHOWN: &str = "what changes is not shown: the file has secrets that could not be hidden\n";
+const UNREDACTABLE_DIFF: &str =
+    "what changes is not shown: the file has secrets that could not be hidden\n";
 
 pub(super) async fn run(
-    wanted: &Connect,
-    (config, request): (&Config, &Request),
+    wanted: &ConnectArgs,
+    (config, request): (&Config, &ConfigRequest),
     (output, environment): (Output, &dyn Environment),
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let data = request.data.as_ref().map(|path| absolute(path).display().to_string());
-    let target = Target { data, ..target(wanted, config).await? };
+    let target = SnippetTarget { data, ..target(wanted, config).await? };
     let Some(typed) = &wanted.client else {
         list(&target, output);
         return Ok(());
@@ -32,12 +33,12 @@ pub(super) async fn run(
     let Some(mut snippet) = connect::snippet(typed, &target) else {
         let known: Vec<&str> = connect::snippets(&target).iter().map(|it| it.id).collect();
         let known = known.join(", ");
-        return Err(Failure::Usage(format!("`{typed}` is not known; there are {known}")));
+        return Err(CommandError::Usage(format!("`{typed}` is not known; there are {known}")));
     };
     if snippet.id == "claude-desktop" && (wanted.url.is_some() || wanted.key.is_some()) {
         let why = "it starts `tollgate mcp`, a gateway of its own with the same config, which has \
                    no address and asks for no key; leave `--url` and `--key` out";
-        return Err(Failure::Usage(format!("{}: {why}", snippet.name)));
+        return Err(CommandError::Usage(format!("{}: {why}", snippet.name)));
     }
     if let Some(key) = &wanted.key {
         snippet.text = snippet.text.replace(KEY, key);
@@ -45,27 +46,27 @@ pub(super) async fn run(
         // A link is for handing on; a key is not.
         snippet.link = None;
     }
-    match (wanted.write, Client::find(typed)) {
+    match (wanted.write, ClientApp::find(typed)) {
         (false, _) => print(&snippet, &target, output),
         (true, Some(client)) => return write(wanted, (client, &target), (output, environment)),
         (true, None) => {
             let why = format!("{} has no file of its own; leave `--write` out", snippet.name);
-            return Err(Failure::Usage(why));
+            return Err(CommandError::Usage(why));
         }
     }
     Ok(())
 }
 
-async fn target(wanted: &Connect, config: &Config) -> Result<Target, Failure> {
+async fn target(wanted: &ConnectArgs, config: &Config) -> Result<SnippetTarget, CommandError> {
     if let Some(agent) = &wanted.agent {
         let known = config.settings.agents.iter().any(|it| it.id.as_str() == agent);
-        AgentId::parse(agent).map_err(|bad| Failure::Usage(bad.to_string()))?;
+        AgentId::parse(agent).map_err(|bad| CommandError::Usage(bad.to_string()))?;
         if !known {
-            return Err(Failure::Usage(format!("there is no agent `{agent}` in the config")));
+            return Err(CommandError::Usage(format!("there is no agent `{agent}` in the config")));
         }
     }
     let base = match &wanted.url {
-        Some(url) => checked(url)?,
+        Some(url) => parse_base_url(url)?,
         None => address(config),
     };
     let settings = &config.settings;
@@ -73,14 +74,16 @@ async fn target(wanted: &Connect, config: &Config) -> Result<Target, Failure> {
     let usual = usual.map_or_else(|| "default".to_owned(), ToString::to_string);
     let is_keyed = wanted.key.is_some() || app::is_keyed(config).await?;
     let file = match &config.origin {
-        Origin::File(path) => fs::canonicalize(path).ok().map(|path| path.display().to_string()),
-        Origin::Embedded => None,
+        ConfigOrigin::File(path) => {
+            fs::canonicalize(path).ok().map(|path| path.display().to_string())
+        }
+        ConfigOrigin::Embedded => None,
     };
-    Ok(Target {
+    Ok(SnippetTarget {
         base,
         agent: wanted.agent.clone(),
         model: wanted.agent.clone().unwrap_or(usual),
-        access: if is_keyed { Access::Keyed } else { Access::Open },
+        access: if is_keyed { SnippetAccess::Keyed } else { SnippetAccess::Open },
         config: file,
         data: None,
     })
@@ -91,13 +94,15 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn checked(url: &str) -> Result<String, Failure> {
+fn parse_base_url(url: &str) -> Result<String, CommandError> {
     let url = url.trim_end_matches('/');
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     let is_plain = |rest: &str| !rest.is_empty() && !rest.contains(['"', '\'', ' ', '?', '#', '@']);
     match rest.is_some_and(is_plain) {
         true => Ok(url.to_owned()),
-        false => Err(Failure::Usage("`--url` takes something like `http://host:8655`".to_owned())),
+        false => {
+            Err(CommandError::Usage("`--url` takes something like `http://host:8655`".to_owned()))
+        }
     }
 }
 
@@ -111,14 +116,14 @@ fn address(config: &Config) -> String {
     format!("{scheme}://{listen}")
 }
 
-fn list(target: &Target, output: Output) {
+fn list(target: &SnippetTarget, output: Output) {
     let snippets = connect::snippets(target);
-    if output.form == Form::Json {
-        let all: Vec<Value> = snippets.iter().map(shown).collect();
+    if output.form == OutputFormat::Json {
+        let all: Vec<Value> = snippets.iter().map(snippet_json).collect();
         output.json(&json!({"url": target.base, "clients": all}));
         return;
     }
-    let mut table = Table::new(&["CLIENT", "NAME", "FILE"]);
+    let mut table = TextTable::new(&["CLIENT", "NAME", "FILE"]);
     for it in snippets {
         table.row(vec![it.id.to_owned(), it.name.to_owned(), it.file.unwrap_or_default()]);
     }
@@ -126,16 +131,16 @@ fn list(target: &Target, output: Output) {
     output.note("`tollgate connect CLIENT` shows what it needs; `--write` puts it into the file");
 }
 
-fn shown(it: &Snippet) -> Value {
+fn snippet_json(it: &Snippet) -> Value {
     json!({
         "id": it.id, "name": it.name, "file": it.file, "language": it.language,
         "text": it.text, "link": it.link, "note": it.note,
     })
 }
 
-fn print(snippet: &Snippet, target: &Target, output: Output) {
-    if output.form == Form::Json {
-        output.raw(&format!("{:#}\n", shown(snippet)));
+fn print(snippet: &Snippet, target: &SnippetTarget, output: Output) {
+    if output.form == OutputFormat::Json {
+        output.raw(&format!("{:#}\n", snippet_json(snippet)));
         return;
     }
     if let Some(file) = &snippet.file {
@@ -148,33 +153,33 @@ fn print(snippet: &Snippet, target: &Target, output: Output) {
     if let Some(note) = &snippet.note {
         output.note(note);
     }
-    if target.access == Access::Keyed && snippet.text.contains(KEY) {
+    if target.access == SnippetAccess::Keyed && snippet.text.contains(KEY) {
         output.note(&format!("put a key in the place of {KEY}: `tollgate keys create NAME`"));
     }
 }
 
 fn write(
-    wanted: &Connect,
-    (client, target): (&'static Client, &Target),
+    wanted: &ConnectArgs,
+    (client, target): (&'static ClientApp, &SnippetTarget),
     (output, environment): (Output, &dyn Environment),
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let path = file(wanted, client, environment)?;
     let label = path.display().to_string();
     let entry = connect::entry(client, target).to_string();
     let entry = match &wanted.key {
         // A key is one text in it; whatever it has in it, it stays one.
-        Some(key) => entry.replace(KEY, &escaped(key)),
+        Some(key) => entry.replace(KEY, &json_escape(key)),
         None => entry,
     };
     let entry: Value = serde_json::from_str(&entry)
-        .map_err(|_| Failure::Usage("`--key` cannot be written down".to_owned()))?;
+        .map_err(|_| CommandError::Usage("`--key` cannot be written down".to_owned()))?;
     let before = match path.exists() {
-        true => Some(Snapshot::read(&path)?),
+        true => Some(ConfigFileSnapshot::read(&path)?),
         false => None,
     };
     let old = before.as_ref().map_or("", |it| it.text.as_str());
-    let new = connect::merged(connect::form(client), old, &entry)
-        .map_err(|why| Failure::failed(format!("{label}: {why}")))?;
+    let new = connect::merge_entry(connect::form(client), old, &entry)
+        .map_err(|why| CommandError::new(format!("{label}: {why}")))?;
     let diff = edit::diff(&path, old, &new);
     if !wanted.dry_run && old != new {
         put(&path, before.as_ref(), &new)?;
@@ -182,13 +187,14 @@ fn write(
     let form = connect::form(client);
     let diff = match diff.is_empty() {
         true => diff,
-        false => connect::hidden(form, [old, &new], &diff).unwrap_or_else(|| UNSHOWN.to_owned()),
+        false => connect::redact_diff(form, [old, &new], &diff)
+            .unwrap_or_else(|| UNREDACTABLE_DIFF.to_owned()),
     };
     let diff = match &wanted.key {
-        Some(key) => diff.replace(&escaped(key), "<key>").replace(key.as_str(), "<key>"),
+        Some(key) => diff.replace(&json_escape(key), "<key>").replace(key.as_str(), "<key>"),
         None => diff,
     };
-    if output.form == Form::Json {
+    if output.form == OutputFormat::Json {
         let applied = !wanted.dry_run;
         output.json(&json!({"applied": applied, "file": label, "diff": diff, "client": client.id}));
         return Ok(());
@@ -206,29 +212,29 @@ fn write(
 }
 
 /// As it stands between quotes.
-fn escaped(key: &str) -> String {
+fn json_escape(key: &str) -> String {
     let quoted = json!(key).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
 fn file(
-    wanted: &Connect,
-    client: &'static Client,
+    wanted: &ConnectArgs,
+    client: &'static ClientApp,
     environment: &dyn Environment,
-) -> Result<PathBuf, Failure> {
+) -> Result<PathBuf, CommandError> {
     if let Some(file) = &wanted.file {
         return Ok(file.clone());
     }
-    let folders = Folders::of(|name| environment.variable(name));
+    let folders = UserFolders::of(|name| environment.variable(name));
     let place = connect::usual_place(client);
     match (folders, place) {
         (Some(folders), Some(place)) => Ok(place.on(&folders)),
-        _ => Err(Failure::failed("`HOME` is not set: say which file by `--file`")),
+        _ => Err(CommandError::new("`HOME` is not set: say which file by `--file`")),
     }
 }
 
-fn put(path: &Path, before: Option<&Snapshot>, text: &str) -> Result<(), Failure> {
-    let failed = |why: String| Failure::failed(why);
+fn put(path: &Path, before: Option<&ConfigFileSnapshot>, text: &str) -> Result<(), CommandError> {
+    let failed = |why: String| CommandError::new(why);
     let written = match before {
         Some(before) => before.write(text),
         None => {

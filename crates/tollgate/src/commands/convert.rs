@@ -7,84 +7,90 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use tollgate_core::json as strict;
-use tollgate_llm::tools::{self, Form, Listing, Lost, Strict, Unconvertible, Unfit, results};
+use tollgate_llm::tools::{
+    self, ConversionLoss, DefinitionConversionError, DefinitionListing, SchemaFitError,
+    StrictToolFormat, ToolFormat, results,
+};
 
-use crate::cli::convert::Convert;
-use crate::failure::Failure;
-use crate::output::{self, Output, clean, counted};
+use crate::cli::convert::ConvertArgs;
+use crate::command_error::CommandError;
+use crate::output::{self, Output, clean, pluralize};
 
 /// More than any catalogue has.
-const LARGEST: u64 = 64 << 20;
+const MAX_INPUT_BYTES: u64 = 64 << 20;
 
-pub(super) fn run(wanted: &Convert, output: Output) -> Result<(), Failure> {
-    let form = |name: &String| Form::parse(name).map_err(|it| Failure::Usage(it.to_string()));
+pub(super) fn run(wanted: &ConvertArgs, output: Output) -> Result<(), CommandError> {
+    let form =
+        |name: &String| ToolFormat::parse(name).map_err(|it| CommandError::Usage(it.to_string()));
     let (from, to) = (wanted.from.as_ref().map(form).transpose()?, form(&wanted.to)?);
     let file = wanted.file.as_deref().filter(|file| *file != Path::new("-"));
     let document = read(file)?;
     if wanted.results {
         return results(document, (from, to), output);
     }
-    let strict = match (wanted.strict, Strict::of(to)) {
+    let strict = match (wanted.strict, StrictToolFormat::of(to)) {
         (true, None) => {
             let why = format!("`--strict` is for openai and openai-responses, not for {to}");
-            return Err(Failure::Usage(why));
+            return Err(CommandError::Usage(why));
         }
         (is_wanted, strict) => strict.filter(|_| is_wanted),
     };
-    definitions(document, Way { from, to, strict }, output)
+    definitions(document, ConvertFormats { from, to, strict }, output)
 }
 
-fn read(file: Option<&Path>) -> Result<Value, Failure> {
+fn read(file: Option<&Path>) -> Result<Value, CommandError> {
     let name = file.map_or("standard input".into(), Path::to_string_lossy);
-    let bad = |why: String| Failure::failed(format!("{name}: {why}"));
+    let bad = |why: String| CommandError::new(format!("{name}: {why}"));
     let source: Box<dyn Read> = match file {
         Some(file) => Box::new(File::open(file).map_err(|error| bad(error.to_string()))?),
         None if io::stdin().is_terminal() => {
-            return Err(Failure::Usage("name a file, or pipe the tools in".to_owned()));
+            return Err(CommandError::Usage("name a file, or pipe the tools in".to_owned()));
         }
         None => Box::new(io::stdin()),
     };
     let mut text = String::new();
-    let size = source.take(LARGEST + 1).read_to_string(&mut text);
-    if size.map_err(|error| bad(error.to_string()))? as u64 > LARGEST {
-        return Err(bad(format!("larger than {} MiB", LARGEST >> 20)));
+    let size = source.take(MAX_INPUT_BYTES + 1).read_to_string(&mut text);
+    if size.map_err(|error| bad(error.to_string()))? as u64 > MAX_INPUT_BYTES {
+        return Err(bad(format!("larger than {} MiB", MAX_INPUT_BYTES >> 20)));
     }
     strict::value(&text).map_err(|malformed| bad(format!("not JSON: {malformed}")))
 }
 
 /// From where to where.
 #[derive(Debug, Clone, Copy)]
-struct Way {
-    from: Option<Form>,
-    to: Form,
+struct ConvertFormats {
+    from: Option<ToolFormat>,
+    to: ToolFormat,
     /// Models are to be bound to the schemas.
-    strict: Option<Strict>,
+    strict: Option<StrictToolFormat>,
 }
 
-fn definitions(document: Value, way: Way, output: Output) -> Result<(), Failure> {
-    let Way { from, to, strict } = way;
-    let unclear = |unclear: tools::Unclear| Failure::failed(unclear.to_string());
-    let listing = Listing::read(document).map_err(unclear)?;
+fn definitions(document: Value, way: ConvertFormats, output: Output) -> Result<(), CommandError> {
+    let ConvertFormats { from, to, strict } = way;
+    let unclear = |unclear: tools::DefinitionListingError| CommandError::new(unclear.to_string());
+    let listing = DefinitionListing::read(document).map_err(unclear)?;
     let from = from.map_or_else(|| listing.form(), Ok).map_err(unclear)?;
-    let mut told = Told::default();
+    let mut told = ConvertReport::default();
     let mut converted = Vec::new();
     for (at, definition) in listing.definitions.iter().enumerate() {
         let name = name(definition).unwrap_or_else(|| format!("tool {}", at + 1));
         let mut bound = strict.map(|strict| tools::convert_strictly(definition, from, strict));
-        if let Some(Err(Unconvertible::Unfit(unfit @ Unfit::Unbound { .. }))) = &bound {
+        if let Some(Err(DefinitionConversionError::Unfit(unfit @ SchemaFitError::Unbound { .. }))) =
+            &bound
+        {
             told.notes.push(format!("{name}: not strict: {unfit}"));
             bound = None;
         }
         match bound.unwrap_or_else(|| tools::convert(definition, from, to)) {
             Ok(made) => {
-                told.lost(&name, &made.lost);
+                told.add_lost(&name, &made.lost);
                 converted.push(made.definition);
             }
             Err(why) => told.failed.push(format!("{name}: {why}")),
         }
     }
     let is_empty = converted.is_empty() && !listing.definitions.is_empty();
-    let written = tools::written(converted, to, listing.extent);
+    let written = tools::wrap_definitions(converted, to, listing.extent);
     told.print((!is_empty).then_some(written), "tools", output)
 }
 
@@ -96,41 +102,41 @@ fn name(definition: &Value) -> Option<String> {
 
 fn results(
     document: Value,
-    (from, to): (Option<Form>, Form),
+    (from, to): (Option<ToolFormat>, ToolFormat),
     output: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let from = from.or_else(|| results::form_of(&document)).ok_or_else(|| {
-        let known = Form::ALL.map(Form::as_str).join(", ");
-        Failure::failed(format!(
+        let known = ToolFormat::ALL.map(ToolFormat::as_str).join(", ");
+        CommandError::new(format!(
             "these could be results of several formats, or of none; name theirs (`--from`), one of \
              {known}"
         ))
     })?;
-    let made =
-        results::convert(document, from, to).map_err(|failure| Failure::failed(failure.message))?;
-    let mut told = Told::default();
-    told.lost("result", &made.lost);
+    let made = results::convert(document, from, to)
+        .map_err(|failure| CommandError::new(failure.message))?;
+    let mut told = ConvertReport::default();
+    told.add_lost("result", &made.lost);
     told.print(Some(made.results), "results", output)
 }
 
 /// What is said beside the result.
 #[derive(Default)]
-struct Told {
+struct ConvertReport {
     /// Of each: the tool, and what it lost.
-    lost: Vec<(String, Lost)>,
+    lost: Vec<(String, ConversionLoss)>,
     notes: Vec<String>,
     failed: Vec<String>,
 }
 
-impl Told {
-    fn lost(&mut self, name: &str, lost: &[Lost]) {
+impl ConvertReport {
+    fn add_lost(&mut self, name: &str, lost: &[ConversionLoss]) {
         self.lost.extend(lost.iter().map(|it| (name.to_owned(), it.clone())));
     }
 
-    fn print(self, written: Option<Value>, what: &str, output: Output) -> Result<(), Failure> {
+    fn print(self, written: Option<Value>, what: &str, output: Output) -> Result<(), CommandError> {
         match output.form {
-            output::Form::Json => output.json(&self.json(written, what)),
-            output::Form::Text => {
+            output::OutputFormat::Json => output.json(&self.json(written, what)),
+            output::OutputFormat::Text => {
                 written.iter().for_each(|written| output.json(written));
                 for (name, lost) in &self.lost {
                     output.note(&clean(&format!("{name}{lost}")));
@@ -142,12 +148,12 @@ impl Told {
                     output.note(&clean(&format!("error: {failed}")));
                 }
                 if !self.failed.is_empty() {
-                    let count = counted(self.failed.len(), "tool");
+                    let count = pluralize(self.failed.len(), "tool");
                     output.note(&format!("{count} could not be converted"));
                 }
             }
         }
-        if self.failed.is_empty() { Ok(()) } else { Err(Failure::Said) }
+        if self.failed.is_empty() { Ok(()) } else { Err(CommandError::Said) }
     }
 
     fn json(&self, written: Option<Value>, what: &str) -> Value {

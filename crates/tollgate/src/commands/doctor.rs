@@ -7,60 +7,60 @@ use tokio::net::TcpListener;
 use super::tools::items;
 use crate::app;
 use crate::cli::operate;
-use crate::config::{self, Config, Environment, Origin, Request, Severity, Tls};
-use crate::failure::Failure;
+use crate::command_error::CommandError;
+use crate::config::{self, Config, ConfigOrigin, ConfigRequest, Environment, Severity, TlsSource};
 use crate::gateway::Gateway;
-use crate::output::{Form, Output, clean, counted};
+use crate::output::{Output, OutputFormat, clean, pluralize};
 
-mod disk;
+mod machine_checks;
 
 /// How one thing is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Finding {
+struct DoctorFinding {
     about: &'static str,
-    state: State,
+    state: DoctorStatus,
     message: String,
     /// What to do about it.
     advice: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum DoctorStatus {
     Well,
     /// It runs, but somebody should look.
     Odd,
     Bad,
 }
 
-impl Finding {
+impl DoctorFinding {
     fn well(about: &'static str, message: impl Into<String>) -> Self {
-        Self { about, state: State::Well, message: message.into(), advice: None }
+        Self { about, state: DoctorStatus::Well, message: message.into(), advice: None }
     }
 
     fn odd(about: &'static str, message: impl Into<String>, advice: impl Into<String>) -> Self {
         let advice = Some(advice.into());
-        Self { about, state: State::Odd, message: message.into(), advice }
+        Self { about, state: DoctorStatus::Odd, message: message.into(), advice }
     }
 
     fn bad(about: &'static str, message: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { state: State::Bad, ..Self::odd(about, message, advice) }
+        Self { state: DoctorStatus::Bad, ..Self::odd(about, message, advice) }
     }
 
     fn to_json(&self) -> Value {
         let state = match self.state {
-            State::Well => "ok",
-            State::Odd => "warning",
-            State::Bad => "problem",
+            DoctorStatus::Well => "ok",
+            DoctorStatus::Odd => "warning",
+            DoctorStatus::Bad => "problem",
         };
         json!({"about": self.about, "state": state, "message": self.message, "advice": self.advice})
     }
 }
 
 pub(super) async fn run(
-    wanted: &operate::Doctor,
-    request: Request,
+    wanted: &operate::DoctorArgs,
+    request: ConfigRequest,
     (output, environment): (Output, &dyn Environment),
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if wanted.probe {
         return probe(&config::load(&request, environment)?.config, output).await;
     }
@@ -73,49 +73,53 @@ pub(super) async fn run(
         }
         Err(report) => {
             let message = report.to_string();
-            findings.push(Finding::bad("config", message, "`tollgate check` shows the places"));
+            findings.push(DoctorFinding::bad(
+                "config",
+                message,
+                "`tollgate check` shows the places",
+            ));
         }
     }
     say(&findings, output);
-    match findings.iter().any(|it| it.state == State::Bad) {
-        true => Err(Failure::Said),
+    match findings.iter().any(|it| it.state == DoctorStatus::Bad) {
+        true => Err(CommandError::Said),
         false => Ok(()),
     }
 }
 
 /// Whether the gateway that should run here is ready.
-async fn probe(config: &Config, output: Output) -> Result<(), Failure> {
-    let none = || Failure::failed(format!("no gateway answers on {}", config.listen));
+async fn probe(config: &Config, output: Output) -> Result<(), CommandError> {
+    let none = || CommandError::new(format!("no gateway answers on {}", config.listen));
     let gateway = Gateway::running(config).await.ok_or_else(none)?;
     let ready = gateway.readiness().await?;
-    if output.form == Form::Json {
+    if output.form == OutputFormat::Json {
         output.json(&ready);
     }
     match ready["state"].as_str() {
         Some("ready") => Ok(()),
-        state => Err(Failure::failed(format!("the gateway is {}", state.unwrap_or("strange")))),
+        state => Err(CommandError::new(format!("the gateway is {}", state.unwrap_or("strange")))),
     }
 }
 
-fn of_config(config: &Config, warnings: usize) -> Finding {
+fn of_config(config: &Config, warnings: usize) -> DoctorFinding {
     let name = match &config.origin {
-        Origin::File(path) => path.display().to_string(),
-        Origin::Embedded => "what is built in (no tollgate.yaml here)".to_owned(),
+        ConfigOrigin::File(path) => path.display().to_string(),
+        ConfigOrigin::Embedded => "what is built in (no tollgate.yaml here)".to_owned(),
     };
     match warnings {
-        0 => Finding::well("config", name),
+        0 => DoctorFinding::well("config", name),
         count => {
-            let message = format!("{name}, with {}", counted(count, "warning"));
-            Finding::odd("config", message, "`tollgate check` shows them")
+            let message = format!("{name}, with {}", pluralize(count, "warning"));
+            DoctorFinding::odd("config", message, "`tollgate check` shows them")
         }
     }
 }
 
-async fn look(config: &Config, findings: &mut Vec<Finding>) {
-    let data = disk::data(config);
-    let is_usable = data.iter().all(|it| it.state != State::Bad);
+async fn look(config: &Config, findings: &mut Vec<DoctorFinding>) {
+    let data = machine_checks::data(config);
+    let is_usable = data.iter().all(|it| it.state != DoctorStatus::Bad);
     findings.extend(data);
-    findings.push(disk::worker(config));
+    findings.push(machine_checks::worker(config));
     findings.extend(certificate(config).await);
     if !is_usable {
         return;
@@ -136,85 +140,91 @@ async fn look(config: &Config, findings: &mut Vec<Finding>) {
         }
         Err(why) => {
             let advice = "this is what `tollgate serve` would say, too";
-            findings.push(Finding::bad("gateway", why.to_string(), advice));
+            findings.push(DoctorFinding::bad("gateway", why.to_string(), advice));
         }
     }
 }
 
-async fn certificate(config: &Config) -> Option<Finding> {
+async fn certificate(config: &Config) -> Option<DoctorFinding> {
     let files = match config.tls.as_ref()? {
-        Tls::Local => "a certificate of the local CA".to_owned(),
-        Tls::Files { cert, .. } => cert.display().to_string(),
+        TlsSource::Local => "a certificate of the local CA".to_owned(),
+        TlsSource::Files { cert, .. } => cert.display().to_string(),
     };
     Some(match app::certifiable(config).await {
-        Ok(()) => Finding::well("tls", files),
-        Err(why) => Finding::bad("tls", why.to_string(), "look at `tls.cert` and `tls.key`"),
+        Ok(()) => DoctorFinding::well("tls", files),
+        Err(why) => DoctorFinding::bad("tls", why.to_string(), "look at `tls.cert` and `tls.key`"),
     })
 }
 
-async fn port(config: &Config, running: Option<&Gateway>) -> Finding {
+async fn port(config: &Config, running: Option<&Gateway>) -> DoctorFinding {
     let listen = config.listen;
     if running.is_some() {
-        return Finding::well("port", format!("a gateway runs on {listen}"));
+        return DoctorFinding::well("port", format!("a gateway runs on {listen}"));
     }
     match TcpListener::bind(listen).await {
-        Ok(_) => Finding::well("port", format!("{listen} is free; no gateway runs")),
+        Ok(_) => DoctorFinding::well("port", format!("{listen} is free; no gateway runs")),
         Err(why) => {
             let advice = "another program has it: `--listen` or `listen:` takes another address";
-            Finding::bad("port", format!("cannot listen on {listen}: {why}"), advice)
+            DoctorFinding::bad("port", format!("cannot listen on {listen}: {why}"), advice)
         }
     }
 }
 
-async fn keys(config: &Config) -> Finding {
+async fn keys(config: &Config) -> DoctorFinding {
     if let Err(why) = app::check_reach(config).await {
-        return Finding::bad("keys", why.to_string(), "`tollgate keys create NAME` makes one");
+        return DoctorFinding::bad(
+            "keys",
+            why.to_string(),
+            "`tollgate keys create NAME` makes one",
+        );
     }
     match app::is_keyed(config).await {
-        Ok(true) => Finding::well("keys", "every client needs one"),
-        Ok(false) => Finding::well("keys", "none are needed: only this machine can reach it"),
+        Ok(true) => DoctorFinding::well("keys", "every client needs one"),
+        Ok(false) => DoctorFinding::well("keys", "none are needed: only this machine can reach it"),
         // The database has a finding of its own.
-        Err(why) => Finding::bad("keys", why.to_string(), "see what is said of the database"),
+        Err(why) => DoctorFinding::bad("keys", why.to_string(), "see what is said of the database"),
     }
 }
 
-async fn database(config: &Config) -> Finding {
+async fn database(config: &Config) -> DoctorFinding {
     if !config.data.exists() {
-        return Finding::well("database", "it will be made with the data directory");
+        return DoctorFinding::well("database", "it will be made with the data directory");
     }
     let opened = async {
         let store = app::store(config).await?;
         app::ledger(config, &store).await.map(drop)
     };
     match opened.await {
-        Ok(()) => Finding::well("database", config.data.join("tollgate.db").display().to_string()),
+        Ok(()) => {
+            DoctorFinding::well("database", config.data.join("tollgate.db").display().to_string())
+        }
         Err(why) => {
             let advice = "if the disk is full, make room; if the file is damaged, move it away";
-            Finding::bad("database", why.to_string(), advice)
+            DoctorFinding::bad("database", why.to_string(), advice)
         }
     }
 }
 
 /// Where conversations are kept: in a file, or in PostgreSQL.
-async fn memory(gateway: &Gateway) -> Finding {
+async fn memory(gateway: &Gateway) -> DoctorFinding {
     let state = gateway.readiness().await.ok();
     let state = state.as_ref().and_then(|it| it["memory"].as_str()).unwrap_or("ready").to_owned();
     match state.as_str() {
-        "ready" => Finding::well("memory", "it answers"),
+        "ready" => DoctorFinding::well("memory", "it answers"),
         state => {
             let advice = "`database:` names it; its tools fail until it is back";
-            Finding::odd("memory", format!("it is {state}"), advice)
+            DoctorFinding::odd("memory", format!("it is {state}"), advice)
         }
     }
 }
 
-async fn servers(config: &Config, gateway: &Gateway) -> Vec<Finding> {
+async fn servers(config: &Config, gateway: &Gateway) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let status = match gateway.status().await {
         Ok(status) => status,
         Err(why) => {
             let advice = "`tollgate servers list` needs the right `observe`";
-            return vec![Finding::odd("servers", why.to_string(), advice)];
+            return vec![DoctorFinding::odd("servers", why.to_string(), advice)];
         }
     };
     let known: Vec<&str> = config.settings.servers.iter().map(|it| it.id.as_str()).collect();
@@ -227,39 +237,41 @@ async fn servers(config: &Config, gateway: &Gateway) -> Vec<Finding> {
             .find_map(|key| server[*key].as_str().filter(|text| !text.is_empty()));
         let tools = server["tools"].as_u64().unwrap_or(0);
         findings.push(match (state, tools) {
-            ("disabled", _) => Finding::well("server", format!("{id}: disabled")),
+            ("disabled", _) => DoctorFinding::well("server", format!("{id}: disabled")),
             ("ready", 0) => {
                 let advice =
                     format!("`tollgate tools --explain` says what keeps its tools out of {id}");
-                Finding::odd("server", format!("{id}: ready, without tools"), advice)
+                DoctorFinding::odd("server", format!("{id}: ready, without tools"), advice)
             }
-            ("ready", tools) => Finding::well("server", format!("{id}: ready, {tools} tools")),
+            ("ready", tools) => {
+                DoctorFinding::well("server", format!("{id}: ready, {tools} tools"))
+            }
             (state, _) => {
                 let message = format!("{id}: {state}: {}", why.unwrap_or("it does not say why"));
                 let advice = format!("`tollgate servers test {id}`, `tollgate servers logs {id}`");
-                Finding::bad("server", message, advice)
+                DoctorFinding::bad("server", message, advice)
             }
         });
     }
     if findings.is_empty() {
-        findings.push(Finding::well("servers", "none but what is built in"));
+        findings.push(DoctorFinding::well("servers", "none but what is built in"));
     }
     findings
 }
 
-fn say(findings: &[Finding], output: Output) {
-    let count = |state: State| findings.iter().filter(|it| it.state == state).count();
-    let (bad, odd) = (count(State::Bad), count(State::Odd));
-    if output.form == Form::Json {
-        let all: Vec<Value> = findings.iter().map(Finding::to_json).collect();
+fn say(findings: &[DoctorFinding], output: Output) {
+    let count = |state: DoctorStatus| findings.iter().filter(|it| it.state == state).count();
+    let (bad, odd) = (count(DoctorStatus::Bad), count(DoctorStatus::Odd));
+    if output.form == OutputFormat::Json {
+        let all: Vec<Value> = findings.iter().map(DoctorFinding::to_json).collect();
         output.json(&json!({"ok": bad == 0, "problems": bad, "warnings": odd, "findings": all}));
         return;
     }
     for it in findings {
         let sign = match it.state {
-            State::Well => "ok ",
-            State::Odd => "?  ",
-            State::Bad => "no ",
+            DoctorStatus::Well => "ok ",
+            DoctorStatus::Odd => "?  ",
+            DoctorStatus::Bad => "no ",
         };
         output.line(&clean(&format!("{sign} {:<9} {}", it.about, it.message)));
         if let Some(advice) = &it.advice {
@@ -268,6 +280,6 @@ fn say(findings: &[Finding], output: Output) {
     }
     match (bad, odd) {
         (0, 0) => output.note("all is well"),
-        _ => output.note(&format!("{}, {}", counted(bad, "problem"), counted(odd, "warning"))),
+        _ => output.note(&format!("{}, {}", pluralize(bad, "problem"), pluralize(odd, "warning"))),
     }
 }

@@ -4,106 +4,112 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tollgate_server::operator::Mode;
+use tollgate_server::config_service::ApplyMode;
 
-use super::servers::{Expected, change::taken};
-use crate::cli::import::Import;
-use crate::clients::Folders;
-use crate::config::edit::Edit;
-use crate::config::masked::Masks;
-use crate::config::{self, Environment, Request};
-use crate::failure::Failure;
+use super::servers::{ExpectedEnvironment, change::describe_reload};
+use crate::cli::import::ImportArgs;
+use crate::client_apps::UserFolders;
+use crate::command_error::CommandError;
+use crate::config::edit::ConfigEdit;
+use crate::config::secret_masking::SecretMasks;
+use crate::config::{self, ConfigRequest, Environment};
 use crate::gateway::Gateway;
-use crate::import::variables::Variables;
-use crate::import::{self, Asked, Imported, Secrets};
-use crate::output::{Form, Output, clean, counted};
-use crate::reload::{Draft, Origin, draft_edits};
+use crate::import::variables::VariableNames;
+use crate::import::{self, ImportContext, ImportedConfig, SecretPlacement};
+use crate::output::{Output, OutputFormat, clean, pluralize};
+use crate::reload::{ConfigDraft, ConfigFileSource, draft_edits};
 
 mod plan;
 mod sources;
 
-use plan::Plan;
-use sources::Source;
+use plan::ImportPlan;
+use sources::ImportSource;
 
 /// A source that was read, and what is to become of it.
-struct Read {
-    source: Source,
-    imported: Imported,
-    plan: Plan,
+struct PlannedImport {
+    source: ImportSource,
+    imported: ImportedConfig,
+    plan: ImportPlan,
 }
 
 pub(super) async fn run(
-    wanted: &Import,
-    request: Request,
+    wanted: &ImportArgs,
+    request: ConfigRequest,
     (output, environment): (Output, &dyn Environment),
-) -> Result<(), Failure> {
-    let folders = Folders::of(|name| environment.variable(name));
+) -> Result<(), CommandError> {
+    let folders = UserFolders::of(|name| environment.variable(name));
     let sources = sources::find(wanted, folders.as_ref())?;
-    let origin = Origin::of(request);
+    let origin = ConfigFileSource::of(request);
     let text = origin.text()?;
     let values = config::values(&text);
-    let mut known = plan::Known::of(&values);
-    let variables = Variables::of(&values, environment);
-    let mode = if wanted.dry_run { Mode::Try } else { Mode::Apply };
-    let mut reads: Vec<Read> = Vec::new();
+    let mut known = plan::ConfiguredEntries::of(&values);
+    let variables = VariableNames::of(&values, environment);
+    let mode = if wanted.dry_run { ApplyMode::Try } else { ApplyMode::Apply };
+    let mut reads: Vec<PlannedImport> = Vec::new();
     for source in sources {
         let mut given: Vec<_> = reads.iter().flat_map(|read| read.imported.given.clone()).collect();
-        let asked = Asked {
+        let asked = ImportContext {
             name: wanted.name.as_deref(),
             file: source.file.as_deref(),
             client: source.client,
-            secrets: if wanted.inline { Secrets::InTheFile } else { Secrets::InTheEnvironment },
+            secrets: if wanted.inline {
+                SecretPlacement::InTheFile
+            } else {
+                SecretPlacement::InTheEnvironment
+            },
             given: &given,
         };
         let mut imported = match import::read(&source.text, &asked) {
             Ok(imported) => imported,
             // Of several files one may have no servers.
-            Err(import::Unreadable::Unknown | import::Unreadable::Nothing)
+            Err(import::ImportError::Unknown | import::ImportError::Nothing)
                 if wanted.source.is_none() =>
             {
                 continue;
             }
-            Err(why) => return Err(Failure::failed(format!("{}: {why}", source.label))),
+            Err(why) => return Err(CommandError::new(format!("{}: {why}", source.label))),
         };
         plan::only(&mut imported, &wanted.only);
-        let clash = plan::Clash::of(wanted, output);
+        let clash = plan::NameClashPolicy::of(wanted, output);
         given.append(&mut imported.given);
         let beside = (&variables, &mut given);
-        let plan = Plan::make(&imported, &mut known, beside, (clash, output)).await?;
+        let plan = ImportPlan::make(&imported, &mut known, beside, (clash, output)).await?;
         given.retain(|(name, _)| plan.names(name));
         imported.given = given;
-        reads.push(Read { source, imported, plan });
+        reads.push(PlannedImport { source, imported, plan });
     }
     let found = |name: &str| {
         reads.iter().flat_map(|read| &read.imported.servers).any(|found| found.name == name)
     };
     let asked_for = wanted.only.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
     if let Some(name) = asked_for.into_iter().find(|name| !found(name)) {
-        return Err(Failure::failed(format!("there is no server `{name}` in it")));
+        return Err(CommandError::new(format!("there is no server `{name}` in it")));
     }
-    let edits: Vec<Edit> = reads.iter().flat_map(|read| read.plan.edits()).collect();
+    let edits: Vec<ConfigEdit> = reads.iter().flat_map(|read| read.plan.edits()).collect();
     let given: Vec<_> = reads.iter().flat_map(|read| read.imported.given.clone()).collect();
-    let expected = Expected::new(given, &edits).beside(&text);
+    let expected = ExpectedEnvironment::new(given, &edits).beside(&text);
     let unset = expected.unset(environment);
     let origin = origin.knowing(Arc::new(expected));
-    let draft = draft_edits(&origin, &Masks::new(), &edits)?;
+    let draft = draft_edits(&origin, &SecretMasks::new(), &edits)?;
     let open = reads.iter().any(|read| read.plan.is_open());
-    let mode = if open { Mode::Try } else { mode };
-    if mode == Mode::Apply {
+    let mode = if open { ApplyMode::Try } else { mode };
+    if mode == ApplyMode::Apply {
         draft.write(&origin)?;
     }
     let gateway = match mode {
-        Mode::Apply if !draft.diff.is_empty() => Gateway::running(&draft.candidate.config).await,
-        Mode::Apply | Mode::Try => None,
+        ApplyMode::Apply if !draft.diff.is_empty() => {
+            Gateway::running(&draft.candidate.config).await
+        }
+        ApplyMode::Apply | ApplyMode::Try => None,
     };
     let heard = match &gateway {
-        Some(gateway) => Some(heard(gateway.reload().await)),
+        Some(gateway) => Some(reload_answer(gateway.reload().await)),
         None => None,
     };
-    let end = End { mode, heard, unset, file: origin.path().display().to_string() };
+    let end = ImportOutcome { mode, heard, unset, file: origin.path().display().to_string() };
     say(wanted, &reads, (&draft, &end), output);
     match open {
-        true if !wanted.dry_run => Err(Failure::failed(
+        true if !wanted.dry_run => Err(CommandError::new(
             "there are servers of these names already; say `--overwrite`, `--skip` or `--rename`",
         )),
         _ => Ok(()),
@@ -111,23 +117,28 @@ pub(super) async fn run(
 }
 
 /// How it went.
-struct End {
-    mode: Mode,
+struct ImportOutcome {
+    mode: ApplyMode,
     heard: Option<Value>,
     /// Variables that the gateway will need.
     unset: Vec<String>,
     file: String,
 }
 
-fn heard(answer: Result<Value, Failure>) -> Value {
+fn reload_answer(answer: Result<Value, CommandError>) -> Value {
     answer.unwrap_or_else(|error| json!({ "outcome": "refused", "error": error.to_string() }))
 }
 
-fn say(wanted: &Import, reads: &[Read], (draft, end): (&Draft, &End), output: Output) {
-    if output.form == Form::Json {
+fn say(
+    wanted: &ImportArgs,
+    reads: &[PlannedImport],
+    (draft, end): (&ConfigDraft, &ImportOutcome),
+    output: Output,
+) {
+    if output.form == OutputFormat::Json {
         let sources: Vec<Value> = reads.iter().map(|read| read.json(wanted)).collect();
         output.json(&json!({
-            "applied": end.mode == Mode::Apply, "file": end.file, "sources": sources,
+            "applied": end.mode == ApplyMode::Apply, "file": end.file, "sources": sources,
             "needs": end.unset, "diff": draft.diff, "gateway": end.heard,
         }));
         return;
@@ -145,25 +156,27 @@ fn say(wanted: &Import, reads: &[Read], (draft, end): (&Draft, &End), output: Ou
         output.note(&format!("note: the gateway needs `{name}` in its environment"));
     }
     match (&end.heard, end.mode) {
-        _ if reads.iter().all(Read::is_empty) => output.note("nothing of it can be carried over"),
+        _ if reads.iter().all(PlannedImport::is_empty) => {
+            output.note("nothing of it can be carried over")
+        }
         _ if draft.diff.is_empty() => output.note(&format!("{} says all of it already", end.file)),
-        (_, Mode::Try) => output.note("nothing was changed"),
-        (None, Mode::Apply) => {
+        (_, ApplyMode::Try) => output.note("nothing was changed"),
+        (None, ApplyMode::Apply) => {
             output.note(&format!("{} was changed; no gateway runs yet", end.file));
         }
-        (Some(answer), Mode::Apply) => {
-            output.note(&clean(&format!("{} was changed; {}", end.file, taken(answer))));
+        (Some(answer), ApplyMode::Apply) => {
+            output.note(&clean(&format!("{} was changed; {}", end.file, describe_reload(answer))));
         }
     }
 }
 
-impl Read {
+impl PlannedImport {
     fn is_empty(&self) -> bool {
         self.imported.servers.is_empty() && self.imported.others.is_empty()
     }
 
     fn print(&self, output: Output) {
-        let servers = counted(self.imported.servers.len(), "server");
+        let servers = pluralize(self.imported.servers.len(), "server");
         let title = format!("{}   {}   {servers}", self.source.label, self.imported.format);
         output.line(&clean(&title));
         for (section, name, step, notes) in self.plan.lines() {
@@ -178,7 +191,7 @@ impl Read {
         }
     }
 
-    fn json(&self, wanted: &Import) -> Value {
+    fn json(&self, wanted: &ImportArgs) -> Value {
         let things: Vec<Value> = self
             .plan
             .lines()

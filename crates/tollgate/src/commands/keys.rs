@@ -6,113 +6,124 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tollgate_core::date;
 use tollgate_core::turn::Principal;
-use tollgate_engine::audit::{Act, Decision, Ledger};
+use tollgate_engine::audit::{AuditAction, AuditLedger, Decision};
 use tollgate_engine::clock::{Clock as _, SystemClock};
-use tollgate_server::keyring::{MadeKey, Shown, Wanted};
+use tollgate_server::keyring::{IssuedKey, KeyRequest, KeySummary};
 
 use super::tools::items;
-use crate::app::{self, Kept, blocking};
-use crate::cli::keys::{Keys, NewKey};
+use crate::app::{self, OfflineKeyring, blocking};
+use crate::cli::keys::{CreateKeyArgs, KeysCommand};
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::gateway::{Gateway, Remote};
-use crate::output::{Form, Output, Table, clean};
+use crate::gateway::{Gateway, RemoteGateway};
+use crate::output::{Output, OutputFormat, TextTable, clean};
 
-pub(super) async fn run(wanted: &Keys, config: &Config, output: Output) -> Result<(), Failure> {
-    if let Keys::Open = wanted {
+pub(super) async fn run(
+    wanted: &KeysCommand,
+    config: &Config,
+    output: Output,
+) -> Result<(), CommandError> {
+    if let KeysCommand::Open = wanted {
         return open(config, output).await;
     }
-    let place = Place::find(config).await?;
+    let place = KeyBackend::find(config).await?;
     match wanted {
-        Keys::List => {
+        KeysCommand::List => {
             let keys = place.list(config).await?;
             match output.form {
-                Form::Json => output.json(&keys),
-                Form::Text => output.table(&table(items(&keys, "keys"))),
+                OutputFormat::Json => output.json(&keys),
+                OutputFormat::Text => output.table(&table(items(&keys, "keys"))),
             }
         }
-        Keys::Create(new) => show(&place.make(config, new).await?, output),
-        Keys::Revoke { name } => {
+        KeysCommand::Create(new) => show(&place.make(config, new).await?, output),
+        KeysCommand::Revoke { name } => {
             place.revoke(config, name).await?;
             match output.form {
-                Form::Json => output.json(&json!({ "name": name, "revoked": true })),
-                Form::Text => output.note(&clean(&format!("`{name}` opens nothing any more"))),
+                OutputFormat::Json => output.json(&json!({ "name": name, "revoked": true })),
+                OutputFormat::Text => {
+                    output.note(&clean(&format!("`{name}` opens nothing any more")))
+                }
             }
         }
-        Keys::Open => {}
-        Keys::Rotate { name, grace } => show(&place.rotate(config, name, *grace).await?, output),
+        KeysCommand::Open => {}
+        KeysCommand::Rotate { name, grace } => {
+            show(&place.rotate(config, name, *grace).await?, output)
+        }
     }
     Ok(())
 }
 
 /// For whoever can write the data directory, and for nobody who only has a key: a gateway that runs
 /// notices within a second.
-async fn open(config: &Config, output: Output) -> Result<(), Failure> {
+async fn open(config: &Config, output: Output) -> Result<(), CommandError> {
     if !config.keys.is_empty() || config.auth.is_some() {
         let message = "`keys` or `auth` of the config ask for a key; take them out first";
-        return Err(Failure::failed(message.to_owned()));
+        return Err(CommandError::new(message.to_owned()));
     }
-    let Kept { keyring, ledger } = app::kept(config).await?;
+    let OfflineKeyring { keyring, ledger } = app::open_offline_keyring(config).await?;
     blocking(move || keyring.open()).await?;
-    let decision = Decision::new(Act::Key, &Principal::local(), "opened");
+    let decision = Decision::new(AuditAction::Key, &Principal::local(), "opened");
     let noted = ledger.note(decision.because("this machine comes in without a key")).await;
-    noted.map_err(|error| Failure::failed(format!("no key is needed any more, but {error}")))?;
+    noted.map_err(|error| CommandError::new(format!("no key is needed any more, but {error}")))?;
     match output.form {
-        Form::Json => output.json(&json!({ "open": true })),
-        Form::Text => output.note("this machine comes in without a key, if `listen` is loopback"),
+        OutputFormat::Json => output.json(&json!({ "open": true })),
+        OutputFormat::Text => {
+            output.note("this machine comes in without a key, if `listen` is loopback")
+        }
     }
     Ok(())
 }
 
 /// Where the keys are changed.
-enum Place {
+enum KeyBackend {
     Running(Gateway),
-    Store(Kept),
+    Store(OfflineKeyring),
 }
 
-impl Place {
-    async fn find(config: &Config) -> Result<Self, Failure> {
-        match Remote::find(config).await {
+impl KeyBackend {
+    async fn find(config: &Config) -> Result<Self, CommandError> {
+        match RemoteGateway::find(config).await {
             Some(remote) => Ok(Self::Running(Gateway::Remote(Box::new(remote)))),
-            None => Ok(Self::Store(app::kept(config).await?)),
+            None => Ok(Self::Store(app::open_offline_keyring(config).await?)),
         }
     }
 
-    async fn list(self, config: &Config) -> Result<Value, Failure> {
+    async fn list(self, config: &Config) -> Result<Value, CommandError> {
         match self {
             Self::Running(gateway) => gateway.keys().await,
-            Self::Store(Kept { keyring, .. }) => {
+            Self::Store(OfflineKeyring { keyring, .. }) => {
                 let made = blocking(move || keyring.load()).await?;
                 let configured = app::keys(config);
-                let configured = configured.iter().map(Shown::configured);
-                let all: Vec<Shown> = configured.chain(made.iter().map(Shown::made)).collect();
+                let configured = configured.iter().map(KeySummary::from_config);
+                let all: Vec<KeySummary> =
+                    configured.chain(made.iter().map(KeySummary::from_stored)).collect();
                 Ok(json!({ "keys": all }))
             }
         }
     }
 
-    async fn make(self, config: &Config, new: &NewKey) -> Result<Value, Failure> {
-        let asked = asked(new)?;
+    async fn make(self, config: &Config, new: &CreateKeyArgs) -> Result<Value, CommandError> {
+        let asked = create_request(new)?;
         match self {
             Self::Running(gateway) => gateway.make_key(&asked).await,
-            Self::Store(Kept { keyring, ledger }) => {
+            Self::Store(OfflineKeyring { keyring, ledger }) => {
                 let now = SystemClock.wall();
-                let wanted = Wanted::parse(asked.to_string().as_bytes(), now);
-                let wanted = wanted.map_err(Failure::Usage)?;
+                let wanted = KeyRequest::parse(asked.to_string().as_bytes(), now);
+                let wanted = wanted.map_err(CommandError::Usage)?;
                 check_agents(config, &wanted)?;
                 check_free(config, &wanted.name)?;
                 let detail = format!("role {}", wanted.role.as_str());
                 let key = blocking(move || keyring.make(&wanted)).await?;
                 note(&ledger, ("made", &key.shown.name, &detail)).await?;
-                Ok(made(&key))
+                Ok(created_key_json(&key))
             }
         }
     }
 
-    async fn revoke(self, config: &Config, name: &str) -> Result<(), Failure> {
+    async fn revoke(self, config: &Config, name: &str) -> Result<(), CommandError> {
         match self {
             Self::Running(gateway) => gateway.revoke_key(name).await,
-            Self::Store(Kept { keyring, ledger }) => {
+            Self::Store(OfflineKeyring { keyring, ledger }) => {
                 check_free(config, name)?;
                 let revoked = name.to_owned();
                 blocking(move || keyring.revoke(&revoked)).await?;
@@ -121,16 +132,16 @@ impl Place {
         }
     }
 
-    async fn rotate(self, config: &Config, name: &str, grace: u32) -> Result<Value, Failure> {
+    async fn rotate(self, config: &Config, name: &str, grace: u32) -> Result<Value, CommandError> {
         match self {
             Self::Running(gateway) => gateway.rotate_key(name, grace).await,
-            Self::Store(Kept { keyring, ledger }) => {
+            Self::Store(OfflineKeyring { keyring, ledger }) => {
                 check_free(config, name)?;
                 let detail = format!("the secret before lets in for {grace} s");
                 let (name, grace) = (name.to_owned(), Duration::from_secs(grace.into()));
                 let key = blocking(move || keyring.rotate(&name, grace)).await?;
                 note(&ledger, ("rotated", &key.shown.name, &detail)).await?;
-                Ok(made(&key))
+                Ok(created_key_json(&key))
             }
         }
     }
@@ -138,17 +149,18 @@ impl Place {
 
 /// Who did what to which key, as a gateway would note it.
 async fn note(
-    ledger: &Ledger,
+    ledger: &AuditLedger,
     (outcome, name, detail): (&'static str, &str, &str),
-) -> Result<(), Failure> {
-    let decision = Decision::new(Act::Key, &Principal::local(), outcome);
+) -> Result<(), CommandError> {
+    let decision = Decision::new(AuditAction::Key, &Principal::local(), outcome);
     let noted = ledger.note(decision.about(name).because(detail)).await;
-    noted.map_err(|error| Failure::failed(format!("`{name}` is {outcome}, but {error}")))
+    noted.map_err(|error| CommandError::new(format!("`{name}` is {outcome}, but {error}")))
 }
 
 /// As `POST /api/keys` takes it.
-fn asked(new: &NewKey) -> Result<Value, Failure> {
-    let NewKey { name, role, agents, rights, tools, rate, concurrent, tenant, expires } = new;
+fn create_request(new: &CreateKeyArgs) -> Result<Value, CommandError> {
+    let CreateKeyArgs { name, role, agents, rights, tools, rate, concurrent, tenant, expires } =
+        new;
     let expires = expires.as_deref().map(moment).transpose()?;
     let fields = [
         ("name", json!(name)),
@@ -166,37 +178,39 @@ fn asked(new: &NewKey) -> Result<Value, Failure> {
 }
 
 /// A date, or so long from now on.
-fn moment(text: &str) -> Result<String, Failure> {
+fn moment(text: &str) -> Result<String, CommandError> {
     if date::parse(text).is_some() {
         return Ok(text.to_owned());
     }
     let wrong = || {
         let message = "`--expires` is like `2027-01-31`, `2027-01-31T12:00:00Z`, `90d` or `12h`";
-        Failure::Usage(message.to_owned())
+        CommandError::Usage(message.to_owned())
     };
     let then = date::span(text).and_then(|span| SystemClock.wall().checked_add(span));
-    then.map(date::written).ok_or_else(wrong)
+    then.map(date::format_rfc3339).ok_or_else(wrong)
 }
 
-fn check_agents(config: &Config, wanted: &Wanted) -> Result<(), Failure> {
+fn check_agents(config: &Config, wanted: &KeyRequest) -> Result<(), CommandError> {
     let known = &config.settings.agents;
     let missing = |agent: &&_| !known.iter().any(|it| it.id == **agent);
     match wanted.agents.iter().flatten().find(missing) {
-        Some(agent) => Err(Failure::Usage(format!("there is no agent `{agent}` in the config"))),
+        Some(agent) => {
+            Err(CommandError::Usage(format!("there is no agent `{agent}` in the config")))
+        }
         None => Ok(()),
     }
 }
 
-fn check_free(config: &Config, name: &str) -> Result<(), Failure> {
+fn check_free(config: &Config, name: &str) -> Result<(), CommandError> {
     if config.keys.iter().any(|key| key.name == name) {
         let message = format!("the key `{name}` stands in the config; change it there");
-        return Err(Failure::failed(message));
+        return Err(CommandError::new(message));
     }
     Ok(())
 }
 
 /// As `POST /api/keys` answers.
-fn made(made: &MadeKey) -> Value {
+fn created_key_json(made: &IssuedKey) -> Value {
     let mut shown = json!(made.shown);
     shown["key"] = json!(made.secret.reveal());
     shown
@@ -205,16 +219,16 @@ fn made(made: &MadeKey) -> Value {
 /// The secret alone on standard output, so that a script can take it.
 fn show(made: &Value, output: Output) {
     match (output.form, made["key"].as_str()) {
-        (Form::Text, Some(key)) => {
+        (OutputFormat::Text, Some(key)) => {
             output.line(&clean(key));
             let name = made["name"].as_str().unwrap_or_default();
             output.note(&clean(&format!("the key of `{name}`; it is not shown again")));
         }
-        (Form::Json, _) | (_, None) => output.json(made),
+        (OutputFormat::Json, _) | (_, None) => output.json(made),
     }
 }
 
-fn table(keys: &[Value]) -> Table {
+fn table(keys: &[Value]) -> TextTable {
     let columns = [
         "KEY",
         "ROLE",
@@ -227,7 +241,7 @@ fn table(keys: &[Value]) -> Table {
         "LAST USED",
         "STATE",
     ];
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     for key in keys {
         let text = |field: &str| match &key[field] {
             Value::String(text) => text.clone(),

@@ -9,24 +9,24 @@ use serde_json::json;
 
 use crate::cli::Cli;
 use crate::cli::operate;
-use crate::failure::Failure;
-use crate::output::{Form, Output, counted};
+use crate::command_error::CommandError;
+use crate::output::{Output, OutputFormat, pluralize};
 
-pub(super) fn run(wanted: &operate::Man, output: Output) -> Result<(), Failure> {
+pub(super) fn run(wanted: &operate::ManArgs, output: Output) -> Result<(), CommandError> {
     let mut command = Cli::command();
     command.build();
     let Some(folder) = &wanted.out else {
         output.raw(&page("tollgate", &command)?);
         return Ok(());
     };
-    let failed = |why: std::io::Error| Failure::failed(format!("{}: {why}", folder.display()));
+    let failed = |why: std::io::Error| CommandError::new(format!("{}: {why}", folder.display()));
     fs::create_dir_all(folder).map_err(failed)?;
     let mut files = Vec::new();
     write_all("tollgate", &command, (folder, &mut files))?;
     match output.form {
-        Form::Json => output.json(&json!({ "files": files })),
-        Form::Text => {
-            output.line(&format!("{} in {}", counted(files.len(), "page"), folder.display()))
+        OutputFormat::Json => output.json(&json!({ "files": files })),
+        OutputFormat::Text => {
+            output.line(&format!("{} in {}", pluralize(files.len(), "page"), folder.display()))
         }
     }
     Ok(())
@@ -36,10 +36,11 @@ fn write_all(
     name: &str,
     command: &Command,
     (folder, files): (&Path, &mut Vec<String>),
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let file = folder.join(format!("{name}.1"));
     let text = page(name, command)?;
-    fs::write(&file, text).map_err(|why| Failure::failed(format!("{}: {why}", file.display())))?;
+    fs::write(&file, text)
+        .map_err(|why| CommandError::new(format!("{}: {why}", file.display())))?;
     files.push(file.display().to_string());
     for inner in command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help")
     {
@@ -48,9 +49,9 @@ fn write_all(
     Ok(())
 }
 
-fn page(name: &str, command: &Command) -> Result<String, Failure> {
+fn page(name: &str, command: &Command) -> Result<String, CommandError> {
     let mut bytes = Vec::new();
     let made = Man::new(command.clone()).title(name.to_uppercase()).render(&mut bytes);
-    made.map_err(|why| Failure::failed(why.to_string()))?;
+    made.map_err(|why| CommandError::new(why.to_string()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

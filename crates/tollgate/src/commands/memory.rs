@@ -5,54 +5,60 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::tools::{items, text};
-use crate::cli::memory::{Command, Entity, Fact, Forget, Memory, Relation, Search};
+use crate::cli::memory::{
+    AddEntityArgs, AddFactArgs, ForgetArgs, MemoryArgs, MemoryCommand, MemorySearchArgs, RelateArgs,
+};
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
 use crate::gateway::Gateway;
 use crate::gateway::memory::path;
-use crate::output::{Form, Output, Table, clean};
+use crate::output::{Output, OutputFormat, TextTable, clean};
 
 mod export;
 mod import;
 mod show;
 
-pub(super) async fn run(wanted: &Memory, config: &Config, output: Output) -> Result<(), Failure> {
-    if let Command::Backup { file } = &wanted.command {
+pub(super) async fn run(
+    wanted: &MemoryArgs,
+    config: &Config,
+    output: Output,
+) -> Result<(), CommandError> {
+    if let MemoryCommand::Backup { file } = &wanted.command {
         return export::backup(file, config, output).await;
     }
     let gateway = Gateway::open_store(config).await?;
-    let done = Session { gateway: &gateway, wanted, output }.run().await;
+    let done = MemoryCommandRun { gateway: &gateway, wanted, output }.run().await;
     gateway.close().await;
     done
 }
 
 /// One command, and whom it asks.
-struct Session<'s> {
+struct MemoryCommandRun<'s> {
     gateway: &'s Gateway,
-    wanted: &'s Memory,
+    wanted: &'s MemoryArgs,
     output: Output,
 }
 
-impl Session<'_> {
-    async fn run(&self) -> Result<(), Failure> {
+impl MemoryCommandRun<'_> {
+    async fn run(&self) -> Result<(), CommandError> {
         match &self.wanted.command {
-            Command::Namespaces => self.namespaces().await,
-            Command::Add(fact) => self.add(fact).await,
-            Command::AddEntity(entity) => self.add_entity(entity).await,
-            Command::Relate(relation) => self.relate(relation).await,
-            Command::Search(search) => self.search(search).await,
-            Command::Show { id } => show::run(self, id).await,
-            Command::Sessions { limit } => self.sessions(*limit).await,
-            Command::Import(files) => import::run(self, files).await,
-            Command::Export { out } => export::run(self, out.as_deref()).await,
-            Command::Forget(what) => self.forget(what).await,
-            Command::Backup { .. } => unreachable!("run before"),
+            MemoryCommand::Namespaces => self.namespaces().await,
+            MemoryCommand::Add(fact) => self.add(fact).await,
+            MemoryCommand::AddEntity(entity) => self.add_entity(entity).await,
+            MemoryCommand::Relate(relation) => self.relate(relation).await,
+            MemoryCommand::Search(search) => self.search(search).await,
+            MemoryCommand::Show { id } => show::run(self, id).await,
+            MemoryCommand::Sessions { limit } => self.sessions(*limit).await,
+            MemoryCommand::Import(files) => import::run(self, files).await,
+            MemoryCommand::Export { out } => export::run(self, out.as_deref()).await,
+            MemoryCommand::Forget(what) => self.forget(what).await,
+            MemoryCommand::Backup { .. } => unreachable!("run before"),
         }
     }
 
     /// What every request says: which memory, and through whose eyes.
     fn query(&self) -> Vec<(&'static str, String)> {
-        let Memory { namespace, agent, .. } = self.wanted;
+        let MemoryArgs { namespace, agent, .. } = self.wanted;
         let pairs = [("namespace", namespace), ("agent", agent)];
         pairs.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
     }
@@ -66,15 +72,15 @@ impl Session<'_> {
     /// What was done, in words or as it was answered.
     fn say(&self, words: &str, answer: &Value) {
         match self.output.form {
-            Form::Json => self.output.json(answer),
-            Form::Text => self.output.line(&clean(words)),
+            OutputFormat::Json => self.output.json(answer),
+            OutputFormat::Text => self.output.line(&clean(words)),
         }
     }
 
-    async fn namespaces(&self) -> Result<(), Failure> {
-        let found = self.gateway.remembered("", &self.query()).await?;
+    async fn namespaces(&self) -> Result<(), CommandError> {
+        let found = self.gateway.get_memory("", &self.query()).await?;
         let mut table =
-            Table::new(&["NAMESPACE", "SESSIONS", "ENTRIES", "FACTS", "ENTITIES", "RELATIONS"]);
+            TextTable::new(&["NAMESPACE", "SESSIONS", "ENTRIES", "FACTS", "ENTITIES", "RELATIONS"]);
         for namespace in items(&found, "namespaces") {
             let counts = ["sessions", "entries", "facts", "entities", "relations"];
             let mut row = vec![text(namespace, "namespace")];
@@ -85,17 +91,17 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn list(&self, found: &Value, table: &Table, nothing: &str) {
+    fn list(&self, found: &Value, table: &TextTable, nothing: &str) {
         match self.output.form {
-            Form::Json => self.output.json(found),
-            Form::Text if table.is_empty() => self.output.note(nothing),
-            Form::Text => self.output.table(table),
+            OutputFormat::Json => self.output.json(found),
+            OutputFormat::Text if table.is_empty() => self.output.note(nothing),
+            OutputFormat::Text => self.output.table(table),
         }
     }
 
-    async fn add(&self, fact: &Fact) -> Result<(), Failure> {
-        let Fact { text, about, topic, session } = fact;
-        let body = given([
+    async fn add(&self, fact: &AddFactArgs) -> Result<(), CommandError> {
+        let AddFactArgs { text, about, topic, session } = fact;
+        let body = without_nulls([
             ("text", json!(text)),
             ("about", json!(about)),
             ("topic", json!(topic)),
@@ -106,9 +112,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    async fn add_entity(&self, entity: &Entity) -> Result<(), Failure> {
-        let Entity { kind, name, attributes, id, replace } = entity;
-        let body = given([
+    async fn add_entity(&self, entity: &AddEntityArgs) -> Result<(), CommandError> {
+        let AddEntityArgs { kind, name, attributes, id, replace } = entity;
+        let body = without_nulls([
             ("id", json!(id)),
             ("type", json!(kind)),
             ("name", json!(name)),
@@ -123,7 +129,7 @@ impl Session<'_> {
             }
             (true, None) => {
                 let message = "`--replace` needs `--id`, so that nothing else is replaced";
-                Err(Failure::Usage(message.to_owned()))
+                Err(CommandError::Usage(message.to_owned()))
             }
         };
         let kept = kept?;
@@ -131,9 +137,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    async fn relate(&self, relation: &Relation) -> Result<(), Failure> {
-        let Relation { source, kind, target, attributes, confidence, session } = relation;
-        let body = given([
+    async fn relate(&self, relation: &RelateArgs) -> Result<(), CommandError> {
+        let RelateArgs { source, kind, target, attributes, confidence, session } = relation;
+        let body = without_nulls([
             ("source", json!(source)),
             ("type", json!(kind)),
             ("target", json!(target)),
@@ -148,11 +154,11 @@ impl Session<'_> {
         Ok(())
     }
 
-    async fn search(&self, search: &Search) -> Result<(), Failure> {
+    async fn search(&self, search: &MemorySearchArgs) -> Result<(), CommandError> {
         let limit = ("limit", search.limit.to_string());
         if search.entities {
             let query = self.with(&[("name", search.query.clone()), limit]);
-            let found = self.gateway.remembered("/entities", &query).await?;
+            let found = self.gateway.get_memory("/entities", &query).await?;
             self.list(&found, &show::entities(items(&found, "entities")), "nobody is called so");
             return Ok(());
         }
@@ -160,15 +166,15 @@ impl Session<'_> {
         query.extend(search.session.clone().map(|session| ("session", session)));
         let only_said = search.sessions || search.session.is_some();
         let list = if only_said { "/sessions" } else { "/facts" };
-        let found = self.gateway.remembered(list, &query).await?;
+        let found = self.gateway.get_memory(list, &query).await?;
         self.list(&found, &show::hits(items(&found, "results")), "nothing like that is remembered");
         Ok(())
     }
 
-    async fn sessions(&self, limit: u32) -> Result<(), Failure> {
+    async fn sessions(&self, limit: u32) -> Result<(), CommandError> {
         let query = self.with(&[("limit", limit.to_string())]);
-        let found = self.gateway.remembered("/sessions", &query).await?;
-        let mut table = Table::new(&["SESSION", "ENTRIES", "BEGAN", "LAST", "FOR", "SUMMARY"]);
+        let found = self.gateway.get_memory("/sessions", &query).await?;
+        let mut table = TextTable::new(&["SESSION", "ENTRIES", "BEGAN", "LAST", "FOR", "SUMMARY"]);
         for session in items(&found, "sessions") {
             let summary = session["summary"].as_str().unwrap_or("–");
             table.row(vec![
@@ -184,7 +190,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    async fn forget(&self, forget: &Forget) -> Result<(), Failure> {
+    async fn forget(&self, forget: &ForgetArgs) -> Result<(), CommandError> {
         let what = &forget.what;
         let (place, more) = if let Some(session) = &what.session {
             (path("sessions", session), None)
@@ -202,28 +208,28 @@ impl Session<'_> {
         };
         let query = self.with(more.as_slice());
         let gone = self.gateway.forget(&place, &query).await?;
-        self.say(&format!("forgotten: {}", show::counted(&gone["forgotten"])), &gone);
+        self.say(&format!("forgotten: {}", show::describe_counts(&gone["forgotten"])), &gone);
         Ok(())
     }
 }
 
 /// Only what was given.
-fn given<const N: usize>(fields: [(&str, Value); N]) -> Value {
+fn without_nulls<const N: usize>(fields: [(&str, Value); N]) -> Value {
     let said = fields.into_iter().filter(|(_, value)| !value.is_null());
     Value::Object(said.map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 /// `age=41 trade=smuggler`: what reads as JSON is that, all else is text.
-fn pairs(typed: &[String]) -> Result<Value, Failure> {
+fn pairs(typed: &[String]) -> Result<Value, CommandError> {
     let mut pairs = Map::new();
     for pair in typed {
         let (key, value) =
             pair.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| {
-                Failure::Usage(format!("`{pair}` is not KEY=VALUE, such as `trade=smuggler`"))
+                CommandError::Usage(format!("`{pair}` is not KEY=VALUE, such as `trade=smuggler`"))
             })?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
         if pairs.insert(key.to_owned(), value).is_some() {
-            return Err(Failure::Usage(format!("`{key}` stands twice")));
+            return Err(CommandError::Usage(format!("`{key}` stands twice")));
         }
     }
     Ok(if pairs.is_empty() { Value::Null } else { Value::Object(pairs) })

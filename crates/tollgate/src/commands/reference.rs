@@ -23,13 +23,13 @@ pub(super) fn reference() -> String {
     let mut text = INTRODUCTION.to_owned();
     let global: Vec<&Arg> = command.get_arguments().filter(|it| it.is_global_set()).collect();
     table(&global, &mut text);
-    for inner in shown(&command) {
+    for inner in visible_subcommands(&command) {
         section("tollgate", inner, &mut text);
     }
     text
 }
 
-fn shown(command: &Command) -> impl Iterator<Item = &Command> {
+fn visible_subcommands(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help")
 }
 
@@ -41,11 +41,11 @@ fn section(above: &str, command: &Command, text: &mut String) {
         .collect();
     let usage = own.iter().filter(|it| it.is_positional()).map(|it| positional(it));
     let usage: Vec<String> = usage.collect();
-    let has_commands = shown(command).next().is_some();
+    let has_commands = visible_subcommands(command).next().is_some();
     let rest = if has_commands { " COMMAND" } else { "" };
     text.push_str(&format!("\n## `{name}`\n\n"));
     if let Some(about) = command.get_about() {
-        text.push_str(&format!("{}.\n\n", escaped(&about.to_string())));
+        text.push_str(&format!("{}.\n\n", escape_cell(&about.to_string())));
     }
     let usage = [name.clone()].into_iter().chain(usage).collect::<Vec<_>>().join(" ");
     text.push_str(&format!("`{usage}{rest}`\n"));
@@ -53,7 +53,7 @@ fn section(above: &str, command: &Command, text: &mut String) {
         text.push('\n');
         table(&own, text);
     }
-    for inner in shown(command) {
+    for inner in visible_subcommands(command) {
         section(&name, inner, text);
     }
 }
@@ -75,7 +75,7 @@ fn table(arguments: &[&Arg], text: &mut String) {
         let row = format!(
             "| `{}` | {}{choices} |\n",
             spelt(argument).replace('|', "\\|"),
-            escaped(&help)
+            escape_cell(&help)
         );
         text.push_str(&row);
     }
@@ -115,7 +115,7 @@ fn takes_value(argument: &Arg) -> bool {
 }
 
 /// A bar would end its cell.
-fn escaped(text: &str) -> String {
+fn escape_cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 

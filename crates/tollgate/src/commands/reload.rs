@@ -1,22 +1,22 @@
 //! `tollgate reload`: a gateway that runs reads its config again.
 
-use super::servers::change::taken;
+use super::servers::change::describe_reload;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
 use crate::gateway::Gateway;
-use crate::output::{Form, Output, clean};
+use crate::output::{Output, OutputFormat, clean};
 
-pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(config: &Config, output: Output) -> Result<(), CommandError> {
     let Some(gateway) = Gateway::running(config).await else {
-        return Err(Failure::failed(format!("no gateway runs on {}", config.listen)));
+        return Err(CommandError::new(format!("no gateway runs on {}", config.listen)));
     };
     let answer = gateway.reload().await?;
     match output.form {
-        Form::Json => output.json(&answer),
-        Form::Text => output.line(&clean(&taken(&answer))),
+        OutputFormat::Json => output.json(&answer),
+        OutputFormat::Text => output.line(&clean(&describe_reload(&answer))),
     }
     match answer["outcome"].as_str() {
-        Some("refused") => Err(Failure::Said),
+        Some("refused") => Err(CommandError::Said),
         _ => Ok(()),
     }
 }

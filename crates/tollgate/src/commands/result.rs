@@ -1,29 +1,33 @@
 //! `tollgate result HANDLE`: what a call left behind a handle.
 
 use serde_json::Value;
-use tollgate_core::call::Status;
+use tollgate_core::call::CallStatus;
 
-use crate::cli::Page;
+use crate::cli::ResultArgs;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::gateway::{Gateway, Remote};
-use crate::output::{Form, Output, clean, span};
+use crate::gateway::{Gateway, RemoteGateway};
+use crate::output::{Output, OutputFormat, clean, span};
 
-pub(super) async fn run(page: &Page, config: &Config, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(
+    page: &ResultArgs,
+    config: &Config,
+    output: Output,
+) -> Result<(), CommandError> {
     // A gateway of this process would have made no call yet.
-    let Some(remote) = Remote::find(config).await else {
+    let Some(remote) = RemoteGateway::find(config).await else {
         let why = format!(
             "no gateway runs at {}, and a result stays with the one that made the call",
             config.listen
         );
-        return Err(Failure::failed(why));
+        return Err(CommandError::new(why));
     };
     let answer = Gateway::Remote(Box::new(remote)).result(&page.handle, page.page).await?;
     match output.form {
-        Form::Json => output.json(&answer),
-        Form::Text => print(&answer, output),
+        OutputFormat::Json => output.json(&answer),
+        OutputFormat::Text => print(&answer, output),
     }
-    if is_good(&answer) { Ok(()) } else { Err(Failure::Said) }
+    if is_good(&answer) { Ok(()) } else { Err(CommandError::Said) }
 }
 
 fn print(answer: &Value, output: Output) {
@@ -52,5 +56,7 @@ fn print(answer: &Value, output: Output) {
 
 /// It is there, and the call went well.
 fn is_good(answer: &Value) -> bool {
-    [Status::Ok, Status::NoResults].iter().any(|status| answer["outcome"] == status.as_str())
+    [CallStatus::Ok, CallStatus::NoResults]
+        .iter()
+        .any(|status| answer["outcome"] == status.as_str())
 }

@@ -4,21 +4,25 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tollgate_engine::calibration::Upkeep;
+use tollgate_engine::calibration::CalibrationMode;
 
 use crate::admin_token;
 use crate::app::{self, App};
-use crate::config::{Config, Loaded, Request, Tls};
-use crate::failure::Failure;
+use crate::command_error::CommandError;
+use crate::config::{Config, ConfigRequest, LoadedConfig, TlsSource};
 use crate::local_ca;
 use crate::open_files;
 use crate::output::Output;
 use crate::reload;
-use crate::signals::{Attended, EndSignal, EndSignals};
+use crate::signals::{EndSignal, EndSignals, TerminalPresence};
 
-pub(super) async fn run(loaded: Loaded, request: Request, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(
+    loaded: LoadedConfig,
+    request: ConfigRequest,
+    output: Output,
+) -> Result<(), CommandError> {
     // From here on a signal ends this in good order, wherever it stands.
-    let mut ends = EndSignals::listen(Attended::look());
+    let mut ends = EndSignals::listen(TerminalPresence::look());
     let config = &loaded.config;
     let started = tokio::select! {
         started = start(config) => started?,
@@ -27,8 +31,8 @@ pub(super) async fn run(loaded: Loaded, request: Request, output: Output) -> Res
             return Ok(());
         }
     };
-    let Started { app, listener, url } = started;
-    let trusting = trusting(config);
+    let StartedGateway { app, listener, url } = started;
+    let trusting = ca_trust_hint(config);
     let token_file = admin_token::file(&config.data);
     let token_file = std::path::absolute(&token_file).unwrap_or(token_file);
     let (reloader, handle) = reload::start(Arc::clone(&app), loaded, request);
@@ -73,34 +77,34 @@ pub(super) async fn run(loaded: Loaded, request: Request, output: Output) -> Res
     Ok(())
 }
 
-struct Started {
+struct StartedGateway {
     app: Arc<App>,
     listener: TcpListener,
     url: String,
 }
 
-async fn start(config: &Config) -> Result<Started, Failure> {
+async fn start(config: &Config) -> Result<StartedGateway, CommandError> {
     open_files::raise();
     app::check_reach(config).await?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
-        Failure::failed(format!(
+        CommandError::new(format!(
             "cannot listen on {}: {error}; is another gateway running? `--listen` takes another address",
             config.listen
         ))
     })?;
     let address = listener.local_addr().unwrap_or(config.listen);
-    let app = Arc::new(App::start(config, Upkeep::ByItself).await?);
+    let app = Arc::new(App::start(config, CalibrationMode::ByItself).await?);
     app.certify(config).await?;
     let url = match &config.tls {
         None => format!("http://{address}"),
         Some(_) => format!("https://{address}"),
     };
-    Ok(Started { app, listener, url })
+    Ok(StartedGateway { app, listener, url })
 }
 
 /// What makes clients of this machine trust the local CA, ready to be pasted into a shell.
-fn trusting(config: &Config) -> Option<String> {
-    let Some(Tls::Local) = &config.tls else { return None };
+fn ca_trust_hint(config: &Config) -> Option<String> {
+    let Some(TlsSource::Local) = &config.tls else { return None };
     let file = local_ca::file(&config.data);
     let file = std::path::absolute(&file).unwrap_or(file).display().to_string();
     let file = shell_words::quote(&file);

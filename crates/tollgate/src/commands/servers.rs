@@ -4,53 +4,57 @@ use serde_json::Value;
 use tollgate_core::id::ServerId;
 
 use super::tools::items;
-use crate::cli::LookAt;
+use crate::cli::InspectServersCommand;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
 use crate::gateway::Gateway;
-use crate::output::{Form, Output, Table, clean};
+use crate::output::{Output, OutputFormat, TextTable, clean};
 
-mod added;
+mod add;
 pub(super) mod change;
 mod login;
 mod search;
-mod tried;
+mod trial_run;
 mod wizard;
 
-pub(super) use added::Expected;
+pub(super) use add::ExpectedEnvironment;
 
-pub(super) async fn run(servers: &LookAt, config: &Config, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(
+    servers: &InspectServersCommand,
+    config: &Config,
+    output: Output,
+) -> Result<(), CommandError> {
     match servers {
-        LookAt::List => list(config, output).await,
-        LookAt::Test { name } => test(name, config, output).await,
-        LookAt::Restart { name } => restart(name, config, output).await,
-        LookAt::Logs { name } => logs(name, config, output).await,
-        LookAt::Search { words, cursor } => {
+        InspectServersCommand::List => list(config, output).await,
+        InspectServersCommand::Test { name } => test(name, config, output).await,
+        InspectServersCommand::Restart { name } => restart(name, config, output).await,
+        InspectServersCommand::Logs { name } => logs(name, config, output).await,
+        InspectServersCommand::Search { words, cursor } => {
             search::run(words, cursor.as_deref(), config, output).await
         }
-        LookAt::Login { name } => login::run(name, config, output).await,
+        InspectServersCommand::Login { name } => login::run(name, config, output).await,
     }
 }
 
 /// Only one that runs has something to restart.
-async fn restart(name: &str, config: &Config, output: Output) -> Result<(), Failure> {
+async fn restart(name: &str, config: &Config, output: Output) -> Result<(), CommandError> {
     let answer = running(config).await?.restart(name).await?;
     match (output.form, &answer["restarted"]) {
-        (Form::Json, _) => output.json(&answer),
-        (Form::Text, Value::Bool(false)) => {
+        (OutputFormat::Json, _) => output.json(&answer),
+        (OutputFormat::Text, Value::Bool(false)) => {
             let why = format!("`{name}` is disabled; `tollgate servers enable {name}`");
-            return Err(Failure::failed(why));
+            return Err(CommandError::new(why));
         }
-        (Form::Text, _) => output.line(&format!("`{name}` was ended and starts again")),
+        (OutputFormat::Text, _) => output.line(&format!("`{name}` was ended and starts again")),
     }
     Ok(())
 }
 
-async fn logs(name: &str, config: &Config, output: Output) -> Result<(), Failure> {
+async fn logs(name: &str, config: &Config, output: Output) -> Result<(), CommandError> {
     let answer = running(config).await?.logs(name).await?;
     match output.form {
-        Form::Json => output.json(&answer),
-        Form::Text => {
+        OutputFormat::Json => output.json(&answer),
+        OutputFormat::Text => {
             let lines = items(&answer, "lines").iter().filter_map(Value::as_str);
             lines.for_each(|line| output.line(&clean(line)));
         }
@@ -58,25 +62,25 @@ async fn logs(name: &str, config: &Config, output: Output) -> Result<(), Failure
     Ok(())
 }
 
-async fn running(config: &Config) -> Result<Gateway, Failure> {
-    let none = || Failure::failed(format!("no gateway runs on {}", config.listen));
+async fn running(config: &Config) -> Result<Gateway, CommandError> {
+    let none = || CommandError::new(format!("no gateway runs on {}", config.listen));
     Gateway::running(config).await.ok_or_else(none)
 }
 
-async fn list(config: &Config, output: Output) -> Result<(), Failure> {
+async fn list(config: &Config, output: Output) -> Result<(), CommandError> {
     let gateway = Gateway::open(config).await?;
     let answer = gateway.status().await;
     gateway.close().await;
     let answer = answer?;
     match output.form {
-        Form::Json => output.json(&answer),
-        Form::Text => output.table(&table(items(&answer, "servers"))),
+        OutputFormat::Json => output.json(&answer),
+        OutputFormat::Text => output.table(&table(items(&answer, "servers"))),
     }
     Ok(())
 }
 
-fn table(servers: &[Value]) -> Table {
-    let mut table = Table::new(&[
+fn table(servers: &[Value]) -> TextTable {
+    let mut table = TextTable::new(&[
         "SERVER",
         "STATE",
         "TRANSPORT",
@@ -110,17 +114,17 @@ fn table(servers: &[Value]) -> Table {
     table
 }
 
-async fn test(name: &str, config: &Config, output: Output) -> Result<(), Failure> {
-    let id = ServerId::parse(name).map_err(|error| Failure::Usage(error.to_string()))?;
+async fn test(name: &str, config: &Config, output: Output) -> Result<(), CommandError> {
+    let id = ServerId::parse(name).map_err(|error| CommandError::Usage(error.to_string()))?;
     let gateway = Gateway::open(config).await?;
     let answer = gateway.test(id.as_str()).await;
     gateway.close().await;
     let answer = answer?;
     match output.form {
-        Form::Json => output.json(&answer),
-        Form::Text => print(&answer, output),
+        OutputFormat::Json => output.json(&answer),
+        OutputFormat::Text => print(&answer, output),
     }
-    if answer["ok"] == false { Err(Failure::Said) } else { Ok(()) }
+    if answer["ok"] == false { Err(CommandError::Said) } else { Ok(()) }
 }
 
 fn print(answer: &Value, output: Output) {

@@ -7,40 +7,44 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::cli::Written;
+use crate::cli::OutFileArgs;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
 use crate::gateway::Gateway;
-use crate::output::{Form, Output, counted};
-use crate::telemetry::Telemetry;
+use crate::output::{Output, OutputFormat, pluralize};
+use crate::telemetry::TelemetryExport;
 
 /// More than any installation has tools.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 pub(super) async fn export(
-    written: &Written,
+    written: &OutFileArgs,
     config: &Config,
     output: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let gateway = Gateway::open(config).await?;
     let answer = gateway.telemetry().await;
     gateway.close().await;
-    let telemetry = Telemetry::read(&answer?).map_err(|unfit| {
-        Failure::failed(format!("the gateway's figures cannot be read: {unfit}"))
+    let telemetry = TelemetryExport::read(&answer?).map_err(|unfit| {
+        CommandError::new(format!("the gateway's figures cannot be read: {unfit}"))
     })?;
     write(&telemetry, written, output)
 }
 
-pub(super) fn merge(files: &[PathBuf], written: &Written, output: Output) -> Result<(), Failure> {
-    let mut all = Telemetry::default();
+pub(super) fn merge(
+    files: &[PathBuf],
+    written: &OutFileArgs,
+    output: Output,
+) -> Result<(), CommandError> {
+    let mut all = TelemetryExport::default();
     for file in files {
         all.merge(&read(file)?);
     }
     write(&all, written, output)
 }
 
-fn read(file: &Path) -> Result<Telemetry, Failure> {
-    let bad = |why: &str| Failure::failed(format!("{}: {why}", file.display()));
+fn read(file: &Path) -> Result<TelemetryExport, CommandError> {
+    let bad = |why: &str| CommandError::new(format!("{}: {why}", file.display()));
     let mut text = String::new();
     let opened = fs::File::open(file).map_err(|error| bad(&error.to_string()))?;
     let read = opened.take(LARGEST_FILE + 1).read_to_string(&mut text);
@@ -48,21 +52,25 @@ fn read(file: &Path) -> Result<Telemetry, Failure> {
     if size as u64 > LARGEST_FILE {
         return Err(bad("larger than 64 MiB"));
     }
-    Telemetry::parse(&text).map_err(|unfit| bad(&unfit.to_string()))
+    TelemetryExport::parse(&text).map_err(|unfit| bad(&unfit.to_string()))
 }
 
-fn write(telemetry: &Telemetry, written: &Written, output: Output) -> Result<(), Failure> {
+fn write(
+    telemetry: &TelemetryExport,
+    written: &OutFileArgs,
+    output: Output,
+) -> Result<(), CommandError> {
     let figures = telemetry.to_json();
     let Some(file) = &written.out else {
         output.json(&figures);
         return Ok(());
     };
     fs::write(file, format!("{figures:#}\n"))
-        .map_err(|error| Failure::failed(format!("{}: {error}", file.display())))?;
+        .map_err(|error| CommandError::new(format!("{}: {error}", file.display())))?;
     match output.form {
-        Form::Json => output.json(&json!({ "file": file, "tools": telemetry.tools() })),
-        Form::Text => {
-            let tools = counted(telemetry.tools(), "tool");
+        OutputFormat::Json => output.json(&json!({ "file": file, "tools": telemetry.tools() })),
+        OutputFormat::Text => {
+            let tools = pluralize(telemetry.tools(), "tool");
             output.note(&format!("figures of {tools} are in {}", file.display()));
         }
     }

@@ -3,26 +3,30 @@
 use serde_json::{Map, Value, json};
 
 use super::tools::items;
-use crate::cli::Said;
+use crate::cli::TierArgs;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
 use crate::gateway::Gateway;
-use crate::output::{Form, Output, clean};
+use crate::output::{Output, OutputFormat, clean};
 
-pub(super) async fn run(said: &Said, config: &Config, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(
+    said: &TierArgs,
+    config: &Config,
+    output: Output,
+) -> Result<(), CommandError> {
     let gateway = Gateway::open(config).await?;
     let answer = gateway.tier(&body(said)).await;
     gateway.close().await;
     let answer = answer?;
     match output.form {
-        Form::Json => output.json(&answer),
-        Form::Text => print(&answer, output),
+        OutputFormat::Json => output.json(&answer),
+        OutputFormat::Text => print(&answer, output),
     }
     Ok(())
 }
 
 /// Only what was typed.
-fn body(said: &Said) -> Value {
+fn body(said: &TierArgs) -> Value {
     let mut body = Map::from_iter([("text".to_owned(), json!(said.utterance))]);
     let typed = [
         ("agent", said.agent.as_ref().map(|it| json!(it))),

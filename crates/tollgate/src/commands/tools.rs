@@ -3,27 +3,27 @@
 use serde_json::Value;
 
 use crate::cli;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::gateway::{Gateway, View};
-use crate::output::{Form, Output, Table, clean, counted, span};
+use crate::gateway::{Gateway, ToolViewQuery};
+use crate::output::{Output, OutputFormat, TextTable, clean, pluralize, span};
 
 mod explain;
 mod leaderboard;
 mod review;
 
 pub(super) async fn run(
-    tools: &cli::Tools,
+    tools: &cli::ToolsArgs,
     config: &Config,
     output: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if let Some(trust) = &tools.trust {
         return review::run(trust, config, output).await;
     }
     let gateway = Gateway::open(config).await?;
-    let view = wanted(&tools.view);
+    let view = view_query(&tools.view);
     if tools.explain {
-        let explained = gateway.explained(view).await;
+        let explained = gateway.explain_tools(view).await;
         gateway.close().await;
         explain::print(&explained?, output);
         return Ok(());
@@ -36,11 +36,11 @@ pub(super) async fn run(
     gateway.close().await;
     let (listed, board) = (listed?, board.transpose()?);
     match (output.form, board) {
-        (Form::Json, None) => output.json(&listed),
-        (Form::Json, Some(board)) => output.json(&board),
-        (Form::Text, Some(board)) => leaderboard::print(&board, &listed, output),
-        (Form::Text, None) => {
-            let table = if tools.long { described } else { measured };
+        (OutputFormat::Json, None) => output.json(&listed),
+        (OutputFormat::Json, Some(board)) => output.json(&board),
+        (OutputFormat::Text, Some(board)) => leaderboard::print(&board, &listed, output),
+        (OutputFormat::Text, None) => {
+            let table = if tools.long { description_table } else { measurement_table };
             output.table(&table(items(&listed, "tools")));
             notes(&listed, output);
         }
@@ -49,20 +49,20 @@ pub(super) async fn run(
 }
 
 /// What the gateway is asked for.
-pub(super) fn wanted(view: &cli::View) -> View<'_> {
+pub(super) fn view_query(view: &cli::ViewArgs) -> ToolViewQuery<'_> {
     let filters = view.filters.flags();
-    View { agent: view.agent.as_deref(), tier: view.tier.as_deref(), filters }
+    ToolViewQuery { agent: view.agent.as_deref(), tier: view.tier.as_deref(), filters }
 }
 
 pub(super) fn items<'a>(answer: &'a Value, key: &str) -> &'a [Value] {
     answer[key].as_array().map_or(&[], Vec::as_slice)
 }
 
-fn measured(tools: &[Value]) -> Table {
+fn measurement_table(tools: &[Value]) -> TextTable {
     let head = ["TOOL", "SERVER", "TIER", "P50", "P95", "P99", "CALLS", "HEALTH", "BADGE", "WHY"];
-    let mut table = Table::new(&head);
+    let mut table = TextTable::new(&head);
     for tool in tools {
-        let mut row = named(tool);
+        let mut row = name_cells(tool);
         row.extend(["p50_ms", "p95_ms", "p99_ms"].map(|key| time(&tool["measured"][key])));
         row.push(tool["measured"]["calls"].as_u64().unwrap_or(0).to_string());
         row.extend([text(tool, "health"), text(tool, "badge"), why(tool)]);
@@ -71,10 +71,10 @@ fn measured(tools: &[Value]) -> Table {
     table
 }
 
-fn described(tools: &[Value]) -> Table {
-    let mut table = Table::new(&["TOOL", "SERVER", "TIER", "AT MOST", "EFFECT", "DESCRIPTION"]);
+fn description_table(tools: &[Value]) -> TextTable {
+    let mut table = TextTable::new(&["TOOL", "SERVER", "TIER", "AT MOST", "EFFECT", "DESCRIPTION"]);
     for tool in tools {
-        let mut row = named(tool);
+        let mut row = name_cells(tool);
         let description = tool["description"].as_str().unwrap_or_default().to_owned();
         row.extend([time(&tool["max_duration_ms"]), text(tool, "effect"), description]);
         table.row(row);
@@ -82,7 +82,7 @@ fn described(tools: &[Value]) -> Table {
     table
 }
 
-fn named(tool: &Value) -> Vec<String> {
+fn name_cells(tool: &Value) -> Vec<String> {
     vec![text(tool, "name"), text(tool, "server"), text(tool, "tier")]
 }
 
@@ -101,10 +101,10 @@ pub(super) fn time(milliseconds: &Value) -> String {
 }
 
 fn notes(answer: &Value, output: Output) {
-    let count = counted(items(answer, "tools").len(), "tool");
+    let count = pluralize(items(answer, "tools").len(), "tool");
     output.note(&clean(&format!("{count} {}", seen_by(answer))));
     for problem in items(answer, "problems") {
-        output.note(&clean(&told(problem)));
+        output.note(&clean(&describe_problem(problem)));
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn seen_by(answer: &Value) -> String {
 }
 
 /// A problem of a tool that is there all the same is only a note.
-fn told(problem: &Value) -> String {
+fn describe_problem(problem: &Value) -> String {
     let text = |key: &str| problem[key].as_str().unwrap_or("?");
     let (name, why) = (format!("{}/{}", text("server"), text("tool")), text("problem"));
     let (kind, link) = match problem["left_out"] == true {

@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
-use tollgate_core::call::Mark;
-use tollgate_core::filter::House;
+use tollgate_core::call::UntrustedMarking;
+use tollgate_core::filter::GlobalRules;
 use tollgate_core::id::AgentId;
 use tollgate_core::json::JsonBounds;
 use tollgate_core::names::NamePattern;
-use tollgate_engine::settings::{Approvals, Builtin, Settings};
-use tollgate_server::Memory;
+use tollgate_engine::settings::{ApprovalSettings, BuiltinSettings, EngineSettings};
+use tollgate_server::MemoryLimit;
 
-use super::diagnostic::{Place, Problems};
-use super::raw::{Fields, Marked};
+use super::diagnostic::{DiagnosticLocation, Problems};
+use super::raw::{SectionFields, Spanned};
 use super::suggest::nearest;
 use super::wording::last;
-use super::{Config, Origin, Request, SecretValues};
+use super::{Config, ConfigOrigin, ConfigRequest, SecretValues};
 
 pub(super) mod access;
 pub(super) mod agent;
@@ -29,50 +29,50 @@ mod builtin;
 mod code;
 mod command;
 mod endpoint;
+mod global_rules;
 mod hosts;
-mod house;
 mod images;
-pub(super) mod later;
+mod jwt_auth;
 mod memory;
 pub(super) mod model;
 mod rate;
-mod reach;
 mod sandbox;
 mod server;
 mod telemetry;
-mod tokens;
 mod tool;
 mod trust;
+pub(super) mod unimplemented_keys;
+mod unmatched_names;
 mod web;
 
 /// How names are compared where two must not look alike: any case, `-` as `_`.
-fn folded(name: &str) -> String {
+fn fold_name(name: &str) -> String {
     name.to_lowercase().replace('-', "_")
 }
 
 pub(super) fn check(
-    fields: &Fields,
-    origin: Origin,
-    request: &Request,
+    fields: &SectionFields,
+    origin: ConfigOrigin,
+    request: &ConfigRequest,
     problems: &mut Problems,
 ) -> Option<Config> {
     let listen = access::listen(fields, request, problems);
     let hosts = hosts::hosts(fields, listen, request, problems);
     let trusted_proxies = hosts::trusted_proxies(fields, problems);
     let keys = access::keys(fields, problems);
-    let auth = tokens::auth(fields, problems);
+    let auth = jwt_auth::auth(fields, problems);
     let data = data(fields, request, problems);
     let servers = server::servers(fields, problems);
     let names = names(fields, problems);
     let providers = model::providers(fields, problems);
     let models = model::models(fields, &providers, problems);
-    let llm = tollgate_llm::settings::Settings { providers, models };
+    let llm = tollgate_llm::settings::LlmSettings { providers, models };
     let agents = agent::agents(fields, &llm, problems);
     let default_agent = default_agent(fields, &agents, problems);
-    reach::warn_of_names_nobody_has(fields, problems);
+    unmatched_names::warn_of_names_nobody_has(fields, problems);
     let environment = environment(fields);
-    let house = house::house(fields, &environment, problems);
-    let house = House { code_from: code::least_tier(fields, house.code_from), ..house };
+    let house = global_rules::house(fields, &environment, problems);
+    let house = GlobalRules { code_from: code::least_tier(fields, house.code_from), ..house };
     code::warn_of_turns_too_short(fields, (&agents, &house), problems);
     let budget = budget::budget(fields, problems);
     let code = code::code(fields, problems);
@@ -88,12 +88,12 @@ pub(super) fn check(
     if problems.has_errors() {
         return None;
     }
-    let settings = Settings {
+    let settings = EngineSettings {
         audit: audit::audit(fields),
         secrets,
         telemetry: telemetry::telemetry(fields),
         trust: trust::usual(fields),
-        mark: trust::mark(fields, Mark::Off),
+        mark: trust::mark(fields, UntrustedMarking::Off),
         environment,
         data: data.clone(),
         names: names?,
@@ -101,7 +101,7 @@ pub(super) fn check(
         approvals: approvals(fields),
         budget,
         servers,
-        builtin: Builtin { images, ..builtin },
+        builtin: BuiltinSettings { images, ..builtin },
         code,
         memory: memory?,
         house,
@@ -130,20 +130,20 @@ pub(super) fn check(
 }
 
 /// Where servers are looked for.
-fn registry(fields: &Fields, problems: &mut Problems) -> Option<String> {
+fn registry(fields: &SectionFields, problems: &mut Problems) -> Option<String> {
     let section = fields.section("registry");
     match section.and_then(|section| Some((section, section.text("url")?))) {
         Some((section, text)) => endpoint::url(text, &section.path("url"), problems),
-        None => Some(crate::registry::OFFICIAL.to_owned()),
+        None => Some(crate::mcp_registry::OFFICIAL.to_owned()),
     }
 }
 
-fn environment(fields: &Fields) -> String {
+fn environment(fields: &SectionFields) -> String {
     fields.text("environment").map_or("default", |text| text.value).to_owned()
 }
 
 /// Of the fronts.
-fn front(fields: &Fields) -> tollgate_server::Limits {
+fn front(fields: &SectionFields) -> tollgate_server::Limits {
     let usual = tollgate_server::Limits::default();
     let section = fields.section("limits");
     let whole = |key: &str| section.and_then(|limits| limits.whole(key)).map(|it| it.value);
@@ -181,24 +181,24 @@ fn front(fields: &Fields) -> tollgate_server::Limits {
             depth: many("json_depth", usual.json.depth),
         },
         memory: match whole("memory_mb") {
-            None | Some(0) => Memory::of_control_group(),
-            Some(megabytes) => Memory::limited(megabytes << 20),
+            None | Some(0) => MemoryLimit::of_control_group(),
+            Some(megabytes) => MemoryLimit::with_limit(megabytes << 20),
         },
         ..usual
     }
 }
 
-fn approvals(fields: &Fields) -> Approvals {
+fn approvals(fields: &SectionFields) -> ApprovalSettings {
     let whole = |key: &str| fields.section("approvals").and_then(|section| section.whole(key));
-    let usual = Approvals::default();
-    Approvals {
+    let usual = ApprovalSettings::default();
+    ApprovalSettings {
         timeout: whole("timeout_s").map_or(usual.timeout, |it| Duration::from_secs(it.value)),
         waiting: whole("waiting")
             .map_or(usual.waiting, |it| usize::try_from(it.value).unwrap_or(usize::MAX)),
     }
 }
 
-fn limits(fields: &Fields) -> Limits {
+fn limits(fields: &SectionFields) -> Limits {
     let section = fields.section("limits");
     let whole = |key: &str| section.and_then(|limits| limits.whole(key));
     let usual = Limits::default();
@@ -210,11 +210,11 @@ fn limits(fields: &Fields) -> Limits {
     }
 }
 
-fn data(fields: &Fields, request: &Request, problems: &mut Problems) -> PathBuf {
+fn data(fields: &SectionFields, request: &ConfigRequest, problems: &mut Problems) -> PathBuf {
     let (path, place) = match (&request.data, fields.text("data")) {
-        (Some(path), _) => (path.clone(), Place::Flag("--data")),
-        (None, Some(text)) => (PathBuf::from(text.value), Place::At(text.at)),
-        (None, None) => (PathBuf::from("./.tollgate"), Place::File),
+        (Some(path), _) => (path.clone(), DiagnosticLocation::Flag("--data")),
+        (None, Some(text)) => (PathBuf::from(text.value), DiagnosticLocation::At(text.at)),
+        (None, None) => (PathBuf::from("./.tollgate"), DiagnosticLocation::File),
     };
     if path.as_os_str().is_empty() {
         problems.error(place, "data", "`data` is empty").help("name a directory, or leave it out");
@@ -222,7 +222,7 @@ fn data(fields: &Fields, request: &Request, problems: &mut Problems) -> PathBuf 
     path
 }
 
-fn names(fields: &Fields, problems: &mut Problems) -> Option<NamePattern> {
+fn names(fields: &SectionFields, problems: &mut Problems) -> Option<NamePattern> {
     let Some(names) = fields.section("names") else { return Some(NamePattern::default()) };
     let Some(pattern) = names.text("pattern") else { return Some(NamePattern::default()) };
     if !pattern.value.contains("{tool}") {
@@ -242,12 +242,22 @@ fn names(fields: &Fields, problems: &mut Problems) -> Option<NamePattern> {
     }
 }
 
-fn default_agent(fields: &Fields, agents: &[Agent], problems: &mut Problems) -> Option<AgentId> {
+fn default_agent(
+    fields: &SectionFields,
+    agents: &[Agent],
+    problems: &mut Problems,
+) -> Option<AgentId> {
     let wanted = fields.text("default_agent")?;
     let known: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
     match agents.iter().find(|agent| agent.id.as_str() == wanted.value) {
         Some(agent) => Some(agent.id.clone()),
-        None if fields.named("agents").iter().any(|(name, _)| name.value == wanted.value) => None,
+        None if fields
+            .named_sections("agents")
+            .iter()
+            .any(|(name, _)| name.value == wanted.value) =>
+        {
+            None
+        }
         None => {
             unknown_name(wanted, ("default_agent", "agent"), &known, problems);
             None
@@ -257,7 +267,7 @@ fn default_agent(fields: &Fields, agents: &[Agent], problems: &mut Problems) -> 
 
 /// A name that should be one of `known` and is not.
 fn unknown_name(
-    found: Marked<&str>,
+    found: Spanned<&str>,
     (path, what): (&str, &str),
     known: &[&str],
     problems: &mut Problems,
@@ -279,10 +289,10 @@ fn unknown_name(
 fn is_new(
     seen: &mut BTreeSet<String>,
     (path, what): (&str, &str),
-    name: &Marked<String>,
+    name: &Spanned<String>,
     problems: &mut Problems,
 ) -> bool {
-    let new = seen.insert(folded(&name.value));
+    let new = seen.insert(fold_name(&name.value));
     if !new {
         problems
             .error(name.at, path, format!("another {what} is called like `{}`", name.value))
@@ -291,12 +301,12 @@ fn is_new(
     new
 }
 
-fn milliseconds(value: Marked<u64>) -> Duration {
+fn milliseconds(value: Spanned<u64>) -> Duration {
     Duration::from_millis(value.value)
 }
 
 /// A path of the config: as seen from the gateway's directory.
-fn absolute(text: Marked<&str>, path: &str, problems: &mut Problems) -> Option<PathBuf> {
+fn absolute(text: Spanned<&str>, path: &str, problems: &mut Problems) -> Option<PathBuf> {
     let key = last(path);
     if text.value.starts_with("~/") {
         problems

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use super::hidden;
+use super::line_redaction;
 use super::secrets::SecretValues;
 
 /// More mistakes than this are not one file's, but the wrong file.
-const MOST: usize = 200;
+const MAX_DIAGNOSTICS: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -19,7 +19,7 @@ pub enum Severity {
 
 /// A stretch of the file: lines and columns from 1, columns in characters, the end exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span {
+pub struct SourceSpan {
     pub line: usize,
     pub column: usize,
     pub end_line: usize,
@@ -28,10 +28,10 @@ pub struct Span {
 
 /// Where a mistake was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum DiagnosticLocation {
     /// The file as a whole: missing, too large, not text.
     File,
-    At(Span),
+    At(SourceSpan),
     /// A flag of the command line, or the variable that stands for it.
     Flag(&'static str),
 }
@@ -39,7 +39,7 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     pub severity: Severity,
-    pub place: Place,
+    pub place: DiagnosticLocation,
     /// The key it is about, as a path: `servers.files.command`. Empty for the file as a whole.
     pub key: String,
     pub message: String,
@@ -47,7 +47,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    fn new(severity: Severity, place: Place, key: &str, message: String) -> Self {
+    fn new(severity: Severity, place: DiagnosticLocation, key: &str, message: String) -> Self {
         Self { severity, place, key: key.to_owned(), message, help: Vec::new() }
     }
 
@@ -62,7 +62,7 @@ impl Diagnostic {
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     list: Vec<Diagnostic>,
-    secrets: Vec<Span>,
+    secrets: Vec<SourceSpan>,
     /// The secrets that were read so far, by value.
     pub(super) values: SecretValues,
     /// Whether the text could be read as YAML, so that its secrets are known.
@@ -72,7 +72,7 @@ pub(super) struct Problems {
 impl Problems {
     pub(super) fn error(
         &mut self,
-        at: impl Into<Place>,
+        at: impl Into<DiagnosticLocation>,
         key: &str,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
@@ -81,7 +81,7 @@ impl Problems {
 
     pub(super) fn warning(
         &mut self,
-        at: impl Into<Place>,
+        at: impl Into<DiagnosticLocation>,
         key: &str,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
@@ -89,7 +89,7 @@ impl Problems {
     }
 
     /// Marks a value whose text must not be printed.
-    pub(super) fn hide(&mut self, at: Span) {
+    pub(super) fn hide(&mut self, at: SourceSpan) {
         self.secrets.push(at);
     }
 
@@ -98,13 +98,13 @@ impl Problems {
     }
 
     /// Closes the collection. What was hidden is gone from the lines that the report keeps.
-    pub(super) fn into_report(self, file: &str, source: &str) -> Report {
+    pub(super) fn into_report(self, file: &str, source: &str) -> ConfigReport {
         let mut diagnostics = self.list;
         diagnostics.sort_by_key(|found| (found.place, found.severity));
         diagnostics.dedup();
         let mut lines = BTreeMap::new();
         for found in &mut diagnostics {
-            let Place::At(span) = &mut found.place else { continue };
+            let DiagnosticLocation::At(span) = &mut found.place else { continue };
             let line = lines.entry(span.line).or_insert_with(|| {
                 let text = source.lines().nth(span.line - 1).unwrap_or_default();
                 text.chars().collect::<Vec<char>>()
@@ -123,7 +123,7 @@ impl Problems {
             let text = String::from_iter(line.iter());
             let mut parts: Vec<Range<usize>> = matcher.find(text.as_bytes()).collect();
             if !self.is_read {
-                parts.extend(hidden::secret_parts(source, *number));
+                parts.extend(line_redaction::secret_parts(source, *number));
             }
             overwrite_parts(line, &text, &parts);
         }
@@ -132,25 +132,25 @@ impl Problems {
             texts.for_each(|text| *text = matcher.mask(text).into_owned());
         }
         let lines = lines.into_iter().map(|(at, line)| (at, String::from_iter(line))).collect();
-        Report { file: file.to_owned(), lines, diagnostics }
+        ConfigReport { file: file.to_owned(), lines, diagnostics }
     }
 
     fn push(&mut self, found: Diagnostic) -> &mut Diagnostic {
-        self.list.truncate(MOST - 1);
+        self.list.truncate(MAX_DIAGNOSTICS - 1);
         self.list.push(found);
         self.list.last_mut().expect("just pushed")
     }
 }
 
-impl From<Span> for Place {
-    fn from(span: Span) -> Self {
+impl From<SourceSpan> for DiagnosticLocation {
+    fn from(span: SourceSpan) -> Self {
         Self::At(span)
     }
 }
 
 /// All that was found in one file. Holds no secret: it may be logged and sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct ConfigReport {
     pub file: String,
     /// The lines that the diagnostics are about.
     pub(super) lines: BTreeMap<usize, String>,
@@ -158,11 +158,11 @@ pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Report {
+impl ConfigReport {
     /// One complaint about the file as a whole.
     pub fn about(file: &str, message: impl Into<String>) -> Self {
         let mut problems = Problems::default();
-        problems.error(Place::File, "", message);
+        problems.error(DiagnosticLocation::File, "", message);
         problems.into_report(file, "")
     }
 
@@ -186,16 +186,16 @@ impl Report {
 }
 
 /// One line per mistake, for logs.
-impl fmt::Display for Report {
+impl fmt::Display for ConfigReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, found) in self.diagnostics.iter().enumerate() {
             let separator = if index == 0 { "" } else { "; " };
             match found.place {
-                Place::At(span) => {
+                DiagnosticLocation::At(span) => {
                     write!(f, "{separator}{}:{}:{}", self.file, span.line, span.column)?;
                 }
-                Place::File => write!(f, "{separator}{}", self.file)?,
-                Place::Flag(flag) => write!(f, "{separator}{flag}")?,
+                DiagnosticLocation::File => write!(f, "{separator}{}", self.file)?,
+                DiagnosticLocation::Flag(flag) => write!(f, "{separator}{flag}")?,
             }
             write!(f, ": {}", found.message)?;
         }
@@ -204,7 +204,7 @@ impl fmt::Display for Report {
 }
 
 /// The parser counts the blanks after a quoted text to it.
-fn trim(span: &mut Span, line: &[char]) {
+fn trim(span: &mut SourceSpan, line: &[char]) {
     while span.line == span.end_line
         && span.end_column > span.column + 1
         && line.get(span.end_column - 2).is_none_or(|c| c.is_whitespace())
@@ -225,7 +225,7 @@ fn overwrite_parts(line: &mut [char], text: &str, parts: &[Range<usize>]) {
     }
 }
 
-/// Columns as in [`Span`]; blanks at the end of a hidden text are none of it.
+/// Columns as in [`SourceSpan`]; blanks at the end of a hidden text are none of it.
 fn overwrite(line: &mut [char], from: usize, to: usize) {
     let (from, mut to) = (from - 1, to.saturating_sub(1).min(line.len()));
     while to > from && line[to - 1].is_whitespace() {

@@ -9,23 +9,23 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use similar::TextDiff;
 
-use super::diagnostic::{Problems, Report};
-use super::{json, tree};
+use super::diagnostic::{ConfigReport, Problems};
+use super::{json, yaml_tree};
 
 mod entry;
 pub(super) mod layout;
-mod surgery;
 #[cfg(test)]
 mod tests;
 pub(super) mod yaml;
+mod yaml_edits;
 
-pub use entry::{entry, typed};
-use surgery::Surgeon;
-use yaml::Style;
+pub use entry::{entry, entry_source};
+use yaml::YamlStyle;
+use yaml_edits::YamlEditor;
 
 /// One change of a config.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Edit {
+pub enum ConfigEdit {
     /// A server below the others, with its keys as the config writes them.
     Add {
         name: String,
@@ -56,7 +56,7 @@ pub enum Edit {
 
 /// Why a text was left as it is.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum ConfigEditError {
     #[error("there is a server `{0}` already")]
     Exists(String),
     #[error("`{section}` has a `{name}` already")]
@@ -66,23 +66,23 @@ pub enum Refused {
     #[error("`{section}` has no `{name}`")]
     Missing { section: &'static str, name: String },
     #[error("the config cannot be read: {0}")]
-    Unreadable(Box<Report>),
+    Unreadable(Box<ConfigReport>),
     /// It can be done by hand; `paste` is what to write, or which lines to take out.
     #[error("the file is written in a way that is not changed by itself ({why}); {paste}")]
     Odd { why: String, paste: String },
 }
 
 /// The text after the change.
-pub fn apply(file: &Path, text: &str, edit: &Edit) -> Result<String, Refused> {
+pub fn apply(file: &Path, text: &str, edit: &ConfigEdit) -> Result<String, ConfigEditError> {
     let before = value(file, text)?;
     edit.check(&before)?;
     let root = layout::parse(text);
-    let surgeon = Surgeon::new(text, root.as_ref(), edit.section());
+    let surgeon = YamlEditor::new(text, root.as_ref(), edit.section());
     let splice = match edit {
-        Edit::Add { name, server } => surgeon.add(name, server),
-        Edit::Insert { name, keys, .. } => surgeon.add(name, keys),
-        Edit::Remove { name } | Edit::Take { name, .. } => surgeon.remove(name),
-        Edit::Set { name, key, value, .. } => surgeon.set(name, key, value.as_ref()),
+        ConfigEdit::Add { name, server } => surgeon.add(name, server),
+        ConfigEdit::Insert { name, keys, .. } => surgeon.add(name, keys),
+        ConfigEdit::Remove { name } | ConfigEdit::Take { name, .. } => surgeon.remove(name),
+        ConfigEdit::Set { name, key, value, .. } => surgeon.set(name, key, value.as_ref()),
     };
     let (range, new) = splice.map_err(|odd| edit.odd(odd.0))?;
     let mut edited = text.to_owned();
@@ -91,7 +91,8 @@ pub fn apply(file: &Path, text: &str, edit: &Edit) -> Result<String, Refused> {
         return Err(edit.odd("it could not be read afterwards".to_owned()));
     };
     let section = edit.section();
-    let (after, wanted) = (settled(after, section), settled(edit.applied(before), section));
+    let (after, wanted) =
+        (normalize_empty(after, section), normalize_empty(edit.apply_to_value(before), section));
     if after == wanted && names(&after, section) == names(&wanted, section) {
         return Ok(edited);
     }
@@ -126,21 +127,21 @@ pub fn document(name: &str, server: Map<String, Value>) -> String {
 fn lines(section: &str, name: &str, keys: Map<String, Value>) -> String {
     let named = Map::from_iter([(name.to_owned(), Value::Object(keys))]);
     let top = Map::from_iter([(section.to_owned(), Value::Object(named))]);
-    yaml::block(&top, 0, Style { step: 2, line: "\n" })
+    yaml::block(&top, 0, YamlStyle { step: 2, line: "\n" })
 }
 
 /// What the text says.
-fn value(file: &Path, text: &str) -> Result<Value, Refused> {
+fn value(file: &Path, text: &str) -> Result<Value, ConfigEditError> {
     let mut problems = Problems::default();
-    let tree = tree::parse(text, &mut problems);
+    let tree = yaml_tree::parse(text, &mut problems);
     if problems.has_errors() {
         let report = problems.into_report(&file.display().to_string(), text);
-        return Err(Refused::Unreadable(Box::new(report)));
+        return Err(ConfigEditError::Unreadable(Box::new(report)));
     }
     Ok(tree.map_or(Value::Null, |tree| json::from_node(&tree)))
 }
 
-impl Edit {
+impl ConfigEdit {
     /// What it is called.
     pub fn name(&self) -> &str {
         match self {
@@ -188,29 +189,29 @@ impl Edit {
         }
     }
 
-    fn odd(&self, why: String) -> Refused {
-        Refused::Odd { why, paste: self.paste() }
+    fn odd(&self, why: String) -> ConfigEditError {
+        ConfigEditError::Odd { why, paste: self.paste() }
     }
 
-    fn check(&self, before: &Value) -> Result<(), Refused> {
+    fn check(&self, before: &Value) -> Result<(), ConfigEditError> {
         let known = names(before, self.section()).iter().any(|name| name == self.name());
         match (self, known) {
-            (Self::Add { name, .. }, true) => Err(Refused::Exists(name.clone())),
+            (Self::Add { name, .. }, true) => Err(ConfigEditError::Exists(name.clone())),
             (Self::Insert { section, name, .. }, true) => {
-                Err(Refused::Taken { section, name: name.clone() })
+                Err(ConfigEditError::Taken { section, name: name.clone() })
             }
             (Self::Set { section, name, .. }, false) if *section != "servers" => {
-                Err(Refused::Missing { section, name: name.clone() })
+                Err(ConfigEditError::Missing { section, name: name.clone() })
             }
             (Self::Remove { name } | Self::Take { name, .. } | Self::Set { name, .. }, false) => {
-                Err(Refused::Unknown(name.clone()))
+                Err(ConfigEditError::Unknown(name.clone()))
             }
             _ => Ok(()),
         }
     }
 
     /// The same change of what the text says.
-    fn applied(&self, before: Value) -> Value {
+    fn apply_to_value(&self, before: Value) -> Value {
         let mut top = match before {
             Value::Object(top) => top,
             _ => Map::new(),
@@ -260,7 +261,7 @@ fn put(known: &mut Value, (name, keys): (&str, &Map<String, Value>)) {
 }
 
 /// Empty braces and nothing are the same to a reader: of servers, and of one server's keys.
-fn settled(mut config: Value, section: &str) -> Value {
+fn normalize_empty(mut config: Value, section: &str) -> Value {
     let is_bare = |value: &Value| {
         value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
     };

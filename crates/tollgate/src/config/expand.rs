@@ -18,12 +18,12 @@ pub trait Environment {
 
 /// The environment of this process.
 #[derive(Debug, Clone, Copy)]
-pub struct Process;
+pub struct ProcessEnvironment;
 
 /// A secret is a line, not a file system.
 const LARGEST_FILE: u64 = 64 * 1024;
 
-impl Environment for Process {
+impl Environment for ProcessEnvironment {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
@@ -42,12 +42,12 @@ impl Environment for Process {
 }
 
 /// Notes the files that are asked for: they are secrets of the gateway.
-pub(super) struct Recording<'a> {
+pub(super) struct RecordingEnvironment<'a> {
     from: &'a dyn Environment,
     files: RefCell<BTreeSet<PathBuf>>,
 }
 
-impl<'a> Recording<'a> {
+impl<'a> RecordingEnvironment<'a> {
     pub(super) fn of(from: &'a dyn Environment) -> Self {
         Self { from, files: RefCell::default() }
     }
@@ -57,7 +57,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-impl Environment for Recording<'_> {
+impl Environment for RecordingEnvironment<'_> {
     fn variable(&self, name: &str) -> Option<String> {
         self.from.variable(name)
     }
@@ -70,7 +70,7 @@ impl Environment for Recording<'_> {
 
 /// Why a text cannot be expanded.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Bad {
+pub(super) enum ExpandError {
     Unset { name: String },
     Unclosed,
     Name { found: String },
@@ -78,7 +78,7 @@ pub(super) enum Bad {
     File { path: String, why: String },
 }
 
-impl fmt::Display for Bad {
+impl fmt::Display for ExpandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unset { name } => write!(f, "the variable `{name}` is not set"),
@@ -90,7 +90,7 @@ impl fmt::Display for Bad {
     }
 }
 
-impl Bad {
+impl ExpandError {
     /// What to do about it.
     pub(super) fn help(&self) -> String {
         match self {
@@ -112,7 +112,7 @@ pub(super) fn has_variable(text: &str) -> bool {
     text.contains("${")
 }
 
-pub(super) fn expand(text: &str, environment: &dyn Environment) -> Result<String, Bad> {
+pub(super) fn expand(text: &str, environment: &dyn Environment) -> Result<String, ExpandError> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("${") {
@@ -124,7 +124,7 @@ pub(super) fn expand(text: &str, environment: &dyn Environment) -> Result<String
         }
         out.push_str(&rest[..at]);
         let inside = &rest[at + 2..];
-        let end = inside.find('}').ok_or(Bad::Unclosed)?;
+        let end = inside.find('}').ok_or(ExpandError::Unclosed)?;
         out.push_str(&value(&inside[..end], environment)?);
         rest = &inside[end + 1..];
     }
@@ -132,27 +132,27 @@ pub(super) fn expand(text: &str, environment: &dyn Environment) -> Result<String
     Ok(out)
 }
 
-fn value(inside: &str, environment: &dyn Environment) -> Result<String, Bad> {
+fn value(inside: &str, environment: &dyn Environment) -> Result<String, ExpandError> {
     if inside.contains("${") {
-        return Err(Bad::Nested);
+        return Err(ExpandError::Nested);
     }
     if let Some(path) = inside.strip_prefix("file:") {
         let text = environment
             .file(path)
-            .map_err(|error| Bad::File { path: path.to_owned(), why: error.to_string() })?;
+            .map_err(|error| ExpandError::File { path: path.to_owned(), why: error.to_string() })?;
         let line = text.strip_suffix('\n').unwrap_or(&text);
         return Ok(line.strip_suffix('\r').unwrap_or(line).to_owned());
     }
     let (name, default) = with_default(inside);
     if !is_name(name) {
-        return Err(Bad::Name { found: name.to_owned() });
+        return Err(ExpandError::Name { found: name.to_owned() });
     }
     let set = environment.variable(name);
     match (set, default) {
         (Some(text), None) => Ok(text),
         (Some(text), Some(_)) if !text.is_empty() => Ok(text),
         (_, Some(default)) => Ok(default.to_owned()),
-        (None, None) => Err(Bad::Unset { name: name.to_owned() }),
+        (None, None) => Err(ExpandError::Unset { name: name.to_owned() }),
     }
 }
 

@@ -12,29 +12,29 @@ use ring::digest::{SHA256, digest};
 use rustix::fs::{Access, access};
 
 use super::diagnostic::Problems;
-use super::{Report, source};
+use super::{ConfigReport, source};
 
 /// How long to wait for another program that writes the same file.
-const PATIENCE: u32 = 100;
-const PAUSE: Duration = Duration::from_millis(20);
+const LOCK_ATTEMPTS: u32 = 100;
+const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Whoever names commands and keys is nobody else's business.
 const PRIVATE: u32 = 0o600;
 
 /// A file as it was at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct ConfigFileSnapshot {
     pub path: PathBuf,
     /// Without the byte order mark.
     pub text: String,
-    pub version: Version,
+    pub version: ConfigVersion,
     has_mark: bool,
 }
 
 /// Which content: SHA-256, in hex.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version(String);
+pub struct ConfigVersion(String);
 
-impl Version {
+impl ConfigVersion {
     pub fn of(bytes: &[u8]) -> Self {
         let digest = digest(&SHA256, bytes);
         Self(digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
@@ -47,7 +47,7 @@ impl Version {
 
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
-pub enum Unwritten {
+pub enum ConfigWriteError {
     #[error("`{0}` was changed by somebody else in the meantime; look at it and try again")]
     Changed(String),
     #[error("`{file}` cannot be written: {why}")]
@@ -56,9 +56,9 @@ pub enum Unwritten {
     Failed { file: String, why: String },
 }
 
-impl Snapshot {
+impl ConfigFileSnapshot {
     /// The file, whatever it says.
-    pub fn read(path: &Path) -> Result<Self, Report> {
+    pub fn read(path: &Path) -> Result<Self, ConfigReport> {
         let name = path.display().to_string();
         let mut problems = Problems::default();
         let Some(bytes) = source::bytes_of(path, &mut problems) else {
@@ -68,7 +68,7 @@ impl Snapshot {
             Some(text) => Ok(Self {
                 path: path.to_owned(),
                 has_mark: bytes.len() > text.len(),
-                version: Version::of(&bytes),
+                version: ConfigVersion::of(&bytes),
                 text,
             }),
             None => Err(problems.into_report(&name, "")),
@@ -76,27 +76,27 @@ impl Snapshot {
     }
 
     /// Puts `text` in the place of what was read, if that is still there. A link stays a link.
-    pub fn write(&self, text: &str) -> Result<Self, Unwritten> {
-        let target = fs::canonicalize(&self.path).map_err(|error| self.failed(&error))?;
-        let held = File::open(&target).map_err(|error| self.failed(&error))?;
-        let about = held.metadata().map_err(|error| self.failed(&error))?;
+    pub fn write(&self, text: &str) -> Result<Self, ConfigWriteError> {
+        let target = fs::canonicalize(&self.path).map_err(|error| self.write_error(&error))?;
+        let held = File::open(&target).map_err(|error| self.write_error(&error))?;
+        let about = held.metadata().map_err(|error| self.write_error(&error))?;
         if about.permissions().mode() & 0o222 == 0 {
             return Err(self.read_only("its mode says read only"));
         }
-        self.locked(&held)?;
-        let now = Self::read(&self.path).map_err(|_| self.changed())?;
+        self.lock(&held)?;
+        let now = Self::read(&self.path).map_err(|_| self.changed_error())?;
         if now.version != self.version {
-            return Err(self.changed());
+            return Err(self.changed_error());
         }
         let bytes = self.bytes_with(text);
         let beside = beside(&target);
         let written = put(&beside, &bytes, &about).and_then(|()| fs::rename(&beside, &target));
         if let Err(error) = written {
             let _ = fs::remove_file(&beside);
-            return Err(self.failed(&error));
+            return Err(self.write_error(&error));
         }
-        flushed(&target);
-        let version = Version::of(&bytes);
+        sync_directory(&target);
+        let version = ConfigVersion::of(&bytes);
         Ok(Self {
             path: self.path.clone(),
             text: text.to_owned(),
@@ -106,8 +106,8 @@ impl Snapshot {
     }
 
     /// Which content the file would have with this text.
-    pub fn version_with(&self, text: &str) -> Version {
-        Version::of(&self.bytes_with(text))
+    pub fn version_with(&self, text: &str) -> ConfigVersion {
+        ConfigVersion::of(&self.bytes_with(text))
     }
 
     fn bytes_with(&self, text: &str) -> Vec<u8> {
@@ -116,11 +116,11 @@ impl Snapshot {
     }
 
     /// Two who write at once: the second finds the file changed, not half of each.
-    fn locked(&self, held: &File) -> Result<(), Unwritten> {
-        for _ in 0..PATIENCE {
+    fn lock(&self, held: &File) -> Result<(), ConfigWriteError> {
+        for _ in 0..LOCK_ATTEMPTS {
             match held.try_lock() {
                 Ok(()) => return Ok(()),
-                Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_RETRY_PAUSE),
                 // A file system without locks: the comparison alone has to do.
                 Err(TryLockError::Error(_)) => return Ok(()),
             }
@@ -128,16 +128,16 @@ impl Snapshot {
         Err(self.read_only("another program holds it"))
     }
 
-    fn changed(&self) -> Unwritten {
-        Unwritten::Changed(self.path.display().to_string())
+    fn changed_error(&self) -> ConfigWriteError {
+        ConfigWriteError::Changed(self.path.display().to_string())
     }
 
-    fn read_only(&self, why: &str) -> Unwritten {
-        Unwritten::ReadOnly { file: self.path.display().to_string(), why: why.to_owned() }
+    fn read_only(&self, why: &str) -> ConfigWriteError {
+        ConfigWriteError::ReadOnly { file: self.path.display().to_string(), why: why.to_owned() }
     }
 
-    fn failed(&self, error: &io::Error) -> Unwritten {
-        refused(&self.path, error)
+    fn write_error(&self, error: &io::Error) -> ConfigWriteError {
+        classify_io_error(&self.path, error)
     }
 }
 
@@ -161,7 +161,7 @@ fn folder(path: &Path) -> &Path {
 }
 
 /// Writes a file that is not there yet.
-pub fn create(path: &Path, text: &str) -> Result<Snapshot, Unwritten> {
+pub fn create(path: &Path, text: &str) -> Result<ConfigFileSnapshot, ConfigWriteError> {
     let made = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path);
     let written = made.and_then(|mut file| {
         file.write_all(text.as_bytes())?;
@@ -169,25 +169,30 @@ pub fn create(path: &Path, text: &str) -> Result<Snapshot, Unwritten> {
     });
     match written {
         Ok(()) => {
-            flushed(path);
-            let version = Version::of(text.as_bytes());
-            Ok(Snapshot { path: path.to_owned(), text: text.to_owned(), version, has_mark: false })
+            sync_directory(path);
+            let version = ConfigVersion::of(text.as_bytes());
+            Ok(ConfigFileSnapshot {
+                path: path.to_owned(),
+                text: text.to_owned(),
+                version,
+                has_mark: false,
+            })
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(Unwritten::Changed(path.display().to_string()))
+            Err(ConfigWriteError::Changed(path.display().to_string()))
         }
-        Err(error) => Err(refused(path, &error)),
+        Err(error) => Err(classify_io_error(path, &error)),
     }
 }
 
-fn refused(path: &Path, error: &io::Error) -> Unwritten {
+fn classify_io_error(path: &Path, error: &io::Error) -> ConfigWriteError {
     let file = path.display().to_string();
     match error.kind() {
         io::ErrorKind::PermissionDenied
         | io::ErrorKind::ReadOnlyFilesystem
         // A file that is mounted by itself cannot be replaced.
-        | io::ErrorKind::ResourceBusy => Unwritten::ReadOnly { file, why: error.to_string() },
-        _ => Unwritten::Failed { file, why: error.to_string() },
+        | io::ErrorKind::ResourceBusy => ConfigWriteError::ReadOnly { file, why: error.to_string() },
+        _ => ConfigWriteError::Failed { file, why: error.to_string() },
     }
 }
 
@@ -212,7 +217,7 @@ fn put(path: &Path, bytes: &[u8], like: &fs::Metadata) -> io::Result<()> {
 }
 
 /// The name as well; where that cannot be asked for, the system does it in its own time.
-fn flushed(path: &Path) {
+fn sync_directory(path: &Path) {
     let _ = File::open(folder(path)).and_then(|folder| folder.sync_all());
 }
 

@@ -3,15 +3,17 @@
 
 use serde_json::{Map, Value};
 
-use super::tree::{Data, Node, Style};
+use super::yaml_tree::{ConfigScalarStyle, ConfigYamlData, ConfigYamlNode};
 
-pub(super) fn from_node(node: &Node) -> Value {
+pub(super) fn from_node(node: &ConfigYamlNode) -> Value {
     match &node.data {
         _ if node.is_null() => Value::Null,
-        Data::Scalar { text, style: Style::Plain } => plain(text),
-        Data::Scalar { text, style: Style::Quoted } => Value::String(text.clone()),
-        Data::List(items) => items.iter().map(from_node).collect(),
-        Data::Map(pairs) => {
+        ConfigYamlData::Scalar { text, style: ConfigScalarStyle::Plain } => plain(text),
+        ConfigYamlData::Scalar { text, style: ConfigScalarStyle::Quoted } => {
+            Value::String(text.clone())
+        }
+        ConfigYamlData::List(items) => items.iter().map(from_node).collect(),
+        ConfigYamlData::Map(pairs) => {
             let pairs = pairs.iter().map(|pair| (pair.key.clone(), from_node(&pair.value)));
             Value::Object(pairs.collect::<Map<String, Value>>())
         }

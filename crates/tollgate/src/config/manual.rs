@@ -1,6 +1,6 @@
 //! `docs/configuration.md`, made from the tables so that it cannot say anything else.
 
-use super::table::{Kind, Need, Section, TOP, Text};
+use super::table::{KeyKind, KeyPresence, SectionSpec, TOP, TextKind};
 
 const INTRODUCTION: &str = "\
 # Configuration
@@ -26,7 +26,7 @@ JSON Schema. A commented example is in `docs/tollgate.example.yaml`.
 
 pub fn manual() -> String {
     let mut text = INTRODUCTION.to_owned();
-    let mut open: Vec<&Section> = vec![&TOP];
+    let mut open: Vec<&SectionSpec> = vec![&TOP];
     let mut seen: Vec<&str> = Vec::new();
     while let Some(section) = open.pop() {
         if seen.contains(&section.title) {
@@ -35,17 +35,17 @@ pub fn manual() -> String {
         seen.push(section.title);
         write_section(section, &mut text);
         open.extend(section.keys.iter().rev().filter_map(|key| match &key.kind {
-            Kind::Section(inner)
-            | Kind::SectionOr(inner, _)
-            | Kind::Named(inner)
-            | Kind::Entries(inner) => Some(*inner),
+            KeyKind::Section(inner)
+            | KeyKind::SectionOr(inner, _)
+            | KeyKind::Named(inner)
+            | KeyKind::Entries(inner) => Some(*inner),
             _ => None,
         }));
     }
     text
 }
 
-fn write_section(section: &Section, text: &mut String) {
+fn write_section(section: &SectionSpec, text: &mut String) {
     let title = if section.title == TOP.title {
         section.title.to_owned()
     } else {
@@ -56,34 +56,34 @@ fn write_section(section: &Section, text: &mut String) {
     ));
     for key in section.keys {
         let default = match key.need {
-            Need::Required => "**required**",
-            Need::Default(default) => default,
+            KeyPresence::Required => "**required**",
+            KeyPresence::Default(default) => default,
         };
         let (kind, about) = (describe(&key.kind), key.about);
         text.push_str(&format!("| `{}` | {kind} | {default} | {about} |\n", key.name));
     }
 }
 
-fn describe(kind: &Kind) -> String {
+fn describe(kind: &KeyKind) -> String {
     match kind {
-        Kind::Text(Text::Plain) => "text".to_owned(),
-        Kind::Text(Text::Prose) => "prose".to_owned(),
-        Kind::Text(Text::Secret) => "secret".to_owned(),
-        Kind::Flag => "`true`, `false`".to_owned(),
-        Kind::Whole(range) => {
+        KeyKind::Text(TextKind::Plain) => "text".to_owned(),
+        KeyKind::Text(TextKind::Prose) => "prose".to_owned(),
+        KeyKind::Text(TextKind::Secret) => "secret".to_owned(),
+        KeyKind::Flag => "`true`, `false`".to_owned(),
+        KeyKind::Whole(range) => {
             let unit = if range.unit.is_empty() { "" } else { " " };
             format!("{} to {}{unit}{}", range.least, range.most, range.unit)
         }
-        Kind::Choice(choices) => {
+        KeyKind::Choice(choices) => {
             choices.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ")
         }
-        Kind::Words => "list of text, or one text".to_owned(),
-        Kind::List(inner) => format!("list of {}", describe(inner)),
-        Kind::Table(inner) => format!("map of names to {}", describe(inner)),
-        Kind::Section(_) => "map, below".to_owned(),
-        Kind::SectionOr(_, word) => format!("map, below, or `{word}`"),
-        Kind::Named(_) => "map by name, below".to_owned(),
-        Kind::Entries(_) => "list of maps, below".to_owned(),
-        Kind::Json => "map".to_owned(),
+        KeyKind::Words => "list of text, or one text".to_owned(),
+        KeyKind::List(inner) => format!("list of {}", describe(inner)),
+        KeyKind::Table(inner) => format!("map of names to {}", describe(inner)),
+        KeyKind::Section(_) => "map, below".to_owned(),
+        KeyKind::SectionOr(_, word) => format!("map, below, or `{word}`"),
+        KeyKind::Named(_) => "map by name, below".to_owned(),
+        KeyKind::Entries(_) => "list of maps, below".to_owned(),
+        KeyKind::Json => "map".to_owned(),
     }
 }

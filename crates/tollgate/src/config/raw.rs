@@ -5,43 +5,43 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::diagnostic::Span;
+use super::diagnostic::SourceSpan;
 
 /// A value and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Marked<T> {
+pub(super) struct Spanned<T> {
     pub value: T,
-    pub at: Span,
+    pub at: SourceSpan,
 }
 
 #[derive(Debug)]
-pub(super) enum Value {
+pub(super) enum RawConfigValue {
     Text(String),
     Flag(bool),
     Whole(u64),
     Words(Vec<String>),
-    List(Vec<Item>),
-    Table(Vec<(Marked<String>, Item)>),
-    Section(Fields),
-    Named(Vec<(Marked<String>, Fields)>),
+    List(Vec<RawConfigItem>),
+    Table(Vec<(Spanned<String>, RawConfigItem)>),
+    Section(SectionFields),
+    Named(Vec<(Spanned<String>, SectionFields)>),
     Json(Json),
 }
 
-pub(super) type Item = Marked<Value>;
+pub(super) type RawConfigItem = Spanned<RawConfigValue>;
 
 /// The keys of one section.
 #[derive(Debug)]
-pub(super) struct Fields {
-    pub at: Span,
+pub(super) struct SectionFields {
+    pub at: SourceSpan,
     /// Where it is in the file: `servers.files`.
     pub path: String,
     /// `None` was there and could not be read: it has been reported.
-    pub(super) values: BTreeMap<&'static str, Option<Item>>,
+    pub(super) values: BTreeMap<&'static str, Option<RawConfigItem>>,
 }
 
 const DISAGREE: &str = "the table gives this key another kind";
 
-impl Fields {
+impl SectionFields {
     /// Whether the key was typed at all, readable or not.
     pub(super) fn has(&self, key: &str) -> bool {
         self.values.contains_key(key)
@@ -53,56 +53,56 @@ impl Fields {
     }
 
     /// Where the value stands, or the section if there is none.
-    pub(super) fn place(&self, key: &str) -> Span {
+    pub(super) fn place(&self, key: &str) -> SourceSpan {
         self.item(key).map_or(self.at, |item| item.at)
     }
 
-    pub(super) fn text(&self, key: &str) -> Option<Marked<&str>> {
+    pub(super) fn text(&self, key: &str) -> Option<Spanned<&str>> {
         self.item(key).map(|item| match &item.value {
-            Value::Text(text) => Marked { value: text.as_str(), at: item.at },
+            RawConfigValue::Text(text) => Spanned { value: text.as_str(), at: item.at },
             _ => unreachable!("{key}: {DISAGREE}"),
         })
     }
 
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
         self.item(key).map(|item| match item.value {
-            Value::Flag(flag) => flag,
+            RawConfigValue::Flag(flag) => flag,
             _ => unreachable!("{key}: {DISAGREE}"),
         })
     }
 
-    pub(super) fn whole(&self, key: &str) -> Option<Marked<u64>> {
+    pub(super) fn whole(&self, key: &str) -> Option<Spanned<u64>> {
         self.item(key).map(|item| match item.value {
-            Value::Whole(value) => Marked { value, at: item.at },
+            RawConfigValue::Whole(value) => Spanned { value, at: item.at },
             _ => unreachable!("{key}: {DISAGREE}"),
         })
     }
 
-    pub(super) fn words(&self, key: &str) -> Option<Marked<&[String]>> {
+    pub(super) fn words(&self, key: &str) -> Option<Spanned<&[String]>> {
         self.item(key).map(|item| match &item.value {
-            Value::Words(words) => Marked { value: words.as_slice(), at: item.at },
+            RawConfigValue::Words(words) => Spanned { value: words.as_slice(), at: item.at },
             _ => unreachable!("{key}: {DISAGREE}"),
         })
     }
 
     /// The texts of a list; none when the key is not there.
-    pub(super) fn texts(&self, key: &str) -> Vec<Marked<&str>> {
+    pub(super) fn texts(&self, key: &str) -> Vec<Spanned<&str>> {
         self.items(key)
             .iter()
             .map(|item| match &item.value {
-                Value::Text(text) => Marked { value: text.as_str(), at: item.at },
+                RawConfigValue::Text(text) => Spanned { value: text.as_str(), at: item.at },
                 _ => unreachable!("{key}: {DISAGREE}"),
             })
             .collect()
     }
 
     /// The user's own names and the texts behind them.
-    pub(super) fn table(&self, key: &str) -> Vec<(&Marked<String>, &str)> {
+    pub(super) fn table(&self, key: &str) -> Vec<(&Spanned<String>, &str)> {
         self.item(key).map_or_else(Vec::new, |item| match &item.value {
-            Value::Table(pairs) => pairs
+            RawConfigValue::Table(pairs) => pairs
                 .iter()
                 .map(|(name, item)| match &item.value {
-                    Value::Text(text) => (name, text.as_str()),
+                    RawConfigValue::Text(text) => (name, text.as_str()),
                     _ => unreachable!("{key}: {DISAGREE}"),
                 })
                 .collect(),
@@ -112,19 +112,19 @@ impl Fields {
 
     pub(super) fn section(&self, key: &str) -> Option<&Self> {
         self.item(key).map(|item| match &item.value {
-            Value::Section(fields) => fields,
+            RawConfigValue::Section(fields) => fields,
             _ => unreachable!("{key}: {DISAGREE}"),
         })
     }
 
     /// Whether a word stands in the place of the section.
     pub(super) fn is_word(&self, key: &str) -> bool {
-        self.item(key).is_some_and(|item| matches!(item.value, Value::Text(_)))
+        self.item(key).is_some_and(|item| matches!(item.value, RawConfigValue::Text(_)))
     }
 
-    pub(super) fn named(&self, key: &str) -> &[(Marked<String>, Self)] {
+    pub(super) fn named_sections(&self, key: &str) -> &[(Spanned<String>, Self)] {
         self.item(key).map_or(&[], |item| match &item.value {
-            Value::Named(entries) => entries.as_slice(),
+            RawConfigValue::Named(entries) => entries.as_slice(),
             _ => unreachable!("{key}: {DISAGREE}"),
         })
     }
@@ -134,26 +134,26 @@ impl Fields {
         self.items(key)
             .iter()
             .map(|item| match &item.value {
-                Value::Section(fields) => fields,
+                RawConfigValue::Section(fields) => fields,
                 _ => unreachable!("{key}: {DISAGREE}"),
             })
             .collect()
     }
 
-    pub(super) fn json(&self, key: &str) -> Option<Marked<&Json>> {
+    pub(super) fn json(&self, key: &str) -> Option<Spanned<&Json>> {
         self.item(key).map(|item| match &item.value {
-            Value::Json(json) => Marked { value: json, at: item.at },
+            RawConfigValue::Json(json) => Spanned { value: json, at: item.at },
             _ => unreachable!("{key}: {DISAGREE}"),
         })
     }
 
-    fn item(&self, key: &str) -> Option<&Item> {
+    fn item(&self, key: &str) -> Option<&RawConfigItem> {
         self.values.get(key)?.as_ref()
     }
 
-    fn items(&self, key: &str) -> &[Item] {
+    fn items(&self, key: &str) -> &[RawConfigItem] {
         self.item(key).map_or(&[], |item| match &item.value {
-            Value::List(items) => items.as_slice(),
+            RawConfigValue::List(items) => items.as_slice(),
             _ => unreachable!("{key}: {DISAGREE}"),
         })
     }

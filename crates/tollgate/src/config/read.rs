@@ -3,38 +3,44 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::diagnostic::{Problems, Span};
+use super::diagnostic::{Problems, SourceSpan};
 use super::expand::{self, Environment};
 use super::json;
-use super::raw::{Fields, Item, Marked, Value};
+use super::raw::{RawConfigItem, RawConfigValue, SectionFields, Spanned};
 use super::suggest::nearest;
-use super::table::{Key, Kind, Need, Range, Section, TOP, Text};
-use super::tree::{Data, Node, Pair, Style};
+use super::table::{KeyKind, KeyPresence, KeyRange, KeySpec, SectionSpec, TOP, TextKind};
 use super::wording::{
-    better_place, describe, describe_choices, describe_range, last, lower_first, named, shortened,
+    better_place, describe, describe_choices, describe_key, describe_range, last, lower_first,
+    shorten,
 };
+use super::yaml_tree::{ConfigScalarStyle, ConfigYamlData, ConfigYamlNode, ConfigYamlPair};
 
 /// Reads the top of the file.
 pub(super) fn read(
-    node: &Node,
+    node: &ConfigYamlNode,
     environment: &dyn Environment,
     problems: &mut Problems,
-) -> Option<Fields> {
-    Reader { environment, problems }.section(node, &TOP, "")
+) -> Option<SectionFields> {
+    SectionReader { environment, problems }.section(node, &TOP, "")
 }
 
-struct Reader<'a> {
+struct SectionReader<'a> {
     environment: &'a dyn Environment,
     problems: &'a mut Problems,
 }
 
-impl Reader<'_> {
-    fn section(&mut self, node: &Node, section: &'static Section, path: &str) -> Option<Fields> {
+impl SectionReader<'_> {
+    fn section(
+        &mut self,
+        node: &ConfigYamlNode,
+        section: &'static SectionSpec,
+        path: &str,
+    ) -> Option<SectionFields> {
         match &node.data {
             _ if node.is_null() => Some(self.fields((&[], node.at), section, path)),
-            Data::Map(pairs) => Some(self.fields((pairs, node.at), section, path)),
-            Data::Scalar { .. } | Data::List(_) => {
-                self.mismatch(node, &Kind::Section(section), path);
+            ConfigYamlData::Map(pairs) => Some(self.fields((pairs, node.at), section, path)),
+            ConfigYamlData::Scalar { .. } | ConfigYamlData::List(_) => {
+                self.mismatch(node, &KeyKind::Section(section), path);
                 None
             }
         }
@@ -42,12 +48,12 @@ impl Reader<'_> {
 
     fn fields(
         &mut self,
-        (pairs, at): (&[Pair], Span),
-        section: &'static Section,
+        (pairs, at): (&[ConfigYamlPair], SourceSpan),
+        section: &'static SectionSpec,
         path: &str,
-    ) -> Fields {
+    ) -> SectionFields {
         let mut broken = Vec::new();
-        let mut fields = Fields { at, path: path.to_owned(), values: BTreeMap::new() };
+        let mut fields = SectionFields { at, path: path.to_owned(), values: BTreeMap::new() };
         for pair in pairs {
             let Some(key) = section.key(&pair.key) else {
                 let meant = self.unknown(pair, section, path);
@@ -64,45 +70,56 @@ impl Reader<'_> {
             fields.values.entry(name).or_insert(None);
         }
         for key in section.keys {
-            if key.need == Need::Required && !fields.has(key.name) {
+            if key.need == KeyPresence::Required && !fields.has(key.name) {
                 self.missing(key, section, &fields);
             }
         }
         fields
     }
 
-    fn value(&mut self, node: &Node, kind: &'static Kind, path: &str) -> Option<Item> {
+    fn value(
+        &mut self,
+        node: &ConfigYamlNode,
+        kind: &'static KeyKind,
+        path: &str,
+    ) -> Option<RawConfigItem> {
         let value = match kind {
-            Kind::Text(text) => self.text(node, *text, path).map(Value::Text),
-            Kind::Flag => self.flag(node, path).map(Value::Flag),
-            Kind::Whole(range) => self.whole(node, *range, path).map(Value::Whole),
-            Kind::Choice(choices) => self.choice(node, choices, path).map(Value::Text),
-            Kind::Words => self.words(node, path).map(Value::Words),
-            Kind::List(inner) => self.list(node, inner, path),
-            Kind::Table(inner) => self.table(node, inner, path),
-            Kind::Section(section) => self.section(node, section, path).map(Value::Section),
-            Kind::SectionOr(_, word) if is_word(node, word) => {
-                Some(Value::Text((*word).to_owned()))
+            KeyKind::Text(text) => self.text(node, *text, path).map(RawConfigValue::Text),
+            KeyKind::Flag => self.flag(node, path).map(RawConfigValue::Flag),
+            KeyKind::Whole(range) => self.whole(node, *range, path).map(RawConfigValue::Whole),
+            KeyKind::Choice(choices) => self.choice(node, choices, path).map(RawConfigValue::Text),
+            KeyKind::Words => self.words(node, path).map(RawConfigValue::Words),
+            KeyKind::List(inner) => self.list(node, inner, path),
+            KeyKind::Table(inner) => self.table(node, inner, path),
+            KeyKind::Section(section) => {
+                self.section(node, section, path).map(RawConfigValue::Section)
             }
-            Kind::SectionOr(section, _) => match node.data {
-                Data::Map(_) => self.section(node, section, path).map(Value::Section),
-                Data::Scalar { .. } | Data::List(_) => {
+            KeyKind::SectionOr(_, word) if is_word(node, word) => {
+                Some(RawConfigValue::Text((*word).to_owned()))
+            }
+            KeyKind::SectionOr(section, _) => match node.data {
+                ConfigYamlData::Map(_) => {
+                    self.section(node, section, path).map(RawConfigValue::Section)
+                }
+                ConfigYamlData::Scalar { .. } | ConfigYamlData::List(_) => {
                     self.mismatch(node, kind, path);
                     None
                 }
             },
-            Kind::Named(section) => self.named(node, section, path).map(Value::Named),
-            Kind::Entries(section) => self.entries(node, section, path),
-            Kind::Json => Some(Value::Json(json::from_node(node))),
+            KeyKind::Named(section) => {
+                self.read_named(node, section, path).map(RawConfigValue::Named)
+            }
+            KeyKind::Entries(section) => self.entries(node, section, path),
+            KeyKind::Json => Some(RawConfigValue::Json(json::from_node(node))),
         };
-        value.map(|value| Marked { value, at: node.at })
+        value.map(|value| Spanned { value, at: node.at })
     }
 
-    fn text(&mut self, node: &Node, text: Text, path: &str) -> Option<String> {
-        if text == Text::Secret && !is_reference(node) {
+    fn text(&mut self, node: &ConfigYamlNode, text: TextKind, path: &str) -> Option<String> {
+        if text == TextKind::Secret && !is_reference(node) {
             hide(node, self.problems);
         }
-        let Data::Scalar { text: typed, .. } = &node.data else {
+        let ConfigYamlData::Scalar { text: typed, .. } = &node.data else {
             self.mismatch(node, kind_of(text), path);
             return None;
         };
@@ -112,21 +129,21 @@ impl Reader<'_> {
                 .help("leave the key out, or write \"\" for an empty text");
             return None;
         }
-        if text == Text::Prose {
+        if text == TextKind::Prose {
             self.prose(node, typed, path);
             return Some(typed.clone());
         }
-        let value = self.expanded(node.at, typed, path)?;
+        let value = self.expand_text(node.at, typed, path)?;
         let values = &mut self.problems.values;
         match (text, expand::secret_reference(typed)) {
             (_, Some(name)) => values.note(name, &value),
-            (Text::Secret, None) => values.note(path, &value),
-            (Text::Plain | Text::Prose, None) => values.note_url(&value),
+            (TextKind::Secret, None) => values.note(path, &value),
+            (TextKind::Plain | TextKind::Prose, None) => values.note_url(&value),
         }
         Some(value)
     }
 
-    fn prose(&mut self, node: &Node, typed: &str, path: &str) {
+    fn prose(&mut self, node: &ConfigYamlNode, typed: &str, path: &str) {
         let Some((_, after)) = typed.split_once("${") else { return };
         let name = after.split('}').next().unwrap_or_default();
         if expand::is_name(name) {
@@ -140,7 +157,7 @@ impl Reader<'_> {
         }
     }
 
-    fn expanded(&mut self, at: Span, typed: &str, path: &str) -> Option<String> {
+    fn expand_text(&mut self, at: SourceSpan, typed: &str, path: &str) -> Option<String> {
         match expand::expand(typed, self.environment) {
             Ok(text) => Some(text),
             Err(bad) => {
@@ -150,39 +167,42 @@ impl Reader<'_> {
         }
     }
 
-    fn flag(&mut self, node: &Node, path: &str) -> Option<bool> {
+    fn flag(&mut self, node: &ConfigYamlNode, path: &str) -> Option<bool> {
         match &node.data {
-            Data::Scalar { text, style: Style::Plain } => match text.as_str() {
+            ConfigYamlData::Scalar { text, style: ConfigScalarStyle::Plain } => match text.as_str()
+            {
                 "true" | "True" | "TRUE" => return Some(true),
                 "false" | "False" | "FALSE" => return Some(false),
                 "yes" | "on" | "Yes" | "On" | "y" => {
-                    self.wrong(node, &describe(&Kind::Flag), path).help("write `true`");
+                    self.wrong(node, &describe(&KeyKind::Flag), path).help("write `true`");
                     return None;
                 }
                 "no" | "off" | "No" | "Off" | "n" => {
-                    self.wrong(node, &describe(&Kind::Flag), path).help("write `false`");
+                    self.wrong(node, &describe(&KeyKind::Flag), path).help("write `false`");
                     return None;
                 }
                 _ => {}
             },
-            Data::Scalar { .. } | Data::List(_) | Data::Map(_) => {}
+            ConfigYamlData::Scalar { .. } | ConfigYamlData::List(_) | ConfigYamlData::Map(_) => {}
         }
-        self.mismatch(node, &Kind::Flag, path);
+        self.mismatch(node, &KeyKind::Flag, path);
         None
     }
 
-    fn whole(&mut self, node: &Node, range: Range, path: &str) -> Option<u64> {
-        let Data::Scalar { text, style } = &node.data else {
+    fn whole(&mut self, node: &ConfigYamlNode, range: KeyRange, path: &str) -> Option<u64> {
+        let ConfigYamlData::Scalar { text, style } = &node.data else {
             self.wrong(node, &describe_range(range), path);
             return None;
         };
         let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let number = if is_digits { text.parse().ok() } else { None };
         match (number, style) {
-            (Some(number), Style::Plain) if (range.least..=range.most).contains(&number) => {
+            (Some(number), ConfigScalarStyle::Plain)
+                if (range.least..=range.most).contains(&number) =>
+            {
                 return Some(number);
             }
-            (Some(_), Style::Quoted) => {
+            (Some(_), ConfigScalarStyle::Quoted) => {
                 self.wrong(node, &describe_range(range), path)
                     .help("write the number without quotes");
             }
@@ -199,11 +219,11 @@ impl Reader<'_> {
 
     fn choice(
         &mut self,
-        node: &Node,
+        node: &ConfigYamlNode,
         choices: &'static [&'static str],
         path: &str,
     ) -> Option<String> {
-        if let Data::Scalar { text, .. } = &node.data {
+        if let ConfigYamlData::Scalar { text, .. } = &node.data {
             if choices.contains(&text.as_str()) {
                 return Some(text.clone());
             }
@@ -219,34 +239,44 @@ impl Reader<'_> {
     }
 
     /// Words are split before variables are expanded: a value cannot add a word.
-    fn words(&mut self, node: &Node, path: &str) -> Option<Vec<String>> {
+    fn words(&mut self, node: &ConfigYamlNode, path: &str) -> Option<Vec<String>> {
         let typed = match &node.data {
-            Data::Scalar { text, .. } if !node.is_null() => match shell_words::split(text) {
-                Ok(words) => words.into_iter().map(|word| (word, node.at)).collect(),
-                Err(_) => {
-                    self.problems
-                        .error(node.at, path, format!("a quote in `{}` is not closed", last(path)))
-                        .help("write a list: [\"program\", \"first argument\"]");
-                    return None;
+            ConfigYamlData::Scalar { text, .. } if !node.is_null() => {
+                match shell_words::split(text) {
+                    Ok(words) => words.into_iter().map(|word| (word, node.at)).collect(),
+                    Err(_) => {
+                        self.problems
+                            .error(
+                                node.at,
+                                path,
+                                format!("a quote in `{}` is not closed", last(path)),
+                            )
+                            .help("write a list: [\"program\", \"first argument\"]");
+                        return None;
+                    }
                 }
-            },
-            Data::List(items) => items
+            }
+            ConfigYamlData::List(items) => items
                 .iter()
                 .filter_map(|item| match &item.data {
-                    Data::Scalar { text, .. } if !item.is_null() => Some((text.clone(), item.at)),
-                    Data::Scalar { .. } | Data::List(_) | Data::Map(_) => {
+                    ConfigYamlData::Scalar { text, .. } if !item.is_null() => {
+                        Some((text.clone(), item.at))
+                    }
+                    ConfigYamlData::Scalar { .. }
+                    | ConfigYamlData::List(_)
+                    | ConfigYamlData::Map(_) => {
                         self.wrong(item, "a text", &format!("{path}[]"));
                         None
                     }
                 })
                 .collect::<Vec<_>>(),
-            Data::Scalar { .. } | Data::Map(_) => {
-                self.mismatch(node, &Kind::Words, path);
+            ConfigYamlData::Scalar { .. } | ConfigYamlData::Map(_) => {
+                self.mismatch(node, &KeyKind::Words, path);
                 return None;
             }
         };
         let words: Vec<Option<String>> =
-            typed.iter().map(|(word, at)| self.expanded(*at, word, path)).collect();
+            typed.iter().map(|(word, at)| self.expand_text(*at, word, path)).collect();
         let words: Vec<String> = words.into_iter().collect::<Option<_>>()?;
         for ((typed, _), word) in typed.iter().zip(&words) {
             if let Some(name) = expand::secret_reference(typed) {
@@ -255,7 +285,8 @@ impl Reader<'_> {
         }
         let secret = self.problems.values.note_words(&words);
         for ((word, at), is_secret) in typed.iter().zip(secret) {
-            let is_own = matches!(node.data, Data::List(_)) && !expand::is_reference(word);
+            let is_own =
+                matches!(node.data, ConfigYamlData::List(_)) && !expand::is_reference(word);
             if is_secret && is_own {
                 self.problems.hide(*at);
             }
@@ -263,28 +294,33 @@ impl Reader<'_> {
         Some(words)
     }
 
-    fn list(&mut self, node: &Node, inner: &'static Kind, path: &str) -> Option<Value> {
-        let Data::List(items) = &node.data else {
-            let wanted = describe(&Kind::List(inner));
+    fn list(
+        &mut self,
+        node: &ConfigYamlNode,
+        inner: &'static KeyKind,
+        path: &str,
+    ) -> Option<RawConfigValue> {
+        let ConfigYamlData::List(items) = &node.data else {
+            let wanted = describe(&KeyKind::List(inner));
             let found = self.wrong(node, &wanted, path);
-            if matches!(node.data, Data::Scalar { .. }) {
+            if matches!(node.data, ConfigYamlData::Scalar { .. }) {
                 found.help(format!("write it in brackets: `{}: [ … ]`", last(path)));
             }
             return None;
         };
         let inside = format!("{path}[]");
-        let read: Vec<Item> =
+        let read: Vec<RawConfigItem> =
             items.iter().filter_map(|item| self.value(item, inner, &inside)).collect();
         if last(path) == "args" {
             self.hide_arguments(&read);
         }
-        Some(Value::List(read))
+        Some(RawConfigValue::List(read))
     }
 
     /// What stands behind a flag that is named like a secret.
-    fn hide_arguments(&mut self, read: &[Item]) {
-        let text = |item: &Item| match &item.value {
-            Value::Text(text) => text.clone(),
+    fn hide_arguments(&mut self, read: &[RawConfigItem]) {
+        let text = |item: &RawConfigItem| match &item.value {
+            RawConfigValue::Text(text) => text.clone(),
             _ => String::new(),
         };
         let words: Vec<String> = read.iter().map(text).collect();
@@ -295,36 +331,41 @@ impl Reader<'_> {
         }
     }
 
-    fn table(&mut self, node: &Node, inner: &'static Kind, path: &str) -> Option<Value> {
-        let Data::Map(pairs) = &node.data else {
-            self.mismatch(node, &Kind::Table(inner), path);
+    fn table(
+        &mut self,
+        node: &ConfigYamlNode,
+        inner: &'static KeyKind,
+        path: &str,
+    ) -> Option<RawConfigValue> {
+        let ConfigYamlData::Map(pairs) = &node.data else {
+            self.mismatch(node, &KeyKind::Table(inner), path);
             return None;
         };
         let mut read = Vec::with_capacity(pairs.len());
         for pair in pairs {
             let item = self.value(&pair.value, inner, &format!("{path}.{}", pair.key));
-            let name = Marked { value: pair.key.clone(), at: pair.key_at };
+            let name = Spanned { value: pair.key.clone(), at: pair.key_at };
             read.extend(item.map(|item| (name, item)));
         }
-        Some(Value::Table(read))
+        Some(RawConfigValue::Table(read))
     }
 
-    fn named(
+    fn read_named(
         &mut self,
-        node: &Node,
-        section: &'static Section,
+        node: &ConfigYamlNode,
+        section: &'static SectionSpec,
         path: &str,
-    ) -> Option<Vec<(Marked<String>, Fields)>> {
+    ) -> Option<Vec<(Spanned<String>, SectionFields)>> {
         let mut read = Vec::new();
         match &node.data {
-            Data::Map(pairs) => {
+            ConfigYamlData::Map(pairs) => {
                 for pair in pairs {
                     let inside = format!("{path}.{}", pair.key);
-                    let name = Marked { value: pair.key.clone(), at: pair.key_at };
+                    let name = Spanned { value: pair.key.clone(), at: pair.key_at };
                     read.extend(self.section(&pair.value, section, &inside).map(|it| (name, it)));
                 }
             }
-            Data::List(items) => {
+            ConfigYamlData::List(items) => {
                 let mut seen = HashMap::new();
                 for item in items {
                     let Some((name, rest)) = self.entry(item, path) else { continue };
@@ -339,8 +380,8 @@ impl Reader<'_> {
                     read.push((name, fields));
                 }
             }
-            Data::Scalar { .. } => {
-                self.mismatch(node, &Kind::Named(section), path);
+            ConfigYamlData::Scalar { .. } => {
+                self.mismatch(node, &KeyKind::Named(section), path);
                 return None;
             }
         }
@@ -348,18 +389,24 @@ impl Reader<'_> {
     }
 
     /// One entry of a list of named things, its `name` taken out.
-    fn entry(&mut self, item: &Node, path: &str) -> Option<(Marked<String>, Vec<Pair>)> {
-        let Data::Map(pairs) = &item.data else {
+    fn entry(
+        &mut self,
+        item: &ConfigYamlNode,
+        path: &str,
+    ) -> Option<(Spanned<String>, Vec<ConfigYamlPair>)> {
+        let ConfigYamlData::Map(pairs) = &item.data else {
             self.wrong(item, "a map with a `name`", &format!("{path}[]"));
             return None;
         };
-        let (names, rest): (Vec<&Pair>, Vec<&Pair>) =
+        let (names, rest): (Vec<&ConfigYamlPair>, Vec<&ConfigYamlPair>) =
             pairs.iter().partition(|pair| pair.key == "name");
         let name = names.first().and_then(|pair| match &pair.value.data {
-            Data::Scalar { text, .. } if !pair.value.is_null() => {
-                Some(Marked { value: text.clone(), at: pair.value.at })
+            ConfigYamlData::Scalar { text, .. } if !pair.value.is_null() => {
+                Some(Spanned { value: text.clone(), at: pair.value.at })
             }
-            Data::Scalar { .. } | Data::List(_) | Data::Map(_) => None,
+            ConfigYamlData::Scalar { .. } | ConfigYamlData::List(_) | ConfigYamlData::Map(_) => {
+                None
+            }
         });
         if name.is_none() {
             let at = pairs.first().map_or(item.at, |pair| pair.key_at);
@@ -370,30 +417,37 @@ impl Reader<'_> {
         name.map(|name| (name, rest.into_iter().cloned().collect()))
     }
 
-    fn entries(&mut self, node: &Node, section: &'static Section, path: &str) -> Option<Value> {
-        let Data::List(items) = &node.data else {
-            self.mismatch(node, &Kind::Entries(section), path);
+    fn entries(
+        &mut self,
+        node: &ConfigYamlNode,
+        section: &'static SectionSpec,
+        path: &str,
+    ) -> Option<RawConfigValue> {
+        let ConfigYamlData::List(items) = &node.data else {
+            self.mismatch(node, &KeyKind::Entries(section), path);
             return None;
         };
         let mut read = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             let fields = self.section(item, section, &format!("{path}[{index}]"));
-            read.extend(fields.map(|it| Marked { value: Value::Section(it), at: item.at }));
+            read.extend(
+                fields.map(|it| Spanned { value: RawConfigValue::Section(it), at: item.at }),
+            );
         }
-        Some(Value::List(read))
+        Some(RawConfigValue::List(read))
     }
 
     /// Reports the key; says which one was meant, so that it is not also reported as missing.
     fn unknown(
         &mut self,
-        pair: &Pair,
-        section: &'static Section,
+        pair: &ConfigYamlPair,
+        section: &'static SectionSpec,
         path: &str,
     ) -> Option<&'static str> {
         let near = nearest(&pair.key, section.names());
-        let is_secret = near.and_then(|name| section.key(name)).is_some_and(Key::is_secret)
+        let is_secret = near.and_then(|name| section.key(name)).is_some_and(KeySpec::is_secret)
             || sounds_secret(&pair.key)
-            || path.len() > 1 && section.keys.iter().any(Key::is_secret);
+            || path.len() > 1 && section.keys.iter().any(KeySpec::is_secret);
         if is_secret {
             hide(&pair.value, self.problems);
         }
@@ -408,7 +462,7 @@ impl Reader<'_> {
         near
     }
 
-    fn missing(&mut self, key: &Key, section: &Section, fields: &Fields) {
+    fn missing(&mut self, key: &KeySpec, section: &SectionSpec, fields: &SectionFields) {
         let message = format!("`{}` is missing", key.name);
         let place = if fields.path.is_empty() { section.title } else { &fields.path };
         self.problems
@@ -416,10 +470,10 @@ impl Reader<'_> {
             .help(format!("`{place}` needs it: {}", lower_first(key.about)));
     }
 
-    fn mismatch(&mut self, node: &Node, kind: &Kind, path: &str) {
+    fn mismatch(&mut self, node: &ConfigYamlNode, kind: &KeyKind, path: &str) {
         if kind.holds_secrets() {
             hide(node, self.problems);
-            let message = format!("{} must be {}", named(path), describe(kind));
+            let message = format!("{} must be {}", describe_key(path), describe(kind));
             self.problems.error(node.at, path, message);
         } else {
             self.wrong(node, &describe(kind), path);
@@ -428,33 +482,33 @@ impl Reader<'_> {
 
     fn wrong(
         &mut self,
-        node: &Node,
+        node: &ConfigYamlNode,
         wanted: &str,
         path: &str,
     ) -> &mut super::diagnostic::Diagnostic {
         let found = match &node.data {
             _ if node.is_null() => "nothing".to_owned(),
-            Data::Scalar { text, .. } => format!("`{}`", shortened(text)),
-            Data::List(_) => "a list".to_owned(),
-            Data::Map(_) => "a map".to_owned(),
+            ConfigYamlData::Scalar { text, .. } => format!("`{}`", shorten(text)),
+            ConfigYamlData::List(_) => "a list".to_owned(),
+            ConfigYamlData::Map(_) => "a map".to_owned(),
         };
-        let message = format!("{} must be {wanted}, not {found}", named(path));
+        let message = format!("{} must be {wanted}, not {found}", describe_key(path));
         self.problems.error(node.at, path, message)
     }
 }
 
-fn hide(node: &Node, problems: &mut Problems) {
+fn hide(node: &ConfigYamlNode, problems: &mut Problems) {
     match &node.data {
-        Data::Scalar { .. } => problems.hide(node.at),
-        Data::List(items) => items.iter().for_each(|item| hide(item, problems)),
-        Data::Map(pairs) => pairs.iter().for_each(|pair| hide(&pair.value, problems)),
+        ConfigYamlData::Scalar { .. } => problems.hide(node.at),
+        ConfigYamlData::List(items) => items.iter().for_each(|item| hide(item, problems)),
+        ConfigYamlData::Map(pairs) => pairs.iter().for_each(|pair| hide(&pair.value, problems)),
     }
 }
 
-fn is_reference(node: &Node) -> bool {
+fn is_reference(node: &ConfigYamlNode) -> bool {
     match &node.data {
-        Data::Scalar { text, .. } => expand::is_reference(text),
-        Data::List(_) | Data::Map(_) => false,
+        ConfigYamlData::Scalar { text, .. } => expand::is_reference(text),
+        ConfigYamlData::List(_) | ConfigYamlData::Map(_) => false,
     }
 }
 
@@ -464,14 +518,14 @@ pub fn sounds_secret(name: &str) -> bool {
     ["token", "secret", "key", "pass", "auth", "credential"].iter().any(|word| name.contains(word))
 }
 
-fn kind_of(text: Text) -> &'static Kind {
+fn kind_of(text: TextKind) -> &'static KeyKind {
     match text {
-        Text::Plain => &Kind::Text(Text::Plain),
-        Text::Prose => &Kind::Text(Text::Prose),
-        Text::Secret => &Kind::Text(Text::Secret),
+        TextKind::Plain => &KeyKind::Text(TextKind::Plain),
+        TextKind::Prose => &KeyKind::Text(TextKind::Prose),
+        TextKind::Secret => &KeyKind::Text(TextKind::Secret),
     }
 }
 
-fn is_word(node: &Node, word: &str) -> bool {
-    matches!(&node.data, Data::Scalar { text, .. } if text == word)
+fn is_word(node: &ConfigYamlNode, word: &str) -> bool {
+    matches!(&node.data, ConfigYamlData::Scalar { text, .. } if text == word)
 }

@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::diagnostic::{Diagnostic, Place, Report, Severity};
+use super::diagnostic::{ConfigReport, Diagnostic, DiagnosticLocation, Severity};
 
 /// Colours belong on a terminal only; whoever prints knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Paint {
+pub enum ColorMode {
     Plain,
     Coloured,
 }
 
 /// Longer lines are cut around the caret.
-const WIDEST: usize = 120;
+const MAX_EXCERPT_COLUMNS: usize = 120;
 
-impl Report {
+impl ConfigReport {
     /// Every diagnostic with its source line; empty when there is none.
-    pub fn render(&self, paint: Paint) -> String {
+    pub fn render(&self, paint: ColorMode) -> String {
         let mut text = String::new();
         for found in &self.diagnostics {
             self.one(found, paint, &mut text);
@@ -39,18 +39,18 @@ impl Report {
         })
     }
 
-    fn one(&self, found: &Diagnostic, paint: Paint, text: &mut String) {
+    fn one(&self, found: &Diagnostic, paint: ColorMode, text: &mut String) {
         let (word, colour) = match found.severity {
             Severity::Error => ("error", "31"),
             Severity::Warning => ("warning", "33"),
         };
-        let head = painted(&format!("{word}:"), colour, paint);
+        let head = colorize(&format!("{word}:"), colour, paint);
         text.push_str(&format!("{head} {}\n", found.message));
         let mut margin = 2;
         match found.place {
-            Place::File => text.push_str(&format!(" --> {}\n", self.file)),
-            Place::Flag(flag) => text.push_str(&format!(" --> {flag}\n")),
-            Place::At(span) => {
+            DiagnosticLocation::File => text.push_str(&format!(" --> {}\n", self.file)),
+            DiagnosticLocation::Flag(flag) => text.push_str(&format!(" --> {flag}\n")),
+            DiagnosticLocation::At(span) => {
                 margin = span.line.to_string().len().max(2);
                 let file = &self.file;
                 text.push_str(&format!(" --> {file}:{}:{}\n", span.line, span.column));
@@ -58,7 +58,7 @@ impl Report {
                     let last =
                         if span.end_line == span.line { span.end_column } else { usize::MAX };
                     let (shown, indent, width) = excerpt(line, span.column, last);
-                    let caret = painted(&"^".repeat(width), colour, paint);
+                    let caret = colorize(&"^".repeat(width), colour, paint);
                     text.push_str(&format!("{:margin$} |\n", ""));
                     text.push_str(&format!("{:>margin$} | {shown}\n", span.line));
                     text.push_str(&format!("{:margin$} | {:indent$}{caret}\n", "", ""));
@@ -96,14 +96,14 @@ fn as_json(found: &Diagnostic) -> Value {
         "help": found.help,
     });
     match found.place {
-        Place::At(span) => {
+        DiagnosticLocation::At(span) => {
             value["line"] = json!(span.line);
             value["column"] = json!(span.column);
             value["end_line"] = json!(span.end_line);
             value["end_column"] = json!(span.end_column);
         }
-        Place::Flag(flag) => value["flag"] = json!(flag),
-        Place::File => {}
+        DiagnosticLocation::Flag(flag) => value["flag"] = json!(flag),
+        DiagnosticLocation::File => {}
     }
     value
 }
@@ -113,16 +113,16 @@ pub fn excerpt(line: &str, column: usize, end: usize) -> (String, usize, usize) 
     let clean: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let start = (column - 1).min(clean.len());
     let stop = (end.saturating_sub(1)).clamp(start, clean.len());
-    let from = if start > WIDEST - 20 { start - 40 } else { 0 };
-    let shown: String = clean[from..].iter().take(WIDEST).collect();
-    let width = (stop - start).clamp(1, WIDEST - (start - from));
+    let from = if start > MAX_EXCERPT_COLUMNS - 20 { start - 40 } else { 0 };
+    let shown: String = clean[from..].iter().take(MAX_EXCERPT_COLUMNS).collect();
+    let width = (stop - start).clamp(1, MAX_EXCERPT_COLUMNS - (start - from));
     let shown = shown.trim_end().to_owned();
     if from == 0 { (shown, start, width) } else { (format!("…{shown}"), start - from + 1, width) }
 }
 
-fn painted(text: &str, colour: &str, paint: Paint) -> String {
+fn colorize(text: &str, colour: &str, paint: ColorMode) -> String {
     match paint {
-        Paint::Plain => text.to_owned(),
-        Paint::Coloured => format!("\u{1b}[1;{colour}m{text}\u{1b}[0m"),
+        ColorMode::Plain => text.to_owned(),
+        ColorMode::Coloured => format!("\u{1b}[1;{colour}m{text}\u{1b}[0m"),
     }
 }

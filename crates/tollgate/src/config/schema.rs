@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::table::{Kind, Need, Section, TOP};
+use super::table::{KeyKind, KeyPresence, SectionSpec, TOP};
 
 /// What `tollgate check --schema` prints.
 pub fn schema() -> Value {
@@ -18,20 +18,20 @@ pub fn schema() -> Value {
     schema
 }
 
-fn section(of: &Section, definitions: &mut Map<String, Value>) -> Value {
+fn section(of: &SectionSpec, definitions: &mut Map<String, Value>) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for key in of.keys {
         let mut value = kind(&key.kind, definitions);
         let about = match key.need {
-            Need::Default(default) if !default.is_empty() => {
+            KeyPresence::Default(default) if !default.is_empty() => {
                 format!("{}. Default: {default}", key.about)
             }
-            Need::Default(_) | Need::Required => key.about.to_owned(),
+            KeyPresence::Default(_) | KeyPresence::Required => key.about.to_owned(),
         };
         value["description"] = json!(about.trim_start_matches(". "));
         properties.insert(key.name.to_owned(), value);
-        if key.need == Need::Required {
+        if key.need == KeyPresence::Required {
             required.push(key.name);
         }
     }
@@ -43,59 +43,61 @@ fn section(of: &Section, definitions: &mut Map<String, Value>) -> Value {
     })
 }
 
-fn kind(of: &Kind, definitions: &mut Map<String, Value>) -> Value {
+fn kind(of: &KeyKind, definitions: &mut Map<String, Value>) -> Value {
     match of {
         // What is typed is what counts: `8080` behind a text key is the text 8080.
-        Kind::Text(_) => json!({ "type": ["string", "number", "boolean"] }),
-        Kind::Flag => json!({ "type": "boolean" }),
-        Kind::Whole(range) => {
+        KeyKind::Text(_) => json!({ "type": ["string", "number", "boolean"] }),
+        KeyKind::Flag => json!({ "type": "boolean" }),
+        KeyKind::Whole(range) => {
             json!({ "type": "integer", "minimum": range.least, "maximum": range.most })
         }
-        Kind::Choice(choices) => json!({ "enum": choices }),
-        Kind::Words => json!({
+        KeyKind::Choice(choices) => json!({ "enum": choices }),
+        KeyKind::Words => json!({
             "type": ["string", "array"],
             "items": { "type": ["string", "number", "boolean"] },
         }),
-        Kind::List(inner) => {
+        KeyKind::List(inner) => {
             json!({ "type": ["array", "null"], "items": kind(inner, definitions) })
         }
-        Kind::Table(inner) => {
+        KeyKind::Table(inner) => {
             json!({ "type": ["object", "null"], "additionalProperties": kind(inner, definitions) })
         }
-        Kind::Section(inner) => json!({ "$ref": define(inner, Form::Plain, definitions) }),
-        Kind::SectionOr(inner, word) => json!({
-            "anyOf": [{ "$ref": define(inner, Form::Plain, definitions) }, { "const": word }],
+        KeyKind::Section(inner) => {
+            json!({ "$ref": define(inner, SchemaEntryForm::Plain, definitions) })
+        }
+        KeyKind::SectionOr(inner, word) => json!({
+            "anyOf": [{ "$ref": define(inner, SchemaEntryForm::Plain, definitions) }, { "const": word }],
         }),
-        Kind::Named(inner) => {
-            let by_name = define(inner, Form::Plain, definitions);
-            let in_list = define(inner, Form::WithName, definitions);
+        KeyKind::Named(inner) => {
+            let by_name = define(inner, SchemaEntryForm::Plain, definitions);
+            let in_list = define(inner, SchemaEntryForm::WithName, definitions);
             json!({
                 "type": ["object", "array", "null"],
                 "additionalProperties": { "$ref": by_name },
                 "items": { "$ref": in_list },
             })
         }
-        Kind::Entries(inner) => json!({
+        KeyKind::Entries(inner) => json!({
             "type": ["array", "null"],
-            "items": { "$ref": define(inner, Form::Plain, definitions) },
+            "items": { "$ref": define(inner, SchemaEntryForm::Plain, definitions) },
         }),
-        Kind::Json => json!({}),
+        KeyKind::Json => json!({}),
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum SchemaEntryForm {
     Plain,
     /// As an entry of a list, where the name is a key like the others.
     WithName,
 }
 
 /// Puts a section under `$defs`, once, and says how to refer to it.
-fn define(of: &Section, form: Form, definitions: &mut Map<String, Value>) -> String {
+fn define(of: &SectionSpec, form: SchemaEntryForm, definitions: &mut Map<String, Value>) -> String {
     let slug = of.title.replace("[]", "").replace('.', "-").to_lowercase();
     let slug = match form {
-        Form::Plain => slug,
-        Form::WithName => format!("{slug}-entry"),
+        SchemaEntryForm::Plain => slug,
+        SchemaEntryForm::WithName => format!("{slug}-entry"),
     };
     let reference = format!("#/$defs/{slug}");
     if definitions.contains_key(&slug) {
@@ -104,7 +106,7 @@ fn define(of: &Section, form: Form, definitions: &mut Map<String, Value>) -> Str
     definitions.insert(slug.clone(), Value::Null);
     let mut made = section(of, definitions);
     let is_empty = made["required"].as_array().is_some_and(Vec::is_empty);
-    if form == Form::WithName {
+    if form == SchemaEntryForm::WithName {
         made["properties"]["name"] = json!({ "type": "string" });
         made["required"].as_array_mut().expect("a list").insert(0, json!("name"));
     } else if is_empty {

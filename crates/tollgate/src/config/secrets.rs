@@ -7,7 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tollgate_core::secret::Secret;
-use tollgate_core::secret_values::{self, Judgement, Matcher, judge, looks_random, sounds_secret};
+use tollgate_core::secret_values::{
+    self, MaskJudgement, SecretMatcher, judge, looks_random, sounds_secret,
+};
 
 /// What the config's secrets are, and which of them cannot be masked.
 #[derive(Clone, Default)]
@@ -26,7 +28,7 @@ impl fmt::Debug for SecretValues {
 /// More secrets than this are no config that anybody wrote by hand, and cost too much to look for.
 const MAX_VALUES: usize = 4_096;
 /// How deep JSON inside of a variable is looked into.
-const DEEPEST: usize = 8;
+const MAX_JSON_DEPTH: usize = 8;
 /// A line of a key file that is worth looking for.
 const LONG_LINE: usize = 16;
 /// Words before the secret of an `authorization` header.
@@ -43,8 +45,8 @@ impl SecretValues {
     }
 
     /// Finds these values alone, whatever the process masks.
-    pub(super) fn matcher(&self) -> Matcher {
-        Matcher::new(self.values.iter().map(Secret::reveal))
+    pub(super) fn matcher(&self) -> SecretMatcher {
+        SecretMatcher::new(self.values.iter().map(Secret::reveal))
     }
 
     /// Adds a value whatever it looks like.
@@ -60,7 +62,7 @@ impl SecretValues {
     /// A value that stands under `path`, whose last part is its name.
     pub(super) fn note(&mut self, path: &str, value: &str) {
         let name = path.rsplit('.').next().unwrap_or(path);
-        if self.note_inside(name, value, DEEPEST) == Judgement::Unfit {
+        if self.note_inside(name, value, MAX_JSON_DEPTH) == MaskJudgement::Unfit {
             self.unfit.push(path.to_owned());
         }
     }
@@ -73,7 +75,7 @@ impl SecretValues {
         let mut is_secret = false;
         if let Some((_, password)) =
             authority.rsplit_once('@').and_then(|(user, _)| user.split_once(':'))
-            && judge("password", password) == Judgement::Masked
+            && judge("password", password) == MaskJudgement::Masked
         {
             self.add_decoded(password);
             is_secret = true;
@@ -83,7 +85,7 @@ impl SecretValues {
             self.add_decoded(segment);
         }
         for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-            if judge(name, value) == Judgement::Masked {
+            if judge(name, value) == MaskJudgement::Masked {
                 self.add_decoded(value);
                 is_secret = true;
             }
@@ -112,7 +114,7 @@ impl SecretValues {
         if let Some((header, value)) = value.split_once(':').filter(|(it, _)| sounds_secret(it)) {
             // `--header "Authorization: Bearer …"`
             if !value.starts_with("//") {
-                return self.note_inside(header, value.trim(), 1) != Judgement::Ordinary;
+                return self.note_inside(header, value.trim(), 1) != MaskJudgement::Ordinary;
             }
         }
         if value.contains("://") {
@@ -121,7 +123,7 @@ impl SecretValues {
             return self.values.len() > before;
         }
         if sounds_secret(name) && !value.starts_with('-') {
-            return self.note_inside(name, value, 1) != Judgement::Ordinary;
+            return self.note_inside(name, value, 1) != MaskJudgement::Ordinary;
         }
         let is_secret = looks_random(value);
         if is_secret {
@@ -130,24 +132,24 @@ impl SecretValues {
         is_secret
     }
 
-    fn note_inside(&mut self, name: &str, value: &str, depth: usize) -> Judgement {
+    fn note_inside(&mut self, name: &str, value: &str, depth: usize) -> MaskJudgement {
         let value = value.trim();
         if value.contains("://") && !value.contains(char::is_whitespace) {
             self.note_url(value);
             if name == "webhook" {
                 self.add(value);
             }
-            return Judgement::Ordinary;
+            return MaskJudgement::Ordinary;
         }
         if value.starts_with(['{', '['])
             && depth > 0
             && let Ok(inner) = serde_json::from_str(value)
         {
             self.note_json(name, &inner, depth - 1);
-            return Judgement::Ordinary;
+            return MaskJudgement::Ordinary;
         }
         let judgement = judge(name, value);
-        if judgement != Judgement::Masked {
+        if judgement != MaskJudgement::Masked {
             return judgement;
         }
         self.add(value);
@@ -220,7 +222,7 @@ mod tests {
 
     use super::SecretValues;
 
-    fn masked(note: impl FnOnce(&mut SecretValues), text: &str) -> String {
+    fn mask_with(note: impl FnOnce(&mut SecretValues), text: &str) -> String {
         let mut values = SecretValues::default();
         note(&mut values);
         values.matcher().mask(text).into_owned()
@@ -232,10 +234,10 @@ mod tests {
             "postgres://app:s3cr%40tword@db.example.com/app?sslmode=require&api_key=k3y-value-9";
         let text = "app s3cr@tword s3cr%40tword db.example.com require k3y-value-9";
         let expected = format!("app {MASK} {MASK} db.example.com require {MASK}");
-        assert_eq!(masked(|values| values.note_url(url), text), expected);
-        assert_eq!(masked(|values| values.note("servers.a.env.DB", url), text), expected);
+        assert_eq!(mask_with(|values| values.note_url(url), text), expected);
+        assert_eq!(mask_with(|values| values.note("servers.a.env.DB", url), text), expected);
         let plain = "https://tools.example.com/mcp";
-        assert_eq!(masked(|values| values.note_url(plain), plain), plain);
+        assert_eq!(mask_with(|values| values.note_url(plain), plain), plain);
     }
 
     #[test]
@@ -274,15 +276,15 @@ mod tests {
     fn what_stands_inside_of_a_variable_is_masked_by_itself() {
         let headers = r#"{"Authorization":"Bearer ntn_123456789","Version":"2022-06-28"}"#;
         let note = |values: &mut SecretValues| values.note("servers.a.env.MCP_HEADERS", headers);
-        assert_eq!(masked(note, "ntn_123456789 2022-06-28"), format!("{MASK} 2022-06-28"));
+        assert_eq!(mask_with(note, "ntn_123456789 2022-06-28"), format!("{MASK} 2022-06-28"));
         let basic = |values: &mut SecretValues| {
             values.note("servers.a.headers.Authorization", "Basic dXNlcjpodW50ZXIyaHVudGVyMg==");
         };
-        assert_eq!(masked(basic, "hunter2hunter2"), MASK);
+        assert_eq!(mask_with(basic, "hunter2hunter2"), MASK);
         let cookie = |values: &mut SecretValues| {
             values.note("servers.a.headers.Cookie", "theme=dark; sid=0123456789abcdef");
         };
-        assert_eq!(masked(cookie, "0123456789abcdef"), MASK);
+        assert_eq!(mask_with(cookie, "0123456789abcdef"), MASK);
     }
 
     #[test]

@@ -5,17 +5,21 @@ use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::path::Path;
 
-use super::diagnostic::{Place, Problems};
+use super::diagnostic::{DiagnosticLocation, Problems};
 
 /// Far more than a config for a thousand servers.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
 /// At most what a config may have, and one byte more.
 pub(super) fn bytes_of(path: &Path, problems: &mut Problems) -> Option<Vec<u8>> {
     match bytes(path, problems) {
         Ok(bytes) => Some(bytes),
         Err(why) => {
-            let found = problems.error(Place::File, "", format!("cannot read the config: {why}"));
+            let found = problems.error(
+                DiagnosticLocation::File,
+                "",
+                format!("cannot read the config: {why}"),
+            );
             if why.kind() == std::io::ErrorKind::NotFound {
                 found.help("`tollgate serve` without `--config` runs on the embedded default");
             }
@@ -26,9 +30,9 @@ pub(super) fn bytes_of(path: &Path, problems: &mut Problems) -> Option<Vec<u8>> 
 
 /// UTF-8, with or without a byte order mark.
 pub(super) fn decode(bytes: &[u8], problems: &mut Problems) -> Option<String> {
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() as u64 > MAX_CONFIG_BYTES {
         problems
-            .error(Place::File, "", "the config is larger than 1 MiB")
+            .error(DiagnosticLocation::File, "", "the config is larger than 1 MiB")
             .help("is this the right file?");
         return None;
     }
@@ -38,7 +42,7 @@ pub(super) fn decode(bytes: &[u8], problems: &mut Problems) -> Option<String> {
         || bytes.get(..2).is_some_and(|start| start.contains(&0));
     if looks_wide {
         problems
-            .error(Place::File, "", "the config is UTF-16 or UTF-32, not UTF-8")
+            .error(DiagnosticLocation::File, "", "the config is UTF-16 or UTF-32, not UTF-8")
             .help("save it as UTF-8; on Windows, editors call that `UTF-8` or `UTF-8 without BOM`");
         return None;
     }
@@ -47,7 +51,7 @@ pub(super) fn decode(bytes: &[u8], problems: &mut Problems) -> Option<String> {
         Err(error) => {
             let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
             let message = format!("the config is not UTF-8 (line {})", line + 1);
-            problems.error(Place::File, "", message).help("save it as UTF-8");
+            problems.error(DiagnosticLocation::File, "", message).help("save it as UTF-8");
             None
         }
     }
@@ -62,18 +66,18 @@ fn bytes(path: &Path, problems: &mut Problems) -> std::io::Result<Vec<u8>> {
         return Err(std::io::Error::other("it is not a regular file"));
     }
     warn_of_writers(&about, problems);
-    let file = opened(path)?;
+    let file = open_nonblocking(path)?;
     if !file.metadata()?.is_file() {
         return Err(std::io::Error::other("it is not a regular file"));
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    file.take(MAX_CONFIG_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// Without waiting: the file may have become a pipe since it was looked at.
 #[cfg(unix)]
-fn opened(path: &Path) -> std::io::Result<File> {
+fn open_nonblocking(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let at_once = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(at_once).open(path)
@@ -90,7 +94,11 @@ fn warn_of_writers(about: &std::fs::Metadata, problems: &mut Problems) {
     use std::os::unix::fs::PermissionsExt as _;
     if about.permissions().mode() & 0o002 != 0 {
         problems
-            .warning(Place::File, "", "every user of this machine can change the config")
+            .warning(
+                DiagnosticLocation::File,
+                "",
+                "every user of this machine can change the config",
+            )
             .help("it names commands that run as you: `chmod 600` it");
     }
 }

@@ -2,12 +2,12 @@
 
 use saphyr_parser::ScanError;
 
-use super::diagnostic::{Place, Problems, Span};
+use super::diagnostic::{DiagnosticLocation, Problems, SourceSpan};
 
 /// What YAML's own grammar refuses, in words that say what to do.
 pub(super) fn report(text: &str, error: &ScanError, problems: &mut Problems) {
     let (line, column) = (error.marker().line(), error.marker().col() + 1);
-    let at = Span { line, column, end_line: line, end_column: column + 1 };
+    let at = SourceSpan { line, column, end_line: line, end_column: column + 1 };
     if error.info().contains("tab") {
         let tabbed = text
             .lines()
@@ -16,7 +16,7 @@ pub(super) fn report(text: &str, error: &ScanError, problems: &mut Problems) {
             .find(|(text, _)| text.trim_start_matches(' ').starts_with('\t'));
         if let Some((text, line)) = tabbed {
             let column = text.find('\t').unwrap_or(0) + 1;
-            let at = Span { line, column, end_line: line, end_column: column + 1 };
+            let at = SourceSpan { line, column, end_line: line, end_column: column + 1 };
             problems
                 .error(at, "", "a tab cannot indent a line of YAML")
                 .help("use two spaces for each level");
@@ -26,7 +26,7 @@ pub(super) fn report(text: &str, error: &ScanError, problems: &mut Problems) {
     let source = text.lines().nth(line - 1).unwrap_or_default();
     hide_line(source, line, problems);
     let info = error.info();
-    let found = problems.error(Place::At(at), "", format!("this is not YAML: {info}"));
+    let found = problems.error(DiagnosticLocation::At(at), "", format!("this is not YAML: {info}"));
     if source.contains("${") {
         found.help("inside `{ }` and `[ ]` a variable needs quotes: \"${NAME}\"");
     } else if info.contains("unknown anchor") || info.contains("anchor or alias") {
@@ -47,6 +47,6 @@ fn hide_line(source: &str, line: usize, problems: &mut Problems) {
     if let (true, Some(colon)) = (sounds.iter().any(|word| lower.contains(word)), source.find(':'))
     {
         let column = source[..colon].chars().count() + 2;
-        problems.hide(Span { line, column, end_line: line, end_column: usize::MAX });
+        problems.hide(SourceSpan { line, column, end_line: line, end_column: usize::MAX });
     }
 }

@@ -24,24 +24,24 @@ use trust::TRUST;
 
 /// A place in the config with keys of its own.
 #[derive(Debug)]
-pub(super) struct Section {
+pub(super) struct SectionSpec {
     /// What a reader of the manual calls it.
     pub title: &'static str,
-    pub keys: &'static [Key],
+    pub keys: &'static [KeySpec],
     /// Words of other products, and what is written here instead.
     pub elsewhere: &'static [(&'static str, &'static str)],
 }
 
 #[derive(Debug)]
-pub(super) struct Key {
+pub(super) struct KeySpec {
     pub name: &'static str,
-    pub kind: Kind,
-    pub need: Need,
+    pub kind: KeyKind,
+    pub need: KeyPresence,
     pub about: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum KeyPresence {
     Required,
     /// May be left out; the text says what holds then.
     Default(&'static str),
@@ -49,29 +49,29 @@ pub(super) enum Need {
 
 /// What may stand behind a key.
 #[derive(Debug)]
-pub(super) enum Kind {
-    Text(Text),
+pub(super) enum KeyKind {
+    Text(TextKind),
     Flag,
-    Whole(Range),
+    Whole(KeyRange),
     Choice(&'static [&'static str]),
     /// A command line: a list of words, or one text that is split like a shell does.
     Words,
     List(&'static Self),
     /// Names of the user's own, each with such a value.
     Table(&'static Self),
-    Section(&'static Section),
+    Section(&'static SectionSpec),
     /// A section, or this word in its place.
-    SectionOr(&'static Section, &'static str),
+    SectionOr(&'static SectionSpec, &'static str),
     /// Names of the user's own, each with such a section; or a list whose entries have a `name`.
-    Named(&'static Section),
+    Named(&'static SectionSpec),
     /// A list of such sections.
-    Entries(&'static Section),
+    Entries(&'static SectionSpec),
     /// Any value.
     Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Text {
+pub(super) enum TextKind {
     /// `${VAR}` is expanded.
     Plain,
     /// For people and models to read; a `$` is a `$`.
@@ -82,34 +82,39 @@ pub(super) enum Text {
 
 /// Whole numbers, both ends included.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Range {
+pub(super) struct KeyRange {
     pub least: u64,
     pub most: u64,
     /// What is counted: `milliseconds`. Empty where the name says it.
     pub unit: &'static str,
 }
 
-const PLAIN: Kind = Kind::Text(Text::Plain);
-const PROSE: Kind = Kind::Text(Text::Prose);
-const SECRET: Kind = Kind::Text(Text::Secret);
-const PLAINS: Kind = Kind::List(&PLAIN);
-const PROSES: Kind = Kind::List(&PROSE);
-const MILLISECONDS: Kind = whole(1, 3_600_000, "milliseconds");
-const TIERS: Kind = Kind::Choice(&["fast", "standard", "deep"]);
+const PLAIN: KeyKind = KeyKind::Text(TextKind::Plain);
+const PROSE: KeyKind = KeyKind::Text(TextKind::Prose);
+const SECRET: KeyKind = KeyKind::Text(TextKind::Secret);
+const PLAINS: KeyKind = KeyKind::List(&PLAIN);
+const PROSES: KeyKind = KeyKind::List(&PROSE);
+const MILLISECONDS: KeyKind = whole(1, 3_600_000, "milliseconds");
+const TIERS: KeyKind = KeyKind::Choice(&["fast", "standard", "deep"]);
 
-const fn whole(least: u64, most: u64, unit: &'static str) -> Kind {
-    Kind::Whole(Range { least, most, unit })
+const fn whole(least: u64, most: u64, unit: &'static str) -> KeyKind {
+    KeyKind::Whole(KeyRange { least, most, unit })
 }
 
-const fn required(name: &'static str, kind: Kind, about: &'static str) -> Key {
-    Key { name, kind, need: Need::Required, about }
+const fn required_key(name: &'static str, kind: KeyKind, about: &'static str) -> KeySpec {
+    KeySpec { name, kind, need: KeyPresence::Required, about }
 }
 
-const fn key(name: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
-    Key { name, kind, need: Need::Default(default), about }
+const fn key(
+    name: &'static str,
+    kind: KeyKind,
+    default: &'static str,
+    about: &'static str,
+) -> KeySpec {
+    KeySpec { name, kind, need: KeyPresence::Default(default), about }
 }
 
-pub(super) const TOP: Section = Section {
+pub(super) const TOP: SectionSpec = SectionSpec {
     title: "The file",
     keys: &[
         key(
@@ -134,7 +139,7 @@ pub(super) const TOP: Section = Section {
         key("data", PLAIN, "./.tollgate", "Directory for what outlasts the process; created"),
         key(
             "tls",
-            Kind::Section(&TLS),
+            KeyKind::Section(&TLS),
             "plain HTTP",
             "Serve HTTPS with this certificate; both files are read again when they change. `tollgate serve --tls` makes one instead",
         ),
@@ -152,90 +157,110 @@ pub(super) const TOP: Section = Section {
         ),
         key(
             "names",
-            Kind::Section(&NAMES),
+            KeyKind::Section(&NAMES),
             "`{server}_{tool}`",
             "How tools are called towards models",
         ),
         key(
             "limits",
-            Kind::Section(&LIMITS),
+            KeyKind::Section(&LIMITS),
             "see there",
             "What holds for every call and every request",
         ),
         key(
             "shutdown",
-            Kind::Section(&SHUTDOWN),
+            KeyKind::Section(&SHUTDOWN),
             "see there",
             "How the gateway ends when it is told to (SIGTERM)",
         ),
         key(
             "approvals",
-            Kind::Section(&APPROVALS),
+            KeyKind::Section(&APPROVALS),
             "see there",
             "How calls wait for a person's leave",
         ),
-        key("builtin", Kind::Section(&BUILTIN), "see there", "Where the built-in tools may work"),
+        key(
+            "builtin",
+            KeyKind::Section(&BUILTIN),
+            "see there",
+            "Where the built-in tools may work",
+        ),
         key(
             "servers",
-            Kind::Named(&SERVER),
+            KeyKind::Named(&SERVER),
             "none",
             "MCP servers, by id. The order decides who keeps a name that two want",
         ),
         key(
             "tools",
-            Kind::Section(&HOUSE),
+            KeyKind::Section(&HOUSE),
             "all of them",
             "Which tools there are at all, for anybody; every level after this one only takes away",
         ),
         key(
             "trust",
-            Kind::Section(&TRUST),
+            KeyKind::Section(&TRUST),
             "see there",
             "Tools that others wrote: new, changed and suspicious ones. Each server may say otherwise",
         ),
-        key("budget", Kind::Section(&BUDGET), "see there", "Latency tiers and how they are chosen"),
+        key(
+            "budget",
+            KeyKind::Section(&BUDGET),
+            "see there",
+            "Latency tiers and how they are chosen",
+        ),
         key(
             "code",
-            Kind::Section(&CODE),
+            KeyKind::Section(&CODE),
             "see there",
             "How programs that models write are run; `code_mode` of servers and agents says for which tools",
         ),
         key(
             "memory",
-            Kind::Section(&MEMORY),
+            KeyKind::Section(&MEMORY),
             "see there",
             "What is remembered of conversations, and how it is found; `memory` of agents says whose",
         ),
-        key("audit", Kind::Section(&AUDIT), "see there", "What is kept of calls, and for how long"),
+        key(
+            "audit",
+            KeyKind::Section(&AUDIT),
+            "see there",
+            "What is kept of calls, and for how long",
+        ),
         key(
             "telemetry",
-            Kind::Section(&TELEMETRY),
+            KeyKind::Section(&TELEMETRY),
             "see there",
             "What is told of calls to those who follow them",
         ),
-        key("secrets", Kind::Section(&SECRETS), "see there", "What becomes of secrets in calls"),
+        key("secrets", KeyKind::Section(&SECRETS), "see there", "What becomes of secrets in calls"),
         key(
             "registry",
-            Kind::Section(&REGISTRY),
+            KeyKind::Section(&REGISTRY),
             "the official one",
             "Where `tollgate servers search` and the page look for MCP servers",
         ),
-        key("providers", Kind::Named(&PROVIDER), "none", "Where models are served"),
-        key("models", Kind::Named(&MODEL), "`offline`", "Models that agents and requests may name"),
+        key("providers", KeyKind::Named(&PROVIDER), "none", "Where models are served"),
+        key(
+            "models",
+            KeyKind::Named(&MODEL),
+            "`offline`",
+            "Models that agents and requests may name",
+        ),
         key("default_agent", PLAIN, "the first", "The agent of a request that names none"),
         key(
             "agents",
-            Kind::Named(&AGENT),
+            KeyKind::Named(&AGENT),
             "one agent `default` that sees every tool",
             "Who uses tools, and which",
         ),
         key(
             "auth",
-            Kind::Section(&AUTH),
+            KeyKind::Section(&AUTH),
             "no tokens",
             "Tokens of an OpenID Connect issuer let in as well as keys",
         ),
-        key("keys", Kind::Entries(&KEY), "none: open on loopback only", "API keys of clients"),
+        key("keys", KeyKind::Entries(&KEY), "none: open on loopback only", "API keys of clients"),
     ],
     elsewhere: &[
         ("mcp", "write what is under `mcp` at the top level: `servers:`"),
@@ -248,15 +273,15 @@ pub(super) const TOP: Section = Section {
     ],
 };
 
-const HOUSE: Section = Section {
+const HOUSE: SectionSpec = SectionSpec {
     title: "tools",
     keys: &[
-        key("enabled", Kind::Flag, "true", "`false`: nobody sees or calls any tool"),
+        key("enabled", KeyKind::Flag, "true", "`false`: nobody sees or calls any tool"),
         ALLOW,
         DENY,
         key(
             "environments",
-            Kind::Named(&ENVIRONMENT),
+            KeyKind::Named(&ENVIRONMENT),
             "none",
             "More of the same by name of an `environment`; those of this installation's hold as well",
         ),
@@ -264,34 +289,34 @@ const HOUSE: Section = Section {
     elsewhere: &[("disabled", "write `enabled: false`, or `deny:` with names")],
 };
 
-const ENVIRONMENT: Section =
-    Section { title: "tools.environments.NAME", keys: &[ALLOW, DENY], elsewhere: &[] };
+const ENVIRONMENT: SectionSpec =
+    SectionSpec { title: "tools.environments.NAME", keys: &[ALLOW, DENY], elsewhere: &[] };
 
-const ALLOW: Key =
+const ALLOW: KeySpec =
     key("allow", PLAINS, "[\"*\"]", "Exposed names and globs; what is not listed is not there");
-const DENY: Key = key("deny", PLAINS, "[]", "Exposed names and globs; wins over `allow`");
+const DENY: KeySpec = key("deny", PLAINS, "[]", "Exposed names and globs; wins over `allow`");
 
-const TLS: Section = Section {
+const TLS: SectionSpec = SectionSpec {
     title: "tls",
     keys: &[
-        required("cert", PLAIN, "PEM file with the certificate chain, the server's own first"),
-        required("key", PLAIN, "PEM file with the private key"),
+        required_key("cert", PLAIN, "PEM file with the certificate chain, the server's own first"),
+        required_key("key", PLAIN, "PEM file with the private key"),
     ],
     elsewhere: &[],
 };
 
-const REGISTRY: Section = Section {
+const REGISTRY: SectionSpec = SectionSpec {
     title: "registry",
     keys: &[key(
         "url",
         PLAIN,
-        crate::registry::OFFICIAL,
+        crate::mcp_registry::OFFICIAL,
         "An MCP registry, by the API of the official one (`/v0.1/servers`)",
     )],
     elsewhere: &[],
 };
 
-const NAMES: Section = Section {
+const NAMES: SectionSpec = SectionSpec {
     title: "names",
     keys: &[key(
         "pattern",
@@ -302,7 +327,7 @@ const NAMES: Section = Section {
     elsewhere: &[],
 };
 
-const LIMITS: Section = Section {
+const LIMITS: SectionSpec = SectionSpec {
     title: "limits",
     keys: &[
         key(
@@ -399,7 +424,7 @@ const LIMITS: Section = Section {
     elsewhere: &[],
 };
 
-const SHUTDOWN: Section = Section {
+const SHUTDOWN: SectionSpec = SectionSpec {
     title: "shutdown",
     keys: &[
         key(
@@ -418,7 +443,7 @@ const SHUTDOWN: Section = Section {
     elsewhere: &[],
 };
 
-const APPROVALS: Section = Section {
+const APPROVALS: SectionSpec = SectionSpec {
     title: "approvals",
     keys: &[
         key(
@@ -437,8 +462,8 @@ const APPROVALS: Section = Section {
     elsewhere: &[],
 };
 
-impl Section {
-    pub(super) fn key(&self, name: &str) -> Option<&'static Key> {
+impl SectionSpec {
+    pub(super) fn key(&self, name: &str) -> Option<&'static KeySpec> {
         self.keys.iter().find(|key| key.name == name)
     }
 
@@ -447,7 +472,7 @@ impl Section {
     }
 }
 
-impl Kind {
+impl KeyKind {
     /// Left empty, it counts as left out.
     pub(super) fn is_collection(&self) -> bool {
         matches!(
@@ -463,7 +488,7 @@ impl Kind {
 
     pub(super) fn holds_secrets(&self) -> bool {
         match self {
-            Self::Text(text) => *text == Text::Secret,
+            Self::Text(text) => *text == TextKind::Secret,
             Self::List(inner) | Self::Table(inner) => inner.holds_secrets(),
             Self::Section(section)
             | Self::SectionOr(section, _)
@@ -474,8 +499,8 @@ impl Kind {
     }
 }
 
-impl Key {
+impl KeySpec {
     pub(super) fn is_secret(&self) -> bool {
-        matches!(self.kind, Kind::Text(Text::Secret))
+        matches!(self.kind, KeyKind::Text(TextKind::Secret))
     }
 }

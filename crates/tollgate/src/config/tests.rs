@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use super::{Config, Environment, Loaded, Paint, Report, Request, load_text};
+use super::{ColorMode, Config, ConfigReport, ConfigRequest, Environment, LoadedConfig, load_text};
 
 mod access;
 mod bad_input;
 mod builtin;
 mod code;
+mod corrupted_files;
 mod files;
 mod good;
 mod live;
-mod mangled;
 mod memory;
 mod messages;
 mod secrets;
@@ -39,11 +39,11 @@ impl Environment for Fake {
     }
 }
 
-fn load_with(text: &str, environment: &Fake) -> Result<Loaded, Report> {
-    load_text(Path::new("t.yaml"), text.as_bytes(), &Request::default(), environment)
+fn load_with(text: &str, environment: &Fake) -> Result<LoadedConfig, ConfigReport> {
+    load_text(Path::new("t.yaml"), text.as_bytes(), &ConfigRequest::default(), environment)
 }
 
-fn load(text: &str) -> Result<Loaded, Report> {
+fn load(text: &str) -> Result<LoadedConfig, ConfigReport> {
     load_with(text, &Fake::default())
 }
 
@@ -51,12 +51,12 @@ fn load(text: &str) -> Result<Loaded, Report> {
 fn good(text: &str) -> Config {
     match load(text) {
         Ok(loaded) => loaded.config,
-        Err(report) => panic!("{}", report.render(Paint::Plain)),
+        Err(report) => panic!("{}", report.render(ColorMode::Plain)),
     }
 }
 
 /// The report, good or bad.
-fn report(text: &str) -> Report {
+fn report(text: &str) -> ConfigReport {
     match load(text) {
         Ok(loaded) => loaded.report,
         Err(report) => report,
@@ -65,7 +65,7 @@ fn report(text: &str) -> Report {
 
 /// The whole report as printed.
 fn check(text: &str, expected: &str) {
-    let found = report(text.trim_start_matches('\n')).render(Paint::Plain);
+    let found = report(text.trim_start_matches('\n')).render(ColorMode::Plain);
     assert!(found.trim() == expected.trim(), "found:\n{found}\nexpected:\n{expected}");
 }
 
@@ -75,9 +75,11 @@ fn mistakes(text: &str) -> Vec<String> {
     let errors = report.diagnostics.iter().filter(|it| it.severity == super::Severity::Error);
     errors
         .map(|found| match found.place {
-            super::Place::At(span) => format!("{}:{} {}", span.line, span.column, found.message),
-            super::Place::File => found.message.clone(),
-            super::Place::Flag(flag) => format!("{flag} {}", found.message),
+            super::DiagnosticLocation::At(span) => {
+                format!("{}:{} {}", span.line, span.column, found.message)
+            }
+            super::DiagnosticLocation::File => found.message.clone(),
+            super::DiagnosticLocation::Flag(flag) => format!("{flag} {}", found.message),
         })
         .collect()
 }

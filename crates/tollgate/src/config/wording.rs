@@ -1,14 +1,14 @@
 //! How messages name keys and say what would have been right.
 
-use super::table::{Kind, Range, Section, TOP};
+use super::table::{KeyKind, KeyRange, SectionSpec, TOP};
 
 /// Where a key that is unknown here would be right.
-pub(super) fn better_place(key: &str, section: &Section, near: Option<&str>) -> Option<String> {
+pub(super) fn better_place(key: &str, section: &SectionSpec, near: Option<&str>) -> Option<String> {
     if let Some((_, help)) = section.elsewhere.iter().find(|(word, _)| *word == key) {
         return Some((*help).to_owned());
     }
     let child = section.keys.iter().find(|inner| match inner.kind {
-        Kind::Section(section) | Kind::SectionOr(section, _) => section.key(key).is_some(),
+        KeyKind::Section(section) | KeyKind::SectionOr(section, _) => section.key(key).is_some(),
         _ => false,
     });
     if let Some(child) = child {
@@ -20,25 +20,25 @@ pub(super) fn better_place(key: &str, section: &Section, near: Option<&str>) -> 
     TOP.key(key).map(|_| "it belongs at the top level: take the indentation out".to_owned())
 }
 
-pub(super) fn describe(kind: &Kind) -> String {
+pub(super) fn describe(kind: &KeyKind) -> String {
     match kind {
-        Kind::Text(_) => "a text".to_owned(),
-        Kind::Flag => "`true` or `false`".to_owned(),
-        Kind::Whole(range) => describe_range(*range),
-        Kind::Choice(choices) => describe_choices(choices),
-        Kind::Words => "a list of words, or one text".to_owned(),
-        Kind::List(_) => "a list".to_owned(),
-        Kind::Table(_) => "a map of names and texts".to_owned(),
-        Kind::Section(_) => "a map".to_owned(),
-        Kind::SectionOr(_, word) => format!("a map, or `{word}`"),
-        Kind::Named(_) => "a map of names, or a list of entries with a `name`".to_owned(),
-        Kind::Entries(_) => "a list of maps".to_owned(),
-        Kind::Json => "a value".to_owned(),
+        KeyKind::Text(_) => "a text".to_owned(),
+        KeyKind::Flag => "`true` or `false`".to_owned(),
+        KeyKind::Whole(range) => describe_range(*range),
+        KeyKind::Choice(choices) => describe_choices(choices),
+        KeyKind::Words => "a list of words, or one text".to_owned(),
+        KeyKind::List(_) => "a list".to_owned(),
+        KeyKind::Table(_) => "a map of names and texts".to_owned(),
+        KeyKind::Section(_) => "a map".to_owned(),
+        KeyKind::SectionOr(_, word) => format!("a map, or `{word}`"),
+        KeyKind::Named(_) => "a map of names, or a list of entries with a `name`".to_owned(),
+        KeyKind::Entries(_) => "a list of maps".to_owned(),
+        KeyKind::Json => "a value".to_owned(),
     }
 }
 
-pub(super) fn describe_range(range: Range) -> String {
-    let Range { least, most, unit } = range;
+pub(super) fn describe_range(range: KeyRange) -> String {
+    let KeyRange { least, most, unit } = range;
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     format!("a whole number from {least} to {most}{unit}")
 }
@@ -49,7 +49,7 @@ pub(super) fn describe_choices(choices: &[&str]) -> String {
 }
 
 /// The key as a message names it.
-pub(super) fn named(path: &str) -> String {
+pub(super) fn describe_key(path: &str) -> String {
     match path.strip_suffix("[]") {
         Some(list) => format!("an entry of `{}`", last(list)),
         None if path.is_empty() => "the config".to_owned(),
@@ -61,7 +61,7 @@ pub(super) fn last(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
 
-pub(super) fn shortened(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     if line.chars().count() > 40 || line.len() < text.len() {
         line.chars().take(40).collect::<String>() + "…"

@@ -1,9 +1,9 @@
 //! Programs that use the gateway, as short as they can be.
 
-use super::{Access, KEY, Snippet, Target};
+use super::{KEY, Snippet, SnippetAccess, SnippetTarget};
 
 /// A snippet and what it is made of: `{base}`, `{mcp}`, `{model}`, and lines for keys.
-struct Made {
+struct SnippetTemplate {
     id: &'static str,
     name: &'static str,
     language: &'static str,
@@ -14,8 +14,8 @@ struct Made {
 /// SDKs want some key, also where none is needed.
 const ANY_KEY: &str = "none";
 
-const MADE: &[Made] = &[
-    Made {
+const TEMPLATES: &[SnippetTemplate] = &[
+    SnippetTemplate {
         id: "openai-python",
         name: "OpenAI (Python)",
         language: "python",
@@ -31,7 +31,7 @@ print(answer.choices[0].message.content)
             "an agent is a model: its tools run in the gateway. `client.responses` works as well",
         ),
     },
-    Made {
+    SnippetTemplate {
         id: "openai-js",
         name: "OpenAI (JavaScript)",
         language: "javascript",
@@ -46,7 +46,7 @@ console.log(answer.choices[0].message.content);
 "#,
         note: None,
     },
-    Made {
+    SnippetTemplate {
         id: "openai-realtime",
         name: "OpenAI Realtime (Python)",
         language: "python",
@@ -67,7 +67,7 @@ asyncio.run(main())
 "#,
         note: Some("the JavaScript SDK insists on TLS: `tollgate serve --tls`"),
     },
-    Made {
+    SnippetTemplate {
         id: "anthropic",
         name: "Anthropic (Python)",
         language: "python",
@@ -81,7 +81,7 @@ print(answer.content[0].text)
 "#,
         note: Some("the address has no `/v1`"),
     },
-    Made {
+    SnippetTemplate {
         id: "gemini",
         name: "Google Gen AI (Python)",
         language: "python",
@@ -93,7 +93,7 @@ print(answer.text)
 "#,
         note: Some("Live sessions of this SDK insist on TLS: `tollgate serve --tls`"),
     },
-    Made {
+    SnippetTemplate {
         id: "mcp-python",
         name: "MCP (Python)",
         language: "python",
@@ -115,7 +115,7 @@ asyncio.run(main())
 "#,
         note: None,
     },
-    Made {
+    SnippetTemplate {
         id: "mcp-typescript",
         name: "MCP (TypeScript)",
         language: "typescript",
@@ -129,7 +129,7 @@ console.log((await client.listTools()).tools.map((tool) => tool.name));
 "#,
         note: None,
     },
-    Made {
+    SnippetTemplate {
         id: "curl",
         name: "curl",
         language: "shell",
@@ -139,7 +139,7 @@ console.log((await client.listTools()).tools.map((tool) => tool.name));
 "#,
         note: None,
     },
-    Made {
+    SnippetTemplate {
         id: "livekit",
         name: "LiveKit Agents",
         language: "python",
@@ -151,7 +151,7 @@ session = AgentSession(
 "#,
         note: Some("`pip install 'livekit-agents[mcp]'`"),
     },
-    Made {
+    SnippetTemplate {
         id: "pipecat",
         name: "Pipecat",
         language: "python",
@@ -166,28 +166,28 @@ client = MCPClient(
     },
 ];
 
-pub(super) fn snippets(target: &Target) -> impl Iterator<Item = Snippet> {
-    MADE.iter().map(|made| Snippet {
+pub(super) fn snippets(target: &SnippetTarget) -> impl Iterator<Item = Snippet> {
+    TEMPLATES.iter().map(|made| Snippet {
         id: made.id,
         name: made.name,
         file: None,
         language: made.language,
-        text: filled(made.text, target),
+        text: fill_template(made.text, target),
         link: None,
         note: made.note.map(str::to_owned),
     })
 }
 
-fn filled(text: &str, target: &Target) -> String {
+fn fill_template(text: &str, target: &SnippetTarget) -> String {
     let bearer = format!("Bearer {KEY}");
     let (key, python, js, shell) = match target.access {
-        Access::Keyed => (
+        SnippetAccess::Keyed => (
             KEY,
             format!("{{\"Authorization\": \"{bearer}\"}}"),
             format!("{{ Authorization: \"{bearer}\" }}"),
             format!("\n  -H 'authorization: {bearer}' \\"),
         ),
-        Access::Open => (ANY_KEY, "{}".to_owned(), "{}".to_owned(), String::new()),
+        SnippetAccess::Open => (ANY_KEY, "{}".to_owned(), "{}".to_owned(), String::new()),
     };
     let agent = match &target.agent {
         Some(agent) => format!(", \"agent\": \"{agent}\""),

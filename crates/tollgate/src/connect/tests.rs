@@ -3,31 +3,38 @@
 use serde_json::{Value, json};
 
 use super::{
-    Access, Form, KEY, NAME, Target, Unmerged, entry, form, hidden, merged, snippet, snippets,
+    ClientFileFormat, ClientFileMergeError, KEY, NAME, SnippetAccess, SnippetTarget, entry, form,
+    merge_entry, redact_diff, snippet, snippets,
 };
-use crate::clients::CLIENTS;
-use crate::import::{Asked, Secrets, read};
+use crate::client_apps::CLIENTS;
+use crate::import::{ImportContext, SecretPlacement, read};
 
-fn target() -> Target {
-    Target {
+fn target() -> SnippetTarget {
+    SnippetTarget {
         base: "http://127.0.0.1:8655".to_owned(),
         agent: Some("sage".to_owned()),
         model: "sage".to_owned(),
-        access: Access::Keyed,
+        access: SnippetAccess::Keyed,
         config: Some("/srv/tollgate.yaml".to_owned()),
         data: None,
     }
 }
 
-fn asked() -> Asked<'static> {
-    Asked { name: None, file: None, client: None, secrets: Secrets::InTheEnvironment, given: &[] }
+fn asked() -> ImportContext<'static> {
+    ImportContext {
+        name: None,
+        file: None,
+        client: None,
+        secrets: SecretPlacement::InTheEnvironment,
+        given: &[],
+    }
 }
 
 #[test]
 fn what_connect_writes_import_reads() {
     for client in CLIENTS {
         let made = snippet(client.id, &target()).unwrap();
-        let imported = read(&made.text, &Asked { client: Some(client), ..asked() })
+        let imported = read(&made.text, &ImportContext { client: Some(client), ..asked() })
             .unwrap_or_else(|why| panic!("{}: {why}\n{}", client.id, made.text));
         let server = &imported.servers[0];
         assert_eq!((imported.servers.len(), server.name.as_str()), (1, NAME), "{}", client.id);
@@ -50,11 +57,16 @@ fn what_connect_writes_import_reads() {
 
 #[test]
 fn every_snippet_has_the_address_and_a_place_for_the_key() {
-    for access in [Access::Open, Access::Keyed] {
-        for it in snippets(&Target { access, ..target() }) {
+    for access in [SnippetAccess::Open, SnippetAccess::Keyed] {
+        for it in snippets(&SnippetTarget { access, ..target() }) {
             let speaks = it.id != "claude-desktop";
             assert_eq!(it.text.contains("http://127.0.0.1:8655"), speaks, "{}", it.text);
-            assert_eq!(it.text.contains(KEY), speaks && access == Access::Keyed, "{}", it.text);
+            assert_eq!(
+                it.text.contains(KEY),
+                speaks && access == SnippetAccess::Keyed,
+                "{}",
+                it.text
+            );
             for left in ["{base}", "{mcp}", "{model}", "{key}", "_headers}", "_header}", "_agent}"]
             {
                 assert!(!it.text.contains(left), "{}", it.text);
@@ -68,9 +80,9 @@ fn every_snippet_has_the_address_and_a_place_for_the_key() {
 /// Puts the entry of Cursor's form into a text.
 fn check(old: &str, expected: &str) {
     let entry = json!({ "url": "u" });
-    let json = Form::Json { root: "mcpServers" };
-    assert_eq!(merged(json, old, &entry).as_deref(), Ok(expected), "{old}");
-    assert_eq!(merged(json, expected, &entry).as_deref(), Ok(expected), "twice is once");
+    let json = ClientFileFormat::Json { root: "mcpServers" };
+    assert_eq!(merge_entry(json, old, &entry).as_deref(), Ok(expected), "{old}");
+    assert_eq!(merge_entry(json, expected, &entry).as_deref(), Ok(expected), "twice is once");
 }
 
 #[test]
@@ -109,7 +121,7 @@ fn an_entry_is_put_beside_what_is_there() {
 #[test]
 fn toml_and_yaml_keep_what_is_theirs() {
     let entry = json!({"url": "u", "http_headers": {"Authorization": "Bearer k"}});
-    let toml = Form::Toml { root: "mcp_servers" };
+    let toml = ClientFileFormat::Toml { root: "mcp_servers" };
     let table =
         "[mcp_servers.tollgate]\nurl = \"u\"\nhttp_headers = { Authorization = \"Bearer k\" }\n";
     for (old, new) in [
@@ -124,23 +136,23 @@ fn toml_and_yaml_keep_what_is_theirs() {
             format!("{table}\n# [mcp_servers.later]\n# of the next\n[other]\nx = 1\n"),
         ),
     ] {
-        assert_eq!(merged(toml, old, &entry).as_deref(), Ok(new.as_str()), "{old}");
+        assert_eq!(merge_entry(toml, old, &entry).as_deref(), Ok(new.as_str()), "{old}");
     }
-    let yaml = Form::Yaml { root: "extensions" };
+    let yaml = ClientFileFormat::Yaml { root: "extensions" };
     let old = "# mine\nextensions:\n  a:\n    type: stdio # x\n";
-    let new = merged(yaml, old, &json!({"uri": "u", "timeout": 1})).unwrap();
+    let new = merge_entry(yaml, old, &json!({"uri": "u", "timeout": 1})).unwrap();
     assert_eq!(new, format!("{old}  tollgate:\n    uri: u\n    timeout: 1\n"));
-    let newer = merged(yaml, &new, &json!({"uri": "v", "timeout": 1})).unwrap();
+    let newer = merge_entry(yaml, &new, &json!({"uri": "v", "timeout": 1})).unwrap();
     assert_eq!(newer, format!("{old}  tollgate:\n    uri: v\n    timeout: 1\n"));
 }
 
 #[test]
 fn a_key_that_is_there_is_not_replaced_by_the_word_for_one() {
-    let json = Form::Json { root: "mcpServers" };
+    let json = ClientFileFormat::Json { root: "mcpServers" };
     let of = |url: &str, key: &str| json!({"url": url, "headers": {"Authorization": format!("Bearer {key}")}});
     let text = |entry: Value| json!({"mcpServers": {"tollgate": entry}}).to_string();
     let told = |old: &Value, new: &Value| -> Value {
-        serde_json::from_str(&merged(json, &text(old.clone()), new).unwrap()).unwrap()
+        serde_json::from_str(&merge_entry(json, &text(old.clone()), new).unwrap()).unwrap()
     };
     let kept = told(&of("u", "tg_mine"), &of("v", KEY));
     assert_eq!(kept["mcpServers"]["tollgate"], of("v", "tg_mine"));
@@ -150,13 +162,16 @@ fn a_key_that_is_there_is_not_replaced_by_the_word_for_one() {
 
 #[test]
 fn files_that_cannot_be_read_are_left_alone() {
-    let json = Form::Json { root: "mcpServers" };
+    let json = ClientFileFormat::Json { root: "mcpServers" };
     let entry = json!({ "url": "u" });
     for old in ["{\"a\": ", "{'a': 1}", "{\"a\": 1, \"a\": 2}"] {
-        assert!(matches!(merged(json, old, &entry), Err(Unmerged::Unreadable(_))), "{old}");
+        assert!(
+            matches!(merge_entry(json, old, &entry), Err(ClientFileMergeError::Unreadable(_))),
+            "{old}"
+        );
     }
     for old in ["[]", "{\"mcpServers\": []}", "{\"mcpServers\": 5}"] {
-        assert_eq!(merged(json, old, &entry), Err(Unmerged::Odd), "{old}");
+        assert_eq!(merge_entry(json, old, &entry), Err(ClientFileMergeError::Odd), "{old}");
     }
 }
 
@@ -170,24 +185,24 @@ fn entries_have_the_words_of_their_client() {
     assert_eq!(of("cline")["type"], "streamableHttp");
     for client in CLIENTS {
         let old = "";
-        let text = merged(form(client), old, &entry(client, &target())).unwrap();
+        let text = merge_entry(form(client), old, &entry(client, &target())).unwrap();
         assert!(text.contains(NAME), "{}: {text}", client.id);
     }
 }
 
 /// That the difference shows none of `canary`, and what it shows.
-fn check_hidden(form: Form, old: &str, expected: &str) {
+fn check_hidden(form: ClientFileFormat, old: &str, expected: &str) {
     let entry = json!({"url": "u", "headers": {"Authorization": format!("Bearer {KEY}")}});
-    let new = merged(form, old, &entry).unwrap();
+    let new = merge_entry(form, old, &entry).unwrap();
     let diff = crate::config::edit::diff(std::path::Path::new("f"), old, &new);
     assert!(diff.contains("canary"), "nothing to hide:\n{diff}");
-    let shown = hidden(form, [old, &new], &diff).unwrap();
+    let shown = redact_diff(form, [old, &new], &diff).unwrap();
     assert!(!shown.contains("canary") && shown.contains(expected), "{shown}");
 }
 
 #[test]
 fn a_difference_shows_no_secrets_of_others() {
-    let json = Form::Json { root: "mcpServers" };
+    let json = ClientFileFormat::Json { root: "mcpServers" };
     check_hidden(
         json,
         "{\n  \"mcpServers\": {\n    // mine\n    \"a\": {\"command\": \"b\", \"env\": {\"GITHUB_PAT\": \"canary\\\"\u{e9}/\", \"DEBUG\": \"true\"}}\n  }\n}\n",
@@ -209,12 +224,12 @@ fn a_difference_shows_no_secrets_of_others() {
         "\"Authorization\": \"Bearer <hidden>\"",
     );
     check_hidden(
-        Form::Toml { root: "mcp_servers" },
+        ClientFileFormat::Toml { root: "mcp_servers" },
         "[mcp_servers.a]\ncommand = \"b\"\n[mcp_servers.a.env]\nMINE = 'canary'\nPORT = \"8080\"\n",
         "MINE = '<hidden>'\n PORT = \"8080\"\n",
     );
     check_hidden(
-        Form::Yaml { root: "extensions" },
+        ClientFileFormat::Yaml { root: "extensions" },
         "extensions:\n  a:\n    envs:\n      MORE: |\n        canary 1\n        canary 2\n      MINE: it's a canary\n",
         "         <hidden>\n         <hidden>\n       MINE: <hidden>\n",
     );
@@ -222,9 +237,9 @@ fn a_difference_shows_no_secrets_of_others() {
 
 #[test]
 fn a_secret_that_cannot_be_found_again_hides_all() {
-    let json = Form::Json { root: "mcpServers" };
+    let json = ClientFileFormat::Json { root: "mcpServers" };
     let old = "{\"mcpServers\": {\"a\": {\"env\": {\"MINE\": \"can\\u0061ry\"}}}}";
-    assert_eq!(hidden(json, [old, old], "+ any\n"), None);
+    assert_eq!(redact_diff(json, [old, old], "+ any\n"), None);
     let commented = "+  // \"t\": \"ghp_0123456789abcdefghijABCDEFGHIJ012345\"\n+ x\n";
-    assert_eq!(hidden(json, ["", "{}"], commented).as_deref(), Some("+  <hidden>\n+ x\n"));
+    assert_eq!(redact_diff(json, ["", "{}"], commented).as_deref(), Some("+  <hidden>\n+ x\n"));
 }

@@ -6,27 +6,27 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tollgate_core::text::percent_encoded;
 
-use super::{Event, Gateway, Listener, events, request, understood};
-use crate::failure::Failure;
+use super::{Gateway, GatewayEvent, GatewayEventListener, decode_response, events, request};
+use crate::command_error::CommandError;
 
-type Headers = [(String, String)];
+type HeaderPairs = [(String, String)];
 
 impl Gateway {
     /// The agent of whoever names none.
-    pub async fn usual_agent(&self) -> Result<String, Failure> {
+    pub async fn usual_agent(&self) -> Result<String, CommandError> {
         let view = self.get("/v1/tools").await?;
         let name = view["agent"].as_str().map(str::to_owned);
-        name.ok_or_else(|| Failure::failed("the gateway does not say which agent it has"))
+        name.ok_or_else(|| CommandError::new("the gateway does not say which agent it has"))
     }
 
     /// What the agent says first, if it does.
     pub async fn greeting(
         &self,
         agent: &str,
-        headers: &Headers,
-    ) -> Result<Option<String>, Failure> {
+        headers: &HeaderPairs,
+    ) -> Result<Option<String>, CommandError> {
         let path = format!("/api/agents/{}/render", percent_encoded(agent));
-        let request = dressed(request(Method::POST, &path, Some(&json!({})))?, headers)?;
+        let request = with_headers(request(Method::POST, &path, Some(&json!({})))?, headers)?;
         let rendered = self.ask(request).await?;
         Ok(rendered["greeting"].as_str().map(str::to_owned))
     }
@@ -35,12 +35,12 @@ impl Gateway {
     pub async fn chat(
         &self,
         body: &Value,
-        headers: &Headers,
-        mut each: impl FnMut(Event) + Send,
-    ) -> Result<HeaderMap, Failure> {
+        headers: &HeaderPairs,
+        mut each: impl FnMut(GatewayEvent) + Send,
+    ) -> Result<HeaderMap, CommandError> {
         let request = request(Method::POST, "/v1/chat/completions", Some(body))?;
-        let request = dressed(request, headers)?;
-        let mut listener = Listener::new(&mut each);
+        let request = with_headers(request, headers)?;
+        let mut listener = GatewayEventListener::new(&mut each);
         let mut heard = |chunk: &[u8]| listener.hear(chunk);
         let response = match self {
             Self::Remote(remote) => remote.follow(request, &mut heard).await?,
@@ -49,34 +49,37 @@ impl Gateway {
         if events::is_stream(response.headers()) {
             return Ok(response.headers().clone());
         }
-        understood(&response)?;
-        Err(Failure::failed("the gateway does not stream its answer"))
+        decode_response(&response)?;
+        Err(CommandError::new("the gateway does not stream its answer"))
     }
 
     /// `POST /v1/mcp/tool/execute`: calls of a model in, messages out.
     pub async fn run_calls(
         &self,
         calls: &Value,
-        (agent, headers): (&str, &Headers),
-    ) -> Result<Value, Failure> {
+        (agent, headers): (&str, &HeaderPairs),
+    ) -> Result<Value, CommandError> {
         let path = "/v1/mcp/tool/execute?format=chat";
-        let mut request = dressed(request(Method::POST, path, Some(calls))?, headers)?;
+        let mut request = with_headers(request(Method::POST, path, Some(calls))?, headers)?;
         let agent = value("the agent", agent)?;
         request.headers_mut().insert("x-tollgate-agent", agent);
         self.ask(request).await
     }
 }
 
-fn dressed(mut request: Request<Bytes>, headers: &Headers) -> Result<Request<Bytes>, Failure> {
+fn with_headers(
+    mut request: Request<Bytes>,
+    headers: &HeaderPairs,
+) -> Result<Request<Bytes>, CommandError> {
     for (name, text) in headers {
         let header = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| Failure::Usage(format!("`{name}` cannot be a header")))?;
+            .map_err(|_| CommandError::Usage(format!("`{name}` cannot be a header")))?;
         request.headers_mut().insert(header, value(name, text)?);
     }
     Ok(request)
 }
 
-fn value(name: &str, text: &str) -> Result<HeaderValue, Failure> {
+fn value(name: &str, text: &str) -> Result<HeaderValue, CommandError> {
     HeaderValue::from_bytes(text.as_bytes())
-        .map_err(|_| Failure::Usage(format!("{name} cannot be `{text}`")))
+        .map_err(|_| CommandError::Usage(format!("{name} cannot be `{text}`")))
 }

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use tollgate_core::json::Object;
 use tollgate_core::text::percent_encoded;
 
-use super::{Gateway, View, request, understood};
-use crate::failure::Failure;
+use super::{Gateway, ToolViewQuery, decode_response, request};
+use crate::command_error::CommandError;
 
 /// What became of a program.
 #[derive(Debug)]
-pub struct Ran {
+pub struct CodeRunResult {
     pub prints: String,
     /// As it was written: numbers in it may be larger than any of ours.
     pub result: Option<Box<RawValue>>,
-    pub error: Option<Failed>,
+    pub error: Option<CodeRunFailure>,
     pub calls: usize,
     pub duration_ms: f64,
     /// All that the gateway said, as JSON.
@@ -23,7 +23,7 @@ pub struct Ran {
 }
 
 #[derive(Debug)]
-pub struct Failed {
+pub struct CodeRunFailure {
     pub message: String,
     /// From 1, as the column.
     pub line: Option<usize>,
@@ -33,7 +33,7 @@ pub struct Failed {
     pub hint: Option<String>,
 }
 
-impl Ran {
+impl CodeRunResult {
     fn read(body: &[u8]) -> Option<Self> {
         let fields = Object::parse_bytes(body).ok()?;
         let value = |key: &str| -> Value {
@@ -45,7 +45,7 @@ impl Ran {
         Some(Self {
             prints: value("prints").as_str()?.to_owned(),
             result: result.map(ToOwned::to_owned),
-            error: error.is_object().then(|| Failed::read(&error)),
+            error: error.is_object().then(|| CodeRunFailure::read(&error)),
             calls: count(&value("calls")).unwrap_or(0),
             duration_ms: value("duration_ms").as_f64().unwrap_or(0.0),
             whole: String::from_utf8_lossy(body).into_owned(),
@@ -53,7 +53,7 @@ impl Ran {
     }
 }
 
-impl Failed {
+impl CodeRunFailure {
     fn read(error: &Value) -> Self {
         let text = |key: &str| error[key].as_str().map(str::to_owned);
         Self {
@@ -72,23 +72,27 @@ fn count(value: &Value) -> Option<usize> {
 
 impl Gateway {
     /// `POST /v1/code`
-    pub async fn code(&self, source: &str, view: View<'_>) -> Result<Ran, Failure> {
+    pub async fn code(
+        &self,
+        source: &str,
+        view: ToolViewQuery<'_>,
+    ) -> Result<CodeRunResult, CommandError> {
         let mut body = json!({ "code": source });
         for (key, value) in [("agent", view.agent), ("tier", view.tier)] {
             if let Some(value) = value {
                 body[key] = json!(value);
             }
         }
-        let request = view.dress(request(Method::POST, "/v1/code", Some(&body))?)?;
+        let request = view.add_filter_headers(request(Method::POST, "/v1/code", Some(&body))?)?;
         let response = self.exchange(request).await?;
         if !response.status().is_success() {
-            return Err(match understood(&response) {
+            return Err(match decode_response(&response) {
                 Err(failure) => failure,
-                Ok(_) => Failure::failed(format!("the gateway answered {}", response.status())),
+                Ok(_) => CommandError::new(format!("the gateway answered {}", response.status())),
             });
         }
-        Ran::read(response.body())
-            .ok_or_else(|| Failure::failed("the gateway's answer cannot be read"))
+        CodeRunResult::read(response.body())
+            .ok_or_else(|| CommandError::new("the gateway's answer cannot be read"))
     }
 
     /// `GET /v1/code`: what a model looks up before it writes a program; the list of files, or
@@ -96,10 +100,10 @@ impl Gateway {
     pub async fn code_docs(
         &self,
         asked: Option<(&str, &str)>,
-        view: View<'_>,
-    ) -> Result<Value, Failure> {
+        view: ToolViewQuery<'_>,
+    ) -> Result<Value, CommandError> {
         let asked = asked.map(|(key, value)| format!("&{key}={}", percent_encoded(value)));
         let path = format!("/v1/code?{}{}", view.query(), asked.unwrap_or_default());
-        self.ask(view.dress(request(Method::GET, &path, None)?)?).await
+        self.ask(view.add_filter_headers(request(Method::GET, &path, None)?)?).await
     }
 }

@@ -5,30 +5,30 @@ use http::{HeaderMap, Response, header};
 use http_body::Body;
 use http_body_util::BodyExt as _;
 use serde_json::Value;
-use tollgate_mcp::sse::Decoder;
+use tollgate_mcp::sse::SseDecoder;
 
 use super::complaint;
-use crate::failure::Failure;
+use crate::command_error::CommandError;
 
 const LARGEST_EVENT: usize = 16 * 1024 * 1024;
 
 /// One step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct GatewayEvent {
     pub name: String,
     pub data: Value,
 }
 
 /// Tells every step as soon as it is whole, and keeps how it ended.
-pub(super) struct Listener<'a> {
-    decoder: Decoder,
-    each: &'a mut (dyn FnMut(Event) + Send),
-    end: Option<Result<Value, Failure>>,
+pub(super) struct GatewayEventListener<'a> {
+    decoder: SseDecoder,
+    each: &'a mut (dyn FnMut(GatewayEvent) + Send),
+    end: Option<Result<Value, CommandError>>,
 }
 
-impl<'a> Listener<'a> {
-    pub(super) fn new(each: &'a mut (dyn FnMut(Event) + Send)) -> Self {
-        Self { decoder: Decoder::new(LARGEST_EVENT), each, end: None }
+impl<'a> GatewayEventListener<'a> {
+    pub(super) fn new(each: &'a mut (dyn FnMut(GatewayEvent) + Send)) -> Self {
+        Self { decoder: SseDecoder::new(LARGEST_EVENT), each, end: None }
     }
 
     pub(super) fn hear(&mut self, mut chunk: &[u8]) {
@@ -36,7 +36,7 @@ impl<'a> Listener<'a> {
             let event = match event {
                 Ok(event) => event,
                 Err(fault) => {
-                    self.end = Some(Err(Failure::failed(fault.to_string())));
+                    self.end = Some(Err(CommandError::new(fault.to_string())));
                     continue;
                 }
             };
@@ -45,15 +45,15 @@ impl<'a> Listener<'a> {
                 name if name == "done" => self.end = Some(Ok(data)),
                 name if name == "error" => {
                     let why = complaint(&data).unwrap_or("the gateway gave up");
-                    self.end = Some(Err(Failure::failed(why)));
+                    self.end = Some(Err(CommandError::new(why)));
                 }
-                name => (self.each)(Event { name, data }),
+                name => (self.each)(GatewayEvent { name, data }),
             }
         }
     }
 
-    pub(super) fn finish(self) -> Result<Value, Failure> {
-        let broken = || Err(Failure::failed("the gateway broke off before it was done"));
+    pub(super) fn finish(self) -> Result<Value, CommandError> {
+        let broken = || Err(CommandError::new("the gateway broke off before it was done"));
         self.end.unwrap_or_else(broken)
     }
 }

@@ -19,25 +19,25 @@ use serde_json::Value;
 use tollgate_core::secret::Secret;
 use tollgate_server::Right;
 
-use super::{events, trust};
+use super::{events, tls_trust};
 use crate::admin_token;
-use crate::config::{Config, Key, Proof};
-use crate::failure::Failure;
+use crate::command_error::CommandError;
+use crate::config::{Config, ConfiguredKey, KeyProof};
 
 /// Whoever does not answer this soon is not there.
-const LOOK: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longer than any call may take.
-const PATIENCE: Duration = Duration::from_secs(3_700);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(3_700);
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 
-pub struct Remote {
+pub struct RemoteGateway {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     scheme: &'static str,
     address: SocketAddr,
     key: Option<Secret>,
 }
 
-impl Remote {
+impl RemoteGateway {
     /// The gateway at the configured address, if there is one. Others that answer there are not
     /// told our key.
     pub async fn find(config: &Config) -> Option<Self> {
@@ -45,12 +45,12 @@ impl Remote {
             return None;
         }
         let plain = match config.tls {
-            None => Self::plain(config.listen).known().await,
+            None => Self::plain(config.listen).probe().await,
             Some(_) => None,
         };
         let found = match plain {
             Some(found) => Some(found),
-            None => Self::secure(config)?.known().await,
+            None => Self::secure(config)?.probe().await,
         };
         found.map(|remote| Self { key: key(config), ..remote })
     }
@@ -66,7 +66,7 @@ impl Remote {
     }
 
     fn secure(config: &Config) -> Option<Self> {
-        trust::of(config).map(|tls| Self::over(tls, config.listen))
+        tls_trust::of(config).map(|tls| Self::over(tls, config.listen))
     }
 
     fn over(tls: ClientConfig, listen: SocketAddr) -> Self {
@@ -80,10 +80,12 @@ impl Remote {
     }
 
     /// Itself, if it is a gateway of ours that answers.
-    async fn known(self) -> Option<Self> {
+    async fn probe(self) -> Option<Self> {
         let request = Request::get("/healthz").body(Bytes::new()).ok()?;
-        let answer =
-            tokio::time::timeout(LOOK, self.exchange(request, &mut |_| ())).await.ok()?.ok()?;
+        let answer = tokio::time::timeout(PROBE_TIMEOUT, self.exchange(request, &mut |_| ()))
+            .await
+            .ok()?
+            .ok()?;
         // A port that serves HTTPS answers plain probes as well, and nothing else.
         if answer.headers().get("x-tollgate-scheme").is_some_and(|scheme| scheme != self.scheme) {
             return None;
@@ -93,7 +95,7 @@ impl Remote {
         Some(self)
     }
 
-    pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, Failure> {
+    pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, CommandError> {
         self.follow(request, &mut |_| ()).await
     }
 
@@ -102,15 +104,17 @@ impl Remote {
         &self,
         request: Request<Bytes>,
         heard: &mut (dyn FnMut(&[u8]) + Send),
-    ) -> Result<Response<Bytes>, Failure> {
+    ) -> Result<Response<Bytes>, CommandError> {
         let url = self.url(&request);
-        match tokio::time::timeout(PATIENCE, self.exchange(request, heard)).await {
+        match tokio::time::timeout(REQUEST_TIMEOUT, self.exchange(request, heard)).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(why)) => {
                 let why = with_causes(&*why);
-                Err(Failure::Failed(format!("the gateway did not answer at {url}: {why}")))
+                Err(CommandError::Failed(format!("the gateway did not answer at {url}: {why}")))
             }
-            Err(_) => Err(Failure::Failed(format!("the gateway did not answer at {url} in time"))),
+            Err(_) => {
+                Err(CommandError::Failed(format!("the gateway did not answer at {url} in time")))
+            }
         }
     }
 
@@ -163,9 +167,9 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
 /// What opens most: an admin's key of the config, else the token of the data directory, else a key
 /// that may call tools.
 fn key(config: &Config) -> Option<Secret> {
-    let plain = |key: &Key| match &key.proof {
-        Proof::Key(key) => Some(key.clone()),
-        Proof::Hash(_) => None,
+    let plain = |key: &ConfiguredKey| match &key.proof {
+        KeyProof::Key(key) => Some(key.clone()),
+        KeyProof::Hash(_) => None,
     };
     let with = |right| config.keys.iter().filter(move |key| key.rights.has(right));
     let token = || admin_token::read(&config.data).ok().flatten();

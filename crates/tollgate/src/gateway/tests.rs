@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use http::Response;
 
-use super::events::Listener;
-use super::{Event, understood};
+use super::events::GatewayEventListener;
+use super::{GatewayEvent, decode_response};
 
 #[test]
 fn an_answer_is_its_json_or_what_it_complains_of() {
@@ -22,7 +22,7 @@ fn an_answer_is_its_json_or_what_it_complains_of() {
         (200, "<html>", "the gateway answered 200 OK and no JSON"),
     ] {
         let response = Response::builder().status(status).body(Bytes::from(body)).unwrap();
-        let found = match understood(&response) {
+        let found = match decode_response(&response) {
             Ok(value) => value.to_string(),
             Err(failure) => failure.to_string(),
         };
@@ -36,8 +36,8 @@ fn steps_are_told_as_soon_as_they_are_whole() {
     let first = stream.find(":\n\nevent").unwrap();
     for size in [1, 2, 7, stream.len()] {
         let mut told = Vec::new();
-        let mut each = |Event { name, data }| told.push(format!("{name} {data}"));
-        let mut listener = Listener::new(&mut each);
+        let mut each = |GatewayEvent { name, data }| told.push(format!("{name} {data}"));
+        let mut listener = GatewayEventListener::new(&mut each);
         for chunk in stream.as_bytes().chunks(size) {
             listener.hear(chunk);
         }
@@ -46,7 +46,7 @@ fn steps_are_told_as_soon_as_they_are_whole() {
     }
     let mut told = 0;
     let mut each = |_| told += 1;
-    let mut listener = Listener::new(&mut each);
+    let mut listener = GatewayEventListener::new(&mut each);
     listener.hear(&stream.as_bytes()[..first]);
     assert!(listener.finish().is_err(), "it broke off");
     assert_eq!(told, 1, "but what was said was heard");

@@ -2,21 +2,21 @@
 
 use serde_json::{Map, Value, json};
 
-use super::draft::Draft;
-use super::plain::{Transport, whole};
-use super::provider::{self, Named};
-use super::sheet::Sheet;
-use super::source::Source;
-use super::{Found, plain};
+use super::collector::ImportCollector;
+use super::common_keys::{ImportedTransport, whole};
+use super::provider::{self, ImportedProvider};
+use super::server_draft::ServerDraft;
+use super::source_map::SourceMap;
+use super::{ImportedEntry, common_keys};
 
 /// Keys that mean the same here.
 const SAME: &[&str] = &["restart", "defaults"];
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
-    let mut tools = Tools::default();
+pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
+    let mut tools = AvaToolNames::default();
     if let Some(mut mcp) = top.inner("mcp") {
         let enabled = mcp.flag("enabled").unwrap_or(true);
-        for (name, server) in mcp.named("servers") {
+        for (name, server) in mcp.named_maps("servers") {
             one(&name, server, &mut tools, sheet);
             if !enabled {
                 sheet.last_key("enabled", json!(false));
@@ -25,7 +25,7 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
         sheet.leave(mcp);
     }
     let models = providers(&mut top, sheet);
-    for (name, context) in top.named("contexts") {
+    for (name, context) in top.named_maps("contexts") {
         agent(&name, context, (&tools, &models), sheet);
     }
     for key in ["audio_transport", "audiosocket", "asterisk", "barge_in", "external_media", "llm"] {
@@ -37,20 +37,25 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
 
 /// How contexts call the tools of servers.
 #[derive(Default)]
-struct Tools {
+struct AvaToolNames {
     servers: Vec<String>,
     exposed: Vec<String>,
 }
 
-fn one(name: &str, mut source: Source, tools: &mut Tools, sheet: &mut Sheet<'_>) {
-    let kind = source.peek("transport").as_str().map(Transport::of);
-    if kind != Some(Transport::Command) && !source.has("command") {
+fn one(
+    name: &str,
+    mut source: SourceMap,
+    tools: &mut AvaToolNames,
+    sheet: &mut ImportCollector<'_>,
+) {
+    let kind = source.peek("transport").as_str().map(ImportedTransport::of);
+    if kind != Some(ImportedTransport::Command) && !source.has("command") {
         source.forget_empty("tools");
-        plain::server(name, source, sheet);
+        common_keys::server(name, source, sheet);
         tools.servers.push(name.to_owned());
         return;
     }
-    let mut draft = Draft::new(sheet, name);
+    let mut draft = ServerDraft::new(sheet, name);
     let command = source.texts("command").unwrap_or_default();
     let words = whole(command, source.texts("args"));
     if words.is_empty() {
@@ -69,7 +74,7 @@ fn one(name: &str, mut source: Source, tools: &mut Tools, sheet: &mut Sheet<'_>)
         }
     }
     let mut described = Map::new();
-    for (tool, mut keys) in source.named("tools") {
+    for (tool, mut keys) in source.named_maps("tools") {
         keys.forget(&["name"]);
         let known = ["expose_as", "description", "speech_field", "speech_template"];
         let texts =
@@ -91,9 +96,9 @@ fn one(name: &str, mut source: Source, tools: &mut Tools, sheet: &mut Sheet<'_>)
 }
 
 /// The live model of each provider, by the provider's name there.
-fn providers(top: &mut Source, sheet: &mut Sheet<'_>) -> Vec<(String, String)> {
+fn providers(top: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> Vec<(String, String)> {
     let mut models = Vec::new();
-    for (name, mut source) in top.named("providers") {
+    for (name, mut source) in top.named_maps("providers") {
         let key = source.any_text(&["api_key", "apiKey"]);
         let id = source.any_text(&["model", "llm_model", "agent_model"]);
         let is_live = ["realtime", "live", "deepgram"].iter().any(|word| name.contains(word));
@@ -101,7 +106,7 @@ fn providers(top: &mut Source, sheet: &mut Sheet<'_>) -> Vec<(String, String)> {
             sheet.drop(source.at, "only live models are carried over; write `providers:`");
             continue;
         };
-        let named = Named { name: &name, base_url: None, key, more: Map::new() };
+        let named = ImportedProvider { name: &name, base_url: None, key, more: Map::new() };
         match provider::put(named, sheet) {
             Some(ours) => {
                 let api = (!name.contains("deepgram")).then_some("realtime");
@@ -117,9 +122,9 @@ fn providers(top: &mut Source, sheet: &mut Sheet<'_>) -> Vec<(String, String)> {
 
 fn agent(
     name: &str,
-    mut context: Source,
-    (tools, models): (&Tools, &[(String, String)]),
-    sheet: &mut Sheet<'_>,
+    mut context: SourceMap,
+    (tools, models): (&AvaToolNames, &[(String, String)]),
+    sheet: &mut ImportCollector<'_>,
 ) {
     let (id, note) = sheet.id("agents", name);
     let mut keys = Map::new();
@@ -134,7 +139,7 @@ fn agent(
         keys.insert("models".to_owned(), json!([model]));
         keys.insert("engine".to_owned(), json!("s2s"));
     } else if let Some(provider) = provider {
-        let provider = super::sheet::shown(&provider);
+        let provider = super::collector::shorten_name(&provider);
         sheet.drop(format!("contexts.{name}.provider"), format!("`{provider}` has no model here"));
     }
     let mut ours = Vec::new();
@@ -152,10 +157,10 @@ fn agent(
         context.drop(key, "telephony and speech are outside of Tollgate");
     }
     sheet.leave(context);
-    sheet.other("agents", Found { name: id, keys, notes: note.into_iter().collect() });
+    sheet.other("agents", ImportedEntry { name: id, keys, notes: note.into_iter().collect() });
 }
 
-impl Tools {
+impl AvaToolNames {
     /// What a tool is called here: AVA puts `mcp_` before the server.
     fn here(&self, tool: &str) -> Option<String> {
         if self.exposed.iter().any(|name| name == tool) {

@@ -3,28 +3,28 @@
 
 use serde_json::{Map, Value, json};
 
-use super::draft::Draft;
-use super::plain::{Transport, UNSPOKEN, is_spoken};
-use super::provider::{self, Named};
-use super::sheet::Sheet;
-use super::source::Source;
-use super::spelling::Spelling;
+use super::collector::ImportCollector;
+use super::common_keys::{ImportedTransport, UNSPOKEN, is_spoken};
+use super::provider::{self, ImportedProvider};
+use super::server_draft::ServerDraft;
+use super::source_map::SourceMap;
+use super::variable_syntax::VariableSyntax;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
-    sheet.spelling = Spelling::Dotted;
+pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
+    sheet.spelling = VariableSyntax::Dotted;
     // Before version 2 an empty list of tools meant all of them.
     let empty = match top.take("version").and_then(|it| it.as_u64()) {
-        Some(1) => Empty::All,
-        _ => Empty::None,
+        Some(1) => EmptyListMeaning::All,
+        _ => EmptyListMeaning::None,
     };
     if let Some(mut mcp) = top.inner("mcp") {
         let timeout = manager(&mut mcp, sheet);
-        for (name, client) in mcp.named("client_configs") {
+        for (name, client) in mcp.named_maps("client_configs") {
             one(&name, client, (empty, timeout), sheet);
         }
         sheet.leave(mcp);
     }
-    for (name, provider) in top.named("providers") {
+    for (name, provider) in top.named_maps("providers") {
         self::provider(&name, provider, sheet);
     }
     top.drop("governance", "make keys by `tollgate keys create`; limits are `rate_limit` of keys");
@@ -41,13 +41,13 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
 
 /// What an empty list of tools means.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Empty {
+enum EmptyListMeaning {
     All,
     None,
 }
 
 /// Milliseconds that a call may take.
-fn manager(mcp: &mut Source, sheet: &mut Sheet<'_>) -> Option<f64> {
+fn manager(mcp: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> Option<f64> {
     let mut manager = mcp.inner("tool_manager_config")?;
     let timeout = manager.take("tool_execution_timeout").and_then(|value| span(&value));
     manager.drop("max_agent_depth", "write `max_depth` of agents");
@@ -74,14 +74,14 @@ fn span(value: &Value) -> Option<f64> {
 
 fn one(
     name: &str,
-    mut source: Source,
-    (empty, timeout): (Empty, Option<f64>),
-    sheet: &mut Sheet<'_>,
+    mut source: SourceMap,
+    (empty, timeout): (EmptyListMeaning, Option<f64>),
+    sheet: &mut ImportCollector<'_>,
 ) {
-    let mut draft = Draft::new(sheet, name);
+    let mut draft = ServerDraft::new(sheet, name);
     let kind = source.text("connection_type").unwrap_or_default();
-    match Transport::of(&kind) {
-        Transport::Command => {
+    match ImportedTransport::of(&kind) {
+        ImportedTransport::Command => {
             let Some(mut stdio) = source.inner("stdio_config") else {
                 sheet.drop(&source.at, "it has no `stdio_config`");
                 return;
@@ -94,8 +94,9 @@ fn one(
             draft.env(sheet, env);
             sheet.leave(stdio);
         }
-        transport @ (Transport::Http | Transport::Sse) => {
-            let Some(url) = source.take("connection_string").and_then(|it| said(&it)) else {
+        transport @ (ImportedTransport::Http | ImportedTransport::Sse) => {
+            let Some(url) = source.take("connection_string").and_then(|it| text_or_reference(&it))
+            else {
                 sheet.drop(&source.at, "it has no `connection_string`");
                 return;
             };
@@ -103,19 +104,22 @@ fn one(
                 sheet.drop(&source.at, UNSPOKEN);
                 return;
             }
-            let sse = (transport == Transport::Sse).then_some("sse");
+            let sse = (transport == ImportedTransport::Sse).then_some("sse");
             draft.url(sheet, &url, sse);
             if let Some(mut headers) = source.inner("headers") {
                 let pairs = headers.everything().into_iter();
                 let pairs = pairs.filter_map(|(name, value)| {
-                    let (value, _) = super::spelling::rewritten(&said(&value)?, Spelling::Dotted);
+                    let (value, _) = super::variable_syntax::rewrite_variables(
+                        &text_or_reference(&value)?,
+                        VariableSyntax::Dotted,
+                    );
                     Some((name, value))
                 });
                 draft.headers(sheet, pairs.collect());
             }
         }
-        Transport::Strange => {
-            let kind = super::sheet::shown(&kind);
+        ImportedTransport::Strange => {
+            let kind = super::collector::shorten_name(&kind);
             sheet.drop(&source.at, format!("`{kind}` runs inside Bifrost"));
             return;
         }
@@ -141,11 +145,11 @@ fn one(
     sheet.server(draft);
 }
 
-fn tools(source: &mut Source, draft: &mut Draft, empty: Empty) {
+fn tools(source: &mut SourceMap, draft: &mut ServerDraft, empty: EmptyListMeaning) {
     let prefix = format!("{}-", draft.name);
     let bare = |name: String| name.strip_prefix(&prefix).map(str::to_owned).unwrap_or(name);
     match source.texts("tools_to_execute") {
-        Some(names) if names.is_empty() && empty == Empty::None => {
+        Some(names) if names.is_empty() && empty == EmptyListMeaning::None => {
             draft.put("deny", json!(["*"]));
             draft.note("none of its tools may be used there");
         }
@@ -160,20 +164,21 @@ fn tools(source: &mut Source, draft: &mut Draft, empty: Empty) {
     );
 }
 
-fn provider(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
-    let mut keys = source.named("keys");
+fn provider(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
+    let mut keys = source.named_maps("keys");
     let (mut models, mut key) = (Vec::new(), None);
     let more = keys.len().saturating_sub(1);
     if let Some((_, first)) = keys.first_mut() {
-        key = first.take("value").and_then(|it| said(&it));
+        key = first.take("value").and_then(|it| text_or_reference(&it));
         models = first.texts("models").unwrap_or_default();
     }
     if more > 0 {
-        let what = format!("{} of `{name}`", crate::output::counted(more, "further key"));
+        let what = format!("{} of `{name}`", crate::output::pluralize(more, "further key"));
         sheet.drop(what, "a provider has one key here");
     }
     let mut network = source.inner("network_config");
-    let base = network.as_mut().and_then(|it| it.take("base_url")).and_then(|it| said(&it));
+    let base =
+        network.as_mut().and_then(|it| it.take("base_url")).and_then(|it| text_or_reference(&it));
     let mut settings = Map::new();
     if let Some(network) = &mut network {
         if let Some(seconds) = network.number("default_request_timeout_in_seconds") {
@@ -190,7 +195,7 @@ fn provider(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
     }
     source.forget(&["custom_provider_config"]);
     let base = base.map(|base| with_version(name, base));
-    let named = Named { name, base_url: base, key, more: settings };
+    let named = ImportedProvider { name, base_url: base, key, more: settings };
     match provider::put(named, sheet) {
         Some(ours) => {
             for id in models.iter().filter(|id| *id != "*") {
@@ -213,7 +218,7 @@ fn with_version(name: &str, base: String) -> String {
 }
 
 /// A value, or where it comes from.
-fn said(value: &Value) -> Option<String> {
+fn text_or_reference(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Object(map) => {

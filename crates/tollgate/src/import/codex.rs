@@ -2,22 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::plain;
-use super::sheet::Sheet;
-use super::source::Source;
-use crate::clients::Client;
+use super::collector::ImportCollector;
+use super::common_keys;
+use super::source_map::SourceMap;
+use crate::client_apps::ClientApp;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
+pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     // Whoever it is said to be of: its times are its own.
-    sheet.client = Client::find("codex");
-    for (name, server) in top.named("mcp_servers") {
+    sheet.client = ClientApp::find("codex");
+    for (name, server) in top.named_maps("mcp_servers") {
         one(&name, server, sheet);
     }
     sheet.blame(top);
 }
 
-fn one(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
-    let forwarded = forwarded(&mut source);
+fn one(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
+    let forwarded = forwarded_variables(&mut source);
     source.merge("env", forwarded.into_iter().map(|name| (name.clone(), reference(&name))));
     let headers = source.table("http_headers");
     source.merge("headers", headers.into_iter().map(|(name, value)| (name, json!(value))));
@@ -34,11 +34,11 @@ fn one(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
     source.rename("disabled_tools", "excludeTools");
     source.drop("startup_timeout_sec", "a server that is slow to start keeps nobody waiting here");
     source.drop("startup_timeout_ms", "a server that is slow to start keeps nobody waiting here");
-    plain::server(name, source, sheet);
+    common_keys::server(name, source, sheet);
 }
 
 /// Names of variables that are handed on.
-fn forwarded(source: &mut Source) -> Vec<String> {
+fn forwarded_variables(source: &mut SourceMap) -> Vec<String> {
     let Some(Value::Array(names)) = source.take("env_vars") else { return Vec::new() };
     let name = |item: &Value| match item {
         Value::String(name) => Some(name.clone()),

@@ -4,40 +4,45 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::sheet::Sheet;
-use super::source::Source;
+use super::collector::ImportCollector;
+use super::source_map::SourceMap;
 use super::{
-    Asked, Unreadable, ava, bifrost, codex, frugalroute, glyphoxa, goose, jsonc, mcp_servers,
-    opencode, own, plain, toml, vscode, zed,
+    ImportContext, ImportError, ava, bifrost, codex, common_keys, frugalroute, glyphoxa, goose,
+    jsonc, mcp_servers, opencode, tollgate_config, toml, vscode, zed,
 };
 use crate::config;
 
-pub(super) fn read(text: &str, asked: &Asked<'_>, sheet: &mut Sheet<'_>) -> Result<(), Unreadable> {
-    let mut top = Source::of("", parsed(text, asked.file)?).ok_or(Unreadable::Unknown)?;
+pub(super) fn read(
+    text: &str,
+    asked: &ImportContext<'_>,
+    sheet: &mut ImportCollector<'_>,
+) -> Result<(), ImportError> {
+    let mut top =
+        SourceMap::of("", parse_document(text, asked.file)?).ok_or(ImportError::Unknown)?;
     top.forget(&["$schema"]);
     given_to(top, asked, sheet)
 }
 
 /// JSON with comments, TOML or YAML, as values.
-pub fn parsed(text: &str, file: Option<&Path>) -> Result<Value, Unreadable> {
-    match Syntax::of(text, file) {
-        Syntax::Json => jsonc::parse(text),
+pub fn parse_document(text: &str, file: Option<&Path>) -> Result<Value, ImportError> {
+    match DocumentSyntax::of(text, file) {
+        DocumentSyntax::Json => jsonc::parse(text),
         // A pasted `"name": { … }` lacks its braces.
-        Syntax::Pair => jsonc::parse(&format!("{{{}}}", text.trim_end_matches(','))),
-        Syntax::Toml => toml::parse(text),
-        Syntax::Yaml => config::yaml(text).map_err(Unreadable::Syntax),
+        DocumentSyntax::Pair => jsonc::parse(&format!("{{{}}}", text.trim_end_matches(','))),
+        DocumentSyntax::Toml => toml::parse(text),
+        DocumentSyntax::Yaml => config::yaml(text).map_err(ImportError::Syntax),
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Syntax {
+enum DocumentSyntax {
     Json,
     Pair,
     Toml,
     Yaml,
 }
 
-impl Syntax {
+impl DocumentSyntax {
     fn of(text: &str, file: Option<&Path>) -> Self {
         let ending = file.and_then(Path::extension).and_then(|it| it.to_str()).unwrap_or_default();
         match ending {
@@ -67,9 +72,13 @@ fn is_assignment(line: &str) -> bool {
     !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 
-type Reader = fn(Source, &mut Sheet<'_>);
+type FormatReader = fn(SourceMap, &mut ImportCollector<'_>);
 
-fn given_to(top: Source, asked: &Asked<'_>, sheet: &mut Sheet<'_>) -> Result<(), Unreadable> {
+fn given_to(
+    top: SourceMap,
+    asked: &ImportContext<'_>,
+    sheet: &mut ImportCollector<'_>,
+) -> Result<(), ImportError> {
     let Some((format, read)) = author(&top) else { return loose(top, asked, sheet) };
     sheet.format(format);
     read(top, sheet);
@@ -77,7 +86,7 @@ fn given_to(top: Source, asked: &Asked<'_>, sheet: &mut Sheet<'_>) -> Result<(),
 }
 
 /// Whoever writes such files.
-fn author(top: &Source) -> Option<(&'static str, Reader)> {
+fn author(top: &SourceMap) -> Option<(&'static str, FormatReader)> {
     let mcp = top.peek("mcp");
     let servers = top.peek("servers");
     Some(match () {
@@ -102,13 +111,17 @@ fn author(top: &Source) -> Option<(&'static str, Reader)> {
         () if top.peek("inputs").is_array() || any(servers, |it| it.get("type").is_some()) => {
             ("VS Code", vscode::read)
         }
-        () if servers.is_object() || servers.is_array() => ("Tollgate", own::read),
+        () if servers.is_object() || servers.is_array() => ("Tollgate", tollgate_config::read),
         () => return None,
     })
 }
 
 /// Servers without a list around them: one, or a map of some.
-fn loose(mut top: Source, asked: &Asked<'_>, sheet: &mut Sheet<'_>) -> Result<(), Unreadable> {
+fn loose(
+    mut top: SourceMap,
+    asked: &ImportContext<'_>,
+    sheet: &mut ImportCollector<'_>,
+) -> Result<(), ImportError> {
     sheet.format("mcpServers");
     if is_server(&top) {
         let words: Vec<String> =
@@ -118,9 +131,9 @@ fn loose(mut top: Source, asked: &Asked<'_>, sheet: &mut Sheet<'_>) -> Result<()
             .name
             .map(str::to_owned)
             .or_else(|| top.peek("name").as_str().filter(|it| !it.is_empty()).map(str::to_owned));
-        let name = said.unwrap_or_else(|| plain::name_of(&words, url));
+        let name = said.unwrap_or_else(|| common_keys::name_of(&words, url));
         top.at.clone_from(&name);
-        plain::server(&name, top, sheet);
+        common_keys::server(&name, top, sheet);
         return Ok(());
     }
     let entries = top.everything();
@@ -128,15 +141,15 @@ fn loose(mut top: Source, asked: &Asked<'_>, sheet: &mut Sheet<'_>) -> Result<()
         ["command", "url", "httpUrl", "serverUrl"].iter().any(|key| it.get(key).is_some())
     };
     if entries.is_empty() || !entries.iter().any(|(_, it)| looks(it)) {
-        return Err(Unreadable::Unknown);
+        return Err(ImportError::Unknown);
     }
     let wrapped = json!({ "mcpServers": Map::from_iter(entries) });
-    let top = Source::of("", wrapped).ok_or(Unreadable::Unknown)?;
+    let top = SourceMap::of("", wrapped).ok_or(ImportError::Unknown)?;
     mcp_servers::read(top, sheet);
     Ok(())
 }
 
-fn is_server(top: &Source) -> bool {
+fn is_server(top: &SourceMap) -> bool {
     let words = top.peek("command");
     let is_command = words.is_string() || words.is_array();
     is_command || ["url", "httpUrl", "serverUrl"].iter().any(|key| top.peek(key).is_string())
@@ -156,7 +169,7 @@ fn is_ava(servers: &Value) -> bool {
 }
 
 /// Its providers have lists of keys.
-fn is_bifrost(top: &Source) -> bool {
+fn is_bifrost(top: &SourceMap) -> bool {
     any(top.peek("providers"), |it| it.get("keys").is_some_and(Value::is_array))
 }
 

@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use super::plain;
-use super::sheet::Sheet;
-use super::source::Source;
+use super::collector::ImportCollector;
+use super::common_keys;
+use super::source_map::SourceMap;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
-    for (name, mut server) in top.named("mcpServers") {
+pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
+    for (name, mut server) in top.named_maps("mcpServers") {
         if let Some(key) = server.text("apiKey") {
             let bearer = json!(format!("Bearer {key}"));
             server.merge("headers", [("Authorization".to_owned(), bearer)]);
         }
-        plain::server(&name, server, sheet);
+        common_keys::server(&name, server, sheet);
     }
     top.drop("routes", "how models are chosen is said by `models` of agents");
     sheet.leave(top);

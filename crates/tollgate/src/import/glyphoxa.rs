@@ -2,21 +2,21 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Found;
-use super::plain;
-use super::provider::{self, Named};
-use super::sheet::Sheet;
-use super::source::Source;
+use super::ImportedEntry;
+use super::collector::ImportCollector;
+use super::common_keys;
+use super::provider::{self, ImportedProvider};
+use super::source_map::SourceMap;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
+pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     if let Some(mut mcp) = top.inner("mcp") {
-        for (name, server) in mcp.named("servers") {
+        for (name, server) in mcp.named_maps("servers") {
             one(&name, server, sheet);
         }
         sheet.leave(mcp);
     }
     let models = providers(&mut top, sheet);
-    for (name, npc) in top.named("npcs") {
+    for (name, npc) in top.named_maps("npcs") {
         agent(&name, npc, &models, sheet);
     }
     top.drop("memory", "write `database:` and `memory:`");
@@ -24,8 +24,10 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     sheet.leave(top);
 }
 
-fn one(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
-    let Some(mut auth) = source.inner("auth") else { return plain::server(name, source, sheet) };
+fn one(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
+    let Some(mut auth) = source.inner("auth") else {
+        return common_keys::server(name, source, sheet);
+    };
     let oauth = auth.take("oauth");
     if let (None, Some(token)) = (&oauth, auth.text("token")) {
         let word = if token.to_ascii_lowercase().starts_with("bearer ") { "" } else { "Bearer " };
@@ -34,17 +36,17 @@ fn one(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
     }
     auth.forget(&["token"]);
     sheet.leave(auth);
-    plain::server(name, source, sheet);
-    if let Some(oauth) = oauth.and_then(|it| Source::of(format!("{name}.auth.oauth"), it)) {
+    common_keys::server(name, source, sheet);
+    if let Some(oauth) = oauth.and_then(|it| SourceMap::of(format!("{name}.auth.oauth"), it)) {
         credentials(oauth, sheet);
     }
 }
 
 /// OAuth client credentials, of the server that came last.
-fn credentials(mut oauth: Source, sheet: &mut Sheet<'_>) {
+fn credentials(mut oauth: SourceMap, sheet: &mut ImportCollector<'_>) {
     let secret = oauth.text("client_secret").unwrap_or_default();
     let Some(owner) = sheet.last_server() else { return };
-    let hidden = sheet.hidden((&owner, "CLIENT_SECRET"), &secret);
+    let hidden = sheet.externalize_secret((&owner, "CLIENT_SECRET"), &secret);
     let mut keys = Map::new();
     keys.insert("client_id".to_owned(), json!(oauth.text("client_id").unwrap_or_default()));
     keys.insert("client_secret".to_owned(), json!(hidden));
@@ -60,20 +62,20 @@ fn credentials(mut oauth: Source, sheet: &mut Sheet<'_>) {
 
 /// Names of the models that agents may have, by engine.
 #[derive(Default)]
-struct Models {
+struct GlyphoxaModels {
     cascaded: Option<String>,
     live: Option<String>,
 }
 
-fn providers(top: &mut Source, sheet: &mut Sheet<'_>) -> Models {
-    let mut models = Models::default();
+fn providers(top: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> GlyphoxaModels {
+    let mut models = GlyphoxaModels::default();
     let Some(mut stages) = top.inner("providers") else { return models };
     for (stage, api) in [("llm", None), ("s2s", Some("realtime"))] {
         let Some(mut source) = stages.inner(stage) else { continue };
         let Some(name) = source.text("name") else { continue };
         let (base_url, key) = (source.text("base_url"), source.text("api_key"));
         let model = source.text("model");
-        let named = Named { name: &name, base_url, key, more: Map::new() };
+        let named = ImportedProvider { name: &name, base_url, key, more: Map::new() };
         let Some(ours) = provider::put(named, sheet) else {
             sheet.drop(source.at, "its API is not spoken here");
             continue;
@@ -93,7 +95,7 @@ fn providers(top: &mut Source, sheet: &mut Sheet<'_>) -> Models {
     models
 }
 
-fn agent(name: &str, mut npc: Source, models: &Models, sheet: &mut Sheet<'_>) {
+fn agent(name: &str, mut npc: SourceMap, models: &GlyphoxaModels, sheet: &mut ImportCollector<'_>) {
     let (id, note) = sheet.id("agents", name);
     let mut keys = Map::new();
     let mut put = |key: &str, value: Value| drop(keys.insert(key.to_owned(), value));
@@ -135,5 +137,5 @@ fn agent(name: &str, mut npc: Source, models: &Models, sheet: &mut Sheet<'_>) {
     npc.drop("knowledge_scope", "write it into `prompt`");
     npc.forget(&["name"]);
     sheet.leave(npc);
-    sheet.other("agents", Found { name: id, keys, notes });
+    sheet.other("agents", ImportedEntry { name: id, keys, notes });
 }

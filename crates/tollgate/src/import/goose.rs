@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::plain;
-use super::sheet::Sheet;
-use super::source::Source;
-use crate::clients::Client;
+use super::collector::ImportCollector;
+use super::common_keys;
+use super::source_map::SourceMap;
+use crate::client_apps::ClientApp;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
-    sheet.client = Client::find("goose");
-    for (name, mut extension) in top.named("extensions") {
+pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
+    sheet.client = ClientApp::find("goose");
+    for (name, mut extension) in top.named_maps("extensions") {
         let kind = extension.peek("type").as_str().unwrap_or_default().to_owned();
         if ["builtin", "platform", "frontend", "inline_python"].contains(&kind.as_str()) {
             sheet.drop(extension.at, format!("`{kind}` is a part of Goose"));
@@ -30,7 +30,7 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
         if !extension.has("command") {
             extension.forget(&["env"]);
         }
-        plain::server(&name, extension, sheet);
+        common_keys::server(&name, extension, sheet);
     }
     sheet.blame(top);
 }

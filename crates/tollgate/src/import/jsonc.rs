@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value};
 
-use super::Unreadable;
+use super::ImportError;
 
-const DEEPEST: usize = 64;
+const MAX_JSON_DEPTH: usize = 64;
 
-pub(super) fn parse(text: &str) -> Result<Value, Unreadable> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
+pub(super) fn parse(text: &str) -> Result<Value, ImportError> {
+    let mut reader = JsoncReader { text, at: 0, depth: 0 };
     let value = reader.value()?;
     reader.skip()?;
     match reader.peek() {
@@ -17,39 +17,39 @@ pub(super) fn parse(text: &str) -> Result<Value, Unreadable> {
     }
 }
 
-struct Reader<'a> {
+struct JsoncReader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
-    fn value(&mut self) -> Result<Value, Unreadable> {
+impl JsoncReader<'_> {
+    fn value(&mut self) -> Result<Value, ImportError> {
         self.skip()?;
         match self.peek() {
-            Some('{') => self.nested(Self::map),
-            Some('[') => self.nested(Self::list),
+            Some('{') => self.read_nested(Self::map),
+            Some('[') => self.read_nested(Self::list),
             Some('"') => self.string().map(Value::String),
             Some(_) => self.word(),
             None => Err(self.wrong("it ends too soon")),
         }
     }
 
-    fn nested(
+    fn read_nested(
         &mut self,
-        read: fn(&mut Self) -> Result<Value, Unreadable>,
-    ) -> Result<Value, Unreadable> {
+        read: fn(&mut Self) -> Result<Value, ImportError>,
+    ) -> Result<Value, ImportError> {
         self.at += 1;
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.wrong(&format!("it nests deeper than {DEEPEST}")));
+        if self.depth > MAX_JSON_DEPTH {
+            return Err(self.wrong(&format!("it nests deeper than {MAX_JSON_DEPTH}")));
         }
         let value = read(self)?;
         self.depth -= 1;
         Ok(value)
     }
 
-    fn map(&mut self) -> Result<Value, Unreadable> {
+    fn map(&mut self) -> Result<Value, ImportError> {
         let mut map = Map::new();
         while !self.ends_with('}', map.len())? {
             if self.peek() != Some('"') {
@@ -59,7 +59,7 @@ impl Reader<'_> {
             self.skip()?;
             self.expect(':')?;
             if map.contains_key(&key) {
-                let key = super::sheet::shown(&key);
+                let key = super::collector::shorten_name(&key);
                 return Err(self.wrong(&format!("the key `{key}` stands twice")));
             }
             let value = self.value()?;
@@ -68,7 +68,7 @@ impl Reader<'_> {
         Ok(Value::Object(map))
     }
 
-    fn list(&mut self) -> Result<Value, Unreadable> {
+    fn list(&mut self) -> Result<Value, ImportError> {
         let mut list = Vec::new();
         while !self.ends_with(']', list.len())? {
             list.push(self.value()?);
@@ -77,7 +77,7 @@ impl Reader<'_> {
     }
 
     /// Whether this is the end; takes the comma before the next member, and one before the end.
-    fn ends_with(&mut self, end: char, before: usize) -> Result<bool, Unreadable> {
+    fn ends_with(&mut self, end: char, before: usize) -> Result<bool, ImportError> {
         self.skip()?;
         if before > 0 && self.peek() != Some(end) {
             self.expect(',')?;
@@ -90,7 +90,7 @@ impl Reader<'_> {
         Ok(ended)
     }
 
-    fn string(&mut self) -> Result<String, Unreadable> {
+    fn string(&mut self) -> Result<String, ImportError> {
         let rest = &self.text[self.at..];
         let mut escaped = false;
         let end = rest.char_indices().skip(1).find(|(_, c)| {
@@ -105,7 +105,7 @@ impl Reader<'_> {
         Ok(text)
     }
 
-    fn word(&mut self) -> Result<Value, Unreadable> {
+    fn word(&mut self) -> Result<Value, ImportError> {
         let rest = &self.text[self.at..];
         let end = rest.find(|c: char| c.is_whitespace() || ",]}:/\"".contains(c));
         let word = &rest[..end.unwrap_or(rest.len())];
@@ -119,7 +119,7 @@ impl Reader<'_> {
     }
 
     /// Blanks and comments.
-    fn skip(&mut self) -> Result<(), Unreadable> {
+    fn skip(&mut self) -> Result<(), ImportError> {
         loop {
             let rest = &self.text[self.at..];
             let bare = rest.trim_start();
@@ -135,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    fn expect(&mut self, wanted: char) -> Result<(), Unreadable> {
+    fn expect(&mut self, wanted: char) -> Result<(), ImportError> {
         if self.peek() == Some(wanted) {
             self.at += wanted.len_utf8();
             return Ok(());
@@ -147,10 +147,10 @@ impl Reader<'_> {
         self.text[self.at..].chars().next()
     }
 
-    fn wrong(&self, why: &str) -> Unreadable {
+    fn wrong(&self, why: &str) -> ImportError {
         let before = &self.text[..self.at];
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        Unreadable::Syntax(format!("line {line}, column {column}: {why}"))
+        ImportError::Syntax(format!("line {line}, column {column}: {why}"))
     }
 }

@@ -1,14 +1,14 @@
 //! `mcpServers`: Claude Code, Claude Desktop, Cursor, Copilot CLI, Gemini CLI, Windsurf and
 //! Antigravity, Cline and Roo. They differ in words, which `plain` all knows.
 
-use super::plain;
-use super::sheet::Sheet;
-use super::source::Source;
-use super::spelling::Spelling;
-use crate::clients::Client;
+use super::collector::ImportCollector;
+use super::common_keys;
+use super::source_map::SourceMap;
+use super::variable_syntax::VariableSyntax;
+use crate::client_apps::ClientApp;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
-    let servers = top.named("mcpServers");
+pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
+    let servers = top.named_maps("mcpServers");
     if sheet.client.is_none() {
         sheet.client = servers.iter().find_map(|(_, server)| author(server));
     }
@@ -16,16 +16,19 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
         sheet.format(client.name);
     }
     if sheet.is("gemini-cli") {
-        sheet.spelling = Spelling::Bare;
+        sheet.spelling = VariableSyntax::Bare;
     }
     for (name, server) in servers {
-        plain::server(&name, server, sheet);
+        common_keys::server(&name, server, sheet);
     }
     // Claude Code keeps what belongs to a folder below that folder's name.
-    for (folder, mut project) in top.named("projects") {
-        for (name, server) in project.named("mcpServers") {
-            plain::server(&name, server, sheet);
-            sheet.last_note(format!("for the folder {} there", super::sheet::shown(&folder)));
+    for (folder, mut project) in top.named_maps("projects") {
+        for (name, server) in project.named_maps("mcpServers") {
+            common_keys::server(&name, server, sheet);
+            sheet.last_note(format!(
+                "for the folder {} there",
+                super::collector::shorten_name(&folder)
+            ));
         }
         sheet.blame(project);
     }
@@ -33,7 +36,7 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
 }
 
 /// Whose words these are, where they give it away.
-fn author(server: &Source) -> Option<&'static Client> {
+fn author(server: &SourceMap) -> Option<&'static ClientApp> {
     let has = |keys: &[&str]| keys.iter().any(|key| server.has(key));
     let kind = server.peek("type").as_str().unwrap_or_default();
     let id = match () {
@@ -43,5 +46,5 @@ fn author(server: &Source) -> Option<&'static Client> {
         () if kind == "local" || server.peek("tools").is_array() => "copilot-cli",
         () => return None,
     };
-    Client::find(id)
+    ClientApp::find(id)
 }

@@ -20,7 +20,7 @@ pub(super) fn fitting(name: &str) -> String {
 
 /// What a name is taken for in its section: servers and agents must differ in more than case,
 /// `-` and `_`.
-pub fn folded(section: &str, name: &str) -> String {
+pub fn fold_name(section: &str, name: &str) -> String {
     match section {
         "servers" | "agents" => name.to_ascii_lowercase().replace('-', "_"),
         _ => name.to_owned(),

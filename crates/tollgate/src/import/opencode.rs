@@ -1,21 +1,21 @@
 //! opencode: `mcp`, with `local` and `remote` servers and `{env:NAME}`.
 
-use super::plain;
-use super::sheet::Sheet;
-use super::source::Source;
-use super::spelling::Spelling;
-use crate::clients::Client;
+use super::collector::ImportCollector;
+use super::common_keys;
+use super::source_map::SourceMap;
+use super::variable_syntax::VariableSyntax;
+use crate::client_apps::ClientApp;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
-    sheet.spelling = Spelling::Braces;
-    sheet.client = Client::find("opencode");
-    for (name, mut server) in top.named("mcp") {
+pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
+    sheet.spelling = VariableSyntax::Braces;
+    sheet.client = ClientApp::find("opencode");
+    for (name, mut server) in top.named_maps("mcp") {
         server.rename("environment", "env");
         // `false` only says that none is tried.
         if server.peek("oauth").as_bool() == Some(false) {
             server.forget(&["oauth"]);
         }
-        plain::server(&name, server, sheet);
+        common_keys::server(&name, server, sheet);
     }
     sheet.blame(top);
 }

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Found;
-use super::sheet::Sheet;
-use super::spelling::rewritten;
+use super::ImportedEntry;
+use super::collector::ImportCollector;
+use super::variable_syntax::rewrite_variables;
 
 /// A provider of theirs.
-pub(super) struct Named<'a> {
+pub(super) struct ImportedProvider<'a> {
     /// As they call it: `openai`, `google_live`.
     pub(super) name: &'a str,
     pub(super) base_url: Option<String>,
@@ -32,7 +32,7 @@ const KINDS: &[(&str, &str, Option<&str>)] = &[
 ];
 
 /// Writes it down; `None` if nothing here speaks its API.
-pub(super) fn put(named: Named<'_>, sheet: &mut Sheet<'_>) -> Option<String> {
+pub(super) fn put(named: ImportedProvider<'_>, sheet: &mut ImportCollector<'_>) -> Option<String> {
     let lower = named.name.to_ascii_lowercase();
     let known = KINDS.iter().find(|(word, _, _)| lower.contains(word));
     // Somebody's own with an address of its own is most likely a compatible one.
@@ -45,15 +45,18 @@ pub(super) fn put(named: Named<'_>, sheet: &mut Sheet<'_>) -> Option<String> {
     let mut keys = Map::from_iter([("kind".to_owned(), json!(kind))]);
     let base = named.base_url.filter(|url| !url.is_empty()).or(usual.map(str::to_owned));
     if let Some(base) = base {
-        keys.insert("base_url".to_owned(), json!(rewritten(&base, sheet.spelling).0));
+        keys.insert("base_url".to_owned(), json!(rewrite_variables(&base, sheet.spelling).0));
     }
     if let Some(key) = named.key.filter(|key| !key.is_empty()) {
-        let (key, _) = rewritten(&key, sheet.spelling);
-        keys.insert("api_key".to_owned(), json!(sheet.hidden((&name, "API_KEY"), &key)));
+        let (key, _) = rewrite_variables(&key, sheet.spelling);
+        keys.insert(
+            "api_key".to_owned(),
+            json!(sheet.externalize_secret((&name, "API_KEY"), &key)),
+        );
     }
     keys.extend(named.more);
     let notes = note.into_iter().collect();
-    sheet.other("providers", Found { name: name.clone(), keys, notes });
+    sheet.other("providers", ImportedEntry { name: name.clone(), keys, notes });
     Some(name)
 }
 
@@ -61,7 +64,7 @@ pub(super) fn put(named: Named<'_>, sheet: &mut Sheet<'_>) -> Option<String> {
 pub(super) fn model(
     (provider, id): (&str, &str),
     api: Option<&str>,
-    sheet: &mut Sheet<'_>,
+    sheet: &mut ImportCollector<'_>,
 ) -> String {
     let name = sheet.free("models", id);
     let mut keys = Map::from_iter([("provider".to_owned(), json!(provider))]);
@@ -73,6 +76,6 @@ pub(super) fn model(
     }
     let note = "say its `context_window`: 8192 tokens are taken for granted".to_owned();
     let notes = if api.is_none() { vec![note] } else { Vec::new() };
-    sheet.other("models", Found { name: name.clone(), keys, notes });
+    sheet.other("models", ImportedEntry { name: name.clone(), keys, notes });
     name
 }

@@ -7,17 +7,23 @@ mod secrets;
 
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Imported, Secrets, Unreadable, read};
+use super::{ImportContext, ImportError, ImportedConfig, SecretPlacement, read};
 
-fn asked() -> Asked<'static> {
-    Asked { name: None, file: None, client: None, secrets: Secrets::InTheEnvironment, given: &[] }
+fn asked() -> ImportContext<'static> {
+    ImportContext {
+        name: None,
+        file: None,
+        client: None,
+        secrets: SecretPlacement::InTheEnvironment,
+        given: &[],
+    }
 }
 
-fn imported(text: &str) -> Imported {
+fn imported(text: &str) -> ImportedConfig {
     read(text, &asked()).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-fn refused(text: &str) -> Unreadable {
+fn refused(text: &str) -> ImportError {
     match read(text, &asked()) {
         Ok(imported) => panic!("{imported:?}"),
         Err(error) => error,
@@ -25,13 +31,13 @@ fn refused(text: &str) -> Unreadable {
 }
 
 /// Servers by name.
-fn servers(imported: &Imported) -> Value {
+fn servers(imported: &ImportedConfig) -> Value {
     let servers = imported.servers.iter().map(|it| (it.name.clone(), json!(it.keys)));
     Value::Object(servers.collect::<Map<String, Value>>())
 }
 
 /// `what: why`, one on each line.
-fn dropped(imported: &Imported) -> String {
+fn dropped(imported: &ImportedConfig) -> String {
     let lines = imported.dropped.iter().map(|it| format!("{}: {}\n", it.what, it.why));
     lines.collect()
 }

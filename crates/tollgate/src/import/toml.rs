@@ -3,13 +3,13 @@
 use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
-use super::Unreadable;
+use super::ImportError;
 
-pub(super) fn parse(text: &str) -> Result<Value, Unreadable> {
+pub(super) fn parse(text: &str) -> Result<Value, ImportError> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start.min(text.len()));
         let line = text.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
-        Unreadable::Syntax(format!("line {line}: {}", error.message()))
+        ImportError::Syntax(format!("line {line}: {}", error.message()))
     })?;
     Ok(map(table.get_ref()))
 }

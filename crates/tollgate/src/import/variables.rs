@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use tollgate_core::secret::Secret;
 
-use super::{Found, Imported, variable};
+use super::{ImportedConfig, ImportedEntry, variable};
 use crate::config::{Environment, references};
 
-pub struct Variables<'a> {
+pub struct VariableNames<'a> {
     /// What the config refers to.
     named: BTreeSet<String>,
     environment: &'a dyn Environment,
@@ -17,14 +17,14 @@ pub struct Variables<'a> {
 
 /// Whether an entry that is there may keep a name that it has where the new one has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum There<'a> {
+pub enum ExistingEntry<'a> {
     Nothing,
     Keeps(&'a Value),
     /// Unless the variable is set, and to something else.
     KeepsIfUnset(&'a Value),
 }
 
-impl<'a> Variables<'a> {
+impl<'a> VariableNames<'a> {
     pub fn of(config: &Value, environment: &'a dyn Environment) -> Self {
         let mut named = BTreeSet::new();
         collect(config, &mut named);
@@ -32,12 +32,12 @@ impl<'a> Variables<'a> {
     }
 
     /// `found` with names that are its own; those that are new are added to `given`.
-    pub fn fitted(
+    pub fn fit_entry(
         &self,
-        found: &Found,
-        there: There<'_>,
+        found: &ImportedEntry,
+        there: ExistingEntry<'_>,
         given: &mut Vec<(String, Secret)>,
-    ) -> Found {
+    ) -> ImportedEntry {
         let mut fitted = found.clone();
         let keys = Value::Object(found.keys.clone());
         let prefix = format!("{}_", variable(&found.name));
@@ -51,11 +51,11 @@ impl<'a> Variables<'a> {
                 continue;
             }
             let there = match there {
-                There::Keeps(there) => Some(there),
-                There::KeepsIfUnset(there) => {
+                ExistingEntry::Keeps(there) => Some(there),
+                ExistingEntry::KeepsIfUnset(there) => {
                     Some(there).filter(|_| self.environment.variable(&name).is_none())
                 }
-                There::Nothing => None,
+                ExistingEntry::Nothing => None,
             };
             if there.is_some_and(|there| stands(&keys, there, &reference)) {
                 continue;
@@ -74,12 +74,12 @@ impl<'a> Variables<'a> {
     }
 
     /// All of it with names that are its own, whatever the config has of the same name.
-    pub fn fit(&self, imported: &mut Imported) {
+    pub fn fit(&self, imported: &mut ImportedConfig) {
         let mut given = std::mem::take(&mut imported.given);
         let others = imported.others.iter_mut().map(|other| &mut other.found);
-        let mut all: Vec<&mut Found> = imported.servers.iter_mut().chain(others).collect();
+        let mut all: Vec<&mut ImportedEntry> = imported.servers.iter_mut().chain(others).collect();
         for found in &mut all {
-            **found = self.fitted(found, There::Nothing, &mut given);
+            **found = self.fit_entry(found, ExistingEntry::Nothing, &mut given);
         }
         given.retain(|(name, _)| all.iter().any(|found| refers(found, name)));
         imported.given = given;
@@ -103,7 +103,7 @@ impl<'a> Variables<'a> {
 }
 
 /// Whether one of its keys refers to a variable.
-pub fn refers(found: &Found, variable: &str) -> bool {
+pub fn refers(found: &ImportedEntry, variable: &str) -> bool {
     let reference = format!("${{{variable}}}");
     found.keys.values().any(|value| holds(value, &reference))
 }

@@ -2,28 +2,28 @@
 
 use std::collections::HashMap;
 
-use super::plain;
-use super::sheet::Sheet;
-use super::source::Source;
+use super::collector::ImportCollector;
+use super::common_keys;
+use super::source_map::SourceMap;
 
-pub(super) fn read_settings(mut top: Source, sheet: &mut Sheet<'_>) {
+pub(super) fn read_settings(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     if let Some(mcp) = top.inner("mcp") {
         read(mcp, sheet);
     }
 }
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
+pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     let asked: HashMap<String, String> = top
-        .named("inputs")
+        .named_maps("inputs")
         .into_iter()
         .filter_map(|(id, mut input)| Some((id, input.text("description")?)))
         .collect();
-    for (name, mut server) in top.named("servers") {
-        let text = server.written();
+    for (name, mut server) in top.named_maps("servers") {
+        let text = server.to_json_text();
         server.drop("dev", "is for the author of the server");
         server.forget(&["sandboxEnabled", "sandbox"]);
         let before = sheet.servers();
-        plain::server(&name, server, sheet);
+        common_keys::server(&name, server, sheet);
         if sheet.servers() == before {
             continue;
         }
@@ -34,7 +34,7 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
             let name = super::name::variable(id);
             sheet.last_note(format!(
                 "`TOLLGATE_INPUT_{name}`: {}",
-                super::sheet::shown(description)
+                super::collector::shorten_name(description)
             ));
         }
     }

@@ -1,11 +1,11 @@
 //! Zed: `context_servers`, older ones with a map behind `command`.
 
-use super::plain;
-use super::sheet::Sheet;
-use super::source::Source;
+use super::collector::ImportCollector;
+use super::common_keys;
+use super::source_map::SourceMap;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
-    for (name, mut server) in top.named("context_servers") {
+pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
+    for (name, mut server) in top.named_maps("context_servers") {
         if server.peek("command").is_object()
             && let Some(mut command) = server.inner("command")
         {
@@ -22,7 +22,7 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
             continue;
         }
         server.drop("settings", "is read by an extension of Zed");
-        plain::server(&name, server, sheet);
+        common_keys::server(&name, server, sheet);
     }
     sheet.blame(top);
 }

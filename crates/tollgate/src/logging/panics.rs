@@ -3,10 +3,10 @@
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::{self, PanicHookInfo};
 
-use super::{Format, stderr};
+use super::{LogFormat, stderr};
 
 /// Called once, before anything else can panic.
-pub(super) fn write_as_lines(format: Format) {
+pub(super) fn write_as_lines(format: LogFormat) {
     panic::set_hook(Box::new(move |info| stderr::note(format, "ERROR", &describe(info))));
 }
 
@@ -33,7 +33,7 @@ mod tests {
     use serde_json::Value;
     use tollgate_core::secret_values;
 
-    use super::{Format, describe, stderr};
+    use super::{LogFormat, describe, stderr};
 
     #[test]
     fn s_23_a_panic_is_one_line_without_secrets() {
@@ -43,8 +43,8 @@ mod tests {
         panic::set_hook(Box::new(move |info| {
             let said = describe(info);
             told.lock().extend([
-                stderr::line(Format::Text, "ERROR", &said),
-                stderr::line(Format::Json, "ERROR", &said),
+                stderr::line(LogFormat::Text, "ERROR", &said),
+                stderr::line(LogFormat::Json, "ERROR", &said),
             ]);
         }));
         let _ = panic::catch_unwind(|| panic!("key canary-of-a-panic\u{1b}[2J"));

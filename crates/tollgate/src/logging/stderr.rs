@@ -11,13 +11,13 @@ use tollgate_core::secret_values;
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tracing_subscriber::fmt::MakeWriter;
 
-use super::Format;
+use super::LogFormat;
 
 /// Writes events of `tracing`, each of which comes in one piece.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stderr(pub(super) Format);
+pub(super) struct StderrLog(pub(super) LogFormat);
 
-impl MakeWriter<'_> for Stderr {
+impl MakeWriter<'_> for StderrLog {
     type Writer = Self;
 
     fn make_writer(&self) -> Self {
@@ -25,7 +25,7 @@ impl MakeWriter<'_> for Stderr {
     }
 }
 
-impl Write for Stderr {
+impl Write for StderrLog {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         write_all(&presentable(self.0, &String::from_utf8_lossy(event)));
         Ok(event.len())
@@ -38,19 +38,19 @@ impl Write for Stderr {
 
 /// One line about something that is no event of `tracing`: before the log begins, or beside it. Text
 /// may have several lines, as a report about a config does.
-pub fn note(format: Format, level: &str, message: &str) {
+pub fn note(format: LogFormat, level: &str, message: &str) {
     write_all(&line(format, level, message));
 }
 
-pub(super) fn line(format: Format, level: &str, message: &str) -> String {
+pub(super) fn line(format: LogFormat, level: &str, message: &str) -> String {
     match format {
-        Format::Text => {
+        LogFormat::Text => {
             let masked = secret_values::mask(message);
             let lines: Vec<Cow<'_, str>> = masked.split('\n').map(escape_text).collect();
             format!("{}\n", lines.join("\n"))
         }
-        Format::Json => {
-            let timestamp = date::written_exactly(SystemClock.wall());
+        LogFormat::Json => {
+            let timestamp = date::format_rfc3339_millis(SystemClock.wall());
             let message = message.trim_end();
             let event = json!({ "timestamp": timestamp, "level": level, "message": message });
             presentable(format, &event.to_string())
@@ -63,11 +63,11 @@ fn write_all(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-fn presentable(format: Format, line: &str) -> String {
+fn presentable(format: LogFormat, line: &str) -> String {
     let masked = secret_values::mask(line.trim_end_matches('\n'));
     let escaped = match format {
-        Format::Text => escape_text(&masked),
-        Format::Json => escape_json(&masked),
+        LogFormat::Text => escape_text(&masked),
+        LogFormat::Json => escape_json(&masked),
     };
     format!("{escaped}\n")
 }
@@ -119,12 +119,12 @@ mod tests {
     use serde_json::Value;
     use tollgate_core::secret_values;
 
-    use super::{Format, presentable};
+    use super::{LogFormat, presentable};
 
     #[test]
     fn s_23_no_field_of_an_event_steers_the_terminal_or_begins_another_line() {
         let event = "INFO stderr: \u{1b}[31mred\u{1b}]52;c;aGk=\u{7} \u{9b}2J\rINFO forged\nINFO more\u{202e}\u{e0041}\n";
-        let line = presentable(Format::Text, event);
+        let line = presentable(LogFormat::Text, event);
         assert_eq!(line.matches('\n').count(), 1, "{line}");
         assert!(line.ends_with('\n'));
         let strange =
@@ -137,7 +137,7 @@ mod tests {
     fn s_23_a_line_of_a_json_log_stays_json() {
         let said = "\u{9b}2J \u{202e} \u{e0041} \u{7f} ü";
         let event = serde_json::json!({ "message": said }).to_string();
-        let line = presentable(Format::Json, &event);
+        let line = presentable(LogFormat::Json, &event);
         assert!(!line.contains(['\u{9b}', '\u{202e}', '\u{e0041}', '\u{7f}']), "{line:?}");
         let read: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(read["message"], said);
@@ -146,9 +146,12 @@ mod tests {
     #[test]
     fn s_23_secret_values_are_masked_in_both_formats() {
         secret_values::configure(["can\"ary-of-the-log"]);
-        let line = presentable(Format::Text, "key can\"ary-of-the-log!\n");
+        let line = presentable(LogFormat::Text, "key can\"ary-of-the-log!\n");
         assert_eq!(line, "key [masked:secret]!\n");
         let event = serde_json::json!({ "message": "key can\"ary-of-the-log!" }).to_string();
-        assert_eq!(presentable(Format::Json, &event), "{\"message\":\"key [masked:secret]!\"}\n");
+        assert_eq!(
+            presentable(LogFormat::Json, &event),
+            "{\"message\":\"key [masked:secret]!\"}\n"
+        );
     }
 }

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-use tollgate_engine::spans::{Attributes, ERROR_TYPE, Ended, Kind, Value as Told};
+use tollgate_engine::spans::{ERROR_TYPE, FinishedSpan, SpanAttributes, SpanKind, Value as Told};
 
-use super::message::{Message, Value};
+use super::message::{OtlpMessage, OtlpValue};
 use super::spans::{attribute, nanos, scope, text_value};
 
 /// Series of one instrument; what comes then is counted together, as OpenTelemetry wants it.
@@ -132,20 +132,20 @@ const ALL: [&Instrument; 7] =
 /// Everything that was measured since the beginning.
 #[derive(Default)]
 pub(super) struct Histograms {
-    series: HashMap<&'static str, HashMap<Labels, Series>>,
+    series: HashMap<&'static str, HashMap<OtlpLabels, HistogramSeries>>,
 }
 
 /// Values of labels as text, in the order of the instrument's names.
-type Labels = Vec<(&'static str, Label)>;
+type OtlpLabels = Vec<(&'static str, OtlpLabelValue)>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Label {
+enum OtlpLabelValue {
     Text(String),
     Whole(i64),
     Flag(bool),
 }
 
-struct Series {
+struct HistogramSeries {
     since: SystemTime,
     count: u64,
     sum: f64,
@@ -156,14 +156,14 @@ struct Series {
 
 impl Histograms {
     /// Counts a span where it belongs.
-    pub(super) fn hear(&mut self, span: &Ended) {
+    pub(super) fn hear(&mut self, span: &FinishedSpan) {
         let seconds = span.took.as_secs_f64();
         let said = &span.attributes;
         let operation = text(said, "gen_ai.operation.name");
         let is_mcp = said.get("mcp.method.name").is_some();
         match (span.kind, is_mcp, operation) {
-            (Kind::Client, true, _) => self.put((&MCP_CLIENT, &[]), span, seconds),
-            (Kind::Server, true, _) => self.put((&MCP_SERVER, &[]), span, seconds),
+            (SpanKind::Client, true, _) => self.put((&MCP_CLIENT, &[]), span, seconds),
+            (SpanKind::Server, true, _) => self.put((&MCP_SERVER, &[]), span, seconds),
             (_, false, Some("chat")) => self.hear_model(span, seconds),
             (_, false, Some("execute_tool")) => self.put((&TOOL, &[]), span, seconds),
             (_, false, Some("invoke_agent")) => self.put((&AGENT, &[]), span, seconds),
@@ -171,7 +171,7 @@ impl Histograms {
         }
     }
 
-    fn hear_model(&mut self, span: &Ended, seconds: f64) {
+    fn hear_model(&mut self, span: &FinishedSpan, seconds: f64) {
         self.put((&MODEL, &[]), span, seconds);
         if let Some(Told::Real(first)) = span.attributes.get("gen_ai.response.time_to_first_chunk")
         {
@@ -181,7 +181,7 @@ impl Histograms {
             [("gen_ai.usage.input_tokens", "input"), ("gen_ai.usage.output_tokens", "output")]
         {
             if let Some(Told::Whole(tokens)) = span.attributes.get(key) {
-                let more = [("gen_ai.token.type", Label::Text(kind.to_owned()))];
+                let more = [("gen_ai.token.type", OtlpLabelValue::Text(kind.to_owned()))];
                 self.put((&USAGE, &more), span, *tokens as f64);
             }
         }
@@ -190,11 +190,11 @@ impl Histograms {
     /// `more` are labels that the span does not have.
     fn put(
         &mut self,
-        (instrument, more): (&'static Instrument, &[(&'static str, Label)]),
-        span: &Ended,
+        (instrument, more): (&'static Instrument, &[(&'static str, OtlpLabelValue)]),
+        span: &FinishedSpan,
         value: f64,
     ) {
-        let mut labels: Labels = instrument
+        let mut labels: OtlpLabels = instrument
             .labels
             .iter()
             .filter_map(|name| Some((*name, label(span.attributes.get(name)?)?)))
@@ -202,9 +202,9 @@ impl Histograms {
         labels.extend_from_slice(more);
         let series = self.series.entry(instrument.name).or_default();
         if series.len() >= MOST_SERIES && !series.contains_key(&labels) {
-            labels = vec![(OVERFLOW, Label::Flag(true))];
+            labels = vec![(OVERFLOW, OtlpLabelValue::Flag(true))];
         }
-        let one = series.entry(labels).or_insert_with(|| Series {
+        let one = series.entry(labels).or_insert_with(|| HistogramSeries {
             since: span.began,
             count: 0,
             sum: 0.0,
@@ -221,8 +221,13 @@ impl Histograms {
     }
 
     /// A request to `/v1/metrics`, as things stand at `now`. `lost` are spans that nobody heard of.
-    pub(super) fn request(&self, resource: &Message, now: SystemTime, lost: &Lost) -> Message {
-        let mut metrics: Vec<Message> = ALL
+    pub(super) fn request(
+        &self,
+        resource: &OtlpMessage,
+        now: SystemTime,
+        lost: &DroppedSpans,
+    ) -> OtlpMessage {
+        let mut metrics: Vec<OtlpMessage> = ALL
             .iter()
             .filter_map(|instrument| {
                 let series = self.series.get(instrument.name)?;
@@ -231,91 +236,95 @@ impl Histograms {
             })
             .collect();
         metrics.push(lost.metric(now));
-        let scoped = Message::default().with(1, "scope", Value::One(scope())).with(
+        let scoped = OtlpMessage::default().with(1, "scope", OtlpValue::One(scope())).with(
             2,
             "metrics",
-            Value::Many(metrics),
+            OtlpValue::Many(metrics),
         );
-        let of_resource = Message::default()
-            .with(1, "resource", Value::One(resource.clone()))
-            .with(2, "scopeMetrics", Value::Many(vec![scoped]));
-        Message::default().with(1, "resourceMetrics", Value::Many(vec![of_resource]))
+        let of_resource = OtlpMessage::default()
+            .with(1, "resource", OtlpValue::One(resource.clone()))
+            .with(2, "scopeMetrics", OtlpValue::Many(vec![scoped]));
+        OtlpMessage::default().with(1, "resourceMetrics", OtlpValue::Many(vec![of_resource]))
     }
 }
 
 /// Spans that were dropped since the beginning.
-pub(super) struct Lost {
+pub(super) struct DroppedSpans {
     pub(super) since: SystemTime,
     pub(super) spans: u64,
 }
 
-impl Lost {
-    fn metric(&self, now: SystemTime) -> Message {
+impl DroppedSpans {
+    fn metric(&self, now: SystemTime) -> OtlpMessage {
         let spans = i64::try_from(self.spans).unwrap_or(i64::MAX);
-        let point = Message::default()
-            .with(2, "startTimeUnixNano", Value::Fixed64(nanos(self.since)))
-            .with(3, "timeUnixNano", Value::Fixed64(nanos(now)))
-            .with(6, "asInt", Value::Fixed64(spans.cast_unsigned()));
-        let sum = Message::default()
-            .with(1, "dataPoints", Value::Many(vec![point]))
-            .with(2, "aggregationTemporality", Value::Small(CUMULATIVE))
-            .with(3, "isMonotonic", Value::Flag(true));
-        Message::default()
-            .with(1, "name", Value::Text("tollgate.telemetry.spans.dropped".to_owned()))
-            .with(2, "description", Value::Text("Spans that could not be sent.".to_owned()))
-            .with(3, "unit", Value::Text("{span}".to_owned()))
-            .with(7, "sum", Value::One(sum))
+        let point = OtlpMessage::default()
+            .with(2, "startTimeUnixNano", OtlpValue::Fixed64(nanos(self.since)))
+            .with(3, "timeUnixNano", OtlpValue::Fixed64(nanos(now)))
+            .with(6, "asInt", OtlpValue::Fixed64(spans.cast_unsigned()));
+        let sum = OtlpMessage::default()
+            .with(1, "dataPoints", OtlpValue::Many(vec![point]))
+            .with(2, "aggregationTemporality", OtlpValue::Small(CUMULATIVE))
+            .with(3, "isMonotonic", OtlpValue::Flag(true));
+        OtlpMessage::default()
+            .with(1, "name", OtlpValue::Text("tollgate.telemetry.spans.dropped".to_owned()))
+            .with(2, "description", OtlpValue::Text("Spans that could not be sent.".to_owned()))
+            .with(3, "unit", OtlpValue::Text("{span}".to_owned()))
+            .with(7, "sum", OtlpValue::One(sum))
     }
 }
 
-fn metric(instrument: &Instrument, points: Vec<Message>) -> Message {
-    let histogram = Message::default().with(1, "dataPoints", Value::Many(points)).with(
+fn metric(instrument: &Instrument, points: Vec<OtlpMessage>) -> OtlpMessage {
+    let histogram = OtlpMessage::default().with(1, "dataPoints", OtlpValue::Many(points)).with(
         2,
         "aggregationTemporality",
-        Value::Small(CUMULATIVE),
+        OtlpValue::Small(CUMULATIVE),
     );
-    Message::default()
-        .with(1, "name", Value::Text(instrument.name.to_owned()))
-        .with(2, "description", Value::Text(instrument.about.to_owned()))
-        .with(3, "unit", Value::Text(instrument.unit.to_owned()))
-        .with(9, "histogram", Value::One(histogram))
+    OtlpMessage::default()
+        .with(1, "name", OtlpValue::Text(instrument.name.to_owned()))
+        .with(2, "description", OtlpValue::Text(instrument.about.to_owned()))
+        .with(3, "unit", OtlpValue::Text(instrument.unit.to_owned()))
+        .with(9, "histogram", OtlpValue::One(histogram))
 }
 
 fn point(
     instrument: &Instrument,
-    (labels, series): (&Labels, &Series),
+    (labels, series): (&OtlpLabels, &HistogramSeries),
     now: SystemTime,
-) -> Message {
+) -> OtlpMessage {
     let labels = labels.iter().map(|(name, label)| {
         let value = match label {
-            Label::Text(text) => text_value(text),
-            Label::Whole(number) => Message::default().with(3, "intValue", Value::Signed(*number)),
-            Label::Flag(flag) => Message::default().with(2, "boolValue", Value::Flag(*flag)),
+            OtlpLabelValue::Text(text) => text_value(text),
+            OtlpLabelValue::Whole(number) => {
+                OtlpMessage::default().with(3, "intValue", OtlpValue::Signed(*number))
+            }
+            OtlpLabelValue::Flag(flag) => {
+                OtlpMessage::default().with(2, "boolValue", OtlpValue::Flag(*flag))
+            }
         };
         attribute(name, value)
     });
-    Message::default()
-        .with(9, "attributes", Value::Many(labels.collect()))
-        .with(2, "startTimeUnixNano", Value::Fixed64(nanos(series.since)))
-        .with(3, "timeUnixNano", Value::Fixed64(nanos(now)))
-        .with(4, "count", Value::Fixed64(series.count))
-        .with(5, "sum", Value::Double(series.sum))
-        .with(6, "bucketCounts", Value::Fixed64s(series.buckets.clone()))
-        .with(7, "explicitBounds", Value::Doubles(instrument.bounds.to_vec()))
-        .with(11, "min", Value::Double(series.least))
-        .with(12, "max", Value::Double(series.most))
+    OtlpMessage::default()
+        .with(9, "attributes", OtlpValue::Many(labels.collect()))
+        .with(2, "startTimeUnixNano", OtlpValue::Fixed64(nanos(series.since)))
+        .with(3, "timeUnixNano", OtlpValue::Fixed64(nanos(now)))
+        .with(4, "count", OtlpValue::Fixed64(series.count))
+        .with(5, "sum", OtlpValue::Double(series.sum))
+        .with(6, "bucketCounts", OtlpValue::Fixed64s(series.buckets.clone()))
+        .with(7, "explicitBounds", OtlpValue::Doubles(instrument.bounds.to_vec()))
+        .with(11, "min", OtlpValue::Double(series.least))
+        .with(12, "max", OtlpValue::Double(series.most))
 }
 
-fn label(value: &Told) -> Option<Label> {
+fn label(value: &Told) -> Option<OtlpLabelValue> {
     match value {
-        Told::Text(text) => Some(Label::Text(text.to_string())),
-        Told::Whole(number) => Some(Label::Whole(*number)),
-        Told::Flag(flag) => Some(Label::Flag(*flag)),
+        Told::Text(text) => Some(OtlpLabelValue::Text(text.to_string())),
+        Told::Whole(number) => Some(OtlpLabelValue::Whole(*number)),
+        Told::Flag(flag) => Some(OtlpLabelValue::Flag(*flag)),
         Told::Real(_) | Told::Texts(_) => None,
     }
 }
 
-fn text<'s>(said: &'s Attributes, name: &str) -> Option<&'s str> {
+fn text<'s>(said: &'s SpanAttributes, name: &str) -> Option<&'s str> {
     match said.get(name)? {
         Told::Text(text) => Some(text),
         _ => None,

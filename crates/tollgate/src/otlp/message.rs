@@ -8,18 +8,18 @@ use tollgate_core::secret_values;
 
 /// A message: its fields, in any order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Message(Vec<Field>);
+pub(super) struct OtlpMessage(Vec<OtlpField>);
 
 #[derive(Debug, Clone, PartialEq)]
-struct Field {
+struct OtlpField {
     number: u32,
     /// As JSON has it.
     name: &'static str,
-    value: Value,
+    value: OtlpValue,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum OtlpValue {
     Text(String),
     /// Ids: hexadecimal in JSON, which is what OTLP does instead of Base64.
     Id(Vec<u8>),
@@ -33,14 +33,14 @@ pub(super) enum Value {
     Double(f64),
     Fixed64s(Vec<u64>),
     Doubles(Vec<f64>),
-    One(Message),
-    Many(Vec<Message>),
+    One(OtlpMessage),
+    Many(Vec<OtlpMessage>),
 }
 
-impl Message {
+impl OtlpMessage {
     /// Adds a field, whatever its value: an empty text or a zero may mean something in a `oneof`.
-    pub(super) fn with(mut self, number: u32, name: &'static str, value: Value) -> Self {
-        self.0.push(Field { number, name, value });
+    pub(super) fn with(mut self, number: u32, name: &'static str, value: OtlpValue) -> Self {
+        self.0.push(OtlpField { number, name, value });
         self
     }
 
@@ -57,14 +57,14 @@ impl Message {
     }
 
     fn write_protobuf(&self, out: &mut Vec<u8>) {
-        for Field { number, value, .. } in &self.0 {
+        for OtlpField { number, value, .. } in &self.0 {
             value.write_protobuf(*number, out);
         }
     }
 
     fn write_json(&self, out: &mut String) {
         out.push('{');
-        for (at, Field { name, value, .. }) in self.0.iter().enumerate() {
+        for (at, OtlpField { name, value, .. }) in self.0.iter().enumerate() {
             if at > 0 {
                 out.push(',');
             }
@@ -78,14 +78,16 @@ impl Message {
 
 const VARINT: u32 = 0;
 const SIXTY_FOUR: u32 = 1;
-const SIZED: u32 = 2;
+const LENGTH_DELIMITED: u32 = 2;
 const THIRTY_TWO: u32 = 5;
 
-impl Value {
+impl OtlpValue {
     fn write_protobuf(&self, number: u32, out: &mut Vec<u8>) {
         match self {
-            Self::Text(text) => sized(out, number, secret_values::mask(text).as_bytes()),
-            Self::Id(bytes) => sized(out, number, bytes),
+            Self::Text(text) => {
+                write_length_delimited(out, number, secret_values::mask(text).as_bytes())
+            }
+            Self::Id(bytes) => write_length_delimited(out, number, bytes),
             Self::Flag(flag) => {
                 tag(out, number, VARINT);
                 varint(out, u64::from(*flag));
@@ -113,16 +115,16 @@ impl Value {
             }
             Self::Fixed64s(values) => {
                 let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
-                sized(out, number, &bytes);
+                write_length_delimited(out, number, &bytes);
             }
             Self::Doubles(values) => {
                 let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_le_bytes()).collect();
-                sized(out, number, &bytes);
+                write_length_delimited(out, number, &bytes);
             }
-            Self::One(message) => sized(out, number, &message.to_protobuf()),
+            Self::One(message) => write_length_delimited(out, number, &message.to_protobuf()),
             Self::Many(messages) => {
                 for message in messages {
-                    sized(out, number, &message.to_protobuf());
+                    write_length_delimited(out, number, &message.to_protobuf());
                 }
             }
         }
@@ -184,8 +186,8 @@ fn tag(out: &mut Vec<u8>, number: u32, kind: u32) {
     varint(out, u64::from(number << 3 | kind));
 }
 
-fn sized(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
-    tag(out, number, SIZED);
+fn write_length_delimited(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    tag(out, number, LENGTH_DELIMITED);
     varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }

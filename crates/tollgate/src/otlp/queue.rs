@@ -1,38 +1,38 @@
-//! Where spans wait to be sent. The only part that calls touch: it never blocks and takes no lock.
+//! The bounded queue of spans to be sent. Instead of back-pressure it drops and counts: calls never block and take no lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tollgate_core::trace::{Context, Sampling, TraceId};
-use tollgate_engine::spans::{Ended, Follower};
+use tollgate_core::trace::{Sampling, SpanContext, TraceId};
+use tollgate_engine::spans::{FinishedSpan, SpanProcessor};
 
 use super::sampler::Sampler;
-use super::settings::Settings;
+use super::settings::OtlpSettings;
 
-pub(super) struct Queue {
-    spans: mpsc::Sender<Ended>,
+pub(super) struct SpanQueue {
+    spans: mpsc::Sender<FinishedSpan>,
     lost: AtomicU64,
     closing: CancellationToken,
     sampler: Sampler,
-    wanted: Wanted,
+    wanted: ExportedSignals,
 }
 
 /// What is made of spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum ExportedSignals {
     Traces,
     Metrics,
     Both,
 }
 
-impl Queue {
-    pub(super) fn new(settings: &Settings) -> (Self, mpsc::Receiver<Ended>) {
+impl SpanQueue {
+    pub(super) fn new(settings: &OtlpSettings) -> (Self, mpsc::Receiver<FinishedSpan>) {
         let (spans, heard) = mpsc::channel(settings.queue);
         let wanted = match (&settings.traces, &settings.metrics) {
-            (Some(_), None) => Wanted::Traces,
-            (None, _) => Wanted::Metrics,
-            (Some(_), Some(_)) => Wanted::Both,
+            (Some(_), None) => ExportedSignals::Traces,
+            (None, _) => ExportedSignals::Metrics,
+            (Some(_), Some(_)) => ExportedSignals::Both,
         };
         let (lost, closing) = (AtomicU64::new(0), CancellationToken::new());
         (Self { spans, lost, closing, sampler: settings.sampler, wanted }, heard)
@@ -43,7 +43,7 @@ impl Queue {
         self.closing.cancel();
     }
 
-    pub(super) async fn closed(&self) {
+    pub(super) async fn wait_closed(&self) {
         self.closing.cancelled().await;
     }
 
@@ -52,28 +52,28 @@ impl Queue {
     }
 
     /// Spans that nobody heard of, since the beginning.
-    pub(super) fn lost(&self) -> u64 {
+    pub(super) fn lost_spans(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }
 
-impl Follower for Queue {
-    fn samples(&self, parent: Option<&Context>, trace: TraceId) -> Sampling {
+impl SpanProcessor for SpanQueue {
+    fn samples(&self, parent: Option<&SpanContext>, trace: TraceId) -> Sampling {
         match self.wanted {
-            Wanted::Metrics => Sampling::Dropped,
-            Wanted::Traces | Wanted::Both => self.sampler.samples(parent, trace),
+            ExportedSignals::Metrics => Sampling::Dropped,
+            ExportedSignals::Traces | ExportedSignals::Both => self.sampler.samples(parent, trace),
         }
     }
 
     fn heeds(&self, sampling: Sampling) -> bool {
-        sampling == Sampling::Kept || self.wanted != Wanted::Traces
+        sampling == Sampling::Kept || self.wanted != ExportedSignals::Traces
     }
 
     fn tells(&self) -> bool {
-        self.wanted != Wanted::Metrics
+        self.wanted != ExportedSignals::Metrics
     }
 
-    fn ended(&self, span: Ended) {
+    fn on_end(&self, span: FinishedSpan) {
         if self.spans.try_send(span).is_err() {
             self.lose(1);
         }

@@ -1,11 +1,11 @@
 //! Who tells: the attributes of the resource, as `OTEL_RESOURCE_ATTRIBUTES` and the config say.
 
-use super::message::{Message, Value};
+use super::message::{OtlpMessage, OtlpValue};
 use super::spans::{attribute, text_value};
 
-pub(super) fn message(attributes: &[(String, String)]) -> Message {
+pub(super) fn message(attributes: &[(String, String)]) -> OtlpMessage {
     let attributes = attributes.iter().map(|(key, value)| attribute(key, text_value(value)));
-    Message::default().with(1, "attributes", Value::Many(attributes.collect()))
+    OtlpMessage::default().with(1, "attributes", OtlpValue::Many(attributes.collect()))
 }
 
 /// Pairs behind commas, as baggage has them: values may be percent-encoded. `None` if it is no such
@@ -15,13 +15,13 @@ pub(super) fn pairs(text: &str) -> Option<Vec<(String, String)>> {
     parts
         .map(|part| {
             let (key, value) = part.split_once('=')?;
-            let (key, value) = (decoded(key.trim())?, decoded(value.trim())?);
+            let (key, value) = (percent_decode(key.trim())?, percent_decode(value.trim())?);
             (!key.is_empty()).then_some((key, value))
         })
         .collect()
 }
 
-fn decoded(text: &str) -> Option<String> {
+fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use tollgate_core::secret::Secret;
-use tollgate_core::secret_values::{self, Judgement};
+use tollgate_core::secret_values::{self, MaskJudgement};
 
 use super::histogram;
 use super::resource::pairs;
@@ -20,10 +20,10 @@ const SERVICE: &str = "tollgate";
 
 /// What the config says; whatever it leaves out is the environment's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Configured {
+pub struct OtlpConfig {
     pub endpoint: Option<String>,
     pub headers: Vec<(String, Secret)>,
-    pub protocol: Option<Protocol>,
+    pub protocol: Option<OtlpProtocol>,
     pub timeout: Option<Duration>,
     pub spans_every: Option<Duration>,
     pub metrics_every: Option<Duration>,
@@ -33,12 +33,12 @@ pub struct Configured {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub enum OtlpProtocol {
     Protobuf,
     Json,
 }
 
-impl Protocol {
+impl OtlpProtocol {
     pub const NAMES: [&str; 2] = ["http/protobuf", "http/json"];
 
     pub fn parse(name: &str) -> Option<Self> {
@@ -59,9 +59,9 @@ impl Protocol {
 
 /// Checked; at least one of the two is sent.
 #[derive(Debug)]
-pub(crate) struct Settings {
-    pub(super) traces: Option<Target>,
-    pub(super) metrics: Option<Target>,
+pub(crate) struct OtlpSettings {
+    pub(super) traces: Option<OtlpTarget>,
+    pub(super) metrics: Option<OtlpTarget>,
     pub(super) sampler: Sampler,
     pub(super) resource: Vec<(String, String)>,
     pub(super) spans_every: Duration,
@@ -74,32 +74,32 @@ pub(crate) struct Settings {
 
 /// Where one of the two goes.
 #[derive(Debug, Clone)]
-pub(super) struct Target {
+pub(super) struct OtlpTarget {
     pub(super) url: Uri,
     /// Not to be shown: there may be a key among them.
     pub(super) headers: HeaderMap,
-    pub(super) protocol: Protocol,
+    pub(super) protocol: OtlpProtocol,
     pub(super) timeout: Duration,
 }
 
 /// Of the two things that are sent.
 #[derive(Clone, Copy)]
-struct Signal {
+struct OtlpSignal {
     /// In names of variables.
     name: &'static str,
     path: &'static str,
 }
 
-const TRACES: Signal = Signal { name: "TRACES", path: "v1/traces" };
-const METRICS: Signal = Signal { name: "METRICS", path: "v1/metrics" };
+const TRACES: OtlpSignal = OtlpSignal { name: "TRACES", path: "v1/traces" };
+const METRICS: OtlpSignal = OtlpSignal { name: "METRICS", path: "v1/metrics" };
 
-impl Settings {
+impl OtlpSettings {
     /// `None`: nothing is sent. The error says which variable or key is wrong, and how.
     pub(crate) fn of(
-        configured: &Configured,
+        configured: &OtlpConfig,
         environment: &dyn Environment,
     ) -> Result<Option<Self>, String> {
-        let said = Said { configured, environment };
+        let said = OtlpSources { configured, environment };
         if said.variable("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true")) {
             return Ok(None);
         }
@@ -140,12 +140,12 @@ impl Settings {
 }
 
 /// The config before the environment.
-struct Said<'s> {
-    configured: &'s Configured,
+struct OtlpSources<'s> {
+    configured: &'s OtlpConfig,
     environment: &'s dyn Environment,
 }
 
-impl Said<'_> {
+impl OtlpSources<'_> {
     /// An empty one counts as not set, as the specification wants it.
     fn variable(&self, name: &str) -> Option<String> {
         let value = self.environment.variable(name)?;
@@ -153,7 +153,7 @@ impl Said<'_> {
     }
 
     /// `OTEL_EXPORTER_OTLP_TRACES_…` before `OTEL_EXPORTER_OTLP_…`.
-    fn exporter(&self, signal: Signal, what: &str) -> Option<(String, String)> {
+    fn exporter(&self, signal: OtlpSignal, what: &str) -> Option<(String, String)> {
         let own = format!("OTEL_EXPORTER_OTLP_{}_{what}", signal.name);
         let all = format!("OTEL_EXPORTER_OTLP_{what}");
         [own, all].into_iter().find_map(|name| Some((self.variable(&name)?, name)))
@@ -164,7 +164,7 @@ impl Said<'_> {
         text.parse().map(Some).map_err(|_| format!("`{name}` must be a whole number, not `{text}`"))
     }
 
-    fn target(&self, signal: Signal) -> Result<Option<Target>, String> {
+    fn target(&self, signal: OtlpSignal) -> Result<Option<OtlpTarget>, String> {
         let exporter = self.variable(&format!("OTEL_{}_EXPORTER", signal.name));
         match exporter.as_deref() {
             None | Some("otlp") => {}
@@ -179,7 +179,7 @@ impl Said<'_> {
             return Err(format!("`{from}` must begin with http:// or https://"));
         }
         let url: Uri = url.parse().map_err(|_| format!("`{from}` is not a URL: `{url}`"))?;
-        Ok(Some(Target {
+        Ok(Some(OtlpTarget {
             url,
             headers: self.headers(signal)?,
             protocol: self.protocol(signal)?,
@@ -188,7 +188,7 @@ impl Said<'_> {
     }
 
     /// The URL, and who says so.
-    fn url(&self, signal: Signal) -> Option<(String, String)> {
+    fn url(&self, signal: OtlpSignal) -> Option<(String, String)> {
         let below = |base: &str| format!("{}/{}", base.trim_end_matches('/'), signal.path);
         if let Some(base) = &self.configured.endpoint {
             return Some((below(base), "telemetry.otlp.endpoint".to_owned()));
@@ -201,20 +201,20 @@ impl Said<'_> {
         Some((below(&self.variable(all)?), all.to_owned()))
     }
 
-    fn protocol(&self, signal: Signal) -> Result<Protocol, String> {
+    fn protocol(&self, signal: OtlpSignal) -> Result<OtlpProtocol, String> {
         if let Some(protocol) = self.configured.protocol {
             return Ok(protocol);
         }
         let Some((named, from)) = self.exporter(signal, "PROTOCOL") else {
-            return Ok(Protocol::Protobuf);
+            return Ok(OtlpProtocol::Protobuf);
         };
-        Protocol::parse(&named).ok_or_else(|| {
-            let known = Protocol::NAMES.join("` or `");
+        OtlpProtocol::parse(&named).ok_or_else(|| {
+            let known = OtlpProtocol::NAMES.join("` or `");
             format!("`{from}` is `{named}`, which is not spoken here: `{known}`")
         })
     }
 
-    fn timeout(&self, signal: Signal) -> Result<Duration, String> {
+    fn timeout(&self, signal: OtlpSignal) -> Result<Duration, String> {
         if let Some(timeout) = self.configured.timeout {
             return Ok(timeout);
         }
@@ -223,7 +223,7 @@ impl Said<'_> {
         parsed.map_err(|_| format!("`{from}` must be a whole number of milliseconds"))
     }
 
-    fn headers(&self, signal: Signal) -> Result<HeaderMap, String> {
+    fn headers(&self, signal: OtlpSignal) -> Result<HeaderMap, String> {
         let (pairs, from) = match self.exporter(signal, "HEADERS") {
             Some((text, from)) if self.configured.headers.is_empty() => {
                 let pairs = pairs(&text);
@@ -240,7 +240,7 @@ impl Said<'_> {
             let name = HeaderName::try_from(name.to_lowercase())
                 .map_err(|_| format!("`{from}`: `{name}` is no name of a header"))?;
             // From the environment, perhaps, where no config was asked.
-            if secret_values::judge(name.as_str(), &value) == Judgement::Masked {
+            if secret_values::judge(name.as_str(), &value) == MaskJudgement::Masked {
                 secret_values::configure([&*value]);
             }
             let mut value = HeaderValue::try_from(value)

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tollgate_engine::spans::{self, Attributes, Ended, Event, Kind};
+use tollgate_engine::spans::{self, Event, FinishedSpan, SpanAttributes, SpanKind};
 
-use super::message::{Message, Value};
+use super::message::{OtlpMessage, OtlpValue};
 
 /// Status codes.
 const ERROR: u32 = 2;
@@ -12,106 +12,104 @@ const ERROR: u32 = 2;
 const TRACE_FLAGS: u32 = 0xff;
 
 /// What tells, in `ScopeSpans` and `ScopeMetrics` alike.
-pub(super) fn scope() -> Message {
-    Message::default().with(1, "name", Value::Text("tollgate".to_owned())).with(
+pub(super) fn scope() -> OtlpMessage {
+    OtlpMessage::default().with(1, "name", OtlpValue::Text("tollgate".to_owned())).with(
         2,
         "version",
-        Value::Text(env!("CARGO_PKG_VERSION").to_owned()),
+        OtlpValue::Text(env!("CARGO_PKG_VERSION").to_owned()),
     )
 }
 
 /// A request to `/v1/traces`.
-pub(super) fn request(resource: &Message, spans: &[Ended]) -> Message {
+pub(super) fn request(resource: &OtlpMessage, spans: &[FinishedSpan]) -> OtlpMessage {
     let spans = spans.iter().map(span).collect();
-    let scoped = Message::default().with(1, "scope", Value::One(scope())).with(
+    let scoped = OtlpMessage::default().with(1, "scope", OtlpValue::One(scope())).with(
         2,
         "spans",
-        Value::Many(spans),
+        OtlpValue::Many(spans),
     );
-    let of_resource = Message::default().with(1, "resource", Value::One(resource.clone())).with(
-        2,
-        "scopeSpans",
-        Value::Many(vec![scoped]),
-    );
-    Message::default().with(1, "resourceSpans", Value::Many(vec![of_resource]))
+    let of_resource = OtlpMessage::default()
+        .with(1, "resource", OtlpValue::One(resource.clone()))
+        .with(2, "scopeSpans", OtlpValue::Many(vec![scoped]));
+    OtlpMessage::default().with(1, "resourceSpans", OtlpValue::Many(vec![of_resource]))
 }
 
-fn span(span: &Ended) -> Message {
+fn span(span: &FinishedSpan) -> OtlpMessage {
     let context = &span.context;
-    let mut message = Message::default()
-        .with(1, "traceId", Value::Id(context.trace.bytes().to_vec()))
-        .with(2, "spanId", Value::Id(context.span.bytes().to_vec()));
+    let mut message = OtlpMessage::default()
+        .with(1, "traceId", OtlpValue::Id(context.trace.bytes().to_vec()))
+        .with(2, "spanId", OtlpValue::Id(context.span.bytes().to_vec()));
     if let Some(state) = &context.state {
-        message = message.with(3, "traceState", Value::Text(state.as_ref().to_owned()));
+        message = message.with(3, "traceState", OtlpValue::Text(state.as_ref().to_owned()));
     }
     if let Some(parent) = &span.parent {
-        message = message.with(4, "parentSpanId", Value::Id(parent.bytes().to_vec()));
+        message = message.with(4, "parentSpanId", OtlpValue::Id(parent.bytes().to_vec()));
     }
-    let events = span.events.iter().map(|event| happened(span.began, event)).collect();
+    let events = span.events.iter().map(|event| event_message(span.began, event)).collect();
     message = message
-        .with(5, "name", Value::Text(span.name.to_string()))
-        .with(6, "kind", Value::Small(kind(span.kind)))
-        .with(7, "startTimeUnixNano", Value::Fixed64(nanos(span.began)))
-        .with(8, "endTimeUnixNano", Value::Fixed64(nanos(span.began + span.took)))
-        .with(9, "attributes", Value::Many(attributes(&span.attributes)))
-        .with(11, "events", Value::Many(events));
+        .with(5, "name", OtlpValue::Text(span.name.to_string()))
+        .with(6, "kind", OtlpValue::Small(kind(span.kind)))
+        .with(7, "startTimeUnixNano", OtlpValue::Fixed64(nanos(span.began)))
+        .with(8, "endTimeUnixNano", OtlpValue::Fixed64(nanos(span.began + span.took)))
+        .with(9, "attributes", OtlpValue::Many(attributes(&span.attributes)))
+        .with(11, "events", OtlpValue::Many(events));
     if let Some(words) = &span.error {
-        let mut status = Message::default();
+        let mut status = OtlpMessage::default();
         if !words.is_empty() {
-            status = status.with(2, "message", Value::Text(words.clone()));
+            status = status.with(2, "message", OtlpValue::Text(words.clone()));
         }
-        let status = status.with(3, "code", Value::Small(ERROR));
-        message = message.with(15, "status", Value::One(status));
+        let status = status.with(3, "code", OtlpValue::Small(ERROR));
+        message = message.with(15, "status", OtlpValue::One(status));
     }
-    message.with(16, "flags", Value::Fixed32(u32::from(context.flags.bits()) & TRACE_FLAGS))
+    message.with(16, "flags", OtlpValue::Fixed32(u32::from(context.flags.bits()) & TRACE_FLAGS))
 }
 
-fn kind(kind: Kind) -> u32 {
+fn kind(kind: SpanKind) -> u32 {
     match kind {
-        Kind::Internal => 1,
-        Kind::Server => 2,
-        Kind::Client => 3,
+        SpanKind::Internal => 1,
+        SpanKind::Server => 2,
+        SpanKind::Client => 3,
     }
 }
 
-fn happened(began: SystemTime, event: &Event) -> Message {
-    Message::default()
-        .with(1, "timeUnixNano", Value::Fixed64(nanos(began + event.after)))
-        .with(2, "name", Value::Text(event.name.to_owned()))
-        .with(3, "attributes", Value::Many(attributes(&event.attributes)))
+fn event_message(began: SystemTime, event: &Event) -> OtlpMessage {
+    OtlpMessage::default()
+        .with(1, "timeUnixNano", OtlpValue::Fixed64(nanos(began + event.after)))
+        .with(2, "name", OtlpValue::Text(event.name.to_owned()))
+        .with(3, "attributes", OtlpValue::Many(attributes(&event.attributes)))
 }
 
-pub(super) fn attributes(attributes: &Attributes) -> Vec<Message> {
+pub(super) fn attributes(attributes: &SpanAttributes) -> Vec<OtlpMessage> {
     attributes.iter().map(|(name, value)| attribute(name, any(value))).collect()
 }
 
 /// A `KeyValue`.
-pub(super) fn attribute(name: &str, value: Message) -> Message {
-    Message::default().with(1, "key", Value::Text(name.to_owned())).with(
+pub(super) fn attribute(name: &str, value: OtlpMessage) -> OtlpMessage {
+    OtlpMessage::default().with(1, "key", OtlpValue::Text(name.to_owned())).with(
         2,
         "value",
-        Value::One(value),
+        OtlpValue::One(value),
     )
 }
 
 /// An `AnyValue`.
-fn any(value: &spans::Value) -> Message {
-    let one = Message::default();
+fn any(value: &spans::Value) -> OtlpMessage {
+    let one = OtlpMessage::default();
     match value {
         spans::Value::Text(text) => text_value(text),
-        spans::Value::Flag(flag) => one.with(2, "boolValue", Value::Flag(*flag)),
-        spans::Value::Whole(number) => one.with(3, "intValue", Value::Signed(*number)),
-        spans::Value::Real(number) => one.with(4, "doubleValue", Value::Double(*number)),
+        spans::Value::Flag(flag) => one.with(2, "boolValue", OtlpValue::Flag(*flag)),
+        spans::Value::Whole(number) => one.with(3, "intValue", OtlpValue::Signed(*number)),
+        spans::Value::Real(number) => one.with(4, "doubleValue", OtlpValue::Double(*number)),
         spans::Value::Texts(texts) => {
             let texts = texts.iter().map(|text| text_value(text)).collect();
-            let list = Message::default().with(1, "values", Value::Many(texts));
-            one.with(5, "arrayValue", Value::One(list))
+            let list = OtlpMessage::default().with(1, "values", OtlpValue::Many(texts));
+            one.with(5, "arrayValue", OtlpValue::One(list))
         }
     }
 }
 
-pub(super) fn text_value(text: &str) -> Message {
-    Message::default().with(1, "stringValue", Value::Text(text.to_owned()))
+pub(super) fn text_value(text: &str) -> OtlpMessage {
+    OtlpMessage::default().with(1, "stringValue", OtlpValue::Text(text.to_owned()))
 }
 
 /// Since 1970.

@@ -1,30 +1,30 @@
 //! Aligned columns.
 
 use super::clean;
-use crate::config::Paint;
+use crate::config::ColorMode;
 
 /// The widest a cell may be on a terminal, unless it is the last.
-const WIDEST: usize = 40;
+const MAX_CELL_WIDTH: usize = 40;
 /// The last column keeps this much, however narrow the terminal.
-const LEAST: usize = 20;
+const MIN_LAST_COLUMN_WIDTH: usize = 20;
 const GAP: usize = 2;
 
 #[derive(Debug)]
-pub struct Table {
+pub struct TextTable {
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
 
 /// How wide a table may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum TableWidth {
     /// A file or a pipe: nothing is cut.
     Unbounded,
     /// A terminal of so many columns.
     Columns(usize),
 }
 
-impl Table {
+impl TextTable {
     pub fn new(head: &[&'static str]) -> Self {
         Self { head: head.to_vec(), rows: Vec::new() }
     }
@@ -39,31 +39,31 @@ impl Table {
         self.rows.is_empty()
     }
 
-    pub fn render(&self, paint: Paint, room: Room) -> String {
+    pub fn render(&self, paint: ColorMode, room: TableWidth) -> String {
         let head: Vec<String> = self.head.iter().map(|&cell| cell.to_owned()).collect();
         let widths = self.widths(room);
-        let head = aligned(&head, &widths);
+        let head = align_cells(&head, &widths);
         let mut text = match paint {
-            Paint::Plain => format!("{head}\n"),
-            Paint::Coloured => format!("\u{1b}[1m{head}\u{1b}[0m\n"),
+            ColorMode::Plain => format!("{head}\n"),
+            ColorMode::Coloured => format!("\u{1b}[1m{head}\u{1b}[0m\n"),
         };
         for row in &self.rows {
-            text.push_str(&aligned(row, &widths));
+            text.push_str(&align_cells(row, &widths));
             text.push('\n');
         }
         text
     }
 
-    fn widths(&self, room: Room) -> Vec<usize> {
+    fn widths(&self, room: TableWidth) -> Vec<usize> {
         let mut widths: Vec<usize> =
             (0..self.head.len()).map(|column| self.width(column)).collect();
-        let Room::Columns(columns) = room else { return widths };
+        let TableWidth::Columns(columns) = room else { return widths };
         if let Some((last, others)) = widths.split_last_mut() {
             for width in others.iter_mut() {
-                *width = WIDEST.min(*width);
+                *width = MAX_CELL_WIDTH.min(*width);
             }
             let used: usize = others.iter().map(|width| width + GAP).sum();
-            *last = columns.saturating_sub(used).max(LEAST).min(*last);
+            *last = columns.saturating_sub(used).max(MIN_LAST_COLUMN_WIDTH).min(*last);
         }
         widths
     }
@@ -75,9 +75,9 @@ impl Table {
     }
 }
 
-fn aligned(cells: &[String], widths: &[usize]) -> String {
+fn align_cells(cells: &[String], widths: &[usize]) -> String {
     let padded = cells.iter().zip(widths).map(|(cell, &width)| {
-        let cell = shortened(cell, width);
+        let cell = shorten(cell, width);
         format!("{cell:width$}")
     });
     let padded: Vec<String> = padded.collect();
@@ -89,7 +89,7 @@ fn on_one_line(cell: &str) -> String {
     lines.join(" ")
 }
 
-fn shortened(cell: &str, width: usize) -> String {
+fn shorten(cell: &str, width: usize) -> String {
     if cell.chars().count() <= width {
         return cell.to_owned();
     }
@@ -98,11 +98,11 @@ fn shortened(cell: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Room, Table};
-    use crate::config::Paint;
+    use super::{TableWidth, TextTable};
+    use crate::config::ColorMode;
 
-    fn table() -> Table {
-        let mut table = Table::new(&["TOOL", "TIER"]);
+    fn table() -> TextTable {
+        let mut table = TextTable::new(&["TOOL", "TIER"]);
         table.row(vec!["roll".to_owned(), "fast".to_owned()]);
         table.row(vec!["würfel_tabelle".to_owned(), String::new()]);
         table.row(vec!["x\u{1b}[1m\n\n  second".to_owned(), "a".repeat(70)]);
@@ -115,25 +115,25 @@ mod tests {
             "TOOL            TIER\nroll            fast\nwürfel_tabelle\nx\u{fffd}[1m second    {}\n",
             "a".repeat(70)
         );
-        assert_eq!(table().render(Paint::Plain, Room::Unbounded), expected);
-        assert_eq!(table().render(Paint::Plain, Room::Columns(86)), expected);
-        let coloured = table().render(Paint::Coloured, Room::Unbounded);
+        assert_eq!(table().render(ColorMode::Plain, TableWidth::Unbounded), expected);
+        assert_eq!(table().render(ColorMode::Plain, TableWidth::Columns(86)), expected);
+        let coloured = table().render(ColorMode::Coloured, TableWidth::Unbounded);
         assert!(coloured.starts_with("\u{1b}[1mTOOL"));
     }
 
     #[test]
     fn only_a_terminal_cuts_cells() {
         let last = |columns: usize| {
-            let text = table().render(Paint::Plain, Room::Columns(columns));
+            let text = table().render(ColorMode::Plain, TableWidth::Columns(columns));
             text.lines().last().unwrap().to_owned()
         };
         let short = |kept: usize| format!("x\u{fffd}[1m second    {}…", "a".repeat(kept));
         assert_eq!(last(85), short(68));
         assert_eq!(last(40), short(23));
         assert_eq!(last(0), short(19), "no narrower than can be read");
-        let mut wide = Table::new(&["A", "B"]);
+        let mut wide = TextTable::new(&["A", "B"]);
         wide.row(vec!["a".repeat(50), "b".to_owned()]);
-        let text = wide.render(Paint::Plain, Room::Columns(200));
+        let text = wide.render(ColorMode::Plain, TableWidth::Columns(200));
         assert!(text.ends_with(&format!("{}…  b\n", "a".repeat(39))), "{text}");
     }
 }

@@ -4,31 +4,35 @@ use std::path::Path;
 
 use tollgate_core::id::ServerId;
 use tollgate_core::turn::Principal;
-use tollgate_engine::audit::{Act, Decision};
-use tollgate_server::operator::{Change, Outcome, Switch};
+use tollgate_engine::audit::{AuditAction, Decision};
+use tollgate_server::config_service::{ConfigChange, ReloadOutcome, ServerSwitch};
 
 /// What was done to the file, by name.
-pub(super) struct Done {
-    act: Act,
+pub(super) struct ConfigAuditEntry {
+    act: AuditAction,
     word: &'static str,
     server: Option<String>,
 }
 
-pub(super) fn act(change: &Change) -> Done {
+pub(super) fn act(change: &ConfigChange) -> ConfigAuditEntry {
     let (act, word, server) = match change {
-        Change::Text(_) => (Act::Reload, "edited", None),
-        Change::Add { name, .. } => (Act::Server, "added", Some(name)),
-        Change::Replace { name, .. } => (Act::Server, "edited", Some(name)),
-        Change::Remove { name } => (Act::Server, "removed", Some(name)),
-        Change::Switch { name, to: Switch::On } => (Act::Server, "enabled", Some(name)),
-        Change::Switch { name, to: Switch::Off } => (Act::Server, "disabled", Some(name)),
+        ConfigChange::Text(_) => (AuditAction::Reload, "edited", None),
+        ConfigChange::Add { name, .. } => (AuditAction::Server, "added", Some(name)),
+        ConfigChange::Replace { name, .. } => (AuditAction::Server, "edited", Some(name)),
+        ConfigChange::Remove { name } => (AuditAction::Server, "removed", Some(name)),
+        ConfigChange::Switch { name, to: ServerSwitch::On } => {
+            (AuditAction::Server, "enabled", Some(name))
+        }
+        ConfigChange::Switch { name, to: ServerSwitch::Off } => {
+            (AuditAction::Server, "disabled", Some(name))
+        }
     };
-    Done { act, word, server: server.cloned() }
+    ConfigAuditEntry { act, word, server: server.cloned() }
 }
 
-impl Done {
+impl ConfigAuditEntry {
     pub(super) fn by(self, principal: &str) -> Decision {
-        let decision = Decision::new(self.act, &Principal::named(principal), self.word);
+        let decision = Decision::new(self.act, &Principal::from_name(principal), self.word);
         let server = self.server.and_then(|name| ServerId::parse(&name).ok());
         match server {
             Some(server) => decision.server(&server),
@@ -38,14 +42,14 @@ impl Done {
 }
 
 /// How a reading of the file came out; nothing where nothing was new.
-pub(super) fn reload(by: &str, file: &Path, result: &Outcome) -> Option<Decision> {
+pub(super) fn reload(by: &str, file: &Path, result: &ReloadOutcome) -> Option<Decision> {
     let (word, why) = match result {
-        Outcome::Applied(_) => ("applied", None),
-        Outcome::Refused(why) => ("refused", Some(why)),
-        Outcome::Unchanged => return None,
+        ReloadOutcome::Applied(_) => ("applied", None),
+        ReloadOutcome::Refused(why) => ("refused", Some(why)),
+        ReloadOutcome::Unchanged => return None,
     };
     let name = file.display().to_string();
-    let decision = Decision::new(Act::Reload, &Principal::named(by), word).about(&name);
+    let decision = Decision::new(AuditAction::Reload, &Principal::from_name(by), word).about(&name);
     Some(match why {
         Some(why) => decision.because(why),
         None => decision,

@@ -3,155 +3,181 @@
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use tollgate_server::operator::{Change, Order, Refused, Shown, Switch};
+use tollgate_server::config_service::{
+    ConfigChange, ConfigChangeRequest, ConfigServiceError, RedactedConfig, ServerSwitch,
+};
 
-use super::origin::{Candidate, Origin};
-use crate::config::edit::{self, Edit};
-use crate::config::file::{Snapshot, Unwritten, Version};
-use crate::config::masked::Masks;
-use crate::config::{self, DEFAULT, Report};
-use crate::failure::Failure;
+use super::file_source::{ConfigCandidate, ConfigFileSource};
+use crate::command_error::CommandError;
+use crate::config::edit::{self, ConfigEdit};
+use crate::config::file::{ConfigFileSnapshot, ConfigVersion, ConfigWriteError};
+use crate::config::secret_masking::SecretMasks;
+use crate::config::{self, ConfigReport, DEFAULT};
 
 /// A change that was proved and is not made yet.
-pub(crate) struct Draft {
+pub(crate) struct ConfigDraft {
     /// What it replaces; `None` makes a new file.
-    before: Option<Snapshot>,
+    before: Option<ConfigFileSnapshot>,
     text: String,
     pub(crate) diff: String,
-    pub(crate) candidate: Candidate,
-    paste: Paste,
+    pub(crate) candidate: ConfigCandidate,
+    paste: ManualInstructions,
 }
 
 /// What to do by hand if the file cannot be written. Covers what was covered.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Paste {
+pub(crate) struct ManualInstructions {
     words: String,
     /// The lines to write, where there are any.
     yaml: Option<String>,
 }
 
-impl Paste {
-    fn of(edit: &Edit) -> Self {
+impl ManualInstructions {
+    fn of(edit: &ConfigEdit) -> Self {
         Self { words: edit.paste(), yaml: edit.yaml() }
     }
 }
 
-pub(super) fn show(origin: &Origin, masks: &Masks) -> Result<Shown, Trouble> {
+pub(super) fn show(
+    origin: &ConfigFileSource,
+    masks: &SecretMasks,
+) -> Result<RedactedConfig, ConfigChangeError> {
     let snapshot = origin.snapshot()?;
     let (file, version, text) = match &snapshot {
         Some(it) => (Some(origin.path().display().to_string()), it.version.clone(), &*it.text),
-        None => (None, Version::of(DEFAULT.as_bytes()), DEFAULT),
+        None => (None, ConfigVersion::of(DEFAULT.as_bytes()), DEFAULT),
     };
     let text = masks.cover(origin.path(), text)?;
     let (values, writable) = (config::values(&text), config::file::is_writable(origin.path()));
-    Ok(Shown { file, version: version.as_str().to_owned(), text, values, writable })
+    Ok(RedactedConfig { file, version: version.as_str().to_owned(), text, values, writable })
 }
 
-pub(crate) fn draft(origin: &Origin, masks: &Masks, order: &Order) -> Result<Draft, Trouble> {
+pub(crate) fn draft(
+    origin: &ConfigFileSource,
+    masks: &SecretMasks,
+    order: &ConfigChangeRequest,
+) -> Result<ConfigDraft, ConfigChangeError> {
     let before = origin.snapshot()?;
     let (old, version) = match &before {
         Some(it) => (it.text.as_str(), it.version.clone()),
-        None => (DEFAULT, Version::of(DEFAULT.as_bytes())),
+        None => (DEFAULT, ConfigVersion::of(DEFAULT.as_bytes())),
     };
     if order.version.as_ref().is_some_and(|wanted| wanted != version.as_str()) {
-        return Err(Trouble::OtherVersion);
+        return Err(ConfigChangeError::OtherVersion);
     }
     let path = origin.path();
-    let (text, paste) = changed(path, masks, (&order.change, old))?;
-    proved(origin, masks, before, (text, paste))
+    let (text, paste) = change_text(path, masks, (&order.change, old))?;
+    validate_draft(origin, masks, before, (text, paste))
 }
 
 /// Several changes as one.
 pub(crate) fn draft_edits(
-    origin: &Origin,
-    masks: &Masks,
-    edits: &[Edit],
-) -> Result<Draft, Trouble> {
+    origin: &ConfigFileSource,
+    masks: &SecretMasks,
+    edits: &[ConfigEdit],
+) -> Result<ConfigDraft, ConfigChangeError> {
     let before = origin.snapshot()?;
     let paste = match edits {
-        [one] => Paste::of(one),
+        [one] => ManualInstructions::of(one),
         several => {
-            let words: Vec<String> = several.iter().map(Edit::paste).collect();
-            Paste { words: words.join("\n"), yaml: None }
+            let words: Vec<String> = several.iter().map(ConfigEdit::paste).collect();
+            ManualInstructions { words: words.join("\n"), yaml: None }
         }
     };
     let mut text = before.as_ref().map_or(DEFAULT, |it| it.text.as_str()).to_owned();
     for edit in edits {
         let applied = edit::apply(origin.path(), &text, edit);
-        text = applied.map_err(|why| Trouble::of(why, &paste))?;
+        text = applied.map_err(|why| ConfigChangeError::of(why, &paste))?;
     }
-    proved(origin, masks, before, (text, paste))
+    validate_draft(origin, masks, before, (text, paste))
 }
 
-fn proved(
-    origin: &Origin,
-    masks: &Masks,
-    before: Option<Snapshot>,
-    (text, paste): (String, Paste),
-) -> Result<Draft, Trouble> {
+fn validate_draft(
+    origin: &ConfigFileSource,
+    masks: &SecretMasks,
+    before: Option<ConfigFileSnapshot>,
+    (text, paste): (String, ManualInstructions),
+) -> Result<ConfigDraft, ConfigChangeError> {
     let path = origin.path();
     let (old, version) = match &before {
         Some(before) => (before.text.as_str(), before.version_with(&text)),
-        None => (DEFAULT, Version::of(text.as_bytes())),
+        None => (DEFAULT, ConfigVersion::of(text.as_bytes())),
     };
     let candidate = origin.candidate(&text, version)?;
     let diff = edit::diff(path, &masks.cover(path, old)?, &masks.cover(path, &text)?);
-    Ok(Draft { before, text, diff, candidate, paste })
+    Ok(ConfigDraft { before, text, diff, candidate, paste })
 }
 
-impl Draft {
+impl ConfigDraft {
     /// Writes what was drafted, if the file is still what it was drafted for.
-    pub(crate) fn write(&self, origin: &Origin) -> Result<(), Trouble> {
+    pub(crate) fn write(&self, origin: &ConfigFileSource) -> Result<(), ConfigChangeError> {
         let written = match &self.before {
             Some(before) if before.text == self.text => return Ok(()),
             Some(before) => before.write(&self.text),
             None => config::file::create(origin.path(), &self.text),
         };
-        written.map(drop).map_err(|why| Trouble::Unwritten { why, paste: self.paste.clone() })
+        written
+            .map(drop)
+            .map_err(|why| ConfigChangeError::Unwritten { why, paste: self.paste.clone() })
     }
 }
 
 /// The text after the change, and what to do by hand instead.
-fn changed(
+fn change_text(
     path: &Path,
-    masks: &Masks,
-    (change, old): (&Change, &str),
-) -> Result<(String, Paste), Trouble> {
-    let edited = |edits: &[Edit], paste: Paste| -> Result<(String, Paste), Trouble> {
+    masks: &SecretMasks,
+    (change, old): (&ConfigChange, &str),
+) -> Result<(String, ManualInstructions), ConfigChangeError> {
+    let edited = |edits: &[ConfigEdit],
+                  paste: ManualInstructions|
+     -> Result<(String, ManualInstructions), ConfigChangeError> {
         let mut text = old.to_owned();
         for edit in edits {
-            text = edit::apply(path, &text, edit).map_err(|why| Trouble::of(why, &paste))?;
+            text =
+                edit::apply(path, &text, edit).map_err(|why| ConfigChangeError::of(why, &paste))?;
         }
         Ok((text, paste))
     };
     match change {
-        Change::Text(text) => {
-            let paste = Paste { words: "write it yourself".to_owned(), yaml: Some(text.clone()) };
+        ConfigChange::Text(text) => {
+            let paste = ManualInstructions {
+                words: "write it yourself".to_owned(),
+                yaml: Some(text.clone()),
+            };
             Ok((masks.uncover(path, text, old)?, paste))
         }
-        Change::Add { name, server, agents } => {
-            let paste = Paste::of(&Edit::Add { name: name.clone(), server: server.clone() });
+        ConfigChange::Add { name, server, agents } => {
+            let paste = ManualInstructions::of(&ConfigEdit::Add {
+                name: name.clone(),
+                server: server.clone(),
+            });
             let mut server = server.clone();
             masks.uncover_keys(path, &mut server, old)?;
-            let add = Edit::Add { name: name.clone(), server };
+            let add = ConfigEdit::Add { name: name.clone(), server };
             let shown = shown_to(agents, name, &config::values(old))?;
             edited(&[vec![add], shown].concat(), paste)
         }
-        Change::Replace { name, server } => {
-            let paste = Paste::of(&Edit::Add { name: name.clone(), server: server.clone() });
+        ConfigChange::Replace { name, server } => {
+            let paste = ManualInstructions::of(&ConfigEdit::Add {
+                name: name.clone(),
+                server: server.clone(),
+            });
             edited(&replacing(path, masks, (name, server), old)?, paste)
         }
-        Change::Remove { name } => {
-            let edit = Edit::Remove { name: name.clone() };
-            let paste = Paste::of(&edit);
+        ConfigChange::Remove { name } => {
+            let edit = ConfigEdit::Remove { name: name.clone() };
+            let paste = ManualInstructions::of(&edit);
             edited(&[edit], paste)
         }
-        Change::Switch { name, to } => match edit::is_enabled(&config::values(old), name) {
-            Some(is) if is == (*to == Switch::On) => Ok((old.to_owned(), Paste::default())),
+        ConfigChange::Switch { name, to } => match edit::is_enabled(&config::values(old), name) {
+            Some(is) if is == (*to == ServerSwitch::On) => {
+                Ok((old.to_owned(), ManualInstructions::default()))
+            }
             _ => {
-                let (key, value) = ("enabled".to_owned(), Some(Value::Bool(*to == Switch::On)));
-                let edit = Edit::Set { section: "servers", name: name.clone(), key, value };
-                let paste = Paste::of(&edit);
+                let (key, value) =
+                    ("enabled".to_owned(), Some(Value::Bool(*to == ServerSwitch::On)));
+                let edit = ConfigEdit::Set { section: "servers", name: name.clone(), key, value };
+                let paste = ManualInstructions::of(&edit);
                 edited(&[edit], paste)
             }
         },
@@ -161,17 +187,17 @@ fn changed(
 /// Key by key: those that stay as they are keep their place and their comments.
 fn replacing(
     path: &Path,
-    masks: &Masks,
+    masks: &SecretMasks,
     (name, wanted): (&str, &Map<String, Value>),
     old: &str,
-) -> Result<Vec<Edit>, Trouble> {
+) -> Result<Vec<ConfigEdit>, ConfigChangeError> {
     let shown = config::values(&masks.cover(path, old)?);
     let before = edit::entry(&shown, name);
-    let before = before.ok_or_else(|| edit::Refused::Unknown(name.to_owned()))?;
+    let before = before.ok_or_else(|| edit::ConfigEditError::Unknown(name.to_owned()))?;
     let mut new = wanted.clone();
     new.retain(|key, value| before.get(key) != Some(value));
     masks.uncover_keys(path, &mut new, old)?;
-    let to = |key, value| Edit::Set { section: "servers", name: name.to_owned(), key, value };
+    let to = |key, value| ConfigEdit::Set { section: "servers", name: name.to_owned(), key, value };
     let gone = before.keys().filter(|key| !wanted.contains_key(*key));
     let gone = gone.map(|key| to(key.clone(), None));
     // First what is new: an entry is never empty in between.
@@ -179,17 +205,24 @@ fn replacing(
 }
 
 /// Lets agents see all tools of a server that is new. Nothing is visible that no list lets in.
-fn shown_to(agents: &[String], server: &str, old: &Value) -> Result<Vec<Edit>, Trouble> {
+fn shown_to(
+    agents: &[String],
+    server: &str,
+    old: &Value,
+) -> Result<Vec<ConfigEdit>, ConfigChangeError> {
     let pattern = old["names"]["pattern"].as_str().unwrap_or("{server}_{tool}");
     let is_safe = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
     let server: String = server.chars().map(|it| if is_safe(it) { it } else { '_' }).collect();
     let glob = pattern.replace("{server}", &server).replace("{tool}", "*");
     let shown = agents.iter().map(|agent| {
-        let missing = || edit::Refused::Missing { section: "agents", name: agent.clone() };
+        let missing = || edit::ConfigEditError::Missing { section: "agents", name: agent.clone() };
         if !pattern.contains("{server}") {
             let why = "tools go by names without their server's".to_owned();
             let words = format!("name its tools in `agents.{agent}.tools` yourself");
-            return Err(Trouble::Odd { why, paste: Paste { words, yaml: None } });
+            return Err(ConfigChangeError::Odd {
+                why,
+                paste: ManualInstructions { words, yaml: None },
+            });
         }
         let mut tools = match &edit::thing(old, "agents", agent).ok_or_else(missing)?["tools"] {
             Value::Array(tools) => tools.clone(),
@@ -197,74 +230,84 @@ fn shown_to(agents: &[String], server: &str, old: &Value) -> Result<Vec<Edit>, T
         };
         tools.push(Value::from(glob.clone()));
         let (key, value) = ("tools".to_owned(), Some(Value::Array(tools)));
-        Ok(Edit::Set { section: "agents", name: agent.clone(), key, value })
+        Ok(ConfigEdit::Set { section: "agents", name: agent.clone(), key, value })
     });
     shown.collect()
 }
 
 /// Why a change is not made. Nothing was touched.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Trouble {
+pub(crate) enum ConfigChangeError {
     #[error("the config has mistakes: {0}")]
-    Mistakes(Box<Report>),
+    Mistakes(Box<ConfigReport>),
     #[error("the config is not what it was when you read it")]
     OtherVersion,
     #[error(transparent)]
-    Edit(#[from] edit::Refused),
+    Edit(#[from] edit::ConfigEditError),
     #[error("the file is written in a way that is not changed by itself ({why}); {}", paste.words)]
-    Odd { why: String, paste: Paste },
+    Odd { why: String, paste: ManualInstructions },
     #[error("{why}; {}", paste.words)]
-    Unwritten { why: Unwritten, paste: Paste },
+    Unwritten { why: ConfigWriteError, paste: ManualInstructions },
 }
 
-impl Trouble {
-    fn of(refused: edit::Refused, paste: &Paste) -> Self {
+impl ConfigChangeError {
+    fn of(refused: edit::ConfigEditError, paste: &ManualInstructions) -> Self {
         match refused {
-            edit::Refused::Odd { why, .. } => Self::Odd { why, paste: paste.clone() },
+            edit::ConfigEditError::Odd { why, .. } => Self::Odd { why, paste: paste.clone() },
             other => Self::Edit(other),
         }
     }
 }
 
-impl From<Report> for Trouble {
-    fn from(report: Report) -> Self {
+impl From<ConfigReport> for ConfigChangeError {
+    fn from(report: ConfigReport) -> Self {
         Self::Mistakes(Box::new(report))
     }
 }
 
-impl From<Trouble> for Refused {
-    fn from(trouble: Trouble) -> Self {
+impl From<ConfigChangeError> for ConfigServiceError {
+    fn from(trouble: ConfigChangeError) -> Self {
         match trouble {
-            Trouble::Mistakes(report) | Trouble::Edit(edit::Refused::Unreadable(report)) => {
+            ConfigChangeError::Mistakes(report)
+            | ConfigChangeError::Edit(edit::ConfigEditError::Unreadable(report)) => {
                 Self::Mistakes(report.to_json())
             }
-            Trouble::OtherVersion => Self::OtherVersion,
-            Trouble::Edit(edit::Refused::Exists(name)) => Self::ServerExists(name),
-            Trouble::Edit(why @ edit::Refused::Taken { .. }) => Self::Conflict(why.to_string()),
-            Trouble::Edit(edit::Refused::Unknown(name)) => Self::UnknownServer(name),
-            Trouble::Edit(edit::Refused::Missing { name, .. }) => Self::UnknownAgent(name),
-            Trouble::Edit(why @ edit::Refused::Odd { .. }) => {
-                Self::Unwritable { why: why.to_string(), yaml: None }
+            ConfigChangeError::OtherVersion => Self::OtherVersion,
+            ConfigChangeError::Edit(edit::ConfigEditError::Exists(name)) => {
+                Self::ServerExists(name)
             }
-            Trouble::Odd { ref paste, .. }
-            | Trouble::Unwritten { why: Unwritten::ReadOnly { .. }, ref paste } => {
-                Self::Unwritable { why: trouble.to_string(), yaml: paste.yaml.clone() }
-            }
-            Trouble::Unwritten { why: why @ Unwritten::Changed(_), .. } => {
+            ConfigChangeError::Edit(why @ edit::ConfigEditError::Taken { .. }) => {
                 Self::Conflict(why.to_string())
             }
-            Trouble::Unwritten { why, .. } => Self::Failed(why.to_string()),
+            ConfigChangeError::Edit(edit::ConfigEditError::Unknown(name)) => {
+                Self::UnknownServer(name)
+            }
+            ConfigChangeError::Edit(edit::ConfigEditError::Missing { name, .. }) => {
+                Self::UnknownAgent(name)
+            }
+            ConfigChangeError::Edit(why @ edit::ConfigEditError::Odd { .. }) => {
+                Self::Unwritable { why: why.to_string(), yaml: None }
+            }
+            ConfigChangeError::Odd { ref paste, .. }
+            | ConfigChangeError::Unwritten { why: ConfigWriteError::ReadOnly { .. }, ref paste } => {
+                Self::Unwritable { why: trouble.to_string(), yaml: paste.yaml.clone() }
+            }
+            ConfigChangeError::Unwritten { why: why @ ConfigWriteError::Changed(_), .. } => {
+                Self::Conflict(why.to_string())
+            }
+            ConfigChangeError::Unwritten { why, .. } => Self::Failed(why.to_string()),
         }
     }
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
+impl From<ConfigChangeError> for CommandError {
+    fn from(trouble: ConfigChangeError) -> Self {
         match trouble {
-            Trouble::Mistakes(report) | Trouble::Edit(edit::Refused::Unreadable(report)) => {
+            ConfigChangeError::Mistakes(report)
+            | ConfigChangeError::Edit(edit::ConfigEditError::Unreadable(report)) => {
                 Self::Config(report)
             }
-            Trouble::Unwritten { why: why @ Unwritten::Changed(_), .. } => {
+            ConfigChangeError::Unwritten { why: why @ ConfigWriteError::Changed(_), .. } => {
                 Self::Failed(why.to_string())
             }
             other => Self::Failed(other.to_string()),

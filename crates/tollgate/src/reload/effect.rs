@@ -4,24 +4,24 @@
 use std::time::Duration;
 
 use tollgate_core::id::ServerId;
-use tollgate_engine::Turnover;
-use tollgate_llm::settings::{Embedding, Provider};
-use tollgate_server::operator::Effect;
+use tollgate_engine::ServerTurnover;
+use tollgate_llm::settings::{EmbeddingSettings, ProviderSettings};
+use tollgate_server::config_service::ReloadEffect;
 
 use crate::app;
-use crate::config::{Config, Report};
-use crate::failure::Failure;
+use crate::command_error::CommandError;
+use crate::config::{Config, ConfigReport};
 
 /// What cannot change while the gateway runs.
-pub(super) struct Fixed(Config);
+pub(super) struct StartupConfig(Config);
 
-impl Fixed {
+impl StartupConfig {
     pub(super) fn new(started_with: Config) -> Self {
         Self(started_with)
     }
 
     /// Keys that differ from what runs and count from the next start on.
-    pub(super) fn waiting(&self, next: &Config) -> Vec<String> {
+    pub(super) fn keys_needing_restart(&self, next: &Config) -> Vec<String> {
         let now = &self.0;
         let changed = [
             ("listen", now.listen != next.listen),
@@ -60,31 +60,35 @@ fn shutdown(config: &Config) -> (Duration, Duration) {
 }
 
 /// Where meanings of texts come from: the model, and the provider that serves it.
-fn meanings(config: &Config) -> (Option<&Embedding>, Option<&Provider>) {
+fn meanings(config: &Config) -> (Option<&EmbeddingSettings>, Option<&ProviderSettings>) {
     let embedding = config.embedding.as_ref();
     let served = match embedding {
-        Some(Embedding::Served(served)) => Some(&served.provider),
-        Some(Embedding::Local(_)) | None => None,
+        Some(EmbeddingSettings::Served(served)) => Some(&served.provider),
+        Some(EmbeddingSettings::Local(_)) | None => None,
     };
     let provider = config.llm.providers.iter().find(|provider| Some(&provider.name) == served);
     (embedding, provider)
 }
 
 /// Whether it may run at all.
-pub(super) async fn admit(file: &str, next: &Config) -> Result<(), Report> {
-    let about = |why: Failure| Report::about(file, why.to_string());
+pub(super) async fn admit(file: &str, next: &Config) -> Result<(), ConfigReport> {
+    let about = |why: CommandError| ConfigReport::about(file, why.to_string());
     app::fit(next).map_err(about)?;
     app::certifiable(next).await.map_err(about)
 }
 
-pub(super) fn of(turnover: Turnover, needs_restart: Vec<String>) -> Effect {
-    let Turnover { added, removed, restarted, kept } = turnover;
-    Effect { added, removed, restarted, kept, needs_restart }
+pub(super) fn of(turnover: ServerTurnover, needs_restart: Vec<String>) -> ReloadEffect {
+    let ServerTurnover { added, removed, restarted, kept } = turnover;
+    ReloadEffect { added, removed, restarted, kept, needs_restart }
 }
 
 /// What would become of the servers.
-pub(super) fn foreseen(now: &Config, next: &Config, needs_restart: Vec<String>) -> Effect {
-    let mut effect = Effect { needs_restart, ..Effect::default() };
+pub(super) fn predict_effect(
+    now: &Config,
+    next: &Config,
+    needs_restart: Vec<String>,
+) -> ReloadEffect {
+    let mut effect = ReloadEffect { needs_restart, ..ReloadEffect::default() };
     for server in &next.settings.servers {
         let was = now.settings.servers.iter().find(|was| was.id == server.id);
         let list = match was {

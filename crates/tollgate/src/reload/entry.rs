@@ -1,20 +1,24 @@
 //! One server of the config: as it stands in the file, and as it would run. Touches nothing. Blocks.
 
 use tollgate_engine::settings::Server;
-use tollgate_server::operator::{Entry, Wanted};
+use tollgate_server::config_service::{ProposedServer, ServerConfigEntry};
 
-use super::change::{self, Trouble};
-use super::origin::Origin;
+use super::change::{self, ConfigChangeError};
+use super::file_source::ConfigFileSource;
 use crate::config::edit;
-use crate::config::file::Version;
-use crate::config::masked::Masks;
-use crate::config::{DEFAULT, Report};
+use crate::config::file::ConfigVersion;
+use crate::config::secret_masking::SecretMasks;
+use crate::config::{ConfigReport, DEFAULT};
 
 /// `None`: the config has no server of this name.
-pub(super) fn show(origin: &Origin, masks: &Masks, name: &str) -> Result<Option<Entry>, Trouble> {
+pub(super) fn show(
+    origin: &ConfigFileSource,
+    masks: &SecretMasks,
+    name: &str,
+) -> Result<Option<ServerConfigEntry>, ConfigChangeError> {
     let shown = change::show(origin, masks)?;
-    let entry = edit::entry(&shown.values, name).map(|keys| Entry {
-        yaml: edit::typed(&shown.text, name, &keys),
+    let entry = edit::entry(&shown.values, name).map(|keys| ServerConfigEntry {
+        yaml: edit::entry_source(&shown.text, name, &keys),
         keys,
         version: shown.version,
         writable: shown.writable,
@@ -23,12 +27,16 @@ pub(super) fn show(origin: &Origin, masks: &Masks, name: &str) -> Result<Option<
 }
 
 /// As if it were in the config, and nothing else.
-pub(super) fn prove(origin: &Origin, masks: &Masks, wanted: Wanted) -> Result<Server, Trouble> {
-    let Wanted { name, mut server } = wanted;
+pub(super) fn prove(
+    origin: &ConfigFileSource,
+    masks: &SecretMasks,
+    wanted: ProposedServer,
+) -> Result<Server, ConfigChangeError> {
+    let ProposedServer { name, mut server } = wanted;
     let old = origin.snapshot()?.map_or_else(|| DEFAULT.to_owned(), |it| it.text);
     masks.uncover_keys(origin.path(), &mut server, &old)?;
     let text = edit::document(&name, server);
-    let candidate = origin.candidate(&text, Version::of(text.as_bytes()))?;
+    let candidate = origin.candidate(&text, ConfigVersion::of(text.as_bytes()))?;
     let found = candidate.config.settings.servers.into_iter().find(|it| it.id.as_str() == name);
-    found.ok_or_else(|| Report::about("server", format!("`{name}` is no server")).into())
+    found.ok_or_else(|| ConfigReport::about("server", format!("`{name}` is no server")).into())
 }

@@ -9,47 +9,51 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_engine::settings::Server;
-use tollgate_server::operator::{
-    Attempt, Changed, Connection, Door, Entry, File, Offered, OfferedServer, Operator, Order,
-    Outcome, Reach, Refused, Shown, Tally, Wanted,
+use tollgate_server::config_service::{
+    ClientSetup, ConfigChangeRequest, ConfigChangeSummary, ConfigFileStatus, ConfigService,
+    ConfigServiceError, GatewayAuthMode, GatewayEndpoint, ImportCandidate, ImportPreview,
+    ProposedServer, RedactedConfig, ReloadAttempt, ReloadCounts, ReloadOutcome, ServerConfigEntry,
 };
 
-use super::Ask;
+use super::ConfigActorRequest;
 use crate::config::file::is_writable;
-use crate::config::{Process, edit};
-use crate::connect::{self, Access, Snippet, Target};
-use crate::import::variables::Variables;
-use crate::import::{self, Asked, Found, Imported, Secrets};
-use crate::registry::Registry;
+use crate::config::{ProcessEnvironment, edit};
+use crate::connect::{self, Snippet, SnippetAccess, SnippetTarget};
+use crate::import::variables::VariableNames;
+use crate::import::{self, ImportContext, ImportedConfig, ImportedEntry, SecretPlacement};
+use crate::mcp_registry::McpRegistryClient;
 
-pub struct Handle {
-    asks: mpsc::Sender<Ask>,
-    noted: Mutex<Noted>,
+pub struct ReloadHandle {
+    asks: mpsc::Sender<ConfigActorRequest>,
+    noted: Mutex<LastReload>,
     path: PathBuf,
 }
 
 #[derive(Default)]
-struct Noted {
-    last: Option<Attempt>,
-    tally: Tally,
+struct LastReload {
+    last: Option<ReloadAttempt>,
+    tally: ReloadCounts,
 }
 
-impl Handle {
-    pub(super) fn new(asks: mpsc::Sender<Ask>, path: PathBuf) -> Self {
+impl ReloadHandle {
+    pub(super) fn new(asks: mpsc::Sender<ConfigActorRequest>, path: PathBuf) -> Self {
         Self { asks, noted: Mutex::default(), path }
     }
 
-    pub(super) fn note(&self, attempt: &Attempt) {
+    pub(super) fn note(&self, attempt: &ReloadAttempt) {
         let mut noted = self.noted.lock();
         match attempt.result {
-            Outcome::Applied(_) => noted.tally.applied += 1,
-            Outcome::Refused(_) => noted.tally.refused += 1,
-            Outcome::Unchanged => {}
+            ReloadOutcome::Applied(_) => noted.tally.applied += 1,
+            ReloadOutcome::Refused(_) => noted.tally.refused += 1,
+            ReloadOutcome::Unchanged => {}
         }
         noted.last = Some(attempt.clone());
     }
 
-    async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
+    async fn ask<T>(
+        &self,
+        ask: impl FnOnce(oneshot::Sender<T>) -> ConfigActorRequest,
+    ) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.asks.send(ask(reply)).await.ok()?;
         answer.await.ok()
@@ -57,71 +61,87 @@ impl Handle {
 }
 
 /// How long an authorization server may take until there is a link.
-const LINK_PATIENCE: Duration = Duration::from_secs(30);
+const LOGIN_LINK_TIMEOUT: Duration = Duration::from_secs(30);
 const STOPPING: &str = "the gateway is stopping";
 
 #[async_trait]
-impl Operator for Handle {
-    async fn config(&self) -> Result<Shown, Refused> {
-        let shown = self.ask(Ask::Show).await;
-        shown.unwrap_or_else(|| Err(Refused::Failed(STOPPING.to_owned())))
+impl ConfigService for ReloadHandle {
+    async fn config(&self) -> Result<RedactedConfig, ConfigServiceError> {
+        let shown = self.ask(ConfigActorRequest::Show).await;
+        shown.unwrap_or_else(|| Err(ConfigServiceError::Failed(STOPPING.to_owned())))
     }
 
-    fn file(&self) -> File {
+    fn file(&self) -> ConfigFileStatus {
         let path = &self.path;
         let shown = path.symlink_metadata().is_ok().then(|| path.display().to_string());
-        File { path: shown, writable: is_writable(path) }
+        ConfigFileStatus { path: shown, writable: is_writable(path) }
     }
 
-    async fn server(&self, name: &str) -> Result<Option<Entry>, Refused> {
-        let entry = self.ask(|reply| Ask::Entry(name.to_owned(), reply)).await;
-        entry.unwrap_or_else(|| Err(Refused::Failed(STOPPING.to_owned())))
+    async fn server(&self, name: &str) -> Result<Option<ServerConfigEntry>, ConfigServiceError> {
+        let entry = self.ask(|reply| ConfigActorRequest::Entry(name.to_owned(), reply)).await;
+        entry.unwrap_or_else(|| Err(ConfigServiceError::Failed(STOPPING.to_owned())))
     }
 
-    async fn login(&self, name: &str, by: &str) -> Result<String, Refused> {
+    async fn login(&self, name: &str, by: &str) -> Result<String, ConfigServiceError> {
         let (name, by) = (name.to_owned(), by.to_owned());
-        let asked = self.ask(|reply| Ask::Login { name, by, reply });
-        match tokio::time::timeout(LINK_PATIENCE, asked).await {
-            Ok(link) => link.unwrap_or_else(|| Err(Refused::Failed(STOPPING.to_owned()))),
+        let asked = self.ask(|reply| ConfigActorRequest::Login { name, by, reply });
+        match tokio::time::timeout(LOGIN_LINK_TIMEOUT, asked).await {
+            Ok(link) => {
+                link.unwrap_or_else(|| Err(ConfigServiceError::Failed(STOPPING.to_owned())))
+            }
             Err(_) => {
                 let why = "the authorization server did not answer in time".to_owned();
-                Err(Refused::NotLoggedIn(why))
+                Err(ConfigServiceError::NotLoggedIn(why))
             }
         }
     }
 
-    async fn prove(&self, wanted: Wanted) -> Result<Server, Refused> {
-        let proved = self.ask(|reply| Ask::Prove(Box::new(wanted), reply)).await;
-        proved.unwrap_or_else(|| Err(Refused::Failed(STOPPING.to_owned())))
+    async fn prove(&self, wanted: ProposedServer) -> Result<Server, ConfigServiceError> {
+        let proved = self.ask(|reply| ConfigActorRequest::Prove(Box::new(wanted), reply)).await;
+        proved.unwrap_or_else(|| Err(ConfigServiceError::Failed(STOPPING.to_owned())))
     }
 
-    async fn change(&self, order: Order) -> Result<Changed, Refused> {
-        let changed = self.ask(|reply| Ask::Change(Box::new(order), reply)).await;
-        changed.unwrap_or_else(|| Err(Refused::Failed(STOPPING.to_owned())))
+    async fn change(
+        &self,
+        order: ConfigChangeRequest,
+    ) -> Result<ConfigChangeSummary, ConfigServiceError> {
+        let changed = self.ask(|reply| ConfigActorRequest::Change(Box::new(order), reply)).await;
+        changed.unwrap_or_else(|| Err(ConfigServiceError::Failed(STOPPING.to_owned())))
     }
 
-    async fn import(&self, text: &str, name: Option<&str>) -> Result<Offered, Refused> {
+    async fn import(
+        &self,
+        text: &str,
+        name: Option<&str>,
+    ) -> Result<ImportPreview, ConfigServiceError> {
         let shown = self.config().await?;
         // Large texts take their time; nobody else waits for it.
         let (text, name) = (text.to_owned(), name.map(str::to_owned));
         let read = tokio::task::spawn_blocking(move || {
-            let secrets = Secrets::InTheEnvironment;
-            let asked =
-                Asked { name: name.as_deref(), file: None, client: None, secrets, given: &[] };
+            let secrets = SecretPlacement::InTheEnvironment;
+            let asked = ImportContext {
+                name: name.as_deref(),
+                file: None,
+                client: None,
+                secrets,
+                given: &[],
+            };
             import::read(&text, &asked)
         });
-        let read = read.await.map_err(|_| Refused::Failed("it could not be read".to_owned()))?;
-        let mut imported = read.map_err(|why| Refused::Unreadable(why.to_string()))?;
-        Variables::of(&shown.values, &Process).fit(&mut imported);
-        Ok(offered(imported, &shown.values))
+        let read = read
+            .await
+            .map_err(|_| ConfigServiceError::Failed("it could not be read".to_owned()))?;
+        let mut imported = read.map_err(|why| ConfigServiceError::Unreadable(why.to_string()))?;
+        VariableNames::of(&shown.values, &ProcessEnvironment).fit(&mut imported);
+        Ok(build_offer(imported, &shown.values))
     }
 
-    fn connect(&self, reach: &Reach) -> Vec<Connection> {
+    fn connect(&self, reach: &GatewayEndpoint) -> Vec<ClientSetup> {
         let access = match reach.door {
-            Door::Open => Access::Open,
-            Door::Locked => Access::Keyed,
+            GatewayAuthMode::Open => SnippetAccess::Open,
+            GatewayAuthMode::Locked => SnippetAccess::Keyed,
         };
-        let target = Target {
+        let target = SnippetTarget {
             base: reach.url.clone(),
             agent: reach.agent.clone(),
             model: reach.model.clone(),
@@ -132,37 +152,41 @@ impl Operator for Handle {
         connect::snippets(&target).into_iter().map(connection).collect()
     }
 
-    async fn registry(&self, words: &str, cursor: Option<&str>) -> Result<Value, Refused> {
-        let url = self.ask(Ask::Registry).await;
-        let url = url.ok_or_else(|| Refused::Failed(STOPPING.to_owned()))?;
-        let found = async { Registry::new(&url)?.search(words, cursor).await };
-        let page = found.await.map_err(|why| Refused::Elsewhere(why.to_string()))?;
+    async fn registry(
+        &self,
+        words: &str,
+        cursor: Option<&str>,
+    ) -> Result<Value, ConfigServiceError> {
+        let url = self.ask(ConfigActorRequest::Registry).await;
+        let url = url.ok_or_else(|| ConfigServiceError::Failed(STOPPING.to_owned()))?;
+        let found = async { McpRegistryClient::new(&url)?.search(words, cursor).await };
+        let page = found.await.map_err(|why| ConfigServiceError::Elsewhere(why.to_string()))?;
         Ok(page.to_json())
     }
 
-    async fn reload(&self, by: &str) -> Attempt {
-        let attempt = self.ask(|reply| Ask::Reload(by.to_owned(), reply)).await;
-        attempt.unwrap_or_else(|| Attempt {
+    async fn reload(&self, by: &str) -> ReloadAttempt {
+        let attempt = self.ask(|reply| ConfigActorRequest::Reload(by.to_owned(), reply)).await;
+        attempt.unwrap_or_else(|| ReloadAttempt {
             at: SystemClock.wall(),
             by: by.to_owned(),
-            result: Outcome::Refused(STOPPING.to_owned()),
+            result: ReloadOutcome::Refused(STOPPING.to_owned()),
             report: Value::Null,
         })
     }
 
-    fn last(&self) -> (Option<Attempt>, Tally) {
+    fn last(&self) -> (Option<ReloadAttempt>, ReloadCounts) {
         let noted = self.noted.lock();
         (noted.last.clone(), noted.tally)
     }
 }
 
 /// What was read, with what the config has of these names already.
-fn offered(imported: Imported, config: &Value) -> Offered {
-    let entry = |section: &str, found: Found| {
-        let Found { name, keys, notes } = found;
-        let folded = |name: &str| import::folded(section, name);
+fn build_offer(imported: ImportedConfig, config: &Value) -> ImportPreview {
+    let entry = |section: &str, found: ImportedEntry| {
+        let ImportedEntry { name, keys, notes } = found;
+        let folded = |name: &str| import::fold_name(section, name);
         let clash = edit::names(config, section).iter().any(|it| folded(it) == folded(&name));
-        OfferedServer { name, keys, clash, notes }
+        ImportCandidate { name, keys, clash, notes }
     };
     let servers = imported.servers.into_iter().map(|found| entry("servers", found)).collect();
     let others = imported.others.into_iter();
@@ -170,11 +194,11 @@ fn offered(imported: Imported, config: &Value) -> Offered {
         others.map(|other| (other.section.to_owned(), entry(other.section, other.found))).collect();
     let dropped = imported.dropped.into_iter().map(|it| (it.what, it.why)).collect();
     let given = imported.given;
-    Offered { format: imported.format.to_owned(), servers, others, dropped, given }
+    ImportPreview { format: imported.format.to_owned(), servers, others, dropped, given }
 }
 
-fn connection(snippet: Snippet) -> Connection {
+fn connection(snippet: Snippet) -> ClientSetup {
     let Snippet { id, name, file, language, text, link, note } = snippet;
     let (id, name, language) = (id.to_owned(), name.to_owned(), language.to_owned());
-    Connection { id, name, file, language, text, link, note }
+    ClientSetup { id, name, file, language, text, link, note }
 }

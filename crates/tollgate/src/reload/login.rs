@@ -6,44 +6,45 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tollgate_core::turn::Principal;
-use tollgate_engine::audit::{Act, Decision};
+use tollgate_engine::audit::{AuditAction, Decision};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::Server;
-use tollgate_server::operator::Refused;
+use tollgate_server::config_service::ConfigServiceError;
 use tollgate_store::Store;
 use tracing::{info, warn};
 
-use crate::consent::Consent;
+use crate::oauth_consent::OauthConsent;
 
 /// The link, or why there is none.
-pub(super) type Reply = oneshot::Sender<Result<String, Refused>>;
+pub(super) type LoginLinkSender = oneshot::Sender<Result<String, ConfigServiceError>>;
 
 /// What it takes to log in.
-pub(super) struct Login {
+pub(super) struct LoginTask {
     pub(super) server: Server,
     pub(super) by: String,
     pub(super) store: Arc<Store>,
     pub(super) gate: Arc<Gate>,
 }
 
-impl Login {
+impl LoginTask {
     /// Until somebody consented, or did not in time.
-    pub(super) async fn run(self, reply: Reply) {
+    pub(super) async fn run(self, reply: LoginLinkSender) {
         let reply = Arc::new(Mutex::new(Some(reply)));
-        let outcome = match Consent::to(&self.server) {
+        let outcome = match OauthConsent::to(&self.server) {
             Ok(consent) => {
                 let shown = Arc::clone(&reply);
                 let show = move |url: String| answer(&shown, Ok(url));
                 consent.ask(Arc::clone(&self.store), Box::new(show)).await
             }
             Err(why) => {
-                answer(&reply, Err(Refused::NoLogin(why)));
+                answer(&reply, Err(ConfigServiceError::NoLogin(why)));
                 return;
             }
         };
         let id = &self.server.id;
         let word = if outcome.is_ok() { "logged in" } else { "refused" };
-        let decision = Decision::new(Act::Login, &Principal::named(&self.by), word).server(id);
+        let decision =
+            Decision::new(AuditAction::Login, &Principal::from_name(&self.by), word).server(id);
         let decision = match &outcome {
             Ok(()) => decision,
             Err(why) => decision.because(why),
@@ -61,14 +62,14 @@ impl Login {
             }
             Err(why) => {
                 warn!(server = %id, by = self.by, why, "not logged in");
-                answer(&reply, Err(Refused::NotLoggedIn(why)));
+                answer(&reply, Err(ConfigServiceError::NotLoggedIn(why)));
             }
         }
     }
 }
 
 /// Once: whoever asked has the link already, or is gone.
-fn answer(reply: &Mutex<Option<Reply>>, said: Result<String, Refused>) {
+fn answer(reply: &Mutex<Option<LoginLinkSender>>, said: Result<String, ConfigServiceError>) {
     if let Some(reply) = reply.lock().take() {
         let _ = reply.send(said);
     }

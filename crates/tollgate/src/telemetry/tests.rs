@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Telemetry;
+use super::TelemetryExport;
 
 fn export(tools: &str) -> String {
     format!(r#"{{"format":"tollgate-telemetry/1","tools":[{tools}]}}"#)
@@ -16,13 +16,13 @@ fn tool(name: &str, calls: u64, micros: u64) -> String {
 
 #[test]
 fn merged_figures_are_those_of_all_calls_together() {
-    let mut all = Telemetry::default();
+    let mut all = TelemetryExport::default();
     for tools in [
         tool("look_up", 10, 17),
         format!("{},{}", tool("look_up", 30, 1_048_575), tool("other", 1, 3)),
         String::new(),
     ] {
-        all.merge(&Telemetry::parse(&export(&tools)).unwrap());
+        all.merge(&TelemetryExport::parse(&export(&tools)).unwrap());
     }
     assert_eq!(all.tools(), 2);
     let expected = json!({
@@ -35,14 +35,14 @@ fn merged_figures_are_those_of_all_calls_together() {
         ],
     });
     assert_eq!(all.to_json(), expected);
-    assert_eq!(Telemetry::read(&expected).unwrap(), all, "what is written can be read");
+    assert_eq!(TelemetryExport::read(&expected).unwrap(), all, "what is written can be read");
 }
 
 #[test]
 fn tools_of_one_name_in_two_categories_are_two_tools() {
     let without = r#"{"tool":"look_up","calls":0,"errors":0,"histogram":[]}"#;
     let text = export(&format!("{},{without}", tool("look_up", 1, 3)));
-    assert_eq!(Telemetry::parse(&text).unwrap().tools(), 2);
+    assert_eq!(TelemetryExport::parse(&text).unwrap().tools(), 2);
 }
 
 #[test]
@@ -85,6 +85,6 @@ fn a_file_that_cannot_be_is_refused_by_its_field() {
             "`tools[1]`: this tool was there before",
         ),
     ] {
-        assert_eq!(Telemetry::parse(&text).unwrap_err().to_string(), expected, "{text}");
+        assert_eq!(TelemetryExport::parse(&text).unwrap_err().to_string(), expected, "{text}");
     }
 }

@@ -1,13 +1,13 @@
 //! WebVTT and SRT: blocks with a line of times, then what is said. `<v Name>` or `Name:` says by
 //! whom.
 
-use super::text::spoken;
-use super::{Said, Transcript, Unreadable, When, clock, date_in};
+use super::text::split_speaker;
+use super::{ImportedTranscript, TranscriptError, TranscriptLine, UtteranceTime, clock, date_in};
 
 const SOMEBODY: &str = "Speaker";
 
-pub(super) fn read(text: &str) -> Result<Transcript, Unreadable> {
-    let mut found = Transcript::default();
+pub(super) fn read(text: &str) -> Result<ImportedTranscript, TranscriptError> {
+    let mut found = ImportedTranscript::default();
     let mut block: Vec<(u64, &str)> = Vec::new();
     for (line, number) in text.lines().chain([""]).zip(1..) {
         if !line.trim().is_empty() {
@@ -27,13 +27,13 @@ pub(super) fn read(text: &str) -> Result<Transcript, Unreadable> {
 }
 
 /// `None`: a heading, a note or a style.
-fn cue(lines: &[(u64, &str)]) -> Result<Option<Said>, Unreadable> {
+fn cue(lines: &[(u64, &str)]) -> Result<Option<TranscriptLine>, TranscriptError> {
     let Some(at) = lines.iter().take(2).position(|(_, line)| line.contains("-->")) else {
         return Ok(None);
     };
     let (line, times) = lines[at];
     let start = times.split("-->").next().unwrap_or_default().trim();
-    let after = clock(start).ok_or_else(|| Unreadable {
+    let after = clock(start).ok_or_else(|| TranscriptError {
         line: Some(line),
         why: format!("`{start}` is no time; it is like 00:01:02.500"),
     })?;
@@ -41,13 +41,17 @@ fn cue(lines: &[(u64, &str)]) -> Result<Option<Said>, Unreadable> {
     let text = text.join(" ");
     let voice = voice(&text);
     let plain = plain(&text);
-    let (speaker, text) = match (voice, spoken(&plain)) {
+    let (speaker, text) = match (voice, split_speaker(&plain)) {
         (Some(voice), _) => (voice, plain.as_str()),
         (None, Some((speaker, text))) => (speaker, text),
         (None, None) => (SOMEBODY, plain.as_str()),
     };
-    let said =
-        Said { speaker: speaker.to_owned(), text: text.to_owned(), when: When::After(after), line };
+    let said = TranscriptLine {
+        speaker: speaker.to_owned(),
+        text: text.to_owned(),
+        when: UtteranceTime::After(after),
+        line,
+    };
     Ok((!said.text.is_empty()).then_some(said))
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value};
 use tollgate_core::date;
 
-use super::{Said, Transcript, Unreadable, When};
+use super::{ImportedTranscript, TranscriptError, TranscriptLine, UtteranceTime};
 
 const LISTS: &[&str] = &["entries", "transcript", "messages", "segments", "utterances"];
 const SPEAKERS: &[&str] = &["speaker", "role", "name", "speaker_name", "user"];
@@ -16,8 +16,8 @@ const DATES: &[&str] = &["date", "began", "start_time", "created_at"];
 /// From here on a number counts from 1970, below it from the beginning.
 const EPOCH: f64 = 100_000_000.0;
 
-pub(super) fn read(text: &str) -> Result<Transcript, Unreadable> {
-    let bad = |line, why: String| Unreadable { line, why };
+pub(super) fn read(text: &str) -> Result<ImportedTranscript, TranscriptError> {
+    let bad = |line, why: String| TranscriptError { line, why };
     let value: Value = serde_json::from_str(text).map_err(|error| {
         let line = u64::try_from(error.line()).ok();
         bad(line, format!("not JSON: {error}"))
@@ -37,11 +37,11 @@ pub(super) fn read(text: &str) -> Result<Transcript, Unreadable> {
         let said_here = one(item).map_err(|why| bad(None, format!("entry {number}: {why}")))?;
         said.extend(said_here);
     }
-    Ok(Transcript { date, said })
+    Ok(ImportedTranscript { date, said })
 }
 
 /// `None`: nothing is said in it.
-fn one(item: &Value) -> Result<Option<Said>, String> {
+fn one(item: &Value) -> Result<Option<TranscriptLine>, String> {
     let fields = item.as_object().ok_or("it is not an object")?;
     let text = match first(fields, TEXTS) {
         Some(Value::String(text)) => text.clone(),
@@ -60,20 +60,20 @@ fn one(item: &Value) -> Result<Option<Said>, String> {
     };
     let when = when(first(fields, TIMES))?;
     let is_said = !text.trim().is_empty();
-    Ok(is_said.then_some(Said { speaker, text, when, line: 0 }))
+    Ok(is_said.then_some(TranscriptLine { speaker, text, when, line: 0 }))
 }
 
 fn first<'f>(fields: &'f Map<String, Value>, names: &[&str]) -> Option<&'f Value> {
     names.iter().find_map(|name| fields.get(*name))
 }
 
-fn when(value: Option<&Value>) -> Result<When, String> {
+fn when(value: Option<&Value>) -> Result<UtteranceTime, String> {
     let wrong = |value: &Value| format!("`{value}` is no time");
     match value {
-        None | Some(Value::Null) => Ok(When::Next),
+        None | Some(Value::Null) => Ok(UtteranceTime::Next),
         Some(value @ Value::String(text)) => match (date::parse(text), super::clock(text)) {
-            (Some(at), _) => Ok(When::At(at)),
-            (None, Some(after)) => Ok(When::After(after)),
+            (Some(at), _) => Ok(UtteranceTime::At(at)),
+            (None, Some(after)) => Ok(UtteranceTime::After(after)),
             (None, None) => Err(wrong(value)),
         },
         Some(value) => {
@@ -84,8 +84,8 @@ fn when(value: Option<&Value>) -> Result<When, String> {
             let at = UNIX_EPOCH.checked_add(span).filter(|at| *at < year_10000());
             match (seconds >= EPOCH, at) {
                 (_, None) => Err(wrong(value)),
-                (true, Some(at)) => Ok(When::At(at)),
-                (false, Some(_)) => Ok(When::After(span)),
+                (true, Some(at)) => Ok(UtteranceTime::At(at)),
+                (false, Some(_)) => Ok(UtteranceTime::After(span)),
             }
         }
     }

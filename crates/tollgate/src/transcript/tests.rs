@@ -1,18 +1,18 @@
 use std::time::Duration;
 
-use super::{Form, When, clock, date, date_in, read};
+use super::{TranscriptFormat, UtteranceTime, clock, date, date_in, read};
 
 /// One line for each thing that was said: `line speaker@when: text`.
-fn check(form: Form, text: &str, expected: &[&str]) {
+fn check(form: TranscriptFormat, text: &str, expected: &[&str]) {
     let found = read(form, text).unwrap_or_else(|bad| panic!("{text}: {bad}"));
     let shown: Vec<String> = found
         .said
         .iter()
         .map(|said| {
             let when = match said.when {
-                When::At(at) => format!("@{}", date::written_exactly(at)),
-                When::After(after) => format!("+{}", after.as_millis()),
-                When::Next => String::new(),
+                UtteranceTime::At(at) => format!("@{}", date::format_rfc3339_millis(at)),
+                UtteranceTime::After(after) => format!("+{}", after.as_millis()),
+                UtteranceTime::Next => String::new(),
             };
             format!("{} {}{when}: {}", said.line, said.speaker, said.text)
         })
@@ -23,7 +23,7 @@ fn check(form: Form, text: &str, expected: &[&str]) {
 #[test]
 fn a_text_has_speakers_continued_lines_narration_and_headings() {
     check(
-        Form::Text,
+        TranscriptFormat::Text,
         "# Session 3\n\nMira: The key\nis under the step.\nTam: Aye: I saw it.\n\n\
          The wind rises.\nIt howls.\n---\n**Old Ben:** Go home!\n*Mira*: No.\n",
         &[
@@ -46,16 +46,16 @@ fn a_colon_alone_makes_no_speaker() {
         ": nobody",
         "What now?: nothing",
     ] {
-        check(Form::Text, line, &[&format!("1 Narrator: {line}")]);
+        check(TranscriptFormat::Text, line, &[&format!("1 Narrator: {line}")]);
     }
-    check(Form::Text, "GM:\nYou wake up.\n", &["1 GM: You wake up."]);
-    check(Form::Text, "Ælfrid the Grey: Näh?\n", &["1 Ælfrid the Grey: Näh?"]);
+    check(TranscriptFormat::Text, "GM:\nYou wake up.\n", &["1 GM: You wake up."]);
+    check(TranscriptFormat::Text, "Ælfrid the Grey: Näh?\n", &["1 Ælfrid the Grey: Näh?"]);
 }
 
 #[test]
 fn times_stand_before_the_speaker() {
     check(
-        Form::Text,
+        TranscriptFormat::Text,
         "[00:12:30] Mira: A\n(1:05) Tam: B\n12:30 Ben: C\n\n[x] Mira: D\n",
         &["1 Mira+750000: A", "2 Tam+65000: B", "3 Ben+750000: C", "5 Narrator: [x] Mira: D"],
     );
@@ -75,25 +75,25 @@ fn times_stand_before_the_speaker() {
 #[test]
 fn captions_of_both_kinds_are_read() {
     check(
-        Form::Captions,
+        TranscriptFormat::Captions,
         "WEBVTT - 2026-01-05\n\nNOTE nothing\n\nSTYLE\n::cue { color: red }\n\n\
          intro\n00:01.000 --> 00:02.500 align:left\n<v.loud Mira>The <b>key</b> &amp; the lock\n\n\
          00:00:03.000 --> 00:00:04.000\nTam: Aye.\n- No.\n\n00:05.000 --> 00:06.000\n<c>Wind</c>\n",
         &["9 Mira+1000: The key & the lock", "12 Tam+3000: Aye. - No.", "16 Speaker+5000: Wind"],
     );
     check(
-        Form::Captions,
+        TranscriptFormat::Captions,
         "1\n00:00:01,000 --> 00:00:02,000\nMira: One\n\n2\n00:00:03,250 --> 00:00:04,000\nTwo <i\n",
         &["2 Mira+1000: One", "6 Speaker+3250: Two <i"],
     );
-    let bad = read(Form::Captions, "1\n00:xx --> 00:02\nOh\n").unwrap_err();
+    let bad = read(TranscriptFormat::Captions, "1\n00:xx --> 00:02\nOh\n").unwrap_err();
     assert_eq!((bad.line, bad.why.contains("is no time")), (Some(2), true));
 }
 
 #[test]
 fn lists_of_objects_are_read_whatever_they_call_things() {
     check(
-        Form::Json,
+        TranscriptFormat::Json,
         r#"[{"speaker": "Mira", "text": "A", "at": "2026-01-05T19:00:00Z"}, {"role": "user",
             "content": [{"type": "text", "text": "B"}, {"type": "image"}], "start": 2.5},
             {"name": "Ben", "message": "C", "timestamp": 1700000000}, {"speaker": 1, "text": "D"},
@@ -106,7 +106,7 @@ fn lists_of_objects_are_read_whatever_they_call_things() {
         ],
     );
     check(
-        Form::Json,
+        TranscriptFormat::Json,
         r#"{"date": "2026-01-05", "messages": [{"role": "user", "content": "A"}]}"#,
         &["0 user: A"],
     );
@@ -121,7 +121,7 @@ fn lists_of_objects_are_read_whatever_they_call_things() {
         (r#"[{"speaker": "x", "text": "y", "at": 1e300}]"#, "is no time"),
         ("[]", "nobody says anything"),
     ] {
-        let why = read(Form::Json, text).unwrap_err().why;
+        let why = read(TranscriptFormat::Json, text).unwrap_err().why;
         assert!(why.contains(said), "{text}: {why}");
     }
 }
@@ -138,13 +138,13 @@ fn dates_are_found_in_names() {
         ("chapter 12", None),
         ("früh-2026-01-05ü", Some("2026-01-05T00:00:00Z")),
     ] {
-        assert_eq!(date_in(name).map(date::written).as_deref(), expected, "{name}");
+        assert_eq!(date_in(name).map(date::format_rfc3339).as_deref(), expected, "{name}");
     }
 }
 
 #[test]
 fn what_has_no_time_follows_a_second_later_each_time_the_same() {
-    let found = read(Form::Text, "A: x\n[00:10] B: y\nC: z\n").unwrap();
+    let found = read(TranscriptFormat::Text, "A: x\n[00:10] B: y\nC: z\n").unwrap();
     let began = date::parse("2026-01-05T19:00:00Z").unwrap();
     let times: Vec<String> = found
         .lines("s", began)

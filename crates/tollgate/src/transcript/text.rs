@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
-use super::{Said, Transcript, When, clock, date_in};
+use super::{ImportedTranscript, TranscriptLine, UtteranceTime, clock, date_in};
 
 /// Longer ones are no names.
 const LONGEST_NAME: usize = 48;
 const MOST_WORDS: usize = 5;
 const NARRATOR: &str = "Narrator";
 
-pub(super) fn read(text: &str) -> Transcript {
-    let mut found = Transcript::default();
+pub(super) fn read(text: &str) -> ImportedTranscript {
+    let mut found = ImportedTranscript::default();
     let mut is_new_paragraph = true;
     for (line, number) in text.lines().zip(1..) {
         let line = line.trim();
@@ -24,15 +24,15 @@ pub(super) fn read(text: &str) -> Transcript {
             is_new_paragraph = true;
             continue;
         }
-        let (after, rest) = stamped(line);
-        let when = after.map_or(When::Next, When::After);
-        let said = |speaker: &str, text: &str| Said {
+        let (after, rest) = split_timestamp(line);
+        let when = after.map_or(UtteranceTime::Next, UtteranceTime::After);
+        let said = |speaker: &str, text: &str| TranscriptLine {
             speaker: speaker.to_owned(),
             text: text.to_owned(),
             when,
             line: number,
         };
-        match (spoken(rest), found.said.last_mut()) {
+        match (split_speaker(rest), found.said.last_mut()) {
             (Some(("Date", when)), None) => found.date = found.date.or_else(|| date_in(when)),
             (Some((speaker, text)), _) => found.said.push(said(speaker, text)),
             (None, Some(last)) if !is_new_paragraph && after.is_none() => {
@@ -55,7 +55,7 @@ fn is_rule(line: &str) -> bool {
 }
 
 /// `[00:12:30] Mira: …`, and the rest of the line.
-fn stamped(line: &str) -> (Option<Duration>, &str) {
+fn split_timestamp(line: &str) -> (Option<Duration>, &str) {
     let bracketed = [('[', ']'), ('(', ')')].iter().find_map(|(open, close)| {
         let (stamp, rest) = line.strip_prefix(*open)?.split_once(*close)?;
         Some((clock(stamp)?, rest))
@@ -71,7 +71,7 @@ fn stamped(line: &str) -> (Option<Duration>, &str) {
 }
 
 /// The speaker and what they say; `None`: a line of somebody's text that happens to have a colon.
-pub(super) fn spoken(line: &str) -> Option<(&str, &str)> {
+pub(super) fn split_speaker(line: &str) -> Option<(&str, &str)> {
     let (name, text) = line.split_once(':')?;
     // Markdown: `**Mira:** …` and `**Mira**: …`.
     let bare = name.trim_matches(['*', '_']).trim();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::Run;
-use crate::served::Gateway;
+use crate::isolated_gateway::Gateway;
 
 /// A tool `say` that says what it was told.
 const SERVER: &str = r#"

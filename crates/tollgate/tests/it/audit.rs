@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tollgate_core::digest::{Sum, hex};
+use tollgate_core::digest::{DigestBuilder, hex};
 
 use crate::{Run, tollgate};
 
@@ -174,7 +174,7 @@ fn check_trail(folder: &Path, answered: &HashSet<usize>) {
     let kept: HashSet<&str> =
         rows.iter().filter_map(|row| row["arguments_hash"].as_str()).collect();
     for number in answered {
-        let hash = hex(&Sum::default().with(arguments(*number)).finish());
+        let hash = hex(&DigestBuilder::default().with(arguments(*number)).finish());
         assert!(kept.contains(hash.as_str()), "call {number} was answered and is not in the trail");
     }
     let verified = tollgate(folder, &["audit", "verify"]);

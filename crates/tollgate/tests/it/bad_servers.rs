@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::served::{Gateway, Python, soak_or};
+use crate::isolated_gateway::{Gateway, Python, soak_or};
 
 /// An MCP server over HTTP that says its answers very slowly.
 const DRIPPING: &str = include_str!("dripping.py");

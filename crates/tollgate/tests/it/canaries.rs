@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::served::Python;
+use crate::isolated_gateway::Python;
 use crate::terminal::Terminal;
 use crate::{tollgate, tollgate_with};
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tollgate_testkit::cgroup::MemoryGroup;
+use tollgate_testkit::cgroup::MemoryCgroup;
 use tollgate_testkit::skip;
 
-use crate::served::{Gateway, Python, soak_or};
+use crate::isolated_gateway::{Gateway, Python, soak_or};
 
 /// What a program needs to find its files and speak its language.
 const INHERITED: &[&str] = &[
@@ -188,7 +188,7 @@ fn a_server_that_takes_all_memory_is_killed_instead_of_the_gateway_and_started_a
         return;
     }
     const LIMIT: u64 = 256 << 20;
-    let group = MemoryGroup::new("tollgate-greedy", LIMIT).unwrap();
+    let group = MemoryCgroup::new("tollgate-greedy", LIMIT).unwrap();
     let (folder, python) = (TempDir::new().unwrap(), Python::found());
     let mut servers = serde_json::Map::new();
     for name in ["greedy", "modest"] {

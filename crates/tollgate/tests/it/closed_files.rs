@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tollgate_testkit::skip;
 
-use crate::served::{Gateway, Python};
+use crate::isolated_gateway::{Gateway, Python};
 
 const ATTACK: &str = include_str!("attack.py");
 /// Becomes the gateway on a kernel that knows no Landlock, as far as that can be told.

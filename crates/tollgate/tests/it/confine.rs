@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::served::{Gateway, Python, soak_or};
+use crate::isolated_gateway::{Gateway, Python, soak_or};
 
 const DENIED: &str = "PermissionError";
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::served::Gateway;
+use crate::isolated_gateway::Gateway;
 
 /// Connections for which there are descriptors.
 const ROOM: usize = 12;

@@ -9,7 +9,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tollgate_testkit::skip::{self, Requirement};
 
-use crate::served::Gateway;
+use crate::isolated_gateway::Gateway;
 
 /// What a probe may take. The promise is 100 ms; a machine that builds and tests beside is slower.
 const PROBE_LIMIT: Duration = Duration::from_millis(500);

@@ -10,7 +10,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tollgate_testkit::skip::{self, Requirement};
 
-use crate::served::{Gateway, soak_or};
+use crate::isolated_gateway::{Gateway, soak_or};
 
 /// How long the gateway may take to give up a connection that answers nothing: 20 s, and on a machine that
 /// builds and tests beside some more.

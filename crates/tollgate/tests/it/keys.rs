@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 use tollgate_store::Store;
-use tollgate_store::audit::{Direction, Entry, Query, Row};
+use tollgate_store::audit::{AuditDirection, AuditEntry, AuditQuery, AuditRow};
 
 use crate::{Run, tollgate};
 
@@ -97,10 +97,10 @@ fn key(folder: &Path, arguments: &[&str], gateway: Option<&Gateway>) -> String {
 fn decisions(folder: &Path) -> Vec<String> {
     let store = Store::open(&folder.join(".tollgate/tollgate.db")).unwrap();
     let kind = Some("key".to_owned());
-    let query = Query { kind, ..Query::all(Direction::OldestFirst) };
+    let query = AuditQuery { kind, ..AuditQuery::all(AuditDirection::OldestFirst) };
     let page = store.audit().unwrap().reader().unwrap().page(&query).unwrap();
-    let told = |row: &Row| {
-        let Entry { principal, outcome, name, .. } = &row.entry;
+    let told = |row: &AuditRow| {
+        let AuditEntry { principal, outcome, name, .. } = &row.entry;
         format!("{principal} {outcome} {}", name.as_deref().unwrap_or_default())
     };
     page.rows.iter().map(told).collect()

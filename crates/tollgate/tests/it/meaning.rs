@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tollgate_engine::embedding::{Embedder, Purpose};
+use tollgate_engine::embedding::{Embedder, EmbeddingPurpose};
 use tollgate_llm::static_model;
 use tollgate_testkit::embedding_model;
 
-use crate::served::Gateway;
+use crate::isolated_gateway::Gateway;
 
 /// Facts, and what one asks for without a word of theirs.
 const COMPUTER: (&str, &str) =
@@ -89,7 +89,7 @@ fn answer(mut stream: &TcpStream, model: &dyn Embedder) -> Option<()> {
     let asked: Value = serde_json::from_slice(&body).ok()?;
     let texts: Vec<String> = serde_json::from_value(asked["input"].clone()).ok()?;
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let vectors = runtime.block_on(model.embed(&texts, Purpose::Passage)).ok()?;
+    let vectors = runtime.block_on(model.embed(&texts, EmbeddingPurpose::Passage)).ok()?;
     let data: Vec<Value> = (0..)
         .zip(&vectors)
         .map(|(index, vector)| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::served::Gateway;
+use crate::isolated_gateway::Gateway;
 
 /// What one flood may add. A message of 8 MiB is read before it is refused, and the buffer that
 /// it is read into doubles; everything else is smaller than that.

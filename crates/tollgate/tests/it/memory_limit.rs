@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tollgate_testkit::cgroup::MemoryGroup;
+use tollgate_testkit::cgroup::MemoryCgroup;
 use tollgate_testkit::skip;
 
 use crate::running::{Answer, Served};
@@ -24,12 +24,12 @@ keys:
 
 struct Limited {
     gateway: Served,
-    group: MemoryGroup,
+    group: MemoryCgroup,
 }
 
 impl Limited {
     fn start() -> Self {
-        let group = MemoryGroup::new("tollgate-limit", LIMIT).expect("a control group");
+        let group = MemoryCgroup::new("tollgate-limit", LIMIT).expect("a control group");
         Self { gateway: Served::within(&group, CONFIG), group }
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::served::Gateway;
+use crate::isolated_gateway::Gateway;
 
 const ROUTER: &str = "../tollgate-server/src/router.rs";
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];

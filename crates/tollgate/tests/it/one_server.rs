@@ -8,8 +8,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::isolated_gateway::Python;
 use crate::running::{Line, Served};
-use crate::served::Python;
 
 /// Everything secret in it says `canary`.
 const CONFIG: &str = "\

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use tollgate_testkit::cgroup::MemoryGroup;
+use tollgate_testkit::cgroup::MemoryCgroup;
 
 pub(crate) struct Served {
     child: Child,
@@ -55,7 +55,7 @@ impl Served {
     }
 
     /// In a control group, whose limit holds from the first instruction on.
-    pub(crate) fn within(group: &MemoryGroup, config: &str) -> Self {
+    pub(crate) fn within(group: &MemoryCgroup, config: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("tollgate.yaml");
         fs::write(&file, config).unwrap();

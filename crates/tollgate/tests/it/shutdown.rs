@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tollgate_testkit::skip;
 
-use crate::served::{Gateway, Python};
+use crate::isolated_gateway::{Gateway, Python};
 
 fn signal(process: u32, name: &str) {
     let sent = Command::new("kill").args([name, &process.to_string()]).status().unwrap();

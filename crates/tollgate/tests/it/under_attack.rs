@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tollgate_testkit::attack::{Attack, HttpClient, PacedClient, call_headers};
-use tollgate_testkit::cgroup::MemoryGroup;
+use tollgate_testkit::attack::{Attack, BlockingHttpClient, PacedClient, call_headers};
+use tollgate_testkit::cgroup::MemoryCgroup;
 use tollgate_testkit::skip;
 
+use crate::isolated_gateway::Python;
 use crate::running::Served;
-use crate::served::Python;
 
 const LIMIT: u64 = 512 << 20;
 const KEYS: usize = 16;
@@ -30,12 +30,12 @@ fn keys() -> String {
 
 struct Limited {
     gateway: Served,
-    group: MemoryGroup,
+    group: MemoryCgroup,
 }
 
 impl Limited {
     fn start(config: &str) -> Self {
-        let group = MemoryGroup::new("tollgate-attack", LIMIT).expect("a control group");
+        let group = MemoryCgroup::new("tollgate-attack", LIMIT).expect("a control group");
         Self { gateway: Served::within(&group, config), group }
     }
 
@@ -48,7 +48,7 @@ impl Limited {
 
     fn send(&self, line: &str, number: usize, body: &str) -> Option<u16> {
         let address = self.gateway.address.parse().expect("an address");
-        let mut client = HttpClient::connect(address, Duration::from_secs(60)).ok()?;
+        let mut client = BlockingHttpClient::connect(address, Duration::from_secs(60)).ok()?;
         client.send(line, &call_headers(&key(number)), body).ok().map(|reply| reply.status)
     }
 

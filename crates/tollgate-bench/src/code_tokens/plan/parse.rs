@@ -5,7 +5,10 @@
 
 use serde_json::Value;
 
-use super::{Arguments, Class, Each, Field, Kind, Query, Step, Taken, inventory, sinks};
+use super::{
+    ExtractedField, Extraction, ForEachItem, PlanArguments, PlanStep, PlanStepKind, PlannedQuery,
+    QueryClass, inventory, sinks,
+};
 
 /// Round by round: the queries of the public benchmark, the longest ones shortened.
 const FILES: [&str; 3] = [
@@ -15,18 +18,18 @@ const FILES: [&str; 3] = [
 ];
 
 /// Those of a round, from 1.
-pub(in crate::code_tokens) fn queries(round: usize) -> Vec<Query> {
+pub(in crate::code_tokens) fn queries(round: usize) -> Vec<PlannedQuery> {
     let blocks = FILES[round - 1].split("\n@");
     blocks.map(|block| query(block.trim_start_matches('@'))).collect()
 }
 
-fn query(block: &str) -> Query {
+fn query(block: &str) -> PlannedQuery {
     let mut lines = block.lines();
     let head = lines.next().expect("a query has an id");
     let (id, class) = head.split_once(' ').expect("an id and a class");
-    let class = Class::ALL.into_iter().find(|it| it.as_str() == class).expect("a known class");
+    let class = QueryClass::ALL.into_iter().find(|it| it.as_str() == class).expect("a known class");
     let text = lines.next().expect("a query says something").to_owned();
-    let mut query = Query { id: id.to_owned(), class, text, steps: Vec::new() };
+    let mut query = PlannedQuery { id: id.to_owned(), class, text, steps: Vec::new() };
     for line in lines.filter(|line| !line.is_empty()) {
         match line.strip_prefix("> ") {
             Some(sink) => sinks::add(&mut query.steps, sink),
@@ -39,7 +42,7 @@ fn query(block: &str) -> Query {
     query
 }
 
-fn step(steps: &[Step], line: &str) -> Step {
+fn step(steps: &[PlanStep], line: &str) -> PlanStep {
     let (name, rest) = line.split_once(' ').expect("a name");
     let (operator, rest) = rest.split_at(1);
     let (call, taken) = rest.rsplit_once(" : ").expect("what is taken");
@@ -48,25 +51,25 @@ fn step(steps: &[Step], line: &str) -> Step {
     let mut words: Vec<&str> = words.split_whitespace().collect();
     let tool = inventory::tool(words.pop().expect("a tool"));
     let is_each = words.last() == Some(&"->");
-    let (mut after, mut each) = (sinks::written(steps), None);
+    let (mut after, mut each) = (sinks::write_steps(steps), None);
     if let Some(other) = words.first() {
         let (other, most) = other.split_once("[:").unwrap_or((other, "99]"));
         let of = place(steps, other);
         let most = most.trim_end_matches(']').parse().expect("a number");
-        each = is_each.then_some(Each { of, most });
+        each = is_each.then_some(ForEachItem { of, most });
         after.push(of);
     }
     let kind = match operator {
-        "=" => Kind::Take,
-        "?" => Kind::Read,
-        "!" => Kind::Act,
-        "~" => Kind::Fails(taken.to_owned()),
+        "=" => PlanStepKind::Take,
+        "?" => PlanStepKind::Read,
+        "!" => PlanStepKind::Act,
+        "~" => PlanStepKind::Fails(taken.to_owned()),
         other => panic!("no operator: {other}"),
     };
     let arguments = arguments_of(arguments);
-    let mut step = Step {
+    let mut step = PlanStep {
         name: name.to_owned(),
-        taken: if kind == Kind::Act { of_act(taken) } else { taken_of(taken) },
+        taken: if kind == PlanStepKind::Act { of_act(taken) } else { taken_of(taken) },
         kind,
         tool,
         arguments,
@@ -78,12 +81,12 @@ fn step(steps: &[Step], line: &str) -> Step {
     step
 }
 
-pub(super) fn place(steps: &[Step], name: &str) -> usize {
+pub(super) fn place(steps: &[PlanStep], name: &str) -> usize {
     steps.iter().position(|step| step.name == name).expect("a step above")
 }
 
-fn arguments_of(written: &str) -> Arguments {
-    let mut arguments: Arguments = serde_json::from_str(written).expect("arguments are JSON");
+fn arguments_of(written: &str) -> PlanArguments {
+    let mut arguments: PlanArguments = serde_json::from_str(written).expect("arguments are JSON");
     for value in arguments.values_mut() {
         if let Value::String(text) = value
             && let Some((before, rest)) = text.split_once("%sample:")
@@ -105,26 +108,28 @@ fn sample(at: usize) -> String {
 }
 
 /// The id.
-pub(super) fn of_act(field: &str) -> Taken {
-    let field = Field { name: field.to_owned(), most: None };
-    Taken { list: None, most: None, fields: vec![field] }
+pub(super) fn of_act(field: &str) -> Extraction {
+    let field = ExtractedField { name: field.to_owned(), most: None };
+    Extraction { list: None, most: None, fields: vec![field] }
 }
 
 /// `list[:5] title url`, `. karma`, or one field of the answer itself.
-fn taken_of(written: &str) -> Taken {
+fn taken_of(written: &str) -> Extraction {
     let mut words = written.split(' ');
     let first = words.next().expect("something is taken");
     let field = |word: &str| {
         let (name, most) = word.split_once('~').unwrap_or((word, ""));
-        Field { name: name.to_owned(), most: most.parse().ok() }
+        ExtractedField { name: name.to_owned(), most: most.parse().ok() }
     };
-    let fields: Vec<Field> = words.map(field).collect();
+    let fields: Vec<ExtractedField> = words.map(field).collect();
     match first.split_once("[:") {
         Some((list, most)) => {
             let most = most.trim_end_matches(']').parse().ok();
-            Taken { list: Some(list.to_owned()), most, fields }
+            Extraction { list: Some(list.to_owned()), most, fields }
         }
-        None if fields.is_empty() => Taken { list: None, most: None, fields: vec![field(first)] },
-        None => Taken { list: None, most: None, fields },
+        None if fields.is_empty() => {
+            Extraction { list: None, most: None, fields: vec![field(first)] }
+        }
+        None => Extraction { list: None, most: None, fields },
     }
 }

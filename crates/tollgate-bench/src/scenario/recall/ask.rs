@@ -3,14 +3,14 @@
 
 use std::collections::HashSet;
 
-use tollgate_core::memory::{FactId, Query, terms};
-use tollgate_store::memory::{Known, Page, Search, Vector, Wanted};
+use tollgate_core::memory::{FactId, MemoryQuery, terms};
+use tollgate_store::memory::{EmbeddingVector, EntityFilter, MemoryItem, MemorySearch, Page};
 
-use super::fill::{Filled, MODEL};
-use crate::campaign::{Campaign, DIMENSIONS, Random, nearest};
+use super::fill::{FilledMemory, MODEL};
+use crate::campaign::{Campaign, DIMENSIONS, SplitMix64, nearest};
 use crate::clock::{self, nanos};
+use crate::error::BenchError;
 use crate::samples::Samples;
-use crate::trouble::Trouble;
 
 /// How much the tools of agents ask for.
 const HITS: usize = 10;
@@ -20,7 +20,7 @@ const LINKS: usize = 50;
 const LEAST_FOUND: f64 = 0.95;
 
 /// How long answers took, and how many had what was looked for.
-pub(super) struct Asked {
+pub(super) struct SearchTimings {
     pub(super) samples: Samples,
     first: u64,
     found: usize,
@@ -28,13 +28,13 @@ pub(super) struct Asked {
 }
 
 /// How many of the nearest were found.
-pub(super) struct Recall {
+pub(super) struct RecallScore {
     pub(super) found: usize,
     pub(super) wanted: usize,
 }
 
 /// What a question has to find.
-enum Expected {
+enum ExpectedHit {
     /// Or the answer is wrong.
     Always(usize),
     /// Counted: words that others have as well, of which the newest are found.
@@ -43,8 +43,8 @@ enum Expected {
     Any,
 }
 
-impl Asked {
-    pub(super) fn found(&self) -> String {
+impl SearchTimings {
+    pub(super) fn found_text(&self) -> String {
         format!("{} of {} planted found", self.found, self.planted)
     }
 
@@ -55,13 +55,13 @@ impl Asked {
 
 /// Gathers what was measured.
 #[derive(Default)]
-struct Watch {
+struct SearchStopwatch {
     nanos: Vec<u64>,
     found: usize,
     planted: usize,
 }
 
-impl Watch {
+impl SearchStopwatch {
     async fn time<T>(&mut self, work: impl Future<Output = T>) -> T {
         let began = clock::now();
         let done = work.await;
@@ -75,29 +75,29 @@ impl Watch {
     }
 
     /// The first one opens files and fills caches: it is told apart.
-    fn done(mut self) -> Asked {
+    fn into_timings(mut self) -> SearchTimings {
         let first = if self.nanos.is_empty() { 0 } else { self.nanos.remove(0) };
         let samples = Samples::of_nanos(self.nanos);
-        Asked { samples, first, found: self.found, planted: self.planted }
+        SearchTimings { samples, first, found: self.found, planted: self.planted }
     }
 }
 
-impl Filled<'_> {
-    pub(super) async fn searches(&self, times: usize) -> Result<Asked, Trouble> {
-        let mut watch = Watch::default();
+impl FilledMemory<'_> {
+    pub(super) async fn searches(&self, times: usize) -> Result<SearchTimings, BenchError> {
+        let mut watch = SearchStopwatch::default();
         for number in 0..times {
             let (query, expected) = self.question(number);
             let hits =
                 watch.time(self.memory.search_entries(&self.scope, &self.search(&query))).await?;
             let has = |at: usize| hits.iter().any(|it| it.found.id == self.entries[at]);
             watch.expect(match expected {
-                Expected::Always(at) if !has(at) => {
+                ExpectedHit::Always(at) if !has(at) => {
                     return Err(wrong("what was planted was not found", &query));
                 }
-                Expected::Always(at) | Expected::Perhaps(at) => Some(has(at)),
-                Expected::Any => None,
+                ExpectedHit::Always(at) | ExpectedHit::Perhaps(at) => Some(has(at)),
+                ExpectedHit::Any => None,
             });
-            let asked = Query::parse(&query)?.terms;
+            let asked = MemoryQuery::parse(&query)?.terms;
             let fits = hits.iter().all(|it| {
                 let has = terms(&format!("{} {}", it.found.speaker, it.found.text));
                 asked.iter().any(|term| has.contains(term))
@@ -106,55 +106,63 @@ impl Filled<'_> {
                 return Err(wrong("nothing was found, or something else", &query));
             }
         }
-        Ok(watch.done())
+        Ok(watch.into_timings())
     }
 
-    fn search<'q>(&self, query: &'q str) -> Search<'q> {
-        Search { query, session: None, most: HITS, now: self.campaign.end() }
+    fn search<'q>(&self, query: &'q str) -> MemorySearch<'q> {
+        MemorySearch { query, session: None, most: HITS, now: self.campaign.end() }
     }
 
     /// Of ten: names, words beside names, whole questions, words alone, and common words.
-    fn question(&self, number: usize) -> (String, Expected) {
-        let mut random = Random::new(&[31, number as u64]);
-        let planted = self.campaign.planted_number(random.below(self.campaign.planted()));
+    fn question(&self, number: usize) -> (String, ExpectedHit) {
+        let mut random = SplitMix64::new(&[31, number as u64]);
+        let planted = self.campaign.planted_number(random.below(self.campaign.planted_count()));
         let (name, [one, two, three], at) = (&planted.name, &planted.words, planted.at);
         let language = &self.campaign.language;
         match number % 10 {
-            0 => (name.clone(), Expected::Always(at)),
-            1 => (format!("{two} {name}"), Expected::Always(at)),
-            2 => (format!("Where did {name} hide the {one} {two}?"), Expected::Always(at)),
-            3 => (format!("What do you know about {name} and the {three}"), Expected::Always(at)),
-            4 => (format!("{one} {two} {three}"), Expected::Perhaps(at)),
-            5 => (format!("\"{one} {two}\""), Expected::Perhaps(at)),
-            6 => (language.famous(&mut random).to_owned(), Expected::Any),
-            7 => (language.usual(&mut random).to_owned(), Expected::Any),
+            0 => (name.clone(), ExpectedHit::Always(at)),
+            1 => (format!("{two} {name}"), ExpectedHit::Always(at)),
+            2 => (format!("Where did {name} hide the {one} {two}?"), ExpectedHit::Always(at)),
+            3 => {
+                (format!("What do you know about {name} and the {three}"), ExpectedHit::Always(at))
+            }
+            4 => (format!("{one} {two} {three}"), ExpectedHit::Perhaps(at)),
+            5 => (format!("\"{one} {two}\""), ExpectedHit::Perhaps(at)),
+            6 => (language.famous(&mut random).to_owned(), ExpectedHit::Any),
+            7 => (language.usual(&mut random).to_owned(), ExpectedHit::Any),
             8 => {
                 let words: Vec<&str> = (0..3).map(|_| language.usual(&mut random)).collect();
-                (words.join(" "), Expected::Any)
+                (words.join(" "), ExpectedHit::Any)
             }
             _ => {
                 let speaker = language.name(&mut random);
                 let word = language.usual(&mut random);
-                let other = language.telling(&mut random);
-                (format!("What did {speaker} say about the {word} and the {other}?"), Expected::Any)
+                let other = language.distinctive_word(&mut random);
+                (
+                    format!("What did {speaker} say about the {word} and the {other}?"),
+                    ExpectedHit::Any,
+                )
             }
         }
     }
 
-    pub(super) async fn entities(&self, times: usize) -> Result<Asked, Trouble> {
-        let mut watch = Watch::default();
+    pub(super) async fn entities(&self, times: usize) -> Result<SearchTimings, BenchError> {
+        let mut watch = SearchStopwatch::default();
         let page = Page { skip: 0, most: ENTITIES };
         for number in 0..times {
-            let entity = Random::new(&[32, number as u64]).below(self.campaign.volume.entities);
+            let entity = SplitMix64::new(&[32, number as u64]).below(self.campaign.volume.entities);
             let name = self.campaign.entity_name(entity);
             let (first, family) = name.split_once(' ').unwrap_or((&name, ""));
             let kind = Some(Campaign::kind(entity).to_owned());
             let (wanted, exact) = match number % 8 {
-                0..4 => (Wanted { name: Some(name.clone()), kind: None }, Some(&name)),
-                4 => (Wanted { name: Some(family.to_owned()), kind: None }, None),
-                5 => (Wanted { name: Some(format!("{first} {}", &family[..4])), kind: None }, None),
-                6 => (Wanted { name: Some(name.to_uppercase()), kind }, Some(&name)),
-                _ => (Wanted { name: None, kind }, None),
+                0..4 => (EntityFilter { name: Some(name.clone()), kind: None }, Some(&name)),
+                4 => (EntityFilter { name: Some(family.to_owned()), kind: None }, None),
+                5 => (
+                    EntityFilter { name: Some(format!("{first} {}", &family[..4])), kind: None },
+                    None,
+                ),
+                6 => (EntityFilter { name: Some(name.to_uppercase()), kind }, Some(&name)),
+                _ => (EntityFilter { name: None, kind }, None),
             };
             let found = watch.time(self.memory.find_entities(&self.scope, &wanted, page)).await?;
             let is_first = |name: &String| found.first().is_some_and(|it| it.name == *name);
@@ -163,13 +171,13 @@ impl Filled<'_> {
                 return Err(wrong("an entity was not found", &name));
             }
         }
-        Ok(watch.done())
+        Ok(watch.into_timings())
     }
 
-    pub(super) async fn summaries(&self, times: usize) -> Result<Asked, Trouble> {
-        let mut watch = Watch::default();
+    pub(super) async fn summaries(&self, times: usize) -> Result<SearchTimings, BenchError> {
+        let mut watch = SearchStopwatch::default();
         for number in 0..times {
-            let mut random = Random::new(&[33, number as u64]);
+            let mut random = SplitMix64::new(&[33, number as u64]);
             let any = random.below(self.campaign.volume.entities);
             let is_hub = number.is_multiple_of(2);
             let entity = if is_hub { self.campaign.hub(&mut random) } else { any };
@@ -181,18 +189,19 @@ impl Filled<'_> {
                 return Err(wrong("an entity was not found by its id", id.as_str()));
             }
         }
-        Ok(watch.done())
+        Ok(watch.into_timings())
     }
 
-    pub(super) async fn facts(&self, times: usize) -> Result<Asked, Trouble> {
-        let mut watch = Watch::default();
+    pub(super) async fn facts(&self, times: usize) -> Result<SearchTimings, BenchError> {
+        let mut watch = SearchStopwatch::default();
         for number in 0..times {
-            let at = Random::new(&[34, number as u64]).below(self.facts.len());
-            let (passage, vector) = (&self.facts[at], self.asked(at));
+            let at = SplitMix64::new(&[34, number as u64]).below(self.facts.len());
+            let (passage, vector) = (&self.facts[at], self.question_vector(at));
             let search = self.search(&passage.words);
             let asked = self.memory.search_facts(&self.scope, &search, Some(&vector));
             let hits = watch.time(asked).await?;
-            let is_it = |known: &Known| matches!(known, Known::Fact(it) if it.id == passage.id);
+            let is_it =
+                |known: &MemoryItem| matches!(known, MemoryItem::Fact(it) if it.id == passage.id);
             watch.expect(Some(hits.iter().any(|it| is_it(&it.found))));
             if hits.is_empty() || hits.len() > HITS {
                 return Err(wrong("no fact was found, or too many", &passage.words));
@@ -201,25 +210,25 @@ impl Filled<'_> {
         if (watch.found as f64) < LEAST_FOUND * watch.planted as f64 {
             return Err(wrong("too few facts were found", &watch.found.to_string()));
         }
-        Ok(watch.done())
+        Ok(watch.into_timings())
     }
 
-    fn asked(&self, passage: usize) -> Vector {
-        let numbers = self.campaign.meanings.asked(passage, self.facts.len());
-        Vector { model: MODEL.to_owned(), numbers }
+    fn question_vector(&self, passage: usize) -> EmbeddingVector {
+        let numbers = self.campaign.meanings.question_embedding(passage, self.facts.len());
+        EmbeddingVector { model: MODEL.to_owned(), numbers }
     }
 
     /// Against an exact scan of all vectors.
-    pub(super) async fn recall(&self, times: usize) -> Result<Recall, Trouble> {
+    pub(super) async fn recall(&self, times: usize) -> Result<RecallScore, BenchError> {
         let all = self.facts.len();
         let mut vectors = Vec::with_capacity(all * DIMENSIONS);
         for at in 0..all {
             vectors.extend(self.campaign.meanings.of(at, all));
         }
-        let mut recall = Recall { found: 0, wanted: 0 };
+        let mut recall = RecallScore { found: 0, wanted: 0 };
         for number in 0..times {
-            let at = Random::new(&[35, number as u64]).below(all);
-            let vector = self.asked(at);
+            let at = SplitMix64::new(&[35, number as u64]).below(all);
+            let vector = self.question_vector(at);
             let near = self.memory.facts_near(&self.scope, &vector, HITS).await?;
             let found: HashSet<FactId> = near.into_iter().map(|(fact, _)| fact.id).collect();
             let wanted = nearest(&vectors, &vector.numbers, HITS);
@@ -230,6 +239,6 @@ impl Filled<'_> {
     }
 }
 
-fn wrong(why: &'static str, query: &str) -> Trouble {
-    Trouble::wrong("the memory", why, query.as_bytes())
+fn wrong(why: &'static str, query: &str) -> BenchError {
+    BenchError::wrong("the memory", why, query.as_bytes())
 }

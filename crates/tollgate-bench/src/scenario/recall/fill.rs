@@ -5,14 +5,14 @@ use std::time::Duration;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use tollgate_core::id::AgentId;
 use tollgate_core::memory::{
-    Audience, Author, Entry, EntryId, FactId, Name, Namespace, NewEntry, NewFact, Place, Scope,
-    Trust, passages,
+    Audience, AuthorTrust, EntryId, FactId, MemoryAuthor, MemoryName, MemoryScope, MemoryTarget,
+    Namespace, NewEntry, NewFact, TranscriptEntry, passages,
 };
-use tollgate_store::memory::{Memory, Trouble as Busy};
+use tollgate_store::memory::{MemoryError as Busy, MemoryStore};
 
-use crate::campaign::{Campaign, OF_A_SESSION, Random};
+use crate::campaign::{Campaign, OF_A_SESSION, SplitMix64};
 use crate::clock;
-use crate::trouble::Trouble;
+use crate::error::BenchError;
 
 /// The model that the vectors are said to be of.
 pub(super) const MODEL: &str = "bench/256";
@@ -20,39 +20,42 @@ pub(super) const MODEL: &str = "bench/256";
 const BATCH: usize = 250;
 const AT_ONCE: usize = 8;
 /// How long a batch is offered again, and after how long.
-const PATIENCE: Duration = Duration::from_secs(20);
-const PAUSE: Duration = Duration::from_millis(20);
+const APPEND_RETRY_TIMEOUT: Duration = Duration::from_secs(20);
+const APPEND_RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// Sessions that are made before the clock runs.
-const MADE: usize = 20;
+const WARM_UP_SESSIONS: usize = 20;
 /// One session in so many is the agent's own.
-const OWN: usize = 10;
+const SESSIONS_PER_PRIVATE_ONE: usize = 10;
 
-pub(super) struct Filled<'c> {
+pub(super) struct FilledMemory<'c> {
     pub(super) campaign: &'c Campaign,
-    pub(super) memory: &'c Memory,
-    pub(super) scope: Scope,
+    pub(super) memory: &'c MemoryStore,
+    pub(super) scope: MemoryScope,
     /// Of the campaign's entries, in its order.
     pub(super) entries: Vec<EntryId>,
-    pub(super) facts: Vec<Passage>,
+    pub(super) facts: Vec<StoredPassage>,
     agent: AgentId,
     appending: Duration,
     took: Duration,
 }
 
 /// A passage that was kept, and words of it by which it can be asked for.
-pub(super) struct Passage {
+pub(super) struct StoredPassage {
     pub(super) id: FactId,
     pub(super) words: String,
 }
 
-impl<'c> Filled<'c> {
-    pub(super) async fn fill(campaign: &'c Campaign, memory: &'c Memory) -> Result<Self, Trouble> {
-        let agent = AgentId::parse("sage").map_err(|it| Trouble::Process(it.to_string()))?;
-        let namespace = Namespace::of(None, &Name::usual());
+impl<'c> FilledMemory<'c> {
+    pub(super) async fn fill(
+        campaign: &'c Campaign,
+        memory: &'c MemoryStore,
+    ) -> Result<Self, BenchError> {
+        let agent = AgentId::parse("sage").map_err(|it| BenchError::Process(it.to_string()))?;
+        let namespace = Namespace::of(None, &MemoryName::usual());
         let mut filled = Self {
             campaign,
             memory,
-            scope: Scope::of_agent(namespace, agent.clone()),
+            scope: MemoryScope::of_agent(namespace, agent.clone()),
             entries: Vec::with_capacity(campaign.volume.entries),
             facts: Vec::with_capacity(campaign.volume.passages),
             agent,
@@ -76,16 +79,16 @@ impl<'c> Filled<'c> {
         self.took.as_secs_f64()
     }
 
-    fn place(&self, session: usize) -> Place {
-        let is_own = session % OWN == OWN - 1;
+    fn place(&self, session: usize) -> MemoryTarget {
+        let is_own = session % SESSIONS_PER_PRIVATE_ONE == SESSIONS_PER_PRIVATE_ONE - 1;
         let audience = if is_own { Audience::Only(self.agent.clone()) } else { Audience::Shared };
-        Place { namespace: self.scope.namespace.clone(), audience, author: author() }
+        MemoryTarget { namespace: self.scope.namespace.clone(), audience, author: author() }
     }
 
-    async fn append(&mut self) -> Result<(), Trouble> {
+    async fn append(&mut self) -> Result<(), BenchError> {
         let sessions: Vec<usize> = (0..self.campaign.sessions()).collect();
-        for some in sessions.chunks(MADE) {
-            let mut batches: Vec<(Place, Vec<NewEntry>)> = Vec::new();
+        for some in sessions.chunks(WARM_UP_SESSIONS) {
+            let mut batches: Vec<(MemoryTarget, Vec<NewEntry>)> = Vec::new();
             for session in some {
                 let said = self.campaign.session(*session)?;
                 batches.extend(said.chunks(BATCH).map(|it| (self.place(*session), it.to_vec())));
@@ -104,21 +107,22 @@ impl<'c> Filled<'c> {
     }
 
     /// Passages of the transcripts, and facts that somebody stated where those are too few.
-    async fn remember(&mut self) -> Result<(), Trouble> {
+    async fn remember(&mut self) -> Result<(), BenchError> {
         for session in 0..self.campaign.sessions() {
             let first = session * OF_A_SESSION;
             let said = self.campaign.session(session)?.into_iter().zip(&self.entries[first..]);
-            let said: Vec<Entry> = said.map(|(entry, id)| kept(entry, *id)).collect();
+            let said: Vec<TranscriptEntry> =
+                said.map(|(entry, id)| stored_entry(entry, *id)).collect();
             self.remember_all(session, passages(&said)).await?;
         }
         while self.facts.len() < self.campaign.volume.passages {
             let from = self.facts.len();
             let to = (from + BATCH).min(self.campaign.volume.passages);
             let stated = (from..to).map(|number| {
-                let mut random = Random::new(&[21, number as u64]);
+                let mut random = SplitMix64::new(&[21, number as u64]);
                 let text: Vec<String> =
-                    (0..5).map(|_| self.campaign.language.said(&mut random)).collect();
-                NewFact::stated(&text.join(" "), self.campaign.end())
+                    (0..5).map(|_| self.campaign.language.sentences(&mut random)).collect();
+                NewFact::from_statement(&text.join(" "), self.campaign.end())
             });
             let stated: Vec<NewFact> = stated.collect::<Result<_, _>>()?;
             self.remember_all(0, stated).await?;
@@ -130,18 +134,20 @@ impl<'c> Filled<'c> {
         &mut self,
         session: usize,
         mut facts: Vec<NewFact>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), BenchError> {
         facts.truncate(self.campaign.volume.passages - self.facts.len());
         if facts.is_empty() {
             return Ok(());
         }
-        let words: Vec<String> = facts.iter().zip(self.facts.len()..).map(telling).collect();
+        let words: Vec<String> =
+            facts.iter().zip(self.facts.len()..).map(distinctive_words).collect();
         let ids = self.memory.remember(&self.place(session), facts).await?;
-        self.facts.extend(ids.into_iter().zip(words).map(|(id, words)| Passage { id, words }));
+        self.facts
+            .extend(ids.into_iter().zip(words).map(|(id, words)| StoredPassage { id, words }));
         Ok(())
     }
 
-    async fn keep_vectors(&self) -> Result<(), Trouble> {
+    async fn keep_vectors(&self) -> Result<(), BenchError> {
         let all = self.facts.len();
         let numbers: Vec<usize> = (0..all).collect();
         for batch in numbers.chunks(BATCH) {
@@ -151,7 +157,7 @@ impl<'c> Filled<'c> {
         Ok(())
     }
 
-    async fn relate(&self) -> Result<(), Trouble> {
+    async fn relate(&self) -> Result<(), BenchError> {
         let place = self.place(0);
         let entities: Vec<usize> = (0..self.campaign.volume.entities).collect();
         for batch in entities.chunks(2 * BATCH) {
@@ -169,31 +175,33 @@ impl<'c> Filled<'c> {
 
 /// Whoever imports a lot waits until there is room again.
 async fn append(
-    memory: &Memory,
-    place: &Place,
+    memory: &MemoryStore,
+    place: &MemoryTarget,
     entries: Vec<NewEntry>,
-) -> Result<Vec<EntryId>, Trouble> {
-    let until = clock::now() + PATIENCE;
+) -> Result<Vec<EntryId>, BenchError> {
+    let until = clock::now() + APPEND_RETRY_TIMEOUT;
     loop {
         match memory.append(place, entries.clone()).await {
-            Err(Busy::Slow(_)) if clock::now() < until => tokio::time::sleep(PAUSE).await,
+            Err(Busy::Slow(_)) if clock::now() < until => {
+                tokio::time::sleep(APPEND_RETRY_PAUSE).await
+            }
             ended => return Ok(ended?),
         }
     }
 }
 
-fn author() -> Author {
-    Author { name: "bench".to_owned(), via: "import".to_owned(), trust: Trust::Heard }
+fn author() -> MemoryAuthor {
+    MemoryAuthor { name: "bench".to_owned(), via: "import".to_owned(), trust: AuthorTrust::Heard }
 }
 
-fn kept(entry: NewEntry, id: EntryId) -> Entry {
+fn stored_entry(entry: NewEntry, id: EntryId) -> TranscriptEntry {
     let NewEntry { session, speaker, text, at } = entry;
-    Entry { id, session, speaker, text, at, author: author() }
+    TranscriptEntry { id, session, speaker, text, at, author: author() }
 }
 
 /// Three of its longer words.
-fn telling((fact, number): (&NewFact, usize)) -> String {
-    let mut random = Random::new(&[22, number as u64]);
+fn distinctive_words((fact, number): (&NewFact, usize)) -> String {
+    let mut random = SplitMix64::new(&[22, number as u64]);
     let long: Vec<&str> = fact.text.split_whitespace().filter(|it| it.len() > 5).collect();
     let any = long.len().max(1);
     let words = (0..3).filter_map(|_| long.get(random.below(any)).copied());

@@ -2,24 +2,30 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
-use super::{MOST, passages};
-use crate::memory::{Author, Entry, EntryId, NewFact, SessionId, Source, Trust};
+use super::{MAX_PASSAGE_CHARS, passages};
+use crate::memory::{
+    AuthorTrust, EntryId, FactSource, MemoryAuthor, NewFact, SessionId, TranscriptEntry,
+};
 
-fn entry(id: u64, speaker: &str, text: &str) -> Entry {
-    Entry {
+fn entry(id: u64, speaker: &str, text: &str) -> TranscriptEntry {
+    TranscriptEntry {
         id: EntryId(id),
         session: SessionId::parse("s1").unwrap(),
         speaker: speaker.to_owned(),
         text: text.to_owned(),
         at: SystemTime::UNIX_EPOCH + Duration::from_secs(id),
-        author: Author { name: "phone".into(), via: "chat".into(), trust: Trust::Heard },
+        author: MemoryAuthor {
+            name: "phone".into(),
+            via: "chat".into(),
+            trust: AuthorTrust::Heard,
+        },
     }
 }
 
 fn numbers(passages: &[NewFact]) -> Vec<(u64, u64)> {
     let number = |it: &NewFact| match it.source {
-        Source::Heard { first, last } => (first.0, last.0),
-        Source::Stated => panic!("{it:?}"),
+        FactSource::Heard { first, last } => (first.0, last.0),
+        FactSource::Stated => panic!("{it:?}"),
     };
     passages.iter().map(number).collect()
 }
@@ -43,16 +49,17 @@ fn nobody_speaks_in_anothers_name() {
 
 #[test]
 fn passages_begin_with_what_the_last_ended_with() {
-    let entries: Vec<Entry> = (1..=20).map(|id| entry(id, "Bob", &"word ".repeat(40))).collect();
+    let entries: Vec<TranscriptEntry> =
+        (1..=20).map(|id| entry(id, "Bob", &"word ".repeat(40))).collect();
     let found = passages(&entries);
     assert_eq!(numbers(&found), [(1, 4), (4, 7), (7, 10), (10, 13), (13, 16), (16, 19), (19, 20)]);
-    assert!(found.iter().take(6).all(|it| (600..=MOST).contains(&it.text.len())));
+    assert!(found.iter().take(6).all(|it| (600..=MAX_PASSAGE_CHARS).contains(&it.text.len())));
 }
 
 #[test]
 fn a_long_entry_is_not_said_twice() {
     let long = "word ".repeat(100);
-    let entries: Vec<Entry> = (1..=4).map(|id| entry(id, "Bob", &long)).collect();
+    let entries: Vec<TranscriptEntry> = (1..=4).map(|id| entry(id, "Bob", &long)).collect();
     assert_eq!(numbers(&passages(&entries)), [(1, 1), (2, 2), (3, 3), (4, 4)]);
 }
 
@@ -71,7 +78,8 @@ fn what_is_too_long_alone_is_cut_between_sentences() {
 
 #[test]
 fn sessions_do_not_mix() {
-    let other = Entry { session: SessionId::parse("s2").unwrap(), ..entry(2, "Bob", "b") };
+    let other =
+        TranscriptEntry { session: SessionId::parse("s2").unwrap(), ..entry(2, "Bob", "b") };
     assert_eq!(numbers(&passages(&[entry(1, "Bob", "a"), other])), [(1, 1), (2, 2)]);
 }
 
@@ -87,11 +95,11 @@ proptest! {
         let text = |(short, long, times): &(String, String, usize)| {
             if *times == 1 { short.clone() } else { long.repeat(*times) }
         };
-        let entries: Vec<Entry> = (1..).zip(&texts).map(|(id, it)| entry(id, "Bob", &text(it))).collect();
+        let entries: Vec<TranscriptEntry> = (1..).zip(&texts).map(|(id, it)| entry(id, "Bob", &text(it))).collect();
         let found = passages(&entries);
         let all: String = found.iter().flat_map(|it| it.text.chars()).filter(|it| !it.is_whitespace()).collect();
         for passage in &found {
-            prop_assert!(passage.text.chars().count() <= MOST);
+            prop_assert!(passage.text.chars().count() <= MAX_PASSAGE_CHARS);
         }
         for entry in &entries {
             // A cut entry has its speaker's name in between.

@@ -1,27 +1,32 @@
 use std::time::{Duration, SystemTime};
 
 use super::fuse;
-use crate::memory::{Audience, Author, Fact, FactId, Hit, Query, Source, Trust};
+use crate::memory::{
+    Audience, AuthorTrust, Fact, FactId, FactSource, MemoryAuthor, MemoryHit, MemoryQuery,
+};
 
 fn fact(id: u64) -> Fact {
     Fact {
         id: FactId(id),
         text: format!("fact {id}"),
         at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000),
-        source: Source::Stated,
+        source: FactSource::Stated,
         session: None,
         entity: None,
         topic: None,
         audience: Audience::Shared,
-        author: Author { name: "ops".into(), via: "api".into(), trust: Trust::Heard },
+        author: MemoryAuthor { name: "ops".into(), via: "api".into(), trust: AuthorTrust::Heard },
     }
 }
 
 /// `worded` and `near`: numbers of facts, and how well they fit.
 fn check(worded: &[(u64, f32)], near: &[(u64, f32)], expected: &[u64]) {
-    let query = Query::parse("fact").unwrap();
-    let hit =
-        |(id, score): &(u64, f32)| Hit { found: fact(*id), score: *score, snippet: String::new() };
+    let query = MemoryQuery::parse("fact").unwrap();
+    let hit = |(id, score): &(u64, f32)| MemoryHit {
+        found: fact(*id),
+        score: *score,
+        snippet: String::new(),
+    };
     let near = near.iter().map(|(id, cosine)| (fact(*id), *cosine)).collect();
     let fused = fuse(&query, worded.iter().map(hit).collect(), near, expected.len().max(1));
     assert!(fused.iter().all(|it| (0.0..=1.0).contains(&it.score)), "{fused:?}");
@@ -72,7 +77,7 @@ fn wicked_numbers_are_last() {
 
 #[test]
 fn the_same_words_and_the_same_fact_are_shown_once() {
-    let query = Query::parse("key").unwrap();
+    let query = MemoryQuery::parse("key").unwrap();
     let twin = Fact { id: FactId(2), ..fact(1) };
     let near = vec![(fact(1), 0.9), (twin, 0.8), (fact(3), 0.1), (fact(1), 0.9)];
     let fused = fuse(&query, Vec::new(), near, 10);

@@ -1,17 +1,17 @@
 use std::time::{Duration, SystemTime};
 
-use super::{Passage, rank};
-use crate::memory::{Candidates, Query, Trust, terms};
+use super::{RankablePassage, rank};
+use crate::memory::{AuthorTrust, MemoryQuery, SearchCandidates, terms};
 
 #[derive(Debug, Clone, PartialEq)]
 struct Note {
     text: String,
     speaker: Option<&'static str>,
     days: u64,
-    trust: Trust,
+    trust: AuthorTrust,
 }
 
-impl Passage for Note {
+impl RankablePassage for Note {
     fn text(&self) -> &str {
         &self.text
     }
@@ -24,7 +24,7 @@ impl Passage for Note {
         now() - Duration::from_secs(self.days * 24 * 60 * 60)
     }
 
-    fn trust(&self) -> Trust {
+    fn trust(&self) -> AuthorTrust {
         self.trust
     }
 }
@@ -34,17 +34,17 @@ fn now() -> SystemTime {
 }
 
 fn note(text: &str) -> Note {
-    Note { text: text.to_owned(), speaker: None, days: 10, trust: Trust::Heard }
+    Note { text: text.to_owned(), speaker: None, days: 10, trust: AuthorTrust::Heard }
 }
 
 /// Rare words stand in one of a thousand, `common` in every second.
-fn candidates(query: &Query, found: Vec<Note>) -> Candidates<Note> {
+fn candidates(query: &MemoryQuery, found: Vec<Note>) -> SearchCandidates<Note> {
     let with = query.terms.iter().map(|it| if it == "common" { 5_000 } else { 10 }).collect();
-    Candidates { found, texts: 10_000, with }
+    SearchCandidates { found, texts: 10_000, with }
 }
 
 fn order(query: &str, notes: Vec<Note>) -> Vec<String> {
-    let query = Query::parse(query).unwrap();
+    let query = MemoryQuery::parse(query).unwrap();
     let hits = rank(&query, candidates(&query, notes), now(), 10);
     assert!(hits.is_sorted_by(|one, two| one.score >= two.score));
     assert!(hits.iter().all(|it| (0.0..=1.0).contains(&it.score)), "{hits:?}");
@@ -77,9 +77,10 @@ fn rare_words_go_before_common_ones() {
 
 #[test]
 fn words_that_stand_nowhere_or_everywhere_are_not_missed() {
-    let query = Query::parse("zyzzyx common dragon").unwrap();
+    let query = MemoryQuery::parse("zyzzyx common dragon").unwrap();
     let found = vec![note("something common"), note("the dragon")];
-    let hits = rank(&query, Candidates { found, texts: 100, with: vec![0, 50, 3] }, now(), 10);
+    let hits =
+        rank(&query, SearchCandidates { found, texts: 100, with: vec![0, 50, 3] }, now(), 10);
     assert_eq!(hits[0].found.text, "the dragon");
     assert!(hits[0].score > 0.5 && hits[1].score < 0.5, "{hits:?}");
 }
@@ -129,9 +130,9 @@ fn what_is_new_goes_first_unless_something_fits_better() {
 fn of_the_same_fit_what_can_be_believed_goes_first() {
     let by = |trust, text: &str| Note { trust, ..note(text) };
     let notes = vec![
-        by(Trust::Agent, "the dragon is a"),
-        by(Trust::Operator, "the dragon is b"),
-        by(Trust::Heard, "the dragon is c"),
+        by(AuthorTrust::Agent, "the dragon is a"),
+        by(AuthorTrust::Operator, "the dragon is b"),
+        by(AuthorTrust::Heard, "the dragon is c"),
     ];
     assert_eq!(order("dragon", notes), ["the dragon is b", "the dragon is c", "the dragon is a"]);
 }
@@ -139,7 +140,7 @@ fn of_the_same_fit_what_can_be_believed_goes_first() {
 #[test]
 fn the_same_words_are_shown_once() {
     let newer = Note { days: 1, ..note("the  dragon\ncame") };
-    let query = Query::parse("dragon").unwrap();
+    let query = MemoryQuery::parse("dragon").unwrap();
     let found = vec![note("the dragon came"), newer.clone(), note("a dragon")];
     let hits = rank(&query, candidates(&query, found), now(), 10);
     let found: Vec<&Note> = hits.iter().map(|it| &it.found).collect();
@@ -152,16 +153,16 @@ fn the_same_words_are_shown_once() {
 fn what_has_no_word_of_it_is_not_found() {
     assert!(order("dragon", vec![note("a boat"), note("")]).is_empty());
     assert!(order("dragon", Vec::new()).is_empty());
-    let query = Query::parse("dragon").unwrap();
+    let query = MemoryQuery::parse("dragon").unwrap();
     assert!(rank(&query, candidates(&query, vec![note("dragon")]), now(), 0).is_empty());
 }
 
 #[test]
 fn numbers_that_cannot_be_are_taken_as_they_come() {
-    let query = Query::parse("dragon gold").unwrap();
+    let query = MemoryQuery::parse("dragon gold").unwrap();
     for (texts, with) in [(0, vec![]), (1, vec![u64::MAX, 0]), (u64::MAX, vec![1, 2, 3])] {
         let found = vec![note("dragon"), note("gold dragon")];
-        let hits = rank(&query, Candidates { found, texts, with }, now(), 10);
+        let hits = rank(&query, SearchCandidates { found, texts, with }, now(), 10);
         assert_eq!(hits.len(), 2);
         assert!(hits.iter().all(|it| (0.0..=1.0).contains(&it.score)), "{hits:?}");
     }
@@ -180,7 +181,7 @@ fn very_long_texts_are_read_in_part_and_not_lost() {
     let filler = "lorem ipsum ".repeat(5_000);
     let mut notes: Vec<Note> = (0..40).map(|at| note(&format!("{filler} {at} dragon"))).collect();
     notes.push(note("a dragon"));
-    let query = Query::parse("dragon").unwrap();
+    let query = MemoryQuery::parse("dragon").unwrap();
     let hits = rank(&query, candidates(&query, notes), now(), 200);
     assert_eq!(hits.len(), 41);
     assert_eq!(hits[0].found.text, "a dragon");
@@ -188,7 +189,7 @@ fn very_long_texts_are_read_in_part_and_not_lost() {
 
 #[test]
 fn every_hit_is_shown_with_what_was_looked_for() {
-    let query = Query::parse("silver keys").unwrap();
+    let query = MemoryQuery::parse("silver keys").unwrap();
     let hits = rank(&query, candidates(&query, vec![note("the Silver Key")]), now(), 1);
     assert_eq!(hits[0].snippet, "the **Silver** **Key**");
     assert_eq!(query.terms, terms("Silver Key"));
@@ -197,9 +198,9 @@ fn every_hit_is_shown_with_what_was_looked_for() {
 #[test]
 fn what_repeats_or_asks_comes_after_what_tells() {
     let said = |text: &str, trust| Note { speaker: Some("Mira"), trust, days: 0, ..note(text) };
-    let told = Note { days: 200, ..said("the key is under the third step", Trust::Heard) };
-    let asked = said("where is the key under the third step?", Trust::Heard);
-    let repeated = said("you told me that the key is under the third step", Trust::Agent);
+    let told = Note { days: 200, ..said("the key is under the third step", AuthorTrust::Heard) };
+    let asked = said("where is the key under the third step?", AuthorTrust::Heard);
+    let repeated = said("you told me that the key is under the third step", AuthorTrust::Agent);
     let expected = [told.text.clone(), asked.text.clone(), repeated.text.clone()];
     let notes = vec![repeated, asked, told];
     assert_eq!(order("key third step", notes), expected);

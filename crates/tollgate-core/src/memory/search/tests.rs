@@ -1,8 +1,8 @@
-use super::{EMPTY, MOST_TERMS, Query};
-use crate::memory::Invalid;
+use super::{EMPTY, MOST_TERMS, MemoryQuery};
+use crate::memory::MemoryInputError;
 
 fn check(text: &str, expected: &str) {
-    let query = Query::parse(text).unwrap();
+    let query = MemoryQuery::parse(text).unwrap();
     let mut found = query.terms.join(" ");
     for phrase in &query.phrases {
         found.push_str(&format!(" [{}]", phrase.join(" ")));
@@ -35,7 +35,11 @@ fn words_between_quotes_follow_each_other() {
 fn b_me_1_syntax_of_databases_is_not_understood() {
     for text in ["", " ", "\"", "*", "\"\"", "()", "\0", "^", "-", ":*", "''", "…!?", "\u{200b}"]
     {
-        assert_eq!(Query::parse(text), Err(Invalid::Empty { field: "query" }), "{text:?}");
+        assert_eq!(
+            MemoryQuery::parse(text),
+            Err(MemoryInputError::Empty { field: "query" }),
+            "{text:?}"
+        );
     }
     check("NEAR(", "near");
     check("NEAR(a b, 5)", "near b 5");
@@ -54,18 +58,19 @@ fn b_me_1_of_a_very_long_question_both_ends_are_read() {
         let long = format!("silver key {} where is Elara", "lorem ipsum ".repeat(bytes / 12));
         check(&long, "silver key lorem ipsum elara");
     }
-    let one = Query::parse(&"x".repeat(1 << 20)).unwrap();
+    let one = MemoryQuery::parse(&"x".repeat(1 << 20)).unwrap();
     assert_eq!(one.terms.len(), 1);
-    let emoji = Query::parse(&"🐉".repeat(1 << 18)).unwrap();
+    let emoji = MemoryQuery::parse(&"🐉".repeat(1 << 18)).unwrap();
     assert_eq!(emoji.terms, ["🐉"]);
-    let quotes = Query::parse(&"\"a b\" ".repeat(1 << 18)).unwrap();
+    let quotes = MemoryQuery::parse(&"\"a b\" ".repeat(1 << 18)).unwrap();
     assert_eq!(quotes.phrases.len(), 1);
 }
 
 #[test]
 fn of_many_words_those_are_looked_for_that_say_most() {
     let many: Vec<String> = (0..60).map(|at| format!("w{}", "x".repeat(at))).collect();
-    let query = Query::parse(&format!("{} Elara {}", many.join(" "), many.join(" "))).unwrap();
+    let query =
+        MemoryQuery::parse(&format!("{} Elara {}", many.join(" "), many.join(" "))).unwrap();
     assert_eq!(query.terms.len(), MOST_TERMS);
     assert!(query.terms.contains(&"elara".to_owned()));
     assert!(query.terms.contains(&"w".to_owned()));

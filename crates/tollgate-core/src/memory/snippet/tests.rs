@@ -1,10 +1,14 @@
 use proptest::prelude::*;
 
-use crate::memory::Query;
-use crate::memory::rank::shown;
+use crate::memory::MemoryQuery;
+use crate::memory::rank::query_snippet;
 
 fn check(query: &str, text: &str, expected: &str) {
-    assert_eq!(shown(&Query::parse(query).unwrap(), text), expected, "{query}: {text}");
+    assert_eq!(
+        query_snippet(&MemoryQuery::parse(query).unwrap(), text),
+        expected,
+        "{query}: {text}"
+    );
 }
 
 #[test]
@@ -29,8 +33,8 @@ fn stars_of_the_text_are_none() {
 fn of_a_long_text_the_densest_place_is_shown() {
     let filler = "lorem ipsum dolor sit amet ".repeat(40);
     let text = format!("key {filler}the silver key of Elara {filler}silver {filler}");
-    let query = Query::parse("Elara silver key").unwrap();
-    let found = shown(&query, &text);
+    let query = MemoryQuery::parse("Elara silver key").unwrap();
+    let found = query_snippet(&query, &text);
     assert!(found.contains("the **silver** **key** of **Elara** lorem"), "{found}");
     assert!(found.starts_with('…') && found.ends_with('…'), "{found}");
     let words: Vec<&str> = found.trim_matches('…').split(' ').collect();
@@ -42,19 +46,19 @@ fn of_a_long_text_the_densest_place_is_shown() {
 #[test]
 fn at_either_end_there_is_no_more() {
     let filler = "lorem ipsum dolor sit amet ".repeat(40);
-    let query = Query::parse("key").unwrap();
-    let first = shown(&query, &format!("key {filler}"));
+    let query = MemoryQuery::parse("key").unwrap();
+    let first = query_snippet(&query, &format!("key {filler}"));
     assert!(first.starts_with("**key** lorem") && first.ends_with('…'), "{first}");
-    let last = shown(&query, &format!("{filler}key"));
+    let last = query_snippet(&query, &format!("{filler}key"));
     assert!(last.starts_with('…') && last.ends_with("amet **key**"), "{last}");
     assert!(last.chars().count() > 200, "{last}");
 }
 
 #[test]
 fn one_endless_word_is_cut() {
-    let query = Query::parse("x").unwrap();
-    assert!(shown(&query, &"語".repeat(5_000)).chars().count() <= 242);
-    assert!(shown(&query, &"y".repeat(60_000)).chars().count() <= 242);
+    let query = MemoryQuery::parse("x").unwrap();
+    assert!(query_snippet(&query, &"語".repeat(5_000)).chars().count() <= 242);
+    assert!(query_snippet(&query, &"y".repeat(60_000)).chars().count() <= 242);
 }
 
 proptest! {
@@ -65,8 +69,8 @@ proptest! {
         words in proptest::collection::vec("key|\\*{0,3}|\\PC{0,6}|[龍王é\u{301} \n\0🐉]{0,4}", 0..80),
     ) {
         let text = words.join(" ");
-        let query = Query::parse("key 龍王 é 🐉").unwrap();
-        let found = shown(&query, &text);
+        let query = MemoryQuery::parse("key 龍王 é 🐉").unwrap();
+        let found = query_snippet(&query, &text);
         prop_assert!(found.matches("**").count().is_multiple_of(2), "{found}");
         prop_assert!(!found.contains("***"));
         let bare = found.replace("**", "");

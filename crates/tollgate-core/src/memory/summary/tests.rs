@@ -3,16 +3,20 @@ use std::time::{Duration, SystemTime};
 use proptest::prelude::*;
 
 use super::{DECISIONS, summary};
-use crate::memory::{Author, Entry, EntryId, SessionId, Trust, terms};
+use crate::memory::{AuthorTrust, EntryId, MemoryAuthor, SessionId, TranscriptEntry, terms};
 
-fn entries(said: &[(&str, &str)]) -> Vec<Entry> {
-    let entry = |(id, (speaker, text)): (u64, &(&str, &str))| Entry {
+fn entries(said: &[(&str, &str)]) -> Vec<TranscriptEntry> {
+    let entry = |(id, (speaker, text)): (u64, &(&str, &str))| TranscriptEntry {
         id: EntryId(id),
         session: SessionId::parse("s1").unwrap(),
         speaker: (*speaker).to_owned(),
         text: (*text).to_owned(),
         at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + 60 * id),
-        author: Author { name: "phone".into(), via: "chat".into(), trust: Trust::Heard },
+        author: MemoryAuthor {
+            name: "phone".into(),
+            via: "chat".into(),
+            trust: AuthorTrust::Heard,
+        },
     };
     (0..).zip(said).map(entry).collect()
 }

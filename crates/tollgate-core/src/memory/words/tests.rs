@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
-use super::{LONGEST, MOST, Starts, folded, terms, words, words_with};
+use super::{
+    MAX_WORD_BYTES, MAX_WORDS_PER_TEXT, StemInitials, fold_text, terms, words, words_with,
+};
 
 fn check(text: &str, expected: &str) {
     assert_eq!(terms(text).join(" "), expected, "{text}");
@@ -19,12 +21,12 @@ fn case_accents_and_spelling_do_not_count() {
 #[test]
 fn texts_in_other_spellings_fold_into_one() {
     for text in ["Élise  of-the VALES", "elise of the vales", "Elise's of the (Vales)!"] {
-        assert_eq!(folded(text), "elise of the vales", "{text}");
+        assert_eq!(fold_text(text), "elise of the vales", "{text}");
     }
-    assert_ne!(folded("Jan"), folded("Jane"));
-    assert_ne!(folded("dragon"), folded("dragons"), "endings stay");
-    assert_eq!(folded("Do'Urden"), "dourden");
-    assert_eq!(folded("?!"), "");
+    assert_ne!(fold_text("Jan"), fold_text("Jane"));
+    assert_ne!(fold_text("dragon"), fold_text("dragons"), "endings stay");
+    assert_eq!(fold_text("Do'Urden"), "dourden");
+    assert_eq!(fold_text("?!"), "");
 }
 
 #[test]
@@ -74,11 +76,11 @@ fn what_nobody_sees_parts_no_words() {
 
 #[test]
 fn long_words_are_cut_and_long_texts_bounded() {
-    assert_eq!(terms(&"x".repeat(1 << 20)), ["x".repeat(LONGEST)]);
-    assert_eq!(terms(&"é".repeat(1 << 16)), ["e".repeat(LONGEST)]);
+    assert_eq!(terms(&"x".repeat(1 << 20)), ["x".repeat(MAX_WORD_BYTES)]);
+    assert_eq!(terms(&"é".repeat(1 << 16)), ["e".repeat(MAX_WORD_BYTES)]);
     assert_eq!(terms(&"語".repeat(1 << 16)).len(), 2);
     let many: String = (0..5_000).map(|at| format!("w{at} ")).collect();
-    assert_eq!(terms(&many).len(), MOST);
+    assert_eq!(terms(&many).len(), MAX_WORDS_PER_TEXT);
 }
 
 #[test]
@@ -96,9 +98,9 @@ proptest! {
     #[test]
     fn terms_are_safe_to_be_kept_anywhere(text in "\\PC{0,200}|(?s).{0,200}") {
         let found = terms(&text);
-        prop_assert!(found.len() <= MOST);
+        prop_assert!(found.len() <= MAX_WORDS_PER_TEXT);
         for term in &found {
-            prop_assert!(!term.is_empty() && term.len() <= LONGEST, "{term:?}");
+            prop_assert!(!term.is_empty() && term.len() <= MAX_WORD_BYTES, "{term:?}");
             let ascii = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
             prop_assert!(term.chars().all(|it| !it.is_ascii() || ascii(it)), "{term:?}");
             prop_assert!(!term.chars().any(|it| it.is_whitespace() || it.is_control()), "{term:?}");
@@ -115,7 +117,7 @@ proptest! {
         words(&text, &mut |word| all.push((word.place, word.stem.to_owned(), word.at)));
         for (_, wanted, _) in &all {
             let mut some = Vec::new();
-            words_with(&text, &Starts::of(&[wanted]), &mut |word| {
+            words_with(&text, &StemInitials::of(&[wanted]), &mut |word| {
                 some.push((word.place, word.stem.to_owned(), word.at));
             });
             some.retain(|it| it.1 == *wanted);

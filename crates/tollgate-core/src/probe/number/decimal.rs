@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 
 /// Digits behind the point, and before it, that are reckoned with.
 const FINEST: i32 = 15;
-const LARGEST: usize = 20;
+const MAX_DIGITS: usize = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decimal {
@@ -24,7 +24,7 @@ impl Decimal {
         let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
         let part = part.trim_end_matches('0');
         let scale = i32::try_from(part.len()).ok()?.checked_sub(power.parse().ok()?)?;
-        if whole.len() + part.len() > LARGEST || !(-FINEST..=FINEST).contains(&scale) {
+        if whole.len() + part.len() > MAX_DIGITS || !(-FINEST..=FINEST).contains(&scale) {
             return None;
         }
         let digits: i128 = format!("{whole}{part}").parse().ok()?;

@@ -3,11 +3,11 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::read::Piece;
+use super::parse::PatternPiece;
 
 /// Ranges, and possibly all that is outside of some others.
 #[derive(Debug, Default)]
-pub(super) struct Class {
+pub(super) struct CharClass {
     pub(super) ranges: Vec<(char, char)>,
     pub(super) rest: Option<Vec<(char, char)>>,
 }
@@ -18,7 +18,7 @@ const DIGITS: &[(char, char)] = &[('0', '9')];
 const WORDS: &[(char, char)] = &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')];
 const BLANKS: &[(char, char)] = &[(' ', ' '), ('\t', '\r')];
 
-impl Class {
+impl CharClass {
     fn of(ranges: &[(char, char)]) -> Self {
         Self { ranges: ranges.to_vec(), rest: None }
     }
@@ -38,38 +38,38 @@ impl Class {
         within(&self.ranges) || self.rest.as_ref().is_some_and(|rest| !within(rest))
     }
 
-    pub(super) fn into_piece(self) -> Piece {
+    pub(super) fn into_piece(self) -> PatternPiece {
         let usual = USUAL.chars().filter(|it| self.has(*it));
         let others = self.ranges.iter().map(|(first, _)| *first).filter(|it| !USUAL.contains(*it));
-        Piece::OneOf(usual.chain(others).collect())
+        PatternPiece::OneOf(usual.chain(others).collect())
     }
 }
 
 /// What stands after a backslash: a set, or one character.
-pub(super) fn escape(rest: &mut Peekable<Chars<'_>>) -> Option<Class> {
-    let one = |it: char| Class::of(&[(it, it)]);
+pub(super) fn escape(rest: &mut Peekable<Chars<'_>>) -> Option<CharClass> {
+    let one = |it: char| CharClass::of(&[(it, it)]);
     Some(match rest.next()? {
-        'd' => Class::of(DIGITS),
-        'w' => Class::of(WORDS),
-        's' => Class::of(BLANKS),
-        'D' => Class::of(DIGITS).but_not(),
-        'W' => Class::of(WORDS).but_not(),
-        'S' => Class::of(BLANKS).but_not(),
+        'd' => CharClass::of(DIGITS),
+        'w' => CharClass::of(WORDS),
+        's' => CharClass::of(BLANKS),
+        'D' => CharClass::of(DIGITS).but_not(),
+        'W' => CharClass::of(WORDS).but_not(),
+        'S' => CharClass::of(BLANKS).but_not(),
         'n' => one('\n'),
         't' => one('\t'),
         'r' => one('\r'),
         'f' => one('\u{c}'),
         'v' => one('\u{b}'),
-        'x' => one(coded(rest, 2)?),
-        'u' => one(coded(rest, 4)?),
-        'p' => Class::of(property(rest)?),
+        'x' => one(parse_code_point(rest, 2)?),
+        'u' => one(parse_code_point(rest, 4)?),
+        'p' => CharClass::of(property(rest)?),
         it if it.is_ascii_alphanumeric() => return None,
         it => one(it),
     })
 }
 
 /// `\x41`, `\u0041`, `\u{41}`.
-fn coded(rest: &mut Peekable<Chars<'_>>, width: usize) -> Option<char> {
+fn parse_code_point(rest: &mut Peekable<Chars<'_>>, width: usize) -> Option<char> {
     let digits: String = match rest.next_if_eq(&'{') {
         Some(_) => rest.by_ref().take_while(|it| *it != '}').collect(),
         None => (0..width).map(|_| rest.next()).collect::<Option<_>>()?,

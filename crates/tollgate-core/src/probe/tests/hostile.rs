@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Unmakeable, arguments};
+use super::super::{ProbeSynthesisError, arguments};
 use super::{field, made, make};
 use crate::schema::Schema;
 
@@ -42,7 +42,7 @@ fn doubling_trees_are_not_built() {
     }
     definitions.insert("d30".to_owned(), json!({"type": "string"}));
     let schema = json!({"type": "object", "allOf": [{"$ref": "#/$defs/d0"}], "$defs": definitions});
-    assert_eq!(make(&schema), Err(Unmakeable::TooMuchWork));
+    assert_eq!(make(&schema), Err(ProbeSynthesisError::TooMuchWork));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn lists_of_lists_are_not_multiplied_out() {
 fn a_great_many_required_fields_are_only_work() {
     let names: Vec<String> = (0..5_000).map(|at| format!("field{at}")).collect();
     let made = make(&json!({"type": "object", "required": names}));
-    assert!(matches!(made, Ok(_) | Err(Unmakeable::TooMuchWork)));
+    assert!(matches!(made, Ok(_) | Err(ProbeSynthesisError::TooMuchWork)));
     let names: Vec<String> = (0..300).map(|at| format!("field{at}")).collect();
     let made = make(&json!({"type": "object", "required": names})).expect("no trouble");
     assert_eq!(made.as_object().map(Map::len), Some(300));
@@ -74,7 +74,7 @@ fn names_by_a_great_many_patterns_are_paid_for() {
         json!({"type": "object", "minProperties": least, "patternProperties": patterns,
             "additionalProperties": false})
     };
-    assert_eq!(make(&of(1_000)), Err(Unmakeable::TooMuchWork));
+    assert_eq!(make(&of(1_000)), Err(ProbeSynthesisError::TooMuchWork));
     let made = make(&of(3)).expect("the first pattern will do");
     assert_eq!(made.as_object().map(Map::len), Some(3));
 }
@@ -128,7 +128,7 @@ fn a_schema_that_is_not_the_compiled_one_only_leads_to_a_reason() {
     assert!(arguments(&endless, &other).is_err());
     assert_eq!(
         arguments(&json!({"required": ["a"]}), &other),
-        Err(Unmakeable::Unfit("`b` is missing".to_owned()))
+        Err(ProbeSynthesisError::Unfit("`b` is missing".to_owned()))
     );
 }
 

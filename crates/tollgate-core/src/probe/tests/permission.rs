@@ -6,39 +6,39 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::{Origin, of};
-use crate::catalog::{self, Catalog, Inputs, Listing, Offer, Rules};
+use super::super::{ProbeOrigin, of};
+use crate::catalog::{self, Catalog, CatalogInputs, ServerListing, ServerOffer, ServerRules};
 use crate::id::{ServerId, ToolName};
 use crate::json::raw_value;
-use crate::names::{NamePattern, Owners};
-use crate::tool::{Approval, Override};
-use crate::trust::Pins;
+use crate::names::{NameOwners, NamePattern};
+use crate::tool::{ApprovalMode, ToolOverride};
+use crate::trust::ToolPins;
 
 /// What a probe of the tool would send, or why there is none.
-fn check(said_by_server: &Value, trusted: Trust, said: Override) -> String {
+fn check(said_by_server: &Value, trusted: Trust, said: ToolOverride) -> String {
     let tool = json!({
         "name": "t",
         "annotations": said_by_server,
         "inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
     });
-    let rules = Rules {
+    let rules = ServerRules {
         trusted: trusted == Trust::Trusted,
         tools: BTreeMap::from([(ToolName::new("t"), said)]),
-        ..Rules::new(ServerId::parse("s").unwrap(), catalog::Origin::Upstream)
+        ..ServerRules::new(ServerId::parse("s").unwrap(), catalog::ServerOrigin::Upstream)
     };
-    let listing = Listing { tools: vec![raw_value(&tool)], ..Listing::default() };
-    let offer = Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true };
+    let listing = ServerListing { tools: vec![raw_value(&tool)], ..ServerListing::default() };
+    let offer = ServerOffer { rules: Arc::new(rules), listing: Arc::new(listing), present: true };
     let pattern = NamePattern::default();
-    let inputs = Inputs {
+    let inputs = CatalogInputs {
         version: 1,
         offers: &[offer],
         pattern: &pattern,
         previous: None,
-        pins: &Pins::default(),
+        pins: &ToolPins::default(),
     };
-    let catalog = Catalog::build(&inputs, &mut Owners::default());
+    let catalog = Catalog::build(&inputs, &mut NameOwners::default());
     match of(&catalog.tools[0]) {
-        Ok(probe) if probe.origin == Origin::Operator => format!("given {}", probe.arguments),
+        Ok(probe) if probe.origin == ProbeOrigin::Operator => format!("given {}", probe.arguments),
         Ok(probe) => format!("made up {}", probe.arguments),
         Err(why) => why.to_string(),
     }
@@ -50,8 +50,8 @@ enum Trust {
     Untrusted,
 }
 
-fn given(arguments: Value) -> Override {
-    Override { probe: Some(arguments), ..Override::default() }
+fn given(arguments: Value) -> ToolOverride {
+    ToolOverride { probe: Some(arguments), ..ToolOverride::default() }
 }
 
 const EFFECTS: &str = "not probed: it may have side effects; give `probe:` arguments";
@@ -60,8 +60,8 @@ const EFFECTS: &str = "not probed: it may have side effects; give `probe:` argum
 fn only_what_is_believed_to_read_is_probed_with_made_up_arguments() {
     let reads = json!({"readOnlyHint": true});
     let made = r#"made up {"q":"test"}"#;
-    assert_eq!(check(&reads, Trust::Trusted, Override::default()), made);
-    let said = check(&reads, Trust::Untrusted, Override::default());
+    assert_eq!(check(&reads, Trust::Trusted, ToolOverride::default()), made);
+    let said = check(&reads, Trust::Untrusted, ToolOverride::default());
     assert_eq!(said, format!("{EFFECTS} or mark the server trusted"));
     for hints in [
         json!({}),
@@ -71,17 +71,17 @@ fn only_what_is_believed_to_read_is_probed_with_made_up_arguments() {
         json!({"idempotentHint": true}),
         json!({"destructiveHint": false, "idempotentHint": true, "openWorldHint": false}),
     ] {
-        assert_eq!(check(&hints, Trust::Trusted, Override::default()), EFFECTS, "{hints}");
-        assert_eq!(check(&hints, Trust::Untrusted, Override::default()), EFFECTS, "{hints}");
+        assert_eq!(check(&hints, Trust::Trusted, ToolOverride::default()), EFFECTS, "{hints}");
+        assert_eq!(check(&hints, Trust::Untrusted, ToolOverride::default()), EFFECTS, "{hints}");
     }
 }
 
 #[test]
 fn that_a_call_may_be_repeated_or_kept_is_no_leave_to_probe() {
-    let said = Override {
+    let said = ToolOverride {
         idempotent: Some(true),
         cacheable: Some(Duration::from_secs(60)),
-        ..Override::default()
+        ..ToolOverride::default()
     };
     assert_eq!(check(&json!({}), Trust::Untrusted, said), EFFECTS);
 }
@@ -102,7 +102,7 @@ fn the_operators_arguments_are_the_operators_word_but_have_to_fit() {
 
 #[test]
 fn what_a_person_has_to_agree_to_is_not_probed_behind_their_back() {
-    let asks = Override { approval: Some(Approval::Always), ..Override::default() };
+    let asks = ToolOverride { approval: Some(ApprovalMode::Always), ..ToolOverride::default() };
     let said = check(&json!({"readOnlyHint": true}), Trust::Trusted, asks);
     assert_eq!(said, "not probed: a person has to agree to its calls; give `probe:` arguments");
 }

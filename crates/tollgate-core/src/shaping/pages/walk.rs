@@ -6,7 +6,7 @@ use serde::Deserializer as _;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{Document, Holds, end_of_page};
+use super::{PageContent, PagedDocument, end_of_page};
 use crate::json;
 
 /// An object with more fields than this is no frame around a list.
@@ -14,25 +14,25 @@ const FRAME_FIELDS: usize = 64;
 /// Frames within each other.
 const FRAMES: usize = 8;
 /// Deeper than this many readers give up: such parts are shown as the text that they are.
-const DEEPEST: usize = 48;
+const MAX_JSON_DEPTH: usize = 48;
 
-pub(super) struct Walk {
+pub(super) struct PageWalk {
     room: usize,
     wanted: Option<u32>,
     number: u32,
-    found: Option<(Holds, String)>,
+    found: Option<(PageContent, String)>,
 }
 
 /// What stands on every page around the part that changes.
 #[derive(Default)]
-struct Frame {
+struct PageFrame {
     before: String,
     after: String,
     /// Where that part is.
     path: Vec<String>,
 }
 
-impl Frame {
+impl PageFrame {
     fn bytes(&self) -> usize {
         self.before.len() + self.after.len()
     }
@@ -44,7 +44,7 @@ impl Frame {
     }
 }
 
-impl Walk {
+impl PageWalk {
     pub(super) fn new(room: usize, wanted: Option<u32>) -> Self {
         Self { room, wanted, number: 0, found: None }
     }
@@ -53,23 +53,23 @@ impl Walk {
         self.number
     }
 
-    pub(super) fn found(self) -> Option<(Holds, String)> {
+    pub(super) fn into_page(self) -> Option<(PageContent, String)> {
         self.found
     }
 
-    pub(super) fn document(&mut self, document: &Document<'_>) {
+    pub(super) fn document(&mut self, document: &PagedDocument<'_>) {
         match document {
-            Document::Text(text) => self.text(text, &Holds::Text { part: None }),
-            Document::Json(text)
-                if text.len() <= self.room && !json::is_deeper_than(DEEPEST, text) =>
+            PagedDocument::Text(text) => self.text(text, &PageContent::Text { part: None }),
+            PagedDocument::Json(text)
+                if text.len() <= self.room && !json::is_deeper_than(MAX_JSON_DEPTH, text) =>
             {
-                self.page(|| (Holds::Whole, text.to_string()));
+                self.page(|| (PageContent::Whole, text.to_string()));
             }
-            Document::Json(text) => self.json(text, &Frame::default(), None),
+            PagedDocument::Json(text) => self.json(text, &PageFrame::default(), None),
         }
     }
 
-    fn page(&mut self, make: impl FnOnce() -> (Holds, String)) {
+    fn page(&mut self, make: impl FnOnce() -> (PageContent, String)) {
         self.number = self.number.saturating_add(1);
         if self.wanted == Some(self.number) {
             self.found = Some(make());
@@ -77,7 +77,7 @@ impl Walk {
     }
 
     /// `part` names it, if it is one of a larger whole.
-    fn json(&mut self, text: &str, frame: &Frame, part: Option<String>) {
+    fn json(&mut self, text: &str, frame: &PageFrame, part: Option<String>) {
         let is_whole = part.is_none();
         let done = match text.as_bytes().first() {
             Some(b'[') if is_whole => self.list(text, frame),
@@ -88,12 +88,12 @@ impl Walk {
             return;
         }
         match serde_json::from_str::<&RawValue>(text).ok().and_then(json::string) {
-            Some(string) => self.text(&string, &Holds::Text { part }),
-            None => self.text(text, &Holds::Source { part }),
+            Some(string) => self.text(&string, &PageContent::Text { part }),
+            None => self.text(text, &PageContent::Source { part }),
         }
     }
 
-    fn text(&mut self, text: &str, holds: &Holds) {
+    fn text(&mut self, text: &str, holds: &PageContent) {
         let mut rest = text;
         loop {
             let end = end_of_page(rest, self.room - 2);
@@ -111,29 +111,29 @@ impl Walk {
     }
 
     /// `None`, and no page, if it cannot be read.
-    fn list(&mut self, text: &str, frame: &Frame) -> Option<()> {
+    fn list(&mut self, text: &str, frame: &PageFrame) -> Option<()> {
         let first = self.number;
-        let gathered = Gather { walk: self, frame };
+        let gathered = PageGatherer { walk: self, frame };
         let count = serde_json::Deserializer::from_str(text).deserialize_seq(gathered);
         if count.is_err() {
             self.number = first;
         }
         let count = count.ok()?;
-        if let Some((Holds::Items { of, .. }, _)) = &mut self.found {
+        if let Some((PageContent::Items { of, .. }, _)) = &mut self.found {
             *of = count;
         }
         Some(())
     }
 
-    fn object(&mut self, text: &str, frame: &Frame) -> Option<()> {
-        let fields: Fields<'_> =
-            serde_json::Deserializer::from_str(text).deserialize_map(FirstFields).ok()?;
-        if let Some((inner, frame)) = framed(&fields, frame, self.room / 4) {
+    fn object(&mut self, text: &str, frame: &PageFrame) -> Option<()> {
+        let fields: LeadingFields<'_> =
+            serde_json::Deserializer::from_str(text).deserialize_map(LeadingFieldsVisitor).ok()?;
+        if let Some((inner, frame)) = split_frame(&fields, frame, self.room / 4) {
             self.json(inner, &frame, None);
             return Some(());
         }
         let first = self.number;
-        let gathered = Gather { walk: self, frame };
+        let gathered = PageGatherer { walk: self, frame };
         let count = serde_json::Deserializer::from_str(text).deserialize_map(gathered);
         if count.is_err() {
             self.number = first;
@@ -143,14 +143,18 @@ impl Walk {
 }
 
 /// The one list or object that an object is mostly made of, and the rest as a frame around it.
-fn framed<'a>(fields: &Fields<'a>, outer: &Frame, room: usize) -> Option<(&'a str, Frame)> {
+fn split_frame<'a>(
+    fields: &LeadingFields<'a>,
+    outer: &PageFrame,
+    room: usize,
+) -> Option<(&'a str, PageFrame)> {
     let (at, (key, largest)) =
         fields.first.iter().enumerate().max_by_key(|(_, (_, value))| value.len())?;
     if fields.are_more || !largest.starts_with(['[', '{']) || outer.path.len() >= FRAMES {
         return None;
     }
     let path = outer.path.iter().cloned().chain([key.clone()]).collect();
-    let mut frame = Frame { before: outer.before.clone(), after: String::new(), path };
+    let mut frame = PageFrame { before: outer.before.clone(), after: String::new(), path };
     frame.before.push('{');
     for (index, (key, value)) in fields.first.iter().enumerate() {
         let out = if index <= at { &mut frame.before } else { &mut frame.after };
@@ -171,22 +175,22 @@ fn framed<'a>(fields: &Fields<'a>, outer: &Frame, room: usize) -> Option<(&'a st
     (frame.bytes() <= room).then_some((*largest, frame))
 }
 
-struct Fields<'a> {
+struct LeadingFields<'a> {
     first: Vec<(String, &'a str)>,
     are_more: bool,
 }
 
-struct FirstFields;
+struct LeadingFieldsVisitor;
 
-impl<'de> Visitor<'de> for FirstFields {
-    type Value = Fields<'de>;
+impl<'de> Visitor<'de> for LeadingFieldsVisitor {
+    type Value = LeadingFields<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-        let mut fields = Fields { first: Vec::new(), are_more: false };
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LeadingFields<'de>, A::Error> {
+        let mut fields = LeadingFields { first: Vec::new(), are_more: false };
         while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
             if fields.first.len() < FRAME_FIELDS {
                 fields.first.push((key, value.get()));
@@ -199,32 +203,32 @@ impl<'de> Visitor<'de> for FirstFields {
 }
 
 /// Gathers whole parts into pages; a part that is too large for one has pages of its own.
-struct Gather<'w> {
-    walk: &'w mut Walk,
-    frame: &'w Frame,
+struct PageGatherer<'w> {
+    walk: &'w mut PageWalk,
+    frame: &'w PageFrame,
 }
 
 /// The page in the making.
-struct Sheet {
+struct PageDraft {
     text: String,
     first: usize,
     count: usize,
 }
 
-impl Gather<'_> {
+impl PageGatherer<'_> {
     fn room(&self) -> usize {
         self.walk.room.saturating_sub(self.frame.bytes() + 2)
     }
 
     /// A frame around nothing is a page too, if a part that has its own pages comes first.
-    fn flush(&mut self, sheet: &mut Sheet, brackets: (char, char)) {
+    fn flush(&mut self, sheet: &mut PageDraft, brackets: (char, char)) {
         if sheet.count > 0 || (sheet.first == 0 && self.frame.bytes() > 0) {
             let (text, first) = (std::mem::take(&mut sheet.text), sheet.first);
-            let Frame { before, after, .. } = self.frame;
+            let PageFrame { before, after, .. } = self.frame;
             self.walk.page(|| {
                 let holds = match brackets {
-                    ('[', _) => Holds::Items { first, of: 0 },
-                    _ => Holds::Fields,
+                    ('[', _) => PageContent::Items { first, of: 0 },
+                    _ => PageContent::Fields,
                 };
                 (holds, format!("{before}{}{text}{}{after}", brackets.0, brackets.1))
             });
@@ -234,11 +238,11 @@ impl Gather<'_> {
     }
 
     /// Adds a part as it is written; says whether there was room on any page.
-    fn add(&mut self, sheet: &mut Sheet, part: &str, brackets: (char, char)) -> bool {
+    fn add(&mut self, sheet: &mut PageDraft, part: &str, brackets: (char, char)) -> bool {
         if sheet.count > 0 && sheet.text.len() + 1 + part.len() > self.room() {
             self.flush(sheet, brackets);
         }
-        if part.len() > self.room() || json::is_deeper_than(DEEPEST, part) {
+        if part.len() > self.room() || json::is_deeper_than(MAX_JSON_DEPTH, part) {
             self.flush(sheet, brackets);
             return false;
         }
@@ -251,7 +255,7 @@ impl Gather<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Gather<'_> {
+impl<'de> Visitor<'de> for PageGatherer<'_> {
     type Value = usize;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -260,11 +264,11 @@ impl<'de> Visitor<'de> for Gather<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<usize, A::Error> {
         let brackets = ('[', ']');
-        let mut sheet = Sheet { text: String::new(), first: 0, count: 0 };
+        let mut sheet = PageDraft { text: String::new(), first: 0, count: 0 };
         while let Some(item) = seq.next_element::<&'de RawValue>()? {
             if !self.add(&mut sheet, item.get(), brackets) {
                 let part = self.frame.part(&sheet.first.to_string());
-                self.walk.json(item.get(), &Frame::default(), Some(part));
+                self.walk.json(item.get(), &PageFrame::default(), Some(part));
                 sheet.first += 1;
             }
         }
@@ -274,18 +278,18 @@ impl<'de> Visitor<'de> for Gather<'_> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<usize, A::Error> {
         let brackets = ('{', '}');
-        let mut sheet = Sheet { text: String::new(), first: 0, count: 0 };
+        let mut sheet = PageDraft { text: String::new(), first: 0, count: 0 };
         while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
             let mut field = String::new();
             json::push_string(&mut field, &key);
             field.push(':');
             field.push_str(value.get());
             if !self.add(&mut sheet, &field, brackets) {
-                let part = self.frame.part(&crate::text::shortened(&key, 128));
+                let part = self.frame.part(&crate::text::truncate_chars(&key, 128));
                 match key.len() <= 128 {
-                    true => self.walk.json(value.get(), &Frame::default(), Some(part)),
+                    true => self.walk.json(value.get(), &PageFrame::default(), Some(part)),
                     // A key of such a size is a part of its own.
-                    false => self.walk.text(&field, &Holds::Source { part: Some(part) }),
+                    false => self.walk.text(&field, &PageContent::Source { part: Some(part) }),
                 }
                 sheet.first += 1;
             }

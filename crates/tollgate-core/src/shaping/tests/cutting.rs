@@ -1,18 +1,19 @@
 use super::{
-    Caps, Extent, Status, Value, data, handle, json, outcome, raw, read, shaped, text, tool,
+    CallStatus, ResultCaps, ResultExtent, Value, data, handle, json, outcome, raw, read, shaped,
+    text, tool,
 };
-use crate::shaping::Structured;
-use crate::shaping::prune::{Marks, Place, prune, shallow, shares};
+use crate::shaping::StructuredPolicy;
+use crate::shaping::prune::{EscapeContext, OmissionMarks, prune, shallow, shares};
 
 /// The shorter form as a value; something must have been cut.
-fn cut(result: &Value, caps: &Caps) -> Value {
+fn cut(result: &Value, caps: &ResultCaps) -> Value {
     let outcome = outcome(&result.to_string(), caps);
-    assert_eq!((outcome.extent, outcome.handle), (Extent::Cut, Some(handle())));
+    assert_eq!((outcome.extent, outcome.handle), (ResultExtent::Cut, Some(handle())));
     read(&outcome)
 }
 
-fn tight() -> Caps {
-    Caps { text_bytes: 100, binary_bytes: 50, items: 3, ..Caps::mcp() }
+fn tight() -> ResultCaps {
+    ResultCaps { text_bytes: 100, binary_bytes: 50, items: 3, ..ResultCaps::mcp() }
 }
 
 fn note(result: &Value) -> &str {
@@ -47,12 +48,12 @@ fn what_was_cut_is_behind_the_handle() {
     assert_eq!(*meta, json!({"handle": handle().to_string(), "pages": 1}));
     let rest = shaped.rest.expect("something was cut");
     assert_eq!(rest.result.get(), result);
-    assert_eq!((rest.extent, rest.handle), (Extent::Whole, Some(handle())));
+    assert_eq!((rest.extent, rest.handle), (ResultExtent::Whole, Some(handle())));
 }
 
 #[test]
 fn without_a_place_to_keep_it_no_handle_is_named() {
-    let consumer = super::Consumer { caps: &tight(), spare: None };
+    let consumer = super::ResultConsumer { caps: &tight(), spare: None };
     let result = raw(text(&"x".repeat(200)));
     let shaped = super::shape(&tool(None), result, std::time::Duration::ZERO, consumer);
     assert!(shaped.rest.is_none() && shaped.outcome.handle.is_none());
@@ -63,7 +64,7 @@ fn without_a_place_to_keep_it_no_handle_is_named() {
 fn json_in_text_is_cut_as_json() {
     let rows: Vec<Value> = (0..412).map(|id| json!({"id": id, "name": "row"})).collect();
     let document = json!({"total": 412, "rows": rows, "next": "abc"}).to_string();
-    let caps = Caps::openai_realtime();
+    let caps = ResultCaps::openai_realtime();
     let shown = cut(&json!({"content": [{"type": "text", "text": document}]}), &caps);
     let inside = shown["content"][0]["text"].as_str().expect("a text");
     let inside: Value = serde_json::from_str(inside).expect("still JSON");
@@ -83,7 +84,7 @@ fn structure_is_cut_for_those_who_read_it() {
         "content": [{"type": "text", "text": value.to_string()}],
         "structuredContent": value,
     });
-    let shown = cut(&repeated, &Caps::gemini_live());
+    let shown = cut(&repeated, &ResultCaps::gemini_live());
     assert_eq!(shown["structuredContent"]["total"], 400);
     assert!(shown["structuredContent"]["rows"].as_array().is_some_and(|rows| rows.len() > 50));
     assert_eq!(shown["content"].as_array().map(Vec::len), Some(1), "said once");
@@ -91,7 +92,7 @@ fn structure_is_cut_for_those_who_read_it() {
         "content": [{"type": "text", "text": "w ".repeat(8_000)}],
         "structuredContent": value,
     });
-    let shown = cut(&apart, &Caps::gemini_live());
+    let shown = cut(&apart, &ResultCaps::gemini_live());
     assert_eq!(shown["structuredContent"]["total"], 400);
     assert!(shown["content"][0]["text"].as_str().is_some_and(|text| text.len() > 2_000));
 }
@@ -104,7 +105,7 @@ fn structure_that_clients_check_fits_or_is_left_out() {
     let result = json!({"content": [], "structuredContent": {"rows": vec!["y"; 400]}}).to_string();
     let shown = |schema: Value| {
         let outcome = shaped(&tool(Some(schema)), &result, &tight()).outcome;
-        assert_eq!((outcome.status, outcome.extent), (Status::Ok, Extent::Cut));
+        assert_eq!((outcome.status, outcome.extent), (CallStatus::Ok, ResultExtent::Cut));
         read(&outcome)
     };
     let kept = shown(loose);
@@ -124,19 +125,19 @@ fn structure_that_clients_check_fits_or_is_left_out() {
 #[test]
 fn what_was_cut_away_here_is_not_held_against_the_tool() {
     let tool = tool(Some(json!({"type": "object"})));
-    let caps = Caps { text_bytes: 100, ..Caps::mcp() };
+    let caps = ResultCaps { text_bytes: 100, ..ResultCaps::mcp() };
     let shown = |result: &Value| {
         let outcome = shaped(&tool, &result.to_string(), &caps).outcome;
         (outcome.extent, outcome.result.get().contains("dev.tollgate/output"))
     };
     let large = json!({"content": [], "structuredContent": {"x": "y".repeat(200)}});
-    assert_eq!(shown(&large), (Extent::Cut, false));
-    assert_eq!(shown(&json!({"content": [1]})), (Extent::Whole, true));
+    assert_eq!(shown(&large), (ResultExtent::Cut, false));
+    assert_eq!(shown(&json!({"content": [1]})), (ResultExtent::Whole, true));
 }
 
 #[test]
 fn large_items_that_cannot_be_read_are_left_out_for_the_reason_that_is_true() {
-    let caps = Caps { text_bytes: 100, ..Caps::mcp() };
+    let caps = ResultCaps { text_bytes: 100, ..ResultCaps::mcp() };
     let long = "y".repeat(200);
     for item in [
         format!(r#"{{"text":"{long}","text":"x"}}"#),
@@ -164,15 +165,17 @@ fn text_that_cannot_be_read_counts_as_it_is_written() {
 fn only_what_is_too_deep_is_left_out() {
     let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
     let result = format!(r#"{{"content":[],"structuredContent":{{"a":{deep},"b":2}}}}"#);
-    for caps in [Caps::mcp(), Caps::chat(), Caps::gemini_live()] {
+    for caps in [ResultCaps::mcp(), ResultCaps::chat(), ResultCaps::gemini_live()] {
         let outcome = outcome(&result, &caps);
         let shown = read(&outcome);
         assert!(!crate::json::is_deeper_than(caps.depth, outcome.result.get()));
         assert_eq!(shown["structuredContent"]["b"], 2);
         assert!(note(&shown).contains(&format!("deeper than {} levels", caps.depth)));
     }
-    let in_text =
-        cut(&serde_json::from_str(&text(&format!("[7,{deep}]"))).unwrap(), &Caps::gemini_live());
+    let in_text = cut(
+        &serde_json::from_str(&text(&format!("[7,{deep}]"))).unwrap(),
+        &ResultCaps::gemini_live(),
+    );
     let inside = in_text["content"][0]["text"].as_str().expect("a text");
     assert!(inside.starts_with("[7,[") && inside.len() < 100, "{inside}");
     assert_eq!(shallow("[[],{\"a\":[1]},\"[\\\"[\"]", 1), "[\"…\",\"…\",\"[\\\"[\"]");
@@ -185,7 +188,7 @@ fn fields_that_nobody_reads_do_not_crowd_out_the_answer() {
         "_meta": {"trace": "t".repeat(30_000)},
         "content": [{"type": "text", "text": "the answer"}],
     });
-    let shown = cut(&result, &Caps::openai_realtime());
+    let shown = cut(&result, &ResultCaps::openai_realtime());
     assert_eq!(shown["content"][0]["text"], "the answer");
     assert!(shown["_meta"].get("trace").is_none());
     assert_eq!(shown["_meta"]["dev.tollgate/result"]["handle"], handle().to_string());
@@ -195,9 +198,9 @@ fn fields_that_nobody_reads_do_not_crowd_out_the_answer() {
 fn a_million_fields_are_only_fields() {
     let fields: Vec<String> = (0..100_000).map(|at| format!("\"f{at}\":{at}")).collect();
     let result = format!(r#"{{{},"content":[{{"type":"text","text":"hi"}}]}}"#, fields.join(","));
-    let shown = read(&outcome(&result, &Caps::chat()));
+    let shown = read(&outcome(&result, &ResultCaps::chat()));
     assert_eq!(shown["f99999"], 99_999, "under the cap all go on");
-    let shown = read(&outcome(&result, &Caps::deepgram()));
+    let shown = read(&outcome(&result, &ResultCaps::deepgram()));
     assert_eq!((&shown["f63"], shown.get("f64")), (&json!(63), None));
     assert_eq!(shown["content"][0]["text"], "hi");
     assert!(note(&shown).contains("99936 fields beside the content were left out"));
@@ -207,7 +210,7 @@ fn a_million_fields_are_only_fields() {
 fn a_note_is_short_however_much_was_cut() {
     let item = |at: usize| json!({"type": "image", "data": "A".repeat(100), "n": at});
     let result = json!({"content": (0..60).map(item).collect::<Vec<_>>()});
-    let shown = cut(&result, &Caps { binary_bytes: 10, ..Caps::mcp() });
+    let shown = cut(&result, &ResultCaps { binary_bytes: 10, ..ResultCaps::mcp() });
     assert!(note(&shown).contains("; and 56 more"), "{}", note(&shown));
     let key = "\\u202e\\\"".repeat(2_000);
     let twice = format!(r#"{{"content":[{{"{key}":1,"{key}":2}}]}}"#);
@@ -219,7 +222,7 @@ fn a_note_is_short_however_much_was_cut() {
 #[test]
 fn pruning_keeps_small_parts_whole_and_marks_the_rest() {
     let check = |document: &str, room: usize, expected: &str| {
-        let pruned = prune(document, room, Place::Plain, Marks::Shown);
+        let pruned = prune(document, room, EscapeContext::Plain, OmissionMarks::Shown);
         assert!(pruned.len() <= room, "{pruned}");
         assert_eq!(pruned, expected);
     };
@@ -248,15 +251,15 @@ fn strings_are_cut_between_whole_characters_and_escapes() {
     let lone = format!("\"{}\"", "\\ud83d".repeat(40));
     for string in [&pairs, &escapes, &format!("\"{}\"", "語😀".repeat(20))] {
         for room in 4..120 {
-            for place in [Place::Plain, Place::InString] {
-                let pruned = prune(string, room, place, Marks::Shown);
+            for place in [EscapeContext::Plain, EscapeContext::InString] {
+                let pruned = prune(string, room, place, OmissionMarks::Shown);
                 assert!(serde_json::from_str::<Value>(&pruned).is_ok(), "{pruned}");
                 assert!(place.cost(&pruned, usize::MAX) <= room, "{room}: {pruned}");
             }
         }
     }
     // Half a character is not ours to mend, nor to break further.
-    let pruned = prune(&lone, 60, Place::Plain, Marks::Shown);
+    let pruned = prune(&lone, 60, EscapeContext::Plain, OmissionMarks::Shown);
     assert!(serde_json::from_str::<&serde_json::value::RawValue>(&pruned).is_ok(), "{pruned}");
 }
 
@@ -264,9 +267,14 @@ fn strings_are_cut_between_whole_characters_and_escapes() {
 fn a_mark_takes_no_ones_key() {
     let fields: Vec<String> = (0..50).map(|at| format!("\"k{at}\":1")).collect();
     let document = format!("{{\"\\u2026\":0,{}}}", fields.join(","));
-    let pruned = prune(&document, 100, Place::Plain, Marks::Shown);
+    let pruned = prune(&document, 100, EscapeContext::Plain, OmissionMarks::Shown);
     assert!(crate::json::value(&pruned).is_ok(), "{pruned}");
-    let pruned = prune(&format!("{{{}}}", fields.join(",")), 100, Place::Plain, Marks::Shown);
+    let pruned = prune(
+        &format!("{{{}}}", fields.join(",")),
+        100,
+        EscapeContext::Plain,
+        OmissionMarks::Shown,
+    );
     assert!(pruned.ends_with("more fields]\"}"), "{pruned}");
 }
 
@@ -285,31 +293,31 @@ fn s_31_huge_results_are_cut_without_building_them() {
     let nested = format!("{}{}{}", "[".repeat(30), numbers(100_000), "]".repeat(30));
     let key = format!("{{\"{}\":1,\"b\":2}}", "k".repeat(300_000));
     for document in [&numbers(100_000), &keys, &nested, &"7".repeat(300_000), &key] {
-        for caps in [Caps::chat(), Caps::gemini_live()] {
+        for caps in [ResultCaps::chat(), ResultCaps::gemini_live()] {
             let structured = format!(r#"{{"content":[],"structuredContent":{document}}}"#);
             for result in [structured, text(document)] {
                 let outcome = outcome(&result, &caps);
                 assert!(outcome.result.get().len() <= caps.result_bytes());
-                assert_eq!(outcome.extent, Extent::Cut);
+                assert_eq!(outcome.extent, ResultExtent::Cut);
                 assert!(read(&outcome)["content"].is_array());
             }
         }
     }
     let million = numbers(1_000_000);
-    let outcome = outcome(&format!(r#"{{"content":{million}}}"#), &Caps::mcp());
+    let outcome = outcome(&format!(r#"{{"content":{million}}}"#), &ResultCaps::mcp());
     assert!(note(&read(&outcome)).contains("999937 of 1000001 items"));
-    let pruned = prune(&million, 1_000, Place::Plain, Marks::Shown);
+    let pruned = prune(&million, 1_000, EscapeContext::Plain, OmissionMarks::Shown);
     let kept: Vec<Value> = serde_json::from_str(&pruned).unwrap();
     assert_eq!(kept[kept.len() - 1], format!("[… {} more items]", 1_000_002 - kept.len()));
 }
 
 #[test]
 fn consumers_are_known_by_name() {
-    assert_eq!(Caps::named("gemini-live"), Some(Caps::gemini_live()));
-    assert_eq!(Caps::named("Gemini"), None);
-    assert_eq!(Caps::default(), Caps::mcp());
-    assert_eq!(Caps::mcp().structured, Structured::Checked);
-    for (name, caps) in Caps::TABLE {
+    assert_eq!(ResultCaps::from_name("gemini-live"), Some(ResultCaps::gemini_live()));
+    assert_eq!(ResultCaps::from_name("Gemini"), None);
+    assert_eq!(ResultCaps::default(), ResultCaps::mcp());
+    assert_eq!(ResultCaps::mcp().structured, StructuredPolicy::Checked);
+    for (name, caps) in ResultCaps::TABLE {
         assert!(caps.result_bytes() <= caps.total_bytes, "{name}");
         assert!(caps.page_bytes <= caps.total_bytes && caps.page_bytes > 1_000, "{name}");
     }

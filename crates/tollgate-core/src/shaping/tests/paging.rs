@@ -1,5 +1,5 @@
 use super::{Value, json, raw, text};
-use crate::shaping::pages::{Holds, LEAST_PAGE_BYTES, Page, count, page};
+use crate::shaping::pages::{LEAST_PAGE_BYTES, Page, PageContent, count, page};
 
 /// All pages of a result, each checked for what holds for every page.
 fn all(result: &str, page_bytes: usize) -> Vec<Page> {
@@ -39,7 +39,7 @@ fn together<'p>(pages: impl IntoIterator<Item = &'p Page>) -> String {
 #[test]
 fn what_fits_is_one_page() {
     let pages = all(&structured(&json!({"a": 1})), 1_000);
-    assert_eq!((pages.len(), &pages[0].holds), (1, &Holds::Whole));
+    assert_eq!((pages.len(), &pages[0].holds), (1, &PageContent::Whole));
     assert_eq!(value(&pages[0]), json!({"a": 1}));
     assert_eq!(value(&all(&text("hello"), 1_000)[0]), json!("hello"));
     assert_eq!(value(&all(&text("[1, 2]"), 1_000)[0]), json!([1, 2]));
@@ -53,7 +53,7 @@ fn lists_page_by_items() {
         let pages = all(&result, 500);
         let mut seen = Vec::new();
         for page in &pages {
-            assert_eq!(page.holds, Holds::Items { first: seen.len(), of: 100 });
+            assert_eq!(page.holds, PageContent::Items { first: seen.len(), of: 100 });
             seen.extend(value(page).as_array().expect("items").iter().cloned());
         }
         assert_eq!(seen, rows);
@@ -69,7 +69,7 @@ fn an_object_around_a_list_stands_on_every_page() {
     for page in all(&result, 500) {
         let value = value(&page);
         assert_eq!((&value["total"], &value["data"]["unit"]), (&json!(400), &json!("m")));
-        assert_eq!(page.holds, Holds::Items { first: seen.len(), of: 400 });
+        assert_eq!(page.holds, PageContent::Items { first: seen.len(), of: 400 });
         let rows = value["data"]["rows"].as_array().expect("rows").clone();
         seen.extend(rows.iter().filter_map(Value::as_u64).filter_map(|it| u32::try_from(it).ok()));
     }
@@ -81,9 +81,9 @@ fn what_stands_around_large_items_is_not_lost() {
     let result = structured(&json!({"total": 2, "rows": ["x".repeat(900), "y".repeat(900)]}));
     let pages = all(&result, 500);
     assert_eq!(value(&pages[0]), json!({"total": 2, "rows": []}));
-    assert_eq!(pages[0].holds, Holds::Items { first: 0, of: 2 });
+    assert_eq!(pages[0].holds, PageContent::Items { first: 0, of: 2 });
     for (at, letter) in ["x", "y"].into_iter().enumerate() {
-        let holds = Holds::Text { part: Some(format!("rows.{at}")) };
+        let holds = PageContent::Text { part: Some(format!("rows.{at}")) };
         let pieces = pages.iter().filter(|page| page.holds == holds);
         assert_eq!(together(pieces), letter.repeat(900));
     }
@@ -97,12 +97,14 @@ fn other_objects_page_by_fields_and_large_fields_in_pieces() {
         structured(&json!({"a": 1, "text": long, "b": "x".repeat(200), "list": list, "c": 3}));
     let pages = all(&result, 400);
     let part = |name: &str| Some(name.to_owned());
-    let of_text = pages.iter().filter(|page| page.holds == Holds::Text { part: part("text") });
+    let of_text =
+        pages.iter().filter(|page| page.holds == PageContent::Text { part: part("text") });
     assert_eq!(together(of_text), long);
-    let source = pages.iter().filter(|page| page.holds == Holds::Source { part: part("list") });
+    let source =
+        pages.iter().filter(|page| page.holds == PageContent::Source { part: part("list") });
     assert_eq!(together(source), json!(list).to_string());
     let mut fields = serde_json::Map::new();
-    for page in pages.iter().filter(|page| page.holds == Holds::Fields) {
+    for page in pages.iter().filter(|page| page.holds == PageContent::Fields) {
         fields.extend(value(page).as_object().expect("fields").clone());
     }
     assert_eq!(Value::Object(fields), json!({"a": 1, "b": "x".repeat(200), "c": 3}));
@@ -129,10 +131,11 @@ fn results_with_other_things_than_text_page_as_they_are() {
     let words = json!({"type": "text", "text": "a caption"});
     let result = json!({"content": [words, image, words]}).to_string();
     let pages = all(&result, 400);
-    assert_eq!(pages[0].holds, Holds::Items { first: 0, of: 3 });
+    assert_eq!(pages[0].holds, PageContent::Items { first: 0, of: 3 });
     assert_eq!(value(&pages[0])["content"][0], words);
     let part = Some("content.1".to_owned());
-    let pieces = pages.iter().filter(|page| page.holds == Holds::Source { part: part.clone() });
+    let pieces =
+        pages.iter().filter(|page| page.holds == PageContent::Source { part: part.clone() });
     assert_eq!(serde_json::from_str::<Value>(&together(pieces)).unwrap(), image);
     // Structure that says less than the text does not stand for it.
     let both = json!({
@@ -150,13 +153,15 @@ fn what_is_too_deep_for_readers_is_a_text() {
     let result = format!(r#"{{"content":[],"structuredContent":[1,{deep},2]}}"#);
     let pages = all(&result, 1_000);
     assert_eq!(value(&pages[0]), json!([1]));
-    assert_eq!(pages[1].holds, Holds::Source { part: Some("1".to_owned()) });
+    assert_eq!(pages[1].holds, PageContent::Source { part: Some("1".to_owned()) });
     assert_eq!(value(&pages[1]), json!(deep));
     assert_eq!((value(&pages[2]), pages.len()), (json!([2]), 3));
     let wide = format!("{}1{}", "{\"a\":".repeat(3_000), "}".repeat(3_000));
     let result = format!(r#"{{"content":[],"structuredContent":{wide}}}"#);
     let pages = all(&result, 64 << 10);
-    assert!(matches!(&pages[1].holds, Holds::Source { part: Some(part) } if part.len() == 17));
+    assert!(
+        matches!(&pages[1].holds, PageContent::Source { part: Some(part) } if part.len() == 17)
+    );
     let (frame, inside) = (pages[0].data.get(), together(&pages[1..]));
     assert!(frame.replace("{}", &format!("{{\"a\":{inside}}}")) == wide, "{frame}");
 }

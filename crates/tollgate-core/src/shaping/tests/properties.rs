@@ -1,9 +1,12 @@
 use proptest::prelude::*;
 
-use super::{Caps, Extent, Speech, Value, data, json, message, outcome, raw, read, shaped, tool};
-use crate::call::{Outcome, Retry, Source};
-use crate::shaping::pages::{self, Holds};
-use crate::shaping::prune::{Marks, Place, prune};
+use super::{
+    ResultCaps, ResultExtent, SpeechTemplate, Value, data, json, message, outcome, raw, read,
+    shaped, tool,
+};
+use crate::call::{Outcome, ResultSource, Retryability};
+use crate::shaping::pages::{self, PageContent};
+use crate::shaping::prune::{EscapeContext, OmissionMarks, prune};
 
 /// Any JSON, with long strings, wide lists and odd characters in it.
 fn document() -> impl Strategy<Value = Value> {
@@ -61,11 +64,11 @@ fn result() -> impl Strategy<Value = Value> {
     })
 }
 
-fn caps() -> impl Strategy<Value = Caps> {
+fn caps() -> impl Strategy<Value = ResultCaps> {
     let preset =
-        prop::sample::select(Caps::TABLE.iter().map(|(_, caps)| *caps).collect::<Vec<_>>());
+        prop::sample::select(ResultCaps::TABLE.iter().map(|(_, caps)| *caps).collect::<Vec<_>>());
     (preset, 0_usize..20_000, 0_usize..10_000, 1_usize..20, 3_usize..12).prop_map(
-        |(preset, total_bytes, text_bytes, items, depth)| Caps {
+        |(preset, total_bytes, text_bytes, items, depth)| ResultCaps {
             total_bytes,
             text_bytes,
             items,
@@ -76,17 +79,17 @@ fn caps() -> impl Strategy<Value = Caps> {
 }
 
 /// As the fronts show it.
-fn shown(outcome: &Outcome, caps: &Caps) -> String {
+fn shown(outcome: &Outcome, caps: &ResultCaps) -> String {
     let data = data(outcome);
     json!({
         "status": outcome.status.as_str(),
-        "message": message(&Speech::default(), outcome, &data, caps.wording),
+        "message": message(&SpeechTemplate::default(), outcome, &data, caps.wording),
         "data": data,
-        "retryable": outcome.retry != Retry::Pointless,
-        "truncated": outcome.extent == Extent::Cut,
+        "retryable": outcome.retry != Retryability::Pointless,
+        "truncated": outcome.extent == ResultExtent::Cut,
         "handle": outcome.handle.map(|handle| handle.to_string()),
         "duration_ms": 123_456,
-        "cached": outcome.source == Source::Cached,
+        "cached": outcome.source == ResultSource::Cached,
     })
     .to_string()
 }
@@ -102,13 +105,13 @@ proptest! {
         prop_assert!(!crate::json::is_deeper_than(caps.depth.max(4), text));
         let value = read(&outcome);
         prop_assert!(value["content"].is_array());
-        prop_assert_eq!(outcome.extent == Extent::Cut, outcome.handle.is_some());
+        prop_assert_eq!(outcome.extent == ResultExtent::Cut, outcome.handle.is_some());
         prop_assert_eq!(value.pointer("/_meta/dev.tollgate~1result").is_some(), outcome.handle.is_some());
     }
 
     #[test]
     fn those_who_listen_get_no_more_than_their_total(result in result()) {
-        for (name, caps) in Caps::TABLE.iter().filter(|(_, caps)| caps.total_bytes < 1 << 20) {
+        for (name, caps) in ResultCaps::TABLE.iter().filter(|(_, caps)| caps.total_bytes < 1 << 20) {
             let outcome = outcome(&result.to_string(), caps);
             let shown = shown(&outcome, caps);
             prop_assert!(shown.len() <= caps.total_bytes, "{name}: {}", shown.len());
@@ -127,10 +130,10 @@ proptest! {
             result["structuredContent"] = json!(structured);
         }
         let spaced = serde_json::to_string_pretty(&result).expect("a value is JSON");
-        for (name, caps) in Caps::TABLE {
+        for (name, caps) in ResultCaps::TABLE {
             let fits = spaced.len() <= caps.result_bytes();
             let outcome = outcome(&spaced, caps);
-            prop_assert_eq!(outcome.extent == Extent::Whole, fits, "{}", name);
+            prop_assert_eq!(outcome.extent == ResultExtent::Whole, fits, "{}", name);
             prop_assert!(!fits || outcome.result.get() == spaced, "{}", name);
         }
     }
@@ -139,9 +142,9 @@ proptest! {
     fn structure_that_clients_check_always_fits_the_schema(result in result(), caps in caps()) {
         let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
         let tool = tool(Some(schema));
-        let caps = Caps { structured: super::super::Structured::Checked, ..caps };
+        let caps = ResultCaps { structured: super::super::StructuredPolicy::Checked, ..caps };
         let outcome = shaped(&tool, &result.to_string(), &caps).outcome;
-        if outcome.extent == Extent::Cut {
+        if outcome.extent == ResultExtent::Cut {
             let value = read(&outcome);
             let checked = match value.get("structuredContent") {
                 Some(it) => tool.output.as_ref().is_some_and(|schema| schema.check(it).is_ok())
@@ -154,7 +157,7 @@ proptest! {
 
     #[test]
     fn what_is_cut_stays_what_it_is(document in document(), room in 128_usize..2_000) {
-        for (place, marks) in [(Place::Plain, Marks::Shown), (Place::InString, Marks::Silent)] {
+        for (place, marks) in [(EscapeContext::Plain, OmissionMarks::Shown), (EscapeContext::InString, OmissionMarks::Silent)] {
             let pruned = prune(&document.to_string(), room, place, marks);
             prop_assert!(place.cost(&pruned, usize::MAX) <= room);
             let value: Value = serde_json::from_str(&pruned).expect("what was cut is JSON");
@@ -173,13 +176,13 @@ proptest! {
             prop_assert!(page.data.get().len() <= page_bytes);
             let value: Value = serde_json::from_str(page.data.get()).expect("a page is JSON");
             match page.holds {
-                Holds::Items { first, of } => {
+                PageContent::Items { first, of } => {
                     prop_assert!(first >= items && first < of);
                     items = first;
                 }
-                Holds::Text { .. } | Holds::Source { .. } => prop_assert!(value.is_string()),
-                Holds::Fields => prop_assert!(value.is_object()),
-                Holds::Whole => prop_assert_eq!(page.pages, 1),
+                PageContent::Text { .. } | PageContent::Source { .. } => prop_assert!(value.is_string()),
+                PageContent::Fields => prop_assert!(value.is_object()),
+                PageContent::Whole => prop_assert_eq!(page.pages, 1),
             }
             next = page.next;
         }

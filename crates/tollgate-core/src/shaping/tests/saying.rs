@@ -1,21 +1,28 @@
 use super::{
-    Caps, Extent, Speech, Status, Wording, data, failure, message, outcome, pending, text,
+    CallStatus, MessageWording, ResultCaps, ResultExtent, SpeechTemplate, data, failure, message,
+    outcome, pending, text,
 };
 use super::{handle, tool};
 use std::time::Duration;
 
-const EARS: Wording = Wording::Spoken { bytes: 600 };
+const EARS: MessageWording = MessageWording::Spoken { bytes: 600 };
 
-fn said(result: &str, template: Option<&str>, field: Option<&str>, wording: Wording) -> String {
-    let outcome = outcome(result, &Caps::mcp());
-    let speech = Speech { template: template.map(str::to_owned), field: field.map(str::to_owned) };
+fn said(
+    result: &str,
+    template: Option<&str>,
+    field: Option<&str>,
+    wording: MessageWording,
+) -> String {
+    let outcome = outcome(result, &ResultCaps::mcp());
+    let speech =
+        SpeechTemplate { template: template.map(str::to_owned), field: field.map(str::to_owned) };
     message(&speech, &outcome, &data(&outcome), wording)
 }
 
 #[test]
 fn a_sentence_comes_from_template_then_field_then_text_then_nowhere() {
     let check = |result: &str, template: Option<&str>, field: Option<&str>, expected: &str| {
-        assert_eq!(said(result, template, field, Wording::AsWritten), expected);
+        assert_eq!(said(result, template, field, MessageWording::AsWritten), expected);
         assert_eq!(said(result, template, field, EARS), expected);
     };
     let atis = text(r#"{"icao":"EDDF","wind":{"kt":7}}"#);
@@ -114,13 +121,14 @@ fn what_is_heard_has_no_markup_and_nothing_hidden() {
 #[test]
 fn what_is_seen_keeps_its_lines() {
     let listing = "**a**\n\tb\u{202e}\u{7}\n";
-    assert_eq!(said(&text(listing), None, None, Wording::AsWritten), "**a**\n\tb\n");
+    assert_eq!(said(&text(listing), None, None, MessageWording::AsWritten), "**a**\n\tb\n");
 }
 
 #[test]
 fn what_is_heard_ends_with_a_sentence() {
-    let short =
-        |text: &str, bytes: usize| said(&super::text(text), None, None, Wording::Spoken { bytes });
+    let short = |text: &str, bytes: usize| {
+        said(&super::text(text), None, None, MessageWording::Spoken { bytes })
+    };
     assert_eq!(short("One two. Three four. Five six.", 24), "One two. Three four.");
     assert_eq!(short("One two. Three four.", 20), "One two. Three four.");
     assert_eq!(short("Version 1.5 is out and more words follow", 20), "Version 1.5 is…");
@@ -131,21 +139,21 @@ fn what_is_heard_ends_with_a_sentence() {
 
 #[test]
 fn notes_and_handles_are_not_read_out() {
-    let caps = Caps { text_bytes: 40, ..Caps::mcp() };
+    let caps = ResultCaps { text_bytes: 40, ..ResultCaps::mcp() };
     let long = text("One sentence that is quite long. And another one that is longer.");
     let cut = outcome(&long, &caps);
-    assert_eq!(cut.extent, Extent::Cut);
-    let said = message(&Speech::default(), &cut, &data(&cut), EARS);
+    assert_eq!(cut.extent, ResultExtent::Cut);
+    let said = message(&SpeechTemplate::default(), &cut, &data(&cut), EARS);
     assert!(said.starts_with("One sentence") && !said.contains("r_"), "{said}");
     let waits = pending(&tool(None), handle(), Duration::ZERO);
-    let said = message(&Speech::default(), &waits, &data(&waits), EARS);
+    let said = message(&SpeechTemplate::default(), &waits, &data(&waits), EARS);
     assert_eq!(said, "That takes a little longer.");
 }
 
 #[test]
 fn errors_are_explained_to_readers() {
     let error = text(r#"{"ok":false,"error":{"message":"no such channel"}}"#);
-    assert_eq!(said(&error, None, None, Wording::AsWritten), "no such channel");
+    assert_eq!(said(&error, None, None, MessageWording::AsWritten), "no such channel");
     assert_eq!(said(&error, None, None, EARS), "That did not work.");
     for (document, expected) in [
         (r#"{"success":false,"message":"No seat is left.","flight":"LH 400"}"#, "No seat is left."),
@@ -155,7 +163,7 @@ fn errors_are_explained_to_readers() {
     ] {
         assert_eq!(said(&text(document), None, None, EARS), expected, "{document}");
     }
-    let late = failure(Status::Timeout, "`s_t` did not answer within 500 ms", Duration::ZERO);
-    let said = message(&Speech::default(), &late, &data(&late), EARS);
+    let late = failure(CallStatus::Timeout, "`s_t` did not answer within 500 ms", Duration::ZERO);
+    let said = message(&SpeechTemplate::default(), &late, &data(&late), EARS);
     assert_eq!(said, "s_t did not answer within 500 ms");
 }

@@ -3,17 +3,17 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Definition, FindingKind, HeaderKind, Rejected};
+use super::{DefinitionError, FindingKind, HeaderKind, ToolDefinition};
 use crate::json::raw_value;
-use crate::tool::{Scope, hidden};
+use crate::tool::{CacheScope, hidden_text};
 
 mod corpus;
 
-fn intake(tool: &Value) -> Result<Definition, Rejected> {
-    Definition::intake(&raw_value(tool))
+fn intake(tool: &Value) -> Result<ToolDefinition, DefinitionError> {
+    ToolDefinition::intake(&raw_value(tool))
 }
 
-fn refused(tool: &Value) -> Rejected {
+fn refused(tool: &Value) -> DefinitionError {
     intake(tool).expect_err("a refused tool")
 }
 
@@ -25,7 +25,7 @@ fn with_schema(schema: &Value) -> Value {
 fn everything_that_a_server_says_is_read_and_kept_in_order() {
     let text = r#"{"zeta":1.50,"name":"roll","title":"Roll","description":"Rolls dice.","inputSchema":{"type":"object"},"outputSchema":{"type":"array"},"annotations":{"title":"Dice","readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false},"icons":[{"src":"x"}],"_meta":{"dev.tollgate/latency":{"estimatedDurationMs":120,"maxDurationMs":5000.5},"dev.tollgate/cache":{"cacheableSeconds":30}}}"#;
     let raw = RawValue::from_string(text.to_owned()).unwrap();
-    let definition = Definition::intake(&raw).unwrap();
+    let definition = ToolDefinition::intake(&raw).unwrap();
     assert_eq!(definition.name.as_str(), "roll");
     assert_eq!(definition.title.as_deref(), Some("Roll"));
     assert_eq!(definition.description.as_deref(), Some("Rolls dice."));
@@ -44,14 +44,14 @@ fn everything_that_a_server_says_is_read_and_kept_in_order() {
 fn line_breaks_between_fields_are_not_passed_on() {
     let text = "{\n \"name\": \"t\",\r\n \"inputSchema\": {\n\"type\": \"object\"}}";
     let raw = RawValue::from_string(text.to_owned()).unwrap();
-    let written = Definition::intake(&raw).unwrap().fields.to_text();
+    let written = ToolDefinition::intake(&raw).unwrap().fields.to_text();
     assert_eq!(written, r#"{"name":"t","inputSchema":{"type":"object"}}"#);
 }
 
 #[test]
 fn s_25_the_hash_sees_every_change_and_no_mere_order() {
     let hash = |text: &str| {
-        Definition::intake(&RawValue::from_string(text.to_owned()).unwrap()).unwrap().hash
+        ToolDefinition::intake(&RawValue::from_string(text.to_owned()).unwrap()).unwrap().hash
     };
     let first = hash(
         r#"{"name":"t","inputSchema":{"type":"object","properties":{"a":{"description":"x"}}}}"#,
@@ -72,7 +72,7 @@ fn s_25_the_hash_sees_every_change_and_no_mere_order() {
 
 #[test]
 fn b_sc_01_an_input_schema_must_be_an_object_of_type_object() {
-    assert_eq!(refused(&json!({"name": "t"})), Rejected::Missing("inputSchema"));
+    assert_eq!(refused(&json!({"name": "t"})), DefinitionError::Missing("inputSchema"));
     for schema in [
         json!(null),
         json!(true),
@@ -82,7 +82,7 @@ fn b_sc_01_an_input_schema_must_be_an_object_of_type_object() {
         json!({"type": ["object", "null"]}),
         json!([{"type": "object"}]),
     ] {
-        assert_eq!(refused(&with_schema(&schema)), Rejected::NotAnObject, "{schema}");
+        assert_eq!(refused(&with_schema(&schema)), DefinitionError::NotAnObject, "{schema}");
     }
 }
 
@@ -98,12 +98,12 @@ fn fields_of_the_wrong_type_are_refused_and_null_is_absence() {
     ] {
         let mut tool = with_schema(&json!({"type": "object"}));
         tool[field] = value.clone();
-        assert!(matches!(refused(&tool), Rejected::Type { .. }), "{field} {value}");
+        assert!(matches!(refused(&tool), DefinitionError::Type { .. }), "{field} {value}");
         tool[field] = Value::Null;
         assert!(intake(&tool).is_ok(), "{field}");
     }
     for whole in [json!(null), json!([]), json!("x"), json!(1)] {
-        assert!(matches!(refused(&whole), Rejected::Malformed(_)), "{whole}");
+        assert!(matches!(refused(&whole), DefinitionError::Malformed(_)), "{whole}");
     }
 }
 
@@ -115,16 +115,19 @@ fn keys_that_stand_twice_or_only_look_alike_are_refused() {
         r#"{"name":"a","inputSchema":{"type":"object"},"x":{"y":[{"z":1,"z":2}]}}"#,
     ] {
         let raw = RawValue::from_string(text.to_owned()).unwrap();
-        assert!(matches!(Definition::intake(&raw), Err(Rejected::Malformed(_))), "{text}");
+        assert!(
+            matches!(ToolDefinition::intake(&raw), Err(DefinitionError::Malformed(_))),
+            "{text}"
+        );
     }
     let text = r#"{"name":"a","inputSchema":{"type":"object","properties":{"k":{},"k\u200b":{}}}}"#;
     let raw = RawValue::from_string(text.to_owned()).unwrap();
-    let rejected = Definition::intake(&raw).unwrap_err();
+    let rejected = ToolDefinition::intake(&raw).unwrap_err();
     assert_eq!(rejected.to_string(), "key `k` stands twice once hidden text is taken out");
     for twin in ["Name", "deſcription", "INPUTSCHEMA", "Annotations"] {
         let mut tool = with_schema(&json!({"type": "object"}));
         tool[twin] = json!("x");
-        assert!(matches!(refused(&tool), Rejected::Twin(_)), "{twin}");
+        assert!(matches!(refused(&tool), DefinitionError::Twin(_)), "{twin}");
     }
 }
 
@@ -134,21 +137,21 @@ fn b_sc_05_long_descriptions_are_cut_and_large_schemas_refused() {
     tool["description"] = json!("ä".repeat(1024 * 1024));
     let definition = intake(&tool).unwrap();
     let description = definition.description.unwrap();
-    assert!(description.len() <= Definition::MAX_DESCRIPTION && description.ends_with("ä…"));
+    assert!(description.len() <= ToolDefinition::MAX_DESCRIPTION && description.ends_with("ä…"));
     assert_eq!(definition.findings[0].kind, FindingKind::Cut);
     assert_eq!(definition.fields.string("description").unwrap(), description);
     let large = json!({"type": "object", "enum": ["x".repeat(70_000)]});
-    assert!(matches!(refused(&with_schema(&large)), Rejected::TooLong { .. }));
+    assert!(matches!(refused(&with_schema(&large)), DefinitionError::TooLong { .. }));
     let mut tool = with_schema(&json!({"type": "object"}));
     tool["icons"] = json!("x".repeat(300_000));
-    assert!(matches!(refused(&tool), Rejected::TooLong { .. }));
+    assert!(matches!(refused(&tool), DefinitionError::TooLong { .. }));
     let deep = format!(
         r#"{{"name":"t","inputSchema":{{"type":"object","default":{}{}}}}}"#,
         "[".repeat(10_000),
         "]".repeat(10_000)
     );
     let raw = RawValue::from_string(deep).unwrap();
-    assert!(matches!(Definition::intake(&raw), Err(Rejected::Malformed(_))));
+    assert!(matches!(ToolDefinition::intake(&raw), Err(DefinitionError::Malformed(_))));
 }
 
 #[test]
@@ -195,12 +198,12 @@ fn b_sc_09_header_parameters_follow_the_rules_of_mcp() {
         json!({"a": {"anyOf": [{"properties": {"b": text("A")}}]}}),
         json!({"a": {"additionalProperties": text("A")}}),
     ] {
-        assert!(matches!(of(broken.clone()), Err(Rejected::Header { .. })), "{broken}");
+        assert!(matches!(of(broken.clone()), Err(DefinitionError::Header { .. })), "{broken}");
     }
     let root = json!({"type": "object", "x-mcp-header": "A"});
-    assert!(matches!(refused(&with_schema(&root)), Rejected::Header { .. }));
+    assert!(matches!(refused(&with_schema(&root)), DefinitionError::Header { .. }));
     let hidden = json!({"type": "object", "$defs": {"d": text("A")}});
-    assert!(matches!(refused(&with_schema(&hidden)), Rejected::Header { .. }));
+    assert!(matches!(refused(&with_schema(&hidden)), DefinitionError::Header { .. }));
 }
 
 #[test]
@@ -209,12 +212,15 @@ fn b_sc_12_names_are_kept_as_they_are_within_their_length() {
     for name in ["a", "a.b", "a/b", "a\nb", "שלום", "раураl", "🎲", &"x".repeat(128)] {
         assert_eq!(named(name).unwrap().name.as_str(), name);
     }
-    assert_eq!(named("").unwrap_err(), Rejected::NameLength(0));
-    assert_eq!(named(&"x".repeat(129)).unwrap_err(), Rejected::NameLength(129));
-    assert_eq!(named(&"x".repeat(10_000)).unwrap_err(), Rejected::NameLength(10_000));
-    assert_eq!(refused(&json!({"inputSchema": {"type": "object"}})), Rejected::Missing("name"));
+    assert_eq!(named("").unwrap_err(), DefinitionError::NameLength(0));
+    assert_eq!(named(&"x".repeat(129)).unwrap_err(), DefinitionError::NameLength(129));
+    assert_eq!(named(&"x".repeat(10_000)).unwrap_err(), DefinitionError::NameLength(10_000));
+    assert_eq!(
+        refused(&json!({"inputSchema": {"type": "object"}})),
+        DefinitionError::Missing("name")
+    );
     let number = json!({"name": 7, "inputSchema": {"type": "object"}});
-    assert!(matches!(refused(&number), Rejected::Type { field: "name", .. }));
+    assert!(matches!(refused(&number), DefinitionError::Type { field: "name", .. }));
 }
 
 #[test]
@@ -235,8 +241,8 @@ fn declared_durations_that_make_no_sense_are_ignored_and_noted() {
 #[test]
 fn a_scope_is_private_or_public_and_anything_else_is_noted() {
     for (value, expected) in [
-        (json!("private"), Some(Scope::Private)),
-        (json!("public"), Some(Scope::Public)),
+        (json!("private"), Some(CacheScope::Private)),
+        (json!("public"), Some(CacheScope::Public)),
         (json!("Public"), None),
         (json!(true), None),
         (json!(["public"]), None),
@@ -270,7 +276,7 @@ fn s_24_hidden_text_is_found_at_every_place_and_taken_out() {
 fn s_24_ordinary_text_in_any_language_is_left_alone() {
     let mut count = 0;
     for text in corpus::CLEAN {
-        assert_eq!(hidden::clean(text).0, *text);
+        assert_eq!(hidden_text::clean(text).0, *text);
         for (place, tool) in corpus::places(text) {
             let definition = intake(&tool).unwrap_or_else(|it| panic!("{place} {text}: {it}"));
             assert!(definition.findings.is_empty(), "{text:?}: {:?}", definition.findings);
@@ -285,11 +291,11 @@ fn s_24_ordinary_text_in_any_language_is_left_alone() {
 fn runs_of_tags_cost_no_more_than_their_length() {
     // Looking back through the whole run for each tag would be 10^12 steps: no end in sight.
     let run = format!("\u{1f3f4}{}", "\u{e0067}".repeat(2_000_000));
-    let (clean, kinds) = hidden::clean(&run);
+    let (clean, kinds) = hidden_text::clean(&run);
     assert_eq!((&*clean, kinds.as_slice()), ("\u{1f3f4}", &[FindingKind::Tag][..]));
     let wales = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}";
-    assert_eq!(hidden::clean(&wales.repeat(3)).0, wales.repeat(3));
-    assert_eq!(hidden::clean(&format!("{wales}\u{e007f}")).0, "\u{1f3f4}");
+    assert_eq!(hidden_text::clean(&wales.repeat(3)).0, wales.repeat(3));
+    assert_eq!(hidden_text::clean(&format!("{wales}\u{e007f}")).0, "\u{1f3f4}");
 }
 
 #[test]
@@ -307,7 +313,7 @@ fn hidden_text_is_looked_for_only_in_what_can_be_kept_of_a_description() {
 fn s_24_escaped_hidden_text_is_found_too_and_one_finding_stands_for_a_place() {
     let text = r#"{"name":"t","description":"a\u200bb\u200bc\u0007\ufe0f\b","inputSchema":{"type":"object"}}"#;
     let raw = RawValue::from_string(text.to_owned()).unwrap();
-    let definition = Definition::intake(&raw).unwrap();
+    let definition = ToolDefinition::intake(&raw).unwrap();
     let kinds: Vec<_> = definition.findings.iter().map(|it| it.kind).collect();
     let expected = [FindingKind::Control, FindingKind::ZeroWidth, FindingKind::VariationSelector];
     assert_eq!(kinds, expected);
@@ -324,7 +330,7 @@ fn s_24_keys_hide_nothing_either() {
         let key = format!("ci{hidden}ty");
         let tool = with_schema(&json!({"type": "object", "properties": {key.clone(): {}}}));
         let definition = intake(&tool).unwrap();
-        let at = format!("/inputSchema/properties/{}", hidden::clean(&key).0);
+        let at = format!("/inputSchema/properties/{}", hidden_text::clean(&key).0);
         assert!(definition.findings.iter().any(|it| it.kind == *kind && it.at == at), "{kind:?}");
         assert!(is_clean(&definition.input_schema));
     }
@@ -332,10 +338,10 @@ fn s_24_keys_hide_nothing_either() {
 
 fn is_clean(value: &Value) -> bool {
     match value {
-        Value::String(text) => hidden::clean(text).1.is_empty(),
+        Value::String(text) => hidden_text::clean(text).1.is_empty(),
         Value::Array(items) => items.iter().all(is_clean),
         Value::Object(fields) => {
-            fields.iter().all(|(key, it)| hidden::clean(key).1.is_empty() && is_clean(it))
+            fields.iter().all(|(key, it)| hidden_text::clean(key).1.is_empty() && is_clean(it))
         }
         _ => true,
     }

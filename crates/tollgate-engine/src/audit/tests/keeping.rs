@@ -4,9 +4,9 @@ use super::*;
 async fn a_call_and_a_decision_become_rows() {
     let desk = Desk::new();
     let ledger = desk.open();
-    keep(&ledger, "write_file", Weight::Durable).await.unwrap();
+    keep(&ledger, "write_file", RowDurability::Durable).await.unwrap();
     let call = CallId::new(SystemTime::UNIX_EPOCH, 1);
-    let decided = Decision::new(Act::Approval, &Principal::named("key:boss"), "denied")
+    let decided = Decision::new(AuditAction::Approval, &Principal::from_name("key:boss"), "denied")
         .about("write_file")
         .agent(&AgentId::parse("sage").unwrap())
         .server(&ServerId::parse("files").unwrap())
@@ -42,7 +42,7 @@ async fn a_durable_row_is_on_the_disk_when_its_caller_goes_on() {
     let desk = Desk::new();
     let ledger = desk.open();
     for number in 1..=20 {
-        keep(&ledger, "a", Weight::Durable).await.unwrap();
+        keep(&ledger, "a", RowDurability::Durable).await.unwrap();
         assert_eq!(desk.rows(), number);
     }
 }
@@ -53,7 +53,7 @@ async fn a_queued_row_waits_for_nothing_and_comes_a_moment_later() {
     let ledger = desk.open();
     for _ in 0..3 {
         let before = desk.rows();
-        keep(&ledger, "a", Weight::Queued).await.unwrap();
+        keep(&ledger, "a", RowDurability::Queued).await.unwrap();
         ledger.note_later(decision("b"));
         let took = until("the rows", || desk.rows() == before + 2).await;
         assert!(took < Duration::from_secs(20), "{took:?}");
@@ -68,7 +68,7 @@ async fn r_25_many_who_wait_share_a_commit() {
     let desk = Desk::new();
     let ledger = desk.open();
     let mut commits = ledger.commits().unwrap();
-    let keeping = (0..2_000).map(|_| keep(&ledger, "a", Weight::Durable));
+    let keeping = (0..2_000).map(|_| keep(&ledger, "a", RowDurability::Durable));
     for kept in join_all(keeping).await {
         kept.unwrap();
     }
@@ -85,7 +85,7 @@ async fn a_queue_that_is_full_makes_callers_wait_and_drops_nothing() {
     let ledger = Arc::new(desk.open());
     let mut other = desk.connection();
     let lock = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
-    let keeping = join_all((0..QUEUE + 2_000).map(|_| keep(&ledger, "a", Weight::Queued)));
+    let keeping = join_all((0..QUEUE + 2_000).map(|_| keep(&ledger, "a", RowDurability::Queued)));
     let mut keeping = std::pin::pin!(keeping);
     let waiting = tokio::time::timeout(Duration::from_millis(200), &mut keeping).await;
     assert!(waiting.is_err(), "there is no room for all of them");
@@ -106,7 +106,7 @@ async fn a_place_that_was_taken_is_there_when_the_call_is_given_up() {
     let none = tokio::time::timeout(Duration::from_millis(50), ledger.place()).await;
     assert!(none.is_err(), "all are taken");
     for place in places {
-        drop(place.unwrap().keep(record("given up"), Weight::Queued));
+        drop(place.unwrap().keep(record("given up"), RowDurability::Queued));
     }
     ledger.flush().await.unwrap();
     assert_eq!(desk.rows(), QUEUE as u64);
@@ -117,7 +117,7 @@ async fn what_is_queued_when_the_ledger_is_dropped_is_written() {
     let desk = Desk::new();
     let ledger = desk.open();
     for _ in 0..1_500 {
-        keep(&ledger, "a", Weight::Queued).await.unwrap();
+        keep(&ledger, "a", RowDurability::Queued).await.unwrap();
     }
     drop(ledger);
     assert_eq!(desk.rows(), 1_500);
@@ -127,8 +127,8 @@ async fn what_is_queued_when_the_ledger_is_dropped_is_written() {
 async fn two_gateways_on_one_file_write_one_chain() {
     let desk = Desk::new();
     let (one, other) = (desk.open(), desk.open());
-    let keeping =
-        (0..200).map(|at| keep(if at % 2 == 0 { &one } else { &other }, "a", Weight::Durable));
+    let keeping = (0..200)
+        .map(|at| keep(if at % 2 == 0 { &one } else { &other }, "a", RowDurability::Durable));
     for kept in join_all(keeping).await {
         kept.unwrap();
     }
@@ -140,7 +140,7 @@ async fn two_gateways_on_one_file_write_one_chain() {
 async fn old_rows_go_and_the_trail_says_so() {
     let mut desk = Desk::new();
     let ledger = desk.open();
-    join_all((0..2_500).map(|_| keep(&ledger, "a", Weight::Durable))).await;
+    join_all((0..2_500).map(|_| keep(&ledger, "a", RowDurability::Durable))).await;
     drop(ledger);
     desk.settings.keep_rows = 100;
     let ledger = desk.open();
@@ -155,7 +155,7 @@ async fn old_rows_go_and_the_trail_says_so() {
 
 #[tokio::test]
 async fn a_ledger_without_a_store_keeps_nothing_and_is_well() {
-    let ledger = Ledger::none();
+    let ledger = AuditLedger::none();
     ledger.note(decision("a")).await.unwrap();
     ledger.note_later(decision("a"));
     ledger.flush().await.unwrap();

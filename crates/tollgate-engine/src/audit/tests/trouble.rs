@@ -6,19 +6,19 @@ use super::*;
 async fn r_26_a_broken_disk_is_told_at_once_and_over_by_itself() {
     let desk = Desk::new();
     let ledger = desk.open();
-    keep(&ledger, "before", Weight::Durable).await.unwrap();
+    keep(&ledger, "before", RowDurability::Durable).await.unwrap();
     desk.break_down();
     let began = SystemClock.now();
-    let error = keep(&ledger, "while", Weight::Durable).await.unwrap_err();
+    let error = keep(&ledger, "while", RowDurability::Durable).await.unwrap_err();
     assert!(error.to_string().contains("the audit trail cannot be written"), "{error}");
     assert!(error.to_string().contains("disk I/O error"), "{error}");
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert!(ledger.trouble().is_some());
     let admits = |weight, policy| ledger.admits(weight, policy).is_ok();
-    assert!(!admits(Weight::Durable, OnFailure::Refuse));
-    assert!(admits(Weight::Durable, OnFailure::Continue));
-    assert!(admits(Weight::Queued, OnFailure::Refuse), "reading goes on");
-    keep(&ledger, "read", Weight::Queued).await.unwrap();
+    assert!(!admits(RowDurability::Durable, OnAuditFailure::Refuse));
+    assert!(admits(RowDurability::Durable, OnAuditFailure::Continue));
+    assert!(admits(RowDurability::Queued, OnAuditFailure::Refuse), "reading goes on");
+    keep(&ledger, "read", RowDurability::Queued).await.unwrap();
     assert!(ledger.note(decision("denied")).await.is_err());
     assert!(ledger.flush().await.is_err());
     desk.mend();
@@ -36,10 +36,10 @@ async fn reading_goes_on_however_long_it_takes_and_what_found_no_room_is_counted
     let desk = Desk::new();
     let ledger = desk.open();
     desk.break_down();
-    keep(&ledger, "first", Weight::Durable).await.unwrap_err();
+    keep(&ledger, "first", RowDurability::Durable).await.unwrap_err();
     let many = 2 * QUEUE;
     for _ in 0..many {
-        keep(&ledger, "read", Weight::Queued).await.unwrap();
+        keep(&ledger, "read", RowDurability::Queued).await.unwrap();
     }
     desk.mend();
     until("its recovery", || ledger.trouble().is_none()).await;
@@ -74,7 +74,7 @@ async fn r_27_a_lock_that_is_held_for_long_is_told_and_over_by_itself() {
     let mut other = desk.connection();
     let lock = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
     let began = SystemClock.now();
-    let error = keep(&ledger, "a", Weight::Durable).await.unwrap_err();
+    let error = keep(&ledger, "a", RowDurability::Durable).await.unwrap_err();
     assert_eq!(error.why, Error::Busy);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     drop(lock);
@@ -88,7 +88,7 @@ async fn a_ledger_that_cannot_write_still_ends() {
     let desk = Desk::new();
     let ledger = desk.open();
     desk.break_down();
-    keep(&ledger, "a", Weight::Durable).await.unwrap_err();
+    keep(&ledger, "a", RowDurability::Durable).await.unwrap_err();
     let began = SystemClock.now();
     drop(ledger);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
@@ -113,17 +113,17 @@ async fn a_writer_that_breaks_down_is_told_and_nobody_waits_for_it() {
     let desk = Desk::new();
     let clock = Arc::new(Bomb(AtomicBool::new(false)));
     let ledger = desk.open_by(Arc::<Bomb>::clone(&clock));
-    keep(&ledger, "before", Weight::Durable).await.unwrap();
+    keep(&ledger, "before", RowDurability::Durable).await.unwrap();
     clock.0.store(true, Ordering::SeqCst);
     let patient = Duration::from_secs(20);
     for name in ["while", "after"] {
-        let kept = tokio::time::timeout(patient, keep(&ledger, name, Weight::Durable)).await;
+        let kept = tokio::time::timeout(patient, keep(&ledger, name, RowDurability::Durable)).await;
         kept.expect("nobody waits for ever").unwrap_err();
     }
     until("the news", || ledger.trouble().is_some()).await;
-    assert!(ledger.admits(Weight::Durable, OnFailure::Refuse).is_err());
+    assert!(ledger.admits(RowDurability::Durable, OnAuditFailure::Refuse).is_err());
     assert!(ledger.note(decision("more")).await.is_err());
-    keep(&ledger, "read", Weight::Queued).await.unwrap();
+    keep(&ledger, "read", RowDurability::Queued).await.unwrap();
 }
 
 #[tokio::test]
@@ -133,7 +133,7 @@ async fn a_row_that_nobody_took_is_not_waited_for() {
     let shared = &ledger.0.as_ref().unwrap().shared;
     let (done, waiting) = oneshot::channel();
     drop(done);
-    let written = Waiting { shared, waiting: Some(waiting) }.written();
+    let written = PendingAuditRow { shared, waiting: Some(waiting) }.wait_until_written();
     let written = tokio::time::timeout(Duration::from_secs(20), written).await;
     assert!(written.expect("nobody waits for ever").is_err());
 }

@@ -5,13 +5,13 @@ use super::expression::Expression;
 use super::{parse, table_file};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct TableEntry {
     pub weight: u32,
-    pieces: Vec<Piece>,
+    pieces: Vec<TableEntryPiece>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum TableEntryPiece {
     Text(String),
     Dice {
         said: String,
@@ -23,24 +23,24 @@ pub(super) enum Piece {
     Neither(String),
 }
 
-impl Entry {
+impl TableEntry {
     pub fn new(weight: u32, text: &str) -> Self {
         let mut pieces = Vec::new();
         let mut rest = text.trim();
         while let Some((before, inside, after)) = braces(rest) {
             if !before.is_empty() {
-                pieces.push(Piece::Text(before.to_owned()));
+                pieces.push(TableEntryPiece::Text(before.to_owned()));
             }
             pieces.push(piece(inside));
             rest = after;
         }
         if !rest.is_empty() {
-            pieces.push(Piece::Text(rest.to_owned()));
+            pieces.push(TableEntryPiece::Text(rest.to_owned()));
         }
         Self { weight, pieces }
     }
 
-    pub(super) fn pieces(&self) -> &[Piece] {
+    pub(super) fn pieces(&self) -> &[TableEntryPiece] {
         &self.pieces
     }
 }
@@ -52,15 +52,15 @@ fn braces(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, inside, after))
 }
 
-fn piece(inside: &str) -> Piece {
+fn piece(inside: &str) -> TableEntryPiece {
     let said = inside.trim();
     // A table may be called `d6`: names of dice win.
     match parse::parse(said) {
-        Ok(expression) => Piece::Dice { said: said.to_owned(), expression },
+        Ok(expression) => TableEntryPiece::Dice { said: said.to_owned(), expression },
         Err(_) if !said.is_empty() && said.bytes().all(table_file::is_plain) => {
-            Piece::Table(said.to_owned())
+            TableEntryPiece::Table(said.to_owned())
         }
-        Err(_) => Piece::Neither(inside.to_owned()),
+        Err(_) => TableEntryPiece::Neither(inside.to_owned()),
     }
 }
 

@@ -11,19 +11,19 @@ pub(crate) const MOST_EXTRA: u32 = 1_000;
 /// Invariant: its total fits an `i64`, however the dice fall.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Expression {
-    products: Vec<Product<Term>>,
+    products: Vec<Product<DiceTerm>>,
 }
 
 impl Expression {
     /// `None` if some fall of the dice could leave the range of `i64`.
-    pub(crate) fn new(products: Vec<Product<Term>>) -> Option<Self> {
+    pub(crate) fn new(products: Vec<Product<DiceTerm>>) -> Option<Self> {
         products
             .iter()
-            .try_fold(0_i64, |sum, product| sum.checked_add(product.value(Term::largest)?))?;
+            .try_fold(0_i64, |sum, product| sum.checked_add(product.value(DiceTerm::largest)?))?;
         Some(Self { products })
     }
 
-    pub(crate) fn products(&self) -> &[Product<Term>] {
+    pub(crate) fn products(&self) -> &[Product<DiceTerm>] {
         &self.products
     }
 }
@@ -49,13 +49,13 @@ pub(crate) enum Sign {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Term {
+pub(crate) enum DiceTerm {
     /// Never negative.
     Number(i64),
     Dice(Dice),
 }
 
-impl Term {
+impl DiceTerm {
     /// No value of this term is farther from zero.
     fn largest(&self) -> i64 {
         match self {
@@ -111,14 +111,14 @@ pub(crate) enum Selection {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reroll {
-    pub(crate) times: Times,
+    pub(crate) times: RerollTimes,
     pub(crate) lowest: u32,
     /// Faces from `lowest` up to this one are rolled again.
     pub(crate) highest: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Times {
+pub(crate) enum RerollTimes {
     Once,
     UntilItDiffers,
 }

@@ -2,7 +2,7 @@
 //! expression that works. Called by the `roll` tool.
 
 use super::expression::{
-    Dice, Explosion, Expression, Faces, MOST_DICE, MOST_SIDES, Product, Selection, Sign, Term,
+    Dice, DiceTerm, Explosion, Expression, Faces, MOST_DICE, MOST_SIDES, Product, Selection, Sign,
 };
 
 mod modifiers;
@@ -13,37 +13,37 @@ pub(crate) const MOST_BYTES: usize = 256;
 /// Why an expression cannot be rolled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("bad dice expression, column {column}: {problem}; write it like `{example}`")]
-pub(crate) struct Invalid {
+pub(crate) struct DiceParseError {
     /// Counted in characters, from 1.
     pub(crate) column: usize,
     pub(crate) problem: String,
     pub(crate) example: &'static str,
 }
 
-pub(crate) fn parse(text: &str) -> Result<Expression, Invalid> {
+pub(crate) fn parse(text: &str) -> Result<Expression, DiceParseError> {
     if text.len() > MOST_BYTES {
         let problem = format!("it has {} bytes, at most {MOST_BYTES} are read", text.len());
-        return Err(Invalid { column: MOST_BYTES + 1, problem, example: PLAIN });
+        return Err(DiceParseError { column: MOST_BYTES + 1, problem, example: PLAIN });
     }
-    let mut reader = Reader { text, at: 0, dice_left: MOST_DICE };
+    let mut reader = DiceParser { text, at: 0, dice_left: MOST_DICE };
     let products = reader.sum()?;
     Expression::new(products).ok_or_else(|| {
         let problem = format!("the total could pass {}", i64::MAX);
-        Invalid { column: 1, problem, example: PLAIN }
+        DiceParseError { column: 1, problem, example: PLAIN }
     })
 }
 
 const PLAIN: &str = "2d6+3";
 
-struct Reader<'a> {
+struct DiceParser<'a> {
     text: &'a str,
     /// In bytes. Everything before is ASCII, so it counts characters as well.
     at: usize,
     dice_left: u32,
 }
 
-impl Reader<'_> {
-    fn sum(&mut self) -> Result<Vec<Product<Term>>, Invalid> {
+impl DiceParser<'_> {
+    fn sum(&mut self) -> Result<Vec<Product<DiceTerm>>, DiceParseError> {
         self.skip_spaces();
         if self.peek().is_none() {
             return Err(self.wrong("it is empty", PLAIN));
@@ -54,7 +54,7 @@ impl Reader<'_> {
                 None => return Ok(products),
                 Some('+') => Sign::Plus,
                 Some('-') => Sign::Minus,
-                Some(_) => return Err(self.unexpected("`+`, `-`, `*` or the end")),
+                Some(_) => return Err(self.syntax_error("`+`, `-`, `*` or the end")),
             };
             self.at += 1;
             products.push(self.product(sign)?);
@@ -62,7 +62,7 @@ impl Reader<'_> {
     }
 
     /// Leaves the reader at the next token.
-    fn product(&mut self, sign: Sign) -> Result<Product<Term>, Invalid> {
+    fn product(&mut self, sign: Sign) -> Result<Product<DiceTerm>, DiceParseError> {
         let mut factors = vec![self.term()?];
         while self.eat('*') {
             factors.push(self.term()?);
@@ -70,25 +70,25 @@ impl Reader<'_> {
         Ok(Product { sign, factors })
     }
 
-    fn term(&mut self) -> Result<Term, Invalid> {
+    fn term(&mut self) -> Result<DiceTerm, DiceParseError> {
         self.skip_spaces();
         let start = self.at;
         if let Some(selection) = self.advantage() {
             self.take_dice(2, start)?;
-            return Ok(Term::Dice(dice(2, Faces::Numbered(20), selection)));
+            return Ok(DiceTerm::Dice(dice(2, Faces::Numbered(20), selection)));
         }
         let number = self.number()?;
         if !self.eat('d') {
-            let number = number.ok_or_else(|| self.unexpected("a number or dice"))?;
-            return Ok(Term::Number(number));
+            let number = number.ok_or_else(|| self.syntax_error("a number or dice"))?;
+            return Ok(DiceTerm::Number(number));
         }
         let count = self.take_dice(number.unwrap_or(1), start)?;
         let faces = self.faces()?;
-        self.modified(dice(count, faces, Selection::All)).map(Term::Dice)
+        self.parse_modifiers(dice(count, faces, Selection::All)).map(DiceTerm::Dice)
     }
 
     /// Checks a number of dice against what is left of the allowance.
-    fn take_dice(&mut self, count: i64, start: usize) -> Result<u32, Invalid> {
+    fn take_dice(&mut self, count: i64, start: usize) -> Result<u32, DiceParseError> {
         if count == 0 {
             return Err(self.wrong_at(start, "there must be at least one die", "1d6"));
         }
@@ -101,7 +101,7 @@ impl Reader<'_> {
         Ok(count)
     }
 
-    fn faces(&mut self) -> Result<Faces, Invalid> {
+    fn faces(&mut self) -> Result<Faces, DiceParseError> {
         if self.eat('%') {
             return Ok(Faces::Numbered(100));
         }
@@ -111,7 +111,7 @@ impl Reader<'_> {
         let start = self.at;
         let Some(sides) = self.number()? else {
             return Err(match self.peek() {
-                Some(stray) if !stray.is_ascii() => self.unexpected("the number of sides"),
+                Some(stray) if !stray.is_ascii() => self.syntax_error("the number of sides"),
                 _ => self.wrong("`d` needs its number of sides", "1d6"),
             });
         };
@@ -125,7 +125,7 @@ impl Reader<'_> {
     }
 
     /// The next digits, if there are any, with the spaces around them.
-    fn number(&mut self) -> Result<Option<i64>, Invalid> {
+    fn number(&mut self) -> Result<Option<i64>, DiceParseError> {
         self.skip_spaces();
         let rest = &self.text[self.at..];
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -172,7 +172,7 @@ impl Reader<'_> {
         self.at += rest.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     }
 
-    fn unexpected(&self, wanted: &str) -> Invalid {
+    fn syntax_error(&self, wanted: &str) -> DiceParseError {
         let problem = match self.peek() {
             None => format!("it ends where {wanted} should follow"),
             Some('\n' | '\r') => "one line only, one expression at a time".to_owned(),
@@ -193,13 +193,18 @@ impl Reader<'_> {
         self.peek().map_or_else(String::new, |next| format!("`{}`", next.escape_debug()))
     }
 
-    fn wrong(&self, problem: impl Into<String>, example: &'static str) -> Invalid {
+    fn wrong(&self, problem: impl Into<String>, example: &'static str) -> DiceParseError {
         self.wrong_at(self.at, problem, example)
     }
 
-    fn wrong_at(&self, at: usize, problem: impl Into<String>, example: &'static str) -> Invalid {
+    fn wrong_at(
+        &self,
+        at: usize,
+        problem: impl Into<String>,
+        example: &'static str,
+    ) -> DiceParseError {
         let column = self.text[..at].chars().count() + 1;
-        Invalid { column, problem: problem.into(), example }
+        DiceParseError { column, problem: problem.into(), example }
     }
 }
 

@@ -2,21 +2,21 @@
 //! down how they fall.
 
 use super::expression::{
-    Dice, Explosion, Expression, Faces, MOST_EXTRA, Product, Selection, Sign, Term, Times,
+    Dice, DiceTerm, Explosion, Expression, Faces, MOST_EXTRA, Product, RerollTimes, Selection, Sign,
 };
 
 /// How an expression fell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Rolled {
+pub(crate) struct RollResult {
     /// In the order of the expression.
     pub(crate) products: Vec<Product<Value>>,
     pub(crate) total: i64,
-    pub(crate) extra: Extra,
+    pub(crate) extra: ExtraRolls,
 }
 
-impl Rolled {
+impl RollResult {
     /// The faces that count, in the order they fell.
-    pub(crate) fn kept(&self) -> Vec<i64> {
+    pub(crate) fn kept_faces(&self) -> Vec<i64> {
         self.faces(|fallen| &fallen.kept)
     }
 
@@ -25,7 +25,7 @@ impl Rolled {
         self.faces(|fallen| &fallen.dropped)
     }
 
-    fn faces<'a>(&'a self, of: impl Fn(&'a Fallen) -> &'a Vec<i64>) -> Vec<i64> {
+    fn faces<'a>(&'a self, of: impl Fn(&'a RolledDice) -> &'a Vec<i64>) -> Vec<i64> {
         let values = self.products.iter().flat_map(|product| &product.factors);
         let fallen = values.filter_map(|value| match value {
             Value::Number(_) => None,
@@ -38,7 +38,7 @@ impl Rolled {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Number(i64),
-    Dice(Fallen),
+    Dice(RolledDice),
 }
 
 impl Value {
@@ -51,21 +51,21 @@ impl Value {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Fallen {
+pub(crate) struct RolledDice {
     pub(crate) kept: Vec<i64>,
     pub(crate) dropped: Vec<i64>,
 }
 
 /// Were there enough extra rolls for all explosions and rerolls?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extra {
+pub(crate) enum ExtraRolls {
     Enough,
     RanOut,
 }
 
 /// `random` gives a number from 1 up to its argument.
-pub(crate) fn roll(expression: &Expression, random: &mut dyn FnMut(u32) -> u32) -> Rolled {
-    let mut cup = Cup { random, extra_left: MOST_EXTRA, extra: Extra::Enough };
+pub(crate) fn roll(expression: &Expression, random: &mut dyn FnMut(u32) -> u32) -> RollResult {
+    let mut cup = DiceRoller { random, extra_left: MOST_EXTRA, extra: ExtraRolls::Enough };
     let products: Vec<_> = expression
         .products()
         .iter()
@@ -74,7 +74,7 @@ pub(crate) fn roll(expression: &Expression, random: &mut dyn FnMut(u32) -> u32) 
             factors: product.factors.iter().map(|term| cup.value(term)).collect(),
         })
         .collect();
-    Rolled { total: total(&products), products, extra: cup.extra }
+    RollResult { total: total(&products), products, extra: cup.extra }
 }
 
 fn total(products: &[Product<Value>]) -> i64 {
@@ -88,22 +88,22 @@ fn total(products: &[Product<Value>]) -> i64 {
     sum.expect("an expression's total fits however the dice fall")
 }
 
-struct Cup<'a> {
+struct DiceRoller<'a> {
     random: &'a mut dyn FnMut(u32) -> u32,
     extra_left: u32,
-    extra: Extra,
+    extra: ExtraRolls,
 }
 
-impl Cup<'_> {
-    fn value(&mut self, term: &Term) -> Value {
+impl DiceRoller<'_> {
+    fn value(&mut self, term: &DiceTerm) -> Value {
         match term {
-            Term::Number(number) => Value::Number(*number),
-            Term::Dice(dice) => Value::Dice(self.dice(dice)),
+            DiceTerm::Number(number) => Value::Number(*number),
+            DiceTerm::Dice(dice) => Value::Dice(self.dice(dice)),
         }
     }
 
-    fn dice(&mut self, dice: &Dice) -> Fallen {
-        let mut fallen = Fallen::default();
+    fn dice(&mut self, dice: &Dice) -> RolledDice {
+        let mut fallen = RolledDice::default();
         for _ in 0..dice.count {
             let mut face = self.die(dice, &mut fallen.dropped);
             fallen.kept.push(face);
@@ -124,7 +124,7 @@ impl Cup<'_> {
         while again.contains(&face) && self.take_extra() {
             dropped.push(face);
             face = self.face(dice.faces);
-            if reroll.times == Times::Once {
+            if reroll.times == RerollTimes::Once {
                 break;
             }
         }
@@ -140,7 +140,7 @@ impl Cup<'_> {
 
     fn take_extra(&mut self) -> bool {
         if self.extra_left == 0 {
-            self.extra = Extra::RanOut;
+            self.extra = ExtraRolls::RanOut;
             return false;
         }
         self.extra_left -= 1;
@@ -153,7 +153,7 @@ fn explodes(dice: &Dice, face: i64) -> bool {
 }
 
 /// Moves what does not count to `dropped`; what stays keeps its order.
-fn select(fallen: &mut Fallen, selection: Selection) {
+fn select(fallen: &mut RolledDice, selection: Selection) {
     let all = fallen.kept.len();
     let mut by_face: Vec<usize> = (0..all).collect();
     by_face.sort_by_key(|at| fallen.kept[*at]);

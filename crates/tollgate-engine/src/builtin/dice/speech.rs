@@ -1,12 +1,12 @@
 //! Says how the dice fell, in a sentence that can be read aloud.
 
 use super::expression::{MOST_EXTRA, Sign};
-use super::roll::{Extra, Fallen, Rolled, Value};
+use super::roll::{ExtraRolls, RollResult, RolledDice, Value};
 
 /// More dice than this are summed up instead of listed.
 const MOST_LISTED: usize = 10;
 
-pub(crate) fn sentence(expression: &str, rolled: &Rolled) -> String {
+pub(crate) fn sentence(expression: &str, rolled: &RollResult) -> String {
     let mut parts = Vec::new();
     for (at, product) in rolled.products.iter().enumerate() {
         let factors: Vec<String> = match &product.factors[..] {
@@ -25,14 +25,14 @@ pub(crate) fn sentence(expression: &str, rolled: &Rolled) -> String {
         said.push_str(&format!(", makes {}", rolled.total));
     }
     said.push('.');
-    if rolled.extra == Extra::RanOut {
+    if rolled.extra == ExtraRolls::RanOut {
         said.push_str(&format!(" Extra rolls ended at the limit of {MOST_EXTRA}."));
     }
     said
 }
 
 /// A single die or a single number is its own total.
-fn says_the_total(rolled: &Rolled) -> bool {
+fn says_the_total(rolled: &RollResult) -> bool {
     match &rolled.products[..] {
         [product] => match &product.factors[..] {
             [Value::Number(_)] => true,
@@ -54,8 +54,8 @@ fn factor(factor: &Value) -> String {
 fn value(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
-        Value::Dice(Fallen { kept, dropped }) if dropped.is_empty() => faces(kept),
-        Value::Dice(Fallen { kept, dropped }) => {
+        Value::Dice(RolledDice { kept, dropped }) if dropped.is_empty() => faces(kept),
+        Value::Dice(RolledDice { kept, dropped }) => {
             format!("{} (without {})", faces(kept), faces(dropped))
         }
     }

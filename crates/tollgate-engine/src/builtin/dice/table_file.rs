@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::tables::{Entry, Table};
-use crate::builtin::document::{self, Data, Flaw, Node, Wrong};
+use super::tables::{RandomTable, TableEntry};
+use crate::builtin::document::{
+    self, DocumentData, DocumentError, DocumentLineError, DocumentNode,
+};
 
 /// Endings of the files that are read; others may lie beside them.
 pub(crate) const ENDINGS: &[&str] = &["txt", "yaml", "yml", "json"];
@@ -17,14 +19,16 @@ const MOST_TEXT_BYTES: usize = 2_000;
 const MOST_NAME_BYTES: usize = 64;
 
 /// A table as it was read, and where each entry stands.
-pub(super) struct Read {
+pub(super) struct TableFile {
     pub path: PathBuf,
-    pub table: Table,
+    pub table: RandomTable,
     pub lines: Vec<usize>,
 }
 
 /// All tables of a directory by name, and what could not be used. Other files are ignored.
-pub(super) fn read_directory(directory: &Path) -> (BTreeMap<String, Read>, Vec<Flaw>) {
+pub(super) fn read_directory(
+    directory: &Path,
+) -> (BTreeMap<String, TableFile>, Vec<DocumentError>) {
     let (mut tables, mut flaws) = (BTreeMap::new(), Vec::new());
     let paths = match document::files(directory, ENDINGS) {
         Ok(paths) => paths,
@@ -33,13 +37,15 @@ pub(super) fn read_directory(directory: &Path) -> (BTreeMap<String, Read>, Vec<F
     for path in paths {
         let read = name(&path).and_then(|name| {
             if tables.contains_key(&name) {
-                return Err(Wrong::all(format!("there is already a table `{name}`")));
+                return Err(DocumentLineError::all(format!("there is already a table `{name}`")));
             }
             if tables.len() == MOST_TABLES {
-                return Err(Wrong::all(format!("there are already {MOST_TABLES} tables")));
+                return Err(DocumentLineError::all(format!(
+                    "there are already {MOST_TABLES} tables"
+                )));
             }
             let (table, lines) = read_file(&path)?;
-            Ok((name, Read { path: path.clone(), table, lines }))
+            Ok((name, TableFile { path: path.clone(), table, lines }))
         });
         match read {
             Ok((name, table)) => {
@@ -51,12 +57,12 @@ pub(super) fn read_directory(directory: &Path) -> (BTreeMap<String, Read>, Vec<F
     (tables, flaws)
 }
 
-fn name(path: &Path) -> Result<String, Wrong> {
+fn name(path: &Path) -> Result<String, DocumentLineError> {
     let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if name.is_empty() || name.len() > MOST_NAME_BYTES || !name.bytes().all(is_plain) {
         let problem =
             format!("its name must be up to {MOST_NAME_BYTES} of the signs a-z, 0-9 and `_`");
-        return Err(Wrong::all(problem));
+        return Err(DocumentLineError::all(problem));
     }
     Ok(name.to_owned())
 }
@@ -66,27 +72,27 @@ pub(super) fn is_plain(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
-type Lines = (Table, Vec<usize>);
+type TableWithLines = (RandomTable, Vec<usize>);
 
-fn read_file(path: &Path) -> Result<Lines, Wrong> {
+fn read_file(path: &Path) -> Result<TableWithLines, DocumentLineError> {
     if path.extension().is_some_and(|ending| ending == "txt") {
         return read_lines(&document::text(path, MOST_FILE_BYTES)?);
     }
     read_list(&document::read(path, MOST_FILE_BYTES)?)
 }
 
-pub(super) fn read_list(node: &Node) -> Result<Lines, Wrong> {
-    let Data::List(items) = &node.data else {
-        return Err(Wrong::at(node.line, "a table is a list of entries"));
+pub(super) fn read_list(node: &DocumentNode) -> Result<TableWithLines, DocumentLineError> {
+    let DocumentData::List(items) = &node.data else {
+        return Err(DocumentLineError::at(node.line, "a table is a list of entries"));
     };
     let mut entries = Vec::new();
     for item in items {
         let (text, weight) = match &item.data {
-            Data::Map(_) => {
+            DocumentData::Map(_) => {
                 let fields = item.fields(&["text", "weight"])?;
                 (fields.required("text", MOST_TEXT_BYTES)?, fields.whole("weight")?.unwrap_or(1))
             }
-            Data::Nothing | Data::Scalar(_) | Data::List(_) => {
+            DocumentData::Nothing | DocumentData::Scalar(_) | DocumentData::List(_) => {
                 (item.text("text", MOST_TEXT_BYTES)?, 1)
             }
         };
@@ -95,7 +101,7 @@ pub(super) fn read_list(node: &Node) -> Result<Lines, Wrong> {
     table(&entries)
 }
 
-pub(super) fn read_lines(text: &str) -> Result<Lines, Wrong> {
+pub(super) fn read_lines(text: &str) -> Result<TableWithLines, DocumentLineError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<(usize, &str)> = text
         .lines()
@@ -111,10 +117,11 @@ pub(super) fn read_lines(text: &str) -> Result<Lines, Wrong> {
             entries.push((number, 1, line));
             continue;
         }
-        let missing = || Wrong::at(number, "there is no range, though other lines have one");
+        let missing =
+            || DocumentLineError::at(number, "there is no range, though other lines have one");
         let (first, last, text) = range(line).ok_or_else(missing)?;
         if first != next || last < first || last == u32::MAX {
-            return Err(Wrong::at(number, format!("the range must start at {next}")));
+            return Err(DocumentLineError::at(number, format!("the range must start at {next}")));
         }
         next = last + 1;
         entries.push((number, last - first + 1, text));
@@ -133,20 +140,20 @@ fn range(line: &str) -> Option<(u32, u32, &str)> {
     Some((number(first)?, number(last)?, text.trim()))
 }
 
-fn table(entries: &[(usize, u32, &str)]) -> Result<Lines, Wrong> {
+fn table(entries: &[(usize, u32, &str)]) -> Result<TableWithLines, DocumentLineError> {
     if entries.is_empty() || entries.len() > MOST_ENTRIES {
-        return Err(Wrong::all(format!("a table has 1 to {MOST_ENTRIES} entries")));
+        return Err(DocumentLineError::all(format!("a table has 1 to {MOST_ENTRIES} entries")));
     }
     let unfit =
         |(_, _, text): &&(usize, u32, &str)| text.trim().is_empty() || text.len() > MOST_TEXT_BYTES;
     if let Some((line, ..)) = entries.iter().find(unfit) {
         let problem = format!("an entry must have 1 to {MOST_TEXT_BYTES} bytes of text");
-        return Err(Wrong::at(*line, problem));
+        return Err(DocumentLineError::at(*line, problem));
     }
     let lines = entries.iter().map(|(line, ..)| *line).collect();
-    let entries = entries.iter().map(|(_, weight, text)| Entry::new(*weight, text)).collect();
-    let table = Table::new(entries)
-        .ok_or_else(|| Wrong::all("every weight must be at least 1 and not huge"))?;
+    let entries = entries.iter().map(|(_, weight, text)| TableEntry::new(*weight, text)).collect();
+    let table = RandomTable::new(entries)
+        .ok_or_else(|| DocumentLineError::all("every weight must be at least 1 and not huge"))?;
     Ok((table, lines))
 }
 

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::entry::Piece;
+use super::entry::TableEntryPiece;
 use super::{roll, table_file};
-use crate::builtin::document::{Flaw, Wrong};
+use crate::builtin::document::{DocumentError, DocumentLineError};
 
-pub use super::entry::Entry;
+pub use super::entry::TableEntry;
 
-const SHIPPED: &[(&str, &str)] = &[
+const BUILTIN_TABLES: &[(&str, &str)] = &[
     ("random_encounter", include_str!("tables/random_encounter.txt")),
     ("treasure_hoard", include_str!("tables/treasure_hoard.txt")),
     ("wild_magic", include_str!("tables/wild_magic.txt")),
@@ -18,19 +18,19 @@ const SHIPPED: &[(&str, &str)] = &[
 
 /// How deep entries may send on to other tables, and how many dice and tables one answer may need:
 /// a table may lead back to itself.
-const DEEPEST: usize = 5;
+const MAX_TABLE_DEPTH: usize = 5;
 const MOST_INNER: usize = 50;
 const MOST_RESULT_BYTES: usize = 16 * 1024;
 
 /// All tables that can be rolled on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tables {
-    by_name: BTreeMap<String, Table>,
+pub struct RandomTables {
+    by_name: BTreeMap<String, RandomTable>,
 }
 
 /// What came up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct TableRoll {
     pub roll: u32,
     /// With all dice in it rolled.
     pub result: String,
@@ -38,20 +38,20 @@ pub struct Found {
     pub dice: Vec<(String, i64)>,
 }
 
-impl Tables {
-    pub fn shipped() -> Self {
+impl RandomTables {
+    pub fn builtin() -> Self {
         let read = |(name, text): &(&str, &str)| {
             let read = table_file::read_lines(text);
             let (table, _) = read.expect("the tables that ship are sound");
             ((*name).to_owned(), table)
         };
-        Self { by_name: SHIPPED.iter().map(read).collect() }
+        Self { by_name: BUILTIN_TABLES.iter().map(read).collect() }
     }
 
     /// The shipped tables and those of a directory, which win where both have a name.
     /// What cannot be used is left out and reported.
-    pub fn with_directory(directory: &Path) -> (Self, Vec<Flaw>) {
-        let mut tables = Self::shipped();
+    pub fn with_directory(directory: &Path) -> (Self, Vec<DocumentError>) {
+        let mut tables = Self::builtin();
         let (found, mut flaws) = table_file::read_directory(directory);
         for (name, read) in &found {
             tables.by_name.insert(name.clone(), read.table.clone());
@@ -59,7 +59,9 @@ impl Tables {
         for read in found.values() {
             for (entry, line) in read.table.entries.iter().zip(&read.lines) {
                 let unknown = entry.pieces().iter().filter_map(|piece| tables.unknown(piece));
-                flaws.extend(unknown.map(|problem| Wrong::at(*line, problem).of(&read.path)));
+                flaws.extend(
+                    unknown.map(|problem| DocumentLineError::at(*line, problem).of(&read.path)),
+                );
             }
         }
         (tables, flaws)
@@ -67,21 +69,21 @@ impl Tables {
 
     /// One table alone, called `it`.
     #[cfg(test)]
-    pub(super) fn of(table: Table) -> Self {
+    pub(super) fn of(table: RandomTable) -> Self {
         Self { by_name: [("it".to_owned(), table)].into() }
     }
 
     /// What is wrong with a part of an entry.
-    fn unknown(&self, piece: &Piece) -> Option<String> {
+    fn unknown(&self, piece: &TableEntryPiece) -> Option<String> {
         let said = match piece {
-            Piece::Table(name) if self.by_name.contains_key(name) => return None,
-            Piece::Table(said) | Piece::Neither(said) => said,
-            Piece::Text(_) | Piece::Dice { .. } => return None,
+            TableEntryPiece::Table(name) if self.by_name.contains_key(name) => return None,
+            TableEntryPiece::Table(said) | TableEntryPiece::Neither(said) => said,
+            TableEntryPiece::Text(_) | TableEntryPiece::Dice { .. } => return None,
         };
         Some(format!("`{{{said}}}` is neither dice nor a table; it is read out as it stands"))
     }
 
-    pub fn get(&self, name: &str) -> Option<&Table> {
+    pub fn get(&self, name: &str) -> Option<&RandomTable> {
         self.by_name.get(name)
     }
 
@@ -90,38 +92,38 @@ impl Tables {
     }
 
     /// Rolls on a table, and all that its entry asks for. `None`: there is no such table.
-    pub fn roll(&self, name: &str, random: &mut dyn FnMut(u32) -> u32) -> Option<Found> {
+    pub fn roll(&self, name: &str, random: &mut dyn FnMut(u32) -> u32) -> Option<TableRoll> {
         let table = self.get(name)?;
         let roll = random(table.sides());
-        let mut rolling = Rolling { tables: self, random, left: MOST_INNER, dice: Vec::new() };
+        let mut rolling = TableRoller { tables: self, random, left: MOST_INNER, dice: Vec::new() };
         let mut result = String::new();
         rolling.say(table.entry(roll), 0, &mut result);
-        Some(Found { roll, result, dice: rolling.dice })
+        Some(TableRoll { roll, result, dice: rolling.dice })
     }
 }
 
-struct Rolling<'t> {
-    tables: &'t Tables,
+struct TableRoller<'t> {
+    tables: &'t RandomTables,
     random: &'t mut dyn FnMut(u32) -> u32,
     /// Dice and tables that may still be rolled.
     left: usize,
     dice: Vec<(String, i64)>,
 }
 
-impl Rolling<'_> {
-    fn say(&mut self, entry: &Entry, depth: usize, out: &mut String) {
+impl TableRoller<'_> {
+    fn say(&mut self, entry: &TableEntry, depth: usize, out: &mut String) {
         for piece in entry.pieces() {
             match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Neither(said) => out.push_str(&format!("{{{said}}}")),
-                Piece::Dice { said, expression } if self.left > 0 => {
+                TableEntryPiece::Text(text) => out.push_str(text),
+                TableEntryPiece::Neither(said) => out.push_str(&format!("{{{said}}}")),
+                TableEntryPiece::Dice { said, expression } if self.left > 0 => {
                     self.left -= 1;
                     let total = roll::roll(expression, self.random).total;
                     out.push_str(&total.to_string());
                     self.dice.push((said.clone(), total));
                 }
-                Piece::Dice { said, .. } => out.push_str(said),
-                Piece::Table(name) => match self.tables.get(name) {
+                TableEntryPiece::Dice { said, .. } => out.push_str(said),
+                TableEntryPiece::Table(name) => match self.tables.get(name) {
                     Some(_) if self.is_over(depth, out) => out.push('…'),
                     Some(table) => {
                         self.left -= 1;
@@ -135,19 +137,19 @@ impl Rolling<'_> {
     }
 
     fn is_over(&self, depth: usize, out: &str) -> bool {
-        self.left == 0 || depth == DEEPEST || out.len() > MOST_RESULT_BYTES
+        self.left == 0 || depth == MAX_TABLE_DEPTH || out.len() > MOST_RESULT_BYTES
     }
 }
 
 /// Invariant: at least one entry, every weight at least 1, and the weights add up to a `u32`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
-    entries: Vec<Entry>,
+pub struct RandomTable {
+    entries: Vec<TableEntry>,
 }
 
-impl Table {
+impl RandomTable {
     /// `None` if a weight is zero, their sum too large, or there is no entry.
-    pub fn new(entries: Vec<Entry>) -> Option<Self> {
+    pub fn new(entries: Vec<TableEntry>) -> Option<Self> {
         let sum = entries.iter().try_fold(0_u32, |sum, entry| {
             sum.checked_add(entry.weight).filter(|_| entry.weight > 0)
         })?;
@@ -162,8 +164,8 @@ impl Table {
     /// The entry that a roll hits.
     ///
     /// # Panics
-    /// If the roll is not within 1 and [`Table::sides`].
-    pub fn entry(&self, roll: u32) -> &Entry {
+    /// If the roll is not within 1 and [`RandomTable::sides`].
+    pub fn entry(&self, roll: u32) -> &TableEntry {
         let mut top = 0;
         let hit = self.entries.iter().find(|entry| {
             top += entry.weight;

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use super::tables::Tables;
-use super::{Random, parse, thread_random, tools};
-use crate::builtin::{Asker, Failure, Reply};
+use super::tables::RandomTables;
+use super::{DiceRandom, parse, thread_random, tools};
+use crate::builtin::{BuiltinToolContext, BuiltinToolError, Reply};
 
 mod hostile;
 
 /// Dice that fall one after the other as given.
-fn falling(falls: &[u32]) -> Random {
+fn falling(falls: &[u32]) -> DiceRandom {
     let falls = falls.to_vec();
     let next = AtomicUsize::new(0);
     Arc::new(move |sides| {
@@ -22,17 +22,17 @@ fn falling(falls: &[u32]) -> Random {
     })
 }
 
-async fn call(name: &str, random: &Random, given: Value) -> Result<Reply, Failure> {
-    let tools = tools(Tables::shipped(), random);
+async fn call(name: &str, random: &DiceRandom, given: Value) -> Result<Reply, BuiltinToolError> {
+    let tools = tools(RandomTables::builtin(), random);
     let tool = tools.iter().find(|tool| tool.definition()["name"] == name).unwrap();
-    tool.call(given.as_object().unwrap(), &Asker::local()).await
+    tool.call(given.as_object().unwrap(), &BuiltinToolContext::local()).await
 }
 
-async fn roll(expression: &str, falls: &[u32]) -> Result<Reply, Failure> {
+async fn roll(expression: &str, falls: &[u32]) -> Result<Reply, BuiltinToolError> {
     call("roll", &falling(falls), json!({ "expression": expression })).await
 }
 
-async fn roll_table(name: &str, fall: u32) -> Result<Reply, Failure> {
+async fn roll_table(name: &str, fall: u32) -> Result<Reply, BuiltinToolError> {
     call("roll_table", &falling(&[fall]), json!({ "table_name": name })).await
 }
 
@@ -83,7 +83,7 @@ async fn a_roll_can_be_read_aloud() {
 
 #[tokio::test]
 async fn explosions_that_reach_the_limit_are_marked() {
-    let always_two: Random = Arc::new(|_| 2);
+    let always_two: DiceRandom = Arc::new(|_| 2);
     let reply = call("roll", &always_two, json!({ "expression": "1d2!" })).await.unwrap();
     let structured = reply.structured.unwrap();
     assert_eq!(structured["limited"], true);
@@ -122,7 +122,7 @@ async fn an_argument_that_is_missing_is_named() {
 
 #[test]
 fn definitions_declare_latency_and_hints() {
-    for tool in tools(Tables::shipped(), &thread_random()) {
+    for tool in tools(RandomTables::builtin(), &thread_random()) {
         let definition = tool.definition();
         assert_eq!(
             definition["_meta"]["dev.tollgate/latency"],
@@ -139,7 +139,7 @@ fn definitions_declare_latency_and_hints() {
 
 #[test]
 fn the_schema_lists_the_tables() {
-    let tools = tools(Tables::shipped(), &thread_random());
+    let tools = tools(RandomTables::builtin(), &thread_random());
     assert_eq!(
         tools[1].definition()["inputSchema"]["properties"]["table_name"]["enum"],
         json!(["random_encounter", "treasure_hoard", "wild_magic"])

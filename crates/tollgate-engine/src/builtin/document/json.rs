@@ -7,15 +7,17 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
-use super::{DEEPEST, Data, MOST_KEYS, Node, Wrong, shown};
+use super::{
+    DocumentData, DocumentLineError, DocumentNode, MAX_NESTING_DEPTH, MOST_KEYS, quote_excerpt,
+};
 
-pub(super) fn read(text: &str) -> Result<Node, Wrong> {
+pub(super) fn read(text: &str) -> Result<DocumentNode, DocumentLineError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
-        Wrong::at(error.line(), format!("this is not JSON: {}", without_place(&error)))
+        DocumentLineError::at(error.line(), format!("this is not JSON: {}", without_place(&error)))
     })?;
     let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at);
-    Lines { text, breaks: breaks.collect() }.node(raw, 0)
+    LineIndex { text, breaks: breaks.collect() }.node(raw, 0)
 }
 
 /// The parser's own words, without the line that is told anyway.
@@ -24,49 +26,56 @@ fn without_place(error: &serde_json::Error) -> String {
     said.rfind(" at line ").map_or(said.clone(), |at| said[..at].to_owned())
 }
 
-struct Lines<'t> {
+struct LineIndex<'t> {
     text: &'t str,
     /// Where the line breaks are.
     breaks: Vec<usize>,
 }
 
-impl Lines<'_> {
+impl LineIndex<'_> {
     /// On which line a part of the text begins.
     fn line(&self, part: &str) -> usize {
         let at = part.as_ptr().addr() - self.text.as_ptr().addr();
         self.breaks.partition_point(|line_break| *line_break < at) + 1
     }
 
-    fn node(&self, raw: &RawValue, depth: usize) -> Result<Node, Wrong> {
+    fn node(&self, raw: &RawValue, depth: usize) -> Result<DocumentNode, DocumentLineError> {
         let (text, line) = (raw.get(), self.line(raw.get()));
-        if depth > DEEPEST {
-            return Err(Wrong::at(line, format!("lists and maps nest deeper than {DEEPEST}")));
+        if depth > MAX_NESTING_DEPTH {
+            return Err(DocumentLineError::at(
+                line,
+                format!("lists and maps nest deeper than {MAX_NESTING_DEPTH}"),
+            ));
         }
-        let refused = |error: serde_json::Error| Wrong::at(line, without_place(&error));
+        let refused = |error: serde_json::Error| DocumentLineError::at(line, without_place(&error));
         let data = match text.as_bytes().first() {
             Some(b'[') => {
                 let items: Vec<&RawValue> = serde_json::from_str(text).map_err(refused)?;
                 let nodes = items.into_iter().map(|item| self.node(item, depth + 1));
-                Data::List(nodes.collect::<Result<_, _>>()?)
+                DocumentData::List(nodes.collect::<Result<_, _>>()?)
             }
             Some(b'{') => {
-                let pairs: Pairs<'_> = serde_json::from_str(text).map_err(refused)?;
-                Data::Map(self.pairs(pairs, depth)?)
+                let pairs: JsonPairs<'_> = serde_json::from_str(text).map_err(refused)?;
+                DocumentData::Map(self.pairs(pairs, depth)?)
             }
-            Some(b'"') => Data::Scalar(serde_json::from_str(text).map_err(refused)?),
-            _ if text == "null" => Data::Nothing,
-            _ => Data::Scalar(text.to_owned()),
+            Some(b'"') => DocumentData::Scalar(serde_json::from_str(text).map_err(refused)?),
+            _ if text == "null" => DocumentData::Nothing,
+            _ => DocumentData::Scalar(text.to_owned()),
         };
-        Ok(Node { line, data })
+        Ok(DocumentNode { line, data })
     }
 
-    fn pairs(&self, pairs: Pairs<'_>, depth: usize) -> Result<Vec<(String, Node)>, Wrong> {
-        let mut nodes: Vec<(String, Node)> = Vec::with_capacity(pairs.0.len());
+    fn pairs(
+        &self,
+        pairs: JsonPairs<'_>,
+        depth: usize,
+    ) -> Result<Vec<(String, DocumentNode)>, DocumentLineError> {
+        let mut nodes: Vec<(String, DocumentNode)> = Vec::with_capacity(pairs.0.len());
         for (key, value) in pairs.0 {
             let node = self.node(value, depth + 1)?;
             if nodes.iter().any(|(known, _)| *known == key) {
-                let problem = format!("the key `{}` is here twice", shown(&key));
-                return Err(Wrong::at(node.line, problem));
+                let problem = format!("the key `{}` is here twice", quote_excerpt(&key));
+                return Err(DocumentLineError::at(node.line, problem));
             }
             nodes.push((key, node));
         }
@@ -75,24 +84,24 @@ impl Lines<'_> {
 }
 
 /// An object as it was written, keys that are there twice included.
-struct Pairs<'t>(Vec<(String, &'t RawValue)>);
+struct JsonPairs<'t>(Vec<(String, &'t RawValue)>);
 
-impl<'de> Deserialize<'de> for Pairs<'de> {
+impl<'de> Deserialize<'de> for JsonPairs<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(PairsVisitor)
+        deserializer.deserialize_map(JsonPairsVisitor)
     }
 }
 
-struct PairsVisitor;
+struct JsonPairsVisitor;
 
-impl<'de> Visitor<'de> for PairsVisitor {
-    type Value = Pairs<'de>;
+impl<'de> Visitor<'de> for JsonPairsVisitor {
+    type Value = JsonPairs<'de>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonPairs<'de>, A::Error> {
         let mut pairs = Vec::new();
         while let Some(pair) = map.next_entry()? {
             if pairs.len() == MOST_KEYS {
@@ -100,6 +109,6 @@ impl<'de> Visitor<'de> for PairsVisitor {
             }
             pairs.push(pair);
         }
-        Ok(Pairs(pairs))
+        Ok(JsonPairs(pairs))
     }
 }

@@ -3,16 +3,18 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Data, Node, Wrong, json, yaml};
-use crate::builtin::scratch::Scratch;
+use super::{DocumentData, DocumentLineError, DocumentNode, json, yaml};
+use crate::builtin::scratch::ScratchDir;
 
 /// The tree on one line, each value with its line number.
-fn shown(node: &Node) -> String {
+fn shown(node: &DocumentNode) -> String {
     let data = match &node.data {
-        Data::Nothing => "-".to_owned(),
-        Data::Scalar(text) => text.clone(),
-        Data::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" ")),
-        Data::Map(pairs) => {
+        DocumentData::Nothing => "-".to_owned(),
+        DocumentData::Scalar(text) => text.clone(),
+        DocumentData::List(items) => {
+            format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" "))
+        }
+        DocumentData::Map(pairs) => {
             let pairs = pairs.iter().map(|(key, node)| format!("{key}={}", shown(node)));
             format!("{{{}}}", pairs.collect::<Vec<_>>().join(" "))
         }
@@ -20,7 +22,7 @@ fn shown(node: &Node) -> String {
     format!("{}:{data}", node.line)
 }
 
-fn told(wrong: &Wrong) -> String {
+fn told(wrong: &DocumentLineError) -> String {
     wrong.clone().of(Path::new("f")).to_string()
 }
 
@@ -112,7 +114,7 @@ fn keys_and_kinds_are_checked() {
 
 #[test]
 fn files_that_are_none_or_too_large_are_refused() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDir::new();
     let path = |name: &str| scratch.path().join(name);
     fs::write(path("large.yaml"), "x".repeat(100)).unwrap();
     fs::write(path("latin.yaml"), [b'a', 0xe4, b'b']).unwrap();

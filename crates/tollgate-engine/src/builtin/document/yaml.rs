@@ -3,112 +3,124 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-use super::{DEEPEST, Data, MOST_KEYS, Node, Wrong, shown};
+use super::{
+    DocumentData, DocumentLineError, DocumentNode, MAX_NESTING_DEPTH, MOST_KEYS, quote_excerpt,
+};
 
-pub(crate) fn read(text: &str) -> Result<Node, Wrong> {
-    let mut builder = Builder { open: Vec::new(), documents: 0, root: None };
+pub(crate) fn read(text: &str) -> Result<DocumentNode, DocumentLineError> {
+    let mut builder = YamlTreeBuilder { open: Vec::new(), documents: 0, root: None };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let problem = format!("this is not YAML: {}", error.info());
-            Wrong::at(error.marker().line(), problem)
+            DocumentLineError::at(error.marker().line(), problem)
         })?;
         builder.take(event, span.start.line())?;
     }
-    builder.root.ok_or_else(|| Wrong::all("it is empty"))
+    builder.root.ok_or_else(|| DocumentLineError::all("it is empty"))
 }
 
-struct Builder {
-    open: Vec<Open>,
+struct YamlTreeBuilder {
+    open: Vec<OpenCollection>,
     documents: usize,
-    root: Option<Node>,
+    root: Option<DocumentNode>,
 }
 
 /// A list or map whose end has not come yet.
-struct Open {
+struct OpenCollection {
     line: usize,
-    items: Items,
+    items: CollectionItems,
 }
 
-enum Items {
-    List(Vec<Node>),
-    Map { pairs: Vec<(String, Node)>, key: Option<(String, usize)> },
+enum CollectionItems {
+    List(Vec<DocumentNode>),
+    Map { pairs: Vec<(String, DocumentNode)>, key: Option<(String, usize)> },
 }
 
-impl Builder {
-    fn take(&mut self, event: Event<'_>, line: usize) -> Result<(), Wrong> {
+impl YamlTreeBuilder {
+    fn take(&mut self, event: Event<'_>, line: usize) -> Result<(), DocumentLineError> {
         match event {
             Event::Scalar(_, _, anchor, tag) if anchor != 0 || tag.is_some() => {
-                Err(Wrong::at(line, MARKED))
+                Err(DocumentLineError::at(line, UNSUPPORTED_SYNTAX_MESSAGE))
             }
             Event::SequenceStart(anchor, tag) | Event::MappingStart(anchor, tag)
                 if anchor != 0 || tag.is_some() =>
             {
-                Err(Wrong::at(line, MARKED))
+                Err(DocumentLineError::at(line, UNSUPPORTED_SYNTAX_MESSAGE))
             }
-            Event::Alias(_) => Err(Wrong::at(line, MARKED)),
+            Event::Alias(_) => Err(DocumentLineError::at(line, UNSUPPORTED_SYNTAX_MESSAGE)),
             Event::Scalar(text, style, _, _) => {
                 let is_nothing = style == ScalarStyle::Plain
                     && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
-                let data = if is_nothing { Data::Nothing } else { Data::Scalar(text.into_owned()) };
-                self.done(Node { line, data })
+                let data = if is_nothing {
+                    DocumentData::Nothing
+                } else {
+                    DocumentData::Scalar(text.into_owned())
+                };
+                self.push_value(DocumentNode { line, data })
             }
-            Event::SequenceStart(..) => self.begin(line, Items::List(Vec::new())),
+            Event::SequenceStart(..) => self.begin(line, CollectionItems::List(Vec::new())),
             Event::MappingStart(..) => {
-                self.begin(line, Items::Map { pairs: Vec::new(), key: None })
+                self.begin(line, CollectionItems::Map { pairs: Vec::new(), key: None })
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 let open = self.open.pop().expect("the parser pairs starts and ends");
                 let data = match open.items {
-                    Items::List(items) => Data::List(items),
-                    Items::Map { pairs, .. } => Data::Map(pairs),
+                    CollectionItems::List(items) => DocumentData::List(items),
+                    CollectionItems::Map { pairs, .. } => DocumentData::Map(pairs),
                 };
-                self.done(Node { line: open.line, data })
+                self.push_value(DocumentNode { line: open.line, data })
             }
             Event::DocumentStart(_) => {
                 self.documents += 1;
                 match self.documents {
                     1 => Ok(()),
-                    _ => Err(Wrong::at(line, "a second document begins here: one is read")),
+                    _ => Err(DocumentLineError::at(
+                        line,
+                        "a second document begins here: one is read",
+                    )),
                 }
             }
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
         }
     }
 
-    fn begin(&mut self, line: usize, items: Items) -> Result<(), Wrong> {
-        if self.open.len() >= DEEPEST {
-            return Err(Wrong::at(line, format!("lists and maps nest deeper than {DEEPEST}")));
+    fn begin(&mut self, line: usize, items: CollectionItems) -> Result<(), DocumentLineError> {
+        if self.open.len() >= MAX_NESTING_DEPTH {
+            return Err(DocumentLineError::at(
+                line,
+                format!("lists and maps nest deeper than {MAX_NESTING_DEPTH}"),
+            ));
         }
-        self.open.push(Open { line, items });
+        self.open.push(OpenCollection { line, items });
         Ok(())
     }
 
     /// A value is complete: it belongs to whatever is open.
-    fn done(&mut self, node: Node) -> Result<(), Wrong> {
+    fn push_value(&mut self, node: DocumentNode) -> Result<(), DocumentLineError> {
         match self.open.last_mut().map(|open| &mut open.items) {
             None => self.root = Some(node),
-            Some(Items::List(items)) => items.push(node),
-            Some(Items::Map { pairs, key }) => match (key.take(), node.data) {
-                (None, Data::Scalar(name)) => {
+            Some(CollectionItems::List(items)) => items.push(node),
+            Some(CollectionItems::Map { pairs, key }) => match (key.take(), node.data) {
+                (None, DocumentData::Scalar(name)) => {
                     if pairs.iter().any(|(known, _)| *known == name) {
-                        let problem = format!("the key `{}` is here twice", shown(&name));
-                        return Err(Wrong::at(node.line, problem));
+                        let problem = format!("the key `{}` is here twice", quote_excerpt(&name));
+                        return Err(DocumentLineError::at(node.line, problem));
                     }
                     if pairs.len() == MOST_KEYS {
                         let problem = format!("there are more than {MOST_KEYS} keys");
-                        return Err(Wrong::at(node.line, problem));
+                        return Err(DocumentLineError::at(node.line, problem));
                     }
                     *key = Some((name, node.line));
                 }
-                (None, Data::Nothing | Data::List(_) | Data::Map(_)) => {
-                    return Err(Wrong::at(node.line, "a key must be a text"));
+                (None, DocumentData::Nothing | DocumentData::List(_) | DocumentData::Map(_)) => {
+                    return Err(DocumentLineError::at(node.line, "a key must be a text"));
                 }
-                (Some((name, line)), data) => pairs.push((name, Node { line, data })),
+                (Some((name, line)), data) => pairs.push((name, DocumentNode { line, data })),
             },
         }
         Ok(())
     }
 }
 
-const MARKED: &str = "anchors, aliases and tags are not read here; a text that begins with `&`, `*` \
+const UNSUPPORTED_SYNTAX_MESSAGE: &str = "anchors, aliases and tags are not read here; a text that begins with `&`, `*` \
     or `!` needs quotes";

@@ -7,12 +7,12 @@ use std::path::{Component, Path, PathBuf};
 /// A base within one of the others is fine. Symbolic links are followed; what does not exist
 /// yet is judged by its name.
 pub fn overlaps<'a>(base: &Path, others: &[&'a Path]) -> Option<&'a Path> {
-    let base = resolved(base);
-    others.iter().copied().find(|other| resolved(other).starts_with(&base))
+    let base = resolve(base);
+    others.iter().copied().find(|other| resolve(other).starts_with(&base))
 }
 
 /// Goes down the path and resolves every part of it that exists.
-fn resolved(path: &Path) -> PathBuf {
+fn resolve(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut resolved = PathBuf::new();
     for part in absolute.components() {

@@ -17,7 +17,7 @@ pub(crate) struct RelativePath {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Invalid {
+pub(crate) enum RelativePathError {
     #[error("`path` must name a file, for example `notes/today.md`")]
     Empty,
     #[error("`path` is longer than {MOST_BYTES} bytes")]
@@ -43,28 +43,28 @@ pub(crate) enum Invalid {
 }
 
 impl RelativePath {
-    pub(crate) fn parse(text: &str) -> Result<Self, Invalid> {
+    pub(crate) fn parse(text: &str) -> Result<Self, RelativePathError> {
         if text.len() > MOST_BYTES {
-            return Err(Invalid::TooLong);
+            return Err(RelativePathError::TooLong);
         }
         if text.chars().any(is_invisible) {
-            return Err(Invalid::Invisible);
+            return Err(RelativePathError::Invisible);
         }
         if text.contains('\\') {
-            return Err(Invalid::Backslash);
+            return Err(RelativePathError::Backslash);
         }
         // First, or `./C:` would pass for a name.
         let text = text.strip_prefix("./").unwrap_or(text);
         if text.starts_with('/') || starts_with_drive(text) {
-            return Err(Invalid::Absolute);
+            return Err(RelativePathError::Absolute);
         }
         if matches!(text, "" | ".") {
-            return Err(Invalid::Empty);
+            return Err(RelativePathError::Empty);
         }
         let names: Vec<String> = text.split('/').map(str::to_owned).collect();
         names.iter().try_for_each(|name| check_name(name))?;
         if names.len() > MOST_NAMES {
-            return Err(Invalid::TooDeep);
+            return Err(RelativePathError::TooDeep);
         }
         Ok(Self { names })
     }
@@ -82,15 +82,15 @@ impl fmt::Display for RelativePath {
     }
 }
 
-fn check_name(name: &str) -> Result<(), Invalid> {
+fn check_name(name: &str) -> Result<(), RelativePathError> {
     match name {
-        ".." => Err(Invalid::Parent),
-        "" | "." => Err(Invalid::EmptyName),
-        _ if name.len() > MOST_NAME_BYTES => Err(Invalid::NameTooLong),
-        _ if name.ends_with('.') => Err(Invalid::Edge),
-        _ if name.starts_with(char::is_whitespace) => Err(Invalid::Edge),
-        _ if name.ends_with(char::is_whitespace) => Err(Invalid::Edge),
-        _ if name.starts_with(TEMPORARY) => Err(Invalid::Reserved),
+        ".." => Err(RelativePathError::Parent),
+        "" | "." => Err(RelativePathError::EmptyName),
+        _ if name.len() > MOST_NAME_BYTES => Err(RelativePathError::NameTooLong),
+        _ if name.ends_with('.') => Err(RelativePathError::Edge),
+        _ if name.starts_with(char::is_whitespace) => Err(RelativePathError::Edge),
+        _ if name.ends_with(char::is_whitespace) => Err(RelativePathError::Edge),
+        _ if name.starts_with(TEMPORARY) => Err(RelativePathError::Reserved),
         _ => Ok(()),
     }
 }

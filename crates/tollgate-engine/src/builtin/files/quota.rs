@@ -21,18 +21,18 @@ impl Quota {
     pub(crate) const DEFAULT: Self =
         Self { file_bytes: 1024 * 1024, all_bytes: 64 * 1024 * 1024, files: 10_000 };
 
-    pub(crate) fn allows(&self, usage: Usage) -> bool {
+    pub(crate) fn allows(&self, usage: SandboxUsage) -> bool {
         usage.bytes <= self.all_bytes && usage.files <= self.files
     }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Usage {
+pub(crate) struct SandboxUsage {
     pub(crate) bytes: u64,
     pub(crate) files: u64,
 }
 
-impl Usage {
+impl SandboxUsage {
     /// What there will be after `change`.
     pub(crate) fn after(self, change: Change) -> Self {
         Self {

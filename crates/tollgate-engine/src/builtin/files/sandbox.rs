@@ -14,26 +14,26 @@ use rustix::io::Errno;
 use rustix::path::Arg;
 
 use super::path::{RelativePath, TEMPORARY};
-use super::quota::{Change, Quota, Usage};
+use super::quota::{Change, Quota, SandboxUsage};
 
-mod problem;
+mod error;
 
-pub(crate) use problem::{Problem, SandboxError};
+pub(crate) use error::{FileAccessError, SandboxError};
 
-pub(crate) struct Sandbox {
+pub(crate) struct FileSandbox {
     base: PathBuf,
     quota: Quota,
     /// Held while writing, so that the count is true. `None`: not counted yet, or not sure.
-    usage: Mutex<Option<Usage>>,
+    usage: Mutex<Option<SandboxUsage>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum FileWriteOutcome {
     Created,
     Replaced,
 }
 
-impl Sandbox {
+impl FileSandbox {
     pub(crate) fn new(base: PathBuf, quota: Quota) -> Self {
         Self { base, quota, usage: Mutex::new(None) }
     }
@@ -47,7 +47,7 @@ impl Sandbox {
         &self,
         path: &RelativePath,
         content: &[u8],
-    ) -> Result<Written, SandboxError> {
+    ) -> Result<FileWriteOutcome, SandboxError> {
         self.write_up_to(path, content, self.quota.file_bytes)
     }
 
@@ -57,19 +57,19 @@ impl Sandbox {
         path: &RelativePath,
         content: &[u8],
         most_bytes: u64,
-    ) -> Result<Written, SandboxError> {
+    ) -> Result<FileWriteOutcome, SandboxError> {
         let written = match content.len() as u64 <= most_bytes {
             true => self.replace(path, content),
-            false => Err(Problem::TooLarge { most: most_bytes }),
+            false => Err(FileAccessError::TooLarge { most: most_bytes }),
         };
         written.map_err(|problem| SandboxError { path: path.to_string(), problem })
     }
 
-    fn read_text(&self, path: &RelativePath) -> Result<String, Problem> {
+    fn read_text(&self, path: &RelativePath) -> Result<String, FileAccessError> {
         let (folders, name) = path.split();
         let (folder, missing) = descend(self.open_base()?, folders)?;
         if !missing.is_empty() {
-            return Err(Problem::Missing);
+            return Err(FileAccessError::Missing);
         }
         // Asked before opening too, because opening a device can already do something.
         self.check(&rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
@@ -86,10 +86,14 @@ impl Sandbox {
             return Err(self.too_large());
         }
         String::from_utf8(content)
-            .map_err(|error| Problem::NotText { at: error.utf8_error().valid_up_to() })
+            .map_err(|error| FileAccessError::NotText { at: error.utf8_error().valid_up_to() })
     }
 
-    fn replace(&self, path: &RelativePath, content: &[u8]) -> Result<Written, Problem> {
+    fn replace(
+        &self,
+        path: &RelativePath,
+        content: &[u8],
+    ) -> Result<FileWriteOutcome, FileAccessError> {
         let mut usage = self.usage.lock();
         DirBuilder::new().recursive(true).mode(0o700).create(&self.base)?;
         let base = self.open_base()?;
@@ -107,48 +111,48 @@ impl Sandbox {
         };
         let after = self.admit(&mut usage, &base, change)?;
         let folder = make_folders(folder, missing)?;
-        Temporary::create(&folder)?.fill(content)?.rename(name)?;
+        TemporaryFile::create(&folder)?.fill(content)?.rename(name)?;
         *usage = Some(after);
-        Ok(if old_size.is_some() { Written::Replaced } else { Written::Created })
+        Ok(if old_size.is_some() { FileWriteOutcome::Replaced } else { FileWriteOutcome::Created })
     }
 
     /// What the sandbox will hold. Leaves `usage` open until the change is made.
     fn admit(
         &self,
-        usage: &mut Option<Usage>,
+        usage: &mut Option<SandboxUsage>,
         base: &OwnedFd,
         change: Change,
-    ) -> Result<Usage, Problem> {
+    ) -> Result<SandboxUsage, FileAccessError> {
         let known = usage.take().filter(|known| self.quota.allows(known.after(change)));
         let before = match known {
             Some(known) => known,
-            None => Usage::count(base, self.quota)?,
+            None => SandboxUsage::count(base, self.quota)?,
         };
         let after = before.after(change);
         if change.grows() && !self.quota.allows(after) {
-            return Err(Problem::Full(self.quota));
+            return Err(FileAccessError::Full(self.quota));
         }
         Ok(after)
     }
 
-    fn open_base(&self) -> Result<OwnedFd, Problem> {
+    fn open_base(&self) -> Result<OwnedFd, FileAccessError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(CWD, &self.base, flags, Mode::empty())?)
     }
 
     /// The size of what must be a regular file with one name.
-    fn check(&self, stat: &Stat) -> Result<u64, Problem> {
+    fn check(&self, stat: &Stat) -> Result<u64, FileAccessError> {
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile if stat.st_nlink > 1 => Err(Problem::HardLink),
+            FileType::RegularFile if stat.st_nlink > 1 => Err(FileAccessError::HardLink),
             FileType::RegularFile => u64::try_from(stat.st_size).map_err(|_| self.too_large()),
-            FileType::Symlink => Err(Problem::Link),
-            FileType::Directory => Err(Problem::Folder),
-            _ => Err(Problem::Special),
+            FileType::Symlink => Err(FileAccessError::Link),
+            FileType::Directory => Err(FileAccessError::Folder),
+            _ => Err(FileAccessError::Special),
         }
     }
 
-    fn too_large(&self) -> Problem {
-        Problem::TooLarge { most: self.quota.file_bytes }
+    fn too_large(&self) -> FileAccessError {
+        FileAccessError::TooLarge { most: self.quota.file_bytes }
     }
 }
 
@@ -161,20 +165,20 @@ pub(crate) fn open_folder(parent: impl AsFd, name: impl Arg) -> Result<OwnedFd, 
 }
 
 /// Goes down as far as there are folders; returns the last one and the names not found.
-fn descend(base: OwnedFd, folders: &[String]) -> Result<(OwnedFd, &[String]), Problem> {
+fn descend(base: OwnedFd, folders: &[String]) -> Result<(OwnedFd, &[String]), FileAccessError> {
     let mut folder = base;
     for (at, name) in folders.iter().enumerate() {
         match open_folder(&folder, name.as_str()) {
             Ok(next) => folder = next,
             Err(Errno::NOENT) => return Ok((folder, &folders[at..])),
-            Err(Errno::NOTDIR | Errno::LOOP) => return Err(Problem::NotAFolder),
+            Err(Errno::NOTDIR | Errno::LOOP) => return Err(FileAccessError::NotAFolder),
             Err(error) => return Err(error.into()),
         }
     }
     Ok((folder, &[]))
 }
 
-fn make_folders(parent: OwnedFd, names: &[String]) -> Result<OwnedFd, Problem> {
+fn make_folders(parent: OwnedFd, names: &[String]) -> Result<OwnedFd, FileAccessError> {
     let mut folder = parent;
     for name in names {
         match rustix::fs::mkdirat(&folder, name.as_str(), Mode::RWXU) {
@@ -183,7 +187,7 @@ fn make_folders(parent: OwnedFd, names: &[String]) -> Result<OwnedFd, Problem> {
             Err(error) => return Err(error.into()),
         }
         folder = match open_folder(&folder, name.as_str()) {
-            Err(Errno::NOTDIR | Errno::LOOP) => return Err(Problem::NotAFolder),
+            Err(Errno::NOTDIR | Errno::LOOP) => return Err(FileAccessError::NotAFolder),
             opened => opened?,
         };
     }
@@ -191,14 +195,14 @@ fn make_folders(parent: OwnedFd, names: &[String]) -> Result<OwnedFd, Problem> {
 }
 
 /// A file in the making. Goes away again unless it is renamed.
-struct Temporary<'a> {
+struct TemporaryFile<'a> {
     folder: &'a OwnedFd,
     name: Option<String>,
     file: File,
 }
 
-impl<'a> Temporary<'a> {
-    fn create(folder: &'a OwnedFd) -> Result<Self, Problem> {
+impl<'a> TemporaryFile<'a> {
+    fn create(folder: &'a OwnedFd) -> Result<Self, FileAccessError> {
         let name = format!("{TEMPORARY}{:016x}.tmp", rand::random::<u64>());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFE;
         let private = Mode::RUSR | Mode::WUSR;
@@ -209,13 +213,13 @@ impl<'a> Temporary<'a> {
         Ok(temporary)
     }
 
-    fn fill(mut self, content: &[u8]) -> Result<Self, Problem> {
+    fn fill(mut self, content: &[u8]) -> Result<Self, FileAccessError> {
         self.file.write_all(content)?;
         self.file.sync_all()?;
         Ok(self)
     }
 
-    fn rename(mut self, name: &str) -> Result<(), Problem> {
+    fn rename(mut self, name: &str) -> Result<(), FileAccessError> {
         if let Some(own) = &self.name {
             rustix::fs::renameat(self.folder, own.as_str(), self.folder, name)?;
             self.name = None;
@@ -225,7 +229,7 @@ impl<'a> Temporary<'a> {
     }
 }
 
-impl Drop for Temporary<'_> {
+impl Drop for TemporaryFile<'_> {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
             // Best effort: the write has failed already, and its reason matters more.

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::quota::Quota;
-use super::{Folder, folder, tools};
-use crate::builtin::scratch::Scratch;
-use crate::builtin::{Asker, Failure, Reply, Tool};
+use super::{SandboxFolder, folder, tools};
+use crate::builtin::scratch::ScratchDir;
+use crate::builtin::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
 
 mod attacks;
 mod paths;
@@ -16,8 +16,8 @@ mod pressure;
 
 /// A sandbox `base` beside a folder `outside` with a secret in it.
 struct World {
-    scratch: Scratch,
-    tools: Vec<Box<dyn Tool>>,
+    scratch: ScratchDir,
+    tools: Vec<Box<dyn BuiltinTool>>,
 }
 
 const SECRET: &str = "outside and not to be read";
@@ -28,10 +28,10 @@ impl World {
     }
 
     fn with(quota: Quota) -> Self {
-        let scratch = Scratch::new();
+        let scratch = ScratchDir::new();
         fs::create_dir(scratch.path().join("outside")).unwrap();
         fs::write(scratch.path().join("outside/secret.txt"), SECRET).unwrap();
-        let tools = tools(&Folder::within(&scratch.path().join("base"), quota));
+        let tools = tools(&SandboxFolder::within(&scratch.path().join("base"), quota));
         Self { scratch, tools }
     }
 
@@ -50,16 +50,16 @@ impl World {
         self.scratch.path().join("outside")
     }
 
-    async fn write(&self, path: &str, content: &str) -> Result<Reply, Failure> {
+    async fn write(&self, path: &str, content: &str) -> Result<Reply, BuiltinToolError> {
         self.call(0, json!({ "path": path, "content": content })).await
     }
 
-    async fn read(&self, path: &str) -> Result<Reply, Failure> {
+    async fn read(&self, path: &str) -> Result<Reply, BuiltinToolError> {
         self.call(1, json!({ "path": path })).await
     }
 
-    async fn call(&self, tool: usize, arguments: Value) -> Result<Reply, Failure> {
-        self.tools[tool].call(arguments.as_object().unwrap(), &Asker::local()).await
+    async fn call(&self, tool: usize, arguments: Value) -> Result<Reply, BuiltinToolError> {
+        self.tools[tool].call(arguments.as_object().unwrap(), &BuiltinToolContext::local()).await
     }
 
     /// Neither can the path be read or written, nor does it change anything out there.

@@ -1,7 +1,7 @@
 //! What the file of a picture is called: words of its description, and a number that no other has.
 //! Pure.
 
-const LONGEST: usize = 40;
+const MAX_NAME_BYTES: usize = 40;
 
 /// Without an ending.
 pub(super) fn of(prompt: &str, number: u64) -> String {
@@ -12,7 +12,7 @@ pub(super) fn of(prompt: &str, number: u64) -> String {
             _ if words.ends_with('-') || words.is_empty() => {}
             _ => words.push('-'),
         }
-        if words.len() == LONGEST {
+        if words.len() == MAX_NAME_BYTES {
             break;
         }
     }

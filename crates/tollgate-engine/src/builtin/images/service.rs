@@ -12,69 +12,69 @@ use serde::Deserialize;
 use serde_json::json;
 use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
 use crate::clock::{Clock as _, SystemClock};
-use crate::settings::Images;
-use crate::web::fetch::{Bounds, Fetch};
+use crate::settings::ImageSettings;
+use crate::web::fetch::{ExchangeBounds, OperatorHttpClient};
 
 pub(super) const LARGEST_PICTURE: usize = 16 << 20;
 /// As base64, and a little around it.
 const LARGEST_ANSWER: usize = LARGEST_PICTURE / 3 * 4 + (64 << 10);
 /// For the answer and the picture that it leads to.
-const PATIENCE: Duration = Duration::from_secs(120);
+const GENERATION_TIMEOUT: Duration = Duration::from_secs(120);
 
-pub(super) struct Service {
-    settings: Images,
+pub(super) struct ImageService {
+    settings: ImageSettings,
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    data: Vec<One>,
+struct ImagesResponse {
+    data: Vec<ImagesResponseItem>,
 }
 
 #[derive(Deserialize)]
-struct One {
+struct ImagesResponseItem {
     b64_json: Option<String>,
     url: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Complaint {
-    error: Explained,
+struct ImagesErrorResponse {
+    error: ImagesErrorDetail,
 }
 
 #[derive(Deserialize)]
-struct Explained {
+struct ImagesErrorDetail {
     message: String,
 }
 
-impl Service {
-    pub(super) fn new(settings: &Images) -> Self {
+impl ImageService {
+    pub(super) fn new(settings: &ImageSettings) -> Self {
         Self { settings: settings.clone() }
     }
 
     /// The bytes of one picture, whatever they are.
     pub(super) async fn picture(&self, prompt: &str) -> Result<Vec<u8>, String> {
         let url = format!("{}/images/generations", self.settings.base_url);
-        let fetch = Fetch::new(&url)?;
-        let until = SystemClock.now() + PATIENCE;
-        let bounds = Bounds { until, most_bytes: LARGEST_ANSWER };
+        let fetch = OperatorHttpClient::new(&url)?;
+        let until = SystemClock.now() + GENERATION_TIMEOUT;
+        let bounds = ExchangeBounds { until, most_bytes: LARGEST_ANSWER };
         let response = fetch
             .exchange_within(&url, self.request(prompt)?, bounds)
             .await
             .map_err(|refused| format!("the image service cannot be asked: {refused}"))?;
         self.judge(&response)?;
-        let answer: Answer = serde_json::from_slice(response.body())
+        let answer: ImagesResponse = serde_json::from_slice(response.body())
             .map_err(|_| "the image service did not answer with a picture".to_owned())?;
         match answer.data.into_iter().next() {
-            Some(One { b64_json: Some(text), .. }) => STANDARD
+            Some(ImagesResponseItem { b64_json: Some(text), .. }) => STANDARD
                 .decode(text.trim())
                 .map_err(|_| "the image service gave a picture that cannot be unpacked".to_owned()),
-            Some(One { url: Some(url), .. }) => {
+            Some(ImagesResponseItem { url: Some(url), .. }) => {
                 // Without the key: it is for the service, not for where pictures lie.
                 let request = Request::new(Full::default());
-                let bounds = Bounds { until, most_bytes: LARGEST_PICTURE };
+                let bounds = ExchangeBounds { until, most_bytes: LARGEST_PICTURE };
                 let response = fetch.exchange_within(&url, request, bounds).await;
                 let response = response
                     .map_err(|refused| format!("the picture cannot be fetched: {refused}"))?;
@@ -131,7 +131,7 @@ impl Service {
 
     /// What it says of its reasons, without any secret.
     fn complaint(&self, body: &[u8]) -> Option<String> {
-        let complaint: Complaint = serde_json::from_slice(body).ok()?;
+        let complaint: ImagesErrorResponse = serde_json::from_slice(body).ok()?;
         let mut message: String =
             complaint.error.message.chars().filter(|letter| !letter.is_control()).collect();
         let headers = self.settings.headers.iter().map(|(_, value)| value);
@@ -139,6 +139,6 @@ impl Service {
         for secret in secrets.filter(|secret| !secret.is_empty()) {
             message = message.replace(secret, "***");
         }
-        Some(shortened(&secret_values::mask(&message), 300))
+        Some(truncate_chars(&secret_values::mask(&message), 300))
     }
 }

@@ -6,7 +6,7 @@ use tollgate_core::secret::Secret;
 
 use super::*;
 use crate::builtin::files;
-use crate::builtin::scratch::Scratch;
+use crate::builtin::scratch::ScratchDir;
 use crate::clock::{Clock as _, SystemClock};
 use crate::web::tests::{Script, Site, redirect, response};
 
@@ -21,8 +21,8 @@ fn packed(content: &[u8]) -> Script {
     json_answer(&json!({ "created": 1, "data": [{ "b64_json": STANDARD.encode(content) }] }))
 }
 
-fn settings(site: &Site) -> Images {
-    Images {
+fn settings(site: &Site) -> ImageSettings {
+    ImageSettings {
         base_url: format!("http://127.0.0.1:{}/v1", site.port()),
         key: Some(Secret::new(KEY)),
         headers: vec![("x-team".to_owned(), Secret::new("green"))],
@@ -31,19 +31,19 @@ fn settings(site: &Site) -> Images {
     }
 }
 
-async fn asked(site: &Site, scratch: &Scratch, arguments: Value) -> Result<Reply, String> {
+async fn asked(site: &Site, scratch: &ScratchDir, arguments: Value) -> Result<Reply, String> {
     let tool = tools(&settings(site), files::folder(scratch.path())).remove(0);
-    let reply = tool.call(arguments.as_object().unwrap(), &Asker::local()).await;
+    let reply = tool.call(arguments.as_object().unwrap(), &BuiltinToolContext::local()).await;
     let reply = reply.map_err(|failure| failure.message);
     assert!(!format!("{reply:?}").contains(KEY));
     reply
 }
 
-async fn painted(site: &Site, scratch: &Scratch) -> Result<Reply, String> {
+async fn painted(site: &Site, scratch: &ScratchDir) -> Result<Reply, String> {
     asked(site, scratch, json!({ "prompt": "A red Dragon!" })).await
 }
 
-fn files_of(scratch: &Scratch) -> Vec<String> {
+fn files_of(scratch: &ScratchDir) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(scratch.path().join("images")) else { return Vec::new() };
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
@@ -57,7 +57,7 @@ async fn a_picture_is_made_and_saved_by_what_it_is() {
         (&b"GIF89arest"[..], "gif", "image/gif"),
     ] {
         let site = Site::start(move |_| packed(content)).await;
-        let scratch = Scratch::new();
+        let scratch = ScratchDir::new();
         let reply = painted(&site, &scratch).await.unwrap().structured.unwrap();
         let path = reply["path"].as_str().unwrap();
         assert!(path.starts_with("images/a-red-dragon-") && path.ends_with(ending), "{path}");
@@ -78,7 +78,7 @@ async fn a_picture_is_made_and_saved_by_what_it_is() {
 async fn a_style_is_put_to_the_description() {
     let site = Site::start(|_| packed(PNG)).await;
     let arguments = json!({ "prompt": "cat", "style": " ink " });
-    asked(&site, &Scratch::new(), arguments).await.unwrap();
+    asked(&site, &ScratchDir::new(), arguments).await.unwrap();
     assert!(site.asked()[0].contains(r#""prompt":"cat\n\nStyle: ink""#));
 }
 
@@ -87,7 +87,7 @@ async fn a_picture_behind_a_url_is_fetched_without_the_key() {
     let store = Site::start(|_| response("200 OK\ncontent-type: image/png", PNG)).await;
     let at = format!("http://127.0.0.1:{}/x.png", store.port());
     let service = Site::start(move |_| json_answer(&json!({ "data": [{ "url": at }] }))).await;
-    painted(&service, &Scratch::new()).await.unwrap();
+    painted(&service, &ScratchDir::new()).await.unwrap();
     assert!(!store.asked()[0].contains(KEY), "{}", store.asked()[0]);
 }
 
@@ -96,7 +96,7 @@ async fn a_picture_behind_a_url_is_fetched_without_the_key() {
 async fn s_19_a_url_to_a_metadata_service_is_not_followed() {
     let inner = json!({ "data": [{ "url": "http://169.254.169.254/latest/" }] });
     let site = Site::start(move |_| json_answer(&inner)).await;
-    let error = painted(&site, &Scratch::new()).await.unwrap_err();
+    let error = painted(&site, &ScratchDir::new()).await.unwrap_err();
     assert_eq!(
         error,
         "the picture cannot be fetched: `169.254.169.254` is not on the public web, and nothing else \
@@ -109,11 +109,14 @@ async fn whoever_cannot_wait_is_told_where_it_will_be() {
     let Script::Says(answer) = packed(PNG) else { panic!() };
     let late = Duration::from_millis(600);
     let site = Site::start(move |_| Script::Late(late, answer.clone())).await;
-    let scratch = Scratch::new();
+    let scratch = ScratchDir::new();
     let tool = tools(&settings(&site), files::folder(scratch.path())).remove(0);
     let until = Some(SystemClock.now() + Duration::from_millis(300));
     let arguments = Map::from_iter([("prompt".to_owned(), Value::from("Ship"))]);
-    let reply = tool.call(&arguments, &Asker { until, ..Asker::local() }).await.unwrap();
+    let reply = tool
+        .call(&arguments, &BuiltinToolContext { until, ..BuiltinToolContext::local() })
+        .await
+        .unwrap();
     let reply = reply.structured.unwrap();
     assert_eq!(reply["status"], "pending");
     let path = format!("{}.png", reply["path"].as_str().unwrap());
@@ -128,7 +131,7 @@ async fn whoever_cannot_wait_is_told_where_it_will_be() {
 async fn what_cannot_be_a_picture_is_refused_and_not_saved() {
     let check = async |script: Script, expected: &str| {
         let site = Site::start(move |_| script.clone()).await;
-        let scratch = Scratch::new();
+        let scratch = ScratchDir::new();
         assert_eq!(painted(&site, &scratch).await.unwrap_err(), expected);
         assert_eq!(files_of(&scratch), [""; 0]);
     };

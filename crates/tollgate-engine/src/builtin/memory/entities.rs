@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use tollgate_core::memory::{Entity, EntityId, LONGEST_NAME, Link, Scope, Snapshot};
-use tollgate_core::text::shortened;
-use tollgate_store::memory::{Page, Wanted};
+use tollgate_core::memory::{
+    Entity, EntityId, EntityLink, EntitySnapshot, LONGEST_NAME, MemoryScope,
+};
+use tollgate_core::text::truncate_chars;
+use tollgate_store::memory::{EntityFilter, Page};
 
 use super::{LONGEST_SHOWN, looks, text};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
-use crate::memory::Mind;
+use crate::builtin::{
+    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+};
+use crate::memory::MemoryService;
 
 /// Found at once; whoever wants others says a name.
 const MOST_ENTITIES: usize = 20;
@@ -19,11 +23,11 @@ const MOST_LINKS: usize = 50;
 /// Named to whoever asked for one that is not there.
 const MOST_HINTS: usize = 5;
 
-pub(super) struct QueryEntities(pub(super) Arc<Mind>);
-pub(super) struct GetSummary(pub(super) Arc<Mind>);
+pub(super) struct QueryEntities(pub(super) Arc<MemoryService>);
+pub(super) struct GetSummary(pub(super) Arc<MemoryService>);
 
 #[async_trait]
-impl Tool for QueryEntities {
+impl BuiltinTool for QueryEntities {
     fn definition(&self) -> Value {
         json!({
             "name": "query_entities",
@@ -72,9 +76,13 @@ impl Tool for QueryEntities {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let given = |name| text(arguments, name).map(str::trim).filter(|text| !text.is_empty());
-        let wanted = Wanted {
+        let wanted = EntityFilter {
             name: given("name").map(str::to_owned),
             kind: given("type").map(str::to_owned),
         };
@@ -82,8 +90,8 @@ impl Tool for QueryEntities {
         let mut found = self.0.store().find_entities(&asker.scope, &wanted, page).await?;
         let more = found.len() > MOST_ENTITIES;
         found.truncate(MOST_ENTITIES);
-        let shown: Vec<Value> = found.iter().map(shown).collect();
-        let lines: Vec<String> = found.iter().map(line).collect();
+        let shown: Vec<Value> = found.iter().map(entity_json).collect();
+        let lines: Vec<String> = found.iter().map(entity_line).collect();
         let text = match (lines.is_empty(), more) {
             (true, _) => "Nobody and nothing like that is known.".to_owned(),
             (false, false) => lines.join("\n"),
@@ -94,7 +102,7 @@ impl Tool for QueryEntities {
 }
 
 #[async_trait]
-impl Tool for GetSummary {
+impl BuiltinTool for GetSummary {
     fn definition(&self) -> Value {
         json!({
             "name": "get_summary",
@@ -128,85 +136,101 @@ impl Tool for GetSummary {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let named = text_argument(arguments, "entity_id")?;
         let id = EntityId::parse(named)?;
         let store = self.0.store();
         let snapshot = match store.snapshot(&asker.scope, &id, MOST_LINKS).await? {
             Some(snapshot) => snapshot,
             None => {
-                let entity = known(&self.0, &asker.scope, named).await?;
+                let entity = require_entity(&self.0, &asker.scope, named).await?;
                 let found = store.snapshot(&asker.scope, &entity.id, MOST_LINKS).await?;
-                found.ok_or_else(|| Failure::new(format!("`{named}` was just forgotten")))?
+                found
+                    .ok_or_else(|| BuiltinToolError::new(format!("`{named}` was just forgotten")))?
             }
         };
-        let relations: Vec<Value> = snapshot.links.iter().map(|it| linked(&snapshot, it)).collect();
+        let relations: Vec<Value> =
+            snapshot.links.iter().map(|it| relation_json(&snapshot, it)).collect();
         let structured = json!({
-            "entity": shown(&snapshot.entity),
+            "entity": entity_json(&snapshot.entity),
             "relations": relations,
             "left_out": snapshot.left_out,
         });
-        Ok(Reply { text: told(&snapshot), structured: Some(structured) })
+        Ok(Reply { text: snapshot_text(&snapshot), structured: Some(structured) })
     }
 }
 
 /// The one of that id, or of that name; `None`: nobody is called so. Of two that are, nobody can
 /// know which is meant.
 pub(super) async fn find(
-    mind: &Mind,
-    scope: &Scope,
+    mind: &MemoryService,
+    scope: &MemoryScope,
     named: &str,
-) -> Result<Option<Entity>, Failure> {
-    match look(mind, scope, named).await? {
-        Looked::Found(entity) => Ok(Some(*entity)),
-        Looked::Several(alike) => Err(unknown(named, &alike)),
-        Looked::Nobody(_) => Ok(None),
+) -> Result<Option<Entity>, BuiltinToolError> {
+    match look_up_entity(mind, scope, named).await? {
+        EntityLookup::Found(entity) => Ok(Some(*entity)),
+        EntityLookup::Several(alike) => Err(unknown_entity(named, &alike)),
+        EntityLookup::Nobody(_) => Ok(None),
     }
 }
 
 /// The same for whoever has to be there: a failure says who else is.
-pub(super) async fn known(mind: &Mind, scope: &Scope, named: &str) -> Result<Entity, Failure> {
-    match look(mind, scope, named).await? {
-        Looked::Found(entity) => Ok(*entity),
-        Looked::Several(alike) | Looked::Nobody(alike) => Err(unknown(named, &alike)),
+pub(super) async fn require_entity(
+    mind: &MemoryService,
+    scope: &MemoryScope,
+    named: &str,
+) -> Result<Entity, BuiltinToolError> {
+    match look_up_entity(mind, scope, named).await? {
+        EntityLookup::Found(entity) => Ok(*entity),
+        EntityLookup::Several(alike) | EntityLookup::Nobody(alike) => {
+            Err(unknown_entity(named, &alike))
+        }
     }
 }
 
-enum Looked {
+enum EntityLookup {
     Found(Box<Entity>),
     Several(Vec<Entity>),
     /// Only names that are like it.
     Nobody(Vec<Entity>),
 }
 
-async fn look(mind: &Mind, scope: &Scope, named: &str) -> Result<Looked, Failure> {
+async fn look_up_entity(
+    mind: &MemoryService,
+    scope: &MemoryScope,
+    named: &str,
+) -> Result<EntityLookup, BuiltinToolError> {
     let id = EntityId::parse(named)?;
     if let Some(snapshot) = mind.store().snapshot(scope, &id, 0).await? {
-        return Ok(Looked::Found(Box::new(snapshot.entity)));
+        return Ok(EntityLookup::Found(Box::new(snapshot.entity)));
     }
-    let wanted = Wanted { name: Some(named.to_owned()), kind: None };
+    let wanted = EntityFilter { name: Some(named.to_owned()), kind: None };
     let page = Page { skip: 0, most: MOST_HINTS };
     let found = mind.store().find_entities(scope, &wanted, page).await?;
     let lowered = named.trim().to_lowercase();
     let is_same = |entity: &Entity| entity.name.to_lowercase() == lowered;
     let (mut same, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_same);
     Ok(match same.len() {
-        0 => Looked::Nobody(others),
-        1 => Looked::Found(Box::new(same.remove(0))),
-        _ => Looked::Several(same),
+        0 => EntityLookup::Nobody(others),
+        1 => EntityLookup::Found(Box::new(same.remove(0))),
+        _ => EntityLookup::Several(same),
     })
 }
 
-fn unknown(named: &str, alike: &[Entity]) -> Failure {
-    let named = shortened(named, 64);
+fn unknown_entity(named: &str, alike: &[Entity]) -> BuiltinToolError {
+    let named = truncate_chars(named, 64);
     let hints: Vec<String> = alike.iter().map(|it| format!("`{}` ({})", it.id, it.name)).collect();
-    Failure::new(match hints.is_empty() {
+    BuiltinToolError::new(match hints.is_empty() {
         true => format!("there is no entity `{named}`; `query_entities` finds those there are"),
         false => format!("there is no one entity `{named}`; did you mean {}?", hints.join(" or ")),
     })
 }
 
-fn shown(entity: &Entity) -> Value {
+fn entity_json(entity: &Entity) -> Value {
     json!({
         "id": entity.id.as_str(),
         "type": entity.kind,
@@ -215,7 +239,7 @@ fn shown(entity: &Entity) -> Value {
     })
 }
 
-fn linked(snapshot: &Snapshot, link: &Link) -> Value {
+fn relation_json(snapshot: &EntitySnapshot, link: &EntityLink) -> Value {
     let relation = &link.relation;
     let is_outgoing = relation.source == snapshot.entity.id;
     json!({
@@ -230,17 +254,17 @@ fn linked(snapshot: &Snapshot, link: &Link) -> Value {
 }
 
 /// `Mira Voss is an npc (id npc-mira-voss): age 41; trade smuggler`
-fn line(entity: &Entity) -> String {
+fn entity_line(entity: &Entity) -> String {
     let about: Vec<String> =
-        entity.attributes.iter().map(|(key, value)| said(key, value)).collect();
+        entity.attributes.iter().map(|(key, value)| attribute_text(key, value)).collect();
     let line = format!("{}, {} (id {})", entity.name, entity.kind, entity.id);
     match about.is_empty() {
         true => line,
-        false => shortened(&format!("{line}: {}", about.join("; ")), LONGEST_SHOWN),
+        false => truncate_chars(&format!("{line}: {}", about.join("; ")), LONGEST_SHOWN),
     }
 }
 
-fn said(key: &str, value: &Value) -> String {
+fn attribute_text(key: &str, value: &Value) -> String {
     let key = key.replace('_', " ");
     match value.as_str() {
         Some(text) => format!("{key} {text}"),
@@ -248,8 +272,8 @@ fn said(key: &str, value: &Value) -> String {
     }
 }
 
-fn told(snapshot: &Snapshot) -> String {
-    let mut lines = vec![line(&snapshot.entity)];
+fn snapshot_text(snapshot: &EntitySnapshot) -> String {
+    let mut lines = vec![entity_line(&snapshot.entity)];
     for link in &snapshot.links {
         let kind = link.relation.kind.replace('_', " ");
         let (own, other) = (&snapshot.entity.name, &link.neighbour.name);

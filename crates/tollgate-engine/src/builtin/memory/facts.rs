@@ -5,23 +5,25 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::date;
-use tollgate_core::memory::{Hit, LONGEST_NAME, MOST_HITS, NewFact};
-use tollgate_core::text::shortened;
-use tollgate_store::memory::Known;
+use tollgate_core::memory::{LONGEST_NAME, MOST_HITS, MemoryHit, NewFact};
+use tollgate_core::text::truncate_chars;
+use tollgate_store::memory::MemoryItem;
 
-use super::sessions::said;
+use super::sessions::entry_line;
 use super::{LONGEST_SHOWN, USUAL_HITS, adds, entities, looks, place, query_property, text};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
-use crate::memory::Mind;
+use crate::builtin::{
+    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+};
+use crate::memory::MemoryService;
 
 /// Characters of something to be remembered: a fact, not a book.
 const LONGEST_FACT: usize = 8_000;
 
-pub(super) struct SearchFacts(pub(super) Arc<Mind>);
-pub(super) struct Remember(pub(super) Arc<Mind>);
+pub(super) struct SearchFacts(pub(super) Arc<MemoryService>);
+pub(super) struct Remember(pub(super) Arc<MemoryService>);
 
 #[async_trait]
-impl Tool for SearchFacts {
+impl BuiltinTool for SearchFacts {
     fn definition(&self) -> Value {
         json!({
             "name": "search_facts",
@@ -76,31 +78,35 @@ impl Tool for SearchFacts {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let query = text_argument(arguments, "query")?;
         let most = arguments.get("top_k").and_then(Value::as_u64);
         let most = most.map_or(USUAL_HITS, |most| usize::try_from(most).unwrap_or(MOST_HITS));
         let most = most.clamp(1, MOST_HITS);
         let hits = self.0.search_facts(&asker.scope, query, most).await?;
-        let results: Vec<Value> = hits.iter().map(|hit| shown(&hit.found)).collect();
-        Ok(Reply { text: spoken(&hits), structured: Some(json!({ "results": results })) })
+        let results: Vec<Value> = hits.iter().map(|hit| known_json(&hit.found)).collect();
+        Ok(Reply { text: facts_text(&hits), structured: Some(json!({ "results": results })) })
     }
 }
 
-fn shown(known: &Known) -> Value {
+fn known_json(known: &MemoryItem) -> Value {
     match known {
-        Known::Fact(fact) => json!({
-            "text": shortened(&fact.text, LONGEST_SHOWN),
-            "at": date::written(fact.at),
+        MemoryItem::Fact(fact) => json!({
+            "text": truncate_chars(&fact.text, LONGEST_SHOWN),
+            "at": date::format_rfc3339(fact.at),
             "source": "fact",
             "session_id": fact.session.as_ref().map(|it| it.as_str()),
             "entity_id": fact.entity.as_ref().map(|it| it.as_str()),
             "written_by": fact.author.name,
             "trust": fact.author.trust.as_str(),
         }),
-        Known::Said(entry) => json!({
-            "text": shortened(&entry.text, LONGEST_SHOWN),
-            "at": date::written(entry.at),
+        MemoryItem::Said(entry) => json!({
+            "text": truncate_chars(&entry.text, LONGEST_SHOWN),
+            "at": date::format_rfc3339(entry.at),
             "source": "transcript",
             "session_id": entry.session.as_str(),
             "entity_id": null,
@@ -110,19 +116,19 @@ fn shown(known: &Known) -> Value {
     }
 }
 
-fn spoken(hits: &[Hit<Known>]) -> String {
+fn facts_text(hits: &[MemoryHit<MemoryItem>]) -> String {
     if hits.is_empty() {
         return "Nothing like that is known.".to_owned();
     }
     let lines = hits.iter().map(|hit| match &hit.found {
-        Known::Fact(fact) => shortened(&fact.text, LONGEST_SHOWN),
-        Known::Said(entry) => said(entry),
+        MemoryItem::Fact(fact) => truncate_chars(&fact.text, LONGEST_SHOWN),
+        MemoryItem::Said(entry) => entry_line(entry),
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
 #[async_trait]
-impl Tool for Remember {
+impl BuiltinTool for Remember {
     fn definition(&self) -> Value {
         json!({
             "name": "remember",
@@ -165,18 +171,22 @@ impl Tool for Remember {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
-        let mut fact = NewFact::stated(text_argument(arguments, "text")?, self.0.now())?;
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
+        let mut fact = NewFact::from_statement(text_argument(arguments, "text")?, self.0.now())?;
         if let Some(topic) = text(arguments, "topic").filter(|it| !it.trim().is_empty()) {
             fact = fact.on(topic)?;
         }
         if let Some(about) = text(arguments, "about").filter(|it| !it.trim().is_empty()) {
-            let entity = entities::known(&self.0, &asker.scope, about).await?;
+            let entity = entities::require_entity(&self.0, &asker.scope, about).await?;
             fact.entity = Some(entity.id);
         }
         let entity = fact.entity.clone();
         let kept = self.0.store().remember(&place(asker, "remember"), vec![fact]).await?;
-        self.0.stir();
+        self.0.wake();
         let id = kept.first().map(|id| id.0);
         let structured = json!({ "fact_id": id, "entity_id": entity.map(|it| it.to_string()) });
         Ok(Reply { text: "I will remember that.".to_owned(), structured: Some(structured) })

@@ -6,13 +6,15 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::date;
 use tollgate_core::memory::{self, LONGEST_NAME, SessionId};
-use tollgate_core::text::shortened;
-use tollgate_store::memory::{Page, Recalled, Stretch};
+use tollgate_core::text::truncate_chars;
+use tollgate_store::memory::{Page, RecalledSession, TranscriptPage};
 
-use super::sessions::said;
+use super::sessions::entry_line;
 use super::{LONGEST_SHOWN, USUAL_HITS, looks, query_property};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
-use crate::memory::Mind;
+use crate::builtin::{
+    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+};
+use crate::memory::MemoryService;
 
 /// Entries that a summary is made of; of a longer conversation the beginning and the end.
 const MOST_READ: usize = 2_000;
@@ -21,11 +23,11 @@ const LONGEST_SUMMARY: usize = 1_500;
 /// Named to whoever asked for one that is not there.
 const MOST_HINTS: usize = 5;
 
-pub(super) struct GetSessionSummary(pub(super) Arc<Mind>);
-pub(super) struct SearchHistory(pub(super) Arc<Mind>);
+pub(super) struct GetSessionSummary(pub(super) Arc<MemoryService>);
+pub(super) struct SearchHistory(pub(super) Arc<MemoryService>);
 
 #[async_trait]
-impl Tool for GetSessionSummary {
+impl BuiltinTool for GetSessionSummary {
     fn definition(&self) -> Value {
         json!({
             "name": "get_session_summary",
@@ -61,7 +63,11 @@ impl Tool for GetSessionSummary {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let id = SessionId::parse(text_argument(arguments, "session_id")?)?;
         let store = self.0.store();
         let Some(session) = store.session(&asker.scope, &id).await? else {
@@ -70,15 +76,15 @@ impl Tool for GetSessionSummary {
         let (summary, written) = match &session.summary {
             Some(summary) => (summary.clone(), true),
             None => {
-                let stretch = Stretch { after: None, most: MOST_READ };
+                let stretch = TranscriptPage { after: None, most: MOST_READ };
                 let entries = store.entries(&asker.scope, &id, stretch).await?;
                 (memory::summary(&entries, LONGEST_SUMMARY), false)
             }
         };
         let structured = json!({
             "session_id": session.id.as_str(),
-            "began": date::written(session.began),
-            "last": date::written(session.last),
+            "began": date::format_rfc3339(session.began),
+            "last": date::format_rfc3339(session.last),
             "entries": session.entries,
             "summary": summary,
             "written": written,
@@ -88,12 +94,12 @@ impl Tool for GetSessionSummary {
 }
 
 impl GetSessionSummary {
-    async fn unknown(&self, id: &SessionId, asker: &Asker) -> Failure {
+    async fn unknown(&self, id: &SessionId, asker: &BuiltinToolContext) -> BuiltinToolError {
         let page = Page { skip: 0, most: MOST_HINTS };
         let known = self.0.store().sessions(&asker.scope, page).await.unwrap_or_default();
         let names: Vec<String> = known.iter().map(|it| format!("`{}`", it.id.as_str())).collect();
-        let id = shortened(id.as_str(), 64);
-        Failure::new(match names.is_empty() {
+        let id = truncate_chars(id.as_str(), 64);
+        BuiltinToolError::new(match names.is_empty() {
             true => format!("there is no session `{id}`, nor any other"),
             false => format!("there is no session `{id}`; the latest are {}", names.join(", ")),
         })
@@ -101,7 +107,7 @@ impl GetSessionSummary {
 }
 
 #[async_trait]
-impl Tool for SearchHistory {
+impl BuiltinTool for SearchHistory {
     fn definition(&self) -> Value {
         json!({
             "name": "search_history",
@@ -138,10 +144,14 @@ impl Tool for SearchHistory {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let query = text_argument(arguments, "query")?;
         let found = self.0.search_history(&asker.scope, query, USUAL_HITS).await?;
-        let shown: Vec<Value> = found.iter().map(shown).collect();
+        let shown: Vec<Value> = found.iter().map(conversation_json).collect();
         let lines: Vec<String> = found.iter().flat_map(lines).collect();
         let text = match lines.is_empty() {
             true => "Nothing like that came up.".to_owned(),
@@ -151,23 +161,23 @@ impl Tool for SearchHistory {
     }
 }
 
-fn shown(recalled: &Recalled) -> Value {
+fn conversation_json(recalled: &RecalledSession) -> Value {
     let said = recalled.hits.iter().map(|hit| {
         let entry = &hit.found;
         json!({
             "speaker": entry.speaker,
-            "text": shortened(&entry.text, LONGEST_SHOWN),
-            "at": date::written(entry.at),
+            "text": truncate_chars(&entry.text, LONGEST_SHOWN),
+            "at": date::format_rfc3339(entry.at),
         })
     });
     json!({
         "session_id": recalled.session.id.as_str(),
-        "began": date::written(recalled.session.began),
+        "began": date::format_rfc3339(recalled.session.began),
         "entries": recalled.session.entries,
         "said": said.collect::<Vec<_>>(),
     })
 }
 
-fn lines(recalled: &Recalled) -> impl Iterator<Item = String> {
-    recalled.hits.iter().map(|hit| said(&hit.found))
+fn lines(recalled: &RecalledSession) -> impl Iterator<Item = String> {
+    recalled.hits.iter().map(|hit| entry_line(&hit.found))
 }

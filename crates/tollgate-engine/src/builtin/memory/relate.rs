@@ -7,22 +7,24 @@ use serde_json::{Map, Value, json};
 use tollgate_core::memory::{EntityId, LONGEST_NAME, NewEntity, NewRelation, Provenance};
 
 use super::{adds, entities, place, session, text};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
-use crate::memory::Mind;
+use crate::builtin::{
+    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+};
+use crate::memory::MemoryService;
 
 /// What somebody is of whom nothing else was said.
 const UNKNOWN_KIND: &str = "concept";
 
-pub(super) struct Relate(pub(super) Arc<Mind>);
+pub(super) struct Relate(pub(super) Arc<MemoryService>);
 
 /// One end of the relation, as far as the model says it.
-struct End<'a> {
+struct RelationEnd<'a> {
     name: &'a str,
     kind: Option<&'a str>,
 }
 
 #[async_trait]
-impl Tool for Relate {
+impl BuiltinTool for Relate {
     fn definition(&self) -> Value {
         let name = |what: &str| json!({ "type": "string", "description": what, "minLength": 1, "maxLength": LONGEST_NAME });
         json!({
@@ -64,9 +66,13 @@ impl Tool for Relate {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
-        let end = |name, kind| -> Result<End<'_>, Failure> {
-            Ok(End { name: text_argument(arguments, name)?, kind: text(arguments, kind) })
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
+        let end = |name, kind| -> Result<RelationEnd<'_>, BuiltinToolError> {
+            Ok(RelationEnd { name: text_argument(arguments, name)?, kind: text(arguments, kind) })
         };
         let mut added = Vec::new();
         let source = self.end(&end("source", "source_type")?, asker, &mut added).await?;
@@ -75,7 +81,7 @@ impl Tool for Relate {
         let provenance = Provenance { session: session(arguments)?, confidence: confidence as f32 };
         let kind = text_argument(arguments, "relation")?;
         let relation = NewRelation::new(source.clone(), kind, target.clone(), self.0.now())?;
-        let relations = vec![relation.known(provenance)?];
+        let relations = vec![relation.with_provenance(provenance)?];
         self.0.store().relate(&place(asker, "relate"), relations).await?;
         let structured = json!({
             "source_id": source.as_str(),
@@ -90,10 +96,10 @@ impl Relate {
     /// Whoever it is; made known if nobody is called so.
     async fn end(
         &self,
-        end: &End<'_>,
-        asker: &Asker,
+        end: &RelationEnd<'_>,
+        asker: &BuiltinToolContext,
         added: &mut Vec<String>,
-    ) -> Result<EntityId, Failure> {
+    ) -> Result<EntityId, BuiltinToolError> {
         if let Some(entity) = entities::find(&self.0, &asker.scope, end.name).await? {
             return Ok(entity.id);
         }

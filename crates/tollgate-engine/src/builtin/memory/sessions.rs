@@ -5,17 +5,19 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::date;
-use tollgate_core::memory::{Entry, Hit};
-use tollgate_core::text::shortened;
+use tollgate_core::memory::{MemoryHit, TranscriptEntry};
+use tollgate_core::text::truncate_chars;
 
 use super::{LONGEST_SHOWN, USUAL_HITS, looks, query_property, session};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
-use crate::memory::Mind;
+use crate::builtin::{
+    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+};
+use crate::memory::MemoryService;
 
-pub(super) struct SearchSessions(pub(super) Arc<Mind>);
+pub(super) struct SearchSessions(pub(super) Arc<MemoryService>);
 
 #[async_trait]
-impl Tool for SearchSessions {
+impl BuiltinTool for SearchSessions {
     fn definition(&self) -> Value {
         json!({
             "name": "search_sessions",
@@ -61,37 +63,41 @@ impl Tool for SearchSessions {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let query = text_argument(arguments, "query")?;
         let session = session(arguments)?;
         let wanted = (session.as_ref(), USUAL_HITS);
         let hits = self.0.search_entries(&asker.scope, query, wanted).await?;
-        let results: Vec<Value> = hits.iter().map(shown).collect();
-        Ok(Reply { text: spoken(&hits), structured: Some(json!({ "results": results })) })
+        let results: Vec<Value> = hits.iter().map(entry_json).collect();
+        Ok(Reply { text: entries_text(&hits), structured: Some(json!({ "results": results })) })
     }
 }
 
-fn shown(hit: &Hit<Entry>) -> Value {
+fn entry_json(hit: &MemoryHit<TranscriptEntry>) -> Value {
     let entry = &hit.found;
     json!({
         "session_id": entry.session.as_str(),
         "speaker": entry.speaker,
-        "text": shortened(&entry.text, LONGEST_SHOWN),
-        "at": date::written(entry.at),
+        "text": truncate_chars(&entry.text, LONGEST_SHOWN),
+        "at": date::format_rfc3339(entry.at),
         "snippet": hit.snippet,
     })
 }
 
-fn spoken(hits: &[Hit<Entry>]) -> String {
+fn entries_text(hits: &[MemoryHit<TranscriptEntry>]) -> String {
     if hits.is_empty() {
         return "Nothing like that was said.".to_owned();
     }
-    let lines = hits.iter().map(|hit| said(&hit.found));
+    let lines = hits.iter().map(|hit| entry_line(&hit.found));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// `In harbour-03, Mira: the key is under the third step.`
-pub(super) fn said(entry: &Entry) -> String {
-    let text = shortened(&entry.text, LONGEST_SHOWN);
+pub(super) fn entry_line(entry: &TranscriptEntry) -> String {
+    let text = truncate_chars(&entry.text, LONGEST_SHOWN);
     format!("In {}, {}: {text}", entry.session.as_str(), entry.speaker)
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tollgate_core::relevance::{Index, Query, Subject};
+use tollgate_core::relevance::{RelevanceDocument, RelevanceIndex, RelevanceQuery};
 
 use super::moods;
-use crate::builtin::dice::Random;
-use crate::builtin::document::{self, Flaw, Node, Wrong};
+use crate::builtin::dice::DiceRandom;
+use crate::builtin::document::{self, DocumentError, DocumentLineError, DocumentNode};
 
 const MOST_FILE_BYTES: u64 = 4 * 1024 * 1024;
 const MOST_TRACKS: usize = 10_000;
@@ -22,7 +22,7 @@ const MOST_MOODS: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Track {
     pub title: String,
-    pub place: Place,
+    pub place: TrackLocation,
     /// In small letters.
     pub moods: Vec<String>,
     pub seconds: Option<u32>,
@@ -30,7 +30,7 @@ pub struct Track {
 
 /// Where a player finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum TrackLocation {
     /// As the library has it: it is the player's file.
     File(String),
     Url(String),
@@ -39,8 +39,8 @@ pub enum Place {
 impl Track {
     pub(super) fn as_json(&self) -> Value {
         let (key, place) = match &self.place {
-            Place::File(place) => ("file", place),
-            Place::Url(place) => ("url", place),
+            TrackLocation::File(place) => ("file", place),
+            TrackLocation::Url(place) => ("url", place),
         };
         let mut json = json!({ "title": self.title, key: place, "moods": self.moods });
         if let Some(seconds) = self.seconds {
@@ -52,10 +52,10 @@ impl Track {
 
 /// Invariant: there is a track. The index has the moods in the same order.
 #[derive(Debug)]
-pub struct Library {
+pub struct MusicLibrary {
     tracks: Vec<Arc<Track>>,
     moods: Vec<Mood>,
-    index: Index,
+    index: RelevanceIndex,
 }
 
 #[derive(Debug)]
@@ -65,9 +65,9 @@ struct Mood {
     also: Vec<String>,
 }
 
-impl Library {
+impl MusicLibrary {
     /// What is wrong with a track is reported, and the track left out; `Err` if nothing is left.
-    pub fn read(path: &Path) -> (Result<Self, String>, Vec<Flaw>) {
+    pub fn read(path: &Path) -> (Result<Self, String>, Vec<DocumentError>) {
         let read = document::read(path, MOST_FILE_BYTES).and_then(|node| library(&node));
         match read {
             Ok((library, wrong)) => {
@@ -90,9 +90,9 @@ impl Library {
         &self,
         asked: &str,
         last: Option<&Track>,
-        random: &Random,
+        random: &DiceRandom,
     ) -> Option<(Arc<Track>, String)> {
-        let query = self.index.corrected(&Query::new(asked));
+        let query = self.index.correct_spelling(&RelevanceQuery::new(asked));
         let meant: Vec<&Mood> =
             self.index.best(&query, self.moods.len()).iter().map(|at| &self.moods[*at]).collect();
         let named: Vec<&Mood> =
@@ -125,18 +125,20 @@ impl Track {
 }
 
 impl Mood {
-    fn is_named(&self, query: &Query) -> bool {
+    fn is_named(&self, query: &RelevanceQuery) -> bool {
         query.names(&self.name) > 0 || self.also.iter().any(|word| query.names(word) > 0)
     }
 }
 
-fn library(node: &Node) -> Result<(Library, Vec<Wrong>), Wrong> {
+fn library(
+    node: &DocumentNode,
+) -> Result<(MusicLibrary, Vec<DocumentLineError>), DocumentLineError> {
     let fields = node.fields(&["tracks", "moods"])?;
     let (mut tracks, mut wrong) = (Vec::new(), Vec::new());
     for node in fields.list("tracks")? {
         match track(node) {
             Ok(_) if tracks.len() == MOST_TRACKS => {
-                wrong.push(Wrong::at(
+                wrong.push(DocumentLineError::at(
                     node.line,
                     format!("more than {MOST_TRACKS} tracks are not read"),
                 ));
@@ -147,7 +149,7 @@ fn library(node: &Node) -> Result<(Library, Vec<Wrong>), Wrong> {
         }
     }
     if tracks.is_empty() {
-        let none = Wrong::at(fields.line, "there are no `tracks` in it");
+        let none = DocumentLineError::at(fields.line, "there are no `tracks` in it");
         return Err(wrong.into_iter().next().unwrap_or(none));
     }
     let mut also = usual_words(&tracks);
@@ -156,21 +158,23 @@ fn library(node: &Node) -> Result<(Library, Vec<Wrong>), Wrong> {
             match also.get_mut(&mood.trim().to_lowercase()) {
                 Some(known) => known.extend(words_of(words, mood)?),
                 None => {
-                    let problem = format!("no track has the mood `{}`", document::shown(mood));
-                    wrong.push(Wrong::at(words.line, problem));
+                    let problem =
+                        format!("no track has the mood `{}`", document::quote_excerpt(mood));
+                    wrong.push(DocumentLineError::at(words.line, problem));
                 }
             }
         }
     }
     let moods: Vec<Mood> = also.into_iter().map(|(name, also)| Mood { name, also }).collect();
     let titles: Vec<String> = moods.iter().map(|mood| mood.also.join(" ")).collect();
-    let index = Index::new(moods.iter().zip(&titles).map(|(mood, also)| Subject {
-        name: &mood.name,
-        title: Some(also),
-        description: None,
-        parameters: None,
-    }));
-    Ok((Library { tracks, moods, index }, wrong))
+    let index =
+        RelevanceIndex::new(moods.iter().zip(&titles).map(|(mood, also)| RelevanceDocument {
+            name: &mood.name,
+            title: Some(also),
+            description: None,
+            parameters: None,
+        }));
+    Ok((MusicLibrary { tracks, moods, index }, wrong))
 }
 
 /// The moods of all tracks, and what everybody else calls them.
@@ -181,23 +185,26 @@ fn usual_words(tracks: &[Arc<Track>]) -> BTreeMap<String, Vec<String>> {
     moods.map(|mood| (mood.clone(), words(mood))).collect()
 }
 
-fn track(node: &Node) -> Result<Track, Wrong> {
+fn track(node: &DocumentNode) -> Result<Track, DocumentLineError> {
     let fields = node.fields(&["title", "file", "url", "moods", "length_s"])?;
     let file = fields.text("file", MOST_PLACE_BYTES)?;
     let url = fields.text("url", MOST_PLACE_BYTES)?;
     let place = match (file, url) {
-        (Some(file), None) => Place::File(file.to_owned()),
+        (Some(file), None) => TrackLocation::File(file.to_owned()),
         (None, Some(url)) if ["http://", "https://"].iter().any(|it| url.starts_with(it)) => {
-            Place::Url(url.to_owned())
+            TrackLocation::Url(url.to_owned())
         }
         (None, Some(_)) => {
-            return Err(Wrong::at(node.line, "`url` must begin with http:// or https://"));
+            return Err(DocumentLineError::at(
+                node.line,
+                "`url` must begin with http:// or https://",
+            ));
         }
-        _ => return Err(Wrong::at(node.line, "a track has either `file` or `url`")),
+        _ => return Err(DocumentLineError::at(node.line, "a track has either `file` or `url`")),
     };
     let moods = match fields.get("moods") {
         Some(moods) => words_of(moods, "moods")?,
-        None => return Err(Wrong::at(node.line, "`moods` is missing")),
+        None => return Err(DocumentLineError::at(node.line, "`moods` is missing")),
     };
     let seconds = fields.whole("length_s")?;
     Ok(Track {
@@ -209,13 +216,16 @@ fn track(node: &Node) -> Result<Track, Wrong> {
 }
 
 /// One word or a list of them, in small letters.
-fn words_of(node: &Node, key: &str) -> Result<Vec<String>, Wrong> {
+fn words_of(node: &DocumentNode, key: &str) -> Result<Vec<String>, DocumentLineError> {
     let nodes = match &node.data {
-        document::Data::Scalar(_) => std::slice::from_ref(node),
+        document::DocumentData::Scalar(_) => std::slice::from_ref(node),
         _ => node.list(key)?,
     };
     if nodes.is_empty() || nodes.len() > MOST_MOODS {
-        return Err(Wrong::at(node.line, format!("`{key}` has 1 to {MOST_MOODS} words")));
+        return Err(DocumentLineError::at(
+            node.line,
+            format!("`{key}` has 1 to {MOST_MOODS} words"),
+        ));
     }
     nodes.iter().map(|node| Ok(node.text(key, MOST_MOOD_BYTES)?.to_lowercase())).collect()
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use tollgate_core::id::AgentId;
-use tollgate_core::memory::{Name, Namespace, Scope};
+use tollgate_core::memory::{MemoryName, MemoryScope, Namespace};
 
-use super::library::Library;
+use super::library::MusicLibrary;
 use super::webhook::Webhook;
-use super::{Playing, Stage, tools};
-use crate::builtin::scratch::Scratch;
-use crate::builtin::{Asker, Failure, Reply, Tool};
+use super::{MusicContext, NowPlaying, tools};
+use crate::builtin::scratch::ScratchDir;
+use crate::builtin::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
 use crate::notices::{Notice, Notices};
 
 const TRACKS: &str = "\
@@ -19,37 +19,44 @@ tracks:
   - { title: Rain, url: \"https://music.example/rain.mp3\", moods: [calm] }
 ";
 
-fn library() -> Result<Library, String> {
-    let scratch = Scratch::new();
+fn library() -> Result<MusicLibrary, String> {
+    let scratch = ScratchDir::new();
     let path = scratch.path().join("music.yaml");
     std::fs::write(&path, TRACKS).unwrap();
-    let (library, flaws) = Library::read(&path);
+    let (library, flaws) = MusicLibrary::read(&path);
     assert_eq!(flaws, []);
     library
 }
 
-fn stage(notices: &Notices) -> Stage {
-    Stage {
+fn stage(notices: &Notices) -> MusicContext {
+    MusicContext {
         library: library(),
         webhook: None,
-        playing: Playing::default(),
+        playing: NowPlaying::default(),
         notices: notices.clone(),
         random: Arc::new(|_| 1),
     }
 }
 
-fn of(campaign: &str) -> Asker {
+fn of(campaign: &str) -> BuiltinToolContext {
     let agent = AgentId::parse("bard").unwrap();
-    let namespace = Namespace::of(None, &Name::parse(campaign).unwrap());
-    Asker { scope: Scope::of_agent(namespace, agent), ..Asker::local() }
+    let namespace = Namespace::of(None, &MemoryName::parse(campaign).unwrap());
+    BuiltinToolContext {
+        scope: MemoryScope::of_agent(namespace, agent),
+        ..BuiltinToolContext::local()
+    }
 }
 
-async fn play(tools: &[Box<dyn Tool>], mood: &str, asker: &Asker) -> Result<Reply, Failure> {
+async fn play(
+    tools: &[Box<dyn BuiltinTool>],
+    mood: &str,
+    asker: &BuiltinToolContext,
+) -> Result<Reply, BuiltinToolError> {
     let arguments = json!({ "mood": mood });
     tools[0].call(arguments.as_object().unwrap(), asker).await
 }
 
-async fn stop(tools: &[Box<dyn Tool>], asker: &Asker) -> Reply {
+async fn stop(tools: &[Box<dyn BuiltinTool>], asker: &BuiltinToolContext) -> Reply {
     tools[1].call(&Map::new(), asker).await.unwrap()
 }
 
@@ -90,7 +97,7 @@ async fn each_namespace_has_its_own_music() {
 async fn a_player_that_is_silent_here_is_told_to_stop_all_the_same() {
     let notices = Notices::default();
     let mut heard = notices.listen();
-    stop(&tools(stage(&notices)), &Asker::local()).await;
+    stop(&tools(stage(&notices)), &BuiltinToolContext::local()).await;
     let notice = heard.recv().await.unwrap();
     assert!(matches!(&*notice, Notice::Music { played: None, .. }), "{notice:?}");
 }
@@ -98,7 +105,7 @@ async fn a_player_that_is_silent_here_is_told_to_stop_all_the_same() {
 #[tokio::test]
 async fn music_that_nobody_plays_is_a_failure() {
     let tools_without = tools(stage(&Notices::default()));
-    let failure = play(&tools_without, "battle", &Asker::local()).await.unwrap_err();
+    let failure = play(&tools_without, "battle", &BuiltinToolContext::local()).await.unwrap_err();
     assert_eq!(
         failure.message,
         "nobody plays the music: no player listens to `/api/events`, and the config names no \
@@ -108,8 +115,9 @@ async fn music_that_nobody_plays_is_a_failure() {
     let notices = Notices::default();
     let _heard = notices.listen();
     let webhook = Webhook::new("http://127.0.0.1:9/").ok();
-    let tools = tools(Stage { webhook, ..stage(&notices) });
-    let told = play(&tools, "battle", &Asker::local()).await.unwrap().structured.unwrap();
+    let tools = tools(MusicContext { webhook, ..stage(&notices) });
+    let told =
+        play(&tools, "battle", &BuiltinToolContext::local()).await.unwrap().structured.unwrap();
     assert!(told["webhook"] == "failed" || told["webhook"] == "pending", "{told}");
 }
 
@@ -119,17 +127,17 @@ async fn bad_input_and_a_bad_library_are_told() {
     let _heard = notices.listen();
     let good = tools(stage(&notices));
     for mood in ["opera", "", " ", "🎲", "\u{0}", &"battl ".repeat(20_000)] {
-        let answer = play(&good, mood, &Asker::local()).await;
+        let answer = play(&good, mood, &BuiltinToolContext::local()).await;
         let said = answer.map_or_else(|failure| failure.message, |reply| reply.text);
         assert!(said.len() < 300 && !said.contains('\u{0}'), "{said}");
     }
-    let failure = play(&good, "opera", &Asker::local()).await.unwrap_err();
+    let failure = play(&good, "opera", &BuiltinToolContext::local()).await.unwrap_err();
     assert_eq!(failure.message, "there is no music for `opera`; there is for: battle, calm");
-    let nowhere = Scratch::new().path().join("music.yaml");
-    let (library, flaws) = Library::read(&nowhere);
+    let nowhere = ScratchDir::new().path().join("music.yaml");
+    let (library, flaws) = MusicLibrary::read(&nowhere);
     assert_eq!(flaws.len(), 1);
-    let bad = tools(Stage { library, ..stage(&notices) });
-    let failure = play(&bad, "battle", &Asker::local()).await.unwrap_err();
+    let bad = tools(MusicContext { library, ..stage(&notices) });
+    let failure = play(&bad, "battle", &BuiltinToolContext::local()).await.unwrap_err();
     assert!(failure.message.starts_with("the music library cannot be used: `"), "{failure:?}");
 }
 

@@ -14,20 +14,20 @@ use tokio::sync::Mutex;
 use tollgate_mcp::tasks;
 
 use crate::clock::{Clock as _, SystemClock};
-use crate::web::fetch::{Bounds, Fetch};
+use crate::web::fetch::{ExchangeBounds, OperatorHttpClient};
 
 /// For one attempt, and between two.
-const PATIENCE: Duration = Duration::from_secs(1);
-const PAUSE: Duration = Duration::from_millis(50);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
 /// How long a call waits to hear of it; it goes on without it.
-const WAIT: Duration = Duration::from_millis(150);
+const MAX_CALL_WAIT: Duration = Duration::from_millis(150);
 /// Events that wait for a slow player.
 const MOST_WAITING: usize = 16;
 const MOST_ANSWER_BYTES: usize = 64 * 1024;
 
 /// Whether the player knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum WebhookDelivery {
     Yes,
     /// It is still being told.
     Pending,
@@ -35,11 +35,11 @@ pub(crate) enum Told {
 }
 
 #[derive(Clone)]
-pub(crate) struct Webhook(Arc<Inner>);
+pub(crate) struct Webhook(Arc<WebhookInner>);
 
-struct Inner {
+struct WebhookInner {
     url: String,
-    fetch: Fetch,
+    fetch: OperatorHttpClient,
     waiting: AtomicUsize,
     /// Held while an event is sent: they do not overtake one another.
     sending: Mutex<()>,
@@ -47,41 +47,41 @@ struct Inner {
 
 impl Webhook {
     pub(crate) fn new(url: &str) -> Result<Self, String> {
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(WebhookInner {
             url: url.to_owned(),
-            fetch: Fetch::new(url)?,
+            fetch: OperatorHttpClient::new(url)?,
             waiting: AtomicUsize::new(0),
             sending: Mutex::new(()),
         })))
     }
 
-    pub(crate) async fn tell(&self, event: Value) -> Told {
+    pub(crate) async fn tell(&self, event: Value) -> WebhookDelivery {
         let inner = Arc::clone(&self.0);
         if inner.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
             inner.waiting.fetch_sub(1, Ordering::Relaxed);
-            return Told::No(format!("{MOST_WAITING} events wait for it already"));
+            return WebhookDelivery::No(format!("{MOST_WAITING} events wait for it already"));
         }
         let telling = tasks::whole("music webhook", async move {
             let told = inner.post_twice(&event).await;
             inner.waiting.fetch_sub(1, Ordering::Relaxed);
             told
         });
-        match tokio::time::timeout(WAIT, telling).await {
-            Ok(Some(Ok(()))) => Told::Yes,
-            Ok(Some(Err(why))) => Told::No(why),
-            Ok(None) => Told::No("telling it ran into a fault".to_owned()),
-            Err(_) => Told::Pending,
+        match tokio::time::timeout(MAX_CALL_WAIT, telling).await {
+            Ok(Some(Ok(()))) => WebhookDelivery::Yes,
+            Ok(Some(Err(why))) => WebhookDelivery::No(why),
+            Ok(None) => WebhookDelivery::No("telling it ran into a fault".to_owned()),
+            Err(_) => WebhookDelivery::Pending,
         }
     }
 }
 
-impl Inner {
+impl WebhookInner {
     async fn post_twice(&self, event: &Value) -> Result<(), String> {
         let _turn = self.sending.lock().await;
         if self.post(event).await.is_ok() {
             return Ok(());
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_PAUSE).await;
         let told = self.post(event).await;
         if let Err(why) = &told {
             tracing::warn!(why, "the webhook of the music could not be told");
@@ -94,7 +94,10 @@ impl Inner {
         *request.method_mut() = Method::POST;
         let json = HeaderValue::from_static("application/json");
         request.headers_mut().insert(CONTENT_TYPE, json);
-        let bounds = Bounds { until: SystemClock.now() + PATIENCE, most_bytes: MOST_ANSWER_BYTES };
+        let bounds = ExchangeBounds {
+            until: SystemClock.now() + ATTEMPT_TIMEOUT,
+            most_bytes: MOST_ANSWER_BYTES,
+        };
         let answer = self.fetch.exchange_within(&self.url, request, bounds).await;
         let status = answer.map_err(|refused| refused.to_string())?.status();
         match status.is_success() {

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use tollgate_core::nearest::nearest;
-use tollgate_core::relevance::{Index, Query, Subject};
+use tollgate_core::relevance::{RelevanceDocument, RelevanceIndex, RelevanceQuery};
 
-use super::pack::{self, Rule};
-use crate::builtin::document::{self, Flaw, Wrong};
+use super::pack::{self, GameRule};
+use crate::builtin::document::{self, DocumentError, DocumentLineError};
 
-const SHIPPED: &[&str] = &[
+const BUILTIN_PACKS: &[&str] = &[
     include_str!("conditions.yaml"),
     include_str!("combat.yaml"),
     include_str!("spells.yaml"),
@@ -21,40 +21,40 @@ const SHIPPED: &[&str] = &[
 const MOST_RULES: usize = 10_000;
 
 /// Read once: nothing that ships changes.
-static SHIPPED_BOOK: LazyLock<Arc<Book>> = LazyLock::new(|| {
+static BUILTIN_RULE_BOOK: LazyLock<Arc<RuleBook>> = LazyLock::new(|| {
     let read = |text: &&str| {
         let node = document::yaml(text).expect("the rules that ship are YAML");
         let (rules, wrong) = pack::pack(&node, "").expect("the rules that ship are a pack");
         assert!(wrong.is_empty(), "the rules that ship are sound");
         rules.into_iter().map(|(_, rule)| rule)
     };
-    Arc::new(Book::of(SHIPPED.iter().flat_map(read).collect()))
+    Arc::new(RuleBook::of(BUILTIN_PACKS.iter().flat_map(read).collect()))
 });
 
 /// Invariant: ids differ. The index has the rules in the same order.
 #[derive(Debug)]
-pub struct Book {
-    rules: Vec<Rule>,
+pub struct RuleBook {
+    rules: Vec<GameRule>,
     by_id: HashMap<String, usize>,
-    index: Index,
+    index: RelevanceIndex,
 }
 
-impl Book {
-    pub fn shipped() -> Arc<Self> {
-        Arc::clone(&SHIPPED_BOOK)
+impl RuleBook {
+    pub fn builtin() -> Arc<Self> {
+        Arc::clone(&BUILTIN_RULE_BOOK)
     }
 
     /// The rules that ship and those of a directory, which win where both have an id in one system.
-    pub fn with_directory(directory: &Path) -> (Arc<Self>, Vec<Flaw>) {
+    pub fn with_directory(directory: &Path) -> (Arc<Self>, Vec<DocumentError>) {
         let (found, mut flaws) = pack::read_directory(directory);
-        let mut rules = SHIPPED_BOOK.rules.clone();
+        let mut rules = BUILTIN_RULE_BOOK.rules.clone();
         let shipped = rules.len();
         let mut places: HashMap<String, usize> =
             rules.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect();
         // Where the first rule of a pack with an id stands.
         let mut firsts: HashMap<String, String> = HashMap::new();
         for (path, (line, rule)) in found {
-            let flaw = |problem: String| Wrong::at(line, problem).of(&path);
+            let flaw = |problem: String| DocumentLineError::at(line, problem).of(&path);
             let (id, system) = (&rule.id, &rule.pack.system);
             match places.get(id).copied() {
                 Some(at) if rules[at].pack.system != *system => flaws.push(flaw(format!(
@@ -84,15 +84,15 @@ impl Book {
         (Arc::new(Self::of(rules)), flaws)
     }
 
-    fn of(rules: Vec<Rule>) -> Self {
+    fn of(rules: Vec<GameRule>) -> Self {
         let also: Vec<String> = rules.iter().map(|rule| rule.also.join(", ")).collect();
-        let subjects = rules.iter().zip(&also).map(|(rule, also)| Subject {
+        let subjects = rules.iter().zip(&also).map(|(rule, also)| RelevanceDocument {
             name: &rule.name,
             title: Some(also),
             description: Some(&rule.text),
             parameters: None,
         });
-        let index = Index::new(subjects);
+        let index = RelevanceIndex::new(subjects);
         let by_id = rules.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect();
         Self { rules, by_id, index }
     }
@@ -102,45 +102,45 @@ impl Book {
     }
 
     /// By its id, in any case and with any separators, or by its name if only one rule has it.
-    pub(super) fn rule(&self, wanted: &str) -> Option<&Rule> {
+    pub(super) fn rule(&self, wanted: &str) -> Option<&GameRule> {
         if let Some(at) = self.by_id.get(wanted) {
             return Some(&self.rules[*at]);
         }
-        let wanted = folded(wanted);
+        let wanted = fold_case(wanted);
         if wanted.is_empty() {
             return None;
         }
-        if let Some(rule) = self.rules.iter().find(|rule| folded(&rule.id) == wanted) {
+        if let Some(rule) = self.rules.iter().find(|rule| fold_case(&rule.id) == wanted) {
             return Some(rule);
         }
-        let mut named = self.rules.iter().filter(|rule| folded(&rule.name) == wanted);
+        let mut named = self.rules.iter().filter(|rule| fold_case(&rule.name) == wanted);
         named.next().filter(|_| named.next().is_none())
     }
 
     /// Those that have to do with the question, those that it names first. Words that no rule has
     /// are taken for mistyped ones.
-    pub(super) fn search(&self, asked: &str, system: Option<&str>, most: usize) -> Vec<&Rule> {
-        let query = self.index.corrected(&Query::new(asked));
+    pub(super) fn search(&self, asked: &str, system: Option<&str>, most: usize) -> Vec<&GameRule> {
+        let query = self.index.correct_spelling(&RelevanceQuery::new(asked));
         let found = self.index.best(&query, self.rules.len());
-        let of_system = |rule: &&Rule| system.is_none_or(|system| rule.pack.system == system);
-        let mut found: Vec<&Rule> =
+        let of_system = |rule: &&GameRule| system.is_none_or(|system| rule.pack.system == system);
+        let mut found: Vec<&GameRule> =
             found.into_iter().map(|at| &self.rules[at]).filter(of_system).collect();
         let head = &asked[..asked.floor_char_boundary(MOST_READ_BYTES)];
         let head = head.to_lowercase();
-        found.sort_by_cached_key(|rule| Reverse(named(&query, &head, rule)));
+        found.sort_by_cached_key(|rule| Reverse(name_score(&query, &head, rule)));
         found.truncate(most);
         found
     }
 
     /// Rules whose ids or names come near, the nearest first.
-    pub(super) fn near(&self, wanted: &str, system: Option<&str>) -> Vec<&Rule> {
-        let of_system = |rule: &&Rule| system.is_none_or(|system| rule.pack.system == system);
-        let rules: Vec<&Rule> = self.rules.iter().filter(of_system).collect();
+    pub(super) fn near(&self, wanted: &str, system: Option<&str>) -> Vec<&GameRule> {
+        let of_system = |rule: &&GameRule| system.is_none_or(|system| rule.pack.system == system);
+        let rules: Vec<&GameRule> = self.rules.iter().filter(of_system).collect();
         let ids = nearest(wanted, rules.iter().map(|rule| rule.id.as_str()));
         let names = nearest(wanted, rules.iter().map(|rule| rule.name.as_str()));
         let by_id = ids.iter().filter_map(|id| rules.iter().find(|rule| rule.id == **id));
         let by_name = names.iter().filter_map(|name| rules.iter().find(|rule| rule.name == **name));
-        let mut near: Vec<&Rule> = Vec::new();
+        let mut near: Vec<&GameRule> = Vec::new();
         for rule in by_id.chain(by_name) {
             if !near.iter().any(|known| known.id == rule.id) {
                 near.push(rule);
@@ -158,7 +158,7 @@ const MOST_READ_BYTES: usize = 4 * 1024;
 
 /// How much of a question is the name of a rule. The more words the more; the name itself before
 /// its others; and `grappled` before `grappling` if that is what was asked.
-fn named(query: &Query, asked: &str, rule: &Rule) -> usize {
+fn name_score(query: &RelevanceQuery, asked: &str, rule: &GameRule) -> usize {
     let score = |name: &str| match query.names(name) {
         0 => 0,
         words => 4 * words + if says(asked, name) { 3 } else { 0 },
@@ -177,7 +177,7 @@ fn says(asked: &str, name: &str) -> bool {
     })
 }
 
-fn folded(text: &str) -> String {
+fn fold_case(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 

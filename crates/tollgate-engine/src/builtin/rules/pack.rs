@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::builtin::document::{self, Fields, Flaw, Node, Wrong};
+use crate::builtin::document::{
+    self, DocumentError, DocumentFields, DocumentLineError, DocumentNode,
+};
 
 /// Endings of the files that are read; others may lie beside them.
 pub(crate) const ENDINGS: &[&str] = &["yaml", "yml", "json"];
@@ -20,19 +22,19 @@ const USUAL_CATEGORY: &str = "general";
 
 /// One rule of a game.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct GameRule {
     pub id: String,
     pub name: String,
     /// Other names that people look for.
     pub also: Vec<String>,
     pub category: String,
     pub text: String,
-    pub pack: Arc<Pack>,
+    pub pack: Arc<RulePack>,
 }
 
 /// What all rules of a file have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pack {
+pub(super) struct RulePack {
     pub system: String,
     pub license: Option<String>,
     /// Whom to name, short.
@@ -40,17 +42,21 @@ pub(super) struct Pack {
 }
 
 /// A rule, and the line on which it begins.
-pub(super) type Placed = (usize, Rule);
+pub(super) type RuleAtLine = (usize, GameRule);
 
 /// All rules of a directory, file by file, and what could not be used.
-pub(super) fn read_directory(directory: &Path) -> (Vec<(std::path::PathBuf, Placed)>, Vec<Flaw>) {
+pub(super) fn read_directory(
+    directory: &Path,
+) -> (Vec<(std::path::PathBuf, RuleAtLine)>, Vec<DocumentError>) {
     let paths = match document::files(directory, ENDINGS) {
         Ok(paths) => paths,
         Err(flaw) => return (Vec::new(), vec![flaw]),
     };
     let (mut rules, mut flaws) = (Vec::new(), Vec::new());
     for path in paths.iter().skip(MOST_FILES) {
-        flaws.push(Wrong::all(format!("more than {MOST_FILES} files are not read")).of(path));
+        flaws.push(
+            DocumentLineError::all(format!("more than {MOST_FILES} files are not read")).of(path),
+        );
     }
     for path in paths.into_iter().take(MOST_FILES) {
         let fallback = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -67,15 +73,22 @@ pub(super) fn read_directory(directory: &Path) -> (Vec<(std::path::PathBuf, Plac
 }
 
 /// The rules of one file. `fallback` is its source if it names none.
-pub(super) fn pack(node: &Node, fallback: &str) -> Result<(Vec<Placed>, Vec<Wrong>), Wrong> {
+pub(super) fn pack(
+    node: &DocumentNode,
+    fallback: &str,
+) -> Result<(Vec<RuleAtLine>, Vec<DocumentLineError>), DocumentLineError> {
     let fields = node.fields(&["system", "license", "source", "category", "rules"])?;
-    let system = word(&fields, "system")?
-        .ok_or_else(|| Wrong::all("`system` is missing: the game whose rules these are"))?;
+    let system = word(&fields, "system")?.ok_or_else(|| {
+        DocumentLineError::all("`system` is missing: the game whose rules these are")
+    })?;
     let license = fields.text("license", MOST_NAME_BYTES)?;
     let source = fields.text("source", MOST_NAME_BYTES)?.or(license).unwrap_or(fallback);
     let usual = word(&fields, "category")?.unwrap_or_else(|| USUAL_CATEGORY.to_owned());
-    let pack =
-        Arc::new(Pack { system, license: license.map(str::to_owned), source: source.to_owned() });
+    let pack = Arc::new(RulePack {
+        system,
+        license: license.map(str::to_owned),
+        source: source.to_owned(),
+    });
     let (mut rules, mut wrong) = (Vec::new(), Vec::new());
     for node in fields.list("rules")? {
         match rule(node, &usual, &pack) {
@@ -84,21 +97,25 @@ pub(super) fn pack(node: &Node, fallback: &str) -> Result<(Vec<Placed>, Vec<Wron
         }
     }
     if rules.is_empty() && wrong.is_empty() {
-        wrong.push(Wrong::all("there are no `rules` in it"));
+        wrong.push(DocumentLineError::all("there are no `rules` in it"));
     }
     Ok((rules, wrong))
 }
 
-fn rule(node: &Node, usual: &str, pack: &Arc<Pack>) -> Result<Rule, Wrong> {
+fn rule(
+    node: &DocumentNode,
+    usual: &str,
+    pack: &Arc<RulePack>,
+) -> Result<GameRule, DocumentLineError> {
     let fields = node.fields(&["id", "name", "also", "category", "text"])?;
-    let missing = || Wrong::at(node.line, "`id` is missing");
+    let missing = || DocumentLineError::at(node.line, "`id` is missing");
     let others = fields.list("also")?;
     if others.len() > MOST_OTHER_NAMES {
         let problem = format!("`also` has more than {MOST_OTHER_NAMES} names");
-        return Err(Wrong::at(node.line, problem));
+        return Err(DocumentLineError::at(node.line, problem));
     }
     let others = others.iter().map(|node| node.text("also", MOST_NAME_BYTES).map(str::to_owned));
-    Ok(Rule {
+    Ok(GameRule {
         id: word(&fields, "id")?.ok_or_else(missing)?,
         name: fields.required("name", MOST_NAME_BYTES)?.to_owned(),
         also: others.collect::<Result<_, _>>()?,
@@ -109,7 +126,7 @@ fn rule(node: &Node, usual: &str, pack: &Arc<Pack>) -> Result<Rule, Wrong> {
 }
 
 /// A text that can be typed again: an id, a system, a category.
-fn word(fields: &Fields<'_>, key: &str) -> Result<Option<String>, Wrong> {
+fn word(fields: &DocumentFields<'_>, key: &str) -> Result<Option<String>, DocumentLineError> {
     let Some(text) = fields.text(key, MOST_ID_BYTES)? else { return Ok(None) };
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     if text.chars().all(plain) {
@@ -117,7 +134,7 @@ fn word(fields: &Fields<'_>, key: &str) -> Result<Option<String>, Wrong> {
     }
     let line = fields.get(key).map_or(fields.line, |node| node.line);
     let problem = format!("`{key}` may have the signs a-z, 0-9, `-` and `_` only");
-    Err(Wrong::at(line, problem))
+    Err(DocumentLineError::at(line, problem))
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::book::Book;
+use super::book::RuleBook;
 use super::{excerpt, tools};
-use crate::builtin::{Asker, Failure, Reply};
+use crate::builtin::{BuiltinToolContext, BuiltinToolError, Reply};
 
-async fn call(name: &str, arguments: Value) -> Result<Reply, Failure> {
-    let tools = tools(&Book::shipped());
+async fn call(name: &str, arguments: Value) -> Result<Reply, BuiltinToolError> {
+    let tools = tools(&RuleBook::builtin());
     let tool = tools.iter().find(|tool| tool.definition()["name"] == name).unwrap();
-    tool.call(arguments.as_object().unwrap(), &Asker::local()).await
+    tool.call(arguments.as_object().unwrap(), &BuiltinToolContext::local()).await
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ fn an_excerpt_ends_with_a_sentence_or_a_word() {
 
 #[test]
 fn definitions_declare_latency_and_hints() {
-    let tools = tools(&Book::shipped());
+    let tools = tools(&RuleBook::builtin());
     for (tool, latency) in tools.iter().zip([(30, 100), (5, 20)]) {
         let definition = tool.definition();
         assert_eq!(

@@ -2,26 +2,26 @@
 
 use std::fs;
 
-use super::Stamp;
-use crate::builtin::scratch::Scratch;
-use crate::settings::{Builtin, Music};
+use super::BuiltinFilesStamp;
+use crate::builtin::scratch::ScratchDir;
+use crate::settings::{BuiltinSettings, MusicSettings};
 
 #[test]
 fn a_stamp_changes_with_the_files_that_are_read() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDir::new();
     let path = |name: &str| scratch.path().join(name);
     fs::create_dir(path("tables")).unwrap();
-    let settings = Builtin {
+    let settings = BuiltinSettings {
         tables: Some(path("tables")),
         rules: Some(path("rules")),
-        music: Some(Music { library: path("music.yaml"), webhook: None }),
-        ..Builtin::new(path("files"))
+        music: Some(MusicSettings { library: path("music.yaml"), webhook: None }),
+        ..BuiltinSettings::new(path("files"))
     };
-    let mut last = Stamp::of(&settings);
+    let mut last = BuiltinFilesStamp::of(&settings);
     let mut changes = |what: &str| {
-        let now = Stamp::of(&settings);
+        let now = BuiltinFilesStamp::of(&settings);
         assert_ne!(now, last, "{what}");
-        assert_eq!(now, Stamp::of(&settings), "{what}");
+        assert_eq!(now, BuiltinFilesStamp::of(&settings), "{what}");
         last = now;
     };
     fs::write(path("tables/inns.txt"), "The Owl").unwrap();
@@ -36,7 +36,7 @@ fn a_stamp_changes_with_the_files_that_are_read() {
     fs::remove_file(path("tables/inns.txt")).unwrap();
     changes("a table that is gone");
 
-    let before = Stamp::of(&settings);
+    let before = BuiltinFilesStamp::of(&settings);
     fs::write(path("tables/notes.md"), "no table").unwrap();
-    assert_eq!(Stamp::of(&settings), before, "others may lie beside them");
+    assert_eq!(BuiltinFilesStamp::of(&settings), before, "others may lie beside them");
 }

@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
-use super::readable::{self, Readable};
-use super::{FOREIGN, charset, failure, seen};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
+use super::readable::{self, ReadablePage};
+use super::{UNTRUSTED_CONTENT_NOTICE, charset, failure, strip_invisible};
+use crate::builtin::{
+    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+};
 use crate::web::Refused;
-use crate::web::egress::{Egress, Ended, Page, Wish};
+use crate::web::egress::{BodyEnd, Egress, FetchedPage, PageRequest};
 
 /// Of HTML, over the wire and unpacked.
 const MOST_BYTES: usize = 2 << 20;
@@ -35,7 +37,7 @@ impl FetchPage {
 }
 
 #[async_trait]
-impl Tool for FetchPage {
+impl BuiltinTool for FetchPage {
     fn definition(&self) -> Value {
         json!({
             "name": "fetch_page",
@@ -94,14 +96,22 @@ impl Tool for FetchPage {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let url = text_argument(arguments, "url")?.to_owned();
-        let wish =
-            Wish { accept: ACCEPT, takes: is_text, most_bytes: MOST_BYTES, until: asker.until };
+        let wish = PageRequest {
+            accept: ACCEPT,
+            takes: is_text,
+            most_bytes: MOST_BYTES,
+            until: asker.until,
+        };
         let page = self.egress.get(&url, &wish).await.map_err(failure)?;
         // A large page takes a while to go through.
         let read = tokio::task::spawn_blocking(move || read(&url, &page)).await;
-        read.map_err(|_| Failure::new("the page could not be read"))?.map_err(failure)
+        read.map_err(|_| BuiltinToolError::new("the page could not be read"))?.map_err(failure)
     }
 }
 
@@ -117,25 +127,25 @@ fn is_text(media_type: &str) -> bool {
         )
 }
 
-fn read(url: &str, page: &Page) -> Result<Reply, Refused> {
+fn read(url: &str, page: &FetchedPage) -> Result<Reply, Refused> {
     let content = charset::text(&page.bytes, page.charset.as_deref());
     let content = content.ok_or_else(|| Refused::Kind("binary data".to_owned()))?;
     let readable = match page.media_type.as_str() {
         "text/html" | "application/xhtml+xml" => readable::read(&content, &page.url),
         "" if content.trim_start().starts_with('<') => readable::read(&content, &page.url),
-        _ => Readable { text: content.trim().to_owned(), ..Readable::default() },
+        _ => ReadablePage { text: content.trim().to_owned(), ..ReadablePage::default() },
     };
     Ok(reply(url, page, readable))
 }
 
-fn reply(url: &str, page: &Page, readable: Readable) -> Reply {
-    let whole = seen(&readable.text);
+fn reply(url: &str, page: &FetchedPage, readable: ReadablePage) -> Reply {
+    let whole = strip_invisible(&readable.text);
     let characters = whole.chars().count();
     let text: String = whole.chars().take(MOST_CHARACTERS).collect();
-    let truncated = characters > MOST_CHARACTERS || page.ended == Ended::Cut;
-    let title = readable.title.map(|title| shortened(&seen(&title), 200));
+    let truncated = characters > MOST_CHARACTERS || page.ended == BodyEnd::Cut;
+    let title = readable.title.map(|title| truncate_chars(&strip_invisible(&title), 200));
     let mut said = title.clone().map(|title| format!("{title}\n")).unwrap_or_default();
-    said.push_str(&format!("Source: {}\n{FOREIGN}\n\n", page.url));
+    said.push_str(&format!("Source: {}\n{UNTRUSTED_CONTENT_NOTICE}\n\n", page.url));
     said.push_str(if text.is_empty() { "(The page has no text that can be read.)" } else { &text });
     said.push_str(&cut_note(characters, page.ended));
     if let Some(to) = &readable.refresh {
@@ -144,7 +154,7 @@ fn reply(url: &str, page: &Page, readable: Readable) -> Reply {
     let links: Vec<Value> = readable
         .links
         .iter()
-        .map(|link| json!({ "text": seen(&link.text), "url": link.url }))
+        .map(|link| json!({ "text": strip_invisible(&link.text), "url": link.url }))
         .collect();
     let mut structured = json!({
         "url": url,
@@ -163,13 +173,13 @@ fn reply(url: &str, page: &Page, readable: Readable) -> Reply {
     Reply { text: said, structured: Some(structured) }
 }
 
-fn cut_note(characters: usize, ended: Ended) -> String {
+fn cut_note(characters: usize, ended: BodyEnd) -> String {
     match (characters > MOST_CHARACTERS, ended) {
-        (false, Ended::Whole) => String::new(),
-        (true, Ended::Whole) => {
+        (false, BodyEnd::Whole) => String::new(),
+        (true, BodyEnd::Whole) => {
             format!("\n\n[Cut: the first {MOST_CHARACTERS} of {characters} characters.]")
         }
-        (_, Ended::Cut) => {
+        (_, BodyEnd::Cut) => {
             format!("\n\n[Cut: the page is larger than {} MiB.]", MOST_BYTES >> 20)
         }
     }

@@ -10,23 +10,23 @@ use html5gum::{DefaultEmitter, Token, Tokenizer};
 use url::Url;
 
 mod element;
-mod paper;
+mod text_layout;
 
-use element::{Kind, is_hidden, is_void};
-use paper::Paper;
+use element::{ElementKind, is_hidden, is_void};
+use text_layout::TextLayout;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Readable {
+pub(super) struct ReadablePage {
     pub(super) title: Option<String>,
     /// Lines; headings and lists as in Markdown.
     pub(super) text: String,
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<PageLink>,
     /// Where the page wants its reader to go on to by itself.
     pub(super) refresh: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct PageLink {
     pub(super) text: String,
     pub(super) url: String,
 }
@@ -36,59 +36,59 @@ const LEAST_CHARACTERS: usize = 200;
 const MOST_LINKS: usize = 40;
 const LONGEST_LINK_TEXT: usize = 120;
 const LONGEST_TITLE: usize = 300;
-const DEEPEST: usize = 512;
+const MAX_OPEN_ELEMENTS: usize = 512;
 
 /// `base` is where the page is.
-pub(super) fn read(html: &str, base: &str) -> Readable {
-    let usual = Reader::new(base, Picky::TextOnly).read(html);
+pub(super) fn read(html: &str, base: &str) -> ReadablePage {
+    let usual = HtmlTextExtractor::new(base, ExtractionMode::TextOnly).read(html);
     if usual.text.chars().take(LEAST_CHARACTERS).count() == LEAST_CHARACTERS {
         return usual;
     }
     // Some put the whole page into a form, or the text into the header.
-    let all = Reader::new(base, Picky::AllVisible).read(html);
+    let all = HtmlTextExtractor::new(base, ExtractionMode::AllVisible).read(html);
     if all.text.len() > 2 * usual.text.len() { all } else { usual }
 }
 
 /// The text of a few words with tags in them, on one line.
 pub(super) fn line(html: &str) -> String {
-    let read = Reader::new("", Picky::AllVisible).read(html);
+    let read = HtmlTextExtractor::new("", ExtractionMode::AllVisible).read(html);
     read.text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Picky {
+enum ExtractionMode {
     TextOnly,
     AllVisible,
 }
 
-struct Reader {
-    picky: Picky,
+struct HtmlTextExtractor {
+    picky: ExtractionMode,
     base: Option<Url>,
-    paper: Paper,
-    open: Vec<Open>,
+    paper: TextLayout,
+    open: Vec<OpenElement>,
     /// How many of `open` there are up to the one whose content is left out.
     left_out_at: Option<usize>,
     title: String,
-    links: Vec<Link>,
+    links: Vec<PageLink>,
     refresh: Option<String>,
     /// Where the main part begins and ends on the paper.
     main: Option<(usize, Option<usize>)>,
 }
 
-struct Open {
+struct OpenElement {
     name: String,
-    kind: Kind,
+    kind: ElementKind,
     /// Where its text begins, for links.
     start: usize,
     href: Option<String>,
 }
 
-impl Reader {
-    fn new(base: &str, picky: Picky) -> Self {
+impl HtmlTextExtractor {
+    fn new(base: &str, picky: ExtractionMode) -> Self {
         Self {
             picky,
             base: Url::parse(base).ok(),
-            paper: Paper::default(),
+            paper: TextLayout::default(),
             open: Vec::new(),
             left_out_at: None,
             title: String::new(),
@@ -98,7 +98,7 @@ impl Reader {
         }
     }
 
-    fn read(mut self, html: &str) -> Readable {
+    fn read(mut self, html: &str) -> ReadablePage {
         let mut emitter = DefaultEmitter::default();
         emitter.naively_switch_states(true);
         for token in Tokenizer::new_with_emitter(html, emitter) {
@@ -124,7 +124,7 @@ impl Reader {
     }
 
     fn start(&mut self, name: &str, attribute: &dyn Fn(&str) -> Option<String>) {
-        let kind = Kind::of(name);
+        let kind = ElementKind::of(name);
         if name == "meta" {
             self.meta(attribute);
         }
@@ -141,25 +141,27 @@ impl Reader {
             self.open.truncate(left_out - 1);
             self.left_out_at = None;
         }
-        if is_void(name) || self.open.len() == DEEPEST {
+        if is_void(name) || self.open.len() == MAX_OPEN_ELEMENTS {
             if !kind.is_kept_track_of() {
                 self.paper.mark(kind);
             }
             return;
         }
-        if kind == Kind::Link && self.open.last().is_some_and(|it| it.kind == Kind::Link) {
+        if kind == ElementKind::Link
+            && self.open.last().is_some_and(|it| it.kind == ElementKind::Link)
+        {
             self.end("a");
         }
         let leave_out = is_hidden(attribute) || self.leaves_out(kind);
         if !leave_out {
             self.paper.mark(kind);
-            let main = kind == Kind::Main || attribute("role").as_deref() == Some("main");
+            let main = kind == ElementKind::Main || attribute("role").as_deref() == Some("main");
             if main && self.main.is_none() {
                 self.main = Some((self.paper.length(), None));
             }
         }
-        if leave_out || kind.is_kept_track_of() || kind == Kind::Link {
-            let href = (kind == Kind::Link).then(|| attribute("href")).flatten();
+        if leave_out || kind.is_kept_track_of() || kind == ElementKind::Link {
+            let href = (kind == ElementKind::Link).then(|| attribute("href")).flatten();
             self.push(name, kind, href);
         }
         if leave_out {
@@ -167,27 +169,28 @@ impl Reader {
         }
     }
 
-    fn leaves_out(&self, kind: Kind) -> bool {
-        let within_text =
-            || self.open.iter().any(|it| matches!(it.kind, Kind::Main | Kind::Article));
+    fn leaves_out(&self, kind: ElementKind) -> bool {
+        let within_text = || {
+            self.open.iter().any(|it| matches!(it.kind, ElementKind::Main | ElementKind::Article))
+        };
         match kind {
-            Kind::Unseen => true,
-            Kind::Around => self.picky == Picky::TextOnly,
+            ElementKind::Unseen => true,
+            ElementKind::Around => self.picky == ExtractionMode::TextOnly,
             // An article's own header has its heading in it.
-            Kind::Header => self.picky == Picky::TextOnly && !within_text(),
+            ElementKind::Header => self.picky == ExtractionMode::TextOnly && !within_text(),
             _ => false,
         }
     }
 
-    fn push(&mut self, name: &str, kind: Kind, href: Option<String>) {
-        if self.open.len() < DEEPEST {
+    fn push(&mut self, name: &str, kind: ElementKind, href: Option<String>) {
+        if self.open.len() < MAX_OPEN_ELEMENTS {
             let start = self.paper.length();
-            self.open.push(Open { name: name.to_owned(), kind, start, href });
+            self.open.push(OpenElement { name: name.to_owned(), kind, start, href });
         }
     }
 
     fn end(&mut self, name: &str) {
-        let kind = Kind::of(name);
+        let kind = ElementKind::of(name);
         let Some(at) = self.open.iter().rposition(|it| it.name == name) else {
             if self.left_out_at.is_none() && !kind.is_kept_track_of() {
                 self.paper.unmark(kind);
@@ -207,9 +210,9 @@ impl Reader {
         }
     }
 
-    fn close(&mut self, closed: Open) {
+    fn close(&mut self, closed: OpenElement) {
         self.paper.unmark(closed.kind);
-        if closed.kind == Kind::Main
+        if closed.kind == ElementKind::Main
             && let Some((_, end @ None)) = &mut self.main
         {
             *end = Some(self.paper.length());
@@ -219,8 +222,8 @@ impl Reader {
         let url = self.base.as_ref().and_then(|base| base.join(href.trim()).ok());
         let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
         if let Some(url) = url.filter(|_| !text.is_empty() && self.links.len() < MOST_LINKS) {
-            let text = tollgate_core::text::shortened(&text, LONGEST_LINK_TEXT);
-            self.links.push(Link { text, url: url.into() });
+            let text = tollgate_core::text::truncate_chars(&text, LONGEST_LINK_TEXT);
+            self.links.push(PageLink { text, url: url.into() });
         }
     }
 
@@ -229,8 +232,10 @@ impl Reader {
             return;
         }
         match self.open.last().map(|it| it.kind) {
-            Some(Kind::Title) if self.title.len() < LONGEST_TITLE => self.title.push_str(text),
-            Some(Kind::Title) => {}
+            Some(ElementKind::Title) if self.title.len() < LONGEST_TITLE => {
+                self.title.push_str(text)
+            }
+            Some(ElementKind::Title) => {}
             _ => self.paper.write(text),
         }
     }
@@ -245,16 +250,16 @@ impl Reader {
         let to = to.trim();
         let to = to.split_once('=').map_or(to, |(_, to)| to).trim().trim_matches(['"', '\'']);
         let to = self.base.as_ref().and_then(|base| base.join(to).ok());
-        self.refresh = to.map(|url| tollgate_core::text::shortened(url.as_str(), 500));
+        self.refresh = to.map(|url| tollgate_core::text::truncate_chars(url.as_str(), 500));
     }
 
-    fn finish(self) -> Readable {
+    fn finish(self) -> ReadablePage {
         let title = self.title.split_whitespace().collect::<Vec<_>>().join(" ");
-        let main = self.main.filter(|_| self.picky == Picky::TextOnly);
+        let main = self.main.filter(|_| self.picky == ExtractionMode::TextOnly);
         let main = main.map(|(start, end)| self.paper.between(start, end));
         let long = |text: &&str| text.chars().take(LEAST_CHARACTERS).count() == LEAST_CHARACTERS;
         let text = main.filter(long).unwrap_or(self.paper.since(0));
-        Readable {
+        ReadablePage {
             title: (!title.is_empty()).then_some(title),
             text: text.trim().to_owned(),
             links: self.links,

@@ -6,33 +6,39 @@ use http_body_util::Full;
 use serde_json::{Map, Value, json};
 use tollgate_core::json as raw_json;
 
-use super::FOREIGN;
-use super::backend::{self, Found};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
+use super::UNTRUSTED_CONTENT_NOTICE;
+use super::search_api::{self, WebSearchResult};
+use crate::builtin::{
+    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+};
 use crate::clock::{Clock as _, SystemClock};
-use crate::settings::{self, Searcher};
-use crate::web::fetch::{Bounds, Fetch};
+use crate::settings::{self, SearchProvider};
+use crate::web::fetch::{ExchangeBounds, OperatorHttpClient};
 
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+const SEARCH_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 const MOST_BYTES: usize = 1 << 20;
 /// What the services take.
 const LONGEST_QUERY: usize = 400;
 
-pub(super) struct Search {
-    settings: settings::Search,
+pub(super) struct WebSearch {
+    settings: settings::WebSearchSettings,
 }
 
-impl Search {
-    pub(super) fn new(settings: &settings::Search) -> Self {
+impl WebSearch {
+    pub(super) fn new(settings: &settings::WebSearchSettings) -> Self {
         Self { settings: settings.clone() }
     }
 
-    async fn ask(&self, query: &str, asker: &Asker) -> Result<Vec<Found>, String> {
-        let url = backend::url(&self.settings, query);
-        let fetch = Fetch::new(&self.settings.url)?;
-        let latest = SystemClock.now() + PATIENCE;
+    async fn ask(
+        &self,
+        query: &str,
+        asker: &BuiltinToolContext,
+    ) -> Result<Vec<WebSearchResult>, String> {
+        let url = search_api::url(&self.settings, query);
+        let fetch = OperatorHttpClient::new(&self.settings.url)?;
+        let latest = SystemClock.now() + SEARCH_TIMEOUT;
         let until = asker.until.map_or(latest, |until| until.min(latest));
-        let bounds = Bounds { until, most_bytes: MOST_BYTES };
+        let bounds = ExchangeBounds { until, most_bytes: MOST_BYTES };
         let response = fetch
             .exchange_within(&url, self.request()?, bounds)
             .await
@@ -40,7 +46,7 @@ impl Search {
         self.judge(response.status())?;
         let text = std::str::from_utf8(response.body()).unwrap_or_default();
         let body = raw_json::value(text).map_err(|_| self.no_json())?;
-        backend::read(self.settings.searcher, &body).ok_or_else(|| self.no_json())
+        search_api::read(self.settings.searcher, &body).ok_or_else(|| self.no_json())
     }
 
     fn request(&self) -> Result<Request<Full<bytes::Bytes>>, String> {
@@ -49,8 +55,10 @@ impl Search {
         headers.insert("accept", HeaderValue::from_static("application/json"));
         if let Some(key) = &self.settings.key {
             let (name, text) = match self.settings.searcher {
-                Searcher::Brave => ("x-subscription-token", key.reveal().trim().to_owned()),
-                Searcher::Searxng => ("authorization", format!("Bearer {}", key.reveal().trim())),
+                SearchProvider::Brave => ("x-subscription-token", key.reveal().trim().to_owned()),
+                SearchProvider::Searxng => {
+                    ("authorization", format!("Bearer {}", key.reveal().trim()))
+                }
             };
             let mut value = HeaderValue::try_from(text)
                 .map_err(|_| "`builtin.web.api_key` has characters that no header may hold")?;
@@ -64,7 +72,7 @@ impl Search {
         let words = match status.as_u16() {
             200..=299 => return Ok(()),
             401 => "refuses the key; whoever runs the gateway must check `builtin.web.api_key`",
-            403 if self.settings.searcher == Searcher::Searxng => {
+            403 if self.settings.searcher == SearchProvider::Searxng => {
                 "refuses to answer; `json` must be among its `search.formats`, and its limiter \
                  must let the gateway in"
             }
@@ -81,16 +89,18 @@ impl Search {
 
     fn no_json(&self) -> String {
         match self.settings.searcher {
-            Searcher::Searxng => "the search service did not answer in JSON; `json` must be among \
+            SearchProvider::Searxng => {
+                "the search service did not answer in JSON; `json` must be among \
                                   its `search.formats`"
-                .to_owned(),
-            Searcher::Brave => "the search service did not answer in JSON".to_owned(),
+                    .to_owned()
+            }
+            SearchProvider::Brave => "the search service did not answer in JSON".to_owned(),
         }
     }
 }
 
 #[async_trait]
-impl Tool for Search {
+impl BuiltinTool for WebSearch {
     fn definition(&self) -> Value {
         let found = json!({
             "type": "object",
@@ -138,28 +148,32 @@ impl Tool for Search {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        asker: &BuiltinToolContext,
+    ) -> Result<Reply, BuiltinToolError> {
         let query = text_argument(arguments, "query")?.trim();
         if query.is_empty() {
-            return Err(Failure::new("`query` is empty: say what to look for"));
+            return Err(BuiltinToolError::new("`query` is empty: say what to look for"));
         }
-        let found = self.ask(query, asker).await.map_err(Failure::new)?;
+        let found = self.ask(query, asker).await.map_err(BuiltinToolError::new)?;
         let results: Vec<Value> = found
             .iter()
             .map(|it| json!({ "title": it.title, "url": it.url, "snippet": it.snippet }))
             .collect();
         Ok(Reply {
-            text: said(query, &found),
+            text: results_text(query, &found),
             structured: Some(json!({ "query": query, "results": results })),
         })
     }
 }
 
-fn said(query: &str, found: &[Found]) -> String {
+fn results_text(query: &str, found: &[WebSearchResult]) -> String {
     if found.is_empty() {
         return format!("Nothing was found for `{query}`.");
     }
-    let mut text = FOREIGN.to_owned();
+    let mut text = UNTRUSTED_CONTENT_NOTICE.to_owned();
     for (nth, it) in found.iter().enumerate() {
         text.push_str(&format!("\n\n{}. {}\n{}", nth + 1, it.title, it.url));
         if !it.snippet.is_empty() {

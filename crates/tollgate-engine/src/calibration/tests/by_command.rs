@@ -9,7 +9,7 @@ async fn every_tool_that_may_be_is_probed_in_turns_and_each_step_is_told() {
     let tools = vec![reads("a"), reads("b"), writes("w")];
     let stage = Stage::of(vec![server("s", tools)]).await;
     stage.set("b", Does::Answer(250));
-    let said = told(stage.gate.calibrate(Scope::All, 2)).await;
+    let said = told(stage.gate.calibrate(CalibrationScope::All, 2)).await;
     let expected = format!(
         "1/5 s_w {EFFECTS}\n\
          2/5 s_a probed in 10 ms\n\
@@ -38,7 +38,7 @@ async fn nothing_that_could_have_an_effect_is_ever_called() {
     let untrusted = Server { trusted: Trust::Untrusted, ..server("untrusted", tools("u")) };
     let stage = Stage::of(vec![trusted, untrusted]).await;
     let _keeping = stage.keep();
-    let _all = told(stage.gate.calibrate(Scope::All, 3)).await;
+    let _all = told(stage.gate.calibrate(CalibrationScope::All, 3)).await;
     pass(3_600).await;
     let called: Vec<String> = stage.log.lock().calls.keys().cloned().collect();
     assert_eq!(called, ["trusted/treads"]);
@@ -50,7 +50,7 @@ async fn the_operators_arguments_are_sent_as_they_are() {
     let untrusted =
         Server { trusted: Trust::Untrusted, said, ..server("s", vec![writes("w"), writes("x")]) };
     let stage = Stage::of(vec![untrusted]).await;
-    let said = told(stage.gate.calibrate(Scope::All, 1)).await;
+    let said = told(stage.gate.calibrate(CalibrationScope::All, 1)).await;
     assert_eq!(said, format!("1/2 s_x {EFFECTS}\n2/2 s_w probed in 10 ms"));
     assert_eq!(stage.log.lock().last_arguments["s/w"], json!({"city": "Rome"}));
 }
@@ -60,9 +60,15 @@ async fn a_scope_is_a_server_or_a_tool() {
     let stage =
         Stage::of(vec![server("s", vec![reads("a"), reads("b")]), server("t", vec![reads("a")])])
             .await;
-    assert_eq!(told(stage.gate.calibrate(Scope::Server("t"), 1)).await, "1/1 t_a probed in 10 ms");
-    assert_eq!(told(stage.gate.calibrate(Scope::Tool("s_b"), 1)).await, "1/1 s_b probed in 10 ms");
-    assert_eq!(told(stage.gate.calibrate(Scope::Tool("nope"), 1)).await, "");
+    assert_eq!(
+        told(stage.gate.calibrate(CalibrationScope::Server("t"), 1)).await,
+        "1/1 t_a probed in 10 ms"
+    );
+    assert_eq!(
+        told(stage.gate.calibrate(CalibrationScope::Tool("s_b"), 1)).await,
+        "1/1 s_b probed in 10 ms"
+    );
+    assert_eq!(told(stage.gate.calibrate(CalibrationScope::Tool("nope"), 1)).await, "");
     assert_eq!(stage.calls(), "s/b=1 t/a=1");
 }
 
@@ -70,7 +76,7 @@ async fn a_scope_is_a_server_or_a_tool() {
 async fn a_tool_that_does_not_like_made_up_arguments_is_given_up_and_not_blamed() {
     let stage = Stage::of(vec![server("s", vec![reads("a"), reads("b")])]).await;
     stage.set("a", Does::Fail(2));
-    let said = told(stage.gate.calibrate(Scope::All, 3)).await;
+    let said = told(stage.gate.calibrate(CalibrationScope::All, 3)).await;
     let expected = "3/6 s_a failed: with made-up arguments: no such thing\n\
                     4/6 s_b probed in 10 ms\n\
                     5/6 s_b probed in 10 ms\n\
@@ -85,7 +91,7 @@ async fn a_tool_that_fails_on_the_operators_arguments_is_counted_as_failing() {
     let said = vec![("a", json!({"n": 4}))];
     let stage = Stage::of(vec![Server { said, ..server("s", vec![reads("a")]) }]).await;
     stage.set("a", Does::Fail(2));
-    let said = told(stage.gate.calibrate(Scope::All, 5)).await;
+    let said = told(stage.gate.calibrate(CalibrationScope::All, 5)).await;
     assert_eq!(said.lines().count(), 5);
     assert_eq!(said.lines().last(), Some("5/5 s_a failed: no such thing"));
     pass(1).await;
@@ -101,7 +107,7 @@ async fn a_tool_that_hangs_is_known_to_be_slow_and_costs_other_servers_nothing()
     let slow = server("s", vec![reads("a"), reads("b")]);
     let stage = Stage::of(vec![slow, server("t", vec![reads("c")])]).await;
     stage.set("a", Does::Hang);
-    let mut calibration = stage.gate.calibrate(Scope::All, 8);
+    let mut calibration = stage.gate.calibrate(CalibrationScope::All, 8);
     for _ in 0..8 {
         assert_eq!(calibration.next().await.unwrap().exposed, "t_c");
     }
@@ -124,7 +130,10 @@ async fn servers_are_probed_side_by_side_and_never_twice_at_once() {
     ];
     let servers = names.map(|name| server(name, vec![reads("x"), reads("y")]));
     let stage = Stage::of(servers.into()).await;
-    let runs = [stage.gate.calibrate(Scope::All, 3), stage.gate.calibrate(Scope::All, 2)];
+    let runs = [
+        stage.gate.calibrate(CalibrationScope::All, 3),
+        stage.gate.calibrate(CalibrationScope::All, 2),
+    ];
     for run in runs {
         told(run).await;
     }
@@ -138,7 +147,7 @@ async fn servers_are_probed_side_by_side_and_never_twice_at_once() {
 async fn dropping_the_run_stops_it() {
     let stage = Stage::of(vec![server("s", vec![reads("a")])]).await;
     stage.set("a", Does::Answer(1_000));
-    let mut calibration = stage.gate.calibrate(Scope::All, 100);
+    let mut calibration = stage.gate.calibrate(CalibrationScope::All, 100);
     calibration.next().await.expect("a first step");
     drop(calibration);
     pass(60).await;
@@ -151,7 +160,7 @@ async fn what_was_probed_is_measured() {
     let stage = Stage::of(vec![server("s", vec![reads("a"), reads("b")])]).await;
     stage.set("b", Does::Answer(700));
     let times = stage.gate.probes_that_count();
-    told(stage.gate.calibrate(Scope::All, times)).await;
+    told(stage.gate.calibrate(CalibrationScope::All, times)).await;
     pass(1).await;
     assert_eq!(stage.assigned("s", "a"), "fast: measured p50 10 ms over 5 calls");
     assert_eq!(stage.assigned("s", "b"), "standard: measured p50 700 ms over 5 calls");

@@ -1,22 +1,23 @@
 //! On connect, while idle, and to bring tools back.
 
-use tollgate_core::call::{Kind, Request};
+use tollgate_core::call::{GateRequest, RequestKind};
 use tollgate_core::json::Object;
 use tollgate_core::turn::{Actor, Principal};
 use tollgate_mcp::meta::ClientFacts;
 
-use super::super::background::Background;
+use super::super::background::BackgroundProber;
 use super::*;
 use crate::caller::Caller;
-use crate::gate::Asked;
+use crate::gate::TurnRequest;
 
 impl Stage {
     /// Somebody's own call.
     async fn call(&self, name: &str) {
-        let asked = Asked::by(Actor::endless(Principal::local()));
+        let asked = TurnRequest::by(Actor::endless(Principal::local()));
         let turn = self.gate.turn(asked).unwrap();
         let params = format!(r#"{{"name":"{name}","arguments":{{"n":7}}}}"#);
-        let request = Request { kind: Kind::CallTool, params: Object::parse(&params).unwrap() };
+        let request =
+            GateRequest { kind: RequestKind::CallTool, params: Object::parse(&params).unwrap() };
         let nobody = ClientFacts::default();
         self.gate.call(&turn, request, Caller::silent(&nobody)).await.unwrap();
     }
@@ -52,19 +53,27 @@ async fn a_server_that_comes_up_is_measured_and_then_left_until_it_is_old() {
 #[tokio::test(start_paused = true)]
 async fn what_a_tool_is_probed_with_is_found_out_once() {
     let stage = Stage::of(vec![server("s", vec![reads("a"), writes("w")])]).await;
-    let habit = Habit { every: Duration::from_secs(300), left_alone: HashSet::new() };
-    let mut background = Background::new(&stage.gate, Arc::new(ArcSwap::from_pointee(habit)));
+    let habit = BackgroundProbing { every: Duration::from_secs(300), left_alone: HashSet::new() };
+    let mut background = BackgroundProber::new(&stage.gate, Arc::new(ArcSwap::from_pointee(habit)));
     let now = stage.gate.clock.now();
-    background.know(&stage.gate);
-    background.know(&stage.gate);
-    assert_eq!(background.made(now).await, 2, "though there were two catalogues meanwhile");
-    background.know(&stage.gate);
-    assert_eq!(background.made(now).await, 0, "nor is one that cannot be probed looked at again");
+    background.take_catalog(&stage.gate);
+    background.take_catalog(&stage.gate);
+    assert_eq!(
+        background.wait_for_prepared(now).await,
+        2,
+        "though there were two catalogues meanwhile"
+    );
+    background.take_catalog(&stage.gate);
+    assert_eq!(
+        background.wait_for_prepared(now).await,
+        0,
+        "nor is one that cannot be probed looked at again"
+    );
     let mut listing = stage.listings["s"].clone();
     listing.tools.push(raw_value(&reads("b")));
     stage.change("s", Change::Listed(Arc::new(listing))).await;
-    background.know(&stage.gate);
-    assert_eq!(background.made(now).await, 1);
+    background.take_catalog(&stage.gate);
+    assert_eq!(background.wait_for_prepared(now).await, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,8 +94,8 @@ async fn a_server_that_comes_back_is_not_measured_again() {
 async fn servers_that_are_not_to_be_calibrated_are_not() {
     let stage = Stage::of(vec![server("s", vec![reads("a")]), server("t", vec![reads("a")])]).await;
     let left_alone = HashSet::from([ServerId::parse("s").unwrap()]);
-    let habit = Habit { every: Duration::from_secs(300), left_alone };
-    let _keeping = keep(&stage.gate, Arc::new(ArcSwap::from_pointee(habit)));
+    let habit = BackgroundProbing { every: Duration::from_secs(300), left_alone };
+    let _keeping = spawn_background(&stage.gate, Arc::new(ArcSwap::from_pointee(habit)));
     pass(1_000).await;
     assert_eq!(stage.calls(), "t/a=8");
 }
@@ -94,8 +103,8 @@ async fn servers_that_are_not_to_be_calibrated_are_not() {
 #[tokio::test(start_paused = true)]
 async fn never_is_never() {
     let stage = Stage::of(vec![server("s", vec![reads("a")])]).await;
-    let habit = Habit { every: Duration::ZERO, left_alone: HashSet::new() };
-    let _keeping = keep(&stage.gate, Arc::new(ArcSwap::from_pointee(habit)));
+    let habit = BackgroundProbing { every: Duration::ZERO, left_alone: HashSet::new() };
+    let _keeping = spawn_background(&stage.gate, Arc::new(ArcSwap::from_pointee(habit)));
     pass(10_000).await;
     assert_eq!(stage.calls(), "s/a=5");
 }

@@ -6,97 +6,113 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use tokio::sync::mpsc;
-use tollgate_core::approval::{self, Why};
-use tollgate_core::call::{Extent, Kind, Outcome, Request, Retry, Status};
+use tollgate_core::approval::{self, ApprovalReason};
+use tollgate_core::call::{
+    CallStatus, GateRequest, Outcome, RequestKind, ResultExtent, Retryability,
+};
 use tollgate_core::json::Object;
-use tollgate_core::shaping::{self, Caps, Wording};
-use tollgate_core::text::shortened;
-use tollgate_core::tool::{Speech, Tool};
+use tollgate_core::shaping::{self, MessageWording, ResultCaps};
+use tollgate_core::text::truncate_chars;
+use tollgate_core::tool::{SpeechTemplate, Tool};
 use tollgate_core::turn::Turn;
-use tollgate_mcp::large::aside;
-use tollgate_sandbox::frames::{Answer, Call};
+use tollgate_mcp::offload::offload_if_large;
+use tollgate_sandbox::frames::{Answer, ProgramCall};
 use tollgate_sandbox::host::HostCalls;
 use tollgate_sandbox::stopwatch::Stopwatch;
 
 use super::super::{Gate, again};
-use super::questions::passed_on;
+use super::questions::forward_events;
 use crate::caller::{Caller, Reply};
 use crate::dialogue::EVENT_QUEUE;
-use crate::settings::Unapproved;
+use crate::settings::UnapprovedCallPolicy;
 
 /// What the trail says of calls that would have to wait.
-const UNAPPROVED: &str = "needs a person's leave, and programs do not wait for it";
+const NEEDS_APPROVAL_REASON: &str = "needs a person's leave, and programs do not wait for it";
 /// And of calls whose tool is not the agent's any more.
-const TAKEN_AWAY: &str = "taken away while the program ran";
+const TOOL_REVOKED_REASON: &str = "taken away while the program ran";
 /// Calls of one program that run at the same time; the others wait for these.
-const TOGETHER: usize = 16;
+const MAX_CONCURRENT_CALLS: usize = 16;
 /// What all that is asked for at once may come to; the program has to take it in.
 const MOST_BYTES: usize = 16 << 20;
 /// Of what a tool says about its failure.
 const LONGEST_MESSAGE: usize = 4 << 10;
 
 /// What a program is run for.
-pub(super) struct Host<'g> {
+pub(super) struct ProgramHost<'g> {
     pub(super) gate: &'g Gate,
     /// Its view is the one from inside a program.
     pub(super) turn: &'g Turn,
     pub(super) caller: Caller<'g>,
-    pub(super) unapproved: Unapproved,
+    pub(super) unapproved: UnapprovedCallPolicy,
 }
 
 #[async_trait]
-impl HostCalls for Host<'_> {
-    async fn call(&self, calls: Vec<Call>, time: &Stopwatch) -> Vec<Answer> {
+impl HostCalls for ProgramHost<'_> {
+    async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
         let (events, said) =
             self.caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let caller = Caller { events, ..self.caller.clone() };
-        let room = Room(AtomicUsize::new(MOST_BYTES));
-        let running = stream::iter(calls).map(|call| self.fitting(call, &room, (&caller, time)));
+        let room = AnswerBytesLeft(AtomicUsize::new(MOST_BYTES));
+        let running =
+            stream::iter(calls).map(|call| self.call_if_room(call, &room, (&caller, time)));
         // Room is given in the order of the calls, whichever of them is answered first.
-        let running = running.buffered(TOGETHER).map(|answer| room.admit(answer)).collect();
+        let running =
+            running.buffered(MAX_CONCURRENT_CALLS).map(|answer| room.admit(answer)).collect();
         match (&self.caller.events, said) {
-            (Some(to), Some(said)) => passed_on(running, said, (to, time)).await,
+            (Some(to), Some(said)) => forward_events(running, said, (to, time)).await,
             _ => running.await,
         }
     }
 }
 
-impl Host<'_> {
+impl ProgramHost<'_> {
     /// Calls for whose answers there is no room any more are not made.
-    async fn fitting(&self, call: Call, room: &Room, way: (&Caller<'_>, &Stopwatch)) -> Answer {
-        if room.is_full() { too_much() } else { self.one(call, way).await }
+    async fn call_if_room(
+        &self,
+        call: ProgramCall,
+        room: &AnswerBytesLeft,
+        way: (&Caller<'_>, &Stopwatch),
+    ) -> Answer {
+        if room.is_full() { too_much() } else { self.call_one(call, way).await }
     }
 
-    async fn one(&self, call: Call, (caller, time): (&Caller<'_>, &Stopwatch)) -> Answer {
+    async fn call_one(
+        &self,
+        call: ProgramCall,
+        (caller, time): (&Caller<'_>, &Stopwatch),
+    ) -> Answer {
         let book = self.turn.view.book();
         let place = call.tool as usize;
         let Some(tool) = book.tool(place) else {
-            return failure(Status::Denied, "there is no such tool".to_owned());
+            return failure(CallStatus::Denied, "there is no such tool".to_owned());
         };
         let arguments = match book.arguments(place, &call.positional, &call.named) {
             Ok(arguments) => arguments,
-            Err(message) => return failure(Status::InvalidArguments, message),
+            Err(message) => return failure(CallStatus::InvalidArguments, message),
         };
         let mut params = Object::new();
         params.set_string("name", tool.exposed.as_str());
         params.set("arguments", arguments);
-        let request = Request { kind: Kind::CallTool, params };
+        let request = GateRequest { kind: RequestKind::CallTool, params };
         // A program may outlive what was decided when it began.
         if again::now(self.turn, tool, &self.gate.registry).is_none() {
             let message = format!("`{}` was taken away while the program ran", tool.exposed);
-            let outcome = self.gate.decline(self.turn, request, (&message, TAKEN_AWAY)).await;
+            let outcome =
+                self.gate.decline(self.turn, request, (&message, TOOL_REVOKED_REASON)).await;
             return answer(tool, outcome).await;
         }
         let now = self.gate.clock.now();
         let asks = approval::why(self.turn, caller.decided_by, tool, now);
-        if let (Some(why), Unapproved::Refused) = (&asks, self.unapproved) {
+        if let (Some(why), UnapprovedCallPolicy::Refused) = (&asks, self.unapproved) {
             let message = format!("`{}` is not called in a program: {why}", tool.exposed);
             let because = match why {
-                Why::Tainted { .. } => {
+                ApprovalReason::Tainted { .. } => {
                     self.gate.taints.count_refused();
                     Cow::Owned(why.to_string())
                 }
-                Why::Always | Why::NotAutomatic | Why::Destructive => Cow::Borrowed(UNAPPROVED),
+                ApprovalReason::Always
+                | ApprovalReason::NotAutomatic
+                | ApprovalReason::Destructive => Cow::Borrowed(NEEDS_APPROVAL_REASON),
             };
             let outcome = self.gate.decline(self.turn, request, (&message, because)).await;
             return answer(tool, outcome).await;
@@ -113,7 +129,7 @@ impl Host<'_> {
             }
             Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
                 let message = format!("`{}` wants more than a program can give it", tool.exposed);
-                failure(Status::Error, message)
+                failure(CallStatus::Error, message)
             }
             Err(error) => failure(error.status(), error.to_string()),
         }
@@ -121,9 +137,9 @@ impl Host<'_> {
 }
 
 /// What is left for the answers to calls that were made together.
-struct Room(AtomicUsize);
+struct AnswerBytesLeft(AtomicUsize);
 
-impl Room {
+impl AnswerBytesLeft {
     fn is_full(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
@@ -139,34 +155,39 @@ impl Room {
 
 fn too_much() -> Answer {
     let most = MOST_BYTES >> 20;
-    failure(Status::Error, format!("these calls gave more than {most} MiB; make fewer at once"))
+    failure(CallStatus::Error, format!("these calls gave more than {most} MiB; make fewer at once"))
 }
 
 async fn answer(tool: &Tool, outcome: Outcome) -> Answer {
     match (outcome.status, outcome.extent) {
-        (Status::Ok | Status::NoResults, Extent::Whole) => {
+        (CallStatus::Ok | CallStatus::NoResults, ResultExtent::Whole) => {
             let size = outcome.result.get().len();
-            Answer::Data(aside(size, move || shaping::raw_data(&outcome)).await)
+            Answer::Data(offload_if_large(size, move || shaping::raw_data(&outcome)).await)
         }
-        (Status::Ok | Status::NoResults, Extent::Cut) => {
-            let most = Caps::code().text_bytes >> 20;
+        (CallStatus::Ok | CallStatus::NoResults, ResultExtent::Cut) => {
+            let most = ResultCaps::code().text_bytes >> 20;
             let message = format!(
                 "`{}` gave more than a program can take ({most} MiB, not too deeply nested); ask it \
                  for less",
                 tool.exposed
             );
-            failure(Status::Error, message)
+            failure(CallStatus::Error, message)
         }
         (status, _) => {
             let data = shaping::data(&outcome);
-            let said = shaping::message(&Speech::default(), &outcome, &data, Wording::AsWritten);
-            let retryable = outcome.retry != Retry::Pointless;
-            let message = shortened(&said, LONGEST_MESSAGE);
+            let said = shaping::message(
+                &SpeechTemplate::default(),
+                &outcome,
+                &data,
+                MessageWording::AsWritten,
+            );
+            let retryable = outcome.retry != Retryability::Pointless;
+            let message = truncate_chars(&said, LONGEST_MESSAGE);
             Answer::Failure { status: status.to_string(), message, retryable }
         }
     }
 }
 
-fn failure(status: Status, message: String) -> Answer {
+fn failure(status: CallStatus, message: String) -> Answer {
     Answer::Failure { status: status.to_string(), message, retryable: false }
 }

@@ -6,14 +6,14 @@ use std::future::Future;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::{mpsc, oneshot};
-use tollgate_mcp::client::{Event, Events, Question};
-use tollgate_sandbox::stopwatch::{Held, Stopwatch};
+use tollgate_mcp::client::{Event, Question, ServerEventSender};
+use tollgate_sandbox::stopwatch::{Stopwatch, StopwatchHold};
 
 /// Passes on what is said, until the calls are over.
-pub(super) async fn passed_on<T>(
+pub(super) async fn forward_events<T>(
     calls: impl Future<Output = T>,
     mut said: mpsc::Receiver<Event>,
-    (to, time): (&Events, &Stopwatch),
+    (to, time): (&ServerEventSender, &Stopwatch),
 ) -> T {
     let mut open = FuturesUnordered::new();
     tokio::pin!(calls);
@@ -22,7 +22,7 @@ pub(super) async fn passed_on<T>(
             biased;
             done = &mut calls => return done,
             Some(event) = said.recv() => match event {
-                Event::Question(question) => open.push(asked(question, to, time.hold())),
+                Event::Question(question) => open.push(forward_question(question, to, time.hold())),
                 // Who does not listen misses it, and holds nobody up.
                 other => drop(to.try_send(other)),
             },
@@ -32,7 +32,7 @@ pub(super) async fn passed_on<T>(
 }
 
 /// Puts the question, and waits for the answer for as long as the server does.
-async fn asked(question: Question, to: &Events, held: Held) {
+async fn forward_question(question: Question, to: &ServerEventSender, held: StopwatchHold) {
     let Question { method, params, reply: mut asker } = question;
     let (reply, answer) = oneshot::channel();
     let put = async {

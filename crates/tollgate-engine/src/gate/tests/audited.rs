@@ -4,14 +4,14 @@ use futures_util::future::join_all;
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tollgate_core::id::ToolName;
-use tollgate_core::tool::{Approval, Override};
+use tollgate_core::tool::{ApprovalMode, ToolOverride};
 use tollgate_store::Store;
-use tollgate_store::audit::{Direction, Query, Row};
+use tollgate_store::audit::{AuditDirection, AuditQuery, AuditRow};
 
 use super::*;
-use crate::settings::{KeptArguments, OnFailure};
+use crate::settings::{ArgumentRecording, OnAuditFailure};
 
-mod agreed;
+mod approved_calls;
 
 /// A gate whose calls are kept in a database: `s_a` may change something, `s_b` only reads.
 struct Audited {
@@ -27,23 +27,23 @@ impl Audited {
     where
         W: Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
     {
-        Self::with(audit, Approval::Auto, work).await
+        Self::with(audit, ApprovalMode::Auto, work).await
     }
 
     /// The same with other rules for who has to agree to `s_a`.
-    async fn with<W>(audit: Audit, approval: Approval, work: W) -> Self
+    async fn with<W>(audit: Audit, approval: ApprovalMode, work: W) -> Self
     where
         W: Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
     {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&directory.path().join("tollgate.db")).unwrap();
         let clock = Arc::new(SystemClock);
-        let ledger = Arc::new(Ledger::open(store.audit().unwrap(), &audit, clock).unwrap());
+        let ledger = Arc::new(AuditLedger::open(store.audit().unwrap(), &audit, clock).unwrap());
         let ran = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&ran);
-        let change = |rules: &mut Rules, tools: &mut Vec<Value>| {
+        let change = |rules: &mut ServerRules, tools: &mut Vec<Value>| {
             rules.trusted = true;
-            let agreed = Override { approval: Some(approval), ..Override::default() };
+            let agreed = ToolOverride { approval: Some(approval), ..ToolOverride::default() };
             rules.tools.insert(ToolName::new("a"), agreed);
             tools[1]["annotations"] = json!({"readOnlyHint": true});
         };
@@ -87,8 +87,8 @@ impl Audited {
     }
 
     /// What is in the trail now, without waiting for anything.
-    async fn rows(&self) -> Vec<Row> {
-        let mut query = Query::all(Direction::OldestFirst);
+    async fn rows(&self) -> Vec<AuditRow> {
+        let mut query = AuditQuery::all(AuditDirection::OldestFirst);
         let mut rows = Vec::new();
         loop {
             let page = self.test.gate.ledger().page(query.clone()).await.unwrap();
@@ -99,7 +99,7 @@ impl Audited {
     }
 
     async fn shown(&self) -> Vec<String> {
-        let shown = |row: &Row| {
+        let shown = |row: &AuditRow| {
             let entry = &row.entry;
             format!("{} {}", entry.name.as_deref().unwrap_or_default(), entry.outcome)
         };
@@ -183,7 +183,7 @@ async fn r_26_without_a_trail_only_reading_goes_on() {
 
 #[tokio::test]
 async fn where_the_operator_says_so_calls_go_on_without_a_trail() {
-    let audit = Audit { on_failure: OnFailure::Continue, ..Audit::default() };
+    let audit = Audit { on_failure: OnAuditFailure::Continue, ..Audit::default() };
     let audited = Audited::new(audit, || Box::pin(async {})).await;
     audited.break_down();
     for _ in 0..3 {
@@ -218,7 +218,7 @@ async fn r_36_answers_and_rows_agree_under_load_and_with_calls_given_up() {
 
 #[tokio::test]
 async fn arguments_that_no_reader_could_take_are_not_kept() {
-    let audit = Audit { arguments: KeptArguments::Redacted, ..Audit::default() };
+    let audit = Audit { arguments: ArgumentRecording::Redacted, ..Audit::default() };
     let audited = Audited::new(audit, || Box::pin(async {})).await;
     let deep = format!("{{\"a\":{}1{}}}", "[".repeat(120), "]".repeat(120));
     let params = format!(r#"{{"name": "s_a", "arguments": {deep}}}"#);

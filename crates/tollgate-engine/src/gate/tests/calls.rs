@@ -1,16 +1,17 @@
 //! What people see of calls that run, and of those that ran.
 
-use tollgate_core::approval::{Decision, Verdict};
+use tollgate_core::approval::{ApprovalVerdict, Decision};
 use tollgate_core::id::ToolName;
-use tollgate_core::tool::{Approval, Override};
+use tollgate_core::tool::{ApprovalMode, ToolOverride};
 
 use super::*;
-use crate::calls::{Course, Event as CallEvent, MOST, Stretch};
+use crate::calls::{CallProgress, Event as CallEvent, MAX_FINISHED_CALLS, StepTiming};
 
 /// `a` takes 100 ms, `b` needs leave.
 async fn observed() -> TestGate {
-    let change = |rules: &mut Rules, tools: &mut Vec<Value>| {
-        let always = Override { approval: Some(Approval::Always), ..Override::default() };
+    let change = |rules: &mut ServerRules, tools: &mut Vec<Value>| {
+        let always =
+            ToolOverride { approval: Some(ApprovalMode::Always), ..ToolOverride::default() };
         rules.tools.insert(ToolName::new("b"), always);
         tools[0]["inputSchema"]["properties"]["queue"] = json!({ "type": "integer" });
     };
@@ -26,18 +27,24 @@ async fn observed() -> TestGate {
 }
 
 /// `s_a ok: admitted 0-0, queued 0-30, attempt 30-130`, in milliseconds; what lasts has no end.
-fn drawn(course: &Course) -> String {
-    let step = |Stretch { step, from, to }: Stretch| {
+fn drawn(course: &CallProgress) -> String {
+    let step = |StepTiming { step, from, to }: StepTiming| {
         let to = to.map_or_else(String::new, |to| to.as_millis().to_string());
         format!("{} {}-{to}", step.as_str(), from.as_millis())
     };
     let steps: Vec<String> = course.steps().into_iter().map(step).collect();
-    let outcome = course.ended().map_or("runs", |ended| ended.end.as_str());
+    let outcome = course.summary().map_or("runs", |ended| ended.end.as_str());
     format!("{} {outcome}: {}", course.name, steps.join(", "))
 }
 
 fn finished(test: &TestGate) -> Vec<String> {
-    test.gate.calls().finished(None, MOST, |_| true).calls.iter().map(|it| drawn(it)).collect()
+    test.gate
+        .calls()
+        .finished(None, MAX_FINISHED_CALLS, |_| true)
+        .calls
+        .iter()
+        .map(|it| drawn(it))
+        .collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,8 +75,8 @@ async fn waiting_for_a_person_is_a_step_of_its_own() {
     let decide = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let id = test.gate.approvals().waiting()[0].id;
-        let (decision, by) = (Decision::Approve, Principal::named("boss"));
-        test.gate.judge(Verdict { id, decision, by, note: None }).await.unwrap();
+        let (decision, by) = (Decision::Approve, Principal::from_name("boss"));
+        test.gate.judge(ApprovalVerdict { id, decision, by, note: None }).await.unwrap();
     };
     assert_eq!(said(&tokio::join!(call, decide).0), "ok done");
     let expected =
@@ -108,7 +115,7 @@ async fn the_calls_of_a_turn_have_its_name_its_beginning_and_its_wall() {
     }
     let _ = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
     let page = test.gate.calls().finished(None, 10, |course| course.turn == turn.id);
-    let ends: Vec<_> = page.calls.iter().map(|it| it.ended().unwrap().end.as_str()).collect();
+    let ends: Vec<_> = page.calls.iter().map(|it| it.summary().unwrap().end.as_str()).collect();
     assert_eq!(ends, ["timeout", "ok"]);
     let [second, first] = &page.calls[..] else { panic!("two calls of that turn") };
     assert_eq!(first.span, Some(Duration::from_millis(150)));
@@ -117,7 +124,7 @@ async fn the_calls_of_a_turn_have_its_name_its_beginning_and_its_wall() {
     let near = near.unwrap_or_else(|later| later.duration());
     assert!(near < Duration::from_secs(5), "the wall clock is not paused");
     let hour = test.gate.calls().hour();
-    let sums = |it: &crate::calls::Minute| (it.calls, it.errors, it.misses);
+    let sums = |it: &crate::calls::MinuteStats| (it.calls, it.errors, it.misses);
     assert_eq!(hour.minutes.len(), 60);
     assert_eq!(hour.minutes.last().map(sums), Some((3, 1, 1)));
     let deep = hour.tiers.last().unwrap();
@@ -129,7 +136,7 @@ async fn the_calls_of_a_turn_have_its_name_its_beginning_and_its_wall() {
 async fn only_the_last_are_kept_and_they_come_page_by_page() {
     let test = observed().await;
     let client = nobody();
-    for _ in 0..MOST + 50 {
+    for _ in 0..MAX_FINISHED_CALLS + 50 {
         let _ = test.call(r#"{"name":"nothing"}"#, Caller::silent(&client)).await;
     }
     let (mut seen, mut before) = (Vec::new(), None);
@@ -141,10 +148,10 @@ async fn only_the_last_are_kept_and_they_come_page_by_page() {
             break;
         }
     }
-    assert_eq!(seen.len(), MOST);
+    assert_eq!(seen.len(), MAX_FINISHED_CALLS);
     seen.sort_unstable();
     seen.dedup();
-    assert_eq!(seen.len(), MOST, "none comes twice");
+    assert_eq!(seen.len(), MAX_FINISHED_CALLS, "none comes twice");
 }
 
 #[tokio::test(start_paused = true)]
@@ -195,8 +202,8 @@ async fn minutes_pass_and_are_forgotten_after_an_hour() {
 #[tokio::test(start_paused = true)]
 async fn each_attempt_counts_by_how_it_went_itself() {
     let tries = Arc::new(Mutex::new(0));
-    let change = |rules: &mut Rules, _: &mut Vec<Value>| {
-        let again = Override { idempotent: Some(true), ..Override::default() };
+    let change = |rules: &mut ServerRules, _: &mut Vec<Value>| {
+        let again = ToolOverride { idempotent: Some(true), ..ToolOverride::default() };
         rules.tools.insert(ToolName::new("a"), again);
     };
     let test = gate_of(Era::Modern, change, move |_| {
@@ -204,7 +211,7 @@ async fn each_attempt_counts_by_how_it_went_itself() {
         let is_first = *tries.lock() == 1;
         Box::pin(async move {
             match is_first {
-                true => Err(Failure::Lost("it broke".to_owned())),
+                true => Err(BackendError::Lost("it broke".to_owned())),
                 false => Ok(text("done")),
             }
         })

@@ -5,7 +5,7 @@ use super::*;
 const QUESTION: &str = r#"{"message":"Your name?","requestedSchema":{"type":"object"}}"#;
 
 /// A legacy server that asks once, and answers with what it was told.
-fn legacy_asker(seen: Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
+fn legacy_asker(seen: Seen) -> BoxFuture<'static, Result<Answer, BackendError>> {
     Box::pin(async move {
         let events = seen.events.expect("someone can be asked");
         let params = Some(raw(QUESTION.to_owned()));
@@ -15,7 +15,7 @@ fn legacy_asker(seen: Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
 }
 
 /// A modern server that asks until it is told, keeping count in its own state.
-fn modern_asker(seen: Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
+fn modern_asker(seen: Seen) -> BoxFuture<'static, Result<Answer, BackendError>> {
     Box::pin(async move {
         Ok(match seen.params.get("inputResponses") {
             Some(answers) => text(&format!("{} {}", seen.params["requestState"], answers["name"])),
@@ -29,7 +29,7 @@ fn modern_asker(seen: Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
 }
 
 /// Answers every question with `Ada`, after so long.
-fn person(after: Duration) -> (Events, Task) {
+fn person(after: Duration) -> (ServerEventSender, Task) {
     let (events, mut received) = mpsc::channel(8);
     let task = tasks::spawn("person", async move {
         while let Some(event) = received.recv().await {
@@ -42,13 +42,13 @@ fn person(after: Duration) -> (Events, Task) {
     (events, task)
 }
 
-fn live(client: &ClientFacts, events: Events) -> Caller<'_> {
+fn live(client: &ClientFacts, events: ServerEventSender) -> Caller<'_> {
     Caller { events: Some(events), dialogue: Dialogue::Live, ..Caller::silent(client) }
 }
 
 fn rounds(state: Option<&str>, responses: Option<&str>) -> Dialogue {
     let responses: Option<Box<RawValue>> = responses.map(|text| raw(text.to_owned()));
-    Dialogue::Rounds(Retry { state: state.map(str::to_owned), responses })
+    Dialogue::Rounds(RoundAnswers { state: state.map(str::to_owned), responses })
 }
 
 fn required(reply: Result<Reply, CallError>) -> (Value, String) {
@@ -275,11 +275,11 @@ async fn a_parked_call_that_nobody_comes_back_for_ends() {
     let dialogue = rounds(Some(&state), Some(r#"{"q1":1}"#));
     let caller = Caller { dialogue, ..Caller::silent(&client) };
     let reply = test.call(r#"{"name":"s_a"}"#, caller).await;
-    assert!(!matches!(&reply, Ok(Reply::Tool(outcome)) if outcome.status == Status::Ok));
+    assert!(!matches!(&reply, Ok(Reply::Tool(outcome)) if outcome.status == CallStatus::Ok));
 }
 
 /// Asks three times; sees that it is the person who is waited for, and then the server again.
-fn patient_asker(seen: Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
+fn patient_asker(seen: Seen) -> BoxFuture<'static, Result<Answer, BackendError>> {
     Box::pin(async move {
         let events = seen.events.expect("someone can be asked");
         let mut waits = seen.waits.expect("someone can be waited for");
@@ -335,9 +335,9 @@ async fn a_url_that_must_be_visited_first_becomes_a_question() {
     let test = gate(Era::Legacy, |_| {
         let data = json!({"elicitations": [{"mode": "url", "url": "https://x.example/go",
             "message": "Sign in", "elicitationId": "e1"}]});
-        let error = tollgate_mcp::code::ErrorObject::new(-32042, "visit first");
+        let error = tollgate_mcp::error_code::JsonRpcError::new(-32042, "visit first");
         let error = error.with_data(raw_value(&data));
-        Box::pin(async move { Err(Failure::Refused(error)) })
+        Box::pin(async move { Err(BackendError::Refused(error)) })
     })
     .await;
     let forms_only = someone();
@@ -359,16 +359,16 @@ async fn a_url_that_must_be_visited_first_becomes_a_question() {
 #[tokio::test]
 async fn progress_is_asked_for_only_if_the_caller_wants_it() {
     for era in [Era::Legacy, Era::Modern] {
-        let say = |seen: Seen| -> BoxFuture<'static, Result<Answer, Failure>> {
+        let say = |seen: Seen| -> BoxFuture<'static, Result<Answer, BackendError>> {
             Box::pin(async move { Ok(text(&format!("{:?}", seen.progress))) })
         };
         let test = gate(era, say).await;
         let client = someone();
         for (progress, dialogue) in [
-            (Progress::Unwanted, Dialogue::Live),
-            (Progress::Wanted, Dialogue::Live),
-            (Progress::Unwanted, rounds(None, None)),
-            (Progress::Wanted, rounds(None, None)),
+            (ProgressReporting::Unwanted, Dialogue::Live),
+            (ProgressReporting::Wanted, Dialogue::Live),
+            (ProgressReporting::Unwanted, rounds(None, None)),
+            (ProgressReporting::Wanted, rounds(None, None)),
         ] {
             let (events, _person) = person(Duration::ZERO);
             let caller =

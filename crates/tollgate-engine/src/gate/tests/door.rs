@@ -1,11 +1,11 @@
 //! The door itself: who gets through, in what time, and what is said about it.
 
 use tollgate_core::call::Outcome;
-use tollgate_core::shaping::{Caps, pages};
+use tollgate_core::shaping::{ResultCaps, pages};
 
 use super::*;
-use crate::caller::Rest;
-use crate::results::Read;
+use crate::caller::OverflowPolicy;
+use crate::results::ResultLookup;
 
 #[tokio::test(start_paused = true)]
 async fn results_come_in_the_order_of_the_calls_and_cost_the_slowest() {
@@ -37,7 +37,10 @@ async fn s_29_what_is_not_in_the_view_cannot_be_called() {
         let reply = test.call(&params, Caller::silent(&client)).await;
         assert!(matches!(reply, Err(CallError::Refused(Refusal::UnknownTool { .. }))), "{name}");
     }
-    let asked = Asked { agent: Some("nobody"), ..Asked::by(Actor::endless(Principal::local())) };
+    let asked = TurnRequest {
+        agent: Some("nobody"),
+        ..TurnRequest::by(Actor::endless(Principal::local()))
+    };
     assert!(test.gate.turn(asked).is_err());
     assert!(AgentId::parse("default").is_ok());
 }
@@ -84,8 +87,10 @@ async fn a_server_that_is_away_or_breaks_off_becomes_a_helpful_result() {
     let test = gate(Era::Modern, |seen| {
         Box::pin(async move {
             Err(match seen.name.as_str() {
-                "a" => Failure::Offline { state: "failed", reason: "exit status: 1".to_owned() },
-                _ => Failure::Lost("end of file".to_owned()),
+                "a" => {
+                    BackendError::Offline { state: "failed", reason: "exit status: 1".to_owned() }
+                }
+                _ => BackendError::Lost("end of file".to_owned()),
             })
         })
     })
@@ -127,7 +132,7 @@ async fn s_29_what_a_model_was_not_offered_is_recorded_and_reaches_nobody() {
     let call = request(r#"{"name":"s_a"}"#);
     let outcome =
         test.gate.decline(&test.turn(), call, ("there is no tool `s_a`", "not offered")).await;
-    assert_eq!(outcome.status, Status::Denied);
+    assert_eq!(outcome.status, CallStatus::Denied);
     assert_eq!(*test.records.lock(), ["s_a denied"]);
 }
 
@@ -184,17 +189,17 @@ async fn what_was_cut_is_read_by_its_handle_and_only_by_its_principal() {
     })
     .await;
     let client = nobody();
-    let caller = Caller { caps: Caps::gemini_live(), ..Caller::silent(&client) };
+    let caller = Caller { caps: ResultCaps::gemini_live(), ..Caller::silent(&client) };
     let Ok(Reply::Tool(outcome)) = test.call(r#"{"name":"s_a"}"#, caller).await else {
         panic!("an outcome was expected");
     };
-    assert!(outcome.result.get().len() <= Caps::gemini_live().total_bytes);
+    assert!(outcome.result.get().len() <= ResultCaps::gemini_live().total_bytes);
     let handle = outcome.handle.expect("something was cut").to_string();
     assert!(outcome.result.get().contains(&handle), "the model is told");
     let read =
-        |principal: &str, handle: &str| test.gate.result(&Principal::named(principal), handle);
-    let Read::Ready(kept) = read("ada", &handle) else { panic!("it was kept") };
-    assert_eq!((kept.tool.as_str(), kept.outcome.status), ("s_a", Status::Ok));
+        |principal: &str, handle: &str| test.gate.result(&Principal::from_name(principal), handle);
+    let ResultLookup::Ready(kept) = read("ada", &handle) else { panic!("it was kept") };
+    assert_eq!((kept.tool.as_str(), kept.outcome.status), ("s_a", CallStatus::Ok));
     let mut together = String::new();
     let mut next = Some(1);
     while let Some(number) = next {
@@ -204,17 +209,21 @@ async fn what_was_cut_is_read_by_its_handle_and_only_by_its_principal() {
     }
     assert_eq!(together, long);
     let whole = Outcome { handle: None, ..kept.outcome.clone() };
-    let consumers = [Caps::gemini_live(), Caps::mcp(), Caps::gemini_live()];
-    let each = test.gate.reshaped(&test.turn(), ("s_a", &whole), &consumers);
+    let consumers = [ResultCaps::gemini_live(), ResultCaps::mcp(), ResultCaps::gemini_live()];
+    let each = test.gate.reshape(&test.turn(), ("s_a", &whole), &consumers);
     let handles: Vec<_> = each.iter().map(|outcome| outcome.handle).collect();
     assert!(handles[0].is_some(), "the rest is kept");
     assert_eq!(handles, [handles[0], None, handles[0]], "once, for all who could not take it");
     for (principal, handle) in [("bob", handle.as_str()), ("ada", "r_0"), ("ada", "")] {
-        assert!(matches!(read(principal, handle), Read::Unknown), "{principal} {handle}");
+        assert!(matches!(read(principal, handle), ResultLookup::Unknown), "{principal} {handle}");
     }
     tokio::time::advance(Duration::from_secs(600)).await;
-    assert!(matches!(read("ada", &handle), Read::Unknown), "its time is over");
-    let caller = Caller { rest: Rest::Lost, caps: Caps::gemini_live(), ..Caller::silent(&client) };
+    assert!(matches!(read("ada", &handle), ResultLookup::Unknown), "its time is over");
+    let caller = Caller {
+        rest: OverflowPolicy::Lost,
+        caps: ResultCaps::gemini_live(),
+        ..Caller::silent(&client)
+    };
     let Ok(Reply::Tool(cut)) = test.call(r#"{"name":"s_a"}"#, caller).await else {
         panic!("an outcome was expected");
     };

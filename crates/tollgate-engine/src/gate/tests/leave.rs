@@ -2,16 +2,16 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tollgate_core::approval::{ApprovalId, Decision, Verdict};
+use tollgate_core::approval::{ApprovalId, ApprovalVerdict, Decision};
 use tollgate_core::call::Decider;
 use tollgate_core::id::ToolName;
 use tollgate_core::policy;
-use tollgate_core::tool::{Approval, Override};
+use tollgate_core::tool::{ApprovalMode, ToolOverride};
 
 use super::*;
-use crate::approvals::{Request as Waiting, Undecidable};
+use crate::approvals::{ApprovalDecisionError, ApprovalRequest as Waiting};
 use crate::notices::Notice;
-use crate::results::Read;
+use crate::results::ResultLookup;
 
 /// A gate whose tool `a` needs leave for every call; `b` does not. Counts what reached the server.
 struct Guarded {
@@ -26,10 +26,10 @@ async fn guarded(era: Era) -> Guarded {
 async fn guarded_for(
     agent: Agent,
     era: Era,
-    change: impl FnOnce(&mut Rules, &mut Vec<Value>),
+    change: impl FnOnce(&mut ServerRules, &mut Vec<Value>),
 ) -> Guarded {
-    let mut rules = Rules::new(ServerId::parse("s").unwrap(), Origin::Upstream);
-    let always = Override { approval: Some(Approval::Always), ..Override::default() };
+    let mut rules = ServerRules::new(ServerId::parse("s").unwrap(), ServerOrigin::Upstream);
+    let always = ToolOverride { approval: Some(ApprovalMode::Always), ..ToolOverride::default() };
     rules.tools.insert(ToolName::new("a"), always);
     let mut tools = ["a", "b"].map(tool).to_vec();
     change(&mut rules, &mut tools);
@@ -64,9 +64,9 @@ impl Guarded {
         &self,
         id: ApprovalId,
         decision: Decision,
-    ) -> Result<Arc<Waiting>, Undecidable> {
-        let (by, note) = (Principal::named("boss"), None);
-        self.test.gate.judge(Verdict { id, decision, by, note }).await
+    ) -> Result<Arc<Waiting>, ApprovalDecisionError> {
+        let (by, note) = (Principal::from_name("boss"), None);
+        self.test.gate.judge(ApprovalVerdict { id, decision, by, note }).await
     }
 
     /// Calls, and decides so after so long.
@@ -118,7 +118,10 @@ async fn the_queue_says_who_wants_what_and_why() {
         panic!("it is told")
     };
     assert_eq!(ending.as_str(), "withdrawn");
-    assert_eq!(gate.decide(waiting.id, Decision::Approve).await, Err(Undecidable::Unknown));
+    assert_eq!(
+        gate.decide(waiting.id, Decision::Approve).await,
+        Err(ApprovalDecisionError::Unknown)
+    );
     assert_eq!(gate.calls(), 0);
 }
 
@@ -130,19 +133,19 @@ async fn nobody_can_decide_twice_nor_when_it_is_too_late() {
     let decide = async {
         let id = gate.waits().await.id;
         assert!(gate.decide(id, Decision::Deny).await.is_ok());
-        assert_eq!(gate.decide(id, Decision::Approve).await, Err(Undecidable::Decided));
+        assert_eq!(gate.decide(id, Decision::Approve).await, Err(ApprovalDecisionError::Decided));
         id
     };
     let (reply, id) = tokio::join!(call, decide);
     assert!(said(&reply).starts_with("denied"));
-    assert_eq!(gate.decide(id, Decision::Approve).await, Err(Undecidable::Decided));
+    assert_eq!(gate.decide(id, Decision::Approve).await, Err(ApprovalDecisionError::Decided));
 
     let began = SystemClock.now();
     let late = said(&gate.test.call(CALL, Caller::silent(&client)).await);
     assert!(late.starts_with("denied nobody agreed to this call of `s_a` in time"), "{late}");
     assert_eq!((SystemClock.now() - began).as_secs(), 120);
     let never = ApprovalId::from_bits(1);
-    assert_eq!(gate.decide(never, Decision::Approve).await, Err(Undecidable::Unknown));
+    assert_eq!(gate.decide(never, Decision::Approve).await, Err(ApprovalDecisionError::Unknown));
     assert_eq!(gate.calls(), 0);
 }
 
@@ -157,11 +160,11 @@ async fn when_the_turn_is_over_the_result_comes_behind_a_handle() {
         let began = SystemClock.now();
         let reply = gate.test.gate.call(&turn, request(CALL), Caller::silent(&client)).await;
         let Ok(Reply::Tool(pending)) = reply else { panic!("{reply:?}") };
-        assert_eq!(pending.status, Status::Pending);
+        assert_eq!(pending.status, CallStatus::Pending);
         assert_eq!((SystemClock.now() - began).as_millis(), 500);
         let handle = pending.handle.expect("a handle").to_string();
         let read = |gate: &Guarded| gate.test.gate.result(&turn.principal, &handle);
-        assert!(matches!(read(&gate), Read::Pending { .. }));
+        assert!(matches!(read(&gate), ResultLookup::Pending { .. }));
         let waiting = gate.waits().await;
         tokio::time::sleep(Duration::from_secs(60)).await;
         gate.decide(waiting.id, decision).await.unwrap();
@@ -171,7 +174,7 @@ async fn when_the_turn_is_over_the_result_comes_behind_a_handle() {
             }
         };
         assert_eq!(status, expected);
-        let Read::Ready(kept) = read(&gate) else { panic!("it is there") };
+        let ResultLookup::Ready(kept) = read(&gate) else { panic!("it is there") };
         assert_eq!(kept.outcome.status.as_str(), expected);
     }
     assert_eq!(gate.calls(), 1);
@@ -197,7 +200,7 @@ async fn the_queue_is_bounded_and_nobody_has_all_of_it() {
 }
 
 /// A client whose user answers the form so, after so long.
-fn user(after: Duration, answer: &'static str) -> (Events, Task) {
+fn user(after: Duration, answer: &'static str) -> (ServerEventSender, Task) {
     let (events, mut received) = mpsc::channel(8);
     let task = tasks::spawn("user", async move {
         while let Some(event) = received.recv().await {
@@ -255,7 +258,7 @@ fn asked(reply: Result<Reply, CallError>) -> String {
 
 fn round<'c>(client: &'c ClientFacts, state: Option<&str>, answer: Option<&str>) -> Caller<'c> {
     let responses = answer.map(|answer| raw(format!("{{\"approval\":{answer}}}")));
-    let retry = Retry { state: state.map(str::to_owned), responses };
+    let retry = RoundAnswers { state: state.map(str::to_owned), responses };
     Caller { dialogue: Dialogue::Rounds(retry), ..Caller::silent(client) }
 }
 

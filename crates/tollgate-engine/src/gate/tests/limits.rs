@@ -1,10 +1,10 @@
 //! How often and how many at once, at the door.
 
-use tollgate_core::call::{Decider, Retry as Again};
+use tollgate_core::call::{Decider, Retryability as Again};
 use tollgate_core::id::ToolName;
 use tollgate_core::rate::RateLimit;
-use tollgate_core::tool::Override;
-use tollgate_core::turn::Grant;
+use tollgate_core::tool::ToolOverride;
+use tollgate_core::turn::PrincipalGrant;
 
 use super::*;
 
@@ -14,8 +14,8 @@ fn limit(calls: u32) -> RateLimit {
 
 /// Tool `a` may be called twice in a minute.
 async fn limited(agent: Agent) -> TestGate {
-    let mut rules = Rules::new(ServerId::parse("s").unwrap(), Origin::Upstream);
-    let twice = Override { rate_limit: Some(limit(2)), ..Override::default() };
+    let mut rules = ServerRules::new(ServerId::parse("s").unwrap(), ServerOrigin::Upstream);
+    let twice = ToolOverride { rate_limit: Some(limit(2)), ..ToolOverride::default() };
     rules.tools.insert(ToolName::new("a"), twice);
     let tools = ["a", "b"].map(tool).to_vec();
     gate_for(agent, Kept::default(), (Era::Modern, rules, tools), |seen| {
@@ -37,7 +37,7 @@ async fn a_tool_that_is_called_too_often_says_when_to_come_back() {
     assert_eq!(said(&call().await), "ok done");
     assert_eq!(said(&call().await), "ok done");
     let Ok(Reply::Tool(refused)) = call().await else { panic!("an outcome was expected") };
-    assert_eq!(refused.status, Status::RateLimited);
+    assert_eq!(refused.status, CallStatus::RateLimited);
     let hint = Some("try again in 30 s".to_owned());
     assert_eq!(refused.retry, Again::Sensible { hint, after: Some(Duration::from_secs(30)) });
     let shown = said(&Ok(Reply::Tool(refused)));
@@ -56,7 +56,7 @@ async fn a_tool_that_is_called_too_often_says_when_to_come_back() {
 async fn s_33_a_principal_cannot_call_more_often_than_granted() {
     let test = limited(Agent::implicit()).await;
     let client = nobody();
-    let grant = Grant { rate_limit: Some(limit(3)), ..Grant::default() };
+    let grant = PrincipalGrant { rate_limit: Some(limit(3)), ..PrincipalGrant::default() };
     let turn = Turn { grant: Some(Arc::new(grant)), ..test.turn() };
     let mut passed = 0;
     for _ in 0..50 {

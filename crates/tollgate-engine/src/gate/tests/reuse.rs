@@ -2,20 +2,20 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tollgate_core::call::Source;
+use tollgate_core::call::ResultSource;
 use tollgate_core::id::ToolName;
-use tollgate_core::tool::Override;
+use tollgate_core::tool::ToolOverride;
 
 use super::*;
-use crate::caller::{Freshness, Late, Purpose, Rest};
+use crate::caller::{CacheFreshness, CallPurpose, LateResultPolicy, OverflowPolicy};
 
+mod cached_answers;
 mod crash;
-mod hedged;
-mod kept;
+mod hedging;
 mod late;
-mod measured;
-mod repeated;
-mod shared;
+mod measuring;
+mod retries;
+mod single_flight;
 
 /// A gate whose tool `a` is idempotent and whose answers are good for a minute; `b` is only
 /// idempotent. Counts the calls that reach the server.
@@ -33,7 +33,7 @@ impl std::ops::Deref for Reusing {
 }
 
 /// What the server does with the so-manieth call.
-type Reaction = fn(usize, Seen) -> BoxFuture<'static, Result<Answer, Failure>>;
+type Reaction = fn(usize, Seen) -> BoxFuture<'static, Result<Answer, BackendError>>;
 
 async fn reusing(era: Era, react: Reaction) -> Reusing {
     reusing_of(era, |_, _| {}, react).await
@@ -41,7 +41,7 @@ async fn reusing(era: Era, react: Reaction) -> Reusing {
 
 async fn reusing_of(
     era: Era,
-    change: impl FnOnce(&mut Rules, &mut Vec<Value>),
+    change: impl FnOnce(&mut ServerRules, &mut Vec<Value>),
     react: Reaction,
 ) -> Reusing {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -53,17 +53,17 @@ async fn reusing_of(
 /// The same, with a script that counts for itself.
 async fn reusing_by<F>(
     era: Era,
-    change: impl FnOnce(&mut Rules, &mut Vec<Value>),
+    change: impl FnOnce(&mut ServerRules, &mut Vec<Value>),
     calls: Arc<AtomicUsize>,
     script: F,
 ) -> Reusing
 where
-    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync + 'static,
+    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, BackendError>> + Send + Sync + 'static,
 {
-    let terms = |rules: &mut Rules, tools: &mut Vec<Value>| {
-        let idempotent = Override { idempotent: Some(true), ..Override::default() };
+    let terms = |rules: &mut ServerRules, tools: &mut Vec<Value>| {
+        let idempotent = ToolOverride { idempotent: Some(true), ..ToolOverride::default() };
         let cacheable = Some(Duration::from_secs(60));
-        let kept = Override { cacheable, ..idempotent.clone() };
+        let kept = ToolOverride { cacheable, ..idempotent.clone() };
         rules.tools = [(ToolName::new("a"), kept), (ToolName::new("b"), idempotent)].into();
         change(rules, tools);
     };
@@ -71,7 +71,7 @@ where
 }
 
 /// Answers with the number of the call, after so many milliseconds as it says.
-fn numbered(number: usize, seen: Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
+fn numbered(number: usize, seen: Seen) -> BoxFuture<'static, Result<Answer, BackendError>> {
     Box::pin(async move {
         let wait = seen.params["arguments"]["n"].as_u64().unwrap_or_default();
         tokio::time::sleep(Duration::from_millis(wait)).await;
@@ -115,15 +115,17 @@ fn shown(reply: &Result<Reply, CallError>) -> String {
     let mark = &result["_meta"]["dev.tollgate/cache"];
     let ttl = &mark["ttlMs"];
     match (mark["hit"].as_bool(), outcome.source) {
-        (None, Source::Fresh) => said,
-        (Some(false), Source::Fresh) => format!("{said}, good for {ttl} ms"),
-        (Some(true), Source::Cached) => format!("{said}, hit at {} of {ttl} ms", mark["ageMs"]),
+        (None, ResultSource::Fresh) => said,
+        (Some(false), ResultSource::Fresh) => format!("{said}, good for {ttl} ms"),
+        (Some(true), ResultSource::Cached) => {
+            format!("{said}, hit at {} of {ttl} ms", mark["ageMs"])
+        }
         other => panic!("{other:?}"),
     }
 }
 
 fn fresh(client: &ClientFacts) -> Caller<'_> {
-    Caller { freshness: Freshness::Fresh, ..Caller::silent(client) }
+    Caller { freshness: CacheFreshness::Fresh, ..Caller::silent(client) }
 }
 
 async fn pass(milliseconds: u64) {

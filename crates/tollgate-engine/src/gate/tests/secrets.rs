@@ -1,10 +1,10 @@
-use tollgate_core::mask::Pattern;
+use tollgate_core::mask::MaskPattern;
 
 use super::*;
-use crate::settings::{MaskedArguments, MaskedResults};
+use crate::settings::{SecretArgumentPolicy, SecretResultPolicy};
 
 /// What the server saw of `{"note": …}` and what came back of its answer, which repeats it.
-async fn check(secrets: Secrets, note: &str) -> (Option<String>, String) {
+async fn check(secrets: SecretSettings, note: &str) -> (Option<String>, String) {
     let seen = Arc::new(Mutex::new(None));
     let heard = Arc::clone(&seen);
     let script = move |job: Seen| {
@@ -21,14 +21,14 @@ async fn check(secrets: Secrets, note: &str) -> (Option<String>, String) {
     (seen.lock().take(), said)
 }
 
-fn secrets(arguments: MaskedArguments, results: MaskedResults) -> Secrets {
-    let patterns = vec![Pattern::new("canary", "CANARY-[0-9]+").unwrap()];
-    Secrets { arguments, results, patterns }
+fn secrets(arguments: SecretArgumentPolicy, results: SecretResultPolicy) -> SecretSettings {
+    let patterns = vec![MaskPattern::new("canary", "CANARY-[0-9]+").unwrap()];
+    SecretSettings { arguments, results, patterns }
 }
 
 #[tokio::test(start_paused = true)]
 async fn secrets_pass_unless_the_operator_says_otherwise() {
-    let wanted = secrets(MaskedArguments::Passed, MaskedResults::Passed);
+    let wanted = secrets(SecretArgumentPolicy::Passed, SecretResultPolicy::Passed);
     let (seen, said) = check(wanted, "CANARY-1").await;
     assert_eq!(seen.as_deref(), Some("CANARY-1"));
     assert_eq!(said, "ok CANARY-1 and password=swordfish1");
@@ -36,7 +36,7 @@ async fn secrets_pass_unless_the_operator_says_otherwise() {
 
 #[tokio::test(start_paused = true)]
 async fn secrets_in_arguments_are_masked_before_the_server_sees_them() {
-    let wanted = secrets(MaskedArguments::Masked, MaskedResults::Passed);
+    let wanted = secrets(SecretArgumentPolicy::Masked, SecretResultPolicy::Passed);
     let (seen, _) = check(wanted.clone(), "it is CANARY-1").await;
     assert_eq!(seen.as_deref(), Some("it is [masked:canary]"));
     let (seen, _) = check(wanted, "nothing to hide").await;
@@ -45,7 +45,7 @@ async fn secrets_in_arguments_are_masked_before_the_server_sees_them() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_with_secrets_in_its_arguments_is_refused_before_it_is_made() {
-    let wanted = secrets(MaskedArguments::Refused, MaskedResults::Passed);
+    let wanted = secrets(SecretArgumentPolicy::Refused, SecretResultPolicy::Passed);
     let (seen, said) = check(wanted.clone(), "CANARY-1").await;
     assert_eq!(seen, None);
     assert!(
@@ -59,7 +59,7 @@ async fn a_call_with_secrets_in_its_arguments_is_refused_before_it_is_made() {
 
 #[tokio::test(start_paused = true)]
 async fn secrets_in_results_are_masked() {
-    let wanted = secrets(MaskedArguments::Passed, MaskedResults::Masked);
+    let wanted = secrets(SecretArgumentPolicy::Passed, SecretResultPolicy::Masked);
     let (seen, said) = check(wanted, "CANARY-1").await;
     assert_eq!(seen.as_deref(), Some("CANARY-1"));
     assert_eq!(said, "ok [masked:canary] and password=[masked:password]");
@@ -67,21 +67,22 @@ async fn secrets_in_results_are_masked() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_no_tool_call_is_refused_in_its_own_words() {
-    let secrets = secrets(MaskedArguments::Refused, MaskedResults::Passed);
+    let secrets = secrets(SecretArgumentPolicy::Refused, SecretResultPolicy::Passed);
     let kept = Kept { secrets, ..Kept::default() };
     let script = |_: Seen| Box::pin(async { Ok(text("done")) }) as BoxFuture<'static, _>;
     let test = gate_with(Era::Modern, kept, |_, _| {}, script).await;
     let client = nobody();
     for (kind, params) in [
-        (Kind::GetPrompt, r#"{"name":"p","arguments":{"note":"CANARY-1"}}"#),
-        (Kind::Complete, r#"{"ref":{},"argument":{"name":"n","value":"CANARY-1"}}"#),
-        (Kind::Complete, r#"{"ref":{},"context":{"arguments":{"n":"CANARY-1"}}}"#),
+        (RequestKind::GetPrompt, r#"{"name":"p","arguments":{"note":"CANARY-1"}}"#),
+        (RequestKind::Complete, r#"{"ref":{},"argument":{"name":"n","value":"CANARY-1"}}"#),
+        (RequestKind::Complete, r#"{"ref":{},"context":{"arguments":{"n":"CANARY-1"}}}"#),
     ] {
-        let request = Request { kind, params: Object::parse(params).unwrap() };
+        let request = GateRequest { kind, params: Object::parse(params).unwrap() };
         let reply = test.gate.call(&test.turn(), request, Caller::silent(&client)).await;
         assert!(matches!(reply, Err(CallError::Refused(Refusal::Secretive))), "{reply:?}");
     }
-    let retry = Retry { state: None, responses: Some(raw(r#"{"q":"CANARY-1"}"#.to_owned())) };
+    let retry =
+        RoundAnswers { state: None, responses: Some(raw(r#"{"q":"CANARY-1"}"#.to_owned())) };
     let caller = Caller { dialogue: Dialogue::Rounds(retry), ..Caller::silent(&client) };
     let said = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
     assert!(said.starts_with("denied this was not run: there is a secret"), "{said}");

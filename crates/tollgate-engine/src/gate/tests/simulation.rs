@@ -10,8 +10,8 @@ use futures_util::future::join_all;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tollgate_core::id::ToolName;
-use tollgate_core::tool::{Effect, Override};
-use tollgate_mcp::code::ErrorObject;
+use tollgate_core::tool::{ToolEffect, ToolOverride};
+use tollgate_mcp::error_code::JsonRpcError;
 
 use super::*;
 use crate::upstream::{Change, Update};
@@ -55,7 +55,7 @@ fn millis(random: &mut StdRng, range: Range<u64>) -> Duration {
 }
 
 /// One fault of a server, or an answer with the token of its call.
-fn react(random: &Mutex<StdRng>, seen: &Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
+fn react(random: &Mutex<StdRng>, seen: &Seen) -> BoxFuture<'static, Result<Answer, BackendError>> {
     let token = seen.params["arguments"]["token"].as_str().unwrap_or_default().to_owned();
     let (delay, fate) = {
         let mut random = random.lock();
@@ -64,12 +64,12 @@ fn react(random: &Mutex<StdRng>, seen: &Seen) -> BoxFuture<'static, Result<Answe
     Box::pin(async move {
         tokio::time::sleep(delay).await;
         match fate {
-            0 => Err(Failure::Lost("the pipe broke".to_owned())),
-            1 => Err(Failure::Offline { state: "down", reason: "it crashed".to_owned() }),
-            2 => Err(Failure::Resting { reason: "busy".to_owned(), retry_after: delay }),
-            3 => Err(Failure::Refused(ErrorObject::new(-32_000, "no"))),
-            4 => Err(Failure::Unusable("not MCP".to_owned())),
-            5 => Err(Failure::TooLarge { limit: 7 }),
+            0 => Err(BackendError::Lost("the pipe broke".to_owned())),
+            1 => Err(BackendError::Offline { state: "down", reason: "it crashed".to_owned() }),
+            2 => Err(BackendError::Resting { reason: "busy".to_owned(), retry_after: delay }),
+            3 => Err(BackendError::Refused(JsonRpcError::new(-32_000, "no"))),
+            4 => Err(BackendError::Unusable("not MCP".to_owned())),
+            5 => Err(BackendError::TooLarge { limit: 7 }),
             // Hangs, whoever waits.
             6 => std::future::pending().await,
             _ => Ok(text(&token)),
@@ -110,7 +110,7 @@ async fn make(test: &TestGate, principal: &str, planned: &Planned, limit: Durati
     assert!(took <= budget, "{} took {took:?}, its budget is {budget:?}", planned.name);
     match reply {
         Err(_) => Sums { given_up: 1, ..Sums::default() },
-        Ok(Ok(Reply::Tool(outcome))) if outcome.status == Status::Ok => {
+        Ok(Ok(Reply::Tool(outcome))) if outcome.status == CallStatus::Ok => {
             let said = said(&Ok(Reply::Tool(outcome)));
             assert_eq!(said, format!("ok {}", planned.token), "S-13: the answer is another's");
             assert!(matches!(planned.name, "s_a" | "s_b"), "S-29: {} ran", planned.name);
@@ -142,10 +142,10 @@ async fn world(seed: u64) -> Sums {
     let cacheable = random.random_bool(0.5).then(|| millis(&mut random, 1..5_000));
     let reached = Arc::new(Mutex::new(Reached::default()));
     let (seen_by, by_chance) = (Arc::clone(&reached), Mutex::new(StdRng::from_rng(&mut random)));
-    let change = |rules: &mut Rules, _: &mut Vec<Value>| {
+    let change = |rules: &mut ServerRules, _: &mut Vec<Value>| {
         rules.timeout = limit;
-        let writes = Override { effect: Some(Effect::Mutating), ..Override::default() };
-        let reads = Override { idempotent: Some(true), cacheable, ..Override::default() };
+        let writes = ToolOverride { effect: Some(ToolEffect::Mutating), ..ToolOverride::default() };
+        let reads = ToolOverride { idempotent: Some(true), cacheable, ..ToolOverride::default() };
         rules.tools = [(ToolName::new("a"), writes), (ToolName::new("b"), reads)].into();
     };
     let script = move |seen: Seen| {

@@ -1,7 +1,7 @@
 //! Tools that change under their names, through the door.
 
 use serde_json::{Value, json};
-use tollgate_core::catalog::Rules;
+use tollgate_core::catalog::ServerRules;
 use tollgate_core::id::{ServerId, ToolId, ToolName};
 use tollgate_core::tool::ContentHash;
 use tollgate_core::trust::Pinning;
@@ -11,16 +11,16 @@ use tollgate_mcp::meta::ClientFacts;
 
 use super::{TestGate, gate_of, listing, text, tool};
 use crate::caller::{Caller, Reply};
-use crate::gate::{Answer, Undecided};
+use crate::gate::{Answer, TrustDecisionError};
 use crate::notices::Notice;
 use crate::upstream::{Change, Update};
 
-async fn open(change: impl FnOnce(&mut Rules, &mut Vec<Value>)) -> TestGate {
+async fn open(change: impl FnOnce(&mut ServerRules, &mut Vec<Value>)) -> TestGate {
     gate_of(Era::Legacy, change, |_| Box::pin(async { Ok(text("done")) })).await
 }
 
 fn ops() -> Principal {
-    Principal::named("ops")
+    Principal::from_name("ops")
 }
 
 fn id(tool: &str) -> ToolId {
@@ -45,8 +45,8 @@ impl TestGate {
     /// `s_a s_b`, and `-name:reason` for what is withheld.
     fn shown(&self) -> String {
         let known = self.gate.known_tools().into_iter();
-        let word = |it: crate::gate::Known| match it.verdict {
-            tollgate_core::trust::Verdict::Withheld(why) => {
+        let word = |it: crate::gate::KnownTool| match it.verdict {
+            tollgate_core::trust::TrustVerdict::Withheld(why) => {
                 format!("-{}:{}", it.tool.exposed, why.as_str())
             }
             _ => it.tool.exposed.to_string(),
@@ -105,9 +105,11 @@ async fn s_25_nobody_accepts_what_they_have_not_seen() {
     gate.lists(&[described("a", "second")]).await;
     let refused = gate.gate.decide(&id("a"), first, (Answer::Accept, &ops())).await;
     let offered = gate.offered("a");
-    assert!(matches!(refused, Err(Undecided::Other { offered: now, .. }) if now == offered));
+    assert!(
+        matches!(refused, Err(TrustDecisionError::Other { offered: now, .. }) if now == offered)
+    );
     let refused = gate.gate.decide(&id("zzz"), first, (Answer::Accept, &ops())).await;
-    assert!(matches!(refused, Err(Undecided::Unknown(_))));
+    assert!(matches!(refused, Err(TrustDecisionError::Unknown(_))));
     assert!(gate.gate.examine(&id("zzz")).await.unwrap().is_none());
     assert_eq!(gate.shown(), "-s_a:changed");
 }

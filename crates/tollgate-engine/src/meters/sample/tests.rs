@@ -1,4 +1,4 @@
-use tollgate_mcp::code::ErrorObject;
+use tollgate_mcp::error_code::JsonRpcError;
 
 use super::*;
 
@@ -7,8 +7,8 @@ fn millis(span: u64) -> Duration {
 }
 
 /// A call that had time enough, of a tool in the fast tier.
-fn plenty(took: u64) -> Spent {
-    Spent {
+fn plenty(took: u64) -> CallTiming {
+    CallTiming {
         took: millis(took),
         had: millis(10_000),
         own: millis(10_000),
@@ -26,47 +26,51 @@ fn shown(sample: Option<Sample>) -> String {
 
 #[test]
 fn results_measure_by_their_status() {
-    let check = |status: Status, expected: &str| {
-        assert_eq!(shown(sample(Came::Result(status), &plenty(7))), expected, "{status}");
+    let check = |status: CallStatus, expected: &str| {
+        assert_eq!(shown(sample(MeasuredReturn::Result(status), &plenty(7))), expected, "{status}");
     };
-    check(Status::Ok, "Answered 7000 µs");
-    check(Status::NoResults, "Answered 7000 µs");
-    check(Status::Error, "Failed 7000 µs");
-    check(Status::Timeout, "Overran 10000001 µs");
-    check(Status::Pending, "nothing");
-    check(Status::Denied, "nothing");
-    check(Status::InvalidArguments, "nothing");
-    check(Status::RateLimited, "nothing");
-    check(Status::Offline, "nothing");
+    check(CallStatus::Ok, "Answered 7000 µs");
+    check(CallStatus::NoResults, "Answered 7000 µs");
+    check(CallStatus::Error, "Failed 7000 µs");
+    check(CallStatus::Timeout, "Overran 10000001 µs");
+    check(CallStatus::Pending, "nothing");
+    check(CallStatus::Denied, "nothing");
+    check(CallStatus::InvalidArguments, "nothing");
+    check(CallStatus::RateLimited, "nothing");
+    check(CallStatus::Offline, "nothing");
 }
 
 #[test]
 fn failures_measure_what_is_the_fault_of_the_tool() {
-    let check = |failure: Failure, expected: &str| {
-        assert_eq!(shown(sample(Came::Failure(&failure), &plenty(3))), expected, "{failure}");
+    let check = |failure: BackendError, expected: &str| {
+        assert_eq!(
+            shown(sample(MeasuredReturn::Failure(&failure), &plenty(3))),
+            expected,
+            "{failure}"
+        );
     };
-    let refused = |code| Failure::Refused(ErrorObject::new(code, "no"));
-    check(Failure::Offline { state: "failed", reason: "gone".to_owned() }, "nothing");
-    let resting = Failure::Resting { reason: "open".to_owned(), retry_after: millis(1) };
+    let refused = |code| BackendError::Refused(JsonRpcError::new(code, "no"));
+    check(BackendError::Offline { state: "failed", reason: "gone".to_owned() }, "nothing");
+    let resting = BackendError::Resting { reason: "open".to_owned(), retry_after: millis(1) };
     check(resting, "nothing");
-    check(refused(code::INVALID_PARAMS), "nothing");
-    check(refused(code::URL_ELICITATION_REQUIRED), "nothing");
-    check(refused(code::HEADER_MISMATCH), "nothing");
-    check(refused(code::MISSING_CLIENT_CAPABILITY), "nothing");
-    check(refused(code::UNSUPPORTED_VERSION), "nothing");
-    check(refused(code::INTERNAL_ERROR), "Failed 3000 µs");
-    check(refused(code::METHOD_NOT_FOUND), "Failed 3000 µs");
+    check(refused(error_code::INVALID_PARAMS), "nothing");
+    check(refused(error_code::URL_ELICITATION_REQUIRED), "nothing");
+    check(refused(error_code::HEADER_MISMATCH), "nothing");
+    check(refused(error_code::MISSING_CLIENT_CAPABILITY), "nothing");
+    check(refused(error_code::UNSUPPORTED_VERSION), "nothing");
+    check(refused(error_code::INTERNAL_ERROR), "Failed 3000 µs");
+    check(refused(error_code::METHOD_NOT_FOUND), "Failed 3000 µs");
     check(refused(42), "Failed 3000 µs");
-    check(Failure::Lost("broken pipe".to_owned()), "Failed 3000 µs");
-    check(Failure::Unauthorized("401".to_owned()), "Failed 3000 µs");
-    check(Failure::TooLarge { limit: 1 }, "Failed 3000 µs");
+    check(BackendError::Lost("broken pipe".to_owned()), "Failed 3000 µs");
+    check(BackendError::Unauthorized("401".to_owned()), "Failed 3000 µs");
+    check(BackendError::TooLarge { limit: 1 }, "Failed 3000 µs");
 }
 
 /// In milliseconds: what the call had, its own limit, and the ceiling of its tool's tier.
 fn check_late(had: u64, own: u64, ceiling: u64, expected: &str) {
     let (had, own, ceiling) = (millis(had), millis(own), millis(ceiling));
-    let spent = Spent { took: had, had, own, ceiling, waited_for: WaitsFor::Server };
-    let shown = shown(sample(Came::Late, &spent));
+    let spent = CallTiming { took: had, had, own, ceiling, waited_for: WaitsFor::Server };
+    let shown = shown(sample(MeasuredReturn::Late, &spent));
     assert_eq!(shown, expected, "{had:?} of {own:?} under {ceiling:?}");
 }
 
@@ -100,19 +104,23 @@ fn a_tool_that_overruns_its_own_limit_does_so_in_any_tier() {
 
 #[test]
 fn time_that_a_person_took_is_not_measured() {
-    for came in [Came::Result(Status::Ok), Came::Result(Status::Error), Came::Late] {
-        let spent = Spent { waited_for: WaitsFor::Person, ..plenty(9_000) };
+    for came in [
+        MeasuredReturn::Result(CallStatus::Ok),
+        MeasuredReturn::Result(CallStatus::Error),
+        MeasuredReturn::Late,
+    ] {
+        let spent = CallTiming { waited_for: WaitsFor::Person, ..plenty(9_000) };
         assert_eq!(sample(came, &spent), None, "{came:?}");
     }
 }
 
 #[test]
 fn calls_that_go_on_measure_nothing_yet() {
-    assert_eq!(sample(Came::Unfinished, &plenty(5)), None);
+    assert_eq!(sample(MeasuredReturn::Unfinished, &plenty(5)), None);
 }
 
 #[test]
 fn absurd_spans_do_not_run_over() {
-    let spent = Spent { had: Duration::MAX, own: Duration::MAX, ..plenty(1) };
-    assert_eq!(sample(Came::Late, &spent).unwrap().span, Duration::MAX);
+    let spent = CallTiming { had: Duration::MAX, own: Duration::MAX, ..plenty(1) };
+    assert_eq!(sample(MeasuredReturn::Late, &spent).unwrap().span, Duration::MAX);
 }

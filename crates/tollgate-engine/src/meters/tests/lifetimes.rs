@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use tollgate_core::call::{Kind, Request};
+use tollgate_core::call::{GateRequest, RequestKind};
 use tollgate_core::id::ToolName;
 use tollgate_core::json::Object;
 use tollgate_core::turn::{Actor, Principal};
@@ -8,15 +8,15 @@ use tollgate_mcp::meta::ClientFacts;
 
 use super::*;
 use crate::caller::Caller;
-use crate::gate::{Asked, Gate};
-use crate::settings::Settings;
+use crate::gate::{Gate, TurnRequest};
+use crate::settings::EngineSettings;
 use crate::{Parts, builtin, start};
 
 /// Takes its time. Says nothing of itself, so that nobody probes it.
 struct Wait;
 
 #[async_trait]
-impl builtin::Tool for Wait {
+impl builtin::BuiltinTool for Wait {
     fn definition(&self) -> Value {
         let millis = json!({"type": "integer"});
         let schema = json!({"type": "object", "properties": {"millis": millis}});
@@ -26,22 +26,23 @@ impl builtin::Tool for Wait {
     async fn call(
         &self,
         arguments: &Map<String, Value>,
-        _: &builtin::Asker,
-    ) -> Result<builtin::Reply, builtin::Failure> {
+        _: &builtin::BuiltinToolContext,
+    ) -> Result<builtin::Reply, builtin::BuiltinToolError> {
         after(arguments["millis"].as_u64().unwrap()).await;
         Ok(builtin::Reply { text: "done".to_owned(), structured: None })
     }
 }
 
-fn settings(data: &std::path::Path) -> Settings {
-    Settings { environment: "test".to_owned(), ..Settings::new(data.to_owned()) }
+fn settings(data: &std::path::Path) -> EngineSettings {
+    EngineSettings { environment: "test".to_owned(), ..EngineSettings::new(data.to_owned()) }
 }
 
 async fn wait(gate: &Gate, millis: &str) {
-    let principal = Principal::named("ada");
-    let turn = gate.turn(Asked::by(Actor::endless(principal))).unwrap();
+    let principal = Principal::from_name("ada");
+    let turn = gate.turn(TurnRequest::by(Actor::endless(principal))).unwrap();
     let params = format!("{{\"name\":\"wait\",\"arguments\":{{\"millis\":{millis}}}}}");
-    let request = Request { kind: Kind::CallTool, params: Object::parse(&params).unwrap() };
+    let request =
+        GateRequest { kind: RequestKind::CallTool, params: Object::parse(&params).unwrap() };
     let client = ClientFacts::default();
     gate.call(&turn, request, Caller::silent(&client)).await.unwrap();
 }

@@ -3,9 +3,9 @@ use tollgate_core::id::{ServerId, ToolName};
 
 use crate::clock::{Clock, SystemClock};
 
-fn key(number: usize) -> Key {
+fn key(number: usize) -> CacheKey {
     let server = ServerId::parse("s").unwrap();
-    Key {
+    CacheKey {
         tool: ToolId { server, tool: ToolName::new("t") },
         hash: ContentHash([0; 32]),
         arguments: number.to_string().into(),
@@ -13,14 +13,14 @@ fn key(number: usize) -> Key {
     }
 }
 
-fn kept(bytes: usize, now: Instant) -> Kept {
+fn kept(bytes: usize, now: Instant) -> CachedAnswer {
     let result = json::raw_string(&"x".repeat(bytes.saturating_sub(2)));
-    Kept { result, asked: now, came: now }
+    CachedAnswer { result, asked: now, came: now }
 }
 
 #[tokio::test(start_paused = true)]
 async fn all_answers_together_have_a_limit_and_so_has_each() {
-    let (cache, now) = (Cache::new(), SystemClock.now());
+    let (cache, now) = (AnswerCache::new(), SystemClock.now());
     let minute = Duration::from_secs(60);
     let room = MOST_BYTES - key(0).bytes();
     assert!(cache.put(&key(0), kept(room, now)));
@@ -29,7 +29,7 @@ async fn all_answers_together_have_a_limit_and_so_has_each() {
     assert!(cache.get(&key(1), minute, now).is_none());
     let large = kept(200 << 10, now).result;
     for number in 0..1_000 {
-        cache.put(&key(number), Kept { result: large.clone(), asked: now, came: now });
+        cache.put(&key(number), CachedAnswer { result: large.clone(), asked: now, came: now });
     }
     assert!(cache.kept.weight() <= TOTAL_BYTES, "{}", cache.kept.weight());
     assert!(cache.kept.weight() > TOTAL_BYTES / 2, "{}", cache.kept.weight());
@@ -37,7 +37,7 @@ async fn all_answers_together_have_a_limit_and_so_has_each() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_too_old_leaves_at_once() {
-    let (cache, now) = (Cache::new(), SystemClock.now());
+    let (cache, now) = (AnswerCache::new(), SystemClock.now());
     cache.put(&key(0), kept(100, now));
     let second = Duration::from_secs(1);
     assert!(cache.get(&key(0), second, now + second / 2).is_some());
@@ -47,7 +47,7 @@ async fn what_is_too_old_leaves_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_stands_still_or_an_answer_from_the_future_does_no_harm() {
-    let (cache, now) = (Cache::new(), SystemClock.now());
+    let (cache, now) = (AnswerCache::new(), SystemClock.now());
     let second = Duration::from_secs(1);
     cache.put(&key(0), kept(100, now + second));
     assert_eq!(cache.get(&key(0), second, now).unwrap().age, Duration::ZERO);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Barrier, mpsc};
-use tollgate_core::approval::{Decision, Verdict};
+use tollgate_core::approval::{ApprovalVerdict, Decision};
 use tollgate_core::budget::{Deadline, Tier};
 use tollgate_core::call::Decider;
 use tollgate_core::json::{raw, raw_value};
@@ -15,14 +15,14 @@ use tollgate_mcp::client::Event;
 use tollgate_mcp::tasks;
 
 use super::*;
-use crate::audit::Ledger;
-use crate::builtin::{self, Asker, Failure, Reply as Said, Tool};
-use crate::calibration::Upkeep;
-use crate::caller::{CallError, Dialogue, Retry};
+use crate::audit::AuditLedger;
+use crate::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply as Said};
+use crate::calibration::CalibrationMode;
+use crate::caller::{CallError, Dialogue, RoundAnswers};
 use crate::clock::{Clock as _, SystemClock};
 use crate::gate::Gate;
 use crate::record::{CallRecord, Observer};
-use crate::settings::{Code, Unapproved};
+use crate::settings::{CodeModeSettings, UnapprovedCallPolicy};
 
 /// A tool that does what its name says; counts the calls that reached it, and those under way.
 struct Lab {
@@ -39,13 +39,17 @@ struct Counts {
 }
 
 #[async_trait]
-impl Tool for Lab {
+impl BuiltinTool for Lab {
     fn definition(&self) -> Value {
         let any = json!({"type": "object"});
         json!({"name": self.name, "inputSchema": any, "annotations": {"readOnlyHint": true}})
     }
 
-    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Said, Failure> {
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+        _: &BuiltinToolContext,
+    ) -> Result<Said, BuiltinToolError> {
         self.counts.begun.fetch_add(1, Ordering::SeqCst);
         let structured = match self.name {
             "echo" | "guarded" => json!({"given": arguments}),
@@ -57,7 +61,7 @@ impl Tool for Lab {
                 self.meeting.wait().await;
                 json!({"met": arguments["who"]})
             }
-            "fail" => return Err(Failure::new("the lab is on fire")),
+            "fail" => return Err(BuiltinToolError::new("the lab is on fire")),
             "big" => json!({"text": "x".repeat(arguments["bytes"].as_u64().unwrap() as usize)}),
             other => panic!("no tool {other}"),
         };
@@ -67,7 +71,7 @@ impl Tool for Lab {
 }
 
 struct Bench {
-    running: Running,
+    running: RunningEngine,
     counts: Arc<Counts>,
     records: Arc<parking_lot::Mutex<Vec<String>>>,
     _data: tempfile::TempDir,
@@ -92,15 +96,19 @@ fn coder() -> Agent {
 }
 
 impl Bench {
-    async fn open(agent: Agent, change: impl FnOnce(&mut Code)) -> Self {
+    async fn open(agent: Agent, change: impl FnOnce(&mut CodeModeSettings)) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let mut code = Code { worker: tollgate_testkit::worker(), ..Code::default() };
+        let mut code =
+            CodeModeSettings { worker: tollgate_testkit::worker(), ..CodeModeSettings::default() };
         change(&mut code);
-        let settings =
-            Settings { agents: vec![agent], code, ..Settings::new(data.path().to_owned()) };
+        let settings = EngineSettings {
+            agents: vec![agent],
+            code,
+            ..EngineSettings::new(data.path().to_owned())
+        };
         let (counts, records) = (Arc::<Counts>::default(), Arc::default());
         let meeting = Arc::new(Barrier::new(3));
-        let tool = |name| -> Box<dyn Tool> {
+        let tool = |name| -> Box<dyn BuiltinTool> {
             let (counts, meeting) = (Arc::clone(&counts), Arc::clone(&meeting));
             Box::new(Lab { name, counts, meeting })
         };
@@ -108,8 +116,8 @@ impl Bench {
         let parts = Parts {
             tools: vec![builtin::Server { name: "lab", tools }],
             observers: vec![Box::new(Remember(Arc::clone(&records)))],
-            ledger: Arc::<Ledger>::default(),
-            upkeep: Upkeep::OnCommand,
+            ledger: Arc::<AuditLedger>::default(),
+            upkeep: CalibrationMode::OnCommand,
             ..Parts::default()
         };
         let running = start(&settings, parts).unwrap();
@@ -122,7 +130,7 @@ impl Bench {
     }
 
     fn turn(&self) -> Turn {
-        self.gate().turn(Asked::by(Actor::endless(Principal::named("ada")))).unwrap()
+        self.gate().turn(TurnRequest::by(Actor::endless(Principal::from_name("ada")))).unwrap()
     }
 
     async fn ask(&self, source: &str, caller: Caller<'_>) -> Result<Reply, CallError> {
@@ -137,7 +145,7 @@ impl Bench {
     ) -> Result<Reply, CallError> {
         let params = json!({"name": "executeToolCode", "arguments": {"code": source}});
         let params = Object::parse(&params.to_string()).unwrap().into_owned();
-        self.gate().call(turn, Request { kind: Kind::CallTool, params }, caller).await
+        self.gate().call(turn, GateRequest { kind: RequestKind::CallTool, params }, caller).await
     }
 
     /// What a model is told of such a program.
@@ -146,11 +154,11 @@ impl Bench {
     }
 
     /// The approval that waits, once it does.
-    async fn waits(&self) -> Verdict {
+    async fn waits(&self) -> ApprovalVerdict {
         loop {
             if let [one] = &self.gate().approvals().waiting()[..] {
-                let by = Principal::named("boss");
-                return Verdict { id: one.id, decision: Decision::Approve, by, note: None };
+                let by = Principal::from_name("boss");
+                return ApprovalVerdict { id: one.id, decision: Decision::Approve, by, note: None };
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -240,7 +248,7 @@ async fn s_29_a_program_reaches_what_its_turn_may_call_and_nothing_else() {
 async fn a_tool_that_is_called_in_code_is_not_called_by_its_name() {
     let bench = Bench::open(coder(), |_| {}).await;
     let params = Object::parse(r#"{"name":"echo","arguments":{}}"#).unwrap();
-    let request = Request { kind: Kind::CallTool, params };
+    let request = GateRequest { kind: RequestKind::CallTool, params };
     let client = ClientFacts::default();
     let reply = bench.gate().call(&bench.turn(), request, Caller::silent(&client)).await;
     assert!(said(&reply).starts_with("denied `echo` is called in code"), "{}", said(&reply));
@@ -268,7 +276,7 @@ async fn a_call_that_needs_leave_pauses_the_program_and_then_it_goes_on() {
 async fn a_call_that_is_denied_fails_in_the_program() {
     let bench = Bench::open(coder(), |_| {}).await;
     let decided = async {
-        let verdict = Verdict { decision: Decision::Deny, ..bench.waits().await };
+        let verdict = ApprovalVerdict { decision: Decision::Deny, ..bench.waits().await };
         bench.gate().judge(verdict).await.unwrap();
     };
     let program = "r = try_call(lab.guarded)\nresult = [r.ok, r.status]";
@@ -279,7 +287,7 @@ async fn a_call_that_is_denied_fails_in_the_program() {
 
 #[tokio::test]
 async fn programs_do_not_wait_for_leave_where_the_operator_says_so() {
-    let bench = Bench::open(coder(), |code| code.unapproved = Unapproved::Refused).await;
+    let bench = Bench::open(coder(), |code| code.unapproved = UnapprovedCallPolicy::Refused).await;
     let told = bench.run("f = lab.guarded\nf(n=1)").await;
     let refused = "error `lab.guarded` failed (denied): `guarded` is not called in a program: a model \
                    wants to call it, and its agent does not run it by itself";
@@ -328,7 +336,7 @@ async fn who_has_to_come_back_finds_the_program_where_it_was() {
     let program = "a = lab.echo(n=1)\nb = lab.guarded(n=2)\nresult = [a, b]";
     let client = someone();
     let caller = |retry| Caller { dialogue: Dialogue::Rounds(retry), ..Caller::silent(&client) };
-    let asked = match bench.ask(program, caller(Retry::default())).await {
+    let asked = match bench.ask(program, caller(RoundAnswers::default())).await {
         Ok(Reply::InputRequired(asked)) => serde_json::from_str::<Value>(asked.get()).unwrap(),
         other => panic!("{}", said(&other)),
     };
@@ -336,7 +344,7 @@ async fn who_has_to_come_back_finds_the_program_where_it_was() {
     let yes = json!({"action": "accept", "content": {"approve": true}});
     let answers: Map<String, Value> =
         questions.keys().map(|key| (key.clone(), yes.clone())).collect();
-    let retry = Retry {
+    let retry = RoundAnswers {
         state: Some(asked["requestState"].as_str().unwrap().to_owned()),
         responses: Some(raw_value(&Value::Object(answers))),
     };
@@ -348,10 +356,10 @@ async fn who_has_to_come_back_finds_the_program_where_it_was() {
 
 #[tokio::test]
 async fn the_wall_of_the_turn_ends_a_program_and_what_it_waits_for() {
-    let endless = |code: &mut Code| code.limits.fence.steps = u64::MAX;
+    let endless = |code: &mut CodeModeSettings| code.limits.fence.steps = u64::MAX;
     let bench = Bench::open(coder(), endless).await;
     let (slow, endless) = ("lab.slow(ms=60000)", "for i in range(2000000000):\n  pass");
-    let rounds = Dialogue::Rounds(Retry::default());
+    let rounds = Dialogue::Rounds(RoundAnswers::default());
     for (last, dialogue) in [(slow, Dialogue::Nobody), (endless, Dialogue::Nobody), (slow, rounds)]
     {
         let program = format!("print('so far')\n{last}");
@@ -427,8 +435,9 @@ result = sorted([it.status for it in all])
 async fn a_tier_takes_slow_tools_from_programs_too() {
     let bench = Bench::open(coder(), |_| {}).await;
     let view = |tier| {
-        let budget = tollgate_core::agent::Wish::Override(tier);
-        let asked = Asked { budget, ..Asked::by(Actor::endless(Principal::named("ada"))) };
+        let budget = tollgate_core::agent::RequestedTier::Override(tier);
+        let asked =
+            TurnRequest { budget, ..TurnRequest::by(Actor::endless(Principal::from_name("ada"))) };
         bench.gate().turn(asked).unwrap()
     };
     // Nothing is known of the lab's tools: they are standard.
@@ -463,7 +472,7 @@ async fn code_mode_comes_and_goes_with_the_config() {
     };
     let means = "executeToolCode getToolDocs listToolFiles readToolFile searchTools";
     assert_eq!(names(&bench), means);
-    let mut plain = Settings::new(bench._data.path().to_owned());
+    let mut plain = EngineSettings::new(bench._data.path().to_owned());
     plain.agents = vec![Agent::implicit()];
     bench.running.reconfigure(&plain, || {}).await;
     assert!(names(&bench).contains("echo"), "{}", names(&bench));
@@ -478,7 +487,7 @@ async fn a_model_reads_how_tools_are_called_and_what_they_returned_so_far() {
         let params = Object::parse(&params.to_string()).unwrap().into_owned();
         let (bench, client) = (&bench, ClientFacts::default());
         async move {
-            let request = Request { kind: Kind::CallTool, params };
+            let request = GateRequest { kind: RequestKind::CallTool, params };
             said(&bench.gate().call(&bench.turn(), request, Caller::silent(&client)).await)
         }
     };
@@ -499,7 +508,7 @@ async fn s_29_what_is_taken_away_while_a_program_runs_cannot_be_called_any_more(
     let bench = Bench::open(coder(), |_| {}).await;
     let mut narrow = coder();
     narrow.tools = vec![Glob::new("meet")];
-    let mut settings = Settings::new(bench._data.path().to_owned());
+    let mut settings = EngineSettings::new(bench._data.path().to_owned());
     settings.agents = vec![narrow];
     settings.code.worker = tollgate_testkit::worker();
     let program = "

@@ -22,8 +22,8 @@ use tollgate_mcp::client::Credentials;
 use super::bearer;
 use super::challenge::{Challenge, MAX_CHALLENGE_BYTES};
 use super::http_client::{OauthHttpClient, words};
-use super::login::Kept;
-use super::place::Place;
+use super::login::LoginTokenStore;
+use super::place::OauthUrl;
 use super::token;
 
 /// A page that somebody consented on later than this is not what they were shown.
@@ -36,7 +36,7 @@ pub struct Authorization {
     pub server_url: String,
     /// Where the browser is sent back to.
     pub redirect_uri: String,
-    pub identity: Identity,
+    pub identity: OauthClientIdentity,
     /// The authorization server that it must be; `None`: whichever the server names.
     pub issuer: Option<String>,
     /// Empty: what the server asks for.
@@ -45,7 +45,7 @@ pub struct Authorization {
 
 /// Who the gateway is to the authorization server.
 #[derive(Debug, Clone)]
-pub enum Identity {
+pub enum OauthClientIdentity {
     /// Arranged beforehand.
     Registered { client_id: String, client_secret: Option<Secret> },
     /// Known by its metadata document where that is accepted, else registered on the spot.
@@ -53,22 +53,23 @@ pub enum Identity {
 }
 
 /// Shows the URL to somebody who can consent, and gives the one that they were sent back to.
-pub type Open = Box<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
+pub type ConsentPrompt =
+    Box<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
 /// Credentials that are asked for when the server refuses a request, by one caller for all.
 pub struct AuthorizationCode {
     authorization: Authorization,
-    open: Open,
+    open: ConsentPrompt,
     /// Where the tokens stay, if they outlast the process.
-    kept: Option<Kept>,
+    kept: Option<LoginTokenStore>,
     /// Counts the tokens, so that whoever waited for a new one knows that it came.
     generation: AtomicU64,
-    grant: Mutex<Grant>,
+    grant: Mutex<AuthorizationGrantState>,
 }
 
 #[derive(Default)]
-struct Grant {
-    session: Option<Session>,
+struct AuthorizationGrantState {
+    session: Option<OauthSession>,
     /// Why the last attempt came to nothing; told once.
     failure: Option<String>,
     /// Scopes that were asked for after a 403. Asking for them again would change nothing.
@@ -76,19 +77,19 @@ struct Grant {
 }
 
 /// The library's side of a grant, and the client that it sends with.
-struct Session {
+struct OauthSession {
     manager: AuthorizationManager,
     client: Arc<OauthHttpClient>,
 }
 
 impl AuthorizationCode {
-    pub fn new(authorization: Authorization, open: Open) -> Self {
+    pub fn new(authorization: Authorization, open: ConsentPrompt) -> Self {
         let generation = AtomicU64::new(0);
         Self { authorization, open, kept: None, generation, grant: Mutex::default() }
     }
 
     /// Keeps the tokens there.
-    pub fn keeping(self, kept: Kept) -> Self {
+    pub fn keeping(self, kept: LoginTokenStore) -> Self {
         Self { kept: Some(kept), ..self }
     }
 
@@ -98,7 +99,7 @@ impl AuthorizationCode {
     }
 
     /// Discovery, registration, consent, token.
-    async fn authorize(&self, challenge: Option<&str>) -> Result<Session, String> {
+    async fn authorize(&self, challenge: Option<&str>) -> Result<OauthSession, String> {
         let asked = &self.authorization;
         let client = Arc::new(OauthHttpClient::new(&asked.server_url)?);
         let (url, sending) = (asked.server_url.as_str(), Arc::clone(&client));
@@ -125,7 +126,7 @@ impl AuthorizationCode {
             format!("the server publishes no OAuth metadata that can be used ({answers}); {why}")
         })?;
         let url = session.get_authorization_url().to_owned();
-        let session = Session { manager: session.auth_manager, client };
+        let session = OauthSession { manager: session.auth_manager, client };
         self.consent(&session, url).await?;
         Ok(session)
     }
@@ -136,7 +137,7 @@ impl AuthorizationCode {
         let asked = &self.authorization;
         let named = found.unwrap_or("none");
         if let Some(wanted) = &asked.issuer {
-            let is_wanted = match (Place::parse(wanted), found.map(Place::parse)) {
+            let is_wanted = match (OauthUrl::parse(wanted), found.map(OauthUrl::parse)) {
                 (Ok(wanted), Some(Ok(found))) => wanted.is_same_issuer(&found),
                 _ => false,
             };
@@ -144,8 +145,10 @@ impl AuthorizationCode {
                 format!("the server's authorization server is `{named}`, and not `{wanted}` as `issuer` says")
             });
         }
-        let has_secret =
-            matches!(asked.identity, Identity::Registered { client_secret: Some(_), .. });
+        let has_secret = matches!(
+            asked.identity,
+            OauthClientIdentity::Registered { client_secret: Some(_), .. }
+        );
         let Some(kept) = self.kept.as_ref().filter(|_| has_secret) else { return Ok(()) };
         match kept.issuer().await? {
             Some(before) if found != Some(before.as_str()) => Err(format!(
@@ -162,13 +165,13 @@ impl AuthorizationCode {
             .with_scopes(asked.scopes.iter().cloned())
             .with_initial_scope_selection();
         match &asked.identity {
-            Identity::Registered { client_id, client_secret: None } => {
+            OauthClientIdentity::Registered { client_id, client_secret: None } => {
                 request.with_preregistered_client(client_id)
             }
-            Identity::Registered { client_id, client_secret: Some(secret) } => {
+            OauthClientIdentity::Registered { client_id, client_secret: Some(secret) } => {
                 request.with_preregistered_client(client_id).with_client_secret(secret.reveal())
             }
-            Identity::Unregistered { name, metadata_url } => {
+            OauthClientIdentity::Unregistered { name, metadata_url } => {
                 let request = request.with_client_name(name);
                 match metadata_url {
                     Some(url) => request.with_client_metadata_url(url),
@@ -178,10 +181,10 @@ impl AuthorizationCode {
         }
     }
 
-    async fn consent(&self, session: &Session, url: String) -> Result<(), String> {
+    async fn consent(&self, session: &OauthSession, url: String) -> Result<(), String> {
         // Nothing but a web page is ever shown to anybody, and none in clear over a network.
-        let server = Place::parse(&self.authorization.server_url)?;
-        Place::parse(&url)?.may_get_secrets_from(&server)?;
+        let server = OauthUrl::parse(&self.authorization.server_url)?;
+        OauthUrl::parse(&url)?.may_get_secrets_from(&server)?;
         let redirected = tokio::time::timeout(CONSENT_TIMEOUT, (self.open)(url)).await;
         let redirected =
             redirected.map_err(|_| "nobody consented within 10 minutes".to_owned())??;
@@ -202,7 +205,11 @@ impl AuthorizationCode {
     }
 
     /// Asks for the scopes that a 403 names, on top of those there are. Whether it changed a thing.
-    async fn step_up(&self, grant: &mut Grant, challenge: &Challenge) -> Result<bool, String> {
+    async fn step_up(
+        &self,
+        grant: &mut AuthorizationGrantState,
+        challenge: &Challenge,
+    ) -> Result<bool, String> {
         let insufficient = challenge.error.as_deref() == Some("insufficient_scope");
         let news = challenge.scopes.iter().any(|scope| !grant.stepped_up.contains(scope));
         let Some(session) = grant.session.as_ref().filter(|_| insufficient && news) else {

@@ -1,4 +1,4 @@
-//! OAuth 2.1 client credentials: a token is fetched when it is needed, renewed before it ends,
+//! OAuth 2.1 client credentials, with single flight: a token is fetched when it is needed, renewed before it ends,
 //! and fetched by one caller for all.
 
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use tollgate_core::text::percent_encoded;
 use tollgate_mcp::client::Credentials;
 
 use super::challenge::Challenge;
-use super::discovery::{self, Method, TokenEndpoint};
-use super::fetch::{self, Fetch};
-use super::place::Place;
-use super::token::{self, AccessToken, Refusal};
+use super::discovery::{self, ClientAuthMethod, TokenEndpoint};
+use super::fetch::{self, OperatorHttpClient};
+use super::place::OauthUrl;
+use super::token::{self, AccessToken, TokenEndpointError};
 use crate::clock::Clock;
 use crate::settings::ClientCredentials;
 
@@ -32,13 +32,13 @@ pub(super) struct ClientCredentialsGrant {
     config: ClientCredentials,
     server_url: String,
     clock: Arc<dyn Clock>,
-    known: Mutex<Known>,
+    known: Mutex<ClientCredentialsState>,
     /// Held by the one who fetches.
     flight: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
-struct Known {
+struct ClientCredentialsState {
     token: Option<(AccessToken, Instant)>,
     failure: Option<(String, Instant)>,
     /// Found once; a server cannot move it later.
@@ -115,12 +115,12 @@ impl ClientCredentialsGrant {
     async fn fetch(&self, challenge: &Challenge) -> Result<AccessToken, String> {
         // Where the operator says where tokens are, that is the place to begin with.
         let home = self.config.token_url.as_deref().unwrap_or(&self.server_url);
-        let fetch = Fetch::new(home)?;
+        let fetch = OperatorHttpClient::new(home)?;
         let endpoint = self.endpoint(&fetch, challenge).await?;
-        let methods: &[Method] = match endpoint.method {
-            Method::Basic => &[Method::Basic],
-            Method::Post => &[Method::Post],
-            Method::Either => &[Method::Basic, Method::Post],
+        let methods: &[ClientAuthMethod] = match endpoint.method {
+            ClientAuthMethod::Basic => &[ClientAuthMethod::Basic],
+            ClientAuthMethod::Post => &[ClientAuthMethod::Post],
+            ClientAuthMethod::Either => &[ClientAuthMethod::Basic, ClientAuthMethod::Post],
         };
         let mut refused = String::new();
         for method in methods {
@@ -128,8 +128,8 @@ impl ClientCredentialsGrant {
             let fetched = fetch.post(&endpoint.url, form, authorization).await?;
             match token::read(&fetched) {
                 Ok(token) => return Ok(token),
-                Err(Refusal::InvalidClient(reason)) => refused = reason,
-                Err(Refusal::Other(reason)) => return Err(reason),
+                Err(TokenEndpointError::InvalidClient(reason)) => refused = reason,
+                Err(TokenEndpointError::Other(reason)) => return Err(reason),
             }
         }
         Err(refused)
@@ -137,18 +137,18 @@ impl ClientCredentialsGrant {
 
     async fn endpoint(
         &self,
-        fetch: &Fetch,
+        fetch: &OperatorHttpClient,
         challenge: &Challenge,
     ) -> Result<TokenEndpoint, String> {
         if let Some(known) = &self.known.lock().endpoint {
             return Ok(known.clone());
         }
-        let server = Place::parse(&self.server_url)?;
+        let server = OauthUrl::parse(&self.server_url)?;
         let endpoint = match &self.config.token_url {
             Some(url) => TokenEndpoint {
                 url: url.clone(),
                 resource: server.resource(),
-                method: Method::Either,
+                method: ClientAuthMethod::Either,
                 scopes: challenge.scopes.clone(),
             },
             None => discovery::discover(fetch, &server, challenge).await?,
@@ -157,7 +157,11 @@ impl ClientCredentialsGrant {
         Ok(endpoint)
     }
 
-    fn request(&self, endpoint: &TokenEndpoint, method: Method) -> (String, Option<HeaderValue>) {
+    fn request(
+        &self,
+        endpoint: &TokenEndpoint,
+        method: ClientAuthMethod,
+    ) -> (String, Option<HeaderValue>) {
         let id = self.config.client_id.as_str();
         let secret = self.config.client_secret.reveal();
         let scope = self.scopes(endpoint).join(" ");
@@ -166,7 +170,7 @@ impl ClientCredentialsGrant {
         if !scope.is_empty() {
             fields.push(("scope", &scope));
         }
-        if method == Method::Post {
+        if method == ClientAuthMethod::Post {
             fields.extend([("client_id", id), ("client_secret", secret)]);
             return (fetch::form(&fields), None);
         }

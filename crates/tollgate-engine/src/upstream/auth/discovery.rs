@@ -4,37 +4,37 @@
 use serde_json::Value;
 
 use super::challenge::Challenge;
-use super::fetch::Fetch;
-use super::place::Place;
+use super::fetch::OperatorHttpClient;
+use super::place::OauthUrl;
 
 /// Where and how to ask for a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TokenEndpoint {
     pub(super) url: String,
     pub(super) resource: String,
-    pub(super) method: Method,
+    pub(super) method: ClientAuthMethod,
     /// What the server asks for, if the config does not say.
     pub(super) scopes: Vec<String>,
 }
 
 /// How the client proves who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum ClientAuthMethod {
     Basic,
     Post,
     /// Not said: basic, as every server must know it, then post.
     Either,
 }
 
-pub(crate) struct Resource {
+pub(crate) struct ProtectedResource {
     name: String,
     issuers: Vec<String>,
     scopes: Vec<String>,
 }
 
 pub(super) async fn discover(
-    fetch: &Fetch,
-    server: &Place,
+    fetch: &OperatorHttpClient,
+    server: &OauthUrl,
     challenge: &Challenge,
 ) -> Result<TokenEndpoint, String> {
     let resource = resource(fetch, server, challenge).await?;
@@ -58,15 +58,15 @@ pub(super) async fn discover(
 }
 
 async fn resource(
-    fetch: &Fetch,
-    server: &Place,
+    fetch: &OperatorHttpClient,
+    server: &OauthUrl,
     challenge: &Challenge,
-) -> Result<Option<Resource>, String> {
+) -> Result<Option<ProtectedResource>, String> {
     const NAME: &str = "oauth-protected-resource";
-    let mut places = vec![server.inserted(NAME), server.at_root(NAME)];
+    let mut places = vec![server.insert_well_known(NAME), server.at_root(NAME)];
     if let Some(named) = &challenge.resource_metadata {
         // A server may say where on itself; it may not send us elsewhere.
-        if Place::parse(named)?.origin != server.origin {
+        if OauthUrl::parse(named)?.origin != server.origin {
             return Err("the server's challenge points to another origin".to_owned());
         }
         places.insert(0, named.clone());
@@ -82,13 +82,13 @@ async fn resource(
 }
 
 /// Of whom protected-resource metadata is, and whom it names; an error if that is somebody else.
-pub(crate) fn read_resource(server: &Place, body: &Value) -> Result<Resource, String> {
+pub(crate) fn read_resource(server: &OauthUrl, body: &Value) -> Result<ProtectedResource, String> {
     let name = body.get("resource").and_then(Value::as_str);
     let name = name.ok_or("the resource metadata does not say which resource it is about")?;
-    if !Place::parse(name)?.covers(server) {
+    if !OauthUrl::parse(name)?.covers(server) {
         return Err("the resource metadata is about another resource".to_owned());
     }
-    Ok(Resource {
+    Ok(ProtectedResource {
         name: name.to_owned(),
         issuers: strings(body, "authorization_servers"),
         scopes: strings(body, "scopes_supported"),
@@ -96,16 +96,16 @@ pub(crate) fn read_resource(server: &Place, body: &Value) -> Result<Resource, St
 }
 
 async fn authorization_server(
-    fetch: &Fetch,
-    server: &Place,
+    fetch: &OperatorHttpClient,
+    server: &OauthUrl,
     issuer: &str,
-) -> Result<(String, Method), String> {
-    let place = Place::parse(issuer)?;
+) -> Result<(String, ClientAuthMethod), String> {
+    let place = OauthUrl::parse(issuer)?;
     place.may_get_the_secret_for(server)?;
     let mut places = vec![
-        place.inserted("oauth-authorization-server"),
-        place.inserted("openid-configuration"),
-        place.appended("openid-configuration"),
+        place.insert_well_known("oauth-authorization-server"),
+        place.insert_well_known("openid-configuration"),
+        place.append_well_known("openid-configuration"),
     ];
     places.dedup();
     for url in places {
@@ -118,22 +118,22 @@ async fn authorization_server(
 }
 
 pub(crate) fn read_authorization_server(
-    server: &Place,
+    server: &OauthUrl,
     issuer: &str,
     body: &Value,
-) -> Result<(String, Method), String> {
+) -> Result<(String, ClientAuthMethod), String> {
     if body.get("issuer").and_then(Value::as_str) != Some(issuer) {
         return Err("the authorization server's metadata names another issuer".to_owned());
     }
     let url = body.get("token_endpoint").and_then(Value::as_str);
     let url = url.ok_or("the authorization server names no token endpoint")?;
-    Place::parse(url)?.may_get_the_secret_for(server)?;
+    OauthUrl::parse(url)?.may_get_the_secret_for(server)?;
     let methods = strings(body, "token_endpoint_auth_methods_supported");
     let knows = |name: &str| methods.iter().any(|method| method == name);
     let method = match (knows("client_secret_basic"), knows("client_secret_post")) {
-        (true, _) => Method::Basic,
-        (false, true) => Method::Post,
-        (false, false) => Method::Either,
+        (true, _) => ClientAuthMethod::Basic,
+        (false, true) => ClientAuthMethod::Post,
+        (false, false) => ClientAuthMethod::Either,
     };
     Ok((url.to_owned(), method))
 }

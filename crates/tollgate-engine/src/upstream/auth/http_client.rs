@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use tollgate_core::{json, secret_values};
 
 use super::discovery;
-use super::fetch::{Bounds, Fetch, Fetched};
-use super::place::Place;
-use super::token::{self, Refusal};
+use super::fetch::{ExchangeBounds, JsonResponse, OperatorHttpClient};
+use super::place::OauthUrl;
+use super::token::{self, TokenEndpointError};
 use crate::clock::{Clock as _, SystemClock};
 
 /// For one exchange, and for all of one step: discovery with registration, or a token.
@@ -31,12 +31,12 @@ const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 const MAX_NOTES: usize = 3;
 
 pub(super) struct OauthHttpClient {
-    fetch: Fetch,
-    server: Place,
-    step: Mutex<Step>,
+    fetch: OperatorHttpClient,
+    server: OauthUrl,
+    step: Mutex<OauthStep>,
 }
 
-struct Step {
+struct OauthStep {
     until: Instant,
     requests_left: u32,
     /// Why an answer was refused. rmcp does not always pass it on.
@@ -47,7 +47,7 @@ struct Step {
     notes: Vec<String>,
 }
 
-impl Step {
+impl OauthStep {
     fn new() -> Self {
         Self {
             until: SystemClock.now() + STEP_TIMEOUT,
@@ -61,13 +61,13 @@ impl Step {
 
 impl OauthHttpClient {
     pub(super) fn new(server_url: &str) -> Result<Self, String> {
-        let (fetch, server) = (Fetch::new(server_url)?, Place::parse(server_url)?);
-        Ok(Self { fetch, server, step: Mutex::new(Step::new()) })
+        let (fetch, server) = (OperatorHttpClient::new(server_url)?, OauthUrl::parse(server_url)?);
+        Ok(Self { fetch, server, step: Mutex::new(OauthStep::new()) })
     }
 
     /// Time and requests are counted from here.
     pub(super) fn begin_step(&self) {
-        *self.step.lock() = Step::new();
+        *self.step.lock() = OauthStep::new();
     }
 
     /// What went wrong, fit to be shown.
@@ -105,7 +105,7 @@ impl OauthHttpClient {
         ];
         for (name, url) in endpoints {
             let Some(url) = url else { continue };
-            Place::parse(url)
+            OauthUrl::parse(url)
                 .and_then(|place| place.may_get_secrets_from(&self.server))
                 .map_err(|why| format!("the authorization server's `{name}`: {why}"))?;
         }
@@ -115,12 +115,12 @@ impl OauthHttpClient {
     /// The metadata must come from a place that is derived from the issuer it names.
     fn check_issuer(&self, issuer: Option<&str>) -> Result<(), String> {
         let issuer = issuer.ok_or("the authorization server's metadata names no issuer")?;
-        let place = Place::parse(issuer)?;
+        let place = OauthUrl::parse(issuer)?;
         let (oauth, openid) = ("oauth-authorization-server", "openid-configuration");
         let derived = [
-            place.inserted(oauth),
-            place.inserted(openid),
-            place.appended(openid),
+            place.insert_well_known(oauth),
+            place.insert_well_known(openid),
+            place.append_well_known(openid),
             place.at_root(oauth),
         ];
         if self.step.lock().fetched.iter().any(|url| derived.contains(url)) {
@@ -155,8 +155,8 @@ impl OauthHttpClient {
         let kind = request.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes());
         let is_form =
             kind.is_some_and(|kind| kind.starts_with(b"application/x-www-form-urlencoded"));
-        Place::parse(&url)?.may_get_secrets_from(&self.server)?;
-        let bounds = Bounds { until, most_bytes: MAX_DOCUMENT_BYTES };
+        OauthUrl::parse(&url)?.may_get_secrets_from(&self.server)?;
+        let bounds = ExchangeBounds { until, most_bytes: MAX_DOCUMENT_BYTES };
         let response = self.fetch.exchange_within(&url, request, bounds).await;
         let response = response.map_err(|refused| format!("`{url}`: {refused}"))?;
         mask_received(response.body());
@@ -188,7 +188,7 @@ impl OauthHttpClient {
         let named = document.get("authorization_servers");
         let is_about_a_resource = document.get("resource").is_some() || named.is_some();
         // Others may live on this host; the document at the root may be theirs.
-        let is_ours = url == self.server.inserted("oauth-protected-resource");
+        let is_ours = url == self.server.insert_well_known("oauth-protected-resource");
         if is_about_a_resource && is_ours {
             discovery::read_resource(&self.server, &document)?;
         }
@@ -204,7 +204,7 @@ impl OAuthHttpClient for OauthHttpClient {
         Box::pin(async move {
             let outcome = self.exchange(request).await;
             if let Err(reason) = &outcome {
-                self.step.lock().refusal = Some(shown(reason));
+                self.step.lock().refusal = Some(safe_excerpt(reason));
             }
             Ok(outcome?)
         })
@@ -217,9 +217,9 @@ fn parse(body: &[u8]) -> Option<Value> {
 
 /// A token that may be used, with a lifetime that can be read: many servers write it in quotes.
 fn read_token_response(response: &Response<Bytes>) -> Result<Vec<u8>, String> {
-    let fetched = Fetched { status: response.status(), body: parse(response.body()) };
+    let fetched = JsonResponse { status: response.status(), body: parse(response.body()) };
     token::read(&fetched).map_err(|refusal| match refusal {
-        Refusal::InvalidClient(why) | Refusal::Other(why) => why,
+        TokenEndpointError::InvalidClient(why) | TokenEndpointError::Other(why) => why,
     })?;
     let mut body = fetched.body.unwrap_or_default();
     if let Some(fields) = body.as_object_mut() {
@@ -263,10 +263,10 @@ fn mask_received(body: &[u8]) {
 
 /// What the library says, fit to be shown.
 pub(super) fn words(error: &AuthError) -> String {
-    shown(&error.to_string())
+    safe_excerpt(&error.to_string())
 }
 
-fn shown(text: &str) -> String {
+fn safe_excerpt(text: &str) -> String {
     secret_values::mask(text).chars().filter(|letter| !letter.is_control()).take(300).collect()
 }
 

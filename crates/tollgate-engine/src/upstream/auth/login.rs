@@ -1,4 +1,4 @@
-//! Servers that need a person.
+//! OAuth logins: servers that need a person. Tokens are renewed by single flight.
 //!
 //! Consent was given once (`tollgate servers login`) and its tokens are kept. They are renewed before they end, by one caller for all; where there are none, the
 //! reason says what to do. A new login is seen with the next request.
@@ -20,13 +20,13 @@ use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
 use tollgate_mcp::client::Credentials;
 use tollgate_store::Store;
-use tollgate_store::logins::{Holder, Login as Row};
+use tollgate_store::logins::{LoginHolder, StoredLogin as Row};
 
 use super::bearer;
 use super::http_client::OauthHttpClient;
-use super::place::Place;
+use super::place::OauthUrl;
 use crate::clock::Clock;
-use crate::settings::Login;
+use crate::settings::OauthLoginSettings;
 
 /// A token is renewed this long before its end, or a tenth of its life if that is less.
 const MARGIN: Duration = Duration::from_secs(60);
@@ -37,24 +37,24 @@ const NOWHERE: &str = "http://127.0.0.1/callback";
 
 /// Whether somebody has to log in before the server can be asked again, as the last request found.
 #[derive(Debug, Clone, Default)]
-pub(in crate::upstream) struct Consent {
+pub(in crate::upstream) struct ConsentState {
     missing: Arc<AtomicBool>,
 }
 
-impl Consent {
+impl ConsentState {
     pub(in crate::upstream) fn is_missing(&self) -> bool {
         self.missing.load(Ordering::Relaxed)
     }
 }
 
 /// Why there is no token.
-enum Without {
+enum NoTokenError {
     /// Only a person can mend it.
     Consent,
     Other(String),
 }
 
-impl From<String> for Without {
+impl From<String> for NoTokenError {
     fn from(why: String) -> Self {
         Self::Other(why)
     }
@@ -62,16 +62,16 @@ impl From<String> for Without {
 
 /// Where the tokens of one server outlast the process.
 #[derive(Clone)]
-pub struct Kept {
+pub struct LoginTokenStore {
     store: Arc<Store>,
-    holder: Holder,
+    holder: LoginHolder,
 }
 
-impl Kept {
+impl LoginTokenStore {
     /// Tokens for one address are never sent to another, whatever the server is called.
     pub fn new(store: Arc<Store>, server: &ServerId, url: &str) -> Result<Self, String> {
-        let resource = Place::parse(url)?.resource();
-        Ok(Self { store, holder: Holder { server: server.to_string(), resource } })
+        let resource = OauthUrl::parse(url)?.resource();
+        Ok(Self { store, holder: LoginHolder { server: server.to_string(), resource } })
     }
 
     /// The authorization server that somebody logged in at, also if its tokens are gone.
@@ -93,13 +93,13 @@ impl Kept {
         .await
     }
 
-    async fn held(&self) -> Result<Option<Held>, String> {
-        Ok(self.row().await?.and_then(|row| Held::read(row.credentials.reveal())))
+    async fn stored_token(&self) -> Result<Option<StoredToken>, String> {
+        Ok(self.row().await?.and_then(|row| StoredToken::read(row.credentials.reveal())))
     }
 
     async fn blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Store, &Holder) -> Result<T, tollgate_store::Error> + Send + 'static,
+        work: impl FnOnce(&Store, &LoginHolder) -> Result<T, tollgate_store::Error> + Send + 'static,
     ) -> Result<T, String> {
         let (store, holder) = (Arc::clone(&self.store), self.holder.clone());
         let done = tokio::task::spawn_blocking(move || work(&store, &holder)).await;
@@ -109,7 +109,7 @@ impl Kept {
 }
 
 #[async_trait]
-impl CredentialStore for Kept {
+impl CredentialStore for LoginTokenStore {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         let row = self.row().await.map_err(AuthError::CredentialStoreError)?;
         Ok(row.and_then(|row| serde_json::from_str(row.credentials.reveal()).ok()))
@@ -132,13 +132,13 @@ impl CredentialStore for Kept {
 }
 
 /// What of a kept login a request needs.
-struct Held {
+struct StoredToken {
     token: Secret,
     received: Option<SystemTime>,
     life: Option<Duration>,
 }
 
-impl Held {
+impl StoredToken {
     fn read(text: &str) -> Option<Self> {
         let kept: Value = serde_json::from_str(text).ok()?;
         let response = &kept["token_response"];
@@ -172,24 +172,24 @@ impl Held {
 pub(super) struct LoginGrant {
     server: ServerId,
     server_url: String,
-    login: Login,
+    login: OauthLoginSettings,
     /// `Err`: why nothing can be kept.
-    kept: Result<Kept, String>,
+    kept: Result<LoginTokenStore, String>,
     clock: Arc<dyn Clock>,
     /// Held by the one who renews.
     flight: Mutex<()>,
-    consent: Consent,
+    consent: ConsentState,
 }
 
 impl LoginGrant {
     pub(super) fn new(
         server: &ServerId,
-        (login, server_url): (&Login, &str),
+        (login, server_url): (&OauthLoginSettings, &str),
         store: Option<&Arc<Store>>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let kept = match store {
-            Some(store) => Kept::new(Arc::clone(store), server, server_url),
+            Some(store) => LoginTokenStore::new(Arc::clone(store), server, server_url),
             None => Err("no login is at hand: only servers of the config have one".to_owned()),
         };
         Self {
@@ -199,38 +199,38 @@ impl LoginGrant {
             kept,
             clock,
             flight: Mutex::default(),
-            consent: Consent::default(),
+            consent: ConsentState::default(),
         }
     }
 
-    pub(super) fn consent(&self) -> &Consent {
+    pub(super) fn consent(&self) -> &ConsentState {
         &self.consent
     }
 
     /// The token to send, renewed if it is about to end.
-    async fn token(&self) -> Result<Secret, Without> {
+    async fn token(&self) -> Result<Secret, NoTokenError> {
         let kept = self.kept.as_ref().map_err(Clone::clone)?;
         let now = self.clock.wall();
-        let held = kept.held().await?.ok_or(Without::Consent)?;
+        let held = kept.stored_token().await?.ok_or(NoTokenError::Consent)?;
         if !held.is_due(now) {
             return Ok(held.token);
         }
         let _flight = self.flight.lock().await;
-        let held = kept.held().await?.ok_or(Without::Consent)?;
+        let held = kept.stored_token().await?.ok_or(NoTokenError::Consent)?;
         if !held.is_due(now) {
             return Ok(held.token);
         }
         match self.renew(kept).await {
-            Ok(()) => Ok(kept.held().await?.ok_or(Without::Consent)?.token),
+            Ok(()) => Ok(kept.stored_token().await?.ok_or(NoTokenError::Consent)?.token),
             // The old one still works for a while.
             Err(_) if !held.is_over(now) => Ok(held.token),
-            Err(RenewalError::Rejected) => Err(Without::Consent),
-            Err(RenewalError::Failed(why)) => Err(Without::Other(why)),
+            Err(RenewalError::Rejected) => Err(NoTokenError::Consent),
+            Err(RenewalError::Failed(why)) => Err(NoTokenError::Other(why)),
         }
     }
 
     /// Asks the issuer for another token. Only with the flight in hand.
-    async fn renew(&self, kept: &Kept) -> Result<(), RenewalError> {
+    async fn renew(&self, kept: &LoginTokenStore) -> Result<(), RenewalError> {
         let failed = RenewalError::Failed;
         let client = Arc::new(OauthHttpClient::new(&self.server_url).map_err(failed)?);
         let outcome = self.renew_with(kept, &client).await;
@@ -244,7 +244,7 @@ impl LoginGrant {
 
     async fn renew_with(
         &self,
-        kept: &Kept,
+        kept: &LoginTokenStore,
         client: &Arc<OauthHttpClient>,
     ) -> Result<(), AuthError> {
         let (url, sending) = (self.server_url.as_str(), Arc::clone(client));
@@ -283,14 +283,14 @@ enum RenewalError {
 impl Credentials for LoginGrant {
     async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
         let token = self.token().await;
-        let is_missing = matches!(token, Err(Without::Consent));
+        let is_missing = matches!(token, Err(NoTokenError::Consent));
         self.consent.missing.store(is_missing, Ordering::Relaxed);
         match token {
             Ok(token) => Ok(vec![(AUTHORIZATION, bearer(&token)?)]),
-            Err(Without::Consent) => {
+            Err(NoTokenError::Consent) => {
                 Err(format!("needs login: run `tollgate servers login {}`", self.server))
             }
-            Err(Without::Other(why)) => Err(why),
+            Err(NoTokenError::Other(why)) => Err(why),
         }
     }
 
@@ -303,7 +303,7 @@ impl Credentials for LoginGrant {
         }
         let _flight = self.flight.lock().await;
         let now = self.clock.wall();
-        match kept.held().await {
+        match kept.stored_token().await {
             Ok(Some(held)) if held.age(now).is_some_and(|age| age < STILL_NEW) => return true,
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => return true,

@@ -21,8 +21,8 @@ use tollgate_core::text::percent_encoded;
 use tollgate_mcp::tasks::{self, Task};
 
 use super::challenge::Challenge;
-use super::fetch::Fetched;
-use super::place::Place;
+use super::fetch::JsonResponse;
+use super::place::OauthUrl;
 use super::*;
 use crate::clock::{Clock, SystemClock};
 use crate::settings::ClientCredentials;
@@ -62,7 +62,7 @@ impl Server {
         let state = Arc::new(Shared::default());
         let served = Arc::clone(&state);
         let task = tasks::spawn("token server", async move {
-            let group = tasks::Group::new("connection", 200);
+            let group = tasks::TaskGroup::new("connection", 200);
             while let Ok((stream, _)) = listener.accept().await {
                 let state = Arc::clone(&served);
                 let service = service_fn(move |request| answer(Arc::clone(&state), request));
@@ -168,11 +168,11 @@ async fn after_401(
 #[tokio::test]
 async fn a_static_token_is_sent_with_the_word_bearer_once() {
     for written in ["abc", "Bearer abc", "bearer  abc ", " abc"] {
-        let token = Token(Secret::new(written));
+        let token = StaticToken(Secret::new(written));
         assert_eq!(sent(&token).await.unwrap(), "Bearer abc", "{written:?}");
         assert!(!token.refused(StatusCode::UNAUTHORIZED, None).await);
     }
-    let error = sent(&Token(Secret::new("a\nb"))).await.unwrap_err();
+    let error = sent(&StaticToken(Secret::new("a\nb"))).await.unwrap_err();
     assert_eq!(error, "the token has characters that no header may hold");
 }
 
@@ -416,10 +416,11 @@ async fn b_oa_8_a_server_may_ask_for_more_scopes_twice() {
 }
 
 fn check_token(body: &Value, expected: Result<Option<u64>, &str>) {
-    let fetched = Fetched { status: StatusCode::OK, body: Some(body.clone()) };
+    let fetched = JsonResponse { status: StatusCode::OK, body: Some(body.clone()) };
     let read = token::read(&fetched);
     let read = read.map(|it| it.life.map(|life| life.as_secs())).map_err(|refusal| match refusal {
-        token::Refusal::InvalidClient(reason) | token::Refusal::Other(reason) => reason,
+        token::TokenEndpointError::InvalidClient(reason)
+        | token::TokenEndpointError::Other(reason) => reason,
     });
     assert_eq!(read, expected.map_err(str::to_owned), "{body}");
 }
@@ -475,7 +476,8 @@ fn b_oa_1_challenges_in_all_their_forms() {
 #[test]
 fn places_cover_what_is_below_them() {
     let check = |resource: &str, server: &str, expected| {
-        let (resource, server) = (Place::parse(resource).unwrap(), Place::parse(server).unwrap());
+        let (resource, server) =
+            (OauthUrl::parse(resource).unwrap(), OauthUrl::parse(server).unwrap());
         assert_eq!(resource.covers(&server), expected);
     };
     check("https://a.example/mcp", "https://a.example/mcp/", true);
@@ -484,6 +486,6 @@ fn places_cover_what_is_below_them() {
     check("https://a.example/mcp/x", "https://a.example/mcp", false);
     check("https://a.example:444", "https://a.example", false);
     for bad in ["", "x", "/mcp", "ftp://a/", "https://u:p@a/", "a:$(touch x)", "file:///etc"] {
-        assert!(Place::parse(bad).is_err(), "{bad}");
+        assert!(OauthUrl::parse(bad).is_err(), "{bad}");
     }
 }

@@ -8,7 +8,7 @@ use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
 
 use super::bearer;
-use super::fetch::Fetched;
+use super::fetch::JsonResponse;
 
 /// Whatever a server says, nothing is believed for longer than this.
 const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -25,7 +25,7 @@ pub(super) struct AccessToken {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum TokenEndpointError {
     /// The way in which the client proved who it is may be the wrong one.
     InvalidClient(String),
     Other(String),
@@ -38,8 +38,8 @@ impl AccessToken {
     }
 }
 
-pub(super) fn read(fetched: &Fetched) -> Result<AccessToken, Refusal> {
-    let other = |text: &str| Err(Refusal::Other(text.to_owned()));
+pub(super) fn read(fetched: &JsonResponse) -> Result<AccessToken, TokenEndpointError> {
+    let other = |text: &str| Err(TokenEndpointError::Other(text.to_owned()));
     let status = fetched.status.as_u16();
     let Some(body) = &fetched.body else {
         return other(&format!("the token endpoint answered HTTP {status} without JSON"));
@@ -48,8 +48,8 @@ pub(super) fn read(fetched: &Fetched) -> Result<AccessToken, Refusal> {
         let code = error_code(error.as_str().unwrap_or("error"));
         let words = format!("the token endpoint answered `{code}`");
         return Err(match code.as_str() {
-            "invalid_client" => Refusal::InvalidClient(words),
-            _ => Refusal::Other(words),
+            "invalid_client" => TokenEndpointError::InvalidClient(words),
+            _ => TokenEndpointError::Other(words),
         });
     }
     if !fetched.status.is_success() {
@@ -67,7 +67,7 @@ pub(super) fn read(fetched: &Fetched) -> Result<AccessToken, Refusal> {
     if let Some(refresh) = body.get("refresh_token").and_then(Value::as_str) {
         secret_values::obtain(refresh);
     }
-    let header = bearer(&Secret::new(token)).map_err(Refusal::Other)?;
+    let header = bearer(&Secret::new(token)).map_err(TokenEndpointError::Other)?;
     Ok(AccessToken { header, life: body.get("expires_in").and_then(life) })
 }
 
@@ -94,9 +94,9 @@ fn lifetime(value: &Value) -> Option<f64> {
 
 /// The code of an error as far as it is one: nothing else that a server writes is shown.
 pub(super) fn error_code(written: &str) -> String {
-    written.chars().filter(|letter| shown(*letter)).take(64).collect()
+    written.chars().filter(|letter| is_safe_char(*letter)).take(64).collect()
 }
 
-fn shown(letter: char) -> bool {
+fn is_safe_char(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "_-.".contains(letter)
 }

@@ -4,7 +4,7 @@ use crate::clock::{Clock, SystemClock};
 #[test]
 fn r_18_more_than_twenty_bad_lines_a_minute_are_a_trouble_until_they_stop() {
     let start = SystemClock.now();
-    let mut garbage = Garbage::default();
+    let mut garbage = GarbageMonitor::default();
     for second in 0..20 {
         garbage.add(start + Duration::from_secs(second), 1);
     }
@@ -19,7 +19,7 @@ fn r_18_more_than_twenty_bad_lines_a_minute_are_a_trouble_until_they_stop() {
 #[test]
 fn a_flood_is_counted_by_the_second() {
     let start = SystemClock.now();
-    let mut garbage = Garbage::default();
+    let mut garbage = GarbageMonitor::default();
     for _ in 0..100_000 {
         garbage.add(start, u32::MAX / 2);
     }

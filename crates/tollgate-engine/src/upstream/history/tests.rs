@@ -1,11 +1,11 @@
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::{Heard, History, KEPT};
+use super::{LastHeard, MAX_EPISODES, StateHistory};
 use crate::clock::SystemClock;
-use crate::upstream::State;
+use crate::upstream::UpstreamState;
 
-fn told(history: &History) -> Vec<(u64, &'static str, String)> {
+fn told(history: &StateHistory) -> Vec<(u64, &'static str, String)> {
     let told = history.episodes().into_iter().map(|it| {
         let at = it.at.duration_since(UNIX_EPOCH).unwrap().as_secs();
         (at, it.state.as_str(), it.reason)
@@ -13,17 +13,17 @@ fn told(history: &History) -> Vec<(u64, &'static str, String)> {
     told.collect()
 }
 
-fn note(history: &History, at: u64, state: State, reason: &str) {
+fn note(history: &StateHistory, at: u64, state: UpstreamState, reason: &str) {
     history.note(UNIX_EPOCH + Duration::from_secs(at), state, reason);
 }
 
 #[test]
 fn one_entry_for_each_state_and_the_last_word_on_it() {
-    let history = History::default();
-    note(&history, 1, State::Starting, "starting");
-    note(&history, 2, State::Ready, "in service");
-    note(&history, 5, State::Offline, "its process ended");
-    note(&history, 6, State::Offline, "exited with 1");
+    let history = StateHistory::default();
+    note(&history, 1, UpstreamState::Starting, "starting");
+    note(&history, 2, UpstreamState::Ready, "in service");
+    note(&history, 5, UpstreamState::Offline, "its process ended");
+    note(&history, 6, UpstreamState::Offline, "exited with 1");
     let expected = [
         (5, "offline", "exited with 1".to_owned()),
         (2, "ready", "in service".to_owned()),
@@ -34,32 +34,35 @@ fn one_entry_for_each_state_and_the_last_word_on_it() {
 
 #[test]
 fn the_oldest_are_forgotten() {
-    let history = History::default();
+    let history = StateHistory::default();
     for at in 0..200 {
-        let state = if at % 2 == 0 { State::Starting } else { State::Offline };
+        let state = if at % 2 == 0 { UpstreamState::Starting } else { UpstreamState::Offline };
         note(&history, at, state, "again");
     }
     let told = told(&history);
-    assert_eq!((told.len(), told[0].0, told[KEPT - 1].0), (KEPT, 199, 150));
+    assert_eq!((told.len(), told[0].0, told[MAX_EPISODES - 1].0), (MAX_EPISODES, 199, 150));
 }
 
 #[test]
 fn whoever_takes_its_place_goes_on_with_it() {
-    let (old, new) = (History::default(), History::default());
-    for at in 0..KEPT as u64 {
-        let state = if at % 2 == 0 { State::Starting } else { State::Offline };
+    let (old, new) = (StateHistory::default(), StateHistory::default());
+    for at in 0..MAX_EPISODES as u64 {
+        let state = if at % 2 == 0 { UpstreamState::Starting } else { UpstreamState::Offline };
         note(&old, at, state, "old");
     }
-    note(&new, 100, State::Starting, "new");
+    note(&new, 100, UpstreamState::Starting, "new");
     new.inherit(old.episodes());
     let told = told(&new);
-    let last = KEPT as u64 - 1;
-    assert_eq!((told.len(), told[0].0, told[1].0, told[KEPT - 1].0), (KEPT, 100, last, 1));
+    let last = MAX_EPISODES as u64 - 1;
+    assert_eq!(
+        (told.len(), told[0].0, told[1].0, told[MAX_EPISODES - 1].0),
+        (MAX_EPISODES, 100, last, 1)
+    );
 }
 
 #[test]
 fn nothing_was_heard_before_something_was() {
-    let heard = Heard::new(Arc::new(SystemClock));
+    let heard = LastHeard::new(Arc::new(SystemClock));
     assert_eq!(heard.last(), None);
     heard.note();
     assert!(heard.last().is_some());

@@ -3,7 +3,7 @@ use tollgate_core::id::ServerId;
 use tollgate_core::json::raw;
 
 fn mailbox() -> Mailbox {
-    Mailbox::new(Arc::new(Log::new(ServerId::parse("server").unwrap(), Vec::new())))
+    Mailbox::new(Arc::new(ServerLog::new(ServerId::parse("server").unwrap(), Vec::new())))
 }
 
 #[tokio::test]
@@ -11,14 +11,14 @@ async fn b_io_9_a_hundred_thousand_notices_are_one_mail() {
     let mailbox = mailbox();
     let params = raw(r#"{"uri":"a:1"}"#.to_owned());
     for _ in 0..50_000 {
-        mailbox.notified("notifications/tools/list_changed", None);
-        mailbox.notified("notifications/resources/updated", Some(&params));
+        mailbox.on_notification("notifications/tools/list_changed", None);
+        mailbox.on_notification("notifications/resources/updated", Some(&params));
     }
-    mailbox.arrived().await;
+    mailbox.wait_for_mail().await;
     let mail = mailbox.take();
     assert!(mail.changed);
     assert_eq!(mail.updated, BTreeSet::from(["a:1".to_owned()]));
-    assert_eq!(mailbox.take(), Mail::default());
+    assert_eq!(mailbox.take(), MailboxContents::default());
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn the_set_of_updated_resources_is_bounded() {
     let mailbox = mailbox();
     for at in 0..MOST_UPDATED + 10 {
         let params = raw(format!(r#"{{"uri":"a:{at}"}}"#));
-        mailbox.notified("notifications/resources/updated", Some(&params));
+        mailbox.on_notification("notifications/resources/updated", Some(&params));
     }
     assert_eq!(mailbox.take().updated.len(), MOST_UPDATED);
 }
@@ -34,9 +34,9 @@ fn the_set_of_updated_resources_is_bounded() {
 #[test]
 fn garbage_and_log_messages_show_in_the_log() {
     let mailbox = mailbox();
-    mailbox.garbage("Server listening on stdio");
-    mailbox.notified("notifications/message", Some(&raw(r#"{"data":"hi"}"#.to_owned())));
-    mailbox.notified("notifications/unheard/of", None);
+    mailbox.on_garbage("Server listening on stdio");
+    mailbox.on_notification("notifications/message", Some(&raw(r#"{"data":"hi"}"#.to_owned())));
+    mailbox.on_notification("notifications/unheard/of", None);
     assert_eq!(mailbox.log.lines(), ["Server listening on stdio", r#"{"data":"hi"}"#]);
-    assert_eq!(mailbox.take(), Mail { garbage: 1, ..Mail::default() });
+    assert_eq!(mailbox.take(), MailboxContents { garbage: 1, ..MailboxContents::default() });
 }

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use super::SpawnError;
-use crate::settings::Command;
+use crate::settings::StdioCommand;
 
 /// What a program needs to find its files and speak its language.
-const INHERITED: &[&str] = &[
+const INHERITED_VARIABLES: &[&str] = &[
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TERM",
     "TZ",
 ];
 
-pub(super) type Environment = BTreeMap<OsString, OsString>;
+pub(super) type ChildEnvironment = BTreeMap<OsString, OsString>;
 
-pub(super) fn of(command: &Command) -> Result<Environment, SpawnError> {
+pub(super) fn of(command: &StdioCommand) -> Result<ChildEnvironment, SpawnError> {
     let inherited =
-        INHERITED.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
-    let mut all: Environment = inherited.collect();
+        INHERITED_VARIABLES.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
+    let mut all: ChildEnvironment = inherited.collect();
     for (name, value) in &command.env {
         if name.is_empty() || name.contains(['=', '\0']) || value.reveal().contains('\0') {
             return Err(SpawnError::Variable { name: name.clone() });

@@ -10,18 +10,18 @@ use tokio::process::Command as Builder;
 
 use super::program::{self, SpawnError};
 use crate::builtin::files::overlaps;
-use crate::confine::{self, Launcher, Order, limits};
-use crate::settings::{Command, GatewayFiles, Network, Sandbox};
+use crate::confine::{self, LaunchSpec, Launcher, limits};
+use crate::settings::{GatewayFiles, NetworkAccess, ServerSandbox, StdioCommand};
 
 pub(super) fn words(
-    command: &Command,
+    command: &StdioCommand,
     program: &Path,
     launcher: Option<&Launcher>,
 ) -> Result<Builder, SpawnError> {
     let sandbox = &command.sandbox;
     let (name, others) = (&command.words[0], &command.words[1..]);
     let Some(launcher) = launcher else {
-        if sandbox.has_file_rules() || sandbox.network == Network::Deny {
+        if sandbox.has_file_rules() || sandbox.network == NetworkAccess::Deny {
             return Err(SpawnError::NoLauncher);
         }
         let mut builder = Builder::new(program);
@@ -41,14 +41,14 @@ pub(super) fn words(
     let mut run = vec![program];
     run.extend(interpreter.as_deref().map(Path::new));
     let unwritten = || SpawnError::Unconfined { why: "a path of it is not text".to_owned() };
-    let order = Order::of(sandbox, &run, &private).write().ok_or_else(unwritten)?;
+    let order = LaunchSpec::of(sandbox, &run, &private).write().ok_or_else(unwritten)?;
     let mut builder = Builder::new(&launcher.program);
     builder.args(&launcher.arguments).arg(order).arg(program).arg(name).args(others);
     Ok(builder)
 }
 
 /// What is ours stays closed; rules only open, so none may open what it lies in.
-fn apart(sandbox: &Sandbox, private: &[PathBuf]) -> Result<(), SpawnError> {
+fn apart(sandbox: &ServerSandbox, private: &[PathBuf]) -> Result<(), SpawnError> {
     let ours: Vec<&Path> = private.iter().map(PathBuf::as_path).collect();
     let named = sandbox.read.iter().chain(&sandbox.write).map(PathBuf::as_path);
     for path in named.chain(confine::always_open()) {
@@ -61,13 +61,13 @@ fn apart(sandbox: &Sandbox, private: &[PathBuf]) -> Result<(), SpawnError> {
 }
 
 /// With file rules our own directory would be a place where it can read nothing.
-pub(super) fn directory(command: &Command) -> Option<&Path> {
+pub(super) fn directory(command: &StdioCommand) -> Option<&Path> {
     let closed = command.sandbox.has_file_rules().then(|| Path::new("/"));
     command.cwd.as_deref().or(closed)
 }
 
 /// For a child without a launcher, as soon as it is there.
-pub(super) fn limit(command: &Command, child: Pid) -> Result<(), SpawnError> {
+pub(super) fn limit(command: &StdioCommand, child: Pid) -> Result<(), SpawnError> {
     for limit in limits::of(&command.sandbox.limits) {
         let what = limit.0;
         limits::lower_of(child, limit).map_err(|error| SpawnError::Unconfined {
@@ -79,7 +79,7 @@ pub(super) fn limit(command: &Command, child: Pid) -> Result<(), SpawnError> {
 
 /// What the operating system said when it should have started the child.
 pub(super) fn explain(
-    command: &Command,
+    command: &StdioCommand,
     (program, launcher): (&Path, Option<&Launcher>),
     error: &io::Error,
 ) -> SpawnError {
@@ -94,14 +94,14 @@ pub(super) fn explain(
 
 /// Why a launcher did not become the program, if that is what happened.
 pub(super) fn failure(
-    (command, program): (&Command, &Path),
+    (command, program): (&StdioCommand, &Path),
     status: Option<ExitStatus>,
     lines: &[String],
 ) -> Option<SpawnError> {
-    if status?.code()? != confine::FAILED {
+    if status?.code()? != confine::LAUNCH_FAILED_EXIT_CODE {
         return None;
     }
-    let why = lines.last()?.strip_prefix(confine::SAYS)?;
+    let why = lines.last()?.strip_prefix(confine::ERROR_PREFIX)?;
     let number = why.strip_prefix("os error ").and_then(|number| number.parse().ok());
     Some(match number {
         None => SpawnError::Unconfined { why: why.to_owned() },

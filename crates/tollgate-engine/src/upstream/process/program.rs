@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::environment::Environment;
-use crate::settings::Command;
+use super::environment::ChildEnvironment;
+use crate::settings::StdioCommand;
 
 #[derive(Debug, thiserror::Error)]
 pub(in crate::upstream) enum SpawnError {
@@ -59,7 +59,10 @@ pub(in crate::upstream) enum SpawnError {
 }
 
 /// The absolute path of the program, as the child itself would find it.
-pub(super) fn resolve(command: &Command, environment: &Environment) -> Result<PathBuf, SpawnError> {
+pub(super) fn resolve(
+    command: &StdioCommand,
+    environment: &ChildEnvironment,
+) -> Result<PathBuf, SpawnError> {
     let name = &command.words[0];
     if let Some(cwd) = &command.cwd
         && !cwd.is_dir()
@@ -114,7 +117,7 @@ fn usable(name: &str, path: &Path) -> Result<(), SpawnError> {
 }
 
 /// What the operating system said, in terms of the command.
-pub(super) fn explain(command: &Command, path: &Path, error: &io::Error) -> SpawnError {
+pub(super) fn explain(command: &StdioCommand, path: &Path, error: &io::Error) -> SpawnError {
     const ENOEXEC: i32 = 8;
     let program = command.words[0].clone();
     match error.kind() {

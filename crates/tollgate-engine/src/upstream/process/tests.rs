@@ -9,23 +9,23 @@ use tollgate_core::secret::Secret;
 
 use super::*;
 use crate::clock::SystemClock;
-use crate::settings::Network;
+use crate::settings::NetworkAccess;
 
-fn command(words: &[&str]) -> Command {
+fn command(words: &[&str]) -> StdioCommand {
     let words = words.iter().map(|&word| word.to_owned()).collect();
-    Command::new(words)
+    StdioCommand::new(words)
 }
 
-fn log() -> Arc<Log> {
-    Arc::new(Log::new(ServerId::parse("child").unwrap(), Vec::new()))
+fn log() -> Arc<ServerLog> {
+    Arc::new(ServerLog::new(ServerId::parse("child").unwrap(), Vec::new()))
 }
 
 fn clock() -> Arc<dyn Clock> {
     Arc::new(SystemClock)
 }
 
-fn spawn(command: &Command) -> Result<(Process, Pipes), SpawnError> {
-    Process::spawn(command, None, &log(), &clock())
+fn spawn(command: &StdioCommand) -> Result<(ChildProcess, ChildPipes), SpawnError> {
+    ChildProcess::spawn(command, None, &log(), &clock())
 }
 
 /// A directory that is gone after the test.
@@ -52,17 +52,17 @@ impl Drop for Directory {
     }
 }
 
-async fn output(command: &Command) -> String {
+async fn output(command: &StdioCommand) -> String {
     let (mut process, mut pipes) = spawn(command).unwrap();
     let mut text = String::new();
     pipes.stdout.read_to_string(&mut text).await.unwrap();
-    process.exited().await;
+    process.wait_exit().await;
     text
 }
 
 /// Everybody alive who carries the mark of this start.
-fn strays(process_mark: &Mark) -> usize {
-    strays::kill(process_mark, &[])
+fn strays(process_mark: &ChildMark) -> usize {
+    orphans::kill(process_mark, &[])
 }
 
 async fn check_stop(script: &str, most: Duration) {
@@ -87,18 +87,18 @@ async fn stopped(script: &str) -> Duration {
 #[tokio::test]
 async fn a_group_is_signalled_only_while_one_of_ours_is_in_it() {
     let (mut process, pipes) = spawn(&command(&["sh", "-c", "sleep 60 & exit 0"])).unwrap();
-    process.exited().await;
+    process.wait_exit().await;
     let mut builder = tokio::process::Command::new("sleep");
     let mut stranger = builder.arg("60").process_group(0).kill_on_drop(true).spawn().unwrap();
     let theirs = stranger.id().unwrap();
     // One that is just becoming `sleep` has no environment for a moment.
     let left_behind = async {
-        while !strays::is_in_group(process.id(), &process.mark, &[]) {
-            tokio::time::sleep(LOOK_AGAIN).await;
+        while !orphans::is_in_group(process.id(), &process.mark, &[]) {
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
     assert!(tokio::time::timeout(Duration::from_secs(10), left_behind).await.is_ok());
-    assert!(!strays::is_in_group(theirs, &process.mark, &[]));
+    assert!(!orphans::is_in_group(theirs, &process.mark, &[]));
     // As if the id of the group had become the stranger's.
     process.group = Pid::from_raw(theirs.cast_signed()).unwrap();
     let mark = Arc::clone(&process.mark);
@@ -131,7 +131,7 @@ fn b_io_13_what_cannot_be_started_says_why() {
         &format!("`{orphan}` needs the interpreter `/nowhere/python9`, which does not exist"),
     );
     check(&["sh", "a\0b"], "an argument of `sh` has a NUL in it");
-    let nowhere = Command { cwd: Some("/no/such/place".into()), ..command(&["sh"]) };
+    let nowhere = StdioCommand { cwd: Some("/no/such/place".into()), ..command(&["sh"]) };
     let error = spawn(&nowhere).err().unwrap().to_string();
     assert_eq!(error, "the working directory `/no/such/place` is not a directory");
 }
@@ -178,14 +178,14 @@ async fn s_05_without_a_launcher_limits_hold_and_rules_are_refused() {
     pipes.stdin.write_all(b"\n").await.unwrap();
     let mut text = String::new();
     pipes.stdout.read_to_string(&mut text).await.unwrap();
-    process.exited().await;
+    process.wait_exit().await;
     assert_eq!(text, "77\n0\n524288\n");
     let refused = "`sandbox` has file rules or closes the network, which only a launcher can do; this program has none";
     let mut files = command(&["sh"]);
     files.sandbox.read.push("/srv".into());
     assert_eq!(spawn(&files).err().unwrap().to_string(), refused);
     let mut closed = command(&["sh"]);
-    closed.sandbox.network = Network::Deny;
+    closed.sandbox.network = NetworkAccess::Deny;
     assert_eq!(spawn(&closed).err().unwrap().to_string(), refused);
 }
 
@@ -195,7 +195,7 @@ async fn a_relative_program_is_found_from_the_working_directory() {
     fs::create_dir(place.0.join("bin")).unwrap();
     place.file("bin/hello", "#!/bin/sh\necho \"hello from $(basename \"$(pwd)\")\"\n", 0o755);
     let name = place.0.file_name().unwrap().to_str().unwrap().to_owned();
-    let here = Command { cwd: Some(place.0.clone()), ..command(&["bin/hello"]) };
+    let here = StdioCommand { cwd: Some(place.0.clone()), ..command(&["bin/hello"]) };
     assert_eq!(output(&here).await, format!("hello from {name}\n"));
 }
 
@@ -204,7 +204,7 @@ async fn a_server_that_heeds_the_end_of_its_input_is_not_signalled() {
     let polite = "import sys; print('ready', flush=True); sys.stdin.read()";
     // On a busy machine Python may be too slow at it, but not each time.
     for _ in 0..3 {
-        if stopped(polite).await < AFTER_EOF {
+        if stopped(polite).await < EOF_GRACE {
             return;
         }
     }
@@ -276,14 +276,14 @@ while True: time.sleep(60)";
 async fn s_04_children_of_a_gateway_that_was_killed_are_swept_by_the_next() {
     let mut orphan = std::process::Command::new("sleep")
         .arg("60")
-        .env(strays::MARK, "999999999-1-0")
+        .env(orphans::CHILD_MARK_VARIABLE, "999999999-1-0")
         .spawn()
         .unwrap();
     // It has no environment while it is becoming `sleep`, and other tests may sweep it first.
     let swept = async {
         while orphan.try_wait().unwrap().is_none() {
-            strays::sweep_orphans();
-            tokio::time::sleep(LOOK_AGAIN).await;
+            orphans::sweep_orphans();
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
     assert!(tokio::time::timeout(Duration::from_secs(10), swept).await.is_ok(), "it lives on");
@@ -293,8 +293,8 @@ async fn s_04_children_of_a_gateway_that_was_killed_are_swept_by_the_next() {
 #[tokio::test]
 async fn a_living_gateways_children_are_not_swept() {
     let (mut process, _pipes) = spawn(&command(&["sleep", "60"])).unwrap();
-    strays::sweep_orphans();
-    let early = tokio::time::timeout(Duration::from_millis(100), process.exited()).await;
+    orphans::sweep_orphans();
+    let early = tokio::time::timeout(Duration::from_millis(100), process.wait_exit()).await;
     assert!(early.is_err());
 }
 
@@ -304,8 +304,8 @@ async fn b_io_1_the_end_and_the_last_words_are_told() {
         let log = log();
         log.push(b"from an earlier start");
         let (mut process, _pipes) =
-            Process::spawn(&command(&["sh", "-c", script]), None, &log, &clock()).unwrap();
-        process.exited().await;
+            ChildProcess::spawn(&command(&["sh", "-c", script]), None, &log, &clock()).unwrap();
+        process.wait_exit().await;
         assert_eq!(process.stop().await.to_string(), expected);
     };
     check("exit 0", "exited with status 0").await;
@@ -331,7 +331,7 @@ sys.stderr.write('the end\\n')
 print('done', flush=True)";
     let log = log();
     let command = command(&["python3", "-c", script]);
-    let (process, mut pipes) = Process::spawn(&command, None, &log, &clock()).unwrap();
+    let (process, mut pipes) = ChildProcess::spawn(&command, None, &log, &clock()).unwrap();
     let mut text = String::new();
     pipes.stdout.read_to_string(&mut text).await.unwrap();
     assert_eq!(text, "done\n");

@@ -7,12 +7,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tollgate_mcp::Revision;
 
-use super::super::{Context, State, Status, Update, Upstream};
+use super::super::{Update, Upstream, UpstreamContext, UpstreamState, UpstreamStatus};
 use super::fake::{call, server};
-use crate::backend::Failure;
+use crate::backend::BackendError;
 use crate::clock::{Clock, SystemClock};
 use crate::notices::Notices;
-use crate::settings::{Command, Server, Transport};
+use crate::settings::{Server, ServerTransport, StdioCommand};
 
 /// A legacy server in a few lines. A test puts its own behaviour before and inside it.
 const SERVER: &str = r#"
@@ -51,12 +51,12 @@ impl Child {
     fn with(words: &[&str], change: impl FnOnce(&mut Server)) -> Self {
         let mut settings = server();
         let words = words.iter().map(|&word| word.to_owned()).collect();
-        settings.transport = Transport::Stdio(Command::new(words));
+        settings.transport = ServerTransport::Stdio(StdioCommand::new(words));
         settings.restart.backoff = Duration::from_millis(50);
         change(&mut settings);
         let (sender, updates) = mpsc::channel(64);
         let data = std::env::temp_dir();
-        let context = Context {
+        let context = UpstreamContext {
             clock: Arc::new(SystemClock),
             updates: sender,
             data,
@@ -73,21 +73,21 @@ impl Child {
         Self::run(&["python3", "-c", &script])
     }
 
-    async fn until(&self, wanted: impl FnMut(&Status) -> bool) -> Status {
+    async fn until(&self, wanted: impl FnMut(&UpstreamStatus) -> bool) -> UpstreamStatus {
         let mut changes = self.upstream.changes();
         let reached = tokio::time::timeout(Duration::from_secs(30), changes.wait_for(wanted)).await;
         reached.unwrap_or_else(|_| panic!("stuck: {:?}", self.upstream.status())).unwrap().clone()
     }
 
-    async fn ready(&self) -> Status {
-        self.until(|status| status.state == State::Ready).await
+    async fn ready(&self) -> UpstreamStatus {
+        self.until(|status| status.state == UpstreamState::Ready).await
     }
 
-    async fn down(&self) -> Status {
+    async fn down(&self) -> UpstreamStatus {
         self.until(is_down).await
     }
 
-    async fn call(&self) -> Result<String, Failure> {
+    async fn call(&self) -> Result<String, BackendError> {
         call(&self.upstream, "tools/call", r#"{"name":"echo","arguments":{}}"#).await
     }
 
@@ -101,8 +101,8 @@ impl Child {
     }
 }
 
-fn is_down(status: &Status) -> bool {
-    matches!(status.state, State::Offline | State::Failed)
+fn is_down(status: &UpstreamStatus) -> bool {
+    matches!(status.state, UpstreamState::Offline | UpstreamState::Failed)
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn b_io_01_a_server_that_exits_at_once_says_how_and_what() {
         // A busy machine may show its end too late to be told; then a later start tells it.
         child.until(|it| is_down(it) && it.reason == expected).await;
         assert_eq!(child.upstream.logs().last().map_or("", String::as_str), last_words(script));
-        assert!(matches!(child.call().await, Err(Failure::Offline { .. })), "{script}");
+        assert!(matches!(child.call().await, Err(BackendError::Offline { .. })), "{script}");
         child.stop().await;
     };
     tokio::join!(
@@ -164,7 +164,8 @@ async fn b_io_2_r_18_banners_and_logs_between_answers_are_survived() {
     for _ in 0..25 {
         child.call().await.unwrap();
     }
-    let status = child.until(|it| it.state == State::Degraded && it.pid == status.pid).await;
+    let status =
+        child.until(|it| it.state == UpstreamState::Degraded && it.pid == status.pid).await;
     assert!(status.reason.ends_with("lines within a minute were not MCP"), "{}", status.reason);
     child.stop().await;
 }
@@ -186,8 +187,8 @@ async fn r_14_a_crash_in_a_call_is_told_at_once_and_mended() {
     let begun = SystemClock.now();
     let (one, other) = tokio::join!(child.call(), child.call());
     let took = SystemClock.now().duration_since(begun);
-    assert!(matches!(one, Err(Failure::Lost(_))), "{one:?}");
-    assert!(matches!(other, Err(Failure::Lost(_))), "{other:?}");
+    assert!(matches!(one, Err(BackendError::Lost(_))), "{one:?}");
+    assert!(matches!(other, Err(BackendError::Lost(_))), "{other:?}");
     assert!(took < Duration::from_secs(8), "nobody waits for the deadline: {took:?}");
     let status = child.down().await;
     assert!(status.reason.contains("exited with status 1") || status.reason.contains("ended"));
@@ -205,8 +206,9 @@ if method == 'tools/call': time.sleep(60)";
     let check = async |inside: &str| {
         let child = Child::python("", inside);
         let pid = child.ready().await.pid.unwrap();
-        assert!(matches!(child.call().await, Err(Failure::Lost(_))));
-        let status = child.until(|it| it.state == State::Ready && it.pid != Some(pid)).await;
+        assert!(matches!(child.call().await, Err(BackendError::Lost(_))));
+        let status =
+            child.until(|it| it.state == UpstreamState::Ready && it.pid != Some(pid)).await;
         assert_eq!(status.restarts, 1);
         assert!(!Path::new(&format!("/proc/{pid}")).exists());
         child.stop().await;
@@ -223,7 +225,7 @@ async fn b_io_10_b_io_12_r_15_a_server_that_stops_itself_is_replaced() {
         let given_up = tokio::time::timeout(Duration::from_millis(250), child.call()).await;
         assert!(given_up.is_err());
     }
-    let status = child.until(|it| it.state == State::Ready && it.pid != pid).await;
+    let status = child.until(|it| it.state == UpstreamState::Ready && it.pid != pid).await;
     assert_eq!(status.last_error.as_deref(), Some("no answer to a ping within 3 s"));
     child.stop().await;
 }
@@ -239,7 +241,7 @@ async fn r_07_slow_and_dead_servers_cost_only_themselves() {
     }
     dead.down().await;
     for child in &hanging {
-        assert_eq!(child.upstream.status().state, State::Starting);
+        assert_eq!(child.upstream.status().state, UpstreamState::Starting);
     }
     let all = hanging.into_iter().chain(good).chain([dead]);
     futures_util::future::join_all(all.map(Child::stop)).await;
@@ -250,7 +252,7 @@ async fn a_restart_replaces_the_process() {
     let child = Child::python("", "");
     let before = child.ready().await.pid;
     assert!(child.upstream.restart().await);
-    let after = child.until(|it| it.state == State::Ready && it.pid != before).await;
+    let after = child.until(|it| it.state == UpstreamState::Ready && it.pid != before).await;
     assert!(after.pid.is_some());
     child.call().await.unwrap();
     child.stop().await;

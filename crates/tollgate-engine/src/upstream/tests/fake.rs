@@ -10,31 +10,32 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
-use tollgate_core::filter::{House, Sieve};
+use tollgate_core::filter::{GlobalRules, ToolFilter};
 use tollgate_core::id::ServerId;
 use tollgate_core::json::{Object, raw};
 use tollgate_core::turn::{Actor, Principal, Turn, TurnId};
 use tollgate_core::view::View;
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::{
-    Answer, AnswerKind, Connection, Listener, Progress, Request, RequestError, ServerFacts,
+    Answer, AnswerKind, McpConnection, OutgoingRequest, ProgressReporting, RequestError,
+    ServerFacts, ServerListener,
 };
-use tollgate_mcp::code::ErrorObject;
+use tollgate_mcp::error_code::JsonRpcError;
 use tollgate_mcp::meta::ClientFacts;
 
-use super::super::agenda::Nature;
-use super::super::connect::{Connector, Link, Trouble};
-use super::super::process::Log;
-use super::super::{Change, Context, State, Update, Upstream};
-use crate::backend::{Backend, Departure, Failure, Job};
+use super::super::connect::{Connector, ServerDownError, ServerLink};
+use super::super::connection_schedule::UpstreamKind;
+use super::super::process::ServerLog;
+use super::super::{Change, Update, Upstream, UpstreamContext, UpstreamState};
+use crate::backend::{Backend, BackendError, BackendJob, SendTimestamp};
 use crate::clock::{Clock as _, SystemClock};
 use crate::notices::Notices;
-use crate::settings::{Calibrate, Command, Restart, Server, Transport};
+use crate::settings::{RestartSettings, Server, ServerCalibration, ServerTransport, StdioCommand};
 
 /// How the fake behaves now; a test changes it as it goes.
 #[derive(Clone)]
 pub(super) struct Script {
-    pub(super) connects: Result<(), Trouble>,
+    pub(super) connects: Result<(), ServerDownError>,
     pub(super) revision: Revision,
     pub(super) tools: Vec<&'static str>,
     pub(super) calls: Reply,
@@ -56,11 +57,11 @@ pub(super) struct Fake(Arc<Inner>);
 
 pub(super) struct Inner {
     pub(super) script: Mutex<Script>,
-    pub(super) nature: Nature,
+    pub(super) nature: UpstreamKind,
     pub(super) connects: AtomicUsize,
     pub(super) lists: AtomicUsize,
     pub(super) watched: Mutex<Vec<String>>,
-    listener: Mutex<Option<Arc<dyn Listener>>>,
+    listener: Mutex<Option<Arc<dyn ServerListener>>>,
 }
 
 impl std::ops::Deref for Fake {
@@ -72,7 +73,7 @@ impl std::ops::Deref for Fake {
 }
 
 impl Fake {
-    pub(super) fn new(nature: Nature) -> Self {
+    pub(super) fn new(nature: UpstreamKind) -> Self {
         let script = Script {
             connects: Ok(()),
             revision: Revision::NEWEST_LEGACY,
@@ -96,13 +97,13 @@ impl Fake {
         change(&mut self.script.lock());
     }
 
-    pub(super) fn listener(&self) -> Arc<dyn Listener> {
+    pub(super) fn listener(&self) -> Arc<dyn ServerListener> {
         Arc::clone(self.listener.lock().as_ref().expect("it was connected"))
     }
 
     /// The connection breaks.
     pub(super) fn breaks(&self) {
-        self.listener().closed("the server closed its output");
+        self.listener().on_closed("the server closed its output");
     }
 
     pub(super) fn connects(&self) -> usize {
@@ -118,11 +119,11 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) fn new(nature: Nature) -> Self {
+    pub(super) fn new(nature: UpstreamKind) -> Self {
         Self::with(nature, |_| {})
     }
 
-    pub(super) fn with(nature: Nature, change: impl FnOnce(&mut Server)) -> Self {
+    pub(super) fn with(nature: UpstreamKind, change: impl FnOnce(&mut Server)) -> Self {
         let fake = Fake::new(nature);
         let mut server = server();
         change(&mut server);
@@ -132,7 +133,7 @@ impl Stage {
     pub(super) fn start(fake: Fake, server: Server, data: &std::path::Path) -> Self {
         let (sender, updates) = mpsc::channel(64);
         let data = data.to_owned();
-        let context = Context {
+        let context = UpstreamContext {
             clock: Arc::new(SystemClock),
             updates: sender,
             data,
@@ -140,13 +141,13 @@ impl Stage {
             store: None,
             notices: Notices::default(),
         };
-        let log = Arc::new(Log::new(server.id.clone(), Vec::new()));
+        let log = Arc::new(ServerLog::new(server.id.clone(), Vec::new()));
         let connector = Arc::new(fake.clone());
-        let upstream = Upstream::supervised(server, &context, log, connector);
+        let upstream = Upstream::start_supervised(server, &context, log, connector);
         Self { fake, upstream, updates }
     }
 
-    pub(super) async fn until(&self, state: State) {
+    pub(super) async fn until(&self, state: UpstreamState) {
         let mut changes = self.upstream.changes();
         let reached = changes.wait_for(|status| status.state == state);
         let reached = tokio::time::timeout(Duration::from_secs(600), reached).await;
@@ -168,12 +169,15 @@ impl Stage {
         told.join(", ")
     }
 
-    pub(super) async fn call(&self) -> Result<String, Failure> {
+    pub(super) async fn call(&self) -> Result<String, BackendError> {
         call(&self.upstream, "tools/call", r#"{"name":"one"}"#).await
     }
 
     /// A call whose caller gives up.
-    pub(super) async fn call_within(&self, limit: Duration) -> Option<Result<String, Failure>> {
+    pub(super) async fn call_within(
+        &self,
+        limit: Duration,
+    ) -> Option<Result<String, BackendError>> {
         tokio::time::timeout(limit, self.call()).await.ok()
     }
 }
@@ -182,13 +186,13 @@ pub(super) async fn call(
     upstream: &Upstream,
     method: &str,
     params: &str,
-) -> Result<String, Failure> {
-    call_noted(upstream, (method, params), &Departure::new(Arc::new(SystemClock))).await
+) -> Result<String, BackendError> {
+    call_noted(upstream, (method, params), &SendTimestamp::new(Arc::new(SystemClock))).await
 }
 
 fn nobodys_turn() -> Turn {
-    let (house, agent) = (House::default(), Agent::implicit());
-    let sieve = Sieve::of(&house, &agent, Tier::Deep);
+    let (house, agent) = (GlobalRules::default(), Agent::implicit());
+    let sieve = ToolFilter::of(&house, &agent, Tier::Deep);
     let view = Arc::new(View::build(&Arc::default(), &sieve));
     let id = TurnId::new(SystemClock.wall(), 0);
     Turn::open(id, SystemClock.now(), Actor::endless(Principal::local()), view)
@@ -198,11 +202,11 @@ fn nobodys_turn() -> Turn {
 pub(super) async fn call_noted(
     upstream: &Upstream,
     (method, params): (&str, &str),
-    departure: &Departure,
-) -> Result<String, Failure> {
+    departure: &SendTimestamp,
+) -> Result<String, BackendError> {
     let client = ClientFacts::default();
     let turn = nobodys_turn();
-    let job = Job {
+    let job = BackendJob {
         method,
         params: Object::parse(params).unwrap(),
         arguments: None,
@@ -212,20 +216,23 @@ pub(super) async fn call_noted(
         client: &client,
         mirrored: Vec::new(),
         events: None,
-        progress: Progress::Unwanted,
+        progress: ProgressReporting::Unwanted,
         waits: None,
         until: None,
         departure,
     };
-    upstream.line().await?.run(job).await.map(|answer| answer.result.get().to_owned())
+    upstream.connection().await?.run(job).await.map(|answer| answer.result.get().to_owned())
 }
 
 pub(super) fn server() -> Server {
     let words = vec!["fake".to_owned()];
-    let transport = Transport::Stdio(Command::new(words));
+    let transport = ServerTransport::Stdio(StdioCommand::new(words));
     Server {
-        calibrate: Calibrate::OnCommand,
-        restart: Restart { backoff: Duration::from_millis(500), ..Restart::default() },
+        calibrate: ServerCalibration::OnCommand,
+        restart: RestartSettings {
+            backoff: Duration::from_millis(500),
+            ..RestartSettings::default()
+        },
         timeout: Duration::from_secs(30),
         allow: Vec::new(),
         ..Server::new(ServerId::parse("fake").unwrap(), transport)
@@ -234,7 +241,10 @@ pub(super) fn server() -> Server {
 
 #[async_trait]
 impl Connector for Fake {
-    async fn connect(&self, listener: Arc<dyn Listener>) -> Result<Link, Trouble> {
+    async fn connect(
+        &self,
+        listener: Arc<dyn ServerListener>,
+    ) -> Result<ServerLink, ServerDownError> {
         self.connects.fetch_add(1, Ordering::Relaxed);
         let Script { connects, revision, .. } = self.script.lock().clone();
         connects?;
@@ -248,10 +258,10 @@ impl Connector for Fake {
                 instructions: None,
             },
         });
-        Ok(Link { connection, process: None })
+        Ok(ServerLink { connection, process: None })
     }
 
-    fn nature(&self) -> Nature {
+    fn nature(&self) -> UpstreamKind {
         self.nature
     }
 }
@@ -262,12 +272,12 @@ struct FakeConnection {
 }
 
 #[async_trait]
-impl Connection for FakeConnection {
+impl McpConnection for FakeConnection {
     fn facts(&self) -> &ServerFacts {
         &self.facts
     }
 
-    async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
+    async fn request(&self, request: OutgoingRequest<'_>) -> Result<Answer, RequestError> {
         let script = self.fake.script.lock().clone();
         let (reply, result) = match request.method {
             "tools/list" => {
@@ -286,7 +296,7 @@ impl Connection for FakeConnection {
             Reply::Answer => Ok(Answer { kind: AnswerKind::Complete, result: raw(result) }),
             Reply::Refuse => {
                 let code = if request.method.contains("templates") { -32601 } else { -32000 };
-                Err(RequestError::Refused(ErrorObject::new(code, "not today")))
+                Err(RequestError::Refused(JsonRpcError::new(code, "not today")))
             }
             Reply::Lose => Err(RequestError::Lost("connection refused".to_owned())),
             Reply::Silence => std::future::pending().await,

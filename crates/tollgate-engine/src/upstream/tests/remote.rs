@@ -19,12 +19,12 @@ use tokio::sync::mpsc;
 use tollgate_core::secret::Secret;
 use tollgate_mcp::tasks::{self, Task};
 
-use super::super::{Context, State, Status, Update, Upstream};
+use super::super::{Update, Upstream, UpstreamContext, UpstreamState, UpstreamStatus};
 use super::fake::{call, server};
-use crate::backend::Failure;
+use crate::backend::BackendError;
 use crate::clock::{Clock, SystemClock};
 use crate::notices::Notices;
-use crate::settings::{Auth, ClientCredentials, Endpoint, Transport};
+use crate::settings::{ClientCredentials, HttpEndpoint, ServerAuth, ServerTransport};
 
 /// Serves until it is dropped.
 async fn serve(address: SocketAddr) -> (Task, SocketAddr) {
@@ -35,7 +35,7 @@ async fn serve(address: SocketAddr) -> (Task, SocketAddr) {
 
 fn serve_on(listener: TcpListener) -> Task {
     tasks::spawn("remote", async move {
-        let group = tasks::Group::new("connection", 100);
+        let group = tasks::TaskGroup::new("connection", 100);
         while let Ok((stream, _)) = listener.accept().await {
             let connection = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service_fn(answer));
@@ -101,13 +101,13 @@ struct Remote {
 }
 
 impl Remote {
-    fn start(url: String, auth: Auth) -> Self {
+    fn start(url: String, auth: ServerAuth) -> Self {
         let mut settings = server();
         let headers = BTreeMap::from([("x-team".to_owned(), Secret::new("voice"))]);
-        settings.transport = Transport::StreamableHttp(Endpoint { url, headers, auth });
+        settings.transport = ServerTransport::StreamableHttp(HttpEndpoint { url, headers, auth });
         let (sender, updates) = mpsc::channel(64);
         let data = std::env::temp_dir();
-        let context = Context {
+        let context = UpstreamContext {
             clock: Arc::new(SystemClock),
             updates: sender,
             data,
@@ -118,14 +118,14 @@ impl Remote {
         Self { upstream: Upstream::start(settings, &context), _updates: updates }
     }
 
-    async fn until(&self, state: State) -> Status {
+    async fn until(&self, state: UpstreamState) -> UpstreamStatus {
         let mut changes = self.upstream.changes();
         let reached = changes.wait_for(|status| status.state == state);
         let reached = tokio::time::timeout(Duration::from_secs(30), reached).await;
         reached.unwrap_or_else(|_| panic!("stuck: {:?}", self.upstream.status())).unwrap().clone()
     }
 
-    async fn call(&self) -> Result<String, Failure> {
+    async fn call(&self) -> Result<String, BackendError> {
         call(&self.upstream, "tools/call", r#"{"name":"echo","arguments":{}}"#).await
     }
 }
@@ -133,18 +133,21 @@ impl Remote {
 #[tokio::test]
 async fn r_23_a_server_that_comes_back_is_in_service_within_two_seconds() {
     let (first, address) = serve(([127, 0, 0, 1], 0).into()).await;
-    let remote = Remote::start(format!("http://{address}/mcp"), Auth::None);
-    assert_eq!(remote.until(State::Ready).await.tools, 1);
+    let remote = Remote::start(format!("http://{address}/mcp"), ServerAuth::None);
+    assert_eq!(remote.until(UpstreamState::Ready).await.tools, 1);
     remote.call().await.unwrap();
     drop(first);
     let failed = remote.call().await;
-    assert!(matches!(failed, Err(Failure::Lost(_) | Failure::Offline { .. })), "{failed:?}");
-    remote.until(State::Offline).await;
+    assert!(
+        matches!(failed, Err(BackendError::Lost(_) | BackendError::Offline { .. })),
+        "{failed:?}"
+    );
+    remote.until(UpstreamState::Offline).await;
     let reserved = reserve(address);
     tokio::time::sleep(Duration::from_secs(2)).await;
     let _second = serve_on(reserved.listen(100).unwrap());
     let back = SystemClock.now();
-    remote.until(State::Ready).await;
+    remote.until(UpstreamState::Ready).await;
     let took = SystemClock.now().duration_since(back);
     // Two seconds, as told by a clock that stands still in `life`; machines that run tests are busy.
     assert!(took <= Duration::from_secs(9), "{took:?}");
@@ -155,19 +158,19 @@ async fn r_23_a_server_that_comes_back_is_in_service_within_two_seconds() {
 #[tokio::test]
 async fn client_credentials_open_a_closed_server() {
     let (_server, address) = serve(([127, 0, 0, 1], 0).into()).await;
-    let auth = Auth::ClientCredentials(ClientCredentials {
+    let auth = ServerAuth::ClientCredentials(ClientCredentials {
         client_id: "me".to_owned(),
         client_secret: Secret::new("canary"),
         token_url: Some(format!("http://{address}/token")),
         scopes: Vec::new(),
     });
     let remote = Remote::start(format!("http://{address}/closed"), auth);
-    remote.until(State::Ready).await;
+    remote.until(UpstreamState::Ready).await;
     remote.call().await.unwrap();
 
     let url = format!("http://{address}/closed?key=canary");
-    let wrong = Remote::start(url, Auth::Token(Secret::new("bad")));
-    let reason = wrong.until(State::Failed).await.reason;
+    let wrong = Remote::start(url, ServerAuth::Token(Secret::new("bad")));
+    let reason = wrong.until(UpstreamState::Failed).await.reason;
     assert!(reason.contains("401"), "{reason}");
     assert!(reason.starts_with(&format!("http://{address}/closed: ")), "{reason}");
     assert!(!reason.contains("bad") && !reason.contains("canary"), "{reason}");

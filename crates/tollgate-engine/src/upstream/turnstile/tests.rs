@@ -1,24 +1,24 @@
 use super::*;
-use tollgate_core::breaker;
+use tollgate_core::circuit_breaker;
 use tollgate_core::id::ServerId;
 
-use super::super::process::Log;
+use super::super::process::ServerLog;
 use crate::clock::SystemClock;
 
 const IN_FLIGHT: usize = 64;
 const WAITING: usize = 128;
 
-fn turnstile() -> (Turnstile, Arc<Mailbox>) {
-    with(Slots::default())
+fn turnstile() -> (CallLimiter, Arc<Mailbox>) {
+    with(ConcurrencySettings::default())
 }
 
-fn with(slots: Slots) -> (Turnstile, Arc<Mailbox>) {
-    let log = Arc::new(Log::new(ServerId::parse("server").unwrap(), Vec::new()));
+fn with(slots: ConcurrencySettings) -> (CallLimiter, Arc<Mailbox>) {
+    let log = Arc::new(ServerLog::new(ServerId::parse("server").unwrap(), Vec::new()));
     let mailbox = Arc::new(Mailbox::new(log));
-    (Turnstile::new(Arc::new(SystemClock), Arc::clone(&mailbox), slots), mailbox)
+    (CallLimiter::new(Arc::new(SystemClock), Arc::clone(&mailbox), slots), mailbox)
 }
 
-async fn pass(turnstile: &Turnstile, outcome: Outcome) {
+async fn pass(turnstile: &CallLimiter, outcome: Outcome) {
     turnstile.enter(None).await.expect("it is open").give_back(outcome);
 }
 
@@ -34,7 +34,7 @@ async fn r_09_sixty_four_run_the_next_wait_and_the_rest_is_refused() {
         assert!(futures_util::poll!(one).is_pending());
     }
     let Err(refused) = turnstile.enter(None).await else { panic!("there was no room") };
-    let Failure::Resting { reason, retry_after } = refused else { panic!("{refused}") };
+    let BackendError::Resting { reason, retry_after } = refused else { panic!("{refused}") };
     assert_eq!(reason, "64 calls to the server are running and 128 waiting");
     assert_eq!(retry_after, Duration::from_secs(1));
 
@@ -81,17 +81,17 @@ async fn calls_that_wait_for_people_leave_room_for_others() {
 #[tokio::test(start_paused = true)]
 async fn r_17_an_open_breaker_refuses_at_once_and_says_when_to_come_back() {
     let (turnstile, mailbox) = turnstile();
-    for _ in 0..breaker::IN_A_ROW {
+    for _ in 0..circuit_breaker::CONSECUTIVE_FAILURES {
         pass(&turnstile, Outcome::Failed).await;
     }
-    let Err(Failure::Resting { retry_after, .. }) = turnstile.enter(None).await else {
+    let Err(BackendError::Resting { retry_after, .. }) = turnstile.enter(None).await else {
         panic!("the breaker is closed")
     };
-    assert_eq!(retry_after, breaker::FIRST_REST);
-    assert_eq!(mailbox.take().doubts, breaker::IN_A_ROW);
+    assert_eq!(retry_after, circuit_breaker::FIRST_OPEN_PERIOD);
+    assert_eq!(mailbox.take().doubts, circuit_breaker::CONSECUTIVE_FAILURES);
     tokio::time::advance(retry_after).await;
     pass(&turnstile, Outcome::Answered).await;
-    assert_eq!(turnstile.breaker(), Standing::Closed);
+    assert_eq!(turnstile.breaker(), BreakerState::Closed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -106,7 +106,7 @@ async fn those_who_waited_while_it_opened_are_not_sent() {
     for pass in running.drain(..) {
         pass.give_back(Outcome::Failed);
     }
-    assert!(matches!(late.await, Err(Failure::Resting { .. })));
+    assert!(matches!(late.await, Err(BackendError::Resting { .. })));
 }
 
 /// Callers who give up after so many milliseconds (negative: get an answer); shows the doubts.
@@ -137,7 +137,7 @@ async fn callers_who_change_their_mind_at_once_say_nothing_about_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn r_09_whoever_cannot_be_served_in_time_is_told_so_at_once() {
-    let (turnstile, _) = with(Slots { concurrent: 2, queue: 8 });
+    let (turnstile, _) = with(ConcurrencySettings { concurrent: 2, queue: 8 });
     let in_ms = |ms| Some(SystemClock.now() + Duration::from_millis(ms));
     // Half of the calls take a second.
     for ms in [1_000, 900, 5_000, 1_000, 800, 1_000] {
@@ -151,7 +151,8 @@ async fn r_09_whoever_cannot_be_served_in_time_is_told_so_at_once() {
     for one in &mut patient {
         assert!(futures_util::poll!(one).is_pending());
     }
-    let Err(Failure::Resting { reason, retry_after }) = turnstile.enter(in_ms(1_500)).await else {
+    let Err(BackendError::Resting { reason, retry_after }) = turnstile.enter(in_ms(1_500)).await
+    else {
         panic!("it waits in vain")
     };
     assert!(reason.contains("3 calls wait before this one"), "{reason}");

@@ -5,11 +5,11 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::super::egress::Ended;
+use super::super::egress::BodyEnd;
 use super::*;
 use crate::clock::{Clock as _, SystemClock};
 
-const SMALL: Wish = Wish { most_bytes: 64 << 10, ..ANYTHING };
+const SMALL: PageRequest = PageRequest { most_bytes: 64 << 10, ..ANYTHING };
 
 fn packed(content: &[u8]) -> Vec<u8> {
     let mut packer = GzEncoder::new(Vec::new(), Compression::best());
@@ -26,13 +26,13 @@ async fn b_fe_5_an_endless_body_ends_at_the_limit() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n".to_vec();
     let site = Site::start(move |_| Script::Endless(head.clone(), vec![b'x'; 9_000])).await;
     let page = got(&site, "/", &SMALL).await.unwrap();
-    assert_eq!((page.bytes.len(), page.ended), (64 << 10, Ended::Cut));
+    assert_eq!((page.bytes.len(), page.ended), (64 << 10, BodyEnd::Cut));
     let head = "200 OK\ncontent-type: text/html\ntransfer-encoding: chunked";
     let Script::Says(head) = response(head, "") else { panic!() };
     let chunk = [b"1000\r\n".to_vec(), vec![b'x'; 0x1000], b"\r\n".to_vec()].concat();
     let site = Site::start(move |_| Script::Endless(head.clone(), chunk.clone())).await;
     let page = got(&site, "/", &SMALL).await.unwrap();
-    assert_eq!((page.bytes.len(), page.ended), (64 << 10, Ended::Cut));
+    assert_eq!((page.bytes.len(), page.ended), (64 << 10, BodyEnd::Cut));
 }
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn b_fe_5_a_gzip_bomb_ends_at_the_limit() {
     assert!(bomb.len() < 20_000);
     let site = Site::start(move |_| gzip(&bomb)).await;
     let page = got(&site, "/", &SMALL).await.unwrap();
-    assert_eq!((page.bytes.len(), page.ended), (64 << 10, Ended::Cut));
+    assert_eq!((page.bytes.len(), page.ended), (64 << 10, BodyEnd::Cut));
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn b_fe_5_a_byte_a_second_and_silence_end_with_the_askers_time() {
     for script in [Script::Drips(slow), Script::Silent] {
         let site = Site::start(move |_| script.clone()).await;
         let until = Some(SystemClock.now() + Duration::from_millis(200));
-        let refused = got(&site, "/", &Wish { until, ..SMALL }).await.unwrap_err();
+        let refused = got(&site, "/", &PageRequest { until, ..SMALL }).await.unwrap_err();
         assert_eq!(refused, Refused::TooSlow);
     }
 }
@@ -82,7 +82,7 @@ async fn answers_that_are_no_pages_are_refused() {
     let check = async |head: &str, expected: &str| {
         let head = head.to_owned();
         let site = Site::start(move |_| response(&head, "x")).await;
-        let wish = Wish { takes: |kind| kind == "text/html", ..SMALL };
+        let wish = PageRequest { takes: |kind| kind == "text/html", ..SMALL };
         assert_eq!(got(&site, "/", &wish).await.unwrap_err().to_string(), expected);
     };
     check("404 Not Found", "the server answered with status 404").await;
@@ -127,7 +127,7 @@ async fn only_so_many_requests_are_under_way() {
     let egress = egress(&here(), &site);
     let url = format!("http://site.example:{}/", site.port());
     let until = Some(SystemClock.now() + Duration::from_secs(1));
-    let wish = Wish { until, ..SMALL };
+    let wish = PageRequest { until, ..SMALL };
     let all = (0..80).map(|_| egress.get(&url, &wish));
     let all = futures_util::future::join_all(all).await;
     let busy = all.iter().filter(|it| **it == Err(Refused::Busy)).count();

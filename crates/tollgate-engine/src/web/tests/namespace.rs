@@ -11,7 +11,7 @@ use std::process::Command;
 use tokio::net::UdpSocket;
 use tollgate_testkit::skip::{self, Requirement};
 
-use super::super::fetch::Fetch;
+use super::super::fetch::OperatorHttpClient;
 use super::*;
 use crate::clock::{Clock as _, SystemClock};
 
@@ -94,7 +94,7 @@ async fn inside() {
 
 async fn text(url: &str) -> Result<String, Refused> {
     let until = Some(SystemClock.now() + Duration::from_secs(5));
-    let page = Egress::new(&[]).get(url, &Wish { until, ..ANYTHING }).await?;
+    let page = Egress::new(&[]).get(url, &PageRequest { until, ..ANYTHING }).await?;
     Ok(String::from_utf8(page.bytes).unwrap())
 }
 
@@ -115,7 +115,7 @@ async fn what_is_public_is_reached() {
 }
 
 async fn what_is_not_is_refused() {
-    let fetch = Fetch::new("http://public.example/mcp").unwrap();
+    let fetch = OperatorHttpClient::new("http://public.example/mcp").unwrap();
     for (nth, url) in INNER.iter().enumerate() {
         let refused = text(url).await.unwrap_err();
         assert!(matches!(refused, Refused::Private(_)), "{url}: {refused:?}");
@@ -136,7 +136,7 @@ async fn names_that_lie_are_refused() {
     let nobody = text("http://nobody.example/").await.unwrap_err();
     assert_eq!(nobody, Refused::Unknown("nobody.example".to_owned()));
     let until = Some(SystemClock.now() + Duration::from_millis(500));
-    let wish = Wish { until, ..ANYTHING };
+    let wish = PageRequest { until, ..ANYTHING };
     let silent = Egress::new(&[]).get("http://silent.example/", &wish).await.unwrap_err();
     assert_eq!(silent, Refused::TooSlow);
 }

@@ -95,7 +95,7 @@ async fn secure_site(location: String) -> (u16, Egress, Task) {
     let names = Names::read("secure.example 127.0.0.1\nother.example 127.0.0.1");
     let dialer = Dialer::with(names, Some(trusting(roots).unwrap()));
     let opened = ["secure.example", "other.example"]
-        .map(|host| Opened::parse(&format!("{host}:{port}")).unwrap());
+        .map(|host| AllowedHost::parse(&format!("{host}:{port}")).unwrap());
     (port, Egress::over(dialer, &opened), task)
 }
 

@@ -1,10 +1,10 @@
 //! Which URLs are followed at all, and where they may lead. B-FE 1, 2 and 4, S-20.
 
-use tollgate_core::address::Realm;
+use tollgate_core::address::AddressScope;
 
-use super::super::fetch::Fetch;
-use super::super::rule::Rule;
-use super::super::target::Target;
+use super::super::fetch::OperatorHttpClient;
+use super::super::ssrf_guard::SsrfRule;
+use super::super::target_url::TargetUrl;
 use super::*;
 
 const INNER_NAMES: &str = "
@@ -110,8 +110,8 @@ async fn b_fe_4_a_silent_resolver_ends_with_the_askers_time() {
 #[test]
 fn what_the_operator_opened_is_open_there_only() {
     let check = |opened: &str, url: &str, expected: bool| {
-        let rule = Rule::Stranger(Arc::new([Opened::parse(opened).unwrap()]));
-        let target = Target::parse(url).unwrap();
+        let rule = SsrfRule::Stranger(Arc::new([AllowedHost::parse(opened).unwrap()]));
+        let target = TargetUrl::parse(url).unwrap();
         let private = "10.0.0.5".parse().unwrap();
         let admitted = rule.admits_url(&target).is_ok() && rule.admits(&target, private);
         assert_eq!(admitted, expected, "{opened} {url}");
@@ -130,27 +130,29 @@ fn what_the_operator_opened_is_open_there_only() {
     for bad in
         ["", "http://x", "x/y", "*.example", "a b", "x:70000", "x@y", "x?y", "x:", "[fd00::5"]
     {
-        assert!(Opened::parse(bad).is_err(), "{bad:?}");
+        assert!(AllowedHost::parse(bad).is_err(), "{bad:?}");
     }
 }
 
 /// S-19: what a server tells us leads to where it is itself, or to the public web.
 #[test]
 fn s_19_a_public_server_cannot_send_us_into_a_private_network() {
-    let check = |home: Realm, address: &str, expected: bool| {
-        let target = Target::parse("https://issuer.example:8443/").unwrap();
-        let rule = Rule::Beside(home);
+    let check = |home: AddressScope, address: &str, expected: bool| {
+        let target = TargetUrl::parse("https://issuer.example:8443/").unwrap();
+        let rule = SsrfRule::Beside(home);
         assert!(rule.admits_url(&target).is_ok());
         assert_eq!(rule.admits(&target, address.parse().unwrap()), expected, "{home:?} {address}");
     };
-    for home in [Realm::Public, Realm::Network, Realm::Machine, Realm::Nowhere] {
+    for home in
+        [AddressScope::Public, AddressScope::Network, AddressScope::Machine, AddressScope::Nowhere]
+    {
         check(home, "93.184.215.14", true);
         check(home, "169.254.169.254", false);
         check(home, "0.0.0.0", false);
-        check(home, "10.0.0.5", matches!(home, Realm::Network | Realm::Machine));
-        check(home, "fd00::5", matches!(home, Realm::Network | Realm::Machine));
-        check(home, "127.0.0.1", home == Realm::Machine);
-        check(home, "::ffff:127.0.0.1", home == Realm::Machine);
+        check(home, "10.0.0.5", matches!(home, AddressScope::Network | AddressScope::Machine));
+        check(home, "fd00::5", matches!(home, AddressScope::Network | AddressScope::Machine));
+        check(home, "127.0.0.1", home == AddressScope::Machine);
+        check(home, "::ffff:127.0.0.1", home == AddressScope::Machine);
     }
 }
 
@@ -162,7 +164,7 @@ async fn s_19_the_operators_own_url_may_be_private_and_leads_nowhere_worse() {
     let elsewhere = format!("http://home.example:{}/", other.port());
     // A name that is public at home counts for nothing elsewhere.
     let names = Names::read("home.example 127.0.0.1\nmixed.example 127.0.0.1,1.1.1.1");
-    let fetch = Fetch::over(Dialer::with(names.clone(), None), &home).unwrap();
+    let fetch = OperatorHttpClient::over(Dialer::with(names.clone(), None), &home).unwrap();
     assert!(fetch.get(&format!("{home}/x")).await.unwrap().status.is_success());
     assert!(fetch.get(&elsewhere).await.unwrap().status.is_success());
     let refused = fetch.get("https://169.254.169.254/x").await.unwrap_err();
@@ -171,7 +173,8 @@ async fn s_19_the_operators_own_url_may_be_private_and_leads_nowhere_worse() {
         "`https://169.254.169.254/x`: `169.254.169.254` is not on the public web, and nothing else \
          can be fetched"
     );
-    let fetch = Fetch::over(Dialer::with(names, None), "https://mixed.example").unwrap();
+    let fetch =
+        OperatorHttpClient::over(Dialer::with(names, None), "https://mixed.example").unwrap();
     assert!(fetch.get(&elsewhere).await.unwrap_err().contains("not on the public web"));
     assert_eq!(other.asked().len(), 1);
 }

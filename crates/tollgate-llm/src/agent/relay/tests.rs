@@ -1,53 +1,57 @@
 use tollgate_core::id::ExposedName;
 
-use super::Relay;
-use crate::conversation::{Call, Content, Part, Response, Stop, Usage};
-use crate::delta::{Assembly, Delta, steps};
+use super::RoundRelay;
+use crate::conversation::{
+    ChatResponse, FunctionCall, MessagePart, PartContent, StopReason, TokenUsage,
+};
+use crate::delta::{ResponseAssembly, ResponseDelta, steps};
 use crate::extra::Extra;
-use crate::turn::{Leave, Offered};
+use crate::turn::{OfferedTools, ToolRunMode};
 
-fn offered() -> Offered {
-    let mut offered = Offered::default();
-    offered.own.insert("roll".to_owned(), Leave::Auto(ExposedName::parse("roll").unwrap()));
-    offered.own.insert("ask".to_owned(), Leave::Manual);
+fn offered() -> OfferedTools {
+    let mut offered = OfferedTools::default();
+    offered.own.insert("roll".to_owned(), ToolRunMode::Auto(ExposedName::parse("roll").unwrap()));
+    offered.own.insert("ask".to_owned(), ToolRunMode::Manual);
     offered.theirs.insert("theirs".to_owned());
     offered
 }
 
 /// `!name` is a call, `?text` a thought, anything else words.
-fn round(parts: &str) -> Response {
+fn round(parts: &str) -> ChatResponse {
     let part = |said: &str| match (said.strip_prefix('!'), said.strip_prefix('?')) {
-        (Some(name), _) => Part::new(Content::Call(Call {
+        (Some(name), _) => MessagePart::new(PartContent::Call(FunctionCall {
             id: name.to_owned(),
             name: name.to_owned(),
             arguments: "{}".to_owned(),
         })),
-        (_, Some(text)) => Part::new(Content::Thinking { text: text.to_owned(), signature: None }),
-        _ => Part::text(said),
+        (_, Some(text)) => {
+            MessagePart::new(PartContent::Thinking { text: text.to_owned(), signature: None })
+        }
+        _ => MessagePart::text(said),
     };
     let parts = parts.split('|').filter(|said| !said.is_empty()).map(part).collect();
     let (id, model) = ("r".to_owned(), "m".to_owned());
-    let (usage, extra) = (Usage::default(), Extra::none());
-    Response { id, model, created: 1, parts, stop: Stop::End, usage, extra }
+    let (usage, extra) = (TokenUsage::default(), Extra::none());
+    ChatResponse { id, model, created: 1, parts, stop: StopReason::End, usage, extra }
 }
 
 fn check(rounds: &[&str], expected: &str) {
-    let (mut relay, mut whole) = (Relay::default(), Assembly::default());
+    let (mut relay, mut whole) = (RoundRelay::default(), ResponseAssembly::default());
     let mut starts = 0;
     for said in rounds {
         relay.next_round();
         for step in steps(&round(said)) {
             for passed in relay.pass(&step, &offered()) {
-                starts += usize::from(matches!(passed, Delta::Start { .. }));
+                starts += usize::from(matches!(passed, ResponseDelta::Start { .. }));
                 whole.add(&passed);
             }
         }
     }
-    whole.add(&relay.end(Stop::End, Usage::default()));
+    whole.add(&relay.end(StopReason::End, TokenUsage::default()));
     let parts = whole.finish().unwrap().parts;
     let said = parts.iter().map(|part| match &part.content {
-        Content::Call(call) => format!("!{}", call.name),
-        Content::Thinking { text, .. } => format!("?{text}"),
+        PartContent::Call(call) => format!("!{}", call.name),
+        PartContent::Thinking { text, .. } => format!("?{text}"),
         _ => part.as_text().unwrap_or("-").to_owned(),
     });
     assert_eq!(said.collect::<Vec<_>>().join("|"), expected, "{rounds:?}");

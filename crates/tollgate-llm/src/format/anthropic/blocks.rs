@@ -1,24 +1,25 @@
 //! Reads content blocks: those of requests, of answers, and the beginnings of streamed ones.
-//! Blocks that have no neutral word stay whole, as [`Content::Opaque`].
+//! Blocks that have no neutral word stay whole, as [`PartContent::Opaque`].
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
 use crate::conversation::{
-    Call, CallEnd, CallResult, Content, Media, MediaKind, MediaSource, Part, Signature,
+    CallEnd, CallResult, ChatMedia, FunctionCall, MediaKind, MediaSource, MessagePart, PartContent,
+    ThoughtSignature,
 };
 use crate::dialect::Dialect;
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::fields::{Fields, wrong};
+use crate::format::fields::{FieldReader, wrong};
 
 const OWN: Dialect = Dialect::Anthropic;
 
 /// A text, or a list of blocks.
-pub(super) fn read_all(content: Value, at: &str) -> Result<Vec<Part>, Failure> {
+pub(super) fn read_all(content: Value, at: &str) -> Result<Vec<MessagePart>, LlmError> {
     match content {
-        Value::String(text) => Ok(vec![Part::text(text)]),
+        Value::String(text) => Ok(vec![MessagePart::text(text)]),
         Value::Array(blocks) => {
             let numbered = blocks.into_iter().enumerate();
             numbered.map(|(index, block)| read(block, format!("{at}[{index}]"))).collect()
@@ -27,8 +28,8 @@ pub(super) fn read_all(content: Value, at: &str) -> Result<Vec<Part>, Failure> {
     }
 }
 
-pub(super) fn read(block: Value, at: String) -> Result<Part, Failure> {
-    let mut fields = Fields::new(block, at)?;
+pub(super) fn read(block: Value, at: String) -> Result<MessagePart, LlmError> {
+    let mut fields = FieldReader::new(block, at)?;
     let kind = match fields.peek("type") {
         Some(Value::String(kind)) => kind.clone(),
         Some(other) => return Err(wrong(&fields.place("type"), "a string", other)),
@@ -37,14 +38,20 @@ pub(super) fn read(block: Value, at: String) -> Result<Part, Failure> {
     match kind.as_str() {
         "text" => {
             fields.take("type");
-            Ok(Part { content: Content::Text(fields.needed_text("text")?), extra: rest(fields) })
+            Ok(MessagePart {
+                content: PartContent::Text(fields.needed_text("text")?),
+                extra: rest(fields),
+            })
         }
         "thinking" => {
             fields.take("type");
             let text = fields.text("thinking")?.unwrap_or_default();
             let signature = fields.text("signature")?.filter(|it| !it.is_empty());
-            let signature = signature.map(|kept| Signature::from_client(OWN, kept));
-            Ok(Part { content: Content::Thinking { text, signature }, extra: rest(fields) })
+            let signature = signature.map(|kept| ThoughtSignature::from_client(OWN, kept));
+            Ok(MessagePart {
+                content: PartContent::Thinking { text, signature },
+                extra: rest(fields),
+            })
         }
         "tool_use" => tool_use(fields),
         "tool_result" => tool_result(fields),
@@ -54,15 +61,15 @@ pub(super) fn read(block: Value, at: String) -> Result<Part, Failure> {
     }
 }
 
-pub(super) fn opaque(value: Value) -> Part {
-    Part::new(Content::Opaque { dialect: OWN, value })
+pub(super) fn opaque(value: Value) -> MessagePart {
+    MessagePart::new(PartContent::Opaque { dialect: OWN, value })
 }
 
-fn rest(fields: Fields) -> Extra {
+fn rest(fields: FieldReader) -> Extra {
     fields.rest(OWN)
 }
 
-fn tool_use(mut fields: Fields) -> Result<Part, Failure> {
+fn tool_use(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
     fields.take("type");
     let id = fields.needed_text("id")?;
     let name = fields.needed_text("name")?;
@@ -71,10 +78,13 @@ fn tool_use(mut fields: Fields) -> Result<Part, Failure> {
         Some(other) => return Err(wrong(&fields.place("input"), "an object", &other)),
         None => return Err(fields.missing("input")),
     };
-    Ok(Part { content: Content::Call(Call { id, name, arguments }), extra: rest(fields) })
+    Ok(MessagePart {
+        content: PartContent::Call(FunctionCall { id, name, arguments }),
+        extra: rest(fields),
+    })
 }
 
-fn tool_result(mut fields: Fields) -> Result<Part, Failure> {
+fn tool_result(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
     fields.take("type");
     let call_id = fields.needed_text("tool_use_id")?;
     let end = match fields.flag("is_error")? {
@@ -85,22 +95,25 @@ fn tool_result(mut fields: Fields) -> Result<Part, Failure> {
     let content = fields.take("content");
     let parts = content.map(|content| read_all(content, &at)).transpose()?.unwrap_or_default();
     let inside = parts.iter().position(|part| {
-        matches!(part.content, Content::Call(_) | Content::Result(_) | Content::Thinking { .. })
+        matches!(
+            part.content,
+            PartContent::Call(_) | PartContent::Result(_) | PartContent::Thinking { .. }
+        )
     });
     if let Some(index) = inside {
         let at = format!("{at}[{index}]");
         let message = format!("`{at}` cannot stand in a result: text, images and documents can");
-        return Err(Failure::invalid(at, message));
+        return Err(LlmError::invalid(at, message));
     }
     let result = CallResult { call_id, name: None, parts, end };
-    Ok(Part { content: Content::Result(result), extra: rest(fields) })
+    Ok(MessagePart { content: PartContent::Result(result), extra: rest(fields) })
 }
 
 /// A source that has no neutral word, such as blocks within a document, leaves the block whole.
-fn media(mut fields: Fields, kind: MediaKind) -> Result<Part, Failure> {
+fn media(mut fields: FieldReader, kind: MediaKind) -> Result<MessagePart, LlmError> {
     let at = fields.place("source");
     let Some(value) = fields.peek("source").cloned() else { return Err(fields.missing("source")) };
-    let mut source = Fields::new(value, at)?;
+    let mut source = FieldReader::new(value, at)?;
     let spoken = source.needed_text("type")?;
     let source = match spoken.as_str() {
         "base64" => MediaSource::Base64 {
@@ -121,15 +134,18 @@ fn media(mut fields: Fields, kind: MediaKind) -> Result<Part, Failure> {
         MediaKind::Document => fields.text("title")?,
         MediaKind::Image | MediaKind::Audio | MediaKind::Video => None,
     };
-    Ok(Part { content: Content::Media(Media { kind, source, name }), extra: rest(fields) })
+    Ok(MessagePart {
+        content: PartContent::Media(ChatMedia { kind, source, name }),
+        extra: rest(fields),
+    })
 }
 
-fn web_address(source: &mut Fields) -> Result<String, Failure> {
+fn web_address(source: &mut FieldReader) -> Result<String, LlmError> {
     let url = source.needed_text("url")?;
     if url.starts_with("https://") || url.starts_with("http://") {
         return Ok(url);
     }
     let at = source.place("url");
     let message = format!("`{at}` must begin with `https://`; send other pictures as base64");
-    Err(Failure::invalid(at, message))
+    Err(LlmError::invalid(at, message))
 }

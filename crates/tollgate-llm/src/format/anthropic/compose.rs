@@ -3,25 +3,28 @@
 
 use serde_json::{Map, Value};
 
-use crate::conversation::{Call, Content, Message, Part, Role};
+use crate::conversation::{ChatMessage, ChatRole, FunctionCall, MessagePart, PartContent};
 use crate::dialect::Dialect;
-use crate::format::turns::{in_order, unanswered};
+use crate::format::result_order::{in_order, missing_result_error};
 
-use super::writing::Writing;
+use super::block_writer::AnthropicBlockWriter;
 
 const OWN: Dialect = Dialect::Anthropic;
 
 /// The messages of a request.
 #[derive(Debug, Default)]
-pub(super) struct Composed {
+pub(super) struct AnthropicMessages {
     /// What stands before the conversation.
     pub(super) system: Vec<Value>,
     pub(super) messages: Vec<Value>,
 }
 
-pub(super) fn compose(messages: &[Message], writing: &mut Writing) -> Composed {
+pub(super) fn compose(
+    messages: &[ChatMessage],
+    writing: &mut AnthropicBlockWriter,
+) -> AnthropicMessages {
     let mut composer =
-        Composer { writing, system: Vec::new(), turns: Vec::new(), held: Vec::new() };
+        AnthropicComposer { writing, system: Vec::new(), turns: Vec::new(), held: Vec::new() };
     for (index, message) in messages.iter().enumerate() {
         composer.add(message, format!("messages[{index}]"));
     }
@@ -29,9 +32,9 @@ pub(super) fn compose(messages: &[Message], writing: &mut Writing) -> Composed {
 }
 
 /// As clients keep it. What Anthropic has no word for is left out.
-pub(super) fn history(messages: &[Message]) -> Value {
-    let mut writing = Writing::for_client();
-    let Composed { system, mut messages } = compose(messages, &mut writing);
+pub(super) fn history(messages: &[ChatMessage]) -> Value {
+    let mut writing = AnthropicBlockWriter::for_client();
+    let AnthropicMessages { system, mut messages } = compose(messages, &mut writing);
     if !system.is_empty() {
         let mut message = Map::new();
         message.insert("role".to_owned(), "system".into());
@@ -41,18 +44,18 @@ pub(super) fn history(messages: &[Message]) -> Value {
     messages.into()
 }
 
-struct Composer<'w> {
-    writing: &'w mut Writing,
+struct AnthropicComposer<'w> {
+    writing: &'w mut AnthropicBlockWriter,
     system: Vec<Value>,
-    turns: Vec<Turn>,
+    turns: Vec<AnthropicTurn>,
     /// System messages in the midst of the conversation that wait for a place where they may stand:
     /// behind a turn of the user.
     held: Vec<(Vec<Value>, Map<String, Value>)>,
 }
 
 /// Consecutive messages of one role.
-struct Turn {
-    role: Role,
+struct AnthropicTurn {
+    role: ChatRole,
     /// The ids of the calls that were made in it.
     calls: Vec<String>,
     results: Vec<(String, Value)>,
@@ -61,28 +64,28 @@ struct Turn {
     at: String,
 }
 
-impl Composer<'_> {
-    fn add(&mut self, message: &Message, at: String) {
-        let mut turn = Turn::new(message.role, at);
+impl AnthropicComposer<'_> {
+    fn add(&mut self, message: &ChatMessage, at: String) {
+        let mut turn = AnthropicTurn::new(message.role, at);
         for (index, part) in message.parts.iter().enumerate() {
             self.part(&mut turn, part, index);
         }
         message.extra.write_into(OWN, &mut turn.extra);
         match message.role {
-            Role::System | Role::Developer if self.turns.is_empty() => {
+            ChatRole::System | ChatRole::Developer if self.turns.is_empty() => {
                 self.system.append(&mut turn.blocks);
             }
-            Role::System | Role::Developer => self.held.push((turn.blocks, turn.extra)),
-            Role::User | Role::Assistant => self.take_turn(turn),
+            ChatRole::System | ChatRole::Developer => self.held.push((turn.blocks, turn.extra)),
+            ChatRole::User | ChatRole::Assistant => self.take_turn(turn),
         }
     }
 
-    fn part(&mut self, turn: &mut Turn, part: &Part, index: usize) {
+    fn part(&mut self, turn: &mut AnthropicTurn, part: &MessagePart, index: usize) {
         let at = format!("{}.content[{index}]", turn.at);
         let Some(block) = self.writing.block(part, &at) else { return };
         match &part.content {
-            Content::Result(result) => turn.results.push((result.call_id.clone(), block)),
-            Content::Call(Call { id, .. }) => {
+            PartContent::Result(result) => turn.results.push((result.call_id.clone(), block)),
+            PartContent::Call(FunctionCall { id, .. }) => {
                 turn.calls.push(id.clone());
                 turn.blocks.push(block);
             }
@@ -90,11 +93,11 @@ impl Composer<'_> {
         }
     }
 
-    fn take_turn(&mut self, turn: Turn) {
+    fn take_turn(&mut self, turn: AnthropicTurn) {
         if turn.blocks.is_empty() && turn.results.is_empty() {
             return;
         }
-        if turn.role == Role::Assistant {
+        if turn.role == ChatRole::Assistant {
             self.let_in();
         }
         match self.turns.last_mut() {
@@ -105,10 +108,11 @@ impl Composer<'_> {
 
     /// System messages, if the last turn is one that they may follow.
     fn let_in(&mut self) {
-        if self.turns.last().is_none_or(|last| last.role != Role::User) || self.held.is_empty() {
+        if self.turns.last().is_none_or(|last| last.role != ChatRole::User) || self.held.is_empty()
+        {
             return;
         }
-        let mut turn = Turn::new(Role::System, String::new());
+        let mut turn = AnthropicTurn::new(ChatRole::System, String::new());
         for (mut blocks, extra) in self.held.drain(..) {
             turn.blocks.append(&mut blocks);
             turn.extra.extend(extra);
@@ -116,10 +120,10 @@ impl Composer<'_> {
         self.turns.push(turn);
     }
 
-    fn finish(mut self) -> Composed {
+    fn finish(mut self) -> AnthropicMessages {
         self.let_in();
         if !self.held.is_empty() {
-            let mut turn = Turn::new(Role::User, String::new());
+            let mut turn = AnthropicTurn::new(ChatRole::User, String::new());
             turn.blocks = self.held.drain(..).flat_map(|(blocks, _)| blocks).collect();
             self.writing
                 .ledger
@@ -131,26 +135,26 @@ impl Composer<'_> {
         let last = self.turns.len().saturating_sub(1);
         for (index, mut turn) in self.turns.into_iter().enumerate() {
             match turn.role {
-                Role::System | Role::Developer => {}
-                Role::User => {
+                ChatRole::System | ChatRole::Developer => {}
+                ChatRole::User => {
                     let ordered = in_order(std::mem::take(&mut turn.results), &made, &turn.at);
                     self.writing.ledger.allow(ordered.fault.map_or(Ok(()), Err));
                     turn.blocks.splice(0..0, ordered.results);
                     made.clear();
                 }
-                Role::Assistant => made = std::mem::take(&mut turn.calls),
+                ChatRole::Assistant => made = std::mem::take(&mut turn.calls),
             }
             if index == last && !made.is_empty() {
-                self.writing.ledger.allow::<()>(Err(unanswered(&made[0], &turn.at)));
+                self.writing.ledger.allow::<()>(Err(missing_result_error(&made[0], &turn.at)));
             }
             messages.push(turn.json());
         }
-        Composed { system: self.system, messages }
+        AnthropicMessages { system: self.system, messages }
     }
 }
 
-impl Turn {
-    fn new(role: Role, at: String) -> Self {
+impl AnthropicTurn {
+    fn new(role: ChatRole, at: String) -> Self {
         let (calls, results, blocks) = (Vec::new(), Vec::new(), Vec::new());
         Self { role, calls, results, blocks, extra: Map::new(), at }
     }
@@ -164,9 +168,9 @@ impl Turn {
 
     fn json(self) -> Value {
         let role = match self.role {
-            Role::System | Role::Developer => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
+            ChatRole::System | ChatRole::Developer => "system",
+            ChatRole::User => "user",
+            ChatRole::Assistant => "assistant",
         };
         let mut message = Map::new();
         message.insert("role".to_owned(), role.into());

@@ -3,33 +3,33 @@
 use serde_json::Value;
 
 use crate::conversation::{
-    Content, Delivery, Function, Message, Options, OutputForm, Parallel, Part, Request, Role, Tool,
-    ToolChoice,
+    ChatMessage, ChatRequest, ChatRole, ChatTool, Function, GenerationOptions, MessagePart,
+    ParallelCalls, PartContent, ResponseDelivery, ResponseFormat, ToolChoice,
 };
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::format::Address;
-use crate::format::fields::{Fields, unknown, wrong};
+use crate::error::LlmError;
+use crate::format::RequestUrlParams;
+use crate::format::fields::{FieldReader, unknown, wrong};
 use crate::format::names;
-use crate::format::pairing::Pairing;
+use crate::format::pairing::CallPairing;
 
 use super::blocks;
 
 const OWN: Dialect = Dialect::Anthropic;
 
-pub(super) fn read(body: Value, address: &Address<'_>) -> Result<Request, Failure> {
-    let mut fields = Fields::new(body, "")?;
+pub(super) fn read(body: Value, address: &RequestUrlParams<'_>) -> Result<ChatRequest, LlmError> {
+    let mut fields = FieldReader::new(body, "")?;
     let named = fields.text("model")?;
     let Some(model) = address.model.map(str::to_owned).or(named) else {
         return Err(fields.missing("model"));
     };
     let max_output = Some(max_tokens(&mut fields)?);
-    let mut messages: Vec<Message> = system(&mut fields)?.into_iter().collect();
+    let mut messages: Vec<ChatMessage> = system(&mut fields)?.into_iter().collect();
     messages.extend(conversation(&mut fields)?);
     let tools = tools(&mut fields)?;
     let (tool_choice, parallel_calls) = tool_choice(&mut fields)?;
     let (output, effort) = output_config(&mut fields)?;
-    let options = Options {
+    let options = GenerationOptions {
         max_output,
         temperature: share(&mut fields, "temperature")?,
         top_p: share(&mut fields, "top_p")?,
@@ -39,18 +39,18 @@ pub(super) fn read(body: Value, address: &Address<'_>) -> Result<Request, Failur
         output,
         effort,
         user: user(&mut fields)?,
-        ..Options::default()
+        ..GenerationOptions::default()
     };
     let delivery = match fields.flag("stream")? {
-        Some(true) => Delivery::Streamed,
-        Some(false) | None => address.delivery.unwrap_or(Delivery::Whole),
+        Some(true) => ResponseDelivery::Streamed,
+        Some(false) | None => address.delivery.unwrap_or(ResponseDelivery::Whole),
     };
     let extra = fields.rest(OWN);
-    Ok(Request { model, messages, tools, tool_choice, options, delivery, extra })
+    Ok(ChatRequest { model, messages, tools, tool_choice, options, delivery, extra })
 }
 
 /// 0 is a meaning of its own: the prompt is only put into the cache.
-fn max_tokens(fields: &mut Fields) -> Result<u64, Failure> {
+fn max_tokens(fields: &mut FieldReader) -> Result<u64, LlmError> {
     let Some(number) = fields.number("max_tokens")? else {
         return Err(fields.missing("max_tokens"));
     };
@@ -59,52 +59,52 @@ fn max_tokens(fields: &mut Fields) -> Result<u64, Failure> {
 }
 
 /// A number from 0 to 1.
-fn share(fields: &mut Fields, key: &str) -> Result<Option<serde_json::Number>, Failure> {
+fn share(fields: &mut FieldReader, key: &str) -> Result<Option<serde_json::Number>, LlmError> {
     let Some(number) = fields.number(key)? else { return Ok(None) };
     match number.as_f64() {
         Some(share) if (0.0..=1.0).contains(&share) => Ok(Some(number)),
-        _ => Err(Failure::invalid(key, format!("`{key}` must lie between 0 and 1, not {number}"))),
+        _ => Err(LlmError::invalid(key, format!("`{key}` must lie between 0 and 1, not {number}"))),
     }
 }
 
-fn system(fields: &mut Fields) -> Result<Option<Message>, Failure> {
+fn system(fields: &mut FieldReader) -> Result<Option<ChatMessage>, LlmError> {
     let Some(system) = fields.take("system") else { return Ok(None) };
     let parts = blocks::read_all(system, "system")?;
     only_text(&parts, "system")?;
     let said = parts.iter().any(|part| part.as_text() != Some(""));
-    Ok(said.then(|| Message::new(Role::System, parts)))
+    Ok(said.then(|| ChatMessage::new(ChatRole::System, parts)))
 }
 
-fn only_text(parts: &[Part], at: &str) -> Result<(), Failure> {
-    let other = parts
-        .iter()
-        .position(|part| !matches!(part.content, Content::Text(_) | Content::Opaque { .. }));
+fn only_text(parts: &[MessagePart], at: &str) -> Result<(), LlmError> {
+    let other = parts.iter().position(|part| {
+        !matches!(part.content, PartContent::Text(_) | PartContent::Opaque { .. })
+    });
     let Some(index) = other else { return Ok(()) };
     let at = format!("{at}[{index}]");
     let message = format!("`{at}` must be text: system prompts hold nothing else");
-    Err(Failure::invalid(at, message))
+    Err(LlmError::invalid(at, message))
 }
 
-fn conversation(fields: &mut Fields) -> Result<Vec<Message>, Failure> {
+fn conversation(fields: &mut FieldReader) -> Result<Vec<ChatMessage>, LlmError> {
     let Some(list) = fields.list("messages")? else { return Err(fields.missing("messages")) };
     if list.is_empty() {
-        return Err(Failure::invalid("messages", "`messages` must hold at least one message"));
+        return Err(LlmError::invalid("messages", "`messages` must hold at least one message"));
     }
-    let mut pairing = Pairing::default();
+    let mut pairing = CallPairing::default();
     let mut messages = Vec::with_capacity(list.len());
     for (index, value) in list.into_iter().enumerate() {
         messages.push(message(value, format!("messages[{index}]"), &mut pairing)?);
     }
-    pairing.settled()?;
+    pairing.check_all_answered()?;
     Ok(messages)
 }
 
-fn message(value: Value, at: String, pairing: &mut Pairing) -> Result<Message, Failure> {
-    let mut fields = Fields::new(value, at)?;
+fn message(value: Value, at: String, pairing: &mut CallPairing) -> Result<ChatMessage, LlmError> {
+    let mut fields = FieldReader::new(value, at)?;
     let role = match fields.needed_text("role")?.as_str() {
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
-        "system" => Role::System,
+        "user" => ChatRole::User,
+        "assistant" => ChatRole::Assistant,
+        "system" => ChatRole::System,
         other => {
             let known = ["user", "assistant", "system"];
             return Err(unknown(&fields.place("role"), other, &known));
@@ -114,46 +114,46 @@ fn message(value: Value, at: String, pairing: &mut Pairing) -> Result<Message, F
     let Some(content) = fields.take("content") else { return Err(fields.missing("content")) };
     let mut parts = blocks::read_all(content, &at)?;
     match role {
-        Role::System | Role::Developer => only_text(&parts, &at)?,
-        Role::Assistant | Role::User => pairing.turn(role)?,
+        ChatRole::System | ChatRole::Developer => only_text(&parts, &at)?,
+        ChatRole::Assistant | ChatRole::User => pairing.turn(role)?,
     }
     for (index, part) in parts.iter_mut().enumerate() {
         let at = format!("{at}[{index}]");
         match &mut part.content {
-            Content::Call(call) if role == Role::Assistant => pairing.call(call, &at)?,
-            Content::Call(_) => {
+            PartContent::Call(call) if role == ChatRole::Assistant => pairing.call(call, &at)?,
+            PartContent::Call(_) => {
                 let message = format!("`{at}`: only the assistant uses tools");
-                return Err(Failure::invalid(at, message));
+                return Err(LlmError::invalid(at, message));
             }
-            Content::Result(result) if role == Role::User => pairing.result(result, &at)?,
-            Content::Result(_) => {
+            PartContent::Result(result) if role == ChatRole::User => pairing.result(result, &at)?,
+            PartContent::Result(_) => {
                 let message = format!("`{at}`: results of tools stand in messages of the user");
-                return Err(Failure::invalid(at, message));
+                return Err(LlmError::invalid(at, message));
             }
             _ => {}
         }
     }
-    Ok(Message { role, parts, extra: fields.rest(OWN) })
+    Ok(ChatMessage { role, parts, extra: fields.rest(OWN) })
 }
 
-fn tools(fields: &mut Fields) -> Result<Vec<Tool>, Failure> {
+fn tools(fields: &mut FieldReader) -> Result<Vec<ChatTool>, LlmError> {
     let list = fields.list("tools")?.unwrap_or_default();
     let numbered = list.into_iter().enumerate();
     let tools = numbered
-        .map(|(index, value)| tool(Fields::new(value, format!("tools[{index}]"))?))
-        .collect::<Result<Vec<_>, Failure>>()?;
+        .map(|(index, value)| tool(FieldReader::new(value, format!("tools[{index}]"))?))
+        .collect::<Result<Vec<_>, LlmError>>()?;
     names::check(&tools, OWN)?;
     Ok(tools)
 }
 
-fn tool(mut fields: Fields) -> Result<Tool, Failure> {
+fn tool(mut fields: FieldReader) -> Result<ChatTool, LlmError> {
     match fields.peek("type") {
         None => {}
         Some(Value::String(kind)) if kind == "custom" => {
             fields.take("type");
         }
         Some(Value::String(_)) => {
-            return Ok(Tool::Hosted { dialect: OWN, value: fields.into_value() });
+            return Ok(ChatTool::Hosted { dialect: OWN, value: fields.into_value() });
         }
         Some(other) => return Err(wrong(&fields.place("type"), "a string", other)),
     }
@@ -165,16 +165,16 @@ fn tool(mut fields: Fields) -> Result<Tool, Failure> {
     };
     let description = fields.text("description")?;
     let extra = fields.rest(OWN);
-    Ok(Tool::Function(Function { name, description, parameters: Some(parameters), extra }))
+    Ok(ChatTool::Function(Function { name, description, parameters: Some(parameters), extra }))
 }
 
-fn tool_choice(fields: &mut Fields) -> Result<(ToolChoice, Option<Parallel>), Failure> {
+fn tool_choice(fields: &mut FieldReader) -> Result<(ToolChoice, Option<ParallelCalls>), LlmError> {
     let Some(mut choice) = fields.object("tool_choice")? else {
         return Ok((ToolChoice::Unsaid, None));
     };
     let parallel = choice.flag("disable_parallel_tool_use")?.map(|disabled| match disabled {
-        true => Parallel::Forbidden,
-        false => Parallel::Allowed,
+        true => ParallelCalls::Forbidden,
+        false => ParallelCalls::Allowed,
     });
     let chosen = match choice.needed_text("type")?.as_str() {
         "auto" => ToolChoice::Auto,
@@ -190,7 +190,9 @@ fn tool_choice(fields: &mut Fields) -> Result<(ToolChoice, Option<Parallel>), Fa
 }
 
 /// What is left of `output_config` goes back, to stay with the request.
-fn output_config(fields: &mut Fields) -> Result<(Option<OutputForm>, Option<String>), Failure> {
+fn output_config(
+    fields: &mut FieldReader,
+) -> Result<(Option<ResponseFormat>, Option<String>), LlmError> {
     let Some(mut config) = fields.object("output_config")? else { return Ok((None, None)) };
     let effort = config.text("effort")?;
     let mut output = None;
@@ -202,13 +204,13 @@ fn output_config(fields: &mut Fields) -> Result<(Option<OutputForm>, Option<Stri
             Some(other) => return Err(wrong(&format.place("schema"), "an object", &other)),
             None => return Err(format.missing("schema")),
         };
-        output = Some(OutputForm::Schema { name: "output".to_owned(), schema, strict: None });
+        output = Some(ResponseFormat::Schema { name: "output".to_owned(), schema, strict: None });
     }
     fields.put_back("output_config", config);
     Ok((output, effort))
 }
 
-fn stop_sequences(fields: &mut Fields) -> Result<Vec<String>, Failure> {
+fn stop_sequences(fields: &mut FieldReader) -> Result<Vec<String>, LlmError> {
     let list = fields.list("stop_sequences")?.unwrap_or_default();
     let numbered = list.into_iter().enumerate();
     let texts = numbered.map(|(index, value)| match value {
@@ -218,7 +220,7 @@ fn stop_sequences(fields: &mut Fields) -> Result<Vec<String>, Failure> {
     texts.collect()
 }
 
-fn user(fields: &mut Fields) -> Result<Option<String>, Failure> {
+fn user(fields: &mut FieldReader) -> Result<Option<String>, LlmError> {
     let Some(mut metadata) = fields.object("metadata")? else { return Ok(None) };
     let user = metadata.text("user_id")?;
     fields.put_back("metadata", metadata);

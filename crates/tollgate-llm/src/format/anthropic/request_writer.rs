@@ -3,30 +3,31 @@
 use serde_json::{Map, Number, Value, json};
 
 use crate::conversation::{
-    Delivery, Function, Options, OutputForm, Parallel, Request, Tool, ToolChoice,
+    ChatRequest, ChatTool, Function, GenerationOptions, ParallelCalls, ResponseDelivery,
+    ResponseFormat, ToolChoice,
 };
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::format::Written;
+use crate::error::LlmError;
+use crate::format::EncodedRequest;
 
-use super::compose::{Composed, compose, content};
-use super::writing::Writing;
+use super::block_writer::AnthropicBlockWriter;
+use super::compose::{AnthropicMessages, compose, content};
 
 const OWN: Dialect = Dialect::Anthropic;
 
 /// The API will not answer without a limit. As many tokens as every model of it can give.
-const TOKENS_UNSAID: u64 = 4096;
+const DEFAULT_MAX_TOKENS: u64 = 4096;
 
-pub(super) fn write(request: &Request) -> Result<Written, Failure> {
-    let mut writing = Writing::for_provider(request);
-    let Composed { system, messages } = compose(&request.messages, &mut writing);
+pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
+    let mut writing = AnthropicBlockWriter::for_provider(request);
+    let AnthropicMessages { system, messages } = compose(&request.messages, &mut writing);
     if messages.is_empty() {
         let message = "there is nothing to answer: every message is empty or a system prompt";
-        writing.ledger.allow::<()>(Err(Failure::invalid("messages", message)));
+        writing.ledger.allow::<()>(Err(LlmError::invalid("messages", message)));
     }
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.clone().into());
-    let max_tokens = request.options.max_output.unwrap_or(TOKENS_UNSAID);
+    let max_tokens = request.options.max_output.unwrap_or(DEFAULT_MAX_TOKENS);
     body.insert("max_tokens".to_owned(), max_tokens.into());
     if !system.is_empty() {
         body.insert("system".to_owned(), content(system));
@@ -34,15 +35,15 @@ pub(super) fn write(request: &Request) -> Result<Written, Failure> {
     body.insert("messages".to_owned(), messages.into());
     tools(request, &mut body, &mut writing);
     options(request, &mut body, &mut writing);
-    if request.delivery == Delivery::Streamed {
+    if request.delivery == ResponseDelivery::Streamed {
         body.insert("stream".to_owned(), true.into());
     }
     request.extra.write_into(OWN, &mut body);
     let lost = writing.ledger.finish()?;
-    Ok(Written { body: body.into(), lost })
+    Ok(EncodedRequest { body: body.into(), lost })
 }
 
-fn tools(request: &Request, body: &mut Map<String, Value>, writing: &mut Writing) {
+fn tools(request: &ChatRequest, body: &mut Map<String, Value>, writing: &mut AnthropicBlockWriter) {
     let numbered = request.tools.iter().enumerate();
     let tools: Vec<Value> =
         numbered.filter_map(|(index, it)| writing.ledger.allow(tool(it, index))).collect();
@@ -59,16 +60,16 @@ fn tools(request: &Request, body: &mut Map<String, Value>, writing: &mut Writing
     }
 }
 
-fn tool(tool: &Tool, index: usize) -> Result<Value, Failure> {
+fn tool(tool: &ChatTool, index: usize) -> Result<Value, LlmError> {
     match tool {
-        Tool::Function(function) => Ok(self::function(function)),
-        Tool::Hosted { dialect: OWN, value } => Ok(value.clone()),
-        Tool::Hosted { dialect, .. } => {
+        ChatTool::Function(function) => Ok(self::function(function)),
+        ChatTool::Hosted { dialect: OWN, value } => Ok(value.clone()),
+        ChatTool::Hosted { dialect, .. } => {
             let at = format!("tools[{index}]");
             let message = format!(
                 "`{at}` is run by providers that speak {dialect}; this model's speaks {OWN}"
             );
-            Err(Failure::invalid(at, message))
+            Err(LlmError::invalid(at, message))
         }
     }
 }
@@ -91,7 +92,7 @@ fn function(function: &Function) -> Value {
     tool.into()
 }
 
-fn choice(request: &Request, writing: &mut Writing) -> Option<Value> {
+fn choice(request: &ChatRequest, writing: &mut AnthropicBlockWriter) -> Option<Value> {
     let parallel = request.options.parallel_calls;
     let mut choice = match &request.tool_choice {
         ToolChoice::Unsaid => {
@@ -109,15 +110,19 @@ fn choice(request: &Request, writing: &mut Writing) -> Option<Value> {
         }
     };
     if let Some(parallel) = parallel {
-        choice["disable_parallel_tool_use"] = (parallel == Parallel::Forbidden).into();
+        choice["disable_parallel_tool_use"] = (parallel == ParallelCalls::Forbidden).into();
     }
     Some(choice)
 }
 
-fn options(request: &Request, body: &mut Map<String, Value>, writing: &mut Writing) {
-    let Options { temperature, top_p, top_k, stop, user, .. } = &request.options;
+fn options(
+    request: &ChatRequest,
+    body: &mut Map<String, Value>,
+    writing: &mut AnthropicBlockWriter,
+) {
+    let GenerationOptions { temperature, top_p, top_k, stop, user, .. } = &request.options;
     if let Some(temperature) = temperature {
-        body.insert("temperature".to_owned(), cooled(temperature, writing).into());
+        body.insert("temperature".to_owned(), clamp_temperature(temperature, writing).into());
     }
     for (key, number) in [("top_p", top_p), ("top_k", top_k)] {
         if let Some(number) = number {
@@ -131,7 +136,8 @@ fn options(request: &Request, body: &mut Map<String, Value>, writing: &mut Writi
         body.insert("metadata".to_owned(), json!({"user_id": user}));
     }
     output_config(request, body, writing);
-    let Options { seed, presence_penalty, frequency_penalty, candidates, .. } = &request.options;
+    let GenerationOptions { seed, presence_penalty, frequency_penalty, candidates, .. } =
+        &request.options;
     let unsayable = [
         ("seed", seed.is_some()),
         ("presence_penalty", presence_penalty.is_some()),
@@ -144,7 +150,7 @@ fn options(request: &Request, body: &mut Map<String, Value>, writing: &mut Writi
 }
 
 /// Anthropic's scale ends at 1, others' at 2.
-fn cooled(temperature: &Number, writing: &mut Writing) -> Number {
+fn clamp_temperature(temperature: &Number, writing: &mut AnthropicBlockWriter) -> Number {
     if temperature.as_f64().is_some_and(|it| it > 1.0) {
         writing.ledger.lose(format!("`temperature` above 1: {temperature} is sent as 1"));
         return 1.into();
@@ -162,7 +168,11 @@ fn whole(number: &Number) -> Number {
     }
 }
 
-fn output_config(request: &Request, body: &mut Map<String, Value>, writing: &mut Writing) {
+fn output_config(
+    request: &ChatRequest,
+    body: &mut Map<String, Value>,
+    writing: &mut AnthropicBlockWriter,
+) {
     let mut config = Map::new();
     match request.options.effort.as_deref() {
         None => {}
@@ -177,10 +187,10 @@ fn output_config(request: &Request, body: &mut Map<String, Value>, writing: &mut
     }
     match &request.options.output {
         None => {}
-        Some(OutputForm::Json) => {
+        Some(ResponseFormat::Json) => {
             writing.ledger.lose("JSON as the form of the answer, without a schema")
         }
-        Some(OutputForm::Schema { schema, .. }) => {
+        Some(ResponseFormat::Schema { schema, .. }) => {
             let format = json!({"type": "json_schema", "schema": schema});
             config.insert("format".to_owned(), format);
         }

@@ -5,30 +5,30 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::conversation::{Content, Part, Signature, Stop};
-use crate::delta::{Delta, Opening};
+use crate::conversation::{MessagePart, PartContent, StopReason, ThoughtSignature};
+use crate::delta::{PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
 use crate::extra::Extra;
-use crate::format::{Broken, Malformed, StreamReader};
+use crate::format::{BrokenStreamError, MalformedResponseError, StreamReader};
 
-use super::answer::{Spent, malformed, stop};
+use super::response::{AnthropicUsage, malformed_response, stop};
 use super::{blocks, errors};
 
 const OWN: Dialect = Dialect::Anthropic;
 
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    phase: Phase,
+pub(super) struct AnthropicStreamReader {
+    phase: AnthropicStreamPhase,
     /// By the index that the provider gave.
-    blocks: HashMap<u64, Block>,
+    blocks: HashMap<u64, AnthropicOpenBlock>,
     opened: usize,
-    spent: Spent,
-    stop: Option<Stop>,
+    spent: AnthropicUsage,
+    stop: Option<StopReason>,
     extra: Map<String, Value>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Phase {
+enum AnthropicStreamPhase {
     #[default]
     Before,
     Within,
@@ -37,7 +37,7 @@ enum Phase {
 
 /// A block that has begun and not ended.
 #[derive(Debug)]
-enum Block {
+enum AnthropicOpenBlock {
     Part {
         index: usize,
         /// A part's fields come as a whole, citations one by one.
@@ -49,26 +49,30 @@ enum Block {
     Opaque { value: Value, json: String },
 }
 
-impl StreamReader for Reader {
-    fn read(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, Broken> {
-        if self.phase == Phase::After || data.is_empty() {
+impl StreamReader for AnthropicStreamReader {
+    fn read(
+        &mut self,
+        name: Option<&str>,
+        data: &str,
+    ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
+        if self.phase == AnthropicStreamPhase::After || data.is_empty() {
             return Ok(Vec::new());
         }
         let Ok(Value::Object(event)) = serde_json::from_str(data) else {
-            return Err(broken("an event is no JSON object"));
+            return Err(malformed_stream("an event is no JSON object"));
         };
         let kind = event.get("type").and_then(Value::as_str).or(name).unwrap_or_default();
         match kind {
             "message_start" => self.start(&event),
-            "error" => Err(Broken::Reported(errors::mid_stream(&Value::Object(event)))),
+            "error" => Err(BrokenStreamError::Reported(errors::mid_stream(&Value::Object(event)))),
             "content_block_start"
             | "content_block_delta"
             | "content_block_stop"
             | "message_delta"
             | "message_stop"
-                if self.phase == Phase::Before =>
+                if self.phase == AnthropicStreamPhase::Before =>
             {
-                Err(broken(&format!("`{kind}` comes before `message_start`")))
+                Err(malformed_stream(&format!("`{kind}` comes before `message_start`")))
             }
             "content_block_start" => self.block_start(event),
             "content_block_delta" => self.block_delta(&event),
@@ -82,142 +86,162 @@ impl StreamReader for Reader {
         }
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, Broken> {
+    fn end(&mut self) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         match self.phase {
-            Phase::After => Ok(Vec::new()),
-            Phase::Before | Phase::Within => Err(Broken::Short),
+            AnthropicStreamPhase::After => Ok(Vec::new()),
+            AnthropicStreamPhase::Before | AnthropicStreamPhase::Within => {
+                Err(BrokenStreamError::Short)
+            }
         }
     }
 }
 
-impl Reader {
-    fn start(&mut self, event: &Map<String, Value>) -> Result<Vec<Delta>, Broken> {
+impl AnthropicStreamReader {
+    fn start(
+        &mut self,
+        event: &Map<String, Value>,
+    ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         let Some(Value::Object(message)) = event.get("message") else {
-            return Err(broken("`message_start` holds no message"));
+            return Err(malformed_stream("`message_start` holds no message"));
         };
-        if self.phase == Phase::Within {
-            return Err(broken("`message_start` comes twice"));
+        if self.phase == AnthropicStreamPhase::Within {
+            return Err(malformed_stream("`message_start` comes twice"));
         }
-        self.phase = Phase::Within;
+        self.phase = AnthropicStreamPhase::Within;
         let text = |key: &str| {
             message.get(key).and_then(Value::as_str).map(str::to_owned).unwrap_or_default()
         };
         let (id, model) = (text("id"), text("model"));
-        self.spent = Spent::read(message.get("usage").unwrap_or(&Value::Null));
+        self.spent = AnthropicUsage::read(message.get("usage").unwrap_or(&Value::Null));
         let mut extra = message.clone();
         let known = ["id", "model", "type", "role", "content", "stop_reason", "stop_sequence"];
         extra.retain(|key, value| !known.contains(&key.as_str()) && !value.is_null());
         let extra = Extra::new(OWN, extra);
-        Ok(vec![Delta::Start { id, model, created: 0, extra }])
+        Ok(vec![ResponseDelta::Start { id, model, created: 0, extra }])
     }
 
-    fn block_start(&mut self, mut event: Map<String, Value>) -> Result<Vec<Delta>, Broken> {
+    fn block_start(
+        &mut self,
+        mut event: Map<String, Value>,
+    ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         let number = number(&event)?;
         if self.blocks.contains_key(&number) {
-            return Err(broken(&format!("block {number} begins twice")));
+            return Err(malformed_stream(&format!("block {number} begins twice")));
         }
         let value = event.remove("content_block").unwrap_or_default();
-        let Part { content, extra } =
-            blocks::read(value, "content_block".to_owned()).map_err(malformed)?;
+        let MessagePart { content, extra } =
+            blocks::read(value, "content_block".to_owned()).map_err(malformed_response)?;
         let index = self.opened;
         let (opening, text, signature) = match content {
-            Content::Text(text) => (Opening::Text, text, None),
-            Content::Thinking { text, signature } => (Opening::Thinking, text, signature),
-            Content::Call(call) => {
+            PartContent::Text(text) => (PartOpening::Text, text, None),
+            PartContent::Thinking { text, signature } => (PartOpening::Thinking, text, signature),
+            PartContent::Call(call) => {
                 let beginning = Some(call.arguments).filter(|it| it != "{}");
-                self.blocks.insert(number, Block::Call { index, beginning });
+                self.blocks.insert(number, AnthropicOpenBlock::Call { index, beginning });
                 self.opened += 1;
-                let opening = Opening::Call { id: call.id, name: call.name };
-                return Ok(vec![Delta::Open { index, opening, extra }]);
+                let opening = PartOpening::Call { id: call.id, name: call.name };
+                return Ok(vec![ResponseDelta::Open { index, opening, extra }]);
             }
-            Content::Opaque { value, .. } => {
-                self.blocks.insert(number, Block::Opaque { value, json: String::new() });
+            PartContent::Opaque { value, .. } => {
+                self.blocks
+                    .insert(number, AnthropicOpenBlock::Opaque { value, json: String::new() });
                 return Ok(Vec::new());
             }
-            Content::Refusal(_) | Content::Media(_) | Content::Result(_) => {
-                return Err(broken("a block of a kind that answers do not have"));
+            PartContent::Refusal(_) | PartContent::Media(_) | PartContent::Result(_) => {
+                return Err(malformed_stream("a block of a kind that answers do not have"));
             }
         };
         let citations = extra.get(OWN, "citations").and_then(Value::as_array).cloned();
         let citations = citations.unwrap_or_default();
-        self.blocks.insert(number, Block::Part { index, citations });
+        self.blocks.insert(number, AnthropicOpenBlock::Part { index, citations });
         self.opened += 1;
-        let mut deltas = vec![Delta::Open { index, opening, extra }];
+        let mut deltas = vec![ResponseDelta::Open { index, opening, extra }];
         if !text.is_empty() {
-            deltas.push(Delta::Grow { index, text, extra: Extra::none() });
+            deltas.push(ResponseDelta::Grow { index, text, extra: Extra::none() });
         }
-        deltas.extend(signature.map(|signature| Delta::Sign { index, signature }));
+        deltas.extend(signature.map(|signature| ResponseDelta::Sign { index, signature }));
         Ok(deltas)
     }
 
-    fn block_delta(&mut self, event: &Map<String, Value>) -> Result<Vec<Delta>, Broken> {
+    fn block_delta(
+        &mut self,
+        event: &Map<String, Value>,
+    ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         let number = number(event)?;
         let Some(block) = self.blocks.get_mut(&number) else {
-            return Err(broken(&format!("block {number} grows and has not begun")));
+            return Err(malformed_stream(&format!("block {number} grows and has not begun")));
         };
         let Some(Value::Object(delta)) = event.get("delta") else {
-            return Err(broken("`content_block_delta` holds no delta"));
+            return Err(malformed_stream("`content_block_delta` holds no delta"));
         };
         let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
         let grow = |index: usize, text: &str| match text {
             "" => Vec::new(),
-            text => vec![Delta::Grow { index, text: text.to_owned(), extra: Extra::none() }],
+            text => {
+                vec![ResponseDelta::Grow { index, text: text.to_owned(), extra: Extra::none() }]
+            }
         };
         Ok(match (block, text("type")) {
-            (Block::Part { index, .. }, "text_delta") => grow(*index, text("text")),
-            (Block::Part { index, .. }, "thinking_delta") => grow(*index, text("thinking")),
-            (Block::Part { index, .. }, "signature_delta") => {
-                let signature = Signature { maker: OWN, text: text("signature").to_owned() };
-                vec![Delta::Sign { index: *index, signature }]
+            (AnthropicOpenBlock::Part { index, .. }, "text_delta") => grow(*index, text("text")),
+            (AnthropicOpenBlock::Part { index, .. }, "thinking_delta") => {
+                grow(*index, text("thinking"))
             }
-            (Block::Part { index, citations }, "citations_delta") => {
+            (AnthropicOpenBlock::Part { index, .. }, "signature_delta") => {
+                let signature = ThoughtSignature { maker: OWN, text: text("signature").to_owned() };
+                vec![ResponseDelta::Sign { index: *index, signature }]
+            }
+            (AnthropicOpenBlock::Part { index, citations }, "citations_delta") => {
                 citations.extend(delta.get("citation").cloned());
                 let mut fields = Map::new();
                 fields.insert("citations".to_owned(), citations.clone().into());
-                vec![Delta::Extra { index: *index, extra: Extra::new(OWN, fields) }]
+                vec![ResponseDelta::Extra { index: *index, extra: Extra::new(OWN, fields) }]
             }
-            (Block::Call { index, beginning }, "input_json_delta") => {
+            (AnthropicOpenBlock::Call { index, beginning }, "input_json_delta") => {
                 *beginning = None;
                 grow(*index, text("partial_json"))
             }
-            (Block::Opaque { json, .. }, "input_json_delta") => {
+            (AnthropicOpenBlock::Opaque { json, .. }, "input_json_delta") => {
                 json.push_str(text("partial_json"));
                 Vec::new()
             }
-            (Block::Opaque { value, .. }, _) => {
+            (AnthropicOpenBlock::Opaque { value, .. }, _) => {
                 grow_opaque(value, delta);
                 Vec::new()
             }
-            (Block::Part { .. } | Block::Call { .. }, _) => Vec::new(),
+            (AnthropicOpenBlock::Part { .. } | AnthropicOpenBlock::Call { .. }, _) => Vec::new(),
         })
     }
 
-    fn block_stop(&mut self, event: &Map<String, Value>) -> Result<Vec<Delta>, Broken> {
+    fn block_stop(
+        &mut self,
+        event: &Map<String, Value>,
+    ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         let number = number(event)?;
         match self.blocks.remove(&number) {
-            None => Err(broken(&format!("block {number} ends and has not begun"))),
+            None => Err(malformed_stream(&format!("block {number} ends and has not begun"))),
             Some(block) => Ok(self.close(block)),
         }
     }
 
-    fn close(&mut self, block: Block) -> Vec<Delta> {
+    fn close(&mut self, block: AnthropicOpenBlock) -> Vec<ResponseDelta> {
         match block {
-            Block::Part { index, .. } | Block::Call { index, beginning: None } => {
-                vec![Delta::Close { index }]
+            AnthropicOpenBlock::Part { index, .. }
+            | AnthropicOpenBlock::Call { index, beginning: None } => {
+                vec![ResponseDelta::Close { index }]
             }
-            Block::Call { index, beginning: Some(text) } => {
-                let grow = Delta::Grow { index, text, extra: Extra::none() };
-                vec![grow, Delta::Close { index }]
+            AnthropicOpenBlock::Call { index, beginning: Some(text) } => {
+                let grow = ResponseDelta::Grow { index, text, extra: Extra::none() };
+                vec![grow, ResponseDelta::Close { index }]
             }
-            Block::Opaque { mut value, json } => {
+            AnthropicOpenBlock::Opaque { mut value, json } => {
                 if let Ok(input @ Value::Object(_)) = serde_json::from_str(&json) {
                     value["input"] = input;
                 }
                 let index = self.opened;
                 self.opened += 1;
-                let opening = Opening::Whole(Content::Opaque { dialect: OWN, value });
-                let open = Delta::Open { index, opening, extra: Extra::none() };
-                vec![open, Delta::Close { index }]
+                let opening = PartOpening::Whole(PartContent::Opaque { dialect: OWN, value });
+                let open = ResponseDelta::Open { index, opening, extra: Extra::none() };
+                vec![open, ResponseDelta::Close { index }]
             }
         }
     }
@@ -235,19 +259,19 @@ impl Reader {
         self.extra.extend(event.into_iter().filter(|(_, value)| !value.is_null()));
     }
 
-    fn stop(&mut self) -> Vec<Delta> {
-        self.phase = Phase::After;
+    fn stop(&mut self) -> Vec<ResponseDelta> {
+        self.phase = AnthropicStreamPhase::After;
         // A provider that forgets to end its blocks still said all of them.
-        let mut open: Vec<(u64, Block)> = self.blocks.drain().collect();
+        let mut open: Vec<(u64, AnthropicOpenBlock)> = self.blocks.drain().collect();
         open.sort_by_key(|(number, _)| *number);
-        let mut deltas: Vec<Delta> = Vec::new();
+        let mut deltas: Vec<ResponseDelta> = Vec::new();
         for (_, block) in open {
             deltas.extend(self.close(block));
         }
         self.spent.rest_into(&mut self.extra);
-        let stop = self.stop.take().unwrap_or(Stop::End);
+        let stop = self.stop.take().unwrap_or(StopReason::End);
         let extra = Extra::new(OWN, std::mem::take(&mut self.extra));
-        deltas.push(Delta::End { stop, usage: self.spent.usage(), extra });
+        deltas.push(ResponseDelta::End { stop, usage: self.spent.usage(), extra });
         deltas
     }
 }
@@ -265,10 +289,13 @@ fn grow_opaque(value: &mut Value, delta: &Map<String, Value>) {
     }
 }
 
-fn number(event: &Map<String, Value>) -> Result<u64, Broken> {
-    event.get("index").and_then(Value::as_u64).ok_or_else(|| broken("a block has no `index`"))
+fn number(event: &Map<String, Value>) -> Result<u64, BrokenStreamError> {
+    event
+        .get("index")
+        .and_then(Value::as_u64)
+        .ok_or_else(|| malformed_stream("a block has no `index`"))
 }
 
-fn broken(what: &str) -> Broken {
-    Broken::Malformed(Malformed(what.to_owned()))
+fn malformed_stream(what: &str) -> BrokenStreamError {
+    BrokenStreamError::Malformed(MalformedResponseError(what.to_owned()))
 }

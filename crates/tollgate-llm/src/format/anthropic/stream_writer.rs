@@ -5,51 +5,52 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value, json};
 
-use crate::conversation::{Content, Part, Stop, Usage};
-use crate::delta::{Delta, Opening};
+use crate::conversation::{MessagePart, PartContent, StopReason, TokenUsage};
+use crate::delta::{PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::{Frame, StreamWriter};
-use crate::told::Told;
+use crate::format::{ChatSseEvent, StreamWriter};
+use crate::gateway_report::GatewayReport;
 
-use super::answer::{stop_words, usage_json};
-use super::writing::{Writing, as_text, with};
+use super::block_writer::{AnthropicBlockWriter, as_text, with};
+use super::response::{stop_words, usage_json};
 use super::{compose, errors};
 
 const OWN: Dialect = Dialect::Anthropic;
 
 /// Of the usage: told with the message's beginning, and not again.
-const SAID_AT_START: [&str; 4] = ["cache_creation", "inference_geo", "service_tier", "speed"];
+const START_ONLY_USAGE_KEYS: [&str; 4] =
+    ["cache_creation", "inference_geo", "service_tier", "speed"];
 
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct AnthropicStreamWriter {
     /// What the client called it, until a step says better.
     model: String,
     begun: bool,
     /// How many blocks were begun.
     blocks: usize,
-    current: Option<Current>,
-    waiting: VecDeque<Waiting>,
-    ended: Option<(Stop, Usage, Extra)>,
+    current: Option<AnthropicOpenPart>,
+    waiting: VecDeque<DeferredPart>,
+    ended: Option<(StopReason, TokenUsage, Extra)>,
     /// What is to be sent next.
-    frames: Vec<Frame>,
+    frames: Vec<ChatSseEvent>,
 }
 
 /// The part that is being written.
 #[derive(Debug)]
-struct Current {
+struct AnthropicOpenPart {
     part: usize,
     /// `None`: a part that this dialect has no block for.
     block: Option<usize>,
-    growth: Growth,
+    growth: BlockDeltaKind,
     /// How many citations were written.
     citations: usize,
 }
 
 /// How the text of a part is written.
 #[derive(Debug)]
-enum Growth {
+enum BlockDeltaKind {
     Text,
     Thinking,
     /// Arguments that are no JSON object must not be passed on as if they were: the SDKs parse them
@@ -63,12 +64,12 @@ enum Growth {
 
 /// A part that began too early.
 #[derive(Debug)]
-struct Waiting {
+struct DeferredPart {
     part: usize,
-    steps: Vec<Delta>,
+    steps: Vec<ResponseDelta>,
 }
 
-impl Writer {
+impl AnthropicStreamWriter {
     pub(super) fn new(model: &str) -> Self {
         let (model, waiting) = (model.to_owned(), VecDeque::new());
         Self {
@@ -83,26 +84,26 @@ impl Writer {
     }
 }
 
-impl StreamWriter for Writer {
-    fn write(&mut self, delta: &Delta) -> Vec<Frame> {
+impl StreamWriter for AnthropicStreamWriter {
+    fn write(&mut self, delta: &ResponseDelta) -> Vec<ChatSseEvent> {
         match delta {
-            Delta::Start { id, model, extra, .. } => {
+            ResponseDelta::Start { id, model, extra, .. } => {
                 let model = if model.is_empty() { self.model.clone() } else { model.clone() };
                 self.begin(id, &model, extra);
             }
-            Delta::Open { index, .. } => {
+            ResponseDelta::Open { index, .. } => {
                 self.begin_unasked();
                 if self.current.is_some() {
                     let (part, steps) = (*index, vec![delta.clone()]);
-                    self.waiting.push_back(Waiting { part, steps });
+                    self.waiting.push_back(DeferredPart { part, steps });
                 } else {
                     self.step(delta);
                 }
             }
-            Delta::Grow { index, .. }
-            | Delta::Sign { index, .. }
-            | Delta::Extra { index, .. }
-            | Delta::Close { index } => {
+            ResponseDelta::Grow { index, .. }
+            | ResponseDelta::Sign { index, .. }
+            | ResponseDelta::Extra { index, .. }
+            | ResponseDelta::Close { index } => {
                 if let Some(waiting) = self.waiting.iter_mut().find(|it| it.part == *index) {
                     waiting.steps.push(delta.clone());
                 } else if self.current.as_ref().is_some_and(|current| current.part == *index) {
@@ -110,14 +111,14 @@ impl StreamWriter for Writer {
                     self.let_in();
                 }
             }
-            Delta::End { stop, usage, extra } => {
+            ResponseDelta::End { stop, usage, extra } => {
                 self.ended = Some((stop.clone(), usage.clone(), extra.clone()));
             }
         }
         std::mem::take(&mut self.frames)
     }
 
-    fn end(&mut self, told: Option<&Told>) -> Vec<Frame> {
+    fn end(&mut self, told: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
         self.begin_unasked();
         while self.current.is_some() {
             self.close();
@@ -125,18 +126,19 @@ impl StreamWriter for Writer {
         }
         let ended = self.ended.take();
         let (stop, usage, extra) =
-            ended.unwrap_or_else(|| (Stop::End, Usage::default(), Extra::none()));
-        self.frames.push(Frame::named("message_delta", &last(&stop, &usage, &extra, told)));
-        self.frames.push(Frame::named("message_stop", &json!({"type": "message_stop"})));
+            ended.unwrap_or_else(|| (StopReason::End, TokenUsage::default(), Extra::none()));
+        self.frames
+            .push(ChatSseEvent::with_name("message_delta", &last(&stop, &usage, &extra, told)));
+        self.frames.push(ChatSseEvent::with_name("message_stop", &json!({"type": "message_stop"})));
         std::mem::take(&mut self.frames)
     }
 
-    fn fail(&mut self, failure: &Failure) -> Vec<Frame> {
-        vec![Frame::named("error", &errors::write(failure))]
+    fn fail(&mut self, failure: &LlmError) -> Vec<ChatSseEvent> {
+        vec![ChatSseEvent::with_name("error", &errors::write(failure))]
     }
 }
 
-impl Writer {
+impl AnthropicStreamWriter {
     fn begin_unasked(&mut self) {
         let model = std::mem::take(&mut self.model);
         self.begin("", &model, &Extra::none());
@@ -147,7 +149,7 @@ impl Writer {
             return;
         }
         let usage = extra.get(OWN, "usage").filter(|usage| usage["input_tokens"].is_u64());
-        let usage = usage.cloned().unwrap_or_else(|| usage_json(&Usage::default()));
+        let usage = usage.cloned().unwrap_or_else(|| usage_json(&TokenUsage::default()));
         let message = json!({
             "id": id,
             "type": "message",
@@ -159,45 +161,45 @@ impl Writer {
             "usage": usage,
         });
         let event = json!({"type": "message_start", "message": with(message, extra)});
-        self.frames.push(Frame::named("message_start", &event));
+        self.frames.push(ChatSseEvent::with_name("message_start", &event));
     }
 
     /// One step of the part that is being written, or the first of one.
-    fn step(&mut self, delta: &Delta) {
+    fn step(&mut self, delta: &ResponseDelta) {
         match delta {
-            Delta::Open { index, opening, extra } => self.open(*index, opening, extra),
-            Delta::Grow { text, .. } => self.grow(text),
-            Delta::Sign { signature, .. } => {
+            ResponseDelta::Open { index, opening, extra } => self.open(*index, opening, extra),
+            ResponseDelta::Grow { text, .. } => self.grow(text),
+            ResponseDelta::Sign { signature, .. } => {
                 let delta =
                     json!({"type": "signature_delta", "signature": signature.for_client(OWN)});
                 self.delta(&delta);
             }
-            Delta::Extra { extra, .. } => self.cite(extra),
-            Delta::Close { .. } => self.close(),
-            Delta::Start { .. } | Delta::End { .. } => {}
+            ResponseDelta::Extra { extra, .. } => self.cite(extra),
+            ResponseDelta::Close { .. } => self.close(),
+            ResponseDelta::Start { .. } | ResponseDelta::End { .. } => {}
         }
     }
 
-    fn open(&mut self, part: usize, opening: &Opening, extra: &Extra) {
+    fn open(&mut self, part: usize, opening: &PartOpening, extra: &Extra) {
         let (block, growth) = match opening {
-            Opening::Text | Opening::Refusal => {
-                (Some(json!({"type": "text", "text": ""})), Growth::Text)
+            PartOpening::Text | PartOpening::Refusal => {
+                (Some(json!({"type": "text", "text": ""})), BlockDeltaKind::Text)
             }
-            Opening::Thinking => {
+            PartOpening::Thinking => {
                 let block = json!({"type": "thinking", "thinking": "", "signature": ""});
-                (Some(block), Growth::Thinking)
+                (Some(block), BlockDeltaKind::Thinking)
             }
-            Opening::Call { id, name } => {
+            PartOpening::Call { id, name } => {
                 let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
-                (Some(block), Growth::Arguments { kept: String::new(), object: false })
+                (Some(block), BlockDeltaKind::Arguments { kept: String::new(), object: false })
             }
-            Opening::Whole(Content::Opaque { dialect: OWN, value }) => {
-                (Some(value.clone()), Growth::None)
+            PartOpening::Whole(PartContent::Opaque { dialect: OWN, value }) => {
+                (Some(value.clone()), BlockDeltaKind::None)
             }
-            Opening::Whole(content) => (whole(content), Growth::None),
+            PartOpening::Whole(content) => (whole(content), BlockDeltaKind::None),
         };
         let number = block.map(|block| self.block(with(block, extra)));
-        self.current = Some(Current { part, block: number, growth, citations: 0 });
+        self.current = Some(AnthropicOpenPart { part, block: number, growth, citations: 0 });
         self.cite(extra);
     }
 
@@ -213,7 +215,7 @@ impl Writer {
             *citations = json!([]);
         }
         let event = json!({"type": "content_block_start", "index": number, "content_block": block});
-        self.frames.push(Frame::named("content_block_start", &event));
+        self.frames.push(ChatSseEvent::with_name("content_block_start", &event));
         if let Some(input) = input {
             let text = Value::Object(input).to_string();
             self.frames.push(block_delta(
@@ -227,21 +229,21 @@ impl Writer {
     fn grow(&mut self, text: &str) {
         let Some(current) = &mut self.current else { return };
         let delta = match &mut current.growth {
-            Growth::Text => json!({"type": "text_delta", "text": text}),
-            Growth::Thinking => json!({"type": "thinking_delta", "thinking": text}),
-            Growth::Arguments { kept, object: false } => {
+            BlockDeltaKind::Text => json!({"type": "text_delta", "text": text}),
+            BlockDeltaKind::Thinking => json!({"type": "thinking_delta", "thinking": text}),
+            BlockDeltaKind::Arguments { kept, object: false } => {
                 kept.push_str(text);
                 if !kept.trim_start().starts_with('{') {
                     return;
                 }
                 let text = std::mem::take(kept);
-                current.growth = Growth::Arguments { kept: String::new(), object: true };
+                current.growth = BlockDeltaKind::Arguments { kept: String::new(), object: true };
                 json!({"type": "input_json_delta", "partial_json": text})
             }
-            Growth::Arguments { object: true, .. } => {
+            BlockDeltaKind::Arguments { object: true, .. } => {
                 json!({"type": "input_json_delta", "partial_json": text})
             }
-            Growth::None => return,
+            BlockDeltaKind::None => return,
         };
         self.delta(&delta);
     }
@@ -258,7 +260,7 @@ impl Writer {
     }
 
     fn delta(&mut self, delta: &Value) {
-        if let Some(Current { block: Some(number), .. }) = &self.current {
+        if let Some(AnthropicOpenPart { block: Some(number), .. }) = &self.current {
             self.frames.push(block_delta(*number, delta));
         }
     }
@@ -266,7 +268,7 @@ impl Writer {
     fn close(&mut self) {
         let Some(current) = self.current.take() else { return };
         let Some(number) = current.block else { return };
-        if let Growth::Arguments { kept, object: false } = current.growth
+        if let BlockDeltaKind::Arguments { kept, object: false } = current.growth
             && !kept.trim().is_empty()
         {
             let text = as_text(&kept).to_string();
@@ -276,7 +278,7 @@ impl Writer {
             ));
         }
         let event = json!({"type": "content_block_stop", "index": number});
-        self.frames.push(Frame::named("content_block_stop", &event));
+        self.frames.push(ChatSseEvent::with_name("content_block_stop", &event));
     }
 
     /// Parts that waited, as long as none is open.
@@ -292,26 +294,31 @@ impl Writer {
 }
 
 /// A block for a part that came in one piece.
-fn whole(content: &Content) -> Option<Value> {
-    if matches!(content, Content::Media(_) | Content::Result(_)) {
+fn whole(content: &PartContent) -> Option<Value> {
+    if matches!(content, PartContent::Media(_) | PartContent::Result(_)) {
         return None;
     }
-    Writing::for_client().block(&Part::new(content.clone()), "content")
+    AnthropicBlockWriter::for_client().block(&MessagePart::new(content.clone()), "content")
 }
 
-fn block_delta(number: usize, delta: &Value) -> Frame {
+fn block_delta(number: usize, delta: &Value) -> ChatSseEvent {
     let event = json!({"type": "content_block_delta", "index": number, "delta": delta});
-    Frame::named("content_block_delta", &event)
+    ChatSseEvent::with_name("content_block_delta", &event)
 }
 
-fn last(stop: &Stop, usage: &Usage, extra: &Extra, told: Option<&Told>) -> Value {
+fn last(
+    stop: &StopReason,
+    usage: &TokenUsage,
+    extra: &Extra,
+    told: Option<&GatewayReport>,
+) -> Value {
     let (reason, sequence) = stop_words(stop, extra);
     let mut delta = json!({"stop_reason": reason, "stop_sequence": sequence});
     let mut event = Map::new();
     event.insert("type".to_owned(), "message_delta".into());
     event.insert("usage".to_owned(), usage_json(usage));
     extra.write_into(OWN, &mut event);
-    for key in SAID_AT_START {
+    for key in START_ONLY_USAGE_KEYS {
         if let Some(Value::Object(usage)) = event.get_mut("usage") {
             usage.shift_remove(key);
         }

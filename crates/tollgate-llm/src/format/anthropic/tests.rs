@@ -3,28 +3,30 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::Anthropic;
-use crate::conversation::{Content, Part, Response, Stop};
-use crate::delta::{self, Delta, Opening};
+use super::AnthropicCodec;
+use crate::conversation::{ChatResponse, MessagePart, PartContent, StopReason};
+use crate::delta::{self, PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
+use crate::error::{LlmError, LlmErrorKind};
 use crate::extra::Extra;
-use crate::failure::{Failure, Kind};
-use crate::format::{Address, Broken, Fault, Format, recorded};
-use crate::told::{Ended, Told};
+use crate::format::{
+    BrokenStreamError, DialectCodec, ProviderFault, RequestUrlParams, test_fixtures,
+};
+use crate::gateway_report::{GatewayReport, LoopEnd};
 
 mod refusals;
 mod writing;
 
 const FOLDER: &str = "anthropic";
 
-fn read(body: Value) -> crate::conversation::Request {
-    Anthropic.read_request(body, &Address::default()).unwrap()
+fn read(body: Value) -> crate::conversation::ChatRequest {
+    AnthropicCodec.read_request(body, &RequestUrlParams::default()).unwrap()
 }
 
 #[test]
 fn requests_of_the_own_dialect_lose_nothing() {
-    for (name, body) in recorded::json(FOLDER, "request_") {
-        let written = Anthropic.write_request(&read(body.clone())).unwrap();
+    for (name, body) in test_fixtures::json(FOLDER, "request_") {
+        let written = AnthropicCodec.write_request(&read(body.clone())).unwrap();
         assert_eq!(plain(written.body), plain(body), "{name}");
         assert!(written.lost.is_empty(), "{name}: {:?}", written.lost);
     }
@@ -42,72 +44,74 @@ fn calls_may_stand_in_several_messages_of_one_turn() {
     };
     let messages = json!([call("a"), call("b"), result("b"), result("a")]);
     let request = read(json!({"model": "m", "max_tokens": 1, "messages": messages}));
-    let written = Anthropic.write_request(&request).unwrap().body;
+    let written = AnthropicCodec.write_request(&request).unwrap().body;
     assert_eq!(written["messages"].as_array().unwrap().len(), 2);
     assert_eq!(written["messages"][1]["content"][0]["tool_use_id"], "a");
 }
 
 #[test]
 fn answers_of_the_own_dialect_lose_nothing() {
-    for (name, body) in recorded::json(FOLDER, "response_") {
-        let response = Anthropic.read_response(body.clone()).unwrap();
-        let request = recorded::request(Vec::new());
-        let written = Anthropic.write_response(&response, &request, None);
+    for (name, body) in test_fixtures::json(FOLDER, "response_") {
+        let response = AnthropicCodec.read_response(body.clone()).unwrap();
+        let request = test_fixtures::request(Vec::new());
+        let written = AnthropicCodec.write_response(&response, &request, None);
         assert_eq!(plain(written), plain(body), "{name}");
     }
 }
 
 #[test]
 fn streams_of_the_own_dialect_lose_nothing() {
-    for (name, sse) in recorded::files(FOLDER, "stream_") {
-        let steps = recorded::steps(&Anthropic, &recorded::events(&sse)).unwrap();
-        let response = recorded::whole(&steps);
-        let frames = recorded::arrived(&recorded::frames(&Anthropic, &steps));
+    for (name, sse) in test_fixtures::files(FOLDER, "stream_") {
+        let steps = test_fixtures::steps(&AnthropicCodec, &test_fixtures::events(&sse)).unwrap();
+        let response = test_fixtures::whole(&steps);
+        let frames = test_fixtures::to_events(&test_fixtures::frames(&AnthropicCodec, &steps));
         assert_one_block_at_a_time(&frames);
-        let again = recorded::steps(&Anthropic, &frames).unwrap();
-        assert_eq!(recorded::whole(&again), response, "{name}");
+        let again = test_fixtures::steps(&AnthropicCodec, &frames).unwrap();
+        assert_eq!(test_fixtures::whole(&again), response, "{name}");
     }
 }
 
 #[test]
 fn counts_include_what_went_through_the_cache() {
-    let (_, body) = recorded::json(FOLDER, "response_tools").remove(0);
-    let response = Anthropic.read_response(body).unwrap();
+    let (_, body) = test_fixtures::json(FOLDER, "response_tools").remove(0);
+    let response = AnthropicCodec.read_response(body).unwrap();
     let usage = response.usage;
     assert_eq!((usage.input, usage.cache_read, usage.cache_written), (1230, 1000, 200));
     assert_eq!((usage.output, usage.reasoning), (80, 20));
-    let (_, sse) = recorded::files(FOLDER, "stream_text").remove(0);
-    let steps = recorded::steps(&Anthropic, &recorded::events(&sse)).unwrap();
-    let usage = recorded::whole(&steps).usage;
+    let (_, sse) = test_fixtures::files(FOLDER, "stream_text").remove(0);
+    let steps = test_fixtures::steps(&AnthropicCodec, &test_fixtures::events(&sse)).unwrap();
+    let usage = test_fixtures::whole(&steps).usage;
     assert_eq!((usage.input, usage.cache_read, usage.output), (35, 10, 15));
 }
 
 #[test]
 fn every_reason_to_stop_has_its_neutral_word() {
-    let other = Stop::Other { dialect: Dialect::Anthropic, reason: "pause_turn".to_owned() };
+    let other = StopReason::Other { dialect: Dialect::Anthropic, reason: "pause_turn".to_owned() };
     for (reason, expected) in [
-        ("end_turn", Stop::End),
-        ("max_tokens", Stop::Length),
-        ("stop_sequence", Stop::Sequence(Some("END".to_owned()))),
-        ("tool_use", Stop::Calls),
-        ("refusal", Stop::Refused),
-        ("model_context_window_exceeded", Stop::Length),
+        ("end_turn", StopReason::End),
+        ("max_tokens", StopReason::Length),
+        ("stop_sequence", StopReason::Sequence(Some("END".to_owned()))),
+        ("tool_use", StopReason::Calls),
+        ("refusal", StopReason::Refused),
+        ("model_context_window_exceeded", StopReason::Length),
         ("pause_turn", other),
     ] {
         let body = json!({"content": [], "stop_reason": reason, "stop_sequence": "END"});
-        assert_eq!(Anthropic.read_response(body).unwrap().stop, expected, "{reason}");
+        assert_eq!(AnthropicCodec.read_response(body).unwrap().stop, expected, "{reason}");
     }
 }
 
 #[test]
 fn a_stream_in_pieces_is_the_answer_in_pieces() {
-    let (_, sse) = recorded::files(FOLDER, "stream_tools").remove(0);
-    let response = recorded::whole(&recorded::steps(&Anthropic, &recorded::events(&sse)).unwrap());
+    let (_, sse) = test_fixtures::files(FOLDER, "stream_tools").remove(0);
+    let response = test_fixtures::whole(
+        &test_fixtures::steps(&AnthropicCodec, &test_fixtures::events(&sse)).unwrap(),
+    );
     assert_eq!(response.id, "msg_01St");
     assert_eq!(response.text(), "Rolling.");
     let calls: Vec<_> = response.calls().map(|it| (it.name.as_str(), &*it.arguments)).collect();
     assert_eq!(calls, [("roll_dice", "{\"notation\": \"2d6\"}"), ("look-up", "")]);
-    let Content::Thinking { text, signature } = &response.parts[0].content else {
+    let PartContent::Thinking { text, signature } = &response.parts[0].content else {
         panic!("{:?}", response.parts[0]);
     };
     assert_eq!(text, "Two rolls.");
@@ -116,14 +120,17 @@ fn a_stream_in_pieces_is_the_answer_in_pieces() {
 
 #[test]
 fn b_ch_13_streams_that_break_say_how() {
-    let (_, sse) = recorded::files(FOLDER, "broken_overloaded").remove(0);
-    let broken = recorded::steps(&Anthropic, &recorded::events(&sse)).unwrap_err();
-    let Broken::Reported(reported) = broken else { panic!("{broken:?}") };
-    assert_eq!((reported.fault, reported.message.as_str()), (Fault::Provider, "Overloaded"));
+    let (_, sse) = test_fixtures::files(FOLDER, "broken_overloaded").remove(0);
+    let broken = test_fixtures::steps(&AnthropicCodec, &test_fixtures::events(&sse)).unwrap_err();
+    let BrokenStreamError::Reported(reported) = broken else { panic!("{broken:?}") };
+    assert_eq!(
+        (reported.fault, reported.message.as_str()),
+        (ProviderFault::Provider, "Overloaded")
+    );
 
-    let (_, sse) = recorded::files(FOLDER, "broken_short").remove(0);
-    let broken = recorded::steps(&Anthropic, &recorded::events(&sse)).unwrap_err();
-    assert_eq!(broken, Broken::Short);
+    let (_, sse) = test_fixtures::files(FOLDER, "broken_short").remove(0);
+    let broken = test_fixtures::steps(&AnthropicCodec, &test_fixtures::events(&sse)).unwrap_err();
+    assert_eq!(broken, BrokenStreamError::Short);
 
     let start = json!({"type": "message_start", "message": {"usage": {"input_tokens": -5}}});
     for events in [
@@ -134,20 +141,23 @@ fn b_ch_13_streams_that_break_say_how() {
         vec![start, json!({"type": "content_block_start", "content_block": {}})],
     ] {
         let events: Vec<_> = events.iter().map(|event| (None, event.to_string())).collect();
-        let broken = recorded::steps(&Anthropic, &events).unwrap_err();
-        assert!(matches!(broken, Broken::Malformed(_)), "{events:?}: {broken:?}");
+        let broken = test_fixtures::steps(&AnthropicCodec, &events).unwrap_err();
+        assert!(matches!(broken, BrokenStreamError::Malformed(_)), "{events:?}: {broken:?}");
     }
 }
 
 #[test]
 fn parts_that_overlap_are_written_one_after_the_other() {
-    let open = |index, name: &str| Delta::Open {
+    let open = |index, name: &str| ResponseDelta::Open {
         index,
-        opening: Opening::Call { id: format!("c{index}"), name: name.to_owned() },
+        opening: PartOpening::Call { id: format!("c{index}"), name: name.to_owned() },
         extra: Extra::none(),
     };
-    let grow =
-        |index, text: &str| Delta::Grow { index, text: text.to_owned(), extra: Extra::none() };
+    let grow = |index, text: &str| ResponseDelta::Grow {
+        index,
+        text: text.to_owned(),
+        extra: Extra::none(),
+    };
     let steps = [
         open(0, "a"),
         grow(0, "{\"x\""),
@@ -155,44 +165,48 @@ fn parts_that_overlap_are_written_one_after_the_other() {
         grow(1, "not json"),
         open(2, "c"),
         grow(0, ":1}"),
-        Delta::Close { index: 1 },
-        Delta::Close { index: 0 },
+        ResponseDelta::Close { index: 1 },
+        ResponseDelta::Close { index: 0 },
         grow(2, "{}"),
-        Delta::End { stop: Stop::Calls, usage: Default::default(), extra: Extra::none() },
+        ResponseDelta::End {
+            stop: StopReason::Calls,
+            usage: Default::default(),
+            extra: Extra::none(),
+        },
     ];
-    let frames = recorded::arrived(&recorded::frames(&Anthropic, &steps));
+    let frames = test_fixtures::to_events(&test_fixtures::frames(&AnthropicCodec, &steps));
     assert_one_block_at_a_time(&frames);
-    let response = recorded::whole(&recorded::steps(&Anthropic, &frames).unwrap());
+    let response = test_fixtures::whole(&test_fixtures::steps(&AnthropicCodec, &frames).unwrap());
     let calls: Vec<_> = response.calls().map(|call| call.arguments.as_str()).collect();
     assert_eq!(calls, ["{\"x\":1}", "{\"arguments\":\"not json\"}", "{}"]);
 }
 
 #[test]
 fn the_last_event_tells_what_the_gateway_did() {
-    let told = Told {
-        ended: Ended::Answered,
+    let told = GatewayReport {
+        ended: LoopEnd::Answered,
         model: "m".to_owned(),
         rounds: 2,
         calls: Vec::new(),
         history: Vec::new(),
     };
-    let mut writer = Anthropic.stream_writer(&recorded::request(Vec::new()));
+    let mut writer = AnthropicCodec.stream_writer(&test_fixtures::request(Vec::new()));
     let frames = writer.end(Some(&told));
     let names: Vec<_> = frames.iter().map(|frame| frame.name.unwrap()).collect();
     assert_eq!(names, ["message_start", "message_delta", "message_stop"]);
     let last: Value = serde_json::from_str(&frames[1].data).unwrap();
     assert_eq!(last["tollgate"]["rounds"], 2);
-    let response = Response {
+    let response = ChatResponse {
         id: "a".to_owned(),
         model: "m".to_owned(),
         created: 0,
-        parts: vec![Part::text("hi")],
-        stop: Stop::End,
+        parts: vec![MessagePart::text("hi")],
+        stop: StopReason::End,
         usage: Default::default(),
         extra: Extra::none(),
     };
-    let request = recorded::request(Vec::new());
-    let body = Anthropic.write_response(&response, &request, Some(&told));
+    let request = test_fixtures::request(Vec::new());
+    let body = AnthropicCodec.write_response(&response, &request, Some(&told));
     assert_eq!(body["tollgate"]["ended"], "answered");
 }
 
@@ -208,8 +222,8 @@ fn what_the_beginning_says_of_usage_is_not_said_again() {
         "delta": {"stop_reason": "end_turn", "stop_sequence": null}});
     let stop = json!({"type": "message_stop"});
     let events: Vec<_> = [start, end, stop].iter().map(|it| (None, it.to_string())).collect();
-    let steps = recorded::steps(&Anthropic, &events).unwrap();
-    let frames = recorded::arrived(&recorded::frames(&Anthropic, &steps));
+    let steps = test_fixtures::steps(&AnthropicCodec, &events).unwrap();
+    let frames = test_fixtures::to_events(&test_fixtures::frames(&AnthropicCodec, &steps));
     let said = |at: usize| serde_json::from_str::<Value>(&frames[at].1).unwrap();
     assert_eq!(said(0)["message"]["usage"]["service_tier"], "standard");
     let usage = said(1)["usage"].clone();
@@ -220,18 +234,18 @@ fn what_the_beginning_says_of_usage_is_not_said_again() {
 #[test]
 fn errors_are_told_in_the_words_of_the_dialect() {
     for (kind, expected) in [
-        (Kind::Invalid, "invalid_request_error"),
-        (Kind::TooLong, "invalid_request_error"),
-        (Kind::UnknownModel, "not_found_error"),
-        (Kind::Unauthenticated, "authentication_error"),
-        (Kind::Forbidden, "permission_error"),
-        (Kind::RateLimited, "rate_limit_error"),
-        (Kind::Overloaded, "overloaded_error"),
-        (Kind::Timeout, "timeout_error"),
-        (Kind::Provider, "api_error"),
-        (Kind::Internal, "api_error"),
+        (LlmErrorKind::Invalid, "invalid_request_error"),
+        (LlmErrorKind::TooLong, "invalid_request_error"),
+        (LlmErrorKind::UnknownModel, "not_found_error"),
+        (LlmErrorKind::Unauthenticated, "authentication_error"),
+        (LlmErrorKind::Forbidden, "permission_error"),
+        (LlmErrorKind::RateLimited, "rate_limit_error"),
+        (LlmErrorKind::Overloaded, "overloaded_error"),
+        (LlmErrorKind::Timeout, "timeout_error"),
+        (LlmErrorKind::Provider, "api_error"),
+        (LlmErrorKind::Internal, "api_error"),
     ] {
-        let body = Anthropic.write_error(&Failure::new(kind, "no"));
+        let body = AnthropicCodec.write_error(&LlmError::new(kind, "no"));
         let error = json!({"type": expected, "message": "no"});
         assert_eq!(body, json!({"type": "error", "error": error}));
     }
@@ -243,61 +257,66 @@ fn errors_of_the_provider_are_understood() {
         json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
     };
     for (status, body, fault, message) in [
-        (400, said("invalid_request_error", "bad"), Fault::Request, "bad"),
+        (400, said("invalid_request_error", "bad"), ProviderFault::Request, "bad"),
         (
             400,
             said("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
-            Fault::TooLong,
+            ProviderFault::TooLong,
             "prompt is too long: 210000 tokens > 200000 maximum",
         ),
         (
             400,
             said("invalid_request_error", "Your credit balance is too low"),
-            Fault::Key,
+            ProviderFault::Key,
             "Your credit balance is too low",
         ),
-        (401, said("authentication_error", "invalid x-api-key"), Fault::Key, "invalid x-api-key"),
-        (404, said("not_found_error", "model: x"), Fault::Model, "model: x"),
-        (413, said("request_too_large", "too large"), Fault::TooLong, "too large"),
-        (429, said("rate_limit_error", "slow down"), Fault::TooOften, "slow down"),
-        (529, said("overloaded_error", "Overloaded"), Fault::Provider, "Overloaded"),
-        (500, said("never_seen", "odd"), Fault::Provider, "odd"),
+        (
+            401,
+            said("authentication_error", "invalid x-api-key"),
+            ProviderFault::Key,
+            "invalid x-api-key",
+        ),
+        (404, said("not_found_error", "model: x"), ProviderFault::Model, "model: x"),
+        (413, said("request_too_large", "too large"), ProviderFault::TooLong, "too large"),
+        (429, said("rate_limit_error", "slow down"), ProviderFault::TooOften, "slow down"),
+        (529, said("overloaded_error", "Overloaded"), ProviderFault::Provider, "Overloaded"),
+        (500, said("never_seen", "odd"), ProviderFault::Provider, "odd"),
         (
             502,
             "<html><body><h1>Bad Gateway</h1></body></html>".to_owned(),
-            Fault::Provider,
+            ProviderFault::Provider,
             "the provider answered with status 502: Bad Gateway",
         ),
         (
             503,
             String::new(),
-            Fault::Provider,
+            ProviderFault::Provider,
             "the provider answered with status 503 and said nothing",
         ),
     ] {
-        let reported = Anthropic.read_error(status, body.as_bytes());
+        let reported = AnthropicCodec.read_error(status, body.as_bytes());
         assert_eq!((reported.fault, reported.message.as_str()), (fault, message));
     }
 }
 
 proptest! {
     #[test]
-    fn a_conversation_keeps_its_meaning(request in recorded::conversations()) {
-        let written = Anthropic.write_request(&request).unwrap();
+    fn a_conversation_keeps_its_meaning(request in test_fixtures::conversations()) {
+        let written = AnthropicCodec.write_request(&request).unwrap();
         prop_assert!(written.lost.is_empty(), "{:?}", written.lost);
         let again = read(written.body);
-        prop_assert_eq!(recorded::meaning(&again.messages), recorded::meaning(&request.messages));
+        prop_assert_eq!(test_fixtures::meaning(&again.messages), test_fixtures::meaning(&request.messages));
         prop_assert_eq!(again.options, request.options);
     }
 
     #[test]
-    fn an_answer_is_read_as_it_was_written(answer in recorded::answers()) {
-        let request = recorded::request(Vec::new());
-        let body = Anthropic.write_response(&answer, &request, None);
-        prop_assert_eq!(&Anthropic.read_response(body).unwrap(), &answer);
-        let frames = recorded::arrived(&recorded::frames(&Anthropic, &delta::steps(&answer)));
-        let steps = recorded::steps(&Anthropic, &frames).unwrap();
-        let mut streamed = recorded::whole(&steps);
+    fn an_answer_is_read_as_it_was_written(answer in test_fixtures::answers()) {
+        let request = test_fixtures::request(Vec::new());
+        let body = AnthropicCodec.write_response(&answer, &request, None);
+        prop_assert_eq!(&AnthropicCodec.read_response(body).unwrap(), &answer);
+        let frames = test_fixtures::to_events(&test_fixtures::frames(&AnthropicCodec, &delta::steps(&answer)));
+        let steps = test_fixtures::steps(&AnthropicCodec, &frames).unwrap();
+        let mut streamed = test_fixtures::whole(&steps);
         // The start of a stream says what is known by then of its cost.
         streamed.extra = Extra::none();
         prop_assert_eq!(streamed, answer);
@@ -306,24 +325,24 @@ proptest! {
     #[test]
     fn nothing_breaks_on_requests_with_wounds(
         number in any::<usize>(),
-        wounds in proptest::collection::vec(recorded::wounds(), 1..4),
+        wounds in proptest::collection::vec(test_fixtures::mutations(), 1..4),
     ) {
-        let body = recorded::wounded((FOLDER, "request_"), number, &wounds);
-        if let Ok(request) = Anthropic.read_request(body, &Address::default()) {
-            let _ = Anthropic.write_request(&request);
-            let _ = Anthropic.write_history(&request.messages);
+        let body = test_fixtures::mutate_fixture((FOLDER, "request_"), number, &wounds);
+        if let Ok(request) = AnthropicCodec.read_request(body, &RequestUrlParams::default()) {
+            let _ = AnthropicCodec.write_request(&request);
+            let _ = AnthropicCodec.write_history(&request.messages);
         }
     }
 
     #[test]
     fn nothing_breaks_on_answers_with_wounds(
         number in any::<usize>(),
-        wounds in proptest::collection::vec(recorded::wounds(), 1..4),
+        wounds in proptest::collection::vec(test_fixtures::mutations(), 1..4),
     ) {
-        let body = recorded::wounded((FOLDER, "response_"), number, &wounds);
-        if let Ok(response) = Anthropic.read_response(body) {
-            let _ = Anthropic.write_response(&response, &recorded::request(Vec::new()), None);
-            let _ = recorded::frames(&Anthropic, &delta::steps(&response));
+        let body = test_fixtures::mutate_fixture((FOLDER, "response_"), number, &wounds);
+        if let Ok(response) = AnthropicCodec.read_response(body) {
+            let _ = AnthropicCodec.write_response(&response, &test_fixtures::request(Vec::new()), None);
+            let _ = test_fixtures::frames(&AnthropicCodec, &delta::steps(&response));
         }
     }
 
@@ -331,13 +350,13 @@ proptest! {
     fn nothing_breaks_on_streams_with_wounds(
         number in any::<usize>(),
         event in any::<usize>(),
-        wound in recorded::wounds(),
+        wound in test_fixtures::mutations(),
     ) {
-        let events = recorded::wounded_events(FOLDER, (number, event), &[wound]);
-        if let Ok(steps) = recorded::steps(&Anthropic, &events) {
-            let response = recorded::whole(&steps);
-            assert_one_block_at_a_time(&recorded::arrived(&recorded::frames(&Anthropic, &steps)));
-            let _ = Anthropic.write_response(&response, &recorded::request(Vec::new()), None);
+        let events = test_fixtures::mutated_events(FOLDER, (number, event), &[wound]);
+        if let Ok(steps) = test_fixtures::steps(&AnthropicCodec, &events) {
+            let response = test_fixtures::whole(&steps);
+            assert_one_block_at_a_time(&test_fixtures::to_events(&test_fixtures::frames(&AnthropicCodec, &steps)));
+            let _ = AnthropicCodec.write_response(&response, &test_fixtures::request(Vec::new()), None);
         }
     }
 }

@@ -3,31 +3,31 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::conversation::{Content, Message, Role};
+use crate::conversation::{ChatMessage, ChatRole, PartContent};
 use crate::dialect::Dialect;
-use crate::format::turns::{in_order, unanswered};
+use crate::format::result_order::{in_order, missing_result_error};
 
-use super::writing::Writing;
+use super::part_writer::GeminiPartWriter;
 
 const OWN: Dialect = Dialect::Gemini;
 
 /// By which Gemini lets a call pass that it did not sign: one that another model made.
-const UNSIGNED: &str = "skip_thought_signature_validator";
+const SKIP_SIGNATURE_VALIDATION: &str = "skip_thought_signature_validator";
 
 #[derive(Debug, Default)]
-pub(super) struct Composed {
+pub(super) struct GeminiContents {
     /// The parts of `systemInstruction`.
     pub(super) system: Vec<Value>,
     pub(super) contents: Vec<Value>,
 }
 
-pub(super) fn compose(messages: &[Message], writing: &mut Writing) -> Composed {
+pub(super) fn compose(messages: &[ChatMessage], writing: &mut GeminiPartWriter) -> GeminiContents {
     let mut system = Vec::new();
-    let mut turns: Vec<Turn> = Vec::new();
+    let mut turns: Vec<GeminiTurn> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
-        let mut turn = Turn::written(message, format!("contents[{index}]"), writing);
+        let mut turn = GeminiTurn::from_message(message, format!("contents[{index}]"), writing);
         match message.role {
-            Role::System | Role::Developer => {
+            ChatRole::System | ChatRole::Developer => {
                 if !turns.is_empty() {
                     writing
                         .ledger
@@ -35,7 +35,7 @@ pub(super) fn compose(messages: &[Message], writing: &mut Writing) -> Composed {
                 }
                 system.append(&mut turn.parts);
             }
-            Role::User | Role::Assistant => {
+            ChatRole::User | ChatRole::Assistant => {
                 if turn.parts.is_empty() && turn.results.is_empty() {
                     continue;
                 }
@@ -46,13 +46,13 @@ pub(super) fn compose(messages: &[Message], writing: &mut Writing) -> Composed {
             }
         }
     }
-    Composed { system, contents: answered(turns, writing) }
+    GeminiContents { system, contents: order_results(turns, writing) }
 }
 
 /// As clients keep it. What Gemini has no word for is left out.
-pub(super) fn history(messages: &[Message]) -> Value {
-    let mut writing = Writing::for_client();
-    let Composed { system, mut contents } = compose(messages, &mut writing);
+pub(super) fn history(messages: &[ChatMessage]) -> Value {
+    let mut writing = GeminiPartWriter::for_client();
+    let GeminiContents { system, mut contents } = compose(messages, &mut writing);
     if !system.is_empty() {
         // `contents` have no role for it.
         contents.insert(0, json!({"role": "user", "parts": system}));
@@ -66,14 +66,14 @@ pub(super) fn excuse_unsigned(contents: &mut [Value]) {
         let parts = content["parts"].as_array_mut();
         let first = parts.into_iter().flatten().find(|part| part.get("functionCall").is_some());
         if let Some(call) = first.filter(|call| call.get("thoughtSignature").is_none()) {
-            call["thoughtSignature"] = UNSIGNED.into();
+            call["thoughtSignature"] = SKIP_SIGNATURE_VALIDATION.into();
         }
     }
 }
 
 /// Consecutive messages of one role.
-struct Turn {
-    role: Role,
+struct GeminiTurn {
+    role: ChatRole,
     /// The ids of the calls that were made in it.
     calls: Vec<String>,
     results: Vec<(String, Value)>,
@@ -82,16 +82,16 @@ struct Turn {
     at: String,
 }
 
-impl Turn {
-    fn written(message: &Message, at: String, writing: &mut Writing) -> Self {
+impl GeminiTurn {
+    fn from_message(message: &ChatMessage, at: String, writing: &mut GeminiPartWriter) -> Self {
         let (calls, results, parts) = (Vec::new(), Vec::new(), Vec::new());
         let mut turn = Self { role: message.role, calls, results, parts, extra: Map::new(), at };
         for (index, part) in message.parts.iter().enumerate() {
             let at = format!("{}.parts[{index}]", turn.at);
             let Some(written) = writing.part(part, &at) else { continue };
             match &part.content {
-                Content::Result(result) => turn.results.push((result.call_id.clone(), written)),
-                Content::Call(call) => {
+                PartContent::Result(result) => turn.results.push((result.call_id.clone(), written)),
+                PartContent::Call(call) => {
                     turn.calls.push(call.id.clone());
                     turn.parts.push(written);
                 }
@@ -112,8 +112,8 @@ impl Turn {
 
     fn json(self) -> Value {
         let role = match self.role {
-            Role::Assistant => "model",
-            Role::User | Role::System | Role::Developer => "user",
+            ChatRole::Assistant => "model",
+            ChatRole::User | ChatRole::System | ChatRole::Developer => "user",
         };
         let mut content = Map::new();
         content.insert("role".to_owned(), role.into());
@@ -125,13 +125,13 @@ impl Turn {
     }
 }
 
-fn answered(turns: Vec<Turn>, writing: &mut Writing) -> Vec<Value> {
+fn order_results(turns: Vec<GeminiTurn>, writing: &mut GeminiPartWriter) -> Vec<Value> {
     let mut made: Vec<String> = Vec::new();
     let mut at = String::new();
     let mut contents = Vec::with_capacity(turns.len());
     for mut turn in turns {
         at.clone_from(&turn.at);
-        if turn.role == Role::Assistant {
+        if turn.role == ChatRole::Assistant {
             made = std::mem::take(&mut turn.calls);
         } else {
             let ordered = in_order(std::mem::take(&mut turn.results), &made, &turn.at);
@@ -142,7 +142,7 @@ fn answered(turns: Vec<Turn>, writing: &mut Writing) -> Vec<Value> {
         contents.push(turn.json());
     }
     if let Some(open) = made.first() {
-        writing.ledger.allow::<()>(Err(unanswered(open, &at)));
+        writing.ledger.allow::<()>(Err(missing_result_error(open, &at)));
     }
     contents
 }

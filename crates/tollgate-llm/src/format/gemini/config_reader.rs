@@ -3,11 +3,11 @@
 
 use serde_json::{Map, Number, Value};
 
-use crate::conversation::{Function, Options, OutputForm, Tool, ToolChoice};
+use crate::conversation::{ChatTool, Function, GenerationOptions, ResponseFormat, ToolChoice};
 use crate::dialect::Dialect;
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::fields::{Fields, unknown, wrong};
+use crate::format::fields::{FieldReader, unknown, wrong};
 use crate::format::names;
 
 use super::{schema, spelling};
@@ -15,9 +15,9 @@ use super::{schema, spelling};
 const OWN: Dialect = Dialect::Gemini;
 
 /// The API gives no more.
-const MOST_CANDIDATES: u64 = 8;
+const MAX_CANDIDATES: u64 = 8;
 
-pub(super) fn tools(fields: &mut Fields) -> Result<Vec<Tool>, Failure> {
+pub(super) fn tools(fields: &mut FieldReader) -> Result<Vec<ChatTool>, LlmError> {
     let mut tools = Vec::new();
     let mut places = Vec::new();
     for (index, value) in fields.list("tools")?.unwrap_or_default().into_iter().enumerate() {
@@ -26,14 +26,14 @@ pub(super) fn tools(fields: &mut Fields) -> Result<Vec<Tool>, Failure> {
         let list = tool.list("functionDeclarations")?.unwrap_or_default();
         for (index, value) in list.into_iter().enumerate() {
             let at = format!("{at}[{index}]");
-            tools.push(Tool::Function(function(value, &at)?));
+            tools.push(ChatTool::Function(function(value, &at)?));
             places.push(at);
         }
         let at = tool.at().to_owned();
         let Value::Object(rest) = tool.into_value() else { continue };
         for (key, value) in rest.into_iter().filter(|(_, value)| !value.is_null()) {
             let value = Value::Object(Map::from_iter([(key, value)]));
-            tools.push(Tool::Hosted { dialect: OWN, value });
+            tools.push(ChatTool::Hosted { dialect: OWN, value });
             places.push(at.clone());
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn tools(fields: &mut Fields) -> Result<Vec<Tool>, Failure> {
 }
 
 /// A schema in the dialect's own form stays beside the neutral one, to be written again.
-fn function(value: Value, at: &str) -> Result<Function, Failure> {
+fn function(value: Value, at: &str) -> Result<Function, LlmError> {
     let mut fields = spelling::fields(value, at)?;
     let name = fields.needed_text("name")?;
     let description = fields.text("description")?;
@@ -64,7 +64,7 @@ fn function(value: Value, at: &str) -> Result<Function, Failure> {
     Ok(Function { name, description, parameters, extra: fields.rest(OWN) })
 }
 
-pub(super) fn tool_choice(fields: &mut Fields) -> Result<ToolChoice, Failure> {
+pub(super) fn tool_choice(fields: &mut FieldReader) -> Result<ToolChoice, LlmError> {
     const MODES: [&str; 4] = ["AUTO", "ANY", "NONE", "VALIDATED"];
     let Some(mut config) = spelling::object(fields, "toolConfig")? else {
         return Ok(ToolChoice::Unsaid);
@@ -87,7 +87,7 @@ pub(super) fn tool_choice(fields: &mut Fields) -> Result<ToolChoice, Failure> {
         ("ANY", [name]) if value.is_empty() => Ok(ToolChoice::Named(name.clone())),
         ("AUTO", [_, ..]) => {
             let message = format!("`{at}` needs the mode `ANY` or `VALIDATED`");
-            Err(Failure::invalid(at, message))
+            Err(LlmError::invalid(at, message))
         }
         _ => {
             value.insert("mode".to_owned(), mode.into());
@@ -100,16 +100,16 @@ pub(super) fn tool_choice(fields: &mut Fields) -> Result<ToolChoice, Failure> {
 }
 
 /// What is left of `generationConfig` is given back under names like `generationConfig.logprobs`.
-pub(super) fn options(fields: &mut Fields) -> Result<(Options, Extra), Failure> {
+pub(super) fn options(fields: &mut FieldReader) -> Result<(GenerationOptions, Extra), LlmError> {
     let Some(mut config) = spelling::object(fields, "generationConfig")? else {
-        return Ok((Options::default(), Extra::none()));
+        return Ok((GenerationOptions::default(), Extra::none()));
     };
     let candidates = config.count("candidateCount")?;
-    if candidates.is_some_and(|count| count > MOST_CANDIDATES) {
+    if candidates.is_some_and(|count| count > MAX_CANDIDATES) {
         let at = config.place("candidateCount");
-        return Err(Failure::invalid(&at, format!("`{at}` must be 1 to {MOST_CANDIDATES}")));
+        return Err(LlmError::invalid(&at, format!("`{at}` must be 1 to {MAX_CANDIDATES}")));
     }
-    let options = Options {
+    let options = GenerationOptions {
         max_output: max_output(&mut config)?,
         temperature: between(&mut config, "temperature", 2.0)?,
         top_p: between(&mut config, "topP", 1.0)?,
@@ -121,35 +121,35 @@ pub(super) fn options(fields: &mut Fields) -> Result<(Options, Extra), Failure> 
         output: output(&mut config)?,
         effort: effort(&mut config)?,
         candidates,
-        ..Options::default()
+        ..GenerationOptions::default()
     };
     let Value::Object(rest) = config.into_value() else { return Ok((options, Extra::none())) };
     let rest = rest.into_iter().map(|(key, value)| (format!("generationConfig.{key}"), value));
     Ok((options, Extra::new(OWN, rest.collect())))
 }
 
-fn max_output(config: &mut Fields) -> Result<Option<u64>, Failure> {
+fn max_output(config: &mut FieldReader) -> Result<Option<u64>, LlmError> {
     let at = config.place("maxOutputTokens");
     let count = config.count("maxOutputTokens")?;
     match count {
         Some(count) if count > u64::from(u32::MAX) => {
-            Err(Failure::invalid(&at, format!("`{at}` is more than any model can give")))
+            Err(LlmError::invalid(&at, format!("`{at}` is more than any model can give")))
         }
         count => Ok(count),
     }
 }
 
-fn between(config: &mut Fields, key: &str, most: f64) -> Result<Option<Number>, Failure> {
+fn between(config: &mut FieldReader, key: &str, most: f64) -> Result<Option<Number>, LlmError> {
     let Some(number) = config.number(key)? else { return Ok(None) };
     if number.as_f64().is_some_and(|it| (0.0..=most).contains(&it)) {
         return Ok(Some(number));
     }
     let at = config.place(key);
     let message = format!("`{at}` must lie between 0 and {most}, not {number}");
-    Err(Failure::invalid(at, message))
+    Err(LlmError::invalid(at, message))
 }
 
-fn texts(fields: &mut Fields, key: &str) -> Result<Vec<String>, Failure> {
+fn texts(fields: &mut FieldReader, key: &str) -> Result<Vec<String>, LlmError> {
     let at = fields.place(key);
     let list = fields.list(key)?.unwrap_or_default();
     let numbered = list.into_iter().enumerate();
@@ -161,7 +161,7 @@ fn texts(fields: &mut Fields, key: &str) -> Result<Vec<String>, Failure> {
 }
 
 /// A schema in the dialect's own form stays where it is, too.
-fn output(config: &mut Fields) -> Result<Option<OutputForm>, Failure> {
+fn output(config: &mut FieldReader) -> Result<Option<ResponseFormat>, LlmError> {
     if config.peek("responseMimeType").is_none_or(|it| *it != "application/json") {
         return Ok(None);
     }
@@ -169,12 +169,12 @@ fn output(config: &mut Fields) -> Result<Option<OutputForm>, Failure> {
     let schema = match (config.take("responseJsonSchema"), config.peek("responseSchema")) {
         (Some(schema), _) => schema,
         (None, Some(own)) => schema::to_json_schema(own),
-        (None, None) => return Ok(Some(OutputForm::Json)),
+        (None, None) => return Ok(Some(ResponseFormat::Json)),
     };
-    Ok(Some(OutputForm::Schema { name: "output".to_owned(), schema, strict: None }))
+    Ok(Some(ResponseFormat::Schema { name: "output".to_owned(), schema, strict: None }))
 }
 
-fn effort(config: &mut Fields) -> Result<Option<String>, Failure> {
+fn effort(config: &mut FieldReader) -> Result<Option<String>, LlmError> {
     let Some(mut thinking) = spelling::object(config, "thinkingConfig")? else { return Ok(None) };
     let level = thinking.text("thinkingLevel")?;
     config.put_back("thinkingConfig", thinking);

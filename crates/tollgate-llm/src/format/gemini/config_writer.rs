@@ -2,25 +2,27 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use crate::conversation::{Function, Options, OutputForm, Parallel, Request, Tool, ToolChoice};
+use crate::conversation::{
+    ChatRequest, ChatTool, Function, GenerationOptions, ParallelCalls, ResponseFormat, ToolChoice,
+};
 use crate::dialect::Dialect;
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::Written;
+use crate::format::EncodedRequest;
 
-use super::compose::{Composed, compose, excuse_unsigned};
-use super::writing::Writing;
+use super::compose::{GeminiContents, compose, excuse_unsigned};
+use super::part_writer::GeminiPartWriter;
 
 const OWN: Dialect = Dialect::Gemini;
 
-pub(super) fn write(request: &Request) -> Result<Written, Failure> {
-    let mut writing = Writing::for_provider(request);
-    let Composed { system, mut contents } = compose(&request.messages, &mut writing);
+pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
+    let mut writing = GeminiPartWriter::for_provider(request);
+    let GeminiContents { system, mut contents } = compose(&request.messages, &mut writing);
     if contents.is_empty() {
         let message = "there is nothing to answer: every message is empty or a system prompt";
-        writing.ledger.allow::<()>(Err(Failure::invalid("contents", message)));
+        writing.ledger.allow::<()>(Err(LlmError::invalid("contents", message)));
     }
-    if Generation::of(&request.model) == Generation::Signing {
+    if GeminiGeneration::of(&request.model) == GeminiGeneration::Signing {
         excuse_unsigned(&mut contents);
     }
     let mut body = Map::new();
@@ -34,17 +36,17 @@ pub(super) fn write(request: &Request) -> Result<Written, Failure> {
         body.insert("generationConfig".to_owned(), config.into());
     }
     request.extra.write_into(OWN, &mut body);
-    body.retain(|key, _| !key.starts_with(WITHIN));
+    body.retain(|key, _| !key.starts_with(GENERATION_CONFIG_PREFIX));
     let lost = writing.ledger.finish()?;
-    Ok(Written { body: body.into(), lost })
+    Ok(EncodedRequest { body: body.into(), lost })
 }
 
 /// Before the names of what the reader left of `generationConfig`.
-const WITHIN: &str = "generationConfig.";
+const GENERATION_CONFIG_PREFIX: &str = "generationConfig.";
 
 /// What is asked of requests changed with the models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Generation {
+enum GeminiGeneration {
     /// Up to 2.5: a budget of tokens to think with, and signatures as they please.
     Budgeting,
     /// From 3 on: levels of thinking, and calls must be signed.
@@ -53,7 +55,7 @@ enum Generation {
     Other,
 }
 
-impl Generation {
+impl GeminiGeneration {
     fn of(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model);
         match name.strip_prefix("gemini-") {
@@ -64,19 +66,19 @@ impl Generation {
     }
 }
 
-fn tools(request: &Request, body: &mut Map<String, Value>, writing: &mut Writing) {
+fn tools(request: &ChatRequest, body: &mut Map<String, Value>, writing: &mut GeminiPartWriter) {
     let mut functions = Vec::new();
     let mut tools = Vec::new();
     for (index, tool) in request.tools.iter().enumerate() {
         match tool {
-            Tool::Function(function) => functions.push(declaration(function)),
-            Tool::Hosted { dialect: OWN, value } => tools.push(value.clone()),
-            Tool::Hosted { dialect, .. } => {
+            ChatTool::Function(function) => functions.push(declaration(function)),
+            ChatTool::Hosted { dialect: OWN, value } => tools.push(value.clone()),
+            ChatTool::Hosted { dialect, .. } => {
                 let at = format!("tools[{index}]");
                 let message = format!(
                     "`{at}` is run by providers that speak {dialect}; this model's speaks {OWN}"
                 );
-                writing.ledger.allow::<()>(Err(Failure::invalid(at, message)));
+                writing.ledger.allow::<()>(Err(LlmError::invalid(at, message)));
             }
         }
     }
@@ -111,7 +113,7 @@ fn declaration(function: &Function) -> Value {
     declared.into()
 }
 
-fn choice(choice: &ToolChoice, writing: &mut Writing) -> Option<Value> {
+fn choice(choice: &ToolChoice, writing: &mut GeminiPartWriter) -> Option<Value> {
     match choice {
         ToolChoice::Unsaid => None,
         ToolChoice::Auto => Some(json!({"mode": "AUTO"})),
@@ -126,7 +128,7 @@ fn choice(choice: &ToolChoice, writing: &mut Writing) -> Option<Value> {
     }
 }
 
-fn config(request: &Request, writing: &mut Writing) -> Map<String, Value> {
+fn config(request: &ChatRequest, writing: &mut GeminiPartWriter) -> Map<String, Value> {
     let mut config = Map::new();
     let options = &request.options;
     if let Some(count) = options.max_output {
@@ -154,7 +156,7 @@ fn config(request: &Request, writing: &mut Writing) -> Map<String, Value> {
     let own = request.extra.get(OWN, "generationConfig.responseSchema").is_some();
     if let Some(output) = &options.output {
         config.insert("responseMimeType".to_owned(), "application/json".into());
-        if let OutputForm::Schema { schema, .. } = output
+        if let ResponseFormat::Schema { schema, .. } = output
             && !own
         {
             config.insert("responseJsonSchema".to_owned(), schema.clone());
@@ -163,10 +165,10 @@ fn config(request: &Request, writing: &mut Writing) -> Map<String, Value> {
     if let Some(thinking) = thinking(request, writing) {
         config.insert("thinkingConfig".to_owned(), thinking);
     }
-    unsayable(options, writing);
+    report_unsupported(options, writing);
     let mut rest = Map::new();
     for (key, value) in request.extra.fields(OWN).into_iter().flatten() {
-        if let Some(key) = key.strip_prefix(WITHIN) {
+        if let Some(key) = key.strip_prefix(GENERATION_CONFIG_PREFIX) {
             rest.insert(key.to_owned(), value.clone());
         }
     }
@@ -175,7 +177,7 @@ fn config(request: &Request, writing: &mut Writing) -> Map<String, Value> {
 }
 
 /// Nothing where the client said itself how many tokens may be thought.
-fn thinking(request: &Request, writing: &mut Writing) -> Option<Value> {
+fn thinking(request: &ChatRequest, writing: &mut GeminiPartWriter) -> Option<Value> {
     let effort = request.options.effort.as_deref()?;
     let (level, budget) = match effort {
         "minimal" => ("MINIMAL", 512),
@@ -191,17 +193,17 @@ fn thinking(request: &Request, writing: &mut Writing) -> Option<Value> {
             return None;
         }
     };
-    Some(match Generation::of(&request.model) {
-        Generation::Budgeting => json!({"thinkingBudget": budget}),
-        Generation::Signing | Generation::Other => json!({"thinkingLevel": level}),
+    Some(match GeminiGeneration::of(&request.model) {
+        GeminiGeneration::Budgeting => json!({"thinkingBudget": budget}),
+        GeminiGeneration::Signing | GeminiGeneration::Other => json!({"thinkingLevel": level}),
     })
 }
 
-fn unsayable(options: &Options, writing: &mut Writing) {
+fn report_unsupported(options: &GenerationOptions, writing: &mut GeminiPartWriter) {
     if options.user.is_some() {
         writing.ledger.lose("`user`");
     }
-    if options.parallel_calls == Some(Parallel::Forbidden) {
+    if options.parallel_calls == Some(ParallelCalls::Forbidden) {
         writing.ledger.lose("that calls are made one at a time");
     }
 }

@@ -1,5 +1,5 @@
 //! Reads parts: those of requests, of answers, and of the chunks of a stream. Parts that have no
-//! neutral word stay whole, as [`Content::Opaque`].
+//! neutral word stay whole, as [`PartContent::Opaque`].
 //!
 //! A signature can stand on any part. It becomes a thought without words before that part, so that
 //! clients of every dialect can keep it; the writer puts it back.
@@ -7,12 +7,13 @@
 use serde_json::{Map, Value};
 
 use crate::conversation::{
-    Call, CallEnd, CallResult, Content, Media, MediaKind, MediaSource, Part, Signature,
+    CallEnd, CallResult, ChatMedia, FunctionCall, MediaKind, MediaSource, MessagePart, PartContent,
+    ThoughtSignature,
 };
 use crate::dialect::Dialect;
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::fields::{Fields, wrong};
+use crate::format::fields::{FieldReader, wrong};
 
 use super::spelling::{self, signature_from_client, standard};
 
@@ -20,7 +21,7 @@ const OWN: Dialect = Dialect::Gemini;
 
 /// One part, and before it the thought that its signature is. Calls and results without an id have
 /// an empty one.
-pub(super) fn read(value: Value, at: String) -> Result<Vec<Part>, Failure> {
+pub(super) fn read(value: Value, at: String) -> Result<Vec<MessagePart>, LlmError> {
     let mut fields = spelling::fields(value, at)?;
     let known = ["functionCall", "functionResponse", "inlineData", "fileData", "text"];
     let Some(kind) = known.into_iter().find(|key| fields.has(key)) else {
@@ -30,8 +31,8 @@ pub(super) fn read(value: Value, at: String) -> Result<Vec<Part>, Failure> {
     if kind == "text" && fields.peek("thought") == Some(&Value::Bool(true)) {
         fields.take("thought");
         let text = fields.needed_text("text")?;
-        let content = Content::Thinking { text, signature };
-        return Ok(vec![Part { content, extra: fields.rest(OWN) }]);
+        let content = PartContent::Thinking { text, signature };
+        return Ok(vec![MessagePart { content, extra: fields.rest(OWN) }]);
     }
     let part = match kind {
         "functionCall" => call(fields)?,
@@ -39,38 +40,38 @@ pub(super) fn read(value: Value, at: String) -> Result<Vec<Part>, Failure> {
         "inlineData" => inline(fields)?,
         "fileData" => file(fields)?,
         _ => {
-            let content = Content::Text(fields.needed_text("text")?);
-            Part { content, extra: fields.rest(OWN) }
+            let content = PartContent::Text(fields.needed_text("text")?);
+            MessagePart { content, extra: fields.rest(OWN) }
         }
     };
-    Ok(signature.map(signed).into_iter().chain([part]).collect())
+    Ok(signature.map(signature_part).into_iter().chain([part]).collect())
 }
 
 /// A thought that is a signature and nothing else.
-pub(super) fn signed(signature: Signature) -> Part {
-    Part::new(Content::Thinking { text: String::new(), signature: Some(signature) })
+pub(super) fn signature_part(signature: ThoughtSignature) -> MessagePart {
+    MessagePart::new(PartContent::Thinking { text: String::new(), signature: Some(signature) })
 }
 
 /// One that only Gemini understands, or an empty one.
-fn without_content(mut fields: Fields) -> Result<Vec<Part>, Failure> {
+fn without_content(mut fields: FieldReader) -> Result<Vec<MessagePart>, LlmError> {
     let signature = fields.text("thoughtSignature")?;
     let at = fields.at().to_owned();
     let Value::Object(mut rest) = fields.into_value() else { return Ok(Vec::new()) };
     if rest.values().all(|value| value.is_null() || value.is_boolean()) {
-        let part = Part::text("");
-        let signature = signature.map(signature_from_client).map(signed);
+        let part = MessagePart::text("");
+        let signature = signature.map(signature_from_client).map(signature_part);
         return match (signature, rest.is_empty()) {
-            (None, true) => Err(Failure::invalid(&at, format!("`{at}` is empty"))),
+            (None, true) => Err(LlmError::invalid(&at, format!("`{at}` is empty"))),
             (signature, _) => Ok(signature.into_iter().chain([part]).collect()),
         };
     }
     if let Some(signature) = signature {
         rest.insert("thoughtSignature".to_owned(), signature.into());
     }
-    Ok(vec![Part::new(Content::Opaque { dialect: OWN, value: rest.into() })])
+    Ok(vec![MessagePart::new(PartContent::Opaque { dialect: OWN, value: rest.into() })])
 }
 
-fn call(mut fields: Fields) -> Result<Part, Failure> {
+fn call(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
     let Some(mut call) = spelling::object(&mut fields, "functionCall")? else {
         return Err(fields.missing("functionCall"));
     };
@@ -82,12 +83,12 @@ fn call(mut fields: Fields) -> Result<Part, Failure> {
         None => "{}".to_owned(),
     };
     fields.put_back("functionCall", call);
-    let content = Content::Call(Call { id, name, arguments });
-    Ok(Part { content, extra: fields.rest(OWN) })
+    let content = PartContent::Call(FunctionCall { id, name, arguments });
+    Ok(MessagePart { content, extra: fields.rest(OWN) })
 }
 
 /// What was answered stays beside its text: there are many forms for it.
-fn result(mut fields: Fields) -> Result<Part, Failure> {
+fn result(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
     let Some(mut result) = spelling::object(&mut fields, "functionResponse")? else {
         return Err(fields.missing("functionResponse"));
     };
@@ -98,8 +99,8 @@ fn result(mut fields: Fields) -> Result<Part, Failure> {
         Some(other) => return Err(wrong(&result.place("response"), "an object", &other)),
         None => Map::new(),
     };
-    let (text, end) = said(&response);
-    let mut parts: Vec<Part> = text.map(Part::text).into_iter().collect();
+    let (text, end) = response_text(&response);
+    let mut parts: Vec<MessagePart> = text.map(MessagePart::text).into_iter().collect();
     let at = result.place("parts");
     for (index, value) in result.list("parts")?.unwrap_or_default().into_iter().enumerate() {
         parts.extend(read(value, format!("{at}[{index}]"))?);
@@ -111,13 +112,13 @@ fn result(mut fields: Fields) -> Result<Part, Failure> {
     }
     let mut all = Extra::new(OWN, extra);
     all.merge(fields.rest(OWN));
-    let content = Content::Result(CallResult { call_id, name: Some(name), parts, end });
-    Ok(Part { content, extra: all })
+    let content = PartContent::Result(CallResult { call_id, name: Some(name), parts, end });
+    Ok(MessagePart { content, extra: all })
 }
 
 /// The text of a function's response, and whether it went well: `output`, `result` or `error` where
 /// one of them stands alone, else the whole object.
-pub(super) fn said(response: &Map<String, Value>) -> (Option<String>, CallEnd) {
+pub(super) fn response_text(response: &Map<String, Value>) -> (Option<String>, CallEnd) {
     let mut fields = response.iter();
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
@@ -133,7 +134,7 @@ pub(super) fn said(response: &Map<String, Value>) -> (Option<String>, CallEnd) {
     }
 }
 
-fn inline(mut fields: Fields) -> Result<Part, Failure> {
+fn inline(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
     let Some(mut data) = spelling::object(&mut fields, "inlineData")? else {
         return Err(fields.missing("inlineData"));
     };
@@ -143,11 +144,11 @@ fn inline(mut fields: Fields) -> Result<Part, Failure> {
     fields.put_back("inlineData", data);
     let kind = spelling::kind_of(&media_type);
     let source = MediaSource::Base64 { media_type, data: bytes };
-    let content = Content::Media(Media { kind, source, name });
-    Ok(Part { content, extra: fields.rest(OWN) })
+    let content = PartContent::Media(ChatMedia { kind, source, name });
+    Ok(MessagePart { content, extra: fields.rest(OWN) })
 }
 
-fn file(mut fields: Fields) -> Result<Part, Failure> {
+fn file(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
     let Some(mut data) = spelling::object(&mut fields, "fileData")? else {
         return Err(fields.missing("fileData"));
     };
@@ -162,7 +163,7 @@ fn file(mut fields: Fields) -> Result<Part, Failure> {
         MediaSource::Url(uri)
     } else {
         let message = format!("`{at}` must begin with `https://` or `gs://`");
-        return Err(Failure::invalid(at, message));
+        return Err(LlmError::invalid(at, message));
     };
     // The type stays, to be written again; other dialects know what they fetch.
     let kind = match data.peek("mimeType").and_then(Value::as_str) {
@@ -172,6 +173,6 @@ fn file(mut fields: Fields) -> Result<Part, Failure> {
     };
     let name = data.peek("displayName").and_then(Value::as_str).map(str::to_owned);
     fields.put_back("fileData", data);
-    let content = Content::Media(Media { kind, source, name });
-    Ok(Part { content, extra: fields.rest(OWN) })
+    let content = PartContent::Media(ChatMedia { kind, source, name });
+    Ok(MessagePart { content, extra: fields.rest(OWN) })
 }

@@ -7,20 +7,20 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
-use crate::conversation::{MediaKind, Signature};
+use crate::conversation::{MediaKind, ThoughtSignature};
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::format::fields::Fields;
+use crate::error::LlmError;
+use crate::format::fields::FieldReader;
 
 const OWN: Dialect = Dialect::Gemini;
 
 /// An object whose fields are spelt `likeThis`. Not for objects whose keys are the client's own.
-pub(super) fn fields(value: Value, at: impl Into<String>) -> Result<Fields, Failure> {
-    Fields::new(camel(value), at)
+pub(super) fn fields(value: Value, at: impl Into<String>) -> Result<FieldReader, LlmError> {
+    FieldReader::new(camel(value), at)
 }
 
 /// The object of this name within another.
-pub(super) fn object(fields: &mut Fields, key: &str) -> Result<Option<Fields>, Failure> {
+pub(super) fn object(fields: &mut FieldReader, key: &str) -> Result<Option<FieldReader>, LlmError> {
     let at = fields.place(key);
     fields.take(key).map(|value| self::fields(value, at)).transpose()
 }
@@ -70,22 +70,22 @@ pub(super) fn standard(data: &str) -> String {
 }
 
 /// Signatures are bytes here: one of another maker is packed, so that clients can read it.
-pub(super) fn signature_for_client(signature: &Signature) -> String {
+pub(super) fn signature_for_client(signature: &ThoughtSignature) -> String {
     if signature.maker == OWN {
         return signature.text.clone();
     }
     BASE64_STANDARD.encode(signature.for_client(OWN))
 }
 
-pub(super) fn signature_from_client(kept: String) -> Signature {
+pub(super) fn signature_from_client(kept: String) -> ThoughtSignature {
     let lenient = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true);
     let bytes = GeneralPurpose::new(&STANDARD, lenient).decode(standard(&kept));
     let packed = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    match packed.map(|packed| Signature::from_client(OWN, packed)) {
+    match packed.map(|packed| ThoughtSignature::from_client(OWN, packed)) {
         Some(signature) if signature.maker != OWN => signature,
-        _ => Signature { maker: OWN, text: kept },
+        _ => ThoughtSignature { maker: OWN, text: kept },
     }
 }
 

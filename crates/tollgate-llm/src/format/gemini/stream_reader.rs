@@ -3,23 +3,23 @@
 
 use serde_json::{Map, Value};
 
-use crate::conversation::{Content, Part, Stop};
-use crate::delta::{Delta, Opening};
+use crate::conversation::{MessagePart, PartContent, StopReason};
+use crate::delta::{PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
 use crate::extra::Extra;
-use crate::format::{Broken, Malformed, StreamReader};
+use crate::format::{BrokenStreamError, MalformedResponseError, StreamReader};
 
-use super::answer::{Candidate, is_blocked, read_usage, stop, usage_rest};
+use super::response::{GeminiCandidate, is_blocked, read_usage, stop, usage_rest};
 use super::{errors, spelling};
 
 const OWN: Dialect = Dialect::Gemini;
 
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    phase: Phase,
+pub(super) struct GeminiStreamReader {
+    phase: GeminiStreamPhase,
     opened: usize,
     calls: usize,
-    current: Option<(Growing, usize)>,
+    current: Option<(GeminiTextKind, usize)>,
     reason: Option<String>,
     usage: Value,
     candidate: Map<String, Value>,
@@ -27,7 +27,7 @@ pub(super) struct Reader {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Phase {
+enum GeminiStreamPhase {
     #[default]
     Before,
     Within,
@@ -36,21 +36,25 @@ enum Phase {
 
 /// The kind of part that a text can be added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Growing {
+enum GeminiTextKind {
     Text,
     Thinking,
 }
 
-impl StreamReader for Reader {
-    fn read(&mut self, _: Option<&str>, data: &str) -> Result<Vec<Delta>, Broken> {
-        if data.is_empty() || data == "[DONE]" || self.phase == Phase::After {
+impl StreamReader for GeminiStreamReader {
+    fn read(
+        &mut self,
+        _: Option<&str>,
+        data: &str,
+    ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
+        if data.is_empty() || data == "[DONE]" || self.phase == GeminiStreamPhase::After {
             return Ok(Vec::new());
         }
         let Ok(Value::Object(mut chunk)) = serde_json::from_str(data) else {
-            return Err(broken("a chunk is no JSON object"));
+            return Err(malformed_stream("a chunk is no JSON object"));
         };
         if chunk.contains_key("error") {
-            return Err(Broken::Reported(errors::read(500, data.as_bytes())));
+            return Err(BrokenStreamError::Reported(errors::read(500, data.as_bytes())));
         }
         let mut deltas = Vec::new();
         self.begin(&mut chunk, &mut deltas);
@@ -64,7 +68,7 @@ impl StreamReader for Reader {
             _ => None,
         };
         if let Some(candidate) = first {
-            let Candidate { parts, reason, rest } = Candidate::read(candidate)?;
+            let GeminiCandidate { parts, reason, rest } = GeminiCandidate::read(candidate)?;
             for part in parts {
                 self.part(part, &mut deltas);
             }
@@ -74,8 +78,9 @@ impl StreamReader for Reader {
         Ok(deltas)
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, Broken> {
-        if std::mem::replace(&mut self.phase, Phase::After) == Phase::After {
+    fn end(&mut self) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
+        if std::mem::replace(&mut self.phase, GeminiStreamPhase::After) == GeminiStreamPhase::After
+        {
             return Ok(Vec::new());
         }
         let blocked = self.extra.get("promptFeedback").is_some_and(is_blocked);
@@ -83,8 +88,8 @@ impl StreamReader for Reader {
         self.close(&mut deltas);
         let stop = match self.reason.take() {
             Some(reason) => stop(Some(&reason), self.calls),
-            None if blocked => Stop::Filtered,
-            None => return Err(Broken::Short),
+            None if blocked => StopReason::Filtered,
+            None => return Err(BrokenStreamError::Short),
         };
         let mut extra = std::mem::take(&mut self.extra);
         if !self.candidate.is_empty() {
@@ -93,66 +98,73 @@ impl StreamReader for Reader {
         }
         let mut extra = Extra::new(OWN, extra);
         extra.merge(usage_rest(&self.usage));
-        deltas.push(Delta::End { stop, usage: read_usage(&self.usage), extra });
+        deltas.push(ResponseDelta::End { stop, usage: read_usage(&self.usage), extra });
         Ok(deltas)
     }
 }
 
-impl Reader {
-    fn begin(&mut self, chunk: &mut Map<String, Value>, deltas: &mut Vec<Delta>) {
+impl GeminiStreamReader {
+    fn begin(&mut self, chunk: &mut Map<String, Value>, deltas: &mut Vec<ResponseDelta>) {
         let mut text = |key: &str| match chunk.remove(key) {
             Some(Value::String(text)) => text,
             _ => String::new(),
         };
         let (id, model) = (text("responseId"), text("modelVersion"));
-        if std::mem::replace(&mut self.phase, Phase::Within) == Phase::Before {
-            deltas.push(Delta::Start { id, model, created: 0, extra: Extra::none() });
+        if std::mem::replace(&mut self.phase, GeminiStreamPhase::Within)
+            == GeminiStreamPhase::Before
+        {
+            deltas.push(ResponseDelta::Start { id, model, created: 0, extra: Extra::none() });
         }
     }
 
-    fn part(&mut self, part: Part, deltas: &mut Vec<Delta>) {
-        let Part { content, extra } = part;
+    fn part(&mut self, part: MessagePart, deltas: &mut Vec<ResponseDelta>) {
+        let MessagePart { content, extra } = part;
         match content {
-            Content::Text(text) => {
-                let index = self.growing(Growing::Text, extra, deltas);
+            PartContent::Text(text) => {
+                let index = self.open_text_part(GeminiTextKind::Text, extra, deltas);
                 grow(index, text, deltas);
             }
-            Content::Thinking { text, signature } => {
+            PartContent::Thinking { text, signature } => {
                 // A signature alone belongs to the part that follows, not to the thought before.
                 if text.is_empty() {
                     self.close(deltas);
                 }
                 let alone = text.is_empty();
-                let index = self.growing(Growing::Thinking, extra, deltas);
+                let index = self.open_text_part(GeminiTextKind::Thinking, extra, deltas);
                 grow(index, text, deltas);
                 let signed = signature.is_some();
-                deltas.extend(signature.map(|signature| Delta::Sign { index, signature }));
+                deltas.extend(signature.map(|signature| ResponseDelta::Sign { index, signature }));
                 if alone || signed {
                     self.close(deltas);
                 }
             }
-            Content::Call(mut call) => {
+            PartContent::Call(mut call) => {
                 self.close(deltas);
                 if call.id.is_empty() {
                     call.id = spelling::numbered_id(self.calls);
                 }
                 self.calls += 1;
-                let opening = Opening::Call { id: call.id, name: call.name };
+                let opening = PartOpening::Call { id: call.id, name: call.name };
                 let index = self.open(opening, extra, deltas);
                 grow(index, call.arguments, deltas);
-                deltas.push(Delta::Close { index });
+                deltas.push(ResponseDelta::Close { index });
             }
             whole => {
                 self.close(deltas);
-                let index = self.open(Opening::Whole(whole), extra, deltas);
-                deltas.push(Delta::Close { index });
+                let index = self.open(PartOpening::Whole(whole), extra, deltas);
+                deltas.push(ResponseDelta::Close { index });
             }
         }
     }
 
     /// The part that a text of this kind goes to: the one that is open, or a new one. Fields of its
     /// own make a part of its own.
-    fn growing(&mut self, kind: Growing, extra: Extra, deltas: &mut Vec<Delta>) -> usize {
+    fn open_text_part(
+        &mut self,
+        kind: GeminiTextKind,
+        extra: Extra,
+        deltas: &mut Vec<ResponseDelta>,
+    ) -> usize {
         if let Some((open, index)) = self.current
             && open == kind
             && extra.is_empty()
@@ -161,29 +173,34 @@ impl Reader {
         }
         self.close(deltas);
         let opening = match kind {
-            Growing::Text => Opening::Text,
-            Growing::Thinking => Opening::Thinking,
+            GeminiTextKind::Text => PartOpening::Text,
+            GeminiTextKind::Thinking => PartOpening::Thinking,
         };
         let index = self.open(opening, extra, deltas);
         self.current = Some((kind, index));
         index
     }
 
-    fn open(&mut self, opening: Opening, extra: Extra, deltas: &mut Vec<Delta>) -> usize {
+    fn open(
+        &mut self,
+        opening: PartOpening,
+        extra: Extra,
+        deltas: &mut Vec<ResponseDelta>,
+    ) -> usize {
         let index = self.opened;
         self.opened += 1;
-        deltas.push(Delta::Open { index, opening, extra });
+        deltas.push(ResponseDelta::Open { index, opening, extra });
         index
     }
 
-    fn close(&mut self, deltas: &mut Vec<Delta>) {
-        deltas.extend(self.current.take().map(|(_, index)| Delta::Close { index }));
+    fn close(&mut self, deltas: &mut Vec<ResponseDelta>) {
+        deltas.extend(self.current.take().map(|(_, index)| ResponseDelta::Close { index }));
     }
 }
 
-fn grow(index: usize, text: String, deltas: &mut Vec<Delta>) {
+fn grow(index: usize, text: String, deltas: &mut Vec<ResponseDelta>) {
     if !text.is_empty() {
-        deltas.push(Delta::Grow { index, text, extra: Extra::none() });
+        deltas.push(ResponseDelta::Grow { index, text, extra: Extra::none() });
     }
 }
 
@@ -191,6 +208,6 @@ fn is_first(candidate: &Value) -> bool {
     candidate.get("index").and_then(Value::as_u64).unwrap_or(0) == 0
 }
 
-fn broken(what: &str) -> Broken {
-    Broken::Malformed(Malformed(what.to_owned()))
+fn malformed_stream(what: &str) -> BrokenStreamError {
+    BrokenStreamError::Malformed(MalformedResponseError(what.to_owned()))
 }

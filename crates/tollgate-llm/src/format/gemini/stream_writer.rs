@@ -5,95 +5,95 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::conversation::{Call, Content, Part, Stop, Usage};
-use crate::delta::{Delta, Opening};
+use crate::conversation::{FunctionCall, MessagePart, PartContent, StopReason, TokenUsage};
+use crate::delta::{PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::{Frame, StreamWriter};
-use crate::told::Told;
+use crate::format::{ChatSseEvent, StreamWriter};
+use crate::gateway_report::GatewayReport;
 
-use super::answer::{drop_details, is_blocked, stop_word, usage_json};
-use super::writing::{Writing, with};
+use super::part_writer::{GeminiPartWriter, with};
+use super::response::{drop_details, is_blocked, stop_word, usage_json};
 use super::{compose, errors};
 
 const OWN: Dialect = Dialect::Gemini;
 
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct GeminiStreamWriter {
     id: String,
     model: String,
-    writing: Writing,
+    writing: GeminiPartWriter,
     /// The parts that are not closed.
-    open: BTreeMap<usize, Open>,
-    ended: Option<(Stop, Usage, Extra)>,
+    open: BTreeMap<usize, GeminiOpenPart>,
+    ended: Option<(StopReason, TokenUsage, Extra)>,
     /// Of the whole answer.
-    said: Said,
+    said: GeminiPartProgress,
 }
 
 #[derive(Debug)]
-enum Open {
-    Text { extra: Extra, said: Said },
-    Thinking { extra: Extra, said: Said },
-    Call { call: Call, extra: Extra },
+enum GeminiOpenPart {
+    Text { extra: Extra, said: GeminiPartProgress },
+    Thinking { extra: Extra, said: GeminiPartProgress },
+    Call { call: FunctionCall, extra: Extra },
     Whole,
 }
 
 /// Whether anything of a part was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum GeminiPartProgress {
     Nothing,
     Something,
 }
 
-impl Writer {
+impl GeminiStreamWriter {
     pub(super) fn new(model: &str) -> Self {
         Self {
             id: String::new(),
             model: model.to_owned(),
-            writing: Writing::for_client(),
+            writing: GeminiPartWriter::for_client(),
             open: BTreeMap::new(),
             ended: None,
-            said: Said::Nothing,
+            said: GeminiPartProgress::Nothing,
         }
     }
 }
 
-impl StreamWriter for Writer {
-    fn write(&mut self, delta: &Delta) -> Vec<Frame> {
+impl StreamWriter for GeminiStreamWriter {
+    fn write(&mut self, delta: &ResponseDelta) -> Vec<ChatSseEvent> {
         let part = match delta {
-            Delta::Start { id, model, .. } => {
+            ResponseDelta::Start { id, model, .. } => {
                 self.id.clone_from(id);
                 if !model.is_empty() {
                     self.model.clone_from(model);
                 }
                 None
             }
-            Delta::Open { index, opening, extra } => self.open(*index, opening, extra),
-            Delta::Grow { index, text, .. } => self.grow(*index, text),
-            Delta::Sign { index, signature } => {
+            ResponseDelta::Open { index, opening, extra } => self.open(*index, opening, extra),
+            ResponseDelta::Grow { index, text, .. } => self.grow(*index, text),
+            ResponseDelta::Sign { index, signature } => {
                 self.writing.keep(signature);
                 // Of a thought without words it belongs to the part that comes next.
                 match self.open.get(index) {
-                    Some(Open::Thinking { said: Said::Something, .. }) => {
-                        Some(self.writing.sign(json!({"text": "", "thought": true})))
-                    }
+                    Some(GeminiOpenPart::Thinking {
+                        said: GeminiPartProgress::Something, ..
+                    }) => Some(self.writing.sign(json!({"text": "", "thought": true}))),
                     _ => None,
                 }
             }
-            Delta::Extra { index, extra: later } => {
+            ResponseDelta::Extra { index, extra: later } => {
                 if let Some(
-                    Open::Text { extra, .. }
-                    | Open::Thinking { extra, .. }
-                    | Open::Call { extra, .. },
+                    GeminiOpenPart::Text { extra, .. }
+                    | GeminiOpenPart::Thinking { extra, .. }
+                    | GeminiOpenPart::Call { extra, .. },
                 ) = self.open.get_mut(index)
                 {
                     extra.merge(later.clone());
                 }
                 None
             }
-            Delta::Close { index } => self.close(*index),
-            Delta::End { stop, usage, extra } => {
+            ResponseDelta::Close { index } => self.close(*index),
+            ResponseDelta::End { stop, usage, extra } => {
                 self.ended = Some((stop.clone(), usage.clone(), extra.clone()));
                 None
             }
@@ -101,7 +101,7 @@ impl StreamWriter for Writer {
         part.map(|part| self.chunk(&part)).into_iter().collect()
     }
 
-    fn end(&mut self, told: Option<&Told>) -> Vec<Frame> {
+    fn end(&mut self, told: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
         let mut frames = Vec::new();
         while let Some(index) = self.open.keys().next().copied() {
             if let Some(part) = self.close(index) {
@@ -110,35 +110,37 @@ impl StreamWriter for Writer {
         }
         let ended = self.ended.take();
         let (stop, usage, extra) =
-            ended.unwrap_or_else(|| (Stop::End, Usage::default(), Extra::none()));
+            ended.unwrap_or_else(|| (StopReason::End, TokenUsage::default(), Extra::none()));
         let last = self.last(&stop, &usage, &extra);
         let Value::Object(mut last) = last else { return frames };
         if let Some(told) = told {
             last.insert("tollgate".to_owned(), told.json(compose::history(&told.history)));
         }
-        frames.push(Frame::data(&last.into()));
+        frames.push(ChatSseEvent::data(&last.into()));
         frames
     }
 
-    fn fail(&mut self, failure: &Failure) -> Vec<Frame> {
-        vec![Frame::data(&errors::write(failure))]
+    fn fail(&mut self, failure: &LlmError) -> Vec<ChatSseEvent> {
+        vec![ChatSseEvent::data(&errors::write(failure))]
     }
 }
 
-impl Writer {
-    fn open(&mut self, index: usize, opening: &Opening, extra: &Extra) -> Option<Value> {
-        let (extra, said) = (extra.clone(), Said::Nothing);
+impl GeminiStreamWriter {
+    fn open(&mut self, index: usize, opening: &PartOpening, extra: &Extra) -> Option<Value> {
+        let (extra, said) = (extra.clone(), GeminiPartProgress::Nothing);
         let (open, part) = match opening {
-            Opening::Text | Opening::Refusal => (Open::Text { extra, said }, None),
-            Opening::Thinking => (Open::Thinking { extra, said }, None),
-            Opening::Call { id, name } => {
-                let (id, name, arguments) = (id.clone(), name.clone(), String::new());
-                (Open::Call { call: Call { id, name, arguments }, extra }, None)
+            PartOpening::Text | PartOpening::Refusal => {
+                (GeminiOpenPart::Text { extra, said }, None)
             }
-            Opening::Whole(Content::Result(_)) => (Open::Whole, None),
-            Opening::Whole(content) => {
-                let part = Part { content: content.clone(), extra };
-                (Open::Whole, self.writing.part(&part, ""))
+            PartOpening::Thinking => (GeminiOpenPart::Thinking { extra, said }, None),
+            PartOpening::Call { id, name } => {
+                let (id, name, arguments) = (id.clone(), name.clone(), String::new());
+                (GeminiOpenPart::Call { call: FunctionCall { id, name, arguments }, extra }, None)
+            }
+            PartOpening::Whole(PartContent::Result(_)) => (GeminiOpenPart::Whole, None),
+            PartOpening::Whole(content) => {
+                let part = MessagePart { content: content.clone(), extra };
+                (GeminiOpenPart::Whole, self.writing.part(&part, ""))
             }
         };
         self.open.insert(index, open);
@@ -147,19 +149,19 @@ impl Writer {
 
     fn grow(&mut self, index: usize, text: &str) -> Option<Value> {
         let (part, extra) = match self.open.get_mut(&index)? {
-            Open::Text { extra, said } => {
-                *said = Said::Something;
+            GeminiOpenPart::Text { extra, said } => {
+                *said = GeminiPartProgress::Something;
                 (json!({"text": text}), std::mem::take(extra))
             }
-            Open::Thinking { extra, said } => {
-                *said = Said::Something;
+            GeminiOpenPart::Thinking { extra, said } => {
+                *said = GeminiPartProgress::Something;
                 (json!({"text": text, "thought": true}), std::mem::take(extra))
             }
-            Open::Call { call, .. } => {
+            GeminiOpenPart::Call { call, .. } => {
                 call.arguments.push_str(text);
                 return None;
             }
-            Open::Whole => return None,
+            GeminiOpenPart::Whole => return None,
         };
         Some(self.writing.sign(with(part, &extra)))
     }
@@ -167,22 +169,24 @@ impl Writer {
     /// What is left to be said of a part.
     fn close(&mut self, index: usize) -> Option<Value> {
         match self.open.remove(&index)? {
-            Open::Text { extra, said: Said::Nothing } => {
-                let part = Part { content: Content::Text(String::new()), extra };
+            GeminiOpenPart::Text { extra, said: GeminiPartProgress::Nothing } => {
+                let part = MessagePart { content: PartContent::Text(String::new()), extra };
                 self.writing.part(&part, "")
             }
-            Open::Call { call, extra } => {
-                let part = Part { content: Content::Call(call), extra };
+            GeminiOpenPart::Call { call, extra } => {
+                let part = MessagePart { content: PartContent::Call(call), extra };
                 self.writing.part(&part, "")
             }
-            Open::Text { .. } | Open::Thinking { .. } | Open::Whole => None,
+            GeminiOpenPart::Text { .. }
+            | GeminiOpenPart::Thinking { .. }
+            | GeminiOpenPart::Whole => None,
         }
     }
 
-    fn chunk(&mut self, part: &Value) -> Frame {
-        self.said = Said::Something;
+    fn chunk(&mut self, part: &Value) -> ChatSseEvent {
+        self.said = GeminiPartProgress::Something;
         let content = json!({"parts": [part], "role": "model"});
-        Frame::data(&json!({
+        ChatSseEvent::data(&json!({
             "candidates": [{"content": content, "index": 0}],
             "modelVersion": self.model,
             "responseId": self.id,
@@ -190,10 +194,10 @@ impl Writer {
     }
 
     /// An empty text is no empty content: clients leave answers with such out of their history.
-    fn last(&mut self, stop: &Stop, usage: &Usage, extra: &Extra) -> Value {
+    fn last(&mut self, stop: &StopReason, usage: &TokenUsage, extra: &Extra) -> Value {
         let mut last = Map::new();
         let blocked = extra.get(OWN, "promptFeedback").is_some_and(is_blocked);
-        if !blocked || self.said == Said::Something {
+        if !blocked || self.said == GeminiPartProgress::Something {
             let part = self.writing.rest().unwrap_or_else(|| json!({"text": ""}));
             let content = json!({"parts": [part], "role": "model"});
             let reason = stop_word(stop, extra);

@@ -5,39 +5,42 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::Gemini;
+use super::GeminiCodec;
 use crate::conversation::{
-    Content, OutputForm, Part, Request, Response, Role, Stop, Tool, ToolChoice,
+    ChatRequest, ChatResponse, ChatRole, ChatTool, MessagePart, PartContent, ResponseFormat,
+    StopReason, ToolChoice,
 };
-use crate::delta::{self, Delta, Opening};
+use crate::delta::{self, PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
+use crate::error::{LlmError, LlmErrorKind};
 use crate::extra::Extra;
-use crate::failure::{Failure, Kind};
-use crate::format::{Address, Broken, Fault, Format, recorded};
-use crate::told::{Ended, Told};
+use crate::format::{
+    BrokenStreamError, DialectCodec, ProviderFault, RequestUrlParams, test_fixtures,
+};
+use crate::gateway_report::{GatewayReport, LoopEnd};
 
 mod refusals;
 mod writing;
 
 const FOLDER: &str = "gemini";
 
-fn address() -> Address<'static> {
-    Address { model: Some("gemini-2.5-flash"), delivery: None }
+fn address() -> RequestUrlParams<'static> {
+    RequestUrlParams { model: Some("gemini-2.5-flash"), delivery: None }
 }
 
-fn read(body: Value) -> Request {
-    Gemini.read_request(body, &address()).unwrap()
+fn read(body: Value) -> ChatRequest {
+    GeminiCodec.read_request(body, &address()).unwrap()
 }
 
 #[test]
 fn requests_of_the_own_dialect_lose_nothing() {
-    for (name, body) in recorded::json(FOLDER, "request_") {
+    for (name, body) in test_fixtures::json(FOLDER, "request_") {
         let mut request = read(body.clone());
         if name == "request_schema.json" {
             // Levels of thinking are for models that know them.
             request.model = "gemini-3.8-flash".to_owned();
         }
-        let written = Gemini.write_request(&request).unwrap();
+        let written = GeminiCodec.write_request(&request).unwrap();
         assert_eq!(written.body, body, "{name}");
         assert!(written.lost.is_empty(), "{name}: {:?}", written.lost);
     }
@@ -45,9 +48,9 @@ fn requests_of_the_own_dialect_lose_nothing() {
 
 #[test]
 fn both_spellings_mean_the_same() {
-    let (_, body) = recorded::json(FOLDER, "spelt_snake").remove(0);
+    let (_, body) = test_fixtures::json(FOLDER, "spelt_snake").remove(0);
     let request = read(body);
-    let said = recorded::meaning(&request.messages);
+    let said = test_fixtures::meaning(&request.messages);
     let expected = [
         "System:",
         "  text \"Be brief.\"",
@@ -65,7 +68,7 @@ fn both_spellings_mean_the_same() {
     assert_eq!(request.options.stop, ["x"]);
     assert_eq!(request.options.effort.as_deref(), Some("high"));
     assert_eq!(request.tool_choice, ToolChoice::Required);
-    let Tool::Function(function) = &request.tools[0] else { panic!("{:?}", request.tools) };
+    let ChatTool::Function(function) = &request.tools[0] else { panic!("{:?}", request.tools) };
     let schema = json!({
         "type": "object",
         "properties": {"snake_key": {"type": "number", "anyOf": [{"type": "string"}]}},
@@ -76,9 +79,9 @@ fn both_spellings_mean_the_same() {
 
 #[test]
 fn schemas_of_the_dialect_become_json_schema() {
-    let (_, body) = recorded::json(FOLDER, "request_tools").remove(0);
+    let (_, body) = test_fixtures::json(FOLDER, "request_tools").remove(0);
     let request = read(body);
-    let Tool::Function(function) = &request.tools[0] else { panic!("{:?}", request.tools) };
+    let ChatTool::Function(function) = &request.tools[0] else { panic!("{:?}", request.tools) };
     let expected = json!({
         "type": "object",
         "properties": {
@@ -94,8 +97,8 @@ fn schemas_of_the_dialect_become_json_schema() {
     });
     assert_eq!(function.parameters, Some(expected));
     assert_eq!(request.tool_choice, ToolChoice::Named("roll_dice".to_owned()));
-    let (_, body) = recorded::json(FOLDER, "request_media").remove(0);
-    let Some(OutputForm::Schema { schema, .. }) = read(body).options.output else {
+    let (_, body) = test_fixtures::json(FOLDER, "request_media").remove(0);
+    let Some(ResponseFormat::Schema { schema, .. }) = read(body).options.output else {
         panic!("no form");
     };
     assert_eq!(schema["type"], "object");
@@ -103,9 +106,9 @@ fn schemas_of_the_dialect_become_json_schema() {
 
 #[test]
 fn results_find_their_calls_by_id_or_by_name_and_order() {
-    let (_, body) = recorded::json(FOLDER, "request_tools").remove(0);
+    let (_, body) = test_fixtures::json(FOLDER, "request_tools").remove(0);
     let request = read(body);
-    let said = recorded::meaning(&request.messages);
+    let said = test_fixtures::meaning(&request.messages);
     for line in [
         "  call call_0 roll_dice {\"notation\":\"2d6\"}",
         "  call call_1 roll_dice {\"notation\":\"1d20+5\"}",
@@ -128,7 +131,7 @@ fn calls_may_stand_in_several_contents_of_one_turn() {
     let end = json!({"role": "model", "parts": [{"text": ""}]});
     let user = json!({"role": "user", "parts": [{"text": "go"}]});
     let request = read(json!({"contents": [user, call("a"), call("b"), end, results]}));
-    let written = Gemini.write_request(&request).unwrap().body;
+    let written = GeminiCodec.write_request(&request).unwrap().body;
     assert_eq!(written["contents"].as_array().unwrap().len(), 3);
     assert_eq!(written["contents"][1]["parts"].as_array().unwrap().len(), 2);
 }
@@ -136,20 +139,21 @@ fn calls_may_stand_in_several_contents_of_one_turn() {
 #[test]
 fn the_model_and_the_delivery_stand_in_the_address() {
     let body = json!({"contents": [{"parts": [{"text": "hi"}]}]});
-    let delivery = Some(crate::conversation::Delivery::Streamed);
-    let address = Address { model: Some("tavern"), delivery };
-    let request = Gemini.read_request(body.clone(), &address).unwrap();
+    let delivery = Some(crate::conversation::ResponseDelivery::Streamed);
+    let address = RequestUrlParams { model: Some("tavern"), delivery };
+    let request = GeminiCodec.read_request(body.clone(), &address).unwrap();
     assert_eq!((request.model.as_str(), Some(request.delivery)), ("tavern", delivery));
-    assert_eq!(request.messages[0].role, Role::User);
-    let failure = Gemini.read_request(body, &Address::default()).unwrap_err();
+    assert_eq!(request.messages[0].role, ChatRole::User);
+    let failure = GeminiCodec.read_request(body, &RequestUrlParams::default()).unwrap_err();
     assert_eq!(failure.at.as_deref(), Some("model"));
 }
 
 #[test]
 fn answers_of_the_own_dialect_lose_nothing() {
-    for (name, body) in recorded::json(FOLDER, "response_") {
-        let response = Gemini.read_response(body.clone()).unwrap();
-        let written = Gemini.write_response(&response, &recorded::request(Vec::new()), None);
+    for (name, body) in test_fixtures::json(FOLDER, "response_") {
+        let response = GeminiCodec.read_response(body.clone()).unwrap();
+        let written =
+            GeminiCodec.write_response(&response, &test_fixtures::request(Vec::new()), None);
         assert_eq!(written, body, "{name}");
     }
 }
@@ -157,33 +161,33 @@ fn answers_of_the_own_dialect_lose_nothing() {
 #[test]
 fn counts_and_reasons_have_their_neutral_words() {
     let read = |name: &str| {
-        let (_, body) = recorded::json(FOLDER, name).remove(0);
-        Gemini.read_response(body).unwrap()
+        let (_, body) = test_fixtures::json(FOLDER, name).remove(0);
+        GeminiCodec.read_response(body).unwrap()
     };
     let response = read("response_text");
     let usage = &response.usage;
     assert_eq!((usage.input, usage.cache_read), (1021, 1000));
     assert_eq!((usage.output, usage.reasoning, usage.total()), (36, 30, 1057));
-    assert_eq!(response.stop, Stop::End);
+    assert_eq!(response.stop, StopReason::End);
     assert_eq!(response.text(), "You see a door.");
-    assert_eq!(read("response_calls").stop, Stop::Calls);
-    assert_eq!(read("response_blocked").stop, Stop::Filtered);
-    assert_eq!(read("response_filtered").stop, Stop::Filtered);
+    assert_eq!(read("response_calls").stop, StopReason::Calls);
+    assert_eq!(read("response_blocked").stop, StopReason::Filtered);
+    assert_eq!(read("response_filtered").stop, StopReason::Filtered);
     let reason = "MALFORMED_FUNCTION_CALL".to_owned();
-    let expected = Stop::Other { dialect: Dialect::Gemini, reason };
+    let expected = StopReason::Other { dialect: Dialect::Gemini, reason };
     assert_eq!(read("response_malformed").stop, expected);
     for body in [json!({}), json!({"candidates": []}), json!([]), json!({"candidates": 7})] {
-        assert!(Gemini.read_response(body.clone()).is_err(), "{body}");
+        assert!(GeminiCodec.read_response(body.clone()).is_err(), "{body}");
     }
 }
 
 #[test]
 fn streams_of_the_own_dialect_lose_nothing() {
-    for (name, sse) in recorded::files(FOLDER, "stream_") {
-        let steps = recorded::steps(&Gemini, &recorded::events(&sse)).unwrap();
-        let response = recorded::whole(&steps);
-        let frames = recorded::arrived(&recorded::frames(&Gemini, &steps));
-        let again = recorded::whole(&recorded::steps(&Gemini, &frames).unwrap());
+    for (name, sse) in test_fixtures::files(FOLDER, "stream_") {
+        let steps = test_fixtures::steps(&GeminiCodec, &test_fixtures::events(&sse)).unwrap();
+        let response = test_fixtures::whole(&steps);
+        let frames = test_fixtures::to_events(&test_fixtures::frames(&GeminiCodec, &steps));
+        let again = test_fixtures::whole(&test_fixtures::steps(&GeminiCodec, &frames).unwrap());
         assert_eq!(silent(again.parts), silent(response.parts), "{name}");
         assert_eq!((again.stop, again.usage), (response.stop, response.usage), "{name}");
         assert_eq!((again.id, again.extra), (response.id, response.extra), "{name}");
@@ -191,7 +195,7 @@ fn streams_of_the_own_dialect_lose_nothing() {
 }
 
 /// The last chunk holds an empty text, which says nothing.
-fn silent(mut parts: Vec<Part>) -> Vec<Part> {
+fn silent(mut parts: Vec<MessagePart>) -> Vec<MessagePart> {
     parts.retain(|part| part.as_text() != Some(""));
     parts
 }
@@ -199,54 +203,59 @@ fn silent(mut parts: Vec<Part>) -> Vec<Part> {
 #[test]
 fn a_stream_in_pieces_is_the_answer_in_pieces() {
     let whole = |name: &str| {
-        let (_, sse) = recorded::files(FOLDER, name).remove(0);
-        recorded::whole(&recorded::steps(&Gemini, &recorded::events(&sse)).unwrap())
+        let (_, sse) = test_fixtures::files(FOLDER, name).remove(0);
+        test_fixtures::whole(
+            &test_fixtures::steps(&GeminiCodec, &test_fixtures::events(&sse)).unwrap(),
+        )
     };
     let response = whole("stream_text");
     assert_eq!(response.text(), "Good evening – traveller.");
     assert_eq!(response.usage.reasoning, 7);
-    let thought = Content::Thinking { text: "I think.".to_owned(), signature: None };
+    let thought = PartContent::Thinking { text: "I think.".to_owned(), signature: None };
     assert_eq!(response.parts[0].content, thought);
     let response = whole("stream_calls");
     let calls: Vec<_> = response.calls().map(|it| (it.id.as_str(), &*it.arguments)).collect();
     let expected =
         [("abc", "{\"notation\":\"2d6\"}"), ("def", "{\"notation\":\"1d20\"}"), ("call_2", "{}")];
     assert_eq!(calls, expected);
-    assert_eq!(response.stop, Stop::Calls);
-    assert_eq!(whole("stream_blocked").stop, Stop::Filtered);
+    assert_eq!(response.stop, StopReason::Calls);
+    assert_eq!(whole("stream_blocked").stop, StopReason::Filtered);
 }
 
 #[test]
 fn b_ch_13_streams_that_break_say_how() {
-    let (_, sse) = recorded::files(FOLDER, "broken_error").remove(0);
-    let broken = recorded::steps(&Gemini, &recorded::events(&sse)).unwrap_err();
-    let Broken::Reported(reported) = broken else { panic!("{broken:?}") };
-    assert_eq!(reported.fault, Fault::Provider);
+    let (_, sse) = test_fixtures::files(FOLDER, "broken_error").remove(0);
+    let broken = test_fixtures::steps(&GeminiCodec, &test_fixtures::events(&sse)).unwrap_err();
+    let BrokenStreamError::Reported(reported) = broken else { panic!("{broken:?}") };
+    assert_eq!(reported.fault, ProviderFault::Provider);
     assert_eq!(reported.code.as_deref(), Some("UNAVAILABLE"));
-    let (_, sse) = recorded::files(FOLDER, "broken_short").remove(0);
-    let broken = recorded::steps(&Gemini, &recorded::events(&sse)).unwrap_err();
-    assert_eq!(broken, Broken::Short);
+    let (_, sse) = test_fixtures::files(FOLDER, "broken_short").remove(0);
+    let broken = test_fixtures::steps(&GeminiCodec, &test_fixtures::events(&sse)).unwrap_err();
+    assert_eq!(broken, BrokenStreamError::Short);
     for data in ["<html>", "[]", "{\"candidates\":[7]}", "{\"candidates\":[{\"content\":7}]}"] {
-        let broken = recorded::steps(&Gemini, &[(None, data.to_owned())]).unwrap_err();
-        assert!(matches!(broken, Broken::Malformed(_)), "{data}: {broken:?}");
+        let broken = test_fixtures::steps(&GeminiCodec, &[(None, data.to_owned())]).unwrap_err();
+        assert!(matches!(broken, BrokenStreamError::Malformed(_)), "{data}: {broken:?}");
     }
 }
 
 #[test]
 fn a_call_is_written_whole_and_texts_as_they_come() {
-    let open = |index, opening| Delta::Open { index, opening, extra: Extra::none() };
-    let grow =
-        |index, text: &str| Delta::Grow { index, text: text.to_owned(), extra: Extra::none() };
-    let call = Opening::Call { id: "call_0".to_owned(), name: "roll".to_owned() };
-    let mut writer = Gemini.stream_writer(&recorded::request(Vec::new()));
+    let open = |index, opening| ResponseDelta::Open { index, opening, extra: Extra::none() };
+    let grow = |index, text: &str| ResponseDelta::Grow {
+        index,
+        text: text.to_owned(),
+        extra: Extra::none(),
+    };
+    let call = PartOpening::Call { id: "call_0".to_owned(), name: "roll".to_owned() };
+    let mut writer = GeminiCodec.stream_writer(&test_fixtures::request(Vec::new()));
     let mut sent = Vec::new();
     for step in [
         open(0, call),
         grow(0, "{\"a\""),
-        open(1, Opening::Text),
+        open(1, PartOpening::Text),
         grow(1, "hi"),
         grow(0, ":1}"),
-        Delta::Close { index: 0 },
+        ResponseDelta::Close { index: 0 },
         grow(1, " there"),
     ] {
         let frames = writer.write(&step);
@@ -259,8 +268,8 @@ fn a_call_is_written_whole_and_texts_as_they_come() {
         sent,
         [json!({"text": "hi"}), json!({"functionCall": call}), json!({"text": " there"})]
     );
-    let told = Told {
-        ended: Ended::Answered,
+    let told = GatewayReport {
+        ended: LoopEnd::Answered,
         model: "m".to_owned(),
         rounds: 2,
         calls: Vec::new(),
@@ -275,85 +284,86 @@ fn a_call_is_written_whole_and_texts_as_they_come() {
 #[test]
 fn errors_are_told_in_the_words_of_the_dialect() {
     for (kind, code, status) in [
-        (Kind::Invalid, 400, "INVALID_ARGUMENT"),
-        (Kind::TooLong, 400, "INVALID_ARGUMENT"),
-        (Kind::UnknownModel, 404, "NOT_FOUND"),
-        (Kind::Unauthenticated, 401, "UNAUTHENTICATED"),
-        (Kind::Forbidden, 403, "PERMISSION_DENIED"),
-        (Kind::RateLimited, 429, "RESOURCE_EXHAUSTED"),
-        (Kind::Overloaded, 503, "UNAVAILABLE"),
-        (Kind::Provider, 502, "UNAVAILABLE"),
-        (Kind::Timeout, 504, "DEADLINE_EXCEEDED"),
-        (Kind::Internal, 500, "INTERNAL"),
+        (LlmErrorKind::Invalid, 400, "INVALID_ARGUMENT"),
+        (LlmErrorKind::TooLong, 400, "INVALID_ARGUMENT"),
+        (LlmErrorKind::UnknownModel, 404, "NOT_FOUND"),
+        (LlmErrorKind::Unauthenticated, 401, "UNAUTHENTICATED"),
+        (LlmErrorKind::Forbidden, 403, "PERMISSION_DENIED"),
+        (LlmErrorKind::RateLimited, 429, "RESOURCE_EXHAUSTED"),
+        (LlmErrorKind::Overloaded, 503, "UNAVAILABLE"),
+        (LlmErrorKind::Provider, 502, "UNAVAILABLE"),
+        (LlmErrorKind::Timeout, 504, "DEADLINE_EXCEEDED"),
+        (LlmErrorKind::Internal, 500, "INTERNAL"),
     ] {
         let error = json!({"code": code, "message": "no", "status": status});
-        assert_eq!(Gemini.write_error(&Failure::new(kind, "no")), json!({"error": error}));
+        assert_eq!(GeminiCodec.write_error(&LlmError::new(kind, "no")), json!({"error": error}));
     }
-    let failure = Failure::new(Kind::RateLimited, "no").after(Some(Duration::from_millis(1500)));
-    let body = Gemini.write_error(&failure).to_string();
-    let reported = Gemini.read_error(429, body.as_bytes());
+    let failure =
+        LlmError::new(LlmErrorKind::RateLimited, "no").after(Some(Duration::from_millis(1500)));
+    let body = GeminiCodec.write_error(&failure).to_string();
+    let reported = GeminiCodec.read_error(429, body.as_bytes());
     assert_eq!(reported.retry_after, Some(Duration::from_millis(1500)));
 }
 
 #[test]
 fn errors_of_the_provider_are_understood() {
-    let (_, quota) = recorded::files(FOLDER, "error_quota").remove(0);
+    let (_, quota) = test_fixtures::files(FOLDER, "error_quota").remove(0);
     for body in [quota.clone(), format!("[{quota}]")] {
-        let reported = Gemini.read_error(429, body.as_bytes());
-        assert_eq!(reported.fault, Fault::TooOften);
+        let reported = GeminiCodec.read_error(429, body.as_bytes());
+        assert_eq!(reported.fault, ProviderFault::TooOften);
         assert_eq!(reported.retry_after, Some(Duration::from_millis(34_500)));
     }
     let said = |status: &str, message: &str| {
         json!({"error": {"status": status, "message": message}}).to_string()
     };
     for (status, body, fault) in [
-        (400, said("INVALID_ARGUMENT", "bad"), Fault::Request),
-        (400, said("INVALID_ARGUMENT", "API key not valid."), Fault::Key),
+        (400, said("INVALID_ARGUMENT", "bad"), ProviderFault::Request),
+        (400, said("INVALID_ARGUMENT", "API key not valid."), ProviderFault::Key),
         (
             400,
             said(
                 "INVALID_ARGUMENT",
                 "The input token count (2000000) exceeds the maximum number of tokens allowed",
             ),
-            Fault::TooLong,
+            ProviderFault::TooLong,
         ),
-        (403, said("PERMISSION_DENIED", "no"), Fault::Key),
-        (404, said("NOT_FOUND", "models/x is not found"), Fault::Model),
-        (500, said("INTERNAL", "odd"), Fault::Provider),
-        (418, said("TEAPOT", "odd"), Fault::Request),
-        (502, "<html><h1>Bad Gateway</h1></html>".to_owned(), Fault::Provider),
-        (503, String::new(), Fault::Provider),
-        (429, "[]".to_owned(), Fault::TooOften),
+        (403, said("PERMISSION_DENIED", "no"), ProviderFault::Key),
+        (404, said("NOT_FOUND", "models/x is not found"), ProviderFault::Model),
+        (500, said("INTERNAL", "odd"), ProviderFault::Provider),
+        (418, said("TEAPOT", "odd"), ProviderFault::Request),
+        (502, "<html><h1>Bad Gateway</h1></html>".to_owned(), ProviderFault::Provider),
+        (503, String::new(), ProviderFault::Provider),
+        (429, "[]".to_owned(), ProviderFault::TooOften),
     ] {
-        let reported = Gemini.read_error(status, body.as_bytes());
+        let reported = GeminiCodec.read_error(status, body.as_bytes());
         assert_eq!(reported.fault, fault, "{body}");
         assert!(!reported.message.is_empty(), "{body}");
     }
     for delay in ["-1s", "1e9s", "NaNs", "soon", ""] {
         let info = json!({"@type": super::errors::RETRY_INFO, "retryDelay": delay});
         let body = json!({"error": {"details": [info]}}).to_string();
-        assert_eq!(Gemini.read_error(429, body.as_bytes()).retry_after, None, "{delay}");
+        assert_eq!(GeminiCodec.read_error(429, body.as_bytes()).retry_after, None, "{delay}");
     }
 }
 
 proptest! {
     #[test]
-    fn a_conversation_keeps_its_meaning(request in recorded::conversations()) {
-        let written = Gemini.write_request(&request).unwrap();
+    fn a_conversation_keeps_its_meaning(request in test_fixtures::conversations()) {
+        let written = GeminiCodec.write_request(&request).unwrap();
         prop_assert!(written.lost.is_empty(), "{:?}", written.lost);
         let again = read(written.body);
-        prop_assert_eq!(recorded::meaning(&again.messages), recorded::meaning(&request.messages));
+        prop_assert_eq!(test_fixtures::meaning(&again.messages), test_fixtures::meaning(&request.messages));
         prop_assert_eq!(again.options, request.options);
     }
 
     #[test]
-    fn an_answer_is_read_as_it_was_written(answer in recorded::answers()) {
-        let body = Gemini.write_response(&answer, &recorded::request(Vec::new()), None);
-        let mut read = Gemini.read_response(body).unwrap();
+    fn an_answer_is_read_as_it_was_written(answer in test_fixtures::answers()) {
+        let body = GeminiCodec.write_response(&answer, &test_fixtures::request(Vec::new()), None);
+        let mut read = GeminiCodec.read_response(body).unwrap();
         read.extra = Extra::none();
         prop_assert_eq!(&read, &answer);
-        let frames = recorded::arrived(&recorded::frames(&Gemini, &delta::steps(&answer)));
-        let mut streamed = recorded::whole(&recorded::steps(&Gemini, &frames).unwrap());
+        let frames = test_fixtures::to_events(&test_fixtures::frames(&GeminiCodec, &delta::steps(&answer)));
+        let mut streamed = test_fixtures::whole(&test_fixtures::steps(&GeminiCodec, &frames).unwrap());
         streamed.extra = Extra::none();
         streamed.parts = silent(streamed.parts);
         prop_assert_eq!(streamed, answer);
@@ -362,24 +372,24 @@ proptest! {
     #[test]
     fn nothing_breaks_on_requests_with_wounds(
         number in any::<usize>(),
-        wounds in proptest::collection::vec(recorded::wounds(), 1..4),
+        wounds in proptest::collection::vec(test_fixtures::mutations(), 1..4),
     ) {
-        let body = recorded::wounded((FOLDER, "request_"), number, &wounds);
-        if let Ok(request) = Gemini.read_request(body, &address()) {
-            let _ = Gemini.write_request(&request);
-            let _ = Gemini.write_history(&request.messages);
+        let body = test_fixtures::mutate_fixture((FOLDER, "request_"), number, &wounds);
+        if let Ok(request) = GeminiCodec.read_request(body, &address()) {
+            let _ = GeminiCodec.write_request(&request);
+            let _ = GeminiCodec.write_history(&request.messages);
         }
     }
 
     #[test]
     fn nothing_breaks_on_answers_with_wounds(
         number in any::<usize>(),
-        wounds in proptest::collection::vec(recorded::wounds(), 1..4),
+        wounds in proptest::collection::vec(test_fixtures::mutations(), 1..4),
     ) {
-        let body = recorded::wounded((FOLDER, "response_"), number, &wounds);
-        if let Ok(response) = Gemini.read_response(body) {
-            let _ = Gemini.write_response(&response, &recorded::request(Vec::new()), None);
-            let _ = recorded::frames(&Gemini, &delta::steps(&response));
+        let body = test_fixtures::mutate_fixture((FOLDER, "response_"), number, &wounds);
+        if let Ok(response) = GeminiCodec.read_response(body) {
+            let _ = GeminiCodec.write_response(&response, &test_fixtures::request(Vec::new()), None);
+            let _ = test_fixtures::frames(&GeminiCodec, &delta::steps(&response));
         }
     }
 
@@ -387,13 +397,13 @@ proptest! {
     fn nothing_breaks_on_streams_with_wounds(
         number in any::<usize>(),
         event in any::<usize>(),
-        wound in recorded::wounds(),
+        wound in test_fixtures::mutations(),
     ) {
-        let events = recorded::wounded_events(FOLDER, (number, event), &[wound]);
-        if let Ok(steps) = recorded::steps(&Gemini, &events) {
-            let response = recorded::whole(&steps);
-            let _ = recorded::frames(&Gemini, &steps);
-            let _ = Gemini.write_response(&response, &recorded::request(Vec::new()), None);
+        let events = test_fixtures::mutated_events(FOLDER, (number, event), &[wound]);
+        if let Ok(steps) = test_fixtures::steps(&GeminiCodec, &events) {
+            let response = test_fixtures::whole(&steps);
+            let _ = test_fixtures::frames(&GeminiCodec, &steps);
+            let _ = GeminiCodec.write_response(&response, &test_fixtures::request(Vec::new()), None);
         }
     }
 }
@@ -413,12 +423,12 @@ fn details_of_one_round_do_not_stand_beside_the_sum_of_several() {
     let body = json!({"candidates": [{"content": {"parts": [{"text": "hi"}]}}],
         "usageMetadata": {"promptTokenCount": 11, "candidatesTokenCount": 3, "totalTokenCount": 14,
             "promptTokensDetails": details, "trafficType": "ON_DEMAND"}});
-    let mut response = Gemini.read_response(body).unwrap();
-    let usage = |response: &Response| {
-        let request = recorded::request(Vec::new());
-        let whole = Gemini.write_response(response, &request, None)["usageMetadata"].clone();
-        let mut writer = Gemini.stream_writer(&request);
-        let steps: Vec<Delta> = delta::steps(response);
+    let mut response = GeminiCodec.read_response(body).unwrap();
+    let usage = |response: &ChatResponse| {
+        let request = test_fixtures::request(Vec::new());
+        let whole = GeminiCodec.write_response(response, &request, None)["usageMetadata"].clone();
+        let mut writer = GeminiCodec.stream_writer(&request);
+        let steps: Vec<ResponseDelta> = delta::steps(response);
         steps.iter().for_each(|step| drop(writer.write(step)));
         let last = writer.end(None).pop().unwrap().data;
         let last: Value = serde_json::from_str(&last).unwrap();

@@ -7,10 +7,10 @@ use crate::extra::Extra;
 const OPENAI: Dialect = Dialect::OpenAiChat;
 
 fn complaint(dialect: Dialect, names: &[&str]) -> String {
-    let tools: Vec<Tool> = names
+    let tools: Vec<ChatTool> = names
         .iter()
         .map(|name| {
-            Tool::Function(Function {
+            ChatTool::Function(Function {
                 name: (*name).to_owned(),
                 description: None,
                 parameters: None,

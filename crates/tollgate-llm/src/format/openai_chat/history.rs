@@ -3,56 +3,64 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::{SAID_AS, THOUGHTS, THOUGHTS_SIGNATURE};
+use super::message::{SPELLING_KEY, THOUGHTS_KEYS, THOUGHTS_SIGNATURE_KEY};
 use super::{DIALECT, openai_media, part, tool};
 use crate::conversation::{
-    CallResult, Content, Media, MediaKind, MediaSource, Message, Part, Role,
+    CallResult, ChatMedia, ChatMessage, ChatRole, MediaKind, MediaSource, MessagePart, PartContent,
 };
 use crate::extra::Extra;
-use crate::format::lost::Lost;
-use crate::format::shown;
+use crate::format::encoding_losses::EncodingLosses;
+use crate::format::result_media;
 
 /// What stands in a result whose parts have to follow in a message of their own.
-const FOLLOWS: &str = "(the result follows as a file)";
+const RESULT_FOLLOWS_NOTE: &str = "(the result follows as a file)";
 
-pub(super) fn for_provider(messages: &[Message], lost: &mut Lost) -> Vec<Value> {
-    let mut writer = Writer { out: Vec::new(), files: Vec::new(), reader: Reader::Provider(lost) };
+pub(super) fn for_provider(messages: &[ChatMessage], lost: &mut EncodingLosses) -> Vec<Value> {
+    let mut writer = ChatHistoryWriter {
+        out: Vec::new(),
+        files: Vec::new(),
+        reader: ChatHistoryAudience::Provider(lost),
+    };
     writer.all(messages);
     writer.out
 }
 
-pub(super) fn for_client(messages: &[Message]) -> Value {
-    let mut writer = Writer { out: Vec::new(), files: Vec::new(), reader: Reader::Client };
+pub(super) fn for_client(messages: &[ChatMessage]) -> Value {
+    let mut writer = ChatHistoryWriter {
+        out: Vec::new(),
+        files: Vec::new(),
+        reader: ChatHistoryAudience::Client,
+    };
     writer.all(messages);
     Value::Array(writer.out)
 }
 
 /// Who reads it.
-enum Reader<'a> {
-    Provider(&'a mut Lost),
+enum ChatHistoryAudience<'a> {
+    Provider(&'a mut EncodingLosses),
     /// Keeps what other providers signed, and sends it again.
     Client,
 }
 
-struct Writer<'a> {
+struct ChatHistoryWriter<'a> {
     out: Vec<Value>,
     /// Of results: they must not stand between two of them.
     files: Vec<Value>,
-    reader: Reader<'a>,
+    reader: ChatHistoryAudience<'a>,
 }
 
-impl Writer<'_> {
-    fn all(&mut self, messages: &[Message]) {
+impl ChatHistoryWriter<'_> {
+    fn all(&mut self, messages: &[ChatMessage]) {
         for message in messages {
             self.message(message);
         }
         self.flush();
     }
 
-    fn message(&mut self, message: &Message) {
-        let is_result = |part: &&Part| matches!(part.content, Content::Result(_));
+    fn message(&mut self, message: &ChatMessage) {
+        let is_result = |part: &&MessagePart| matches!(part.content, PartContent::Result(_));
         for part in message.parts.iter().filter(is_result) {
-            if let Content::Result(result) = &part.content {
+            if let PartContent::Result(result) = &part.content {
                 self.result(result, &message.extra);
             }
         }
@@ -61,10 +69,10 @@ impl Writer<'_> {
         }
         self.flush();
         let (role, fields) = match message.role {
-            Role::System => ("system", self.said(message)),
-            Role::Developer => ("developer", self.said(message)),
-            Role::User => ("user", self.said(message)),
-            Role::Assistant => ("assistant", self.assistant(message)),
+            ChatRole::System => ("system", self.content_fields(message)),
+            ChatRole::Developer => ("developer", self.content_fields(message)),
+            ChatRole::User => ("user", self.content_fields(message)),
+            ChatRole::Assistant => ("assistant", self.assistant(message)),
         };
         let mut object = Map::from_iter([("role".to_owned(), role.into())]);
         object.extend(fields);
@@ -72,40 +80,42 @@ impl Writer<'_> {
         self.out.push(Value::Object(object));
     }
 
-    fn said(&mut self, message: &Message) -> Map<String, Value> {
+    fn content_fields(&mut self, message: &ChatMessage) -> Map<String, Value> {
         let mut list = Vec::with_capacity(message.parts.len());
         for part in &message.parts {
             let value = match &part.content {
-                Content::Text(text) => Some(part::text(text, &part.extra)),
-                Content::Refusal(text) => Some(part::text(text, &part.extra)),
-                Content::Media(media) => part::media(media, &part.extra),
-                Content::Opaque { dialect: DIALECT, value } => Some(value.clone()),
-                Content::Result(_) => continue,
-                Content::Thinking { .. } | Content::Call(_) | Content::Opaque { .. } => None,
+                PartContent::Text(text) => Some(part::text(text, &part.extra)),
+                PartContent::Refusal(text) => Some(part::text(text, &part.extra)),
+                PartContent::Media(media) => part::media(media, &part.extra),
+                PartContent::Opaque { dialect: DIALECT, value } => Some(value.clone()),
+                PartContent::Result(_) => continue,
+                PartContent::Thinking { .. }
+                | PartContent::Call(_)
+                | PartContent::Opaque { .. } => None,
             };
             self.push(&mut list, value, &part.content);
         }
         Map::from_iter([("content".to_owned(), content(list))])
     }
 
-    fn assistant(&mut self, message: &Message) -> Map<String, Value> {
+    fn assistant(&mut self, message: &ChatMessage) -> Map<String, Value> {
         let (mut list, mut calls) = (Vec::new(), Vec::new());
         let mut fields = self.thoughts(&message.parts);
         for part in &message.parts {
             let value = match &part.content {
-                Content::Text(text) => Some(part::text(text, &part.extra)),
-                Content::Refusal(text) => Some(part::refusal(text, &part.extra)),
-                Content::Call(call) => {
+                PartContent::Text(text) => Some(part::text(text, &part.extra)),
+                PartContent::Refusal(text) => Some(part::refusal(text, &part.extra)),
+                PartContent::Call(call) => {
                     calls.push(tool::write_call(call, part));
                     continue;
                 }
-                Content::Opaque { dialect: DIALECT, value } if tool::is_call(value) => {
+                PartContent::Opaque { dialect: DIALECT, value } if tool::is_call(value) => {
                     calls.push(value.clone());
                     continue;
                 }
-                Content::Opaque { dialect: DIALECT, value } => Some(value.clone()),
-                Content::Thinking { .. } => continue,
-                Content::Media(_) | Content::Result(_) | Content::Opaque { .. } => None,
+                PartContent::Opaque { dialect: DIALECT, value } => Some(value.clone()),
+                PartContent::Thinking { .. } => continue,
+                PartContent::Media(_) | PartContent::Result(_) | PartContent::Opaque { .. } => None,
             };
             self.push(&mut list, value, &part.content);
         }
@@ -118,15 +128,15 @@ impl Writer<'_> {
     }
 
     /// Providers get back what providers of this dialect thought; clients keep all of it.
-    fn thoughts(&mut self, parts: &[Part]) -> Map<String, Value> {
+    fn thoughts(&mut self, parts: &[MessagePart]) -> Map<String, Value> {
         let mut fields = Map::new();
         let (mut said, mut signatures) = (String::new(), Vec::new());
         for part in parts {
-            let Content::Thinking { text, signature } = &part.content else { continue };
-            if let Reader::Provider(lost) = &mut self.reader {
+            let PartContent::Thinking { text, signature } = &part.content else { continue };
+            if let ChatHistoryAudience::Provider(lost) = &mut self.reader {
                 let own = signature.as_ref().is_none_or(|signature| signature.maker == DIALECT);
-                let said_as = part.extra.get(DIALECT, SAID_AS).and_then(Value::as_str);
-                if !own || !said_as.is_some_and(|key| THOUGHTS.contains(&key)) {
+                let said_as = part.extra.get(DIALECT, SPELLING_KEY).and_then(Value::as_str);
+                if !own || !said_as.is_some_and(|key| THOUGHTS_KEYS.contains(&key)) {
                     lost.content(&part.content);
                     continue;
                 }
@@ -135,9 +145,9 @@ impl Writer<'_> {
             signatures.push(signature);
             fields = Map::from_iter([(thoughts_key(&part.extra).to_owned(), said.clone().into())]);
         }
-        if let (Reader::Client, [Some(signature)]) = (&self.reader, &signatures[..]) {
+        if let (ChatHistoryAudience::Client, [Some(signature)]) = (&self.reader, &signatures[..]) {
             let signature = signature.for_client(DIALECT);
-            fields.insert(THOUGHTS_SIGNATURE.to_owned(), signature.into());
+            fields.insert(THOUGHTS_SIGNATURE_KEY.to_owned(), signature.into());
         }
         fields
     }
@@ -147,21 +157,21 @@ impl Writer<'_> {
         let mut files = Vec::new();
         for part in &result.parts {
             match &part.content {
-                Content::Media(media) => match in_result(media, &part.extra) {
-                    Some(Shown::Here(value)) => list.push(value),
-                    Some(Shown::Behind(value)) => files.push(value),
+                PartContent::Media(media) => match in_result(media, &part.extra) {
+                    Some(ResultMediaPlacement::Here(value)) => list.push(value),
+                    Some(ResultMediaPlacement::Behind(value)) => files.push(value),
                     None => {
                         self.lose(&part.content);
-                        list.push(part::text(&shown::instead(media), &Extra::none()));
+                        list.push(part::text(&result_media::instead(media), &Extra::none()));
                     }
                 },
-                Content::Text(text) => list.push(part::text(text, &part.extra)),
-                Content::Opaque { dialect: DIALECT, value } => list.push(value.clone()),
+                PartContent::Text(text) => list.push(part::text(text, &part.extra)),
+                PartContent::Opaque { dialect: DIALECT, value } => list.push(value.clone()),
                 other => self.lose(other),
             }
         }
         if list.is_empty() && !files.is_empty() {
-            list.push(part::text(FOLLOWS, &Extra::none()));
+            list.push(part::text(RESULT_FOLLOWS_NOTE, &Extra::none()));
         }
         self.files.append(&mut files);
         let mut object = Map::from_iter([
@@ -180,33 +190,33 @@ impl Writer<'_> {
         }
     }
 
-    fn push(&mut self, list: &mut Vec<Value>, value: Option<Value>, content: &Content) {
+    fn push(&mut self, list: &mut Vec<Value>, value: Option<Value>, content: &PartContent) {
         match value {
             Some(value) => list.push(value),
             None => self.lose(content),
         }
     }
 
-    fn lose(&mut self, content: &Content) {
-        if let Reader::Provider(lost) = &mut self.reader {
+    fn lose(&mut self, content: &PartContent) {
+        if let ChatHistoryAudience::Provider(lost) = &mut self.reader {
             lost.content(content);
         }
     }
 }
 
 /// Where media of a result can stand.
-enum Shown {
+enum ResultMediaPlacement {
     Here(Value),
     Behind(Value),
 }
 
 /// Of documents these servers take papers only, of sounds two kinds.
-fn in_result(media: &Media, extra: &Extra) -> Option<Shown> {
+fn in_result(media: &ChatMedia, extra: &Extra) -> Option<ResultMediaPlacement> {
     if extra.get(DIALECT, "type").is_some() {
-        return part::media(media, extra).map(Shown::Here);
+        return part::media(media, extra).map(ResultMediaPlacement::Here);
     }
     let taken = match (media.kind, &media.source) {
-        (MediaKind::Image, _) => shown::is_picture(media),
+        (MediaKind::Image, _) => result_media::is_picture(media),
         (MediaKind::Audio, MediaSource::Base64 { media_type, .. }) => {
             ["mp3", "wav"].contains(&openai_media::audio_format(media_type))
         }
@@ -215,16 +225,16 @@ fn in_result(media: &Media, extra: &Extra) -> Option<Shown> {
         }
         _ => true,
     };
-    match shown::words(media) {
-        Some(words) => Some(Shown::Here(part::text(&words, &Extra::none()))),
-        None => part::media(media, extra).filter(|_| taken).map(Shown::Behind),
+    match result_media::words(media) {
+        Some(words) => Some(ResultMediaPlacement::Here(part::text(&words, &Extra::none()))),
+        None => part::media(media, extra).filter(|_| taken).map(ResultMediaPlacement::Behind),
     }
 }
 
 /// In which field these thoughts were said, or are best said.
 pub(super) fn thoughts_key(extra: &Extra) -> &'static str {
-    let said_as = extra.get(DIALECT, SAID_AS).and_then(Value::as_str);
-    THOUGHTS.into_iter().find(|key| Some(*key) == said_as).unwrap_or(THOUGHTS[0])
+    let said_as = extra.get(DIALECT, SPELLING_KEY).and_then(Value::as_str);
+    THOUGHTS_KEYS.into_iter().find(|key| Some(*key) == said_as).unwrap_or(THOUGHTS_KEYS[0])
 }
 
 /// One plain text is written as a string, as most servers like it best.

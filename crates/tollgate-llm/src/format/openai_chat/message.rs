@@ -4,30 +4,33 @@
 use serde_json::Value;
 
 use super::{DIALECT, part, tool};
-use crate::conversation::{Call, CallEnd, CallResult, Content, Message, Part, Role, Signature};
+use crate::conversation::{
+    CallEnd, CallResult, ChatMessage, ChatRole, FunctionCall, MessagePart, PartContent,
+    ThoughtSignature,
+};
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::fields::{Fields, unknown, wrong};
-use crate::format::pairing::Pairing;
+use crate::format::fields::{FieldReader, unknown, wrong};
+use crate::format::pairing::CallPairing;
 
 const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool", "function"];
 
 /// In which field thoughts are said: two spellings are common, neither is OpenAI's.
-pub(super) const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning"];
+pub(super) const THOUGHTS_KEYS: [&str; 2] = ["reasoning_content", "reasoning"];
 /// The note that they stood in the content; no request says them so that they are understood.
-pub(super) const CONTENT: &str = "content";
+pub(super) const CONTENT_KEY: &str = "content";
 /// Where clients keep the signature of thoughts that some other dialect's provider signed.
-pub(super) const THOUGHTS_SIGNATURE: &str = "reasoning_signature";
+pub(super) const THOUGHTS_SIGNATURE_KEY: &str = "reasoning_signature";
 /// The note of which spelling it was.
-pub(super) const SAID_AS: &str = "said_as";
+pub(super) const SPELLING_KEY: &str = "said_as";
 
-pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<Message>, Failure> {
-    let mut calls = Pairing::default();
+pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<ChatMessage>, LlmError> {
+    let mut calls = CallPairing::default();
     let mut messages = Vec::with_capacity(list.len());
     for (index, message) in list.into_iter().enumerate() {
         let at = format!("messages[{index}]");
         let message = read(message, at.clone(), &mut calls)?;
-        for call in message.parts.iter().filter_map(made) {
+        for call in message.parts.iter().filter_map(extract_call) {
             calls.call(&call, &at)?;
         }
         messages.push(message);
@@ -36,25 +39,25 @@ pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<Message>, Failure> {
 }
 
 /// A call, of whatever kind it is: its result comes as any other.
-fn made(part: &Part) -> Option<Call> {
+fn extract_call(part: &MessagePart) -> Option<FunctionCall> {
     match &part.content {
-        Content::Call(call) => Some(call.clone()),
-        Content::Opaque { dialect: DIALECT, value } => {
+        PartContent::Call(call) => Some(call.clone()),
+        PartContent::Opaque { dialect: DIALECT, value } => {
             let id = value["id"].as_str()?.to_owned();
             let name = value["custom"]["name"].as_str().unwrap_or_default().to_owned();
-            Some(Call { id, name, arguments: String::new() })
+            Some(FunctionCall { id, name, arguments: String::new() })
         }
         _ => None,
     }
 }
 
-fn read(value: Value, at: String, calls: &mut Pairing) -> Result<Message, Failure> {
-    let mut fields = Fields::new(value, at)?;
+fn read(value: Value, at: String, calls: &mut CallPairing) -> Result<ChatMessage, LlmError> {
+    let mut fields = FieldReader::new(value, at)?;
     let role = fields.needed_text("role")?;
     match role.as_str() {
-        "system" => said(fields, Role::System),
-        "developer" => said(fields, Role::Developer),
-        "user" => said(fields, Role::User),
+        "system" => read_content_message(fields, ChatRole::System),
+        "developer" => read_content_message(fields, ChatRole::Developer),
+        "user" => read_content_message(fields, ChatRole::User),
         "assistant" => assistant(fields),
         "tool" => result(fields, calls),
         "function" => legacy_result(fields, calls),
@@ -62,28 +65,28 @@ fn read(value: Value, at: String, calls: &mut Pairing) -> Result<Message, Failur
     }
 }
 
-fn said(mut fields: Fields, role: Role) -> Result<Message, Failure> {
+fn read_content_message(mut fields: FieldReader, role: ChatRole) -> Result<ChatMessage, LlmError> {
     let at = fields.place("content");
     let content = fields.take("content").ok_or_else(|| fields.missing("content"))?;
     let parts = part::read_all(content, &at)?;
-    Ok(Message { role, parts, extra: fields.rest(DIALECT) })
+    Ok(ChatMessage { role, parts, extra: fields.rest(DIALECT) })
 }
 
-fn assistant(mut fields: Fields) -> Result<Message, Failure> {
+fn assistant(mut fields: FieldReader) -> Result<ChatMessage, LlmError> {
     let at = fields.at().to_owned();
     let parts = read_assistant(&mut fields)?;
     if parts.is_empty() && !fields.has("audio") && !fields.has("content") {
-        return Err(Failure::invalid(
+        return Err(LlmError::invalid(
             fields.place("content"),
             format!("`{at}` has neither `content` nor `tool_calls`"),
         ));
     }
     fields.take("content");
-    Ok(Message { role: Role::Assistant, parts, extra: fields.rest(DIALECT) })
+    Ok(ChatMessage { role: ChatRole::Assistant, parts, extra: fields.rest(DIALECT) })
 }
 
 /// What an assistant says, in a request or in an answer. Empty content is left where it is.
-pub(super) fn read_assistant(fields: &mut Fields) -> Result<Vec<Part>, Failure> {
+pub(super) fn read_assistant(fields: &mut FieldReader) -> Result<Vec<MessagePart>, LlmError> {
     let mut parts = Vec::from_iter(read_thoughts(fields)?);
     let at = fields.place("content");
     if fields.peek("content").is_some_and(|content| content != "") {
@@ -91,7 +94,7 @@ pub(super) fn read_assistant(fields: &mut Fields) -> Result<Vec<Part>, Failure> 
         parts.extend(part::read_all(content, &at)?);
     }
     if let Some(refusal) = fields.text("refusal")?.filter(|refusal| !refusal.is_empty()) {
-        parts.push(Part::new(Content::Refusal(refusal)));
+        parts.push(MessagePart::new(PartContent::Refusal(refusal)));
     }
     let at = fields.place("tool_calls");
     for (index, call) in fields.list("tool_calls")?.unwrap_or_default().into_iter().enumerate() {
@@ -102,19 +105,19 @@ pub(super) fn read_assistant(fields: &mut Fields) -> Result<Vec<Part>, Failure> 
 }
 
 /// The old `function_call`. It has no id; its place in the request makes one.
-fn read_legacy_call(fields: &mut Fields) -> Result<Option<Part>, Failure> {
+fn read_legacy_call(fields: &mut FieldReader) -> Result<Option<MessagePart>, LlmError> {
     let Some(mut function) = fields.object("function_call")? else { return Ok(None) };
     let digits: String = fields.at().chars().filter(char::is_ascii_digit).collect();
     let name = function.needed_text("name")?;
     let arguments = tool::read_arguments(&mut function)?;
     let id = format!("call_function_{digits}");
-    Ok(Some(Part::new(Content::Call(Call { id, name, arguments }))))
+    Ok(Some(MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments }))))
 }
 
-pub(super) fn read_thoughts(fields: &mut Fields) -> Result<Option<Part>, Failure> {
-    let signature = fields.text(THOUGHTS_SIGNATURE)?;
+pub(super) fn read_thoughts(fields: &mut FieldReader) -> Result<Option<MessagePart>, LlmError> {
+    let signature = fields.text(THOUGHTS_SIGNATURE_KEY)?;
     let mut found = None;
-    for key in THOUGHTS {
+    for key in THOUGHTS_KEYS {
         let text = match fields.take(key) {
             Some(Value::String(text)) if !text.is_empty() => text,
             None | Some(Value::String(_)) => continue,
@@ -123,15 +126,18 @@ pub(super) fn read_thoughts(fields: &mut Fields) -> Result<Option<Part>, Failure
         found = found.or(Some((key, text)));
     }
     let Some((key, text)) = found else { return Ok(None) };
-    let signature = signature.map(|kept| Signature::from_client(DIALECT, kept));
-    Ok(Some(Part { content: Content::Thinking { text, signature }, extra: said_as(key) }))
+    let signature = signature.map(|kept| ThoughtSignature::from_client(DIALECT, kept));
+    Ok(Some(MessagePart {
+        content: PartContent::Thinking { text, signature },
+        extra: with_spelling(key),
+    }))
 }
 
-pub(super) fn said_as(key: &str) -> Extra {
-    Extra::new(DIALECT, [(SAID_AS.to_owned(), key.into())].into_iter().collect())
+pub(super) fn with_spelling(key: &str) -> Extra {
+    Extra::new(DIALECT, [(SPELLING_KEY.to_owned(), key.into())].into_iter().collect())
 }
 
-fn result(mut fields: Fields, calls: &mut Pairing) -> Result<Message, Failure> {
+fn result(mut fields: FieldReader, calls: &mut CallPairing) -> Result<ChatMessage, LlmError> {
     let call_id = fields.needed_text("tool_call_id")?;
     let at = fields.place("content");
     let mut parts = match fields.take("content") {
@@ -143,28 +149,31 @@ fn result(mut fields: Fields, calls: &mut Pairing) -> Result<Message, Failure> {
     }
     let mut result = CallResult { call_id, name: None, parts, end: CallEnd::Well };
     calls.result(&mut result, &fields.place("tool_call_id"))?;
-    Ok(answered(fields, result))
+    Ok(result_message(fields, result))
 }
 
 /// OpenAI takes no pictures inside of results; a client that sends some knows a server that does.
-fn mark_as_native(part: &mut Part) {
-    if let Content::Media(_) = part.content {
+fn mark_as_native(part: &mut MessagePart) {
+    if let PartContent::Media(_) = part.content {
         part.extra
             .merge(Extra::new(DIALECT, [("type".to_owned(), Value::Null)].into_iter().collect()));
     }
 }
 
 /// The old form answers by name.
-fn legacy_result(mut fields: Fields, calls: &mut Pairing) -> Result<Message, Failure> {
+fn legacy_result(
+    mut fields: FieldReader,
+    calls: &mut CallPairing,
+) -> Result<ChatMessage, LlmError> {
     let name = fields.needed_text("name")?;
     let call_id = calls.open_for(&name).unwrap_or(&name).to_owned();
-    let parts = vec![Part::text(fields.text("content")?.unwrap_or_default())];
+    let parts = vec![MessagePart::text(fields.text("content")?.unwrap_or_default())];
     let mut result = CallResult { call_id, name: Some(name), parts, end: CallEnd::Well };
     calls.result(&mut result, &fields.place("name"))?;
-    Ok(answered(fields, result))
+    Ok(result_message(fields, result))
 }
 
-fn answered(fields: Fields, result: CallResult) -> Message {
-    let parts = vec![Part::new(Content::Result(result))];
-    Message { role: Role::User, parts, extra: fields.rest(DIALECT) }
+fn result_message(fields: FieldReader, result: CallResult) -> ChatMessage {
+    let parts = vec![MessagePart::new(PartContent::Result(result))];
+    ChatMessage { role: ChatRole::User, parts, extra: fields.rest(DIALECT) }
 }

@@ -4,15 +4,15 @@ use serde_json::{Map, Value, json};
 
 use super::DIALECT;
 use super::openai_media as media;
-use crate::conversation::{Content, Media, MediaKind, MediaSource, Part};
+use crate::conversation::{ChatMedia, MediaKind, MediaSource, MessagePart, PartContent};
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::fields::{Fields, wrong};
+use crate::format::fields::{FieldReader, wrong};
 
 /// Content is a string, or a list of parts.
-pub(super) fn read_all(value: Value, at: &str) -> Result<Vec<Part>, Failure> {
+pub(super) fn read_all(value: Value, at: &str) -> Result<Vec<MessagePart>, LlmError> {
     match value {
-        Value::String(text) => Ok(vec![Part::text(text)]),
+        Value::String(text) => Ok(vec![MessagePart::text(text)]),
         Value::Array(list) => list
             .into_iter()
             .enumerate()
@@ -22,30 +22,30 @@ pub(super) fn read_all(value: Value, at: &str) -> Result<Vec<Part>, Failure> {
     }
 }
 
-fn read(value: Value, at: String) -> Result<Part, Failure> {
-    let mut fields = Fields::new(value, at)?;
+fn read(value: Value, at: String) -> Result<MessagePart, LlmError> {
+    let mut fields = FieldReader::new(value, at)?;
     let kind = fields.needed_text("type")?;
     let content = match kind.as_str() {
-        "text" => Content::Text(fields.needed_text("text")?),
-        "refusal" => Content::Refusal(fields.needed_text("refusal")?),
+        "text" => PartContent::Text(fields.needed_text("text")?),
+        "refusal" => PartContent::Refusal(fields.needed_text("refusal")?),
         "image_url" => image(&mut fields)?,
         "input_audio" => media::audio(&mut fields)?,
         "file" => file(&mut fields)?,
         _ => {
             fields.put("type", kind);
-            let content = Content::Opaque { dialect: DIALECT, value: fields.into_value() };
-            return Ok(Part::new(content));
+            let content = PartContent::Opaque { dialect: DIALECT, value: fields.into_value() };
+            return Ok(MessagePart::new(content));
         }
     };
-    Ok(Part { content, extra: fields.rest(DIALECT) })
+    Ok(MessagePart { content, extra: fields.rest(DIALECT) })
 }
 
-fn image(fields: &mut Fields) -> Result<Content, Failure> {
+fn image(fields: &mut FieldReader) -> Result<PartContent, LlmError> {
     let at = fields.place("image_url");
     let url = match fields.take("image_url") {
         Some(Value::String(url)) => url,
         Some(object) => {
-            let mut image = Fields::new(object, at.as_str())?;
+            let mut image = FieldReader::new(object, at.as_str())?;
             let url = image.needed_text("url")?;
             fields.put_back("image_url", image);
             url
@@ -53,10 +53,10 @@ fn image(fields: &mut Fields) -> Result<Content, Failure> {
         None => return Err(fields.missing("image_url")),
     };
     let source = media::from_url(url, &format!("{at}.url"))?;
-    Ok(Content::Media(Media { kind: MediaKind::Image, source, name: None }))
+    Ok(PartContent::Media(ChatMedia { kind: MediaKind::Image, source, name: None }))
 }
 
-fn file(fields: &mut Fields) -> Result<Content, Failure> {
+fn file(fields: &mut FieldReader) -> Result<PartContent, LlmError> {
     let mut file = fields.object("file")?.ok_or_else(|| fields.missing("file"))?;
     let name = file.text("filename")?;
     let source = match file.text("file_id")? {
@@ -67,7 +67,7 @@ fn file(fields: &mut Fields) -> Result<Content, Failure> {
         },
     };
     fields.put_back("file", file);
-    Ok(Content::Media(Media { kind: MediaKind::Document, source, name }))
+    Ok(PartContent::Media(ChatMedia { kind: MediaKind::Document, source, name }))
 }
 
 /// What is thought inside of an answer's content, as Mistral's models do it.
@@ -87,7 +87,7 @@ pub(super) fn refusal(text: &str, extra: &Extra) -> Value {
 }
 
 /// `None`: the dialect has no words for it.
-pub(super) fn media(media: &Media, extra: &Extra) -> Option<Value> {
+pub(super) fn media(media: &ChatMedia, extra: &Extra) -> Option<Value> {
     let value = match (media.kind, &media.source) {
         (MediaKind::Image, MediaSource::Url(url)) => {
             json!({"type": "image_url", "image_url": {"url": url}})

@@ -3,28 +3,30 @@
 use serde_json::Value;
 
 use super::{DIALECT, message, tool};
-use crate::conversation::{Delivery, Options, OutputForm, Parallel, Request, ToolChoice};
-use crate::failure::Failure;
-use crate::format::fields::{Fields, wrong};
+use crate::conversation::{
+    ChatRequest, GenerationOptions, ParallelCalls, ResponseDelivery, ResponseFormat, ToolChoice,
+};
+use crate::error::LlmError;
+use crate::format::fields::{FieldReader, wrong};
 use crate::format::names;
 
 /// As many answers to one request as OpenAI gives.
-const MOST_CANDIDATES: u64 = 128;
+const MAX_CANDIDATES: u64 = 128;
 
 /// The note that the client knows functions only, and not tools.
-pub(super) const LEGACY: &str = "function_call";
+pub(super) const LEGACY_FUNCTIONS_KEY: &str = "function_call";
 
-pub(super) fn read(body: Value) -> Result<Request, Failure> {
-    let mut fields = Fields::new(body, "")?;
+pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
+    let mut fields = FieldReader::new(body, "")?;
     let model = fields.needed_text("model")?;
     let messages = fields.list("messages")?.ok_or_else(|| fields.missing("messages"))?;
     if messages.is_empty() {
-        return Err(Failure::invalid("messages", "`messages` is empty; at least one is needed"));
+        return Err(LlmError::invalid("messages", "`messages` is empty; at least one is needed"));
     }
     let messages = message::read_all(messages)?;
     let delivery = match fields.flag("stream")? {
-        Some(true) => Delivery::Streamed,
-        Some(false) | None => Delivery::Whole,
+        Some(true) => ResponseDelivery::Streamed,
+        Some(false) | None => ResponseDelivery::Whole,
     };
     let mut options = options(&mut fields)?;
     let mut tools = tool::read_all(fields.list("tools")?.unwrap_or_default())?;
@@ -35,24 +37,24 @@ pub(super) fn read(body: Value) -> Result<Request, Failure> {
         if tool_choice == ToolChoice::Unsaid {
             tool_choice = choice;
         }
-        options.parallel_calls = Some(Parallel::Forbidden);
-        fields.put(LEGACY, "auto");
+        options.parallel_calls = Some(ParallelCalls::Forbidden);
+        fields.put(LEGACY_FUNCTIONS_KEY, "auto");
     }
     names::check(&tools, DIALECT)?;
     let extra = fields.rest(DIALECT);
-    Ok(Request { model, messages, tools, tool_choice, options, delivery, extra })
+    Ok(ChatRequest { model, messages, tools, tool_choice, options, delivery, extra })
 }
 
-fn options(fields: &mut Fields) -> Result<Options, Failure> {
+fn options(fields: &mut FieldReader) -> Result<GenerationOptions, LlmError> {
     let candidates = fields.count("n")?;
-    if candidates.is_some_and(|count| count > MOST_CANDIDATES) {
-        return Err(Failure::invalid("n", format!("`n` is more than {MOST_CANDIDATES}")));
+    if candidates.is_some_and(|count| count > MAX_CANDIDATES) {
+        return Err(LlmError::invalid("n", format!("`n` is more than {MAX_CANDIDATES}")));
     }
     let top_k = fields.number("top_k")?;
     if let Some(top_k) = &top_k {
         fields.put("top_k", top_k.clone());
     }
-    Ok(Options {
+    Ok(GenerationOptions {
         max_output: max_output(fields)?,
         temperature: fields.number("temperature")?,
         top_p: fields.number("top_p")?,
@@ -62,8 +64,8 @@ fn options(fields: &mut Fields) -> Result<Options, Failure> {
         frequency_penalty: fields.number("frequency_penalty")?,
         stop: stop(fields)?,
         parallel_calls: fields.flag("parallel_tool_calls")?.map(|allowed| match allowed {
-            true => Parallel::Allowed,
-            false => Parallel::Forbidden,
+            true => ParallelCalls::Allowed,
+            false => ParallelCalls::Forbidden,
         }),
         output: output(fields)?,
         effort: fields.text("reasoning_effort")?,
@@ -73,11 +75,11 @@ fn options(fields: &mut Fields) -> Result<Options, Failure> {
 }
 
 /// Either name of the limit; the old one is noted, since servers differ in which one they know.
-fn max_output(fields: &mut Fields) -> Result<Option<u64>, Failure> {
+fn max_output(fields: &mut FieldReader) -> Result<Option<u64>, LlmError> {
     let now = fields.count("max_completion_tokens")?;
     let before = fields.count("max_tokens")?;
     match (now, before) {
-        (Some(_), Some(_)) => Err(Failure::invalid(
+        (Some(_), Some(_)) => Err(LlmError::invalid(
             "max_tokens",
             "`max_tokens` and `max_completion_tokens` are the same limit; give one of them",
         )),
@@ -89,7 +91,7 @@ fn max_output(fields: &mut Fields) -> Result<Option<u64>, Failure> {
     }
 }
 
-fn stop(fields: &mut Fields) -> Result<Vec<String>, Failure> {
+fn stop(fields: &mut FieldReader) -> Result<Vec<String>, LlmError> {
     let list = match fields.take("stop") {
         None => return Ok(Vec::new()),
         Some(Value::String(text)) => return Ok(vec![text]),
@@ -103,19 +105,19 @@ fn stop(fields: &mut Fields) -> Result<Vec<String>, Failure> {
     list.into_iter().enumerate().map(text).collect()
 }
 
-fn output(fields: &mut Fields) -> Result<Option<OutputForm>, Failure> {
+fn output(fields: &mut FieldReader) -> Result<Option<ResponseFormat>, LlmError> {
     let Some(mut format) = fields.object("response_format")? else { return Ok(None) };
     let kind = format.needed_text("type")?;
     let output = match kind.as_str() {
-        "json_object" => Some(OutputForm::Json),
+        "json_object" => Some(ResponseFormat::Json),
         "json_schema" => {
             let mut form =
                 format.object("json_schema")?.ok_or_else(|| format.missing("json_schema"))?;
             let name = form.needed_text("name")?;
             let strict = form.flag("strict")?;
-            let schema = form.object("schema")?.map_or(Value::Bool(true), Fields::into_value);
+            let schema = form.object("schema")?.map_or(Value::Bool(true), FieldReader::into_value);
             format.put_back("json_schema", form);
-            Some(OutputForm::Schema { name, schema, strict })
+            Some(ResponseFormat::Schema { name, schema, strict })
         }
         _ => {
             format.put("type", kind);

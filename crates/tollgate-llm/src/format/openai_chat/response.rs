@@ -3,36 +3,38 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::THOUGHTS_SIGNATURE;
-use super::request::LEGACY;
-use super::{DIALECT, history, message, part, told_json, tool, usage};
-use crate::conversation::{Content, MediaKind, Part, Request, Response, Stop, Usage};
+use super::message::THOUGHTS_SIGNATURE_KEY;
+use super::request::LEGACY_FUNCTIONS_KEY;
+use super::{DIALECT, history, message, part, report_json, tool, usage};
+use crate::conversation::{
+    ChatRequest, ChatResponse, MediaKind, MessagePart, PartContent, StopReason, TokenUsage,
+};
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::format::Malformed;
-use crate::format::fields::Fields;
-use crate::told::Told;
+use crate::error::LlmError;
+use crate::format::MalformedResponseError;
+use crate::format::fields::FieldReader;
+use crate::gateway_report::GatewayReport;
 
-pub(super) fn read(body: Value) -> Result<Response, Malformed> {
+pub(super) fn read(body: Value) -> Result<ChatResponse, MalformedResponseError> {
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
         let message = error["message"].as_str().or(error.as_str()).unwrap_or("no reason is given");
-        return Err(Malformed(format!("it is an error: {message}")));
+        return Err(MalformedResponseError(format!("it is an error: {message}")));
     }
     Ok(read_body(body)?)
 }
 
-fn read_body(body: Value) -> Result<Response, Failure> {
-    let mut fields = Fields::new(body, "")?;
+fn read_body(body: Value) -> Result<ChatResponse, LlmError> {
+    let mut fields = FieldReader::new(body, "")?;
     let id = fields.text("id")?.unwrap_or_default();
     let model = fields.text("model")?.unwrap_or_default();
     let created = fields.take("created").and_then(|at| at.as_u64()).unwrap_or(0);
     fields.take("object");
-    let usage = fields.peek("usage").map_or_else(Usage::default, usage::read);
+    let usage = fields.peek("usage").map_or_else(TokenUsage::default, usage::read);
     let mut choices = fields.list("choices")?.unwrap_or_default();
     if choices.is_empty() {
         return Err(fields.missing("choices"));
     }
-    let mut choice = Fields::new(choices.remove(0), "choices[0]")?;
+    let mut choice = FieldReader::new(choices.remove(0), "choices[0]")?;
     choice.take("index");
     let reason = choice.text("finish_reason")?;
     let mut said = choice.object("message")?.ok_or_else(|| choice.missing("message"))?;
@@ -40,11 +42,11 @@ fn read_body(body: Value) -> Result<Response, Failure> {
     let mut parts = message::read_assistant(&mut said)?;
     said.take("content");
     for part in &mut parts {
-        if let Content::Opaque { value, .. } = &part.content
+        if let PartContent::Opaque { value, .. } = &part.content
             && let Some(text) = part::thought(value)
         {
-            part.content = Content::Thinking { text, signature: None };
-            part.extra = message::said_as(message::CONTENT);
+            part.content = PartContent::Thinking { text, signature: None };
+            part.extra = message::with_spelling(message::CONTENT_KEY);
         }
     }
     parts.extend(read_images(&mut said)?);
@@ -53,52 +55,56 @@ fn read_body(body: Value) -> Result<Response, Failure> {
     fields.put("choices", choices);
     let stop = read_stop(reason.as_deref(), plain_stop(&parts));
     let extra = fields.rest(DIALECT);
-    Ok(Response { id, model, created, parts, stop, usage, extra })
+    Ok(ChatResponse { id, model, created, parts, stop, usage, extra })
 }
 
 /// Pictures that a model makes; OpenAI has no place for them, OpenRouter has this one.
-pub(super) fn read_images(said: &mut Fields) -> Result<Vec<Part>, Failure> {
+pub(super) fn read_images(said: &mut FieldReader) -> Result<Vec<MessagePart>, LlmError> {
     let at = said.place("images");
     said.take("images").map_or_else(|| Ok(Vec::new()), |images| part::read_all(images, &at))
 }
 
 /// `stop` is what an answer comes to that just ends.
-pub(super) fn read_stop(reason: Option<&str>, stop: Stop) -> Stop {
+pub(super) fn read_stop(reason: Option<&str>, stop: StopReason) -> StopReason {
     match reason {
-        Some("length") => Stop::Length,
-        Some("content_filter") => Stop::Filtered,
-        Some("tool_calls" | "function_call") => Stop::Calls,
+        Some("length") => StopReason::Length,
+        Some("content_filter") => StopReason::Filtered,
+        Some("tool_calls" | "function_call") => StopReason::Calls,
         Some("stop") | None => stop,
-        Some(other) => Stop::Other { dialect: DIALECT, reason: other.to_owned() },
+        Some(other) => StopReason::Other { dialect: DIALECT, reason: other.to_owned() },
     }
 }
 
 /// A call that the client forced ends with `stop` too, and so does a refusal.
-fn plain_stop(parts: &[Part]) -> Stop {
-    let has = |wanted: fn(&Content) -> bool| parts.iter().any(|part| wanted(&part.content));
-    if has(|content| matches!(content, Content::Call(_))) {
-        Stop::Calls
-    } else if has(|content| matches!(content, Content::Refusal(_))) {
-        Stop::Refused
+fn plain_stop(parts: &[MessagePart]) -> StopReason {
+    let has = |wanted: fn(&PartContent) -> bool| parts.iter().any(|part| wanted(&part.content));
+    if has(|content| matches!(content, PartContent::Call(_))) {
+        StopReason::Calls
+    } else if has(|content| matches!(content, PartContent::Refusal(_))) {
+        StopReason::Refused
     } else {
-        Stop::End
+        StopReason::End
     }
 }
 
 /// Whether a client knows functions only.
-pub(super) fn is_legacy(request: &Request) -> bool {
-    request.extra.get(DIALECT, LEGACY).is_some()
+pub(super) fn is_legacy(request: &ChatRequest) -> bool {
+    request.extra.get(DIALECT, LEGACY_FUNCTIONS_KEY).is_some()
 }
 
-pub(super) fn write(response: &Response, request: &Request, told: Option<&Told>) -> Value {
+pub(super) fn write(
+    response: &ChatResponse,
+    request: &ChatRequest,
+    told: Option<&GatewayReport>,
+) -> Value {
     let legacy = is_legacy(request);
-    let refused = response.parts.iter().any(|part| matches!(part.content, Content::Refusal(_)));
+    let refused = response.parts.iter().any(|part| matches!(part.content, PartContent::Refusal(_)));
     let reason = match (&response.stop, write_stop(&response.stop)) {
         (_, "tool_calls") if legacy => "function_call",
-        (Stop::Refused, _) if refused => "stop",
+        (StopReason::Refused, _) if refused => "stop",
         (_, reason) => reason,
     };
-    let mut said = said_json(&response.parts);
+    let mut said = message_json(&response.parts);
     if legacy {
         only_function(&mut said);
     }
@@ -115,44 +121,44 @@ pub(super) fn write(response: &Response, request: &Request, told: Option<&Told>)
         choice.entry("logprobs").or_insert(Value::Null);
     }
     if let Some(told) = told {
-        body.insert("tollgate".to_owned(), told_json(told));
+        body.insert("tollgate".to_owned(), report_json(told));
     }
     Value::Object(body)
 }
 
 /// A refusal in its own words is an end like any other here; whoever has seen one says so.
-pub(super) fn write_stop(stop: &Stop) -> &str {
+pub(super) fn write_stop(stop: &StopReason) -> &str {
     match stop {
-        Stop::Length => "length",
-        Stop::Calls => "tool_calls",
-        Stop::Filtered | Stop::Refused => "content_filter",
-        Stop::Other { dialect: Dialect::OpenAiChat, reason } => reason,
-        Stop::End | Stop::Sequence(_) | Stop::Other { .. } => "stop",
+        StopReason::Length => "length",
+        StopReason::Calls => "tool_calls",
+        StopReason::Filtered | StopReason::Refused => "content_filter",
+        StopReason::Other { dialect: Dialect::OpenAiChat, reason } => reason,
+        StopReason::End | StopReason::Sequence(_) | StopReason::Other { .. } => "stop",
     }
 }
 
-fn said_json(parts: &[Part]) -> Map<String, Value> {
+fn message_json(parts: &[MessagePart]) -> Map<String, Value> {
     let mut said = Map::from_iter([("role".to_owned(), "assistant".into())]);
     let (mut text, mut refusal) = (None::<String>, None::<String>);
     let (mut calls, mut images) = (Vec::new(), Vec::new());
     let (mut thoughts, mut signatures) = (None::<(&str, String)>, Vec::new());
     for part in parts {
         match &part.content {
-            Content::Text(more) => text.get_or_insert_default().push_str(more),
-            Content::Refusal(more) => refusal.get_or_insert_default().push_str(more),
-            Content::Thinking { text, signature } => {
+            PartContent::Text(more) => text.get_or_insert_default().push_str(more),
+            PartContent::Refusal(more) => refusal.get_or_insert_default().push_str(more),
+            PartContent::Thinking { text, signature } => {
                 let key = history::thoughts_key(&part.extra);
                 thoughts.get_or_insert_with(|| (key, String::new())).1.push_str(text);
                 signatures.push(signature);
             }
-            Content::Call(call) => calls.push(tool::write_call(call, part)),
-            Content::Opaque { dialect: DIALECT, value } if tool::is_call(value) => {
+            PartContent::Call(call) => calls.push(tool::write_call(call, part)),
+            PartContent::Opaque { dialect: DIALECT, value } if tool::is_call(value) => {
                 calls.push(value.clone());
             }
-            Content::Media(media) if media.kind == MediaKind::Image => {
+            PartContent::Media(media) if media.kind == MediaKind::Image => {
                 images.extend(part::media(media, &part.extra));
             }
-            Content::Media(_) | Content::Result(_) | Content::Opaque { .. } => {}
+            PartContent::Media(_) | PartContent::Result(_) | PartContent::Opaque { .. } => {}
         }
     }
     let nothing = calls.is_empty() && refusal.is_none() && images.is_empty();
@@ -161,7 +167,7 @@ fn said_json(parts: &[Part]) -> Map<String, Value> {
     said.insert("refusal".to_owned(), refusal.into());
     said.extend(thoughts.map(|(key, text)| (key.to_owned(), text.into())));
     if let [Some(signature)] = &signatures[..] {
-        said.insert(THOUGHTS_SIGNATURE.to_owned(), signature.for_client(DIALECT).into());
+        said.insert(THOUGHTS_SIGNATURE_KEY.to_owned(), signature.for_client(DIALECT).into());
     }
     for (key, list) in [("tool_calls", calls), ("images", images)] {
         if !list.is_empty() {

@@ -2,28 +2,28 @@
 //! probabilities, further choices or sound, travels as extra fields of the next step.
 
 use serde_json::{Map, Value, json};
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
-use self::calls::Calls;
-use super::message::{CONTENT, THOUGHTS, said_as};
+use self::calls::ChatCallAssembler;
+use super::message::{CONTENT_KEY, THOUGHTS_KEYS, with_spelling};
 use super::{DIALECT, openai_error, part, response, usage};
-use crate::conversation::{Content, Part, Stop, Usage};
-use crate::delta::{Delta, Opening};
+use crate::conversation::{MessagePart, PartContent, StopReason, TokenUsage};
+use crate::delta::{PartOpening, ResponseDelta};
+use crate::error::{LlmError, MAX_QUOTED_CHARS};
 use crate::extra::Extra;
-use crate::failure::{Failure, SHOWN};
-use crate::format::fields::Fields;
-use crate::format::{Broken, Malformed, StreamReader};
+use crate::format::fields::FieldReader;
+use crate::format::{BrokenStreamError, MalformedResponseError, StreamReader};
 
 mod calls;
 
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct OpenAiChatStreamReader {
     /// What every chunk repeats, once the first one has come.
     head: Option<Map<String, Value>>,
-    parts: Parts,
-    calls: Calls,
+    parts: OpenAiChatParts,
+    calls: ChatCallAssembler,
     finish: Option<String>,
-    usage: Usage,
+    usage: TokenUsage,
     /// For the end of the answer.
     tail: Extra,
     ended: bool,
@@ -31,50 +31,54 @@ pub(super) struct Reader {
 
 /// The parts so far. Of text, thoughts and refusal one at most is open.
 #[derive(Debug, Default)]
-struct Parts {
+struct OpenAiChatParts {
     count: usize,
-    saying: Option<(Saying, usize)>,
+    saying: Option<(ChatTextKind, usize)>,
     refused: bool,
     /// Calls stay open to the end, since their pieces may come mixed.
     calls: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Saying {
+enum ChatTextKind {
     Text,
     Refusal,
     Thinking(&'static str),
 }
 
-impl StreamReader for Reader {
-    fn read(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, Broken> {
+impl StreamReader for OpenAiChatStreamReader {
+    fn read(
+        &mut self,
+        name: Option<&str>,
+        data: &str,
+    ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         match data.trim() {
             _ if self.ended => Ok(Vec::new()),
             "" => Ok(Vec::new()),
             "[DONE]" => self.finish(),
             data => {
                 let chunk: Value = serde_json::from_str(data).map_err(|_| {
-                    let shown = shortened(data, SHOWN);
-                    Malformed(format!("an event is not JSON: {shown}"))
+                    let shown = truncate_chars(data, MAX_QUOTED_CHARS);
+                    MalformedResponseError(format!("an event is not JSON: {shown}"))
                 })?;
                 let error = chunk.get("error").is_some_and(|error| !error.is_null());
                 if error || name == Some("error") {
-                    return Err(Broken::Reported(openai_error::read_value(0, &chunk)));
+                    return Err(BrokenStreamError::Reported(openai_error::read_value(0, &chunk)));
                 }
-                self.chunk(chunk).map_err(|failure| Broken::Malformed(failure.into()))
+                self.chunk(chunk).map_err(|failure| BrokenStreamError::Malformed(failure.into()))
             }
         }
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, Broken> {
+    fn end(&mut self) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         if self.ended { Ok(Vec::new()) } else { self.finish() }
     }
 }
 
-impl Reader {
-    fn chunk(&mut self, chunk: Value) -> Result<Vec<Delta>, Failure> {
+impl OpenAiChatStreamReader {
+    fn chunk(&mut self, chunk: Value) -> Result<Vec<ResponseDelta>, LlmError> {
         let mut out = Vec::new();
-        let mut fields = Fields::new(chunk, "")?;
+        let mut fields = FieldReader::new(chunk, "")?;
         for key in ["object", "obfuscation"] {
             fields.take(key);
         }
@@ -109,9 +113,9 @@ impl Reader {
     /// Begins the answer with the first chunk; gives what later ones say anew.
     fn head(
         &mut self,
-        mut fields: Fields,
-        out: &mut Vec<Delta>,
-    ) -> Result<Map<String, Value>, Failure> {
+        mut fields: FieldReader,
+        out: &mut Vec<ResponseDelta>,
+    ) -> Result<Map<String, Value>, LlmError> {
         let id = fields.text("id")?.unwrap_or_default();
         let model = fields.text("model")?.unwrap_or_default();
         let created = fields.take("created").and_then(|at| at.as_u64()).unwrap_or(0);
@@ -123,7 +127,7 @@ impl Reader {
         }
         self.calls.answer = id.clone();
         self.head = Some(rest.clone());
-        out.push(Delta::Start { id, model, created, extra: Extra::new(DIALECT, rest) });
+        out.push(ResponseDelta::Start { id, model, created, extra: Extra::new(DIALECT, rest) });
         Ok(Map::new())
     }
 
@@ -131,9 +135,9 @@ impl Reader {
     fn choice(
         &mut self,
         choice: Value,
-        out: &mut Vec<Delta>,
-    ) -> Result<Map<String, Value>, Failure> {
-        let mut choice = Fields::new(choice, "choices[0]")?;
+        out: &mut Vec<ResponseDelta>,
+    ) -> Result<Map<String, Value>, LlmError> {
+        let mut choice = FieldReader::new(choice, "choices[0]")?;
         choice.take("index");
         if let Some(value) = choice.take("usage") {
             self.count(value);
@@ -143,7 +147,7 @@ impl Reader {
         }
         let mut left = Map::new();
         if let Some(delta) = choice.object("delta")? {
-            let said = self.said(delta, out)?;
+            let said = self.read_delta(delta, out)?;
             if !said.is_empty() {
                 left.insert("delta".to_owned(), Value::Object(said));
             }
@@ -154,24 +158,24 @@ impl Reader {
         Ok(left)
     }
 
-    fn said(
+    fn read_delta(
         &mut self,
-        mut delta: Fields,
-        out: &mut Vec<Delta>,
-    ) -> Result<Map<String, Value>, Failure> {
+        mut delta: FieldReader,
+        out: &mut Vec<ResponseDelta>,
+    ) -> Result<Map<String, Value>, LlmError> {
         delta.take("role");
         let mut thought = None;
-        for key in THOUGHTS {
+        for key in THOUGHTS_KEYS {
             let text = delta.text(key)?.filter(|text| !text.is_empty());
             thought = thought.or(text.map(|text| (key, text)));
         }
         if let Some((key, text)) = thought {
-            self.parts.say(Saying::Thinking(key), text, out);
+            self.parts.say(ChatTextKind::Thinking(key), text, out);
         }
         self.content(&mut delta, out)?;
         if let Some(text) = delta.text("refusal")?.filter(|text| !text.is_empty()) {
             self.parts.refused = true;
-            self.parts.say(Saying::Refusal, text, out);
+            self.parts.say(ChatTextKind::Refusal, text, out);
         }
         for call in delta.list("tool_calls")?.unwrap_or_default() {
             self.calls.read(call, &mut self.parts, out)?;
@@ -189,18 +193,22 @@ impl Reader {
     }
 
     /// A string, or parts of which some may be thoughts.
-    fn content(&mut self, delta: &mut Fields, out: &mut Vec<Delta>) -> Result<(), Failure> {
+    fn content(
+        &mut self,
+        delta: &mut FieldReader,
+        out: &mut Vec<ResponseDelta>,
+    ) -> Result<(), LlmError> {
         if !delta.peek("content").is_some_and(Value::is_array) {
             if let Some(text) = delta.text("content")?.filter(|text| !text.is_empty()) {
-                self.parts.say(Saying::Text, text, out);
+                self.parts.say(ChatTextKind::Text, text, out);
             }
             return Ok(());
         }
         for piece in delta.list("content")?.unwrap_or_default() {
             if let Some(text) = part::thought(&piece) {
-                self.parts.say(Saying::Thinking(CONTENT), text, out);
+                self.parts.say(ChatTextKind::Thinking(CONTENT_KEY), text, out);
             } else if let Some(text) = piece["text"].as_str() {
-                self.parts.say(Saying::Text, text.to_owned(), out);
+                self.parts.say(ChatTextKind::Text, text.to_owned(), out);
             }
         }
         Ok(())
@@ -213,14 +221,14 @@ impl Reader {
 
     /// What came beside the words goes with them. Without words, sound and other choices are worth
     /// a step of their own, and the rest can wait for the end.
-    fn attach(&mut self, beside: Map<String, Value>, out: &mut Vec<Delta>) {
+    fn attach(&mut self, beside: Map<String, Value>, out: &mut Vec<ResponseDelta>) {
         let choices = beside.get("choices").and_then(Value::as_array);
         let speaks = choices.is_some_and(|choices| {
             choices.len() > 1 || choices.iter().any(|choice| choice.get("delta").is_some())
         });
         let beside = Extra::new(DIALECT, beside);
         let grown = out.iter_mut().find_map(|delta| match delta {
-            Delta::Grow { extra, .. } => Some(extra),
+            ResponseDelta::Grow { extra, .. } => Some(extra),
             _ => None,
         });
         match grown {
@@ -228,28 +236,28 @@ impl Reader {
             None if speaks => {
                 let index = match self.parts.count.checked_sub(1) {
                     Some(last) => last,
-                    None => self.parts.begin(Saying::Text, out),
+                    None => self.parts.begin(ChatTextKind::Text, out),
                 };
-                out.push(Delta::Grow { index, text: String::new(), extra: beside });
+                out.push(ResponseDelta::Grow { index, text: String::new(), extra: beside });
             }
             None => self.tail.merge(beside),
         }
     }
 
-    fn finish(&mut self) -> Result<Vec<Delta>, Broken> {
-        let Some(reason) = self.finish.take() else { return Err(Broken::Short) };
+    fn finish(&mut self) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
+        let Some(reason) = self.finish.take() else { return Err(BrokenStreamError::Short) };
         let mut out = Vec::new();
         self.calls.finish(&mut self.parts, &mut out)?;
         self.parts.close(&mut out);
         let plain = if !self.parts.calls.is_empty() {
-            Stop::Calls
+            StopReason::Calls
         } else if self.parts.refused {
-            Stop::Refused
+            StopReason::Refused
         } else {
-            Stop::End
+            StopReason::End
         };
         self.ended = true;
-        out.push(Delta::End {
+        out.push(ResponseDelta::End {
             stop: response::read_stop(Some(&reason), plain),
             usage: self.usage.clone(),
             extra: std::mem::take(&mut self.tail),
@@ -258,20 +266,20 @@ impl Reader {
     }
 }
 
-impl Parts {
-    fn say(&mut self, saying: Saying, text: String, out: &mut Vec<Delta>) {
+impl OpenAiChatParts {
+    fn say(&mut self, saying: ChatTextKind, text: String, out: &mut Vec<ResponseDelta>) {
         let index = match self.saying {
             Some((open, index)) if open == saying => index,
             _ => self.begin(saying, out),
         };
-        out.push(Delta::Grow { index, text, extra: Extra::none() });
+        out.push(ResponseDelta::Grow { index, text, extra: Extra::none() });
     }
 
-    fn begin(&mut self, saying: Saying, out: &mut Vec<Delta>) -> usize {
+    fn begin(&mut self, saying: ChatTextKind, out: &mut Vec<ResponseDelta>) -> usize {
         let (opening, extra) = match saying {
-            Saying::Text => (Opening::Text, Extra::none()),
-            Saying::Refusal => (Opening::Refusal, Extra::none()),
-            Saying::Thinking(key) => (Opening::Thinking, said_as(key)),
+            ChatTextKind::Text => (PartOpening::Text, Extra::none()),
+            ChatTextKind::Refusal => (PartOpening::Refusal, Extra::none()),
+            ChatTextKind::Thinking(key) => (PartOpening::Thinking, with_spelling(key)),
         };
         let index = self.open(opening, extra, out);
         self.saying = Some((saying, index));
@@ -279,26 +287,26 @@ impl Parts {
     }
 
     /// Ends what is being said.
-    fn open(&mut self, opening: Opening, extra: Extra, out: &mut Vec<Delta>) -> usize {
-        out.extend(self.saying.take().map(|(_, index)| Delta::Close { index }));
+    fn open(&mut self, opening: PartOpening, extra: Extra, out: &mut Vec<ResponseDelta>) -> usize {
+        out.extend(self.saying.take().map(|(_, index)| ResponseDelta::Close { index }));
         let index = self.count;
         self.count += 1;
-        out.push(Delta::Open { index, opening, extra });
+        out.push(ResponseDelta::Open { index, opening, extra });
         index
     }
 
-    fn whole(&mut self, part: Part, out: &mut Vec<Delta>) {
-        let Part { content, extra } = part;
-        let index = self.open(Opening::Whole(content), extra, out);
-        out.push(Delta::Close { index });
+    fn whole(&mut self, part: MessagePart, out: &mut Vec<ResponseDelta>) {
+        let MessagePart { content, extra } = part;
+        let index = self.open(PartOpening::Whole(content), extra, out);
+        out.push(ResponseDelta::Close { index });
     }
 
-    fn opaque(&mut self, value: Value, out: &mut Vec<Delta>) {
-        self.whole(Part::new(Content::Opaque { dialect: DIALECT, value }), out);
+    fn opaque(&mut self, value: Value, out: &mut Vec<ResponseDelta>) {
+        self.whole(MessagePart::new(PartContent::Opaque { dialect: DIALECT, value }), out);
     }
 
-    fn close(&mut self, out: &mut Vec<Delta>) {
-        out.extend(self.calls.iter().map(|index| Delta::Close { index: *index }));
-        out.extend(self.saying.take().map(|(_, index)| Delta::Close { index }));
+    fn close(&mut self, out: &mut Vec<ResponseDelta>) {
+        out.extend(self.calls.iter().map(|index| ResponseDelta::Close { index: *index }));
+        out.extend(self.saying.take().map(|(_, index)| ResponseDelta::Close { index }));
     }
 }

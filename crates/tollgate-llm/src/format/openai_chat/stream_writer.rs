@@ -3,43 +3,43 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::THOUGHTS_SIGNATURE;
-use super::{DIALECT, history, openai_error, part, response, told_json, tool, usage};
-use crate::conversation::{Content, MediaKind, Request, Stop, Usage};
-use crate::delta::{Delta, Opening};
+use super::message::THOUGHTS_SIGNATURE_KEY;
+use super::{DIALECT, history, openai_error, part, report_json, response, tool, usage};
+use crate::conversation::{ChatRequest, MediaKind, PartContent, StopReason, TokenUsage};
+use crate::delta::{PartOpening, ResponseDelta};
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::{Frame, StreamWriter};
-use crate::told::Told;
+use crate::format::{ChatSseEvent, StreamWriter};
+use crate::gateway_report::GatewayReport;
 
 #[derive(Debug)]
-pub(super) struct Writer {
-    counting: Counting,
-    calling: Calling,
+pub(super) struct OpenAiChatStreamWriter {
+    counting: UsageReporting,
+    calling: ToolCallStyle,
     /// What every chunk repeats.
     head: Map<String, Value>,
-    parts: Vec<Kind>,
+    parts: Vec<ChatPartKind>,
     calls: usize,
-    end: Option<(Stop, Usage, Extra)>,
+    end: Option<(StopReason, TokenUsage, Extra)>,
 }
 
 /// Whether the client wants the usage at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counting {
+enum UsageReporting {
     Told,
     Untold,
 }
 
 /// What the client calls a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Calling {
+enum ToolCallStyle {
     Tools,
     /// The old form: one call, without an id.
     Function,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ChatPartKind {
     Text,
     Refusal,
     Thinking(&'static str),
@@ -47,14 +47,18 @@ enum Kind {
     Whole,
 }
 
-impl Writer {
-    pub(super) fn new(request: &Request) -> Self {
+impl OpenAiChatStreamWriter {
+    pub(super) fn new(request: &ChatRequest) -> Self {
         let options = request.extra.get(DIALECT, "stream_options");
         let counting = match options.and_then(|options| options["include_usage"].as_bool()) {
-            Some(true) => Counting::Told,
-            Some(false) | None => Counting::Untold,
+            Some(true) => UsageReporting::Told,
+            Some(false) | None => UsageReporting::Untold,
         };
-        let calling = if response::is_legacy(request) { Calling::Function } else { Calling::Tools };
+        let calling = if response::is_legacy(request) {
+            ToolCallStyle::Function
+        } else {
+            ToolCallStyle::Tools
+        };
         let head = head("", &request.model, 0);
         Self { counting, calling, head, parts: Vec::new(), calls: 0, end: None }
     }
@@ -63,7 +67,7 @@ impl Writer {
         let mut chunk = self.head.clone();
         let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": null});
         chunk.insert("choices".to_owned(), json!([choice]));
-        if self.counting == Counting::Told {
+        if self.counting == UsageReporting::Told {
             chunk.insert("usage".to_owned(), Value::Null);
         }
         if let Some(logprobs) = logprobs(extra) {
@@ -73,18 +77,18 @@ impl Writer {
         chunk
     }
 
-    fn open(&mut self, opening: &Opening, extra: &Extra) -> Option<Value> {
+    fn open(&mut self, opening: &PartOpening, extra: &Extra) -> Option<Value> {
         let kind = match opening {
-            Opening::Text => Kind::Text,
-            Opening::Refusal => Kind::Refusal,
-            Opening::Thinking => Kind::Thinking(history::thoughts_key(extra)),
-            Opening::Call { .. } => Kind::Call(self.calls),
-            Opening::Whole(_) => Kind::Whole,
+            PartOpening::Text => ChatPartKind::Text,
+            PartOpening::Refusal => ChatPartKind::Refusal,
+            PartOpening::Thinking => ChatPartKind::Thinking(history::thoughts_key(extra)),
+            PartOpening::Call { .. } => ChatPartKind::Call(self.calls),
+            PartOpening::Whole(_) => ChatPartKind::Whole,
         };
         self.parts.push(kind);
         match opening {
-            Opening::Text | Opening::Refusal | Opening::Thinking => None,
-            Opening::Call { id, name } => {
+            PartOpening::Text | PartOpening::Refusal | PartOpening::Thinking => None,
+            PartOpening::Call { id, name } => {
                 let function = json!({"name": name, "arguments": ""});
                 let mut call = Map::from_iter([
                     ("id".to_owned(), id.clone().into()),
@@ -94,13 +98,15 @@ impl Writer {
                 extra.write_into(DIALECT, &mut call);
                 self.next_call(call)
             }
-            Opening::Whole(Content::Opaque { dialect: DIALECT, value }) if tool::is_call(value) => {
+            PartOpening::Whole(PartContent::Opaque { dialect: DIALECT, value })
+                if tool::is_call(value) =>
+            {
                 self.next_call(value.as_object().cloned().unwrap_or_default())
             }
-            Opening::Whole(Content::Media(media)) if media.kind == MediaKind::Image => {
+            PartOpening::Whole(PartContent::Media(media)) if media.kind == MediaKind::Image => {
                 part::media(media, extra).map(|image| json!({"images": [image]}))
             }
-            Opening::Whole(_) => None,
+            PartOpening::Whole(_) => None,
         }
     }
 
@@ -108,38 +114,42 @@ impl Writer {
         let index = self.calls;
         self.calls += 1;
         match self.calling {
-            Calling::Tools => {
+            ToolCallStyle::Tools => {
                 call.insert("index".to_owned(), index.into());
                 Some(json!({"tool_calls": [call]}))
             }
             // The old form has no word for calls of other kinds.
-            Calling::Function if index == 0 => {
+            ToolCallStyle::Function if index == 0 => {
                 call.remove("function").map(|function| json!({"function_call": function}))
             }
-            Calling::Function => None,
+            ToolCallStyle::Function => None,
         }
     }
 
     fn grow(&self, index: usize, text: &str) -> Option<Value> {
         match *self.parts.get(index)? {
-            Kind::Text => Some(json!({"content": text})),
-            Kind::Refusal => Some(json!({"refusal": text})),
-            Kind::Thinking(key) => {
+            ChatPartKind::Text => Some(json!({"content": text})),
+            ChatPartKind::Refusal => Some(json!({"refusal": text})),
+            ChatPartKind::Thinking(key) => {
                 Some(Value::Object(Map::from_iter([(key.to_owned(), Value::from(text))])))
             }
-            Kind::Call(index) => self.about_call(index, json!({"function": {"arguments": text}})),
-            Kind::Whole => None,
+            ChatPartKind::Call(index) => {
+                self.about_call(index, json!({"function": {"arguments": text}}))
+            }
+            ChatPartKind::Whole => None,
         }
     }
 
     fn about_call(&self, index: usize, mut call: Value) -> Option<Value> {
         match self.calling {
-            Calling::Tools => {
+            ToolCallStyle::Tools => {
                 call["index"] = index.into();
                 Some(json!({"tool_calls": [call]}))
             }
-            Calling::Function if index == 0 => Some(json!({"function_call": call["function"]})),
-            Calling::Function => None,
+            ToolCallStyle::Function if index == 0 => {
+                Some(json!({"function_call": call["function"]}))
+            }
+            ToolCallStyle::Function => None,
         }
     }
 
@@ -147,74 +157,80 @@ impl Writer {
     fn beside(&self, index: usize, extra: &Extra) -> Option<Value> {
         let fields = Value::Object(extra.fields(DIALECT)?.clone());
         match (*self.parts.get(index)?, self.calling) {
-            (Kind::Call(index), Calling::Tools) => self.about_call(index, fields),
-            (Kind::Call(_), Calling::Function) | (Kind::Whole, _) => None,
-            (Kind::Text | Kind::Refusal | Kind::Thinking(_), _) => Some(fields),
+            (ChatPartKind::Call(index), ToolCallStyle::Tools) => self.about_call(index, fields),
+            (ChatPartKind::Call(_), ToolCallStyle::Function) | (ChatPartKind::Whole, _) => None,
+            (ChatPartKind::Text | ChatPartKind::Refusal | ChatPartKind::Thinking(_), _) => {
+                Some(fields)
+            }
         }
     }
 
-    fn reason(&self, stop: &Stop) -> String {
+    fn reason(&self, stop: &StopReason) -> String {
         match (stop, response::write_stop(stop)) {
-            (Stop::Refused, _) if self.parts.contains(&Kind::Refusal) => "stop".to_owned(),
-            (_, "tool_calls") if self.calling == Calling::Function => "function_call".to_owned(),
+            (StopReason::Refused, _) if self.parts.contains(&ChatPartKind::Refusal) => {
+                "stop".to_owned()
+            }
+            (_, "tool_calls") if self.calling == ToolCallStyle::Function => {
+                "function_call".to_owned()
+            }
             (_, reason) => reason.to_owned(),
         }
     }
 }
 
-impl StreamWriter for Writer {
-    fn write(&mut self, delta: &Delta) -> Vec<Frame> {
+impl StreamWriter for OpenAiChatStreamWriter {
+    fn write(&mut self, delta: &ResponseDelta) -> Vec<ChatSseEvent> {
         let none = Extra::none();
         let (said, extra) = match delta {
-            Delta::Start { id, model, created, extra } => {
+            ResponseDelta::Start { id, model, created, extra } => {
                 self.head = head(id, model, *created);
                 extra.write_into(DIALECT, &mut self.head);
                 (Some(json!({"role": "assistant", "content": ""})), &none)
             }
-            Delta::Open { opening, extra, .. } => (self.open(opening, extra), &none),
-            Delta::Grow { index, text, extra } => {
+            ResponseDelta::Open { opening, extra, .. } => (self.open(opening, extra), &none),
+            ResponseDelta::Grow { index, text, extra } => {
                 let empty = text.is_empty() && extra.fields(DIALECT).is_none();
                 (if empty { None } else { self.grow(*index, text) }, extra)
             }
-            Delta::Sign { signature, .. } => {
+            ResponseDelta::Sign { signature, .. } => {
                 let kept = signature.for_client(DIALECT);
-                let said = Map::from_iter([(THOUGHTS_SIGNATURE.to_owned(), kept.into())]);
+                let said = Map::from_iter([(THOUGHTS_SIGNATURE_KEY.to_owned(), kept.into())]);
                 (Some(Value::Object(said)), &none)
             }
-            Delta::Extra { index, extra } => (self.beside(*index, extra), &none),
-            Delta::Close { .. } => (None, &none),
-            Delta::End { stop, usage, extra } => {
+            ResponseDelta::Extra { index, extra } => (self.beside(*index, extra), &none),
+            ResponseDelta::Close { .. } => (None, &none),
+            ResponseDelta::End { stop, usage, extra } => {
                 self.end = Some((stop.clone(), usage.clone(), extra.clone()));
                 (None, &none)
             }
         };
-        let chunk = said.map(|said| Frame::data(&Value::Object(self.chunk(&said, extra))));
+        let chunk = said.map(|said| ChatSseEvent::data(&Value::Object(self.chunk(&said, extra))));
         chunk.into_iter().collect()
     }
 
-    fn end(&mut self, told: Option<&Told>) -> Vec<Frame> {
+    fn end(&mut self, told: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
         let (stop, used, extra) =
-            self.end.take().unwrap_or((Stop::End, Usage::default(), Extra::none()));
+            self.end.take().unwrap_or((StopReason::End, TokenUsage::default(), Extra::none()));
         let (extra, counted) = end_fields(&extra);
         let mut last = self.chunk(&json!({}), &extra);
         last["choices"][0]["finish_reason"] = self.reason(&stop).into();
         if let Some(told) = told {
-            last.insert("tollgate".to_owned(), told_json(told));
+            last.insert("tollgate".to_owned(), report_json(told));
         }
-        let mut frames = vec![Frame::data(&Value::Object(last))];
-        if self.counting == Counting::Told {
+        let mut frames = vec![ChatSseEvent::data(&Value::Object(last))];
+        if self.counting == UsageReporting::Told {
             let mut chunk = self.head.clone();
             chunk.insert("choices".to_owned(), json!([]));
             chunk.insert("usage".to_owned(), usage::write(&used));
             counted.write_into(DIALECT, &mut chunk);
-            frames.push(Frame::data(&Value::Object(chunk)));
+            frames.push(ChatSseEvent::data(&Value::Object(chunk)));
         }
-        frames.push(Frame { name: None, data: "[DONE]".to_owned() });
+        frames.push(ChatSseEvent { name: None, data: "[DONE]".to_owned() });
         frames
     }
 
-    fn fail(&mut self, failure: &Failure) -> Vec<Frame> {
-        vec![Frame::data(&openai_error::write(failure))]
+    fn fail(&mut self, failure: &LlmError) -> Vec<ChatSseEvent> {
+        vec![ChatSseEvent::data(&openai_error::write(failure))]
     }
 }
 

@@ -4,56 +4,56 @@
 use serde_json::{Map, Value, json};
 
 use super::DIALECT;
-use crate::conversation::{Call, Content, Function, Part, Tool, ToolChoice};
-use crate::failure::Failure;
-use crate::format::fields::{Fields, unknown, wrong};
-use crate::format::openai_common::{Allowed, strict_of};
+use crate::conversation::{ChatTool, Function, FunctionCall, MessagePart, PartContent, ToolChoice};
+use crate::error::LlmError;
+use crate::format::fields::{FieldReader, unknown, wrong};
+use crate::format::openai_common::{AllowedTools, strict_of};
 
-pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<Tool>, Failure> {
+pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<ChatTool>, LlmError> {
     list.into_iter()
         .enumerate()
         .map(|(index, tool)| read(tool, format!("tools[{index}]")))
         .collect()
 }
 
-fn read(value: Value, at: String) -> Result<Tool, Failure> {
-    let mut fields = Fields::new(value, at)?;
+fn read(value: Value, at: String) -> Result<ChatTool, LlmError> {
+    let mut fields = FieldReader::new(value, at)?;
     if fields.peek("type").is_some_and(|kind| kind != "function") {
         let kind = fields.needed_text("type")?;
         fields.put("type", kind);
-        return Ok(Tool::Hosted { dialect: DIALECT, value: fields.into_value() });
+        return Ok(ChatTool::Hosted { dialect: DIALECT, value: fields.into_value() });
     }
     fields.take("type");
     let function = fields.object("function")?.ok_or_else(|| fields.missing("function"))?;
     let (function, rest) = read_function(function)?;
     fields.put_back("function", rest);
-    Ok(Tool::Function(Function { extra: fields.rest(DIALECT), ..function }))
+    Ok(ChatTool::Function(Function { extra: fields.rest(DIALECT), ..function }))
 }
 
 /// The old `functions`, which are tools without a wrapping.
-pub(super) fn read_legacy(list: Vec<Value>) -> Result<Vec<Tool>, Failure> {
+pub(super) fn read_legacy(list: Vec<Value>) -> Result<Vec<ChatTool>, LlmError> {
     let read = |(index, function)| {
-        let fields = Fields::new(function, format!("functions[{index}]"))?;
-        Ok(Tool::Function(read_function(fields)?.0))
+        let fields = FieldReader::new(function, format!("functions[{index}]"))?;
+        Ok(ChatTool::Function(read_function(fields)?.0))
     };
     list.into_iter().enumerate().map(read).collect()
 }
 
-fn read_function(mut fields: Fields) -> Result<(Function, Fields), Failure> {
+fn read_function(mut fields: FieldReader) -> Result<(Function, FieldReader), LlmError> {
     let name = fields.needed_text("name")?;
     let description = fields.text("description")?;
-    let parameters = fields.object("parameters")?.map(Fields::into_value);
+    let parameters = fields.object("parameters")?.map(FieldReader::into_value);
     let extra = crate::extra::Extra::none();
     Ok((Function { name, description, parameters, extra }, fields))
 }
 
 /// `Err`: a tool that another dialect's provider runs.
-pub(super) fn write(tool: &Tool) -> Result<Value, Failure> {
+pub(super) fn write(tool: &ChatTool) -> Result<Value, LlmError> {
     let function = match tool {
-        Tool::Function(function) => function,
-        Tool::Hosted { dialect: DIALECT, value } => return Ok(value.clone()),
-        Tool::Hosted { dialect, value } => {
-            return Err(crate::format::openai_common::hosted(*dialect, value));
+        ChatTool::Function(function) => function,
+        ChatTool::Hosted { dialect: DIALECT, value } => return Ok(value.clone()),
+        ChatTool::Hosted { dialect, value } => {
+            return Err(crate::format::openai_common::unsupported_hosted_tool(*dialect, value));
         }
     };
     let mut body = Map::from_iter([("name".to_owned(), function.name.clone().into())]);
@@ -74,13 +74,13 @@ pub(super) fn write(tool: &Tool) -> Result<Value, Failure> {
     Ok(Value::Object(tool))
 }
 
-pub(super) fn read_choice(fields: &mut Fields) -> Result<ToolChoice, Failure> {
+pub(super) fn read_choice(fields: &mut FieldReader) -> Result<ToolChoice, LlmError> {
     let at = fields.place("tool_choice");
     match fields.take("tool_choice") {
         None => Ok(ToolChoice::Unsaid),
         Some(Value::String(word)) => choice_word(&word, &at),
         Some(value @ Value::Object(_)) if value["type"] == "function" => {
-            let mut choice = Fields::new(value, at)?;
+            let mut choice = FieldReader::new(value, at)?;
             let mut function =
                 choice.object("function")?.ok_or_else(|| choice.missing("function"))?;
             Ok(ToolChoice::Named(function.needed_text("name")?))
@@ -88,12 +88,12 @@ pub(super) fn read_choice(fields: &mut Fields) -> Result<ToolChoice, Failure> {
         Some(value @ Value::Object(_)) if value["type"].is_string() => {
             Ok(ToolChoice::Opaque { dialect: DIALECT, value })
         }
-        Some(Value::Object(_)) => Err(Failure::invalid(&at, format!("`{at}.type` is missing"))),
+        Some(Value::Object(_)) => Err(LlmError::invalid(&at, format!("`{at}.type` is missing"))),
         Some(other) => Err(wrong(&at, "a string or an object", &other)),
     }
 }
 
-fn choice_word(word: &str, at: &str) -> Result<ToolChoice, Failure> {
+fn choice_word(word: &str, at: &str) -> Result<ToolChoice, LlmError> {
     match word {
         "auto" => Ok(ToolChoice::Auto),
         "none" => Ok(ToolChoice::None),
@@ -103,12 +103,12 @@ fn choice_word(word: &str, at: &str) -> Result<ToolChoice, Failure> {
 }
 
 /// The old `function_call`: what a client says, and what it is now.
-pub(super) fn read_legacy_choice(fields: &mut Fields) -> Result<ToolChoice, Failure> {
+pub(super) fn read_legacy_choice(fields: &mut FieldReader) -> Result<ToolChoice, LlmError> {
     let at = fields.place("function_call");
     match fields.take("function_call") {
         None => Ok(ToolChoice::Unsaid),
         Some(Value::String(word)) => choice_word(&word, &at),
-        Some(value) => Ok(ToolChoice::Named(Fields::new(value, at)?.needed_text("name")?)),
+        Some(value) => Ok(ToolChoice::Named(FieldReader::new(value, at)?.needed_text("name")?)),
     }
 }
 
@@ -121,7 +121,7 @@ pub(super) fn write_choice(choice: &ToolChoice) -> Result<Option<Value>, String>
         ToolChoice::Required => "required".into(),
         ToolChoice::Named(name) => json!({"type": "function", "function": {"name": name}}),
         ToolChoice::Opaque { dialect: DIALECT, value } => value.clone(),
-        ToolChoice::Opaque { dialect, value } => match Allowed::read(*dialect, value) {
+        ToolChoice::Opaque { dialect, value } => match AllowedTools::read(*dialect, value) {
             Some(allowed) => allowed.chat(),
             None => return Err("field `tool_choice`".to_owned()),
         },
@@ -129,11 +129,11 @@ pub(super) fn write_choice(choice: &ToolChoice) -> Result<Option<Value>, String>
 }
 
 /// One of an assistant's `tool_calls`.
-pub(super) fn read_call(value: Value, at: String) -> Result<Part, Failure> {
-    let mut fields = Fields::new(value, at)?;
+pub(super) fn read_call(value: Value, at: String) -> Result<MessagePart, LlmError> {
+    let mut fields = FieldReader::new(value, at)?;
     if fields.peek("type").is_some_and(|kind| kind != "function") {
-        let content = Content::Opaque { dialect: DIALECT, value: fields.into_value() };
-        return Ok(Part::new(content));
+        let content = PartContent::Opaque { dialect: DIALECT, value: fields.into_value() };
+        return Ok(MessagePart::new(content));
     }
     fields.take("type");
     fields.take("index");
@@ -142,11 +142,14 @@ pub(super) fn read_call(value: Value, at: String) -> Result<Part, Failure> {
     let name = function.needed_text("name")?;
     let arguments = read_arguments(&mut function)?;
     fields.put_back("function", function);
-    Ok(Part { content: Content::Call(Call { id, name, arguments }), extra: fields.rest(DIALECT) })
+    Ok(MessagePart {
+        content: PartContent::Call(FunctionCall { id, name, arguments }),
+        extra: fields.rest(DIALECT),
+    })
 }
 
 /// Text as a rule; some send the object that it should contain.
-pub(super) fn read_arguments(function: &mut Fields) -> Result<String, Failure> {
+pub(super) fn read_arguments(function: &mut FieldReader) -> Result<String, LlmError> {
     match function.take("arguments") {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(text),
@@ -155,7 +158,7 @@ pub(super) fn read_arguments(function: &mut Fields) -> Result<String, Failure> {
     }
 }
 
-pub(super) fn write_call(call: &Call, part: &Part) -> Value {
+pub(super) fn write_call(call: &FunctionCall, part: &MessagePart) -> Value {
     let mut object = Map::from_iter([
         ("id".to_owned(), call.id.clone().into()),
         ("type".to_owned(), "function".into()),

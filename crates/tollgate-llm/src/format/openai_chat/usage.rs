@@ -3,12 +3,12 @@
 
 use serde_json::{Value, json};
 
-use crate::conversation::Usage;
+use crate::conversation::TokenUsage;
 
 /// Counts that make no sense are 0.
-pub(super) fn read(value: &Value) -> Usage {
+pub(super) fn read(value: &Value) -> TokenUsage {
     let (input, output) = (&value["prompt_tokens_details"], &value["completion_tokens_details"]);
-    Usage {
+    TokenUsage {
         input: count(&value["prompt_tokens"]),
         output: count(&value["completion_tokens"]),
         cache_read: count(&input["cached_tokens"]),
@@ -21,7 +21,7 @@ fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
 }
 
-pub(super) fn write(usage: &Usage) -> Value {
+pub(super) fn write(usage: &TokenUsage) -> Value {
     let mut value = json!({
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,

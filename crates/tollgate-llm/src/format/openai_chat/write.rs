@@ -2,22 +2,24 @@
 
 use serde_json::{Map, Value, json};
 
-use super::request::LEGACY;
+use super::request::LEGACY_FUNCTIONS_KEY;
 use super::{DIALECT, history, tool};
-use crate::conversation::{Delivery, Options, OutputForm, Parallel, Request, ToolChoice};
+use crate::conversation::{
+    ChatRequest, GenerationOptions, ParallelCalls, ResponseDelivery, ResponseFormat, ToolChoice,
+};
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::format::lost::Lost;
-use crate::format::{Written, openai_common};
+use crate::error::LlmError;
+use crate::format::encoding_losses::EncodingLosses;
+use crate::format::{EncodedRequest, openai_common};
 
-pub(super) fn write(request: &Request) -> Result<Written, Failure> {
-    let mut lost = Lost::of(request, DIALECT);
+pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
+    let mut lost = EncodingLosses::of(request, DIALECT);
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.clone().into());
     let messages = history::for_provider(&request.messages, &mut lost);
     body.insert("messages".to_owned(), messages.into());
     if !request.tools.is_empty() {
-        let tools: Result<Vec<Value>, Failure> = request.tools.iter().map(tool::write).collect();
+        let tools: Result<Vec<Value>, LlmError> = request.tools.iter().map(tool::write).collect();
         body.insert("tools".to_owned(), tools?.into());
     }
     match tool::write_choice(&request.tool_choice) {
@@ -26,7 +28,7 @@ pub(super) fn write(request: &Request) -> Result<Written, Failure> {
         Err(what) => lost.say(what),
     }
     options(&request.options, &mut body);
-    if request.delivery == Delivery::Streamed {
+    if request.delivery == ResponseDelivery::Streamed {
         body.insert("stream".to_owned(), true.into());
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     }
@@ -36,11 +38,12 @@ pub(super) fn write(request: &Request) -> Result<Written, Failure> {
     if request.options.top_k.is_some() && !body.contains_key("top_k") {
         lost.say("field `top_k`");
     }
-    Ok(Written { body: Value::Object(body), lost: lost.into_said() })
+    Ok(EncodedRequest { body: Value::Object(body), lost: lost.into_list() })
 }
 
-fn options(options: &Options, body: &mut Map<String, Value>) {
-    let Options { temperature, top_p, seed, presence_penalty, frequency_penalty, .. } = options;
+fn options(options: &GenerationOptions, body: &mut Map<String, Value>) {
+    let GenerationOptions { temperature, top_p, seed, presence_penalty, frequency_penalty, .. } =
+        options;
     let numbers = [
         ("temperature", temperature),
         ("top_p", top_p),
@@ -55,7 +58,7 @@ fn options(options: &Options, body: &mut Map<String, Value>) {
         body.insert("stop".to_owned(), options.stop.clone().into());
     }
     if let Some(parallel) = options.parallel_calls {
-        body.insert("parallel_tool_calls".to_owned(), (parallel == Parallel::Allowed).into());
+        body.insert("parallel_tool_calls".to_owned(), (parallel == ParallelCalls::Allowed).into());
     }
     if let Some(output) = &options.output {
         body.insert("response_format".to_owned(), output_json(output));
@@ -67,8 +70,8 @@ fn options(options: &Options, body: &mut Map<String, Value>) {
     body.extend(options.candidates.map(|count| ("n".to_owned(), count.into())));
 }
 
-fn output_json(output: &OutputForm) -> Value {
-    let OutputForm::Schema { name, schema, strict } = output else {
+fn output_json(output: &ResponseFormat) -> Value {
+    let ResponseFormat::Schema { name, schema, strict } = output else {
         return json!({"type": "json_object"});
     };
     let mut form = Map::from_iter([("name".to_owned(), name.clone().into())]);
@@ -81,9 +84,9 @@ fn output_json(output: &OutputForm) -> Value {
 
 /// What the client's own fields mean now that all is known. OpenAI refuses requests that speak of
 /// tools and have none, or of a stream and want none.
-fn settle(request: &Request, body: &mut Map<String, Value>) {
-    body.shift_remove(LEGACY);
-    if request.delivery == Delivery::Whole {
+fn settle(request: &ChatRequest, body: &mut Map<String, Value>) {
+    body.shift_remove(LEGACY_FUNCTIONS_KEY);
+    if request.delivery == ResponseDelivery::Whole {
         body.shift_remove("stream_options");
     }
     if request.tools.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn check(status: u16, body: &str, fault: Fault, message: &str) {
+fn check(status: u16, body: &str, fault: ProviderFault, message: &str) {
     let reported = read(status, body.as_bytes());
     assert_eq!((reported.fault, reported.message.as_str()), (fault, message), "{body}");
 }
@@ -12,22 +12,22 @@ fn openais_own_errors_are_told_apart() {
     let error = |code: &str, message: &str| {
         json!({"error": {"message": message, "type": "t", "param": null, "code": code}}).to_string()
     };
-    check(429, &error("rate_limit_exceeded", "slow down"), Fault::TooOften, "slow down");
-    check(429, &error("insufficient_quota", "no money"), Fault::Key, "no money");
-    check(400, &error("context_length_exceeded", "too long"), Fault::TooLong, "too long");
-    check(404, &error("model_not_found", "no `x`"), Fault::Model, "no `x`");
-    check(400, &error("invalid_value", "bad"), Fault::Request, "bad");
-    check(500, &error("server_error", "oops"), Fault::Provider, "oops");
-    check(503, &error("", "overloaded"), Fault::Provider, "overloaded");
-    check(529, &error("", "overloaded"), Fault::Provider, "overloaded");
+    check(429, &error("rate_limit_exceeded", "slow down"), ProviderFault::TooOften, "slow down");
+    check(429, &error("insufficient_quota", "no money"), ProviderFault::Key, "no money");
+    check(400, &error("context_length_exceeded", "too long"), ProviderFault::TooLong, "too long");
+    check(404, &error("model_not_found", "no `x`"), ProviderFault::Model, "no `x`");
+    check(400, &error("invalid_value", "bad"), ProviderFault::Request, "bad");
+    check(500, &error("server_error", "oops"), ProviderFault::Provider, "oops");
+    check(503, &error("", "overloaded"), ProviderFault::Provider, "overloaded");
+    check(529, &error("", "overloaded"), ProviderFault::Provider, "overloaded");
 }
 
 #[test]
 fn a_refused_key_is_never_shown() {
     let body =
         r#"{"error":{"message":"Incorrect API key provided: sk-secret","code":"invalid_api_key"}}"#;
-    check(401, body, Fault::Key, "the provider refuses the gateway's key");
-    check(403, "sk-secret", Fault::Key, "the provider refuses the gateway's key");
+    check(401, body, ProviderFault::Key, "the provider refuses the gateway's key");
+    check(403, "sk-secret", ProviderFault::Key, "the provider refuses the gateway's key");
 }
 
 #[test]
@@ -35,32 +35,42 @@ fn other_servers_errors_are_understood() {
     check(
         400,
         r#"{"error": "context window of 4096 is full"}"#,
-        Fault::TooLong,
+        ProviderFault::TooLong,
         "context window of 4096 is full",
     );
-    check(404, r#"{"detail": "Not Found"}"#, Fault::Model, "Not Found");
+    check(404, r#"{"detail": "Not Found"}"#, ProviderFault::Model, "Not Found");
     check(
         422,
         r#"{"detail": [{"loc": ["body", "n", 0], "msg": "too large"}]}"#,
-        Fault::Request,
+        ProviderFault::Request,
         "body.n.0: too large",
     );
     check(
         400,
         r#"[{"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}}]"#,
-        Fault::Request,
+        ProviderFault::Request,
         "bad",
     );
-    check(200, r#"{"error": {"code": 502, "message": "upstream"}}"#, Fault::Provider, "upstream");
-    check(200, r#"{"error": {"code": 429, "message": "later"}}"#, Fault::TooOften, "later");
+    check(
+        200,
+        r#"{"error": {"code": 502, "message": "upstream"}}"#,
+        ProviderFault::Provider,
+        "upstream",
+    );
+    check(200, r#"{"error": {"code": 429, "message": "later"}}"#, ProviderFault::TooOften, "later");
     check(
         400,
         r#"{"object":"error","message":"This model's maximum context length is 10","code":400}"#,
-        Fault::TooLong,
+        ProviderFault::TooLong,
         "This model's maximum context length is 10",
     );
-    check(500, r#"{}"#, Fault::Provider, "the provider answered with status 500: {}");
-    check(413, "", Fault::TooLong, "the provider answered with status 413 and said nothing");
+    check(500, r#"{}"#, ProviderFault::Provider, "the provider answered with status 500: {}");
+    check(
+        413,
+        "",
+        ProviderFault::TooLong,
+        "the provider answered with status 413 and said nothing",
+    );
 }
 
 #[test]
@@ -68,14 +78,19 @@ fn b_ch_13_pages_and_nothing_are_errors_too() {
     check(
         502,
         "<!DOCTYPE html><html><h1>Bad gateway</h1></html>",
-        Fault::Provider,
+        ProviderFault::Provider,
         "the provider answered with status 502: Bad gateway",
     );
-    check(500, " \n", Fault::Provider, "the provider answered with status 500 and said nothing");
-    check(429, "slow", Fault::TooOften, "the provider answered with status 429: slow");
+    check(
+        500,
+        " \n",
+        ProviderFault::Provider,
+        "the provider answered with status 500 and said nothing",
+    );
+    check(429, "slow", ProviderFault::TooOften, "the provider answered with status 429: slow");
     assert!(read(500, &[0xff, 0xfe]).message.ends_with("500: \u{fffd}\u{fffd}"));
     let long = json!({"error": "x".repeat(5_000)}).to_string();
-    assert_eq!(read(500, long.as_bytes()).message.len(), LONGEST);
+    assert_eq!(read(500, long.as_bytes()).message.len(), MAX_MESSAGE_CHARS);
 }
 
 #[test]
@@ -92,7 +107,7 @@ fn the_time_to_wait_is_read_from_the_words() {
 
 #[test]
 fn failures_become_openais_errors() {
-    let failure = Failure::invalid("messages[2].role", "unknown role");
+    let failure = LlmError::invalid("messages[2].role", "unknown role");
     assert_eq!(
         write(&failure),
         json!({"error": {
@@ -102,7 +117,7 @@ fn failures_become_openais_errors() {
             "code": "invalid_request",
         }})
     );
-    let failure = Failure::new(Kind::RateLimited, "too often");
+    let failure = LlmError::new(LlmErrorKind::RateLimited, "too often");
     assert_eq!(write(&failure)["error"]["type"], "rate_limit_error");
     assert_eq!(write(&failure)["error"]["param"], Value::Null);
 }

@@ -4,14 +4,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{DIALECT, tool, write};
-use crate::conversation::{Parallel, Request};
+use crate::conversation::{ChatRequest, ParallelCalls};
 
 /// Written whatever the provider says.
-pub(super) fn certain(request: &Request) -> Map<String, Value> {
+pub(super) fn certain(request: &ChatRequest) -> Map<String, Value> {
     let (instructions, _) = write::instructions(&request.messages);
     let tools: Vec<Value> = request.tools.iter().filter_map(|it| tool::write(it).ok()).collect();
     let choice = tool::write_choice(&request.tool_choice).ok().flatten();
-    let mut text = said(request, "text").unwrap_or_else(|| json!({}));
+    let mut text = extra_field(request, "text").unwrap_or_else(|| json!({}));
     if let Some(output) = &request.options.output {
         text["format"] = write::output_json(output);
     } else if text.get("format").is_none() {
@@ -27,12 +27,12 @@ pub(super) fn certain(request: &Request) -> Map<String, Value> {
 }
 
 /// Written where the provider says nothing.
-pub(super) fn otherwise(request: &Request, body: &mut Map<String, Value>) {
+pub(super) fn otherwise(request: &ChatRequest, body: &mut Map<String, Value>) {
     let options = &request.options;
-    let said = |key: &str| said(request, key);
+    let said = |key: &str| extra_field(request, key);
     let mut reasoning = said("reasoning").unwrap_or_else(|| json!({"summary": null}));
     reasoning["effort"] = options.effort.clone().into();
-    let parallel = options.parallel_calls != Some(Parallel::Forbidden);
+    let parallel = options.parallel_calls != Some(ParallelCalls::Forbidden);
     let fields = [
         ("background", said("background").unwrap_or_else(|| false.into())),
         ("max_output_tokens", options.max_output.into()),
@@ -54,6 +54,6 @@ pub(super) fn otherwise(request: &Request, body: &mut Map<String, Value>) {
     }
 }
 
-fn said(request: &Request, key: &str) -> Option<Value> {
+fn extra_field(request: &ChatRequest, key: &str) -> Option<Value> {
     request.extra.get(DIALECT, key).cloned()
 }

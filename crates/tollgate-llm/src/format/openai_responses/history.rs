@@ -3,68 +3,80 @@
 use serde_json::{Map, Value, json};
 
 use super::output::opaque_item;
-use super::{DIALECT, ITEM, OURS, item_of, part};
+use super::{DIALECT, ITEM_KEY, OWN_ID_PREFIX, item_of, part};
 use crate::conversation::{
-    Call, CallResult, Content, Media, MediaKind, Message, Part, Role, Signature,
+    CallResult, ChatMedia, ChatMessage, ChatRole, FunctionCall, MediaKind, MessagePart,
+    PartContent, ThoughtSignature,
 };
 use crate::extra::Extra;
-use crate::format::lost::Lost;
-use crate::format::shown;
+use crate::format::encoding_losses::EncodingLosses;
+use crate::format::result_media;
 
 /// Whether the provider keeps the answers, and finds thoughts in them by their ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum ResponseStorage {
     There,
     Nowhere,
 }
 
-pub(super) fn for_provider(messages: &[Message], kept: Kept, lost: &mut Lost) -> Vec<Value> {
-    let mut writer = Writer { out: Vec::new(), reader: Reader::Provider { kept, lost } };
+pub(super) fn for_provider(
+    messages: &[ChatMessage],
+    kept: ResponseStorage,
+    lost: &mut EncodingLosses,
+) -> Vec<Value> {
+    let mut writer = ResponsesHistoryWriter {
+        out: Vec::new(),
+        reader: ResponsesHistoryAudience::Provider { kept, lost },
+    };
     messages.iter().for_each(|message| writer.message(message));
     writer.out
 }
 
-pub(super) fn for_client(messages: &[Message]) -> Vec<Value> {
-    let mut writer = Writer { out: Vec::new(), reader: Reader::Client };
+pub(super) fn for_client(messages: &[ChatMessage]) -> Vec<Value> {
+    let mut writer =
+        ResponsesHistoryWriter { out: Vec::new(), reader: ResponsesHistoryAudience::Client };
     messages.iter().for_each(|message| writer.message(message));
     writer.out
 }
 
 /// Who reads it.
-enum Reader<'a> {
+enum ResponsesHistoryAudience<'a> {
     Provider {
-        kept: Kept,
-        lost: &'a mut Lost,
+        kept: ResponseStorage,
+        lost: &'a mut EncodingLosses,
     },
     /// Keeps what other providers signed, and sends it again.
     Client,
 }
 
-struct Writer<'a> {
+struct ResponsesHistoryWriter<'a> {
     out: Vec<Value>,
-    reader: Reader<'a>,
+    reader: ResponsesHistoryAudience<'a>,
 }
 
-impl Writer<'_> {
-    fn message(&mut self, message: &Message) {
+impl ResponsesHistoryWriter<'_> {
+    fn message(&mut self, message: &ChatMessage) {
         let role = match message.role {
-            Role::System => "system",
-            Role::Developer => "developer",
-            Role::User => "user",
-            Role::Assistant => "assistant",
+            ChatRole::System => "system",
+            ChatRole::Developer => "developer",
+            ChatRole::User => "user",
+            ChatRole::Assistant => "assistant",
         };
-        let mut said = Said { role, item: item_of(&message.extra), content: Vec::new() };
+        let mut said =
+            PendingResponsesMessage { role, item: item_of(&message.extra), content: Vec::new() };
         for part in &message.parts {
             let value = match &part.content {
-                Content::Text(text) if message.role == Role::Assistant => {
+                PartContent::Text(text) if message.role == ChatRole::Assistant => {
                     Some(part::output_text(text, &part.extra))
                 }
-                Content::Text(text) => Some(part::input_text(text, &part.extra)),
-                Content::Refusal(text) => Some(part::refusal(text, &part.extra)),
-                Content::Media(media) if message.role != Role::Assistant => {
+                PartContent::Text(text) => Some(part::input_text(text, &part.extra)),
+                PartContent::Refusal(text) => Some(part::refusal(text, &part.extra)),
+                PartContent::Media(media) if message.role != ChatRole::Assistant => {
                     part::media(media, &part.extra)
                 }
-                Content::Opaque { dialect: DIALECT, value } if item_of(&part.extra).is_none() => {
+                PartContent::Opaque { dialect: DIALECT, value }
+                    if item_of(&part.extra).is_none() =>
+                {
                     Some(value.clone())
                 }
                 _ => {
@@ -91,17 +103,17 @@ impl Writer<'_> {
     }
 
     /// A part that is an item of its own.
-    fn item(&mut self, part: &Part) {
+    fn item(&mut self, part: &MessagePart) {
         let item = match &part.content {
-            Content::Call(call) => Some(call_json(call, part)),
-            Content::Result(result) => Some(self.result(result, part)),
-            Content::Thinking { text, signature } => {
+            PartContent::Call(call) => Some(call_json(call, part)),
+            PartContent::Result(result) => Some(self.result(result, part)),
+            PartContent::Thinking { text, signature } => {
                 self.may_carry(part, signature.as_ref()).then(|| {
-                    let id = format!("rs_{OURS}{}", self.out.len());
+                    let id = format!("rs_{OWN_ID_PREFIX}{}", self.out.len());
                     thought_json(text, signature.as_ref(), &part.extra, id)
                 })
             }
-            Content::Opaque { dialect: DIALECT, value } => opaque_item(value, part),
+            PartContent::Opaque { dialect: DIALECT, value } => opaque_item(value, part),
             _ => None,
         };
         match item {
@@ -111,32 +123,32 @@ impl Writer<'_> {
     }
 
     /// A provider takes its own thoughts only: signed by it, or by an id that it knows.
-    fn may_carry(&self, part: &Part, signature: Option<&Signature>) -> bool {
-        let Reader::Provider { kept, .. } = &self.reader else { return true };
+    fn may_carry(&self, part: &MessagePart, signature: Option<&ThoughtSignature>) -> bool {
+        let ResponsesHistoryAudience::Provider { kept, .. } = &self.reader else { return true };
         match signature {
             Some(signature) => signature.maker == DIALECT,
             None => {
                 let id = item_of(&part.extra).and_then(|item| item.get("id")?.as_str());
-                *kept == Kept::There && id.is_some_and(|id| !is_ours(id))
+                *kept == ResponseStorage::There && id.is_some_and(|id| !is_ours(id))
             }
         }
     }
 
-    fn result(&mut self, result: &CallResult, part: &Part) -> Value {
+    fn result(&mut self, result: &CallResult, part: &MessagePart) -> Value {
         let mut list = Vec::with_capacity(result.parts.len());
         for part in &result.parts {
             let value = match &part.content {
-                Content::Text(text) => Some(part::input_text(text, &part.extra)),
-                Content::Media(media) => media_in_result(media, &part.extra),
-                Content::Opaque { dialect: DIALECT, value } => Some(value.clone()),
+                PartContent::Text(text) => Some(part::input_text(text, &part.extra)),
+                PartContent::Media(media) => media_in_result(media, &part.extra),
+                PartContent::Opaque { dialect: DIALECT, value } => Some(value.clone()),
                 _ => None,
             };
             if value.is_none() {
                 self.lose(&part.content);
             }
             let instead = match &part.content {
-                Content::Media(media) => {
-                    Some(part::input_text(&shown::instead(media), &Extra::none()))
+                PartContent::Media(media) => {
+                    Some(part::input_text(&result_media::instead(media), &Extra::none()))
                 }
                 _ => None,
             };
@@ -151,30 +163,30 @@ impl Writer<'_> {
         Value::Object(item)
     }
 
-    fn lose(&mut self, content: &Content) {
-        if let Reader::Provider { lost, .. } = &mut self.reader {
+    fn lose(&mut self, content: &PartContent) {
+        if let ResponsesHistoryAudience::Provider { lost, .. } = &mut self.reader {
             lost.content(content);
         }
     }
 }
 
 /// Results may hold pictures and files; no sounds.
-fn media_in_result(media: &Media, extra: &Extra) -> Option<Value> {
+fn media_in_result(media: &ChatMedia, extra: &Extra) -> Option<Value> {
     match media.kind {
-        MediaKind::Image if !shown::is_picture(media) => None,
+        MediaKind::Image if !result_media::is_picture(media) => None,
         MediaKind::Audio => None,
         MediaKind::Image | MediaKind::Video | MediaKind::Document => part::media(media, extra),
     }
 }
 
 /// A message that is being written.
-struct Said<'a> {
+struct PendingResponsesMessage<'a> {
     role: &'static str,
     item: Option<&'a Map<String, Value>>,
     content: Vec<Value>,
 }
 
-impl Said<'_> {
+impl PendingResponsesMessage<'_> {
     fn flush(&mut self, out: &mut Vec<Value>) {
         if self.content.is_empty() {
             return;
@@ -195,7 +207,7 @@ impl Said<'_> {
 }
 
 pub(super) fn is_ours(id: &str) -> bool {
-    id.split_once('_').is_some_and(|(_, rest)| rest.starts_with(OURS))
+    id.split_once('_').is_some_and(|(_, rest)| rest.starts_with(OWN_ID_PREFIX))
 }
 
 /// What is kept of an item comes back; ids that were made here are for clients only.
@@ -208,7 +220,7 @@ fn add(object: &mut Map<String, Value>, item: Option<&Map<String, Value>>) {
     }
 }
 
-fn call_json(call: &Call, part: &Part) -> Value {
+fn call_json(call: &FunctionCall, part: &MessagePart) -> Value {
     let mut item = Map::from_iter([
         ("type".to_owned(), Value::from("function_call")),
         ("call_id".to_owned(), call.id.clone().into()),
@@ -220,13 +232,18 @@ fn call_json(call: &Call, part: &Part) -> Value {
 }
 
 /// `id` is for thoughts that have none yet.
-fn thought_json(text: &str, signature: Option<&Signature>, extra: &Extra, id: String) -> Value {
+fn thought_json(
+    text: &str,
+    signature: Option<&ThoughtSignature>,
+    extra: &Extra,
+    id: String,
+) -> Value {
     let mut item = Map::from_iter([("type".to_owned(), Value::from("reasoning"))]);
     if let Some(signature) = signature {
         item.insert("encrypted_content".to_owned(), signature.for_client(DIALECT).into());
     }
     add(&mut item, item_of(extra));
-    if extra.get(DIALECT, ITEM).is_none() {
+    if extra.get(DIALECT, ITEM_KEY).is_none() {
         item.insert("id".to_owned(), id.into());
     }
     if !item.contains_key("summary") {

@@ -4,41 +4,47 @@
 use serde_json::{Map, Value};
 
 use super::{DIALECT, output, part, with_item};
-use crate::conversation::{Call, CallEnd, CallResult, Content, Message, Part, Role};
-use crate::failure::Failure;
-use crate::format::fields::{Fields, unknown};
-use crate::format::pairing::Pairing;
+use crate::conversation::{
+    CallEnd, CallResult, ChatMessage, ChatRole, FunctionCall, MessagePart, PartContent,
+};
+use crate::error::LlmError;
+use crate::format::fields::{FieldReader, unknown};
+use crate::format::pairing::CallPairing;
 
 const ROLES: &[&str] = &["user", "assistant", "system", "developer"];
 
 /// Items that come from the client, of those that only this dialect has.
-const CLIENTS: &[&str] =
+const CLIENT_ITEM_TYPES: &[&str] =
     &["item_reference", "mcp_approval_response", "compaction_trigger", "additional_tools"];
 
 /// Whether all calls that results may answer stand in the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum History {
+pub(super) enum HistoryLocation {
     Here,
     /// The provider keeps some of it.
     Elsewhere,
 }
 
-pub(super) fn read_all(list: Vec<Value>, history: History) -> Result<Vec<Message>, Failure> {
-    let mut reader = Reader { messages: Vec::new(), calls: Pairing::default(), history };
+pub(super) fn read_all(
+    list: Vec<Value>,
+    history: HistoryLocation,
+) -> Result<Vec<ChatMessage>, LlmError> {
+    let mut reader =
+        ResponsesInputReader { messages: Vec::new(), calls: CallPairing::default(), history };
     for (index, item) in list.into_iter().enumerate() {
-        reader.item(Fields::new(item, format!("input[{index}]"))?)?;
+        reader.item(FieldReader::new(item, format!("input[{index}]"))?)?;
     }
     Ok(reader.messages)
 }
 
-struct Reader {
-    messages: Vec<Message>,
-    calls: Pairing,
-    history: History,
+struct ResponsesInputReader {
+    messages: Vec<ChatMessage>,
+    calls: CallPairing,
+    history: HistoryLocation,
 }
 
-impl Reader {
-    fn item(&mut self, fields: Fields) -> Result<(), Failure> {
+impl ResponsesInputReader {
+    fn item(&mut self, fields: FieldReader) -> Result<(), LlmError> {
         let kind = match fields.peek("type") {
             Some(Value::String(kind)) => kind.clone(),
             None if fields.has("role") => "message".to_owned(),
@@ -62,32 +68,32 @@ impl Reader {
         }
     }
 
-    fn message(&mut self, mut fields: Fields) -> Result<(), Failure> {
+    fn message(&mut self, mut fields: FieldReader) -> Result<(), LlmError> {
         let role = fields.needed_text("role")?;
         let role = match role.as_str() {
-            "user" => Role::User,
-            "system" => Role::System,
-            "developer" => Role::Developer,
+            "user" => ChatRole::User,
+            "system" => ChatRole::System,
+            "developer" => ChatRole::Developer,
             "assistant" => {
                 let at = fields.at().to_owned();
                 let parts = output::read_message(fields)?;
-                return self.said(parts, &at);
+                return self.push_assistant_message(parts, &at);
             }
             _ => return Err(unknown(&fields.place("role"), &role, ROLES)),
         };
         let at = fields.place("content");
         let content = fields.take("content").ok_or_else(|| fields.missing("content"))?;
         let parts = part::read_all(content, &at)?;
-        if role == Role::System {
+        if role == ChatRole::System {
             // Else it would be taken for the instructions.
             fields.put("type", "message");
         }
-        let extra = kept(fields);
-        self.messages.push(Message { role, parts, extra });
+        let extra = item_extra(fields);
+        self.messages.push(ChatMessage { role, parts, extra });
         Ok(())
     }
 
-    fn result(&mut self, mut fields: Fields) -> Result<(), Failure> {
+    fn result(&mut self, mut fields: FieldReader) -> Result<(), LlmError> {
         fields.take("type");
         let call_id = fields.needed_text("call_id")?;
         let (at, name) = (fields.place("output"), fields.text("name")?);
@@ -95,67 +101,73 @@ impl Reader {
         let parts = part::read_all(output, &at)?;
         let mut result = CallResult { call_id, name, parts, end: CallEnd::Well };
         let paired = self.calls.result(&mut result, &fields.place("call_id"));
-        if self.history == History::Here {
+        if self.history == HistoryLocation::Here {
             paired?;
         }
-        let part = Part { content: Content::Result(result), extra: kept(fields) };
-        self.messages.push(Message::new(Role::User, vec![part]));
+        let part = MessagePart { content: PartContent::Result(result), extra: item_extra(fields) };
+        self.messages.push(ChatMessage::new(ChatRole::User, vec![part]));
         Ok(())
     }
 
-    fn other(&mut self, fields: Fields, kind: &str) -> Result<(), Failure> {
+    fn other(&mut self, fields: FieldReader, kind: &str) -> Result<(), LlmError> {
         let at = fields.at().to_owned();
         if kind == "item_reference" {
-            self.history = History::Elsewhere;
+            self.history = HistoryLocation::Elsewhere;
         }
         let part = output::opaque(fields.into_value());
-        if kind.ends_with("_output") || CLIENTS.contains(&kind) {
-            self.messages.push(Message::new(Role::User, vec![part]));
+        if kind.ends_with("_output") || CLIENT_ITEM_TYPES.contains(&kind) {
+            self.messages.push(ChatMessage::new(ChatRole::User, vec![part]));
             return Ok(());
         }
         self.assistant(part, &at)
     }
 
     /// A message of its own, if what was said before has no call behind it: then both would be one.
-    fn said(&mut self, parts: Vec<Part>, at: &str) -> Result<(), Failure> {
-        let text = |part: &Part| matches!(part.content, Content::Text(_) | Content::Refusal(_));
-        let ends = |message: &Message| message.parts.last().is_some_and(text);
+    fn push_assistant_message(
+        &mut self,
+        parts: Vec<MessagePart>,
+        at: &str,
+    ) -> Result<(), LlmError> {
+        let text = |part: &MessagePart| {
+            matches!(part.content, PartContent::Text(_) | PartContent::Refusal(_))
+        };
+        let ends = |message: &ChatMessage| message.parts.last().is_some_and(text);
         if self
             .messages
             .last()
-            .is_some_and(|message| message.role == Role::Assistant && ends(message))
+            .is_some_and(|message| message.role == ChatRole::Assistant && ends(message))
         {
-            self.messages.push(Message::new(Role::Assistant, Vec::new()));
+            self.messages.push(ChatMessage::new(ChatRole::Assistant, Vec::new()));
         }
         parts.into_iter().try_for_each(|part| self.assistant(part, at))
     }
 
     /// Adds to what the assistant did last.
-    fn assistant(&mut self, part: Part, at: &str) -> Result<(), Failure> {
-        if let Some(call) = made(&part) {
+    fn assistant(&mut self, part: MessagePart, at: &str) -> Result<(), LlmError> {
+        if let Some(call) = extract_call(&part) {
             self.calls.call(&call, at)?;
         }
         match self.messages.last_mut() {
-            Some(message) if message.role == Role::Assistant => message.parts.push(part),
-            _ => self.messages.push(Message::new(Role::Assistant, vec![part])),
+            Some(message) if message.role == ChatRole::Assistant => message.parts.push(part),
+            _ => self.messages.push(ChatMessage::new(ChatRole::Assistant, vec![part])),
         }
         Ok(())
     }
 }
 
 /// A call whose result may come as that of a function.
-fn made(part: &Part) -> Option<Call> {
+fn extract_call(part: &MessagePart) -> Option<FunctionCall> {
     match &part.content {
-        Content::Call(call) => Some(call.clone()),
-        Content::Opaque { dialect: DIALECT, value } if value["type"] == "function_call" => {
+        PartContent::Call(call) => Some(call.clone()),
+        PartContent::Opaque { dialect: DIALECT, value } if value["type"] == "function_call" => {
             let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
-            Some(Call { id: text("call_id"), name: text("name"), arguments: String::new() })
+            Some(FunctionCall { id: text("call_id"), name: text("name"), arguments: String::new() })
         }
         _ => None,
     }
 }
 
-fn kept(fields: Fields) -> crate::extra::Extra {
+fn item_extra(fields: FieldReader) -> crate::extra::Extra {
     match fields.into_value() {
         Value::Object(item) if !item.is_empty() => with_item(item),
         _ => crate::extra::Extra::new(DIALECT, Map::new()),

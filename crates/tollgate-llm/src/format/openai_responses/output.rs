@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::{DIALECT, ITEM, part, with_item};
-use crate::conversation::{Call, Content, Part, Signature, Stop};
-use crate::failure::Failure;
-use crate::format::fields::{Fields, wrong};
+use super::{DIALECT, ITEM_KEY, part, with_item};
+use crate::conversation::{FunctionCall, MessagePart, PartContent, StopReason, ThoughtSignature};
+use crate::error::LlmError;
+use crate::format::fields::{FieldReader, wrong};
 
 /// Items that wait for the client, of those that only this dialect has.
-const WAITING: &[&str] = &[
+const CLIENT_WAIT_ITEM_TYPES: &[&str] = &[
     "function_call",
     "custom_tool_call",
     "computer_call",
@@ -18,8 +18,8 @@ const WAITING: &[&str] = &[
 ];
 
 /// The parts of an item of an answer.
-pub(super) fn read(item: Value, at: String) -> Result<Vec<Part>, Failure> {
-    let fields = Fields::new(item, at)?;
+pub(super) fn read(item: Value, at: String) -> Result<Vec<MessagePart>, LlmError> {
+    let fields = FieldReader::new(item, at)?;
     let kind = fields.peek("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     match kind.as_str() {
         "message" => read_message(fields),
@@ -29,7 +29,7 @@ pub(super) fn read(item: Value, at: String) -> Result<Vec<Part>, Failure> {
 }
 
 /// A message of the assistant: each part of its content knows the item.
-pub(super) fn read_message(mut fields: Fields) -> Result<Vec<Part>, Failure> {
+pub(super) fn read_message(mut fields: FieldReader) -> Result<Vec<MessagePart>, LlmError> {
     let at = fields.place("content");
     fields.take("role");
     let content = fields.take("content").ok_or_else(|| fields.missing("content"))?;
@@ -45,7 +45,7 @@ pub(super) fn read_message(mut fields: Fields) -> Result<Vec<Part>, Failure> {
 }
 
 /// A call or a thought.
-pub(super) fn read_item(mut fields: Fields, kind: &str) -> Result<Part, Failure> {
+pub(super) fn read_item(mut fields: FieldReader, kind: &str) -> Result<MessagePart, LlmError> {
     let content = match kind {
         // Of a namespace: the name alone would mean another function.
         "function_call" if fields.has("namespace") => return Ok(opaque(fields.into_value())),
@@ -58,13 +58,13 @@ pub(super) fn read_item(mut fields: Fields, kind: &str) -> Result<Part, Failure>
                 Some(object @ Value::Object(_)) => object.to_string(),
                 Some(other) => return Err(wrong(&fields.place("arguments"), "a string", &other)),
             };
-            Content::Call(Call { id, name, arguments })
+            PartContent::Call(FunctionCall { id, name, arguments })
         }
         _ => {
             let text = thoughts(fields.peek("summary"), fields.peek("content"));
             let signature = fields.text("encrypted_content")?;
-            let signature = signature.map(|kept| Signature::from_client(DIALECT, kept));
-            Content::Thinking { text, signature }
+            let signature = signature.map(|kept| ThoughtSignature::from_client(DIALECT, kept));
+            PartContent::Thinking { text, signature }
         }
     };
     fields.take("type");
@@ -72,7 +72,7 @@ pub(super) fn read_item(mut fields: Fields, kind: &str) -> Result<Part, Failure>
         Value::Object(item) => item,
         _ => Map::new(),
     };
-    Ok(Part { content, extra: with_item(item) })
+    Ok(MessagePart { content, extra: with_item(item) })
 }
 
 /// What was thought, in words: summed up, or as it was.
@@ -90,31 +90,34 @@ fn thoughts(summary: Option<&Value>, content: Option<&Value>) -> String {
 }
 
 /// A whole item that only this dialect has.
-pub(super) fn opaque(value: Value) -> Part {
-    Part { content: Content::Opaque { dialect: DIALECT, value }, extra: with_item(Map::new()) }
+pub(super) fn opaque(value: Value) -> MessagePart {
+    MessagePart {
+        content: PartContent::Opaque { dialect: DIALECT, value },
+        extra: with_item(Map::new()),
+    }
 }
 
 /// The item that an opaque part is, as it was last seen; `None`: it is a part of content.
-pub(super) fn opaque_item<'a>(value: &'a Value, part: &'a Part) -> Option<Value> {
-    let item = part.extra.get(DIALECT, ITEM)?;
+pub(super) fn opaque_item<'a>(value: &'a Value, part: &'a MessagePart) -> Option<Value> {
+    let item = part.extra.get(DIALECT, ITEM_KEY)?;
     let seen = item.as_object().is_some_and(|item| !item.is_empty());
     Some(if seen { item.clone() } else { value.clone() })
 }
 
 /// What an answer comes to that is complete.
-pub(super) fn plain_stop(parts: &[Part]) -> Stop {
-    let waits = |part: &Part| match &part.content {
-        Content::Call(_) => true,
-        Content::Opaque { dialect: DIALECT, value } => {
-            value["type"].as_str().is_some_and(|kind| WAITING.contains(&kind))
+pub(super) fn plain_stop(parts: &[MessagePart]) -> StopReason {
+    let waits = |part: &MessagePart| match &part.content {
+        PartContent::Call(_) => true,
+        PartContent::Opaque { dialect: DIALECT, value } => {
+            value["type"].as_str().is_some_and(|kind| CLIENT_WAIT_ITEM_TYPES.contains(&kind))
         }
         _ => false,
     };
     if parts.iter().any(waits) {
-        Stop::Calls
-    } else if parts.iter().any(|part| matches!(part.content, Content::Refusal(_))) {
-        Stop::Refused
+        StopReason::Calls
+    } else if parts.iter().any(|part| matches!(part.content, PartContent::Refusal(_))) {
+        StopReason::Refused
     } else {
-        Stop::End
+        StopReason::End
     }
 }

@@ -3,16 +3,16 @@
 use serde_json::{Map, Value, json};
 
 use super::openai_media as media;
-use super::{DIALECT, ITEM};
-use crate::conversation::{Content, Media, MediaKind, MediaSource, Part};
+use super::{DIALECT, ITEM_KEY};
+use crate::conversation::{ChatMedia, MediaKind, MediaSource, MessagePart, PartContent};
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::fields::{Fields, wrong};
+use crate::format::fields::{FieldReader, wrong};
 
 /// Content is a string, or a list of parts.
-pub(super) fn read_all(value: Value, at: &str) -> Result<Vec<Part>, Failure> {
+pub(super) fn read_all(value: Value, at: &str) -> Result<Vec<MessagePart>, LlmError> {
     match value {
-        Value::String(text) => Ok(vec![Part::text(text)]),
+        Value::String(text) => Ok(vec![MessagePart::text(text)]),
         Value::Array(list) => list
             .into_iter()
             .enumerate()
@@ -22,19 +22,19 @@ pub(super) fn read_all(value: Value, at: &str) -> Result<Vec<Part>, Failure> {
     }
 }
 
-pub(super) fn read(value: Value, at: String) -> Result<Part, Failure> {
-    let mut fields = Fields::new(value, at)?;
+pub(super) fn read(value: Value, at: String) -> Result<MessagePart, LlmError> {
+    let mut fields = FieldReader::new(value, at)?;
     let kind = fields.needed_text("type")?;
     let content = match kind.as_str() {
-        "input_text" | "output_text" => Content::Text(fields.needed_text("text")?),
-        "refusal" => Content::Refusal(fields.needed_text("refusal")?),
+        "input_text" | "output_text" => PartContent::Text(fields.needed_text("text")?),
+        "refusal" => PartContent::Refusal(fields.needed_text("refusal")?),
         "input_image" => image(&mut fields)?,
         "input_audio" => media::audio(&mut fields)?,
         "input_file" => file(&mut fields)?,
         _ => {
             fields.put("type", kind);
-            let content = Content::Opaque { dialect: DIALECT, value: fields.into_value() };
-            return Ok(Part::new(content));
+            let content = PartContent::Opaque { dialect: DIALECT, value: fields.into_value() };
+            return Ok(MessagePart::new(content));
         }
     };
     // What says no more than nothing would, and is written again.
@@ -45,19 +45,19 @@ pub(super) fn read(value: Value, at: String) -> Result<Part, Failure> {
             fields.take(key);
         }
     }
-    Ok(Part { content, extra: fields.rest(DIALECT) })
+    Ok(MessagePart { content, extra: fields.rest(DIALECT) })
 }
 
-fn image(fields: &mut Fields) -> Result<Content, Failure> {
+fn image(fields: &mut FieldReader) -> Result<PartContent, LlmError> {
     let at = fields.place("image_url");
     let source = match fields.text("file_id")? {
         Some(id) => MediaSource::File(id),
         None => media::from_url(fields.needed_text("image_url")?, &at)?,
     };
-    Ok(Content::Media(Media { kind: MediaKind::Image, source, name: None }))
+    Ok(PartContent::Media(ChatMedia { kind: MediaKind::Image, source, name: None }))
 }
 
-fn file(fields: &mut Fields) -> Result<Content, Failure> {
+fn file(fields: &mut FieldReader) -> Result<PartContent, LlmError> {
     let name = fields.text("filename")?;
     let at = fields.place("file_url");
     let source = if let Some(id) = fields.text("file_id")? {
@@ -69,7 +69,7 @@ fn file(fields: &mut Fields) -> Result<Content, Failure> {
     } else {
         return Err(fields.missing("file_id"));
     };
-    Ok(Content::Media(Media { kind: MediaKind::Document, source, name }))
+    Ok(PartContent::Media(ChatMedia { kind: MediaKind::Document, source, name }))
 }
 
 /// What a user, a system prompt or a tool says.
@@ -91,7 +91,7 @@ pub(super) fn refusal(text: &str, extra: &Extra) -> Value {
 }
 
 /// `None`: the dialect has no words for it.
-pub(super) fn media(media: &Media, extra: &Extra) -> Option<Value> {
+pub(super) fn media(media: &ChatMedia, extra: &Extra) -> Option<Value> {
     let name = media.name.as_deref();
     let value = match (media.kind, &media.source) {
         (MediaKind::Image, MediaSource::File(id)) => {
@@ -138,7 +138,7 @@ fn file_json(key: &str, value: String, name: Option<&str>) -> Value {
 fn with_extra(mut value: Value, extra: &Extra) -> Value {
     if let Value::Object(object) = &mut value {
         extra.write_into(DIALECT, object);
-        object.shift_remove(ITEM);
+        object.shift_remove(ITEM_KEY);
     }
     value
 }

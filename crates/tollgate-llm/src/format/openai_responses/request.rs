@@ -3,29 +3,32 @@
 use serde_json::Value;
 
 use super::{DIALECT, items, tool};
-use crate::conversation::{Delivery, Message, Options, OutputForm, Parallel, Request, Role};
-use crate::failure::Failure;
-use crate::format::fields::{Fields, wrong};
+use crate::conversation::{
+    ChatMessage, ChatRequest, ChatRole, GenerationOptions, ParallelCalls, ResponseDelivery,
+    ResponseFormat,
+};
+use crate::error::LlmError;
+use crate::format::fields::{FieldReader, wrong};
 use crate::format::names;
 
 /// Fields by which a client refers to what the provider keeps.
-const KEPT: &[&str] = &["previous_response_id", "conversation", "prompt"];
+const PROVIDER_STATE_KEYS: &[&str] = &["previous_response_id", "conversation", "prompt"];
 
-pub(super) fn read(body: Value) -> Result<Request, Failure> {
-    let mut fields = Fields::new(body, "")?;
+pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
+    let mut fields = FieldReader::new(body, "")?;
     let model = fields.needed_text("model")?;
     let mut messages = Vec::new();
     if let Some(instructions) = fields.text("instructions")? {
-        messages.push(Message::text(Role::System, instructions));
+        messages.push(ChatMessage::text(ChatRole::System, instructions));
     }
-    let history = match KEPT.iter().any(|key| fields.has(key)) {
-        true => items::History::Elsewhere,
-        false => items::History::Here,
+    let history = match PROVIDER_STATE_KEYS.iter().any(|key| fields.has(key)) {
+        true => items::HistoryLocation::Elsewhere,
+        false => items::HistoryLocation::Here,
     };
     messages.extend(input(&mut fields, history)?);
     let delivery = match fields.flag("stream")? {
-        Some(true) => Delivery::Streamed,
-        Some(false) | None => Delivery::Whole,
+        Some(true) => ResponseDelivery::Streamed,
+        Some(false) | None => ResponseDelivery::Whole,
     };
     let options = options(&mut fields)?;
     let tools = tool::read_all(fields.list("tools")?.unwrap_or_default())?;
@@ -34,58 +37,61 @@ pub(super) fn read(body: Value) -> Result<Request, Failure> {
     // The note that the client speaks this dialect.
     fields.put("input", Value::Null);
     let extra = fields.rest(DIALECT);
-    Ok(Request { model, messages, tools, tool_choice, options, delivery, extra })
+    Ok(ChatRequest { model, messages, tools, tool_choice, options, delivery, extra })
 }
 
-fn input(fields: &mut Fields, history: items::History) -> Result<Vec<Message>, Failure> {
+fn input(
+    fields: &mut FieldReader,
+    history: items::HistoryLocation,
+) -> Result<Vec<ChatMessage>, LlmError> {
     let messages = match fields.take("input") {
-        Some(Value::String(text)) => vec![Message::text(Role::User, text)],
+        Some(Value::String(text)) => vec![ChatMessage::text(ChatRole::User, text)],
         Some(Value::Array(list)) => items::read_all(list, history)?,
         Some(other) => return Err(wrong("input", "a string or a list of items", &other)),
-        None if history == items::History::Elsewhere => return Ok(Vec::new()),
+        None if history == items::HistoryLocation::Elsewhere => return Ok(Vec::new()),
         None => return Err(fields.missing("input")),
     };
-    if messages.is_empty() && history == items::History::Here {
-        return Err(Failure::invalid("input", "`input` is empty; at least one item is needed"));
+    if messages.is_empty() && history == items::HistoryLocation::Here {
+        return Err(LlmError::invalid("input", "`input` is empty; at least one item is needed"));
     }
     Ok(messages)
 }
 
-fn options(fields: &mut Fields) -> Result<Options, Failure> {
-    Ok(Options {
+fn options(fields: &mut FieldReader) -> Result<GenerationOptions, LlmError> {
+    Ok(GenerationOptions {
         max_output: fields.count("max_output_tokens")?,
         temperature: fields.number("temperature")?,
         top_p: fields.number("top_p")?,
         parallel_calls: fields.flag("parallel_tool_calls")?.map(|allowed| match allowed {
-            true => Parallel::Allowed,
-            false => Parallel::Forbidden,
+            true => ParallelCalls::Allowed,
+            false => ParallelCalls::Forbidden,
         }),
         output: output(fields)?,
         effort: effort(fields)?,
         user: fields.text("user")?,
-        ..Options::default()
+        ..GenerationOptions::default()
     })
 }
 
-fn effort(fields: &mut Fields) -> Result<Option<String>, Failure> {
+fn effort(fields: &mut FieldReader) -> Result<Option<String>, LlmError> {
     let Some(mut reasoning) = fields.object("reasoning")? else { return Ok(None) };
     let effort = reasoning.text("effort")?;
     fields.put_back("reasoning", reasoning);
     Ok(effort)
 }
 
-fn output(fields: &mut Fields) -> Result<Option<OutputForm>, Failure> {
+fn output(fields: &mut FieldReader) -> Result<Option<ResponseFormat>, LlmError> {
     let Some(mut text) = fields.object("text")? else { return Ok(None) };
     let mut output = None;
     if let Some(mut format) = text.object("format")? {
         let kind = format.needed_text("type")?;
         output = match kind.as_str() {
-            "json_object" => Some(OutputForm::Json),
+            "json_object" => Some(ResponseFormat::Json),
             "json_schema" => {
                 let name = format.needed_text("name")?;
                 let schema = format.object("schema")?.ok_or_else(|| format.missing("schema"))?;
                 let strict = format.flag("strict")?;
-                Some(OutputForm::Schema { name, schema: schema.into_value(), strict })
+                Some(ResponseFormat::Schema { name, schema: schema.into_value(), strict })
             }
             _ => {
                 format.put("type", kind);

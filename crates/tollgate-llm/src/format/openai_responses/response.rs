@@ -3,34 +3,34 @@
 use serde_json::Value;
 
 use super::{DIALECT, output, stream_writer, usage};
-use crate::conversation::{Part, Request, Response, Stop, Usage};
+use crate::conversation::{ChatRequest, ChatResponse, MessagePart, StopReason, TokenUsage};
 use crate::delta;
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::Malformed;
-use crate::format::fields::Fields;
-use crate::told::Told;
+use crate::format::MalformedResponseError;
+use crate::format::fields::FieldReader;
+use crate::gateway_report::GatewayReport;
 
-pub(super) fn read(body: Value) -> Result<Response, Malformed> {
+pub(super) fn read(body: Value) -> Result<ChatResponse, MalformedResponseError> {
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
         let message = error["message"].as_str().or(error.as_str()).unwrap_or("no reason is given");
-        return Err(Malformed(format!("it is an error: {message}")));
+        return Err(MalformedResponseError(format!("it is an error: {message}")));
     }
     Ok(read_body(body)?)
 }
 
-fn read_body(body: Value) -> Result<Response, Failure> {
-    let mut fields = Fields::new(body, "")?;
-    let head = Head::take(&mut fields)?;
+fn read_body(body: Value) -> Result<ChatResponse, LlmError> {
+    let mut fields = FieldReader::new(body, "")?;
+    let head = ResponsesHead::take(&mut fields)?;
     let items = fields.list("output")?.ok_or_else(|| fields.missing("output"))?;
     let parts = read_output(items)?;
-    let end = End::take(fields, output::plain_stop(&parts))?;
-    let Head { id, model, created } = head;
-    let End { stop, usage, extra } = end;
-    Ok(Response { id, model, created, parts, stop, usage, extra })
+    let end = ResponsesEnd::take(fields, output::plain_stop(&parts))?;
+    let ResponsesHead { id, model, created } = head;
+    let ResponsesEnd { stop, usage, extra } = end;
+    Ok(ChatResponse { id, model, created, parts, stop, usage, extra })
 }
 
-pub(super) fn read_output(items: Vec<Value>) -> Result<Vec<Part>, Failure> {
+pub(super) fn read_output(items: Vec<Value>) -> Result<Vec<MessagePart>, LlmError> {
     let mut parts = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
         parts.extend(output::read(item, format!("output[{index}]"))?);
@@ -39,14 +39,14 @@ pub(super) fn read_output(items: Vec<Value>) -> Result<Vec<Part>, Failure> {
 }
 
 /// How an answer begins.
-pub(super) struct Head {
+pub(super) struct ResponsesHead {
     pub(super) id: String,
     pub(super) model: String,
     pub(super) created: u64,
 }
 
-impl Head {
-    pub(super) fn take(fields: &mut Fields) -> Result<Self, Failure> {
+impl ResponsesHead {
+    pub(super) fn take(fields: &mut FieldReader) -> Result<Self, LlmError> {
         let created = fields.take("created_at");
         let seconds = |at: Value| at.as_u64().or_else(|| at.as_f64().map(|at| at as u64));
         fields.take("object");
@@ -59,25 +59,25 @@ impl Head {
 }
 
 /// How it ends.
-pub(super) struct End {
-    pub(super) stop: Stop,
-    pub(super) usage: Usage,
+pub(super) struct ResponsesEnd {
+    pub(super) stop: StopReason,
+    pub(super) usage: TokenUsage,
     pub(super) extra: Extra,
 }
 
-impl End {
+impl ResponsesEnd {
     /// `plain` is what an answer comes to that is complete.
-    pub(super) fn take(mut fields: Fields, plain: Stop) -> Result<Self, Failure> {
-        let usage = fields.peek("usage").map_or_else(Usage::default, usage::read);
+    pub(super) fn take(mut fields: FieldReader, plain: StopReason) -> Result<Self, LlmError> {
+        let usage = fields.peek("usage").map_or_else(TokenUsage::default, usage::read);
         let status = fields.text("status")?;
         let details = fields.object("incomplete_details")?;
         let reason = details.map(|mut details| details.text("reason")).transpose()?.flatten();
         let stop = match (status.as_deref(), reason.as_deref()) {
             (Some("completed") | None, _) => plain,
-            (Some("incomplete"), Some("max_output_tokens")) => Stop::Length,
-            (Some("incomplete"), Some("content_filter")) => Stop::Filtered,
+            (Some("incomplete"), Some("max_output_tokens")) => StopReason::Length,
+            (Some("incomplete"), Some("content_filter")) => StopReason::Filtered,
             (Some(status), reason) => {
-                Stop::Other { dialect: DIALECT, reason: reason.unwrap_or(status).to_owned() }
+                StopReason::Other { dialect: DIALECT, reason: reason.unwrap_or(status).to_owned() }
             }
         };
         fields.take("error");
@@ -85,11 +85,15 @@ impl End {
     }
 }
 
-pub(super) fn write(response: &Response, request: &Request, told: Option<&Told>) -> Value {
-    let mut writer = stream_writer::Writer::new(request);
+pub(super) fn write(
+    response: &ChatResponse,
+    request: &ChatRequest,
+    told: Option<&GatewayReport>,
+) -> Value {
+    let mut writer = stream_writer::OpenAiResponsesStreamWriter::new(request);
     for step in delta::steps(response) {
         writer.step(&step);
     }
     let last = writer.finish(told).pop();
-    last.map(stream_writer::Event::into_response).unwrap_or_default()
+    last.map(stream_writer::ResponsesEvent::into_response).unwrap_or_default()
 }

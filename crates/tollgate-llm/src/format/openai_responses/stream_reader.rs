@@ -2,64 +2,72 @@
 //! and what is said of them meanwhile travels beside them.
 
 use serde_json::{Map, Value};
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
-use self::items::Items;
-use super::response::{self, End, Head};
+use self::items::ResponsesStreamItems;
+use super::response::{self, ResponsesEnd, ResponsesHead};
 use super::{DIALECT, openai_error};
-use crate::delta::Delta;
+use crate::delta::ResponseDelta;
+use crate::error::{LlmError, MAX_QUOTED_CHARS};
 use crate::extra::Extra;
-use crate::failure::{Failure, SHOWN};
-use crate::format::fields::Fields;
-use crate::format::{Broken, Malformed, StreamReader};
+use crate::format::fields::FieldReader;
+use crate::format::{BrokenStreamError, MalformedResponseError, StreamReader};
 
 mod items;
 
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    state: State,
-    items: Items,
+pub(super) struct OpenAiResponsesStreamReader {
+    state: ResponsesStreamState,
+    items: ResponsesStreamItems,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ResponsesStreamState {
     #[default]
     Waiting,
     Begun,
     Ended,
 }
 
-impl StreamReader for Reader {
-    fn read(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, Broken> {
+impl StreamReader for OpenAiResponsesStreamReader {
+    fn read(
+        &mut self,
+        name: Option<&str>,
+        data: &str,
+    ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         let data = data.trim();
-        if self.state == State::Ended || data.is_empty() || data == "[DONE]" {
+        if self.state == ResponsesStreamState::Ended || data.is_empty() || data == "[DONE]" {
             return Ok(Vec::new());
         }
         let event: Value = serde_json::from_str(data).map_err(|_| {
-            let shown = shortened(data, SHOWN);
-            Malformed(format!("an event is not JSON: {shown}"))
+            let shown = truncate_chars(data, MAX_QUOTED_CHARS);
+            MalformedResponseError(format!("an event is not JSON: {shown}"))
         })?;
         let kind = event["type"].as_str().or(name).unwrap_or_default().to_owned();
         let error = event.get("error").is_some_and(|error| !error.is_null());
         if error || kind == "error" {
-            return Err(Broken::Reported(openai_error::read_value(0, &event)));
+            return Err(BrokenStreamError::Reported(openai_error::read_value(0, &event)));
         }
         if kind == "response.failed" {
             let response = event.get("response").unwrap_or(&event);
-            return Err(Broken::Reported(openai_error::read_value(0, response)));
+            return Err(BrokenStreamError::Reported(openai_error::read_value(0, response)));
         }
-        self.event(&kind, event).map_err(|failure| Broken::Malformed(failure.into()))?;
+        self.event(&kind, event).map_err(|failure| BrokenStreamError::Malformed(failure.into()))?;
         Ok(std::mem::take(&mut self.items.out))
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, Broken> {
-        if self.state == State::Ended { Ok(Vec::new()) } else { Err(Broken::Short) }
+    fn end(&mut self) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
+        if self.state == ResponsesStreamState::Ended {
+            Ok(Vec::new())
+        } else {
+            Err(BrokenStreamError::Short)
+        }
     }
 }
 
-impl Reader {
-    fn event(&mut self, kind: &str, event: Value) -> Result<(), Failure> {
-        let mut fields = Fields::new(event, "")?;
+impl OpenAiResponsesStreamReader {
+    fn event(&mut self, kind: &str, event: Value) -> Result<(), LlmError> {
+        let mut fields = FieldReader::new(event, "")?;
         fields.take("sequence_number");
         fields.take("obfuscation");
         match kind {
@@ -71,12 +79,12 @@ impl Reader {
                 let response = fields.object("response")?;
                 self.finish(response.ok_or_else(|| fields.missing("response"))?)
             }
-            _ if self.state == State::Waiting => Ok(()),
+            _ if self.state == ResponsesStreamState::Waiting => Ok(()),
             "response.output_item.added" | "response.output_item.done" => {
                 let at = items::output_index(&fields);
                 match fields.object("item")? {
-                    Some(item) if kind.ends_with("added") => self.items.added(at, item),
-                    Some(item) => self.items.done(at, item.into_value()),
+                    Some(item) if kind.ends_with("added") => self.items.add_item(at, item),
+                    Some(item) => self.items.finish_item(at, item.into_value()),
                     None => Ok(()),
                 }
             }
@@ -84,40 +92,41 @@ impl Reader {
         }
     }
 
-    fn begin(&mut self, mut response: Fields) -> Result<(), Failure> {
-        if self.state != State::Waiting {
+    fn begin(&mut self, mut response: FieldReader) -> Result<(), LlmError> {
+        if self.state != ResponsesStreamState::Waiting {
             return Ok(());
         }
-        self.state = State::Begun;
-        let Head { id, model, created } = Head::take(&mut response)?;
+        self.state = ResponsesStreamState::Begun;
+        let ResponsesHead { id, model, created } = ResponsesHead::take(&mut response)?;
         for key in ["output", "status", "error", "incomplete_details", "usage"] {
             response.take(key);
         }
         let extra = not_null(response);
-        self.items.out.push(Delta::Start { id, model, created, extra });
+        self.items.out.push(ResponseDelta::Start { id, model, created, extra });
         Ok(())
     }
 
-    fn finish(&mut self, mut response: Fields) -> Result<(), Failure> {
-        let Head { id, model, created } = Head::take(&mut response)?;
-        if self.state == State::Waiting {
-            self.items.out.push(Delta::Start { id, model, created, extra: Extra::none() });
+    fn finish(&mut self, mut response: FieldReader) -> Result<(), LlmError> {
+        let ResponsesHead { id, model, created } = ResponsesHead::take(&mut response)?;
+        if self.state == ResponsesStreamState::Waiting {
+            self.items.out.push(ResponseDelta::Start { id, model, created, extra: Extra::none() });
         }
-        self.state = State::Ended;
+        self.state = ResponsesStreamState::Ended;
         let items = response.list("output")?.unwrap_or_default();
         self.items.close();
         // Some servers say it all at once.
         if self.items.is_empty() {
             self.items.whole(response::read_output(items)?);
         }
-        let End { stop, usage, extra } = End::take(response, self.items.plain_stop())?;
-        self.items.out.push(Delta::End { stop, usage, extra });
+        let ResponsesEnd { stop, usage, extra } =
+            ResponsesEnd::take(response, self.items.plain_stop())?;
+        self.items.out.push(ResponseDelta::End { stop, usage, extra });
         Ok(())
     }
 }
 
 /// Fields without those that say nothing.
-fn not_null(fields: Fields) -> Extra {
+fn not_null(fields: FieldReader) -> Extra {
     match fields.into_value() {
         Value::Object(mut rest) => {
             rest.retain(|_, value| !value.is_null());

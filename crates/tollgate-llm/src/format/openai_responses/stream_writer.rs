@@ -3,64 +3,64 @@
 
 use serde_json::{Map, Value, json};
 
-use self::items::Items;
-use self::names::NAMES;
-use super::{DIALECT, echo, openai_error, told_json, usage};
-use crate::conversation::{Request, Stop, Usage};
-use crate::delta::Delta;
+use self::items::ResponsesOutputItems;
+use self::names::EVENT_NAMES;
+use super::{DIALECT, echo, openai_error, report_json, usage};
+use crate::conversation::{ChatRequest, StopReason, TokenUsage};
+use crate::delta::ResponseDelta;
+use crate::error::{LlmError, LlmErrorKind};
 use crate::extra::Extra;
-use crate::failure::{Failure, Kind};
-use crate::format::{Frame, StreamWriter};
-use crate::told::Told;
+use crate::format::{ChatSseEvent, StreamWriter};
+use crate::gateway_report::GatewayReport;
 
 mod items;
 mod names;
-mod place;
+mod part_position;
 
 #[derive(Debug)]
-pub(super) struct Writer {
-    request: Request,
+pub(super) struct OpenAiResponsesStreamWriter {
+    request: ChatRequest,
     /// `None` before it has begun.
     id: Option<String>,
     model: String,
     created: u64,
     extra: Extra,
-    items: Items,
-    end: Option<(Stop, Usage)>,
+    items: ResponsesOutputItems,
+    end: Option<(StopReason, TokenUsage)>,
     sequence: u64,
 }
 
-impl Writer {
-    pub(super) fn new(request: &Request) -> Self {
+impl OpenAiResponsesStreamWriter {
+    pub(super) fn new(request: &ChatRequest) -> Self {
         // What it asks is long, and stands in no answer.
         let messages = request.messages.iter().take(1).cloned().collect();
         Self {
             model: request.model.clone(),
-            request: Request { messages, ..request.clone() },
+            request: ChatRequest { messages, ..request.clone() },
             id: None,
             created: 0,
             extra: Extra::none(),
-            items: Items::default(),
+            items: ResponsesOutputItems::default(),
             end: None,
             sequence: 0,
         }
     }
 
     /// The events of one step.
-    pub(super) fn step(&mut self, delta: &Delta) -> Vec<Event> {
+    pub(super) fn step(&mut self, delta: &ResponseDelta) -> Vec<ResponsesEvent> {
         match delta {
-            Delta::Start { id, model, created, extra } => {
+            ResponseDelta::Start { id, model, created, extra } => {
                 self.items.answer = id.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
                 self.id = Some(id.clone());
                 (self.model, self.created) = (model.clone(), *created);
                 self.extra.merge(extra.clone());
                 let response = self.response("in_progress", &Value::Null);
                 vec![
-                    Event::new("response.created", json!({"response": response})),
-                    Event::new("response.in_progress", json!({"response": response})),
+                    ResponsesEvent::new("response.created", json!({"response": response})),
+                    ResponsesEvent::new("response.in_progress", json!({"response": response})),
                 ]
             }
-            Delta::End { stop, usage, extra } => {
+            ResponseDelta::End { stop, usage, extra } => {
                 self.end = Some((stop.clone(), usage.clone()));
                 self.extra.merge(extra.clone());
                 Vec::new()
@@ -89,24 +89,24 @@ impl Writer {
     }
 
     /// The last events, and in the very last the answer.
-    pub(super) fn finish(&mut self, told: Option<&Told>) -> Vec<Event> {
-        let (stop, used) = self.end.take().unwrap_or((Stop::End, Usage::default()));
-        let ending = Ending::of(&stop, self.items.refused());
+    pub(super) fn finish(&mut self, told: Option<&GatewayReport>) -> Vec<ResponsesEvent> {
+        let (stop, used) = self.end.take().unwrap_or((StopReason::End, TokenUsage::default()));
+        let ending = ResponsesFinalStatus::of(&stop, self.items.refusal());
         let mut events = self.items.finish(ending.status);
         let mut body = self.response(ending.status, &usage::write(&used));
         if let Some(reason) = ending.reason {
             body.insert("incomplete_details".to_owned(), json!({"reason": reason}));
         }
         if let Some(told) = told {
-            body.insert("tollgate".to_owned(), told_json(told));
+            body.insert("tollgate".to_owned(), report_json(told));
         }
-        events.push(Event::new(ending.event(), json!({"response": body})));
+        events.push(ResponsesEvent::new(ending.event(), json!({"response": body})));
         events
     }
 
-    fn frames(&mut self, events: Vec<Event>) -> Vec<Frame> {
-        let mut frame = |event: Event| {
-            let known = NAMES.iter().find(|known| **known == event.name).copied();
+    fn frames(&mut self, events: Vec<ResponsesEvent>) -> Vec<ChatSseEvent> {
+        let mut frame = |event: ResponsesEvent| {
+            let known = EVENT_NAMES.iter().find(|known| **known == event.name).copied();
             let mut data = Map::from_iter([
                 ("type".to_owned(), event.name.into()),
                 ("sequence_number".to_owned(), self.sequence.into()),
@@ -115,51 +115,51 @@ impl Writer {
             for (key, value) in event.fields {
                 data.entry(key).or_insert(value);
             }
-            Frame { name: known, data: Value::Object(data).to_string() }
+            ChatSseEvent { name: known, data: Value::Object(data).to_string() }
         };
         events.into_iter().map(&mut frame).collect()
     }
 }
 
-impl StreamWriter for Writer {
-    fn write(&mut self, delta: &Delta) -> Vec<Frame> {
+impl StreamWriter for OpenAiResponsesStreamWriter {
+    fn write(&mut self, delta: &ResponseDelta) -> Vec<ChatSseEvent> {
         let events = self.step(delta);
         self.frames(events)
     }
 
-    fn end(&mut self, told: Option<&Told>) -> Vec<Frame> {
+    fn end(&mut self, told: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
         let events = self.finish(told);
         self.frames(events)
     }
 
     /// The official clients raise what stands in `error`; others wait for an event that ends it.
-    fn fail(&mut self, failure: &Failure) -> Vec<Frame> {
+    fn fail(&mut self, failure: &LlmError) -> Vec<ChatSseEvent> {
         let error = openai_error::body(failure);
         let mut event = error.clone();
         event["error"] = error;
-        let mut events = vec![Event::new("error", event)];
+        let mut events = vec![ResponsesEvent::new("error", event)];
         if self.id.is_some() {
             let mut response = self.response("failed", &Value::Null);
             let code = match failure.kind {
-                Kind::RateLimited => "rate_limit_exceeded",
-                Kind::Invalid | Kind::TooLong => "invalid_prompt",
+                LlmErrorKind::RateLimited => "rate_limit_exceeded",
+                LlmErrorKind::Invalid | LlmErrorKind::TooLong => "invalid_prompt",
                 _ => "server_error",
             };
             let error = json!({"code": code, "message": failure.message});
             response.insert("error".to_owned(), error);
-            events.push(Event::new("response.failed", json!({"response": response})));
+            events.push(ResponsesEvent::new("response.failed", json!({"response": response})));
         }
         self.frames(events)
     }
 }
 
 /// What an answer is when it is over.
-struct Ending<'a> {
+struct ResponsesFinalStatus<'a> {
     status: &'static str,
     reason: Option<&'a str>,
 }
 
-impl<'a> Ending<'a> {
+impl<'a> ResponsesFinalStatus<'a> {
     fn event(&self) -> &'static str {
         match self.reason {
             Some(_) => "response.incomplete",
@@ -167,35 +167,37 @@ impl<'a> Ending<'a> {
         }
     }
 
-    fn of(stop: &'a Stop, refusal: Refusal) -> Self {
+    fn of(stop: &'a StopReason, refusal: ModelRefusal) -> Self {
         let incomplete = |reason| Self { status: "incomplete", reason: Some(reason) };
         match stop {
-            Stop::Length => incomplete("max_output_tokens"),
-            Stop::Filtered => incomplete("content_filter"),
-            Stop::Refused if refusal == Refusal::Unsaid => incomplete("content_filter"),
-            Stop::Other { dialect: DIALECT, reason } => incomplete(reason),
-            Stop::End | Stop::Sequence(_) | Stop::Calls | Stop::Refused | Stop::Other { .. } => {
-                Self { status: "completed", reason: None }
-            }
+            StopReason::Length => incomplete("max_output_tokens"),
+            StopReason::Filtered => incomplete("content_filter"),
+            StopReason::Refused if refusal == ModelRefusal::Unsaid => incomplete("content_filter"),
+            StopReason::Other { dialect: DIALECT, reason } => incomplete(reason),
+            StopReason::End
+            | StopReason::Sequence(_)
+            | StopReason::Calls
+            | StopReason::Refused
+            | StopReason::Other { .. } => Self { status: "completed", reason: None },
         }
     }
 }
 
 /// Whether the model said that it would not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum ModelRefusal {
     Said,
     Unsaid,
 }
 
 /// An event without its number.
 #[derive(Debug)]
-pub(super) struct Event {
+pub(super) struct ResponsesEvent {
     name: String,
     fields: Map<String, Value>,
 }
 
-impl Event {
+impl ResponsesEvent {
     fn new(name: &str, fields: Value) -> Self {
         let fields = match fields {
             Value::Object(fields) => fields,

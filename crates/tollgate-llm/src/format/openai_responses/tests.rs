@@ -4,11 +4,11 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::OpenAiResponses;
-use crate::conversation::{Request, Response};
-use crate::delta::{self, Delta};
+use super::OpenAiResponsesCodec;
+use crate::conversation::{ChatRequest, ChatResponse};
+use crate::delta::{self, ResponseDelta};
 use crate::extra::Extra;
-use crate::format::{Address, Format, recorded};
+use crate::format::{DialectCodec, RequestUrlParams, test_fixtures};
 
 mod refusals;
 mod streams;
@@ -16,20 +16,20 @@ mod writing;
 
 const FOLDER: &str = "openai_responses";
 
-fn read(body: Value) -> Request {
-    OpenAiResponses.read_request(body, &Address::default()).unwrap()
+fn read(body: Value) -> ChatRequest {
+    OpenAiResponsesCodec.read_request(body, &RequestUrlParams::default()).unwrap()
 }
 
-fn written(request: &Request) -> Value {
-    OpenAiResponses.write_request(request).unwrap().body
+fn written(request: &ChatRequest) -> Value {
+    OpenAiResponsesCodec.write_request(request).unwrap().body
 }
 
-fn asked() -> Request {
+fn asked() -> ChatRequest {
     read(json!({"model": "m", "input": "hi"}))
 }
 
 /// A request that an answer with these echoes may follow.
-fn asked_like(response: &Value) -> Request {
+fn asked_like(response: &Value) -> ChatRequest {
     let mut request = json!({"model": "m", "input": "hi", "text": response["text"],
         "instructions": response["instructions"], "tools": response["tools"],
         "tool_choice": response["tool_choice"]});
@@ -41,8 +41,8 @@ fn asked_like(response: &Value) -> Request {
 
 #[test]
 fn requests_of_the_own_dialect_lose_nothing() {
-    for (name, body) in recorded::json(FOLDER, "request_") {
-        let written = OpenAiResponses.write_request(&read(body.clone())).unwrap();
+    for (name, body) in test_fixtures::json(FOLDER, "request_") {
+        let written = OpenAiResponsesCodec.write_request(&read(body.clone())).unwrap();
         assert_eq!(written.body, body, "{name}");
         assert!(written.lost.is_empty(), "{name}: {:?}", written.lost);
     }
@@ -50,19 +50,19 @@ fn requests_of_the_own_dialect_lose_nothing() {
 
 #[test]
 fn answers_of_the_own_dialect_lose_nothing() {
-    for (name, body) in recorded::json(FOLDER, "response_") {
-        let response = OpenAiResponses.read_response(body.clone()).unwrap();
-        let written = OpenAiResponses.write_response(&response, &asked_like(&body), None);
+    for (name, body) in test_fixtures::json(FOLDER, "response_") {
+        let response = OpenAiResponsesCodec.read_response(body.clone()).unwrap();
+        let written = OpenAiResponsesCodec.write_response(&response, &asked_like(&body), None);
         assert_eq!(written, body, "{name}");
     }
 }
 
 #[test]
 fn streams_of_the_own_dialect_lose_nothing() {
-    for (name, sse) in recorded::files(FOLDER, "stream_") {
-        let events = recorded::events(&sse);
-        let steps = recorded::steps(&OpenAiResponses, &events).unwrap();
-        recorded::whole(&steps);
+    for (name, sse) in test_fixtures::files(FOLDER, "stream_") {
+        let events = test_fixtures::events(&sse);
+        let steps = test_fixtures::steps(&OpenAiResponsesCodec, &events).unwrap();
+        test_fixtures::whole(&steps);
         let first: Value = serde_json::from_str(&events[0].1).unwrap();
         let sent = sent(&asked_like(&first["response"]), &steps);
         assert_eq!(sent.len(), events.len(), "{name}: {sent:#?}");
@@ -77,12 +77,12 @@ fn streams_of_the_own_dialect_lose_nothing() {
 }
 
 /// What a client gets who asked `request`.
-fn sent(request: &Request, steps: &[Delta]) -> Vec<(Option<String>, String)> {
-    recorded::arrived(&recorded::frames_for(&OpenAiResponses, request, steps))
+fn sent(request: &ChatRequest, steps: &[ResponseDelta]) -> Vec<(Option<String>, String)> {
+    test_fixtures::to_events(&test_fixtures::frames_for(&OpenAiResponsesCodec, request, steps))
 }
 
 /// As it looks when it was only said, and not read.
-fn bare(mut response: Response) -> Response {
+fn bare(mut response: ChatResponse) -> ChatResponse {
     response.extra = Extra::none();
     for part in &mut response.parts {
         part.extra = Extra::none();
@@ -92,7 +92,7 @@ fn bare(mut response: Response) -> Response {
 
 proptest! {
     #[test]
-    fn any_request_that_is_written_is_read_as_the_same(request in recorded::requests()) {
+    fn any_request_that_is_written_is_read_as_the_same(request in test_fixtures::requests()) {
         let again = read(written(&request));
         prop_assert_eq!(again.tools.len(), request.tools.len());
         prop_assert_eq!(again.client_tools().collect::<Vec<_>>(), request.client_tools().collect::<Vec<_>>());
@@ -100,42 +100,42 @@ proptest! {
         prop_assert_eq!(&again.options, &request.options);
         prop_assert_eq!(again.delivery, request.delivery);
         let ends_well = |meaning: String| meaning.replace(" Failed ", " Well ");
-        let meaning = |request: &Request| ends_well(recorded::meaning(&request.messages));
+        let meaning = |request: &ChatRequest| ends_well(test_fixtures::meaning(&request.messages));
         prop_assert_eq!(meaning(&again), meaning(&request));
         prop_assert_eq!(written(&again), written(&request));
     }
 
     #[test]
-    fn any_answer_that_is_written_is_read_as_the_same(response in recorded::answers()) {
-        let whole = OpenAiResponses.write_response(&response, &asked(), None);
-        prop_assert_eq!(&bare(OpenAiResponses.read_response(whole.clone()).unwrap()), &response);
+    fn any_answer_that_is_written_is_read_as_the_same(response in test_fixtures::answers()) {
+        let whole = OpenAiResponsesCodec.write_response(&response, &asked(), None);
+        prop_assert_eq!(&bare(OpenAiResponsesCodec.read_response(whole.clone()).unwrap()), &response);
         let events = sent(&asked(), &delta::steps(&response));
-        let steps = recorded::steps(&OpenAiResponses, &events).unwrap();
-        prop_assert_eq!(&bare(recorded::whole(&steps)), &response);
+        let steps = test_fixtures::steps(&OpenAiResponsesCodec, &events).unwrap();
+        prop_assert_eq!(&bare(test_fixtures::whole(&steps)), &response);
         let last: Value = serde_json::from_str(&events[events.len() - 1].1).unwrap();
         prop_assert_eq!(&last["response"], &whole);
     }
 
     #[test]
-    fn a_stream_is_the_same_however_it_is_cut(response in recorded::answers(), length in 1_usize..9) {
-        let steps = recorded::in_pieces(&delta::steps(&response), length);
+    fn a_stream_is_the_same_however_it_is_cut(response in test_fixtures::answers(), length in 1_usize..9) {
+        let steps = test_fixtures::in_pieces(&delta::steps(&response), length);
         let events = sent(&asked(), &steps);
-        let steps = recorded::steps(&OpenAiResponses, &events).unwrap();
-        prop_assert_eq!(bare(recorded::whole(&steps)), response);
+        let steps = test_fixtures::steps(&OpenAiResponsesCodec, &events).unwrap();
+        prop_assert_eq!(bare(test_fixtures::whole(&steps)), response);
     }
 
     #[test]
     fn nothing_wrong_in_a_request_or_answer_brings_it_down(
         number in any::<usize>(),
-        wounds in prop::collection::vec(recorded::wounds(), 1..4),
+        wounds in prop::collection::vec(test_fixtures::mutations(), 1..4),
     ) {
-        let body = recorded::wounded((FOLDER, "request_"), number, &wounds);
-        if let Ok(request) = OpenAiResponses.read_request(body, &Address::default()) {
-            let _ = OpenAiResponses.write_request(&request);
+        let body = test_fixtures::mutate_fixture((FOLDER, "request_"), number, &wounds);
+        if let Ok(request) = OpenAiResponsesCodec.read_request(body, &RequestUrlParams::default()) {
+            let _ = OpenAiResponsesCodec.write_request(&request);
         }
-        let body = recorded::wounded((FOLDER, "response_"), number, &wounds);
-        if let Ok(response) = OpenAiResponses.read_response(body) {
-            OpenAiResponses.write_response(&response, &asked(), None);
+        let body = test_fixtures::mutate_fixture((FOLDER, "response_"), number, &wounds);
+        if let Ok(response) = OpenAiResponsesCodec.read_response(body) {
+            OpenAiResponsesCodec.write_response(&response, &asked(), None);
         }
     }
 
@@ -143,11 +143,11 @@ proptest! {
     fn nothing_wrong_in_a_stream_brings_it_down(
         number in any::<usize>(),
         event in any::<usize>(),
-        wounds in prop::collection::vec(recorded::wounds(), 1..3),
+        wounds in prop::collection::vec(test_fixtures::mutations(), 1..3),
     ) {
-        let events = recorded::wounded_events(FOLDER, (number, event), &wounds);
-        if let Ok(steps) = recorded::steps(&OpenAiResponses, &events) {
-            let _ = recorded::whole(&steps);
+        let events = test_fixtures::mutated_events(FOLDER, (number, event), &wounds);
+        if let Ok(steps) = test_fixtures::steps(&OpenAiResponsesCodec, &events) {
+            let _ = test_fixtures::whole(&steps);
             sent(&asked(), &steps);
         }
     }

@@ -4,37 +4,39 @@
 use serde_json::{Map, Value, json};
 
 use super::DIALECT;
-use crate::conversation::{Function, Tool, ToolChoice};
-use crate::failure::Failure;
-use crate::format::fields::{Fields, unknown, wrong};
-use crate::format::openai_common::{self, Allowed};
+use crate::conversation::{ChatTool, Function, ToolChoice};
+use crate::error::LlmError;
+use crate::format::fields::{FieldReader, unknown, wrong};
+use crate::format::openai_common::{self, AllowedTools};
 
-pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<Tool>, Failure> {
+pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<ChatTool>, LlmError> {
     list.into_iter()
         .enumerate()
         .map(|(index, tool)| read(tool, format!("tools[{index}]")))
         .collect()
 }
 
-fn read(value: Value, at: String) -> Result<Tool, Failure> {
-    let mut fields = Fields::new(value, at)?;
+fn read(value: Value, at: String) -> Result<ChatTool, LlmError> {
+    let mut fields = FieldReader::new(value, at)?;
     let kind = fields.needed_text("type")?;
     fields.put("type", kind.as_str());
     if kind != "function" {
-        return Ok(Tool::Hosted { dialect: DIALECT, value: fields.into_value() });
+        return Ok(ChatTool::Hosted { dialect: DIALECT, value: fields.into_value() });
     }
     let name = fields.needed_text("name")?;
     let description = fields.text("description")?;
-    let parameters = fields.object("parameters")?.map(Fields::into_value);
-    Ok(Tool::Function(Function { name, description, parameters, extra: fields.rest(DIALECT) }))
+    let parameters = fields.object("parameters")?.map(FieldReader::into_value);
+    Ok(ChatTool::Function(Function { name, description, parameters, extra: fields.rest(DIALECT) }))
 }
 
 /// `Err`: a tool that another dialect's provider runs.
-pub(super) fn write(tool: &Tool) -> Result<Value, Failure> {
+pub(super) fn write(tool: &ChatTool) -> Result<Value, LlmError> {
     let function = match tool {
-        Tool::Function(function) => function,
-        Tool::Hosted { dialect: DIALECT, value } => return Ok(value.clone()),
-        Tool::Hosted { dialect, value } => return Err(openai_common::hosted(*dialect, value)),
+        ChatTool::Function(function) => function,
+        ChatTool::Hosted { dialect: DIALECT, value } => return Ok(value.clone()),
+        ChatTool::Hosted { dialect, value } => {
+            return Err(openai_common::unsupported_hosted_tool(*dialect, value));
+        }
     };
     let mut object = Map::from_iter([
         ("type".to_owned(), Value::from("function")),
@@ -53,7 +55,7 @@ pub(super) fn write(tool: &Tool) -> Result<Value, Failure> {
     Ok(Value::Object(object))
 }
 
-pub(super) fn read_choice(fields: &mut Fields) -> Result<ToolChoice, Failure> {
+pub(super) fn read_choice(fields: &mut FieldReader) -> Result<ToolChoice, LlmError> {
     let at = fields.place("tool_choice");
     match fields.take("tool_choice") {
         None => Ok(ToolChoice::Unsaid),
@@ -64,12 +66,12 @@ pub(super) fn read_choice(fields: &mut Fields) -> Result<ToolChoice, Failure> {
             _ => Err(unknown(&at, &word, &["auto", "none", "required"])),
         },
         Some(value @ Value::Object(_)) if value["type"] == "function" => {
-            Ok(ToolChoice::Named(Fields::new(value, at)?.needed_text("name")?))
+            Ok(ToolChoice::Named(FieldReader::new(value, at)?.needed_text("name")?))
         }
         Some(value @ Value::Object(_)) if value["type"].is_string() => {
             Ok(ToolChoice::Opaque { dialect: DIALECT, value })
         }
-        Some(Value::Object(_)) => Err(Failure::invalid(&at, format!("`{at}.type` is missing"))),
+        Some(Value::Object(_)) => Err(LlmError::invalid(&at, format!("`{at}.type` is missing"))),
         Some(other) => Err(wrong(&at, "a string or an object", &other)),
     }
 }
@@ -83,7 +85,7 @@ pub(super) fn write_choice(choice: &ToolChoice) -> Result<Option<Value>, String>
         ToolChoice::Required => "required".into(),
         ToolChoice::Named(name) => json!({"type": "function", "name": name}),
         ToolChoice::Opaque { dialect: DIALECT, value } => value.clone(),
-        ToolChoice::Opaque { dialect, value } => match Allowed::read(*dialect, value) {
+        ToolChoice::Opaque { dialect, value } => match AllowedTools::read(*dialect, value) {
             Some(allowed) => allowed.responses(),
             None => return Err("field `tool_choice`".to_owned()),
         },

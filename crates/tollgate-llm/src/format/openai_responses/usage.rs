@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 
-use crate::conversation::Usage;
+use crate::conversation::TokenUsage;
 
 /// Counts that make no sense are 0.
-pub(super) fn read(value: &Value) -> Usage {
+pub(super) fn read(value: &Value) -> TokenUsage {
     let count = |value: &Value| value.as_u64().unwrap_or(0);
     let (input, output) = (&value["input_tokens_details"], &value["output_tokens_details"]);
-    Usage {
+    TokenUsage {
         input: count(&value["input_tokens"]),
         output: count(&value["output_tokens"]),
         cache_read: count(&input["cached_tokens"]),
@@ -18,7 +18,7 @@ pub(super) fn read(value: &Value) -> Usage {
     }
 }
 
-pub(super) fn write(usage: &Usage) -> Value {
+pub(super) fn write(usage: &TokenUsage) -> Value {
     json!({
         "input_tokens": usage.input,
         "input_tokens_details": {

@@ -2,18 +2,19 @@
 
 use serde_json::{Map, Value, json};
 
-use super::history::{self, Kept};
+use super::history::{self, ResponseStorage};
 use super::{DIALECT, item_of, tool};
 use crate::conversation::{
-    Delivery, Message, Options, OutputForm, Parallel, Part, Request, Role, ToolChoice,
+    ChatMessage, ChatRequest, ChatRole, GenerationOptions, MessagePart, ParallelCalls,
+    ResponseDelivery, ResponseFormat, ToolChoice,
 };
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::format::lost::Lost;
-use crate::format::{Written, openai_common};
+use crate::error::LlmError;
+use crate::format::encoding_losses::EncodingLosses;
+use crate::format::{EncodedRequest, openai_common};
 
-pub(super) fn write(request: &Request) -> Result<Written, Failure> {
-    let mut lost = Lost::of(request, DIALECT);
+pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
+    let mut lost = EncodingLosses::of(request, DIALECT);
     let mut body = Map::from_iter([("model".to_owned(), request.model.clone().into())]);
     let (instructions, messages) = instructions(&request.messages);
     if let Some(instructions) = instructions {
@@ -21,13 +22,13 @@ pub(super) fn write(request: &Request) -> Result<Written, Failure> {
     }
     store(request, &mut body);
     let kept = match body.get("store") == Some(&Value::Bool(false)) {
-        true => Kept::Nowhere,
-        false => Kept::There,
+        true => ResponseStorage::Nowhere,
+        false => ResponseStorage::There,
     };
     let items = history::for_provider(messages, kept, &mut lost);
     body.insert("input".to_owned(), items.into());
     if !request.tools.is_empty() {
-        let tools: Result<Vec<Value>, Failure> = request.tools.iter().map(tool::write).collect();
+        let tools: Result<Vec<Value>, LlmError> = request.tools.iter().map(tool::write).collect();
         body.insert("tools".to_owned(), tools?.into());
     }
     match tool::write_choice(&request.tool_choice) {
@@ -37,20 +38,20 @@ pub(super) fn write(request: &Request) -> Result<Written, Failure> {
     }
     options(&request.options, &mut body);
     lose(&request.options, &mut lost);
-    if request.delivery == Delivery::Streamed {
+    if request.delivery == ResponseDelivery::Streamed {
         body.insert("stream".to_owned(), true.into());
     }
     openai_common::carry(request, Dialect::OpenAiChat, &mut body, &mut lost);
     request.extra.write_into(DIALECT, &mut body);
     settle(request, &mut body);
-    Ok(Written { body: Value::Object(body), lost: lost.into_said() })
+    Ok(EncodedRequest { body: Value::Object(body), lost: lost.into_list() })
 }
 
 /// The first system prompt, if it was not an item before, and what comes behind it.
-pub(super) fn instructions(messages: &[Message]) -> (Option<String>, &[Message]) {
+pub(super) fn instructions(messages: &[ChatMessage]) -> (Option<String>, &[ChatMessage]) {
     match messages {
-        [first, rest @ ..] if first.role == Role::System && item_of(&first.extra).is_none() => {
-            let texts: Option<Vec<&str>> = first.parts.iter().map(Part::as_text).collect();
+        [first, rest @ ..] if first.role == ChatRole::System && item_of(&first.extra).is_none() => {
+            let texts: Option<Vec<&str>> = first.parts.iter().map(MessagePart::as_text).collect();
             match texts {
                 Some(texts) => (Some(texts.join("\n\n")), rest),
                 None => (None, messages),
@@ -61,7 +62,7 @@ pub(super) fn instructions(messages: &[Message]) -> (Option<String>, &[Message])
 }
 
 /// Clients of other dialects do not expect that their words are kept.
-fn store(request: &Request, body: &mut Map<String, Value>) {
+fn store(request: &ChatRequest, body: &mut Map<String, Value>) {
     if request.extra.get(DIALECT, "input").is_some() {
         if let Some(store) = request.extra.get(DIALECT, "store") {
             body.insert("store".to_owned(), store.clone());
@@ -75,14 +76,14 @@ fn store(request: &Request, body: &mut Map<String, Value>) {
     }
 }
 
-fn options(options: &Options, body: &mut Map<String, Value>) {
+fn options(options: &GenerationOptions, body: &mut Map<String, Value>) {
     body.extend(options.max_output.map(|count| ("max_output_tokens".to_owned(), count.into())));
     let numbers = [("temperature", &options.temperature), ("top_p", &options.top_p)];
     for (key, number) in numbers {
         body.extend(number.clone().map(|number| (key.to_owned(), number.into())));
     }
     if let Some(parallel) = options.parallel_calls {
-        body.insert("parallel_tool_calls".to_owned(), (parallel == Parallel::Allowed).into());
+        body.insert("parallel_tool_calls".to_owned(), (parallel == ParallelCalls::Allowed).into());
     }
     if let Some(output) = &options.output {
         body.insert("text".to_owned(), json!({"format": output_json(output)}));
@@ -93,8 +94,8 @@ fn options(options: &Options, body: &mut Map<String, Value>) {
     body.extend(options.user.clone().map(|user| ("user".to_owned(), user.into())));
 }
 
-pub(super) fn output_json(output: &OutputForm) -> Value {
-    let OutputForm::Schema { name, schema, strict } = output else {
+pub(super) fn output_json(output: &ResponseFormat) -> Value {
+    let ResponseFormat::Schema { name, schema, strict } = output else {
         return json!({"type": "json_object"});
     };
     let schema = if schema.is_object() { schema.clone() } else { json!({}) };
@@ -106,7 +107,7 @@ pub(super) fn output_json(output: &OutputForm) -> Value {
 }
 
 /// What this dialect has no words for.
-fn lose(options: &Options, lost: &mut Lost) {
+fn lose(options: &GenerationOptions, lost: &mut EncodingLosses) {
     let fields = [
         ("top_k", options.top_k.is_some()),
         ("seed", options.seed.is_some()),
@@ -121,8 +122,8 @@ fn lose(options: &Options, lost: &mut Lost) {
 }
 
 /// OpenAI refuses requests that speak of a choice among no tools, or of a stream and want none.
-fn settle(request: &Request, body: &mut Map<String, Value>) {
-    if request.delivery == Delivery::Whole {
+fn settle(request: &ChatRequest, body: &mut Map<String, Value>) {
+    if request.delivery == ResponseDelivery::Whole {
         body.shift_remove("stream_options");
     }
     if request.tools.is_empty()

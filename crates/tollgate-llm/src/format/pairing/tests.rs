@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use tollgate_engine::clock::{Clock, SystemClock};
 
-use super::Pairing;
-use crate::conversation::{Call, CallEnd, CallResult, Role};
+use super::CallPairing;
+use crate::conversation::{CallEnd, CallResult, ChatRole, FunctionCall};
 
-fn call(pairing: &mut Pairing, id: &str, name: &str) -> Result<(), String> {
-    let call = Call { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
+fn call(pairing: &mut CallPairing, id: &str, name: &str) -> Result<(), String> {
+    let call = FunctionCall { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
     pairing.call(&call, id).map_err(|failure| failure.message)
 }
 
 /// The name of the tool that is answered.
-fn result(pairing: &mut Pairing, id: &str) -> Result<Option<String>, String> {
+fn result(pairing: &mut CallPairing, id: &str) -> Result<Option<String>, String> {
     let call_id = id.to_owned();
     let mut result = CallResult { call_id, name: None, parts: Vec::new(), end: CallEnd::Well };
     let paired = pairing.result(&mut result, "result");
@@ -22,12 +22,12 @@ fn result(pairing: &mut Pairing, id: &str) -> Result<Option<String>, String> {
 
 #[test]
 fn the_oldest_call_of_a_name_is_answered_first_and_ids_may_be_used_again() {
-    let mut pairing = Pairing::default();
+    let mut pairing = CallPairing::default();
     for (id, name) in [("1", "roll"), ("2", "look"), ("3", "roll")] {
         call(&mut pairing, id, name).unwrap();
     }
     assert_eq!(call(&mut pairing, "3", "roll").unwrap_err(), "`3`: call id `3` is taken by `3`");
-    let mut pairing = Pairing::default();
+    let mut pairing = CallPairing::default();
     for (id, name) in [("1", "roll"), ("2", "look"), ("3", "roll")] {
         call(&mut pairing, id, name).unwrap();
     }
@@ -35,24 +35,30 @@ fn the_oldest_call_of_a_name_is_answered_first_and_ids_may_be_used_again() {
     assert_eq!(result(&mut pairing, "1"), Ok(Some("roll".to_owned())));
     assert!(result(&mut pairing, "1").unwrap_err().contains("has its result already"));
     assert_eq!(pairing.open_for("roll"), Some("3"));
-    assert!(pairing.settled().unwrap_err().message.starts_with("`2`: call `2` has no result"));
+    assert!(
+        pairing
+            .check_all_answered()
+            .unwrap_err()
+            .message
+            .starts_with("`2`: call `2` has no result")
+    );
     call(&mut pairing, "1", "talk").unwrap();
     assert_eq!(pairing.open_for("talk"), Some("1"));
     for id in ["3", "2", "1"] {
         result(&mut pairing, id).unwrap();
     }
-    assert!(pairing.settled().is_ok() && pairing.knows("1") && !pairing.knows("4"));
+    assert!(pairing.check_all_answered().is_ok() && pairing.knows("1") && !pairing.knows("4"));
     assert_eq!(pairing.open_for("roll"), None);
 }
 
 #[test]
 fn b_ch_03_the_calls_of_a_long_conversation_are_not_looked_through_again() {
     let begun = SystemClock.now();
-    let mut pairing = Pairing::default();
+    let mut pairing = CallPairing::default();
     for number in 0..50_000 {
         let id = number.to_string();
-        pairing.turn(Role::User).unwrap();
-        pairing.turn(Role::Assistant).unwrap();
+        pairing.turn(ChatRole::User).unwrap();
+        pairing.turn(ChatRole::Assistant).unwrap();
         call(&mut pairing, &id, "roll").unwrap();
         assert_eq!(pairing.open_for("roll"), Some(id.as_str()));
         result(&mut pairing, &id).unwrap();

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 /// A name and the arguments as JSON text.
-pub(super) type Written = (String, String);
+pub(super) type TextCall = (String, String);
 
 /// The calls that `text` is, if it is nothing else: one object or a list, each naming a tool that
 /// was offered. `None`: it is text.
-pub(super) fn calls(text: &str, offered: &HashSet<String>) -> Option<Vec<Written>> {
+pub(super) fn calls(text: &str, offered: &HashSet<String>) -> Option<Vec<TextCall>> {
     match serde_json::from_str(text).ok()? {
         Value::Array(items) if !items.is_empty() => {
             items.into_iter().map(|item| call(item, offered)).collect()
@@ -18,7 +18,7 @@ pub(super) fn calls(text: &str, offered: &HashSet<String>) -> Option<Vec<Written
     }
 }
 
-fn call(value: Value, offered: &HashSet<String>) -> Option<Written> {
+fn call(value: Value, offered: &HashSet<String>) -> Option<TextCall> {
     let Value::Object(mut fields) = value else { return None };
     if let Some(inner @ Value::Object(_)) = fields.remove("function") {
         return call(inner, offered);

@@ -2,55 +2,60 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::super::prepare;
-use super::LIMIT;
+use super::MAX_HELD_BYTES;
 use super::call::may_be_call;
 use crate::conversation::{
-    Call, Content, Delivery, Function, Message, Options, OutputForm, Part, Request, Response, Role,
-    Stop, Tool, ToolChoice, Usage,
+    ChatMessage, ChatRequest, ChatResponse, ChatRole, ChatTool, Function, FunctionCall,
+    GenerationOptions, MessagePart, PartContent, ResponseDelivery, ResponseFormat, StopReason,
+    TokenUsage, ToolChoice,
 };
-use crate::delta::{Assembly, Delta, Opening};
+use crate::delta::{PartOpening, ResponseAssembly, ResponseDelta};
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 use crate::settings::ToolMode;
 
-fn request() -> Request {
+fn request() -> ChatRequest {
     let tool = |name: &str| {
-        Tool::Function(Function {
+        ChatTool::Function(Function {
             name: name.to_owned(),
             description: None,
             parameters: None,
             extra: Extra::none(),
         })
     };
-    Request {
+    ChatRequest {
         model: String::new(),
-        messages: vec![Message::text(Role::User, "Roll the dice")],
+        messages: vec![ChatMessage::text(ChatRole::User, "Roll the dice")],
         tools: vec![tool("roll"), tool("search")],
         tool_choice: ToolChoice::Auto,
-        options: Options::default(),
-        delivery: Delivery::Streamed,
+        options: GenerationOptions::default(),
+        delivery: ResponseDelivery::Streamed,
         extra: Extra::none(),
     }
 }
 
 /// The steps of an answer that is this text in these pieces.
-fn answer(pieces: &[&str]) -> Vec<Delta> {
+fn answer(pieces: &[&str]) -> Vec<ResponseDelta> {
     let (id, model) = ("a1".to_owned(), "m".to_owned());
-    let mut steps = vec![Delta::Start { id, model, created: 0, extra: Extra::none() }];
-    steps.push(Delta::Open { index: 0, opening: Opening::Text, extra: Extra::none() });
-    steps.extend(pieces.iter().map(|text| Delta::Grow {
+    let mut steps = vec![ResponseDelta::Start { id, model, created: 0, extra: Extra::none() }];
+    steps.push(ResponseDelta::Open { index: 0, opening: PartOpening::Text, extra: Extra::none() });
+    steps.extend(pieces.iter().map(|text| ResponseDelta::Grow {
         index: 0,
         text: (*text).to_owned(),
         extra: Extra::none(),
     }));
-    steps.push(Delta::Close { index: 0 });
-    steps.push(Delta::End { stop: Stop::End, usage: Usage::default(), extra: Extra::none() });
+    steps.push(ResponseDelta::Close { index: 0 });
+    steps.push(ResponseDelta::End {
+        stop: StopReason::End,
+        usage: TokenUsage::default(),
+        extra: Extra::none(),
+    });
     steps
 }
 
-fn read(steps: Vec<Delta>) -> Response {
+fn read(steps: Vec<ResponseDelta>) -> ChatResponse {
     let (_, mut reading) = prepare(request(), ToolMode::Auto);
-    let mut assembly = Assembly::default();
+    let mut assembly = ResponseAssembly::default();
     for step in steps {
         reading.read(step).iter().for_each(|step| assembly.add(step));
     }
@@ -58,10 +63,10 @@ fn read(steps: Vec<Delta>) -> Response {
 }
 
 /// Text in quotes, calls as `name arguments`, in their order.
-fn shown(response: &Response) -> String {
+fn shown(response: &ChatResponse) -> String {
     let parts = response.parts.iter().map(|part| match &part.content {
-        Content::Text(text) => format!("{text:?}"),
-        Content::Call(Call { name, arguments, .. }) => format!("{name} {arguments}"),
+        PartContent::Text(text) => format!("{text:?}"),
+        PartContent::Call(FunctionCall { name, arguments, .. }) => format!("{name} {arguments}"),
         other => format!("{other:?}"),
     });
     parts.collect::<Vec<_>>().join(" | ")
@@ -72,7 +77,7 @@ fn check(text: &str, expected: &str) {
     let whole = read(answer(&[text]));
     assert_eq!(shown(&whole), expected, "{text}");
     let calls = whole.calls().count() > 0;
-    assert_eq!(whole.stop, if calls { Stop::Calls } else { Stop::End }, "{text}");
+    assert_eq!(whole.stop, if calls { StopReason::Calls } else { StopReason::End }, "{text}");
     let letters: Vec<String> = text.chars().map(String::from).collect();
     let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
     assert_eq!(read(answer(&letters)), whole, "{text}, letter by letter");
@@ -175,7 +180,7 @@ fn b_ch_06_everything_else_stays_the_text_it_is() {
 #[test]
 fn nothing_is_looked_for_where_nothing_may_be_called() {
     let text = r#"{"name": "roll", "arguments": {}}"#;
-    let plain = |change: &dyn Fn(&mut Request)| {
+    let plain = |change: &dyn Fn(&mut ChatRequest)| {
         let mut request = request();
         change(&mut request);
         let (same, reading) = prepare(request.clone(), ToolMode::Auto);
@@ -185,19 +190,19 @@ fn nothing_is_looked_for_where_nothing_may_be_called() {
     };
     plain(&|request| request.tool_choice = ToolChoice::None);
     plain(&|request| request.tools.clear());
-    plain(&|request| request.options.output = Some(OutputForm::Json));
+    plain(&|request| request.options.output = Some(ResponseFormat::Json));
     let (_, native) = prepare(request(), ToolMode::Native);
     assert_eq!(native.whole(read_native(text)), read_native(text));
 }
 
-fn read_native(text: &str) -> Response {
-    Response {
+fn read_native(text: &str) -> ChatResponse {
+    ChatResponse {
         id: "a1".to_owned(),
         model: "m".to_owned(),
         created: 0,
-        parts: vec![Part::text(text)],
-        stop: Stop::End,
-        usage: Usage::default(),
+        parts: vec![MessagePart::text(text)],
+        stop: StopReason::End,
+        usage: TokenUsage::default(),
         extra: Extra::none(),
     }
 }
@@ -205,12 +210,12 @@ fn read_native(text: &str) -> Response {
 #[test]
 fn what_cannot_be_a_call_is_not_held_back() {
     let (_, mut reading) = prepare(request(), ToolMode::Auto);
-    let open = Delta::Open { index: 0, opening: Opening::Text, extra: Extra::none() };
+    let open = ResponseDelta::Open { index: 0, opening: PartOpening::Text, extra: Extra::none() };
     reading.read(open);
     let mut given = |text: &str| {
-        let delta = Delta::Grow { index: 0, text: text.to_owned(), extra: Extra::none() };
+        let delta = ResponseDelta::Grow { index: 0, text: text.to_owned(), extra: Extra::none() };
         let text = reading.read(delta).into_iter().filter_map(|step| match step {
-            Delta::Grow { text, .. } => Some(text),
+            ResponseDelta::Grow { text, .. } => Some(text),
             _ => None,
         });
         text.collect::<String>()
@@ -228,7 +233,7 @@ fn what_cannot_be_a_call_is_not_held_back() {
     ] {
         assert_eq!(given(text), expected.to_owned(), "{text:?}");
     }
-    let long = given(&"x".repeat(LIMIT + 1));
+    let long = given(&"x".repeat(MAX_HELD_BYTES + 1));
     assert!(long.starts_with("\n{\"name\": \"roll\"xxx"), "never much");
 }
 
@@ -239,43 +244,52 @@ fn what_was_said_beside_the_text_stays_beside_it() {
         Extra::new(Dialect::OpenAiChat, fields)
     };
     let (_, mut reading) = prepare(request(), ToolMode::Auto);
-    let open = Delta::Open { index: 3, opening: Opening::Text, extra: extra(1) };
+    let open = ResponseDelta::Open { index: 3, opening: PartOpening::Text, extra: extra(1) };
     assert!(reading.read(open).is_empty());
-    let grow =
-        |text: &str, value| Delta::Grow { index: 3, text: text.to_owned(), extra: extra(value) };
+    let grow = |text: &str, value| ResponseDelta::Grow {
+        index: 3,
+        text: text.to_owned(),
+        extra: extra(value),
+    };
     assert!(reading.read(grow("{\"name\"", 2)).is_empty());
     assert!(reading.read(grow(": ", 3)).is_empty());
-    assert!(reading.read(Delta::Extra { index: 3, extra: extra(4) }).is_empty());
+    assert!(reading.read(ResponseDelta::Extra { index: 3, extra: extra(4) }).is_empty());
     let given = reading.read(grow("7}x", 5));
-    let text = |text: &str, extra| Delta::Grow { index: 0, text: text.to_owned(), extra };
+    let text = |text: &str, extra| ResponseDelta::Grow { index: 0, text: text.to_owned(), extra };
     assert_eq!(
         given,
         [
-            Delta::Open { index: 0, opening: Opening::Text, extra: extra(4) },
+            ResponseDelta::Open { index: 0, opening: PartOpening::Text, extra: extra(4) },
             text("{\"name\"", extra(2)),
             text(": ", extra(3)),
             text("7}x", extra(5)),
         ]
     );
-    let later = Delta::Extra { index: 3, extra: extra(6) };
-    assert_eq!(reading.read(later), [Delta::Extra { index: 0, extra: extra(6) }]);
-    assert_eq!(reading.read(Delta::Close { index: 3 }), [Delta::Close { index: 0 }]);
+    let later = ResponseDelta::Extra { index: 3, extra: extra(6) };
+    assert_eq!(reading.read(later), [ResponseDelta::Extra { index: 0, extra: extra(6) }]);
+    assert_eq!(
+        reading.read(ResponseDelta::Close { index: 3 }),
+        [ResponseDelta::Close { index: 0 }]
+    );
 }
 
 #[test]
 fn parts_of_other_kinds_pass_and_are_counted_on() {
     let mut steps = answer(&["{\"name\": \"roll\", \"arguments\": {}}"]);
     let end = steps.pop().unwrap();
-    let call = Opening::Call { id: "native".to_owned(), name: "search".to_owned() };
-    steps.push(Delta::Open { index: 1, opening: call, extra: Extra::none() });
-    steps.push(Delta::Grow { index: 1, text: "{}".to_owned(), extra: Extra::none() });
-    steps.push(Delta::Close { index: 1 });
-    steps.insert(1, Delta::Open { index: 9, opening: Opening::Thinking, extra: Extra::none() });
-    steps.insert(2, Delta::Close { index: 9 });
+    let call = PartOpening::Call { id: "native".to_owned(), name: "search".to_owned() };
+    steps.push(ResponseDelta::Open { index: 1, opening: call, extra: Extra::none() });
+    steps.push(ResponseDelta::Grow { index: 1, text: "{}".to_owned(), extra: Extra::none() });
+    steps.push(ResponseDelta::Close { index: 1 });
+    steps.insert(
+        1,
+        ResponseDelta::Open { index: 9, opening: PartOpening::Thinking, extra: Extra::none() },
+    );
+    steps.insert(2, ResponseDelta::Close { index: 9 });
     steps.push(end);
     let read = read(steps);
     assert_eq!(read.parts.len(), 3);
-    assert!(matches!(read.parts[0].content, Content::Thinking { .. }));
+    assert!(matches!(read.parts[0].content, PartContent::Thinking { .. }));
     assert_eq!(read.calls().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["roll", "search"]);
     assert_eq!(read.calls().nth(1).unwrap().id, "native");
 }

@@ -1,37 +1,37 @@
 //! Reads an answer that is JSON by the schema of [`super`]: the reply is given out as it grows, a
 //! call becomes a call, and nobody sees the JSON. What is no such JSON is text as it is.
 
-use super::super::balance::{Balance, Step};
-use super::super::writing::Writing;
-use super::Reply;
-use super::text::{Read, Text};
-use crate::delta::{Delta, Opening};
+use super::super::delta_writer::DeltaWriter;
+use super::super::json_end::{JsonEndScanner, JsonScanStep};
+use super::SchemaReplyForm;
+use super::json_string::{DecodedChar, JsonStringDecoder};
+use crate::delta::{PartOpening, ResponseDelta};
 
 #[derive(Debug, Clone)]
-pub(in crate::mode) struct Reader {
-    writing: Writing,
-    reply: Reply,
+pub(in crate::mode) struct SchemaReplyReader {
+    writing: DeltaWriter,
+    reply: SchemaReplyForm,
     /// The part of text that is being read, by the number under which it came.
     part: Option<usize>,
-    state: State,
+    state: SchemaReaderState,
     /// What was read and led to nothing yet: it is text if it never does.
     raw: String,
     /// What came of the part, and of the object that is being read.
-    came: Came,
-    object: Object,
+    came: SchemaReplyOutput,
+    object: SchemaReplyObject,
 }
 
 /// The object that is being read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Object {
-    came: Came,
+struct SchemaReplyObject {
+    came: SchemaReplyOutput,
     name: Option<String>,
     /// That came before the name.
     arguments: String,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Came {
+enum SchemaReplyOutput {
     #[default]
     Nothing,
     Words,
@@ -39,19 +39,19 @@ enum Came {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
+enum SchemaReaderState {
     /// Before an object, behind one, or in what stands around.
     Between,
     /// Inside an object, before a key or behind a value.
     Object,
-    Key(Text, String),
-    Colon(Field),
-    Value(Field),
-    Reply(Text),
-    RawReply(Balance),
-    Name(Text, String),
-    Arguments(Balance),
-    Other(Balance),
+    Key(JsonStringDecoder, String),
+    Colon(SchemaReplyField),
+    Value(SchemaReplyField),
+    Reply(JsonStringDecoder),
+    RawReply(JsonEndScanner),
+    Name(JsonStringDecoder, String),
+    Arguments(JsonEndScanner),
+    Other(JsonEndScanner),
     /// It is no such JSON.
     Verbatim,
     /// It was, and is no more: there is nothing more to be had from it.
@@ -59,14 +59,14 @@ enum State {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum SchemaReplyField {
     Reply,
     Name,
     Arguments,
     Other,
 }
 
-impl Field {
+impl SchemaReplyField {
     fn of(key: &str) -> Self {
         match key {
             "reply" => Self::Reply,
@@ -77,30 +77,32 @@ impl Field {
     }
 }
 
-impl Reader {
-    pub(super) fn new(writing: Writing, reply: Reply) -> Self {
+impl SchemaReplyReader {
+    pub(super) fn new(writing: DeltaWriter, reply: SchemaReplyForm) -> Self {
         Self {
             writing,
             reply,
             part: None,
-            state: State::Between,
+            state: SchemaReaderState::Between,
             raw: String::new(),
-            came: Came::Nothing,
-            object: Object::default(),
+            came: SchemaReplyOutput::Nothing,
+            object: SchemaReplyObject::default(),
         }
     }
 
-    pub(in crate::mode) fn read(&mut self, delta: Delta) -> Vec<Delta> {
+    pub(in crate::mode) fn read(&mut self, delta: ResponseDelta) -> Vec<ResponseDelta> {
         match delta {
-            Delta::Open { index, opening: Opening::Text, .. } if self.part.is_none() => {
+            ResponseDelta::Open { index, opening: PartOpening::Text, .. }
+                if self.part.is_none() =>
+            {
                 self.part = Some(index);
             }
-            Delta::Grow { index, text, .. } if self.part == Some(index) => {
+            ResponseDelta::Grow { index, text, .. } if self.part == Some(index) => {
                 text.chars().for_each(|letter| self.letter(letter));
             }
-            Delta::Extra { index, .. } if self.part == Some(index) => {}
-            Delta::Close { index } if self.part == Some(index) => self.finish(),
-            Delta::End { .. } => {
+            ResponseDelta::Extra { index, .. } if self.part == Some(index) => {}
+            ResponseDelta::Close { index } if self.part == Some(index) => self.finish(),
+            ResponseDelta::End { .. } => {
                 self.finish();
                 self.writing.pass(delta);
             }
@@ -111,168 +113,188 @@ impl Reader {
 
     fn letter(&mut self, letter: char) {
         self.raw.push(letter);
-        let state = std::mem::replace(&mut self.state, State::Verbatim);
+        let state = std::mem::replace(&mut self.state, SchemaReaderState::Verbatim);
         self.state = match state {
-            State::Between => match letter {
+            SchemaReaderState::Between => match letter {
                 '{' => {
-                    self.object = Object::default();
-                    State::Object
+                    self.object = SchemaReplyObject::default();
+                    SchemaReaderState::Object
                 }
                 // Lists, fences, and the name of the language that some put there.
-                '[' | ']' | ',' | '`' | 'j' | 's' | 'o' | 'n' => State::Between,
-                blank if blank.is_whitespace() => State::Between,
+                '[' | ']' | ',' | '`' | 'j' | 's' | 'o' | 'n' => SchemaReaderState::Between,
+                blank if blank.is_whitespace() => SchemaReaderState::Between,
                 _ => self.give_up(),
             },
-            State::Object => match letter {
-                '"' => State::Key(Text::default(), String::new()),
+            SchemaReaderState::Object => match letter {
+                '"' => SchemaReaderState::Key(JsonStringDecoder::default(), String::new()),
                 '}' => self.object_ends(),
-                ',' => State::Object,
-                blank if blank.is_whitespace() => State::Object,
+                ',' => SchemaReaderState::Object,
+                blank if blank.is_whitespace() => SchemaReaderState::Object,
                 _ => self.give_up(),
             },
-            State::Key(mut text, mut key) => match text.read(letter) {
-                Read::Letter(letter) => {
+            SchemaReaderState::Key(mut text, mut key) => match text.read(letter) {
+                DecodedChar::Letter(letter) => {
                     key.push(letter);
-                    State::Key(text, key)
+                    SchemaReaderState::Key(text, key)
                 }
-                Read::Nothing => State::Key(text, key),
-                Read::End => State::Colon(Field::of(&key)),
+                DecodedChar::Nothing => SchemaReaderState::Key(text, key),
+                DecodedChar::End => SchemaReaderState::Colon(SchemaReplyField::of(&key)),
             },
-            State::Colon(field) => match letter {
-                ':' => State::Value(field),
-                blank if blank.is_whitespace() => State::Colon(field),
+            SchemaReaderState::Colon(field) => match letter {
+                ':' => SchemaReaderState::Value(field),
+                blank if blank.is_whitespace() => SchemaReaderState::Colon(field),
                 _ => self.give_up(),
             },
-            State::Value(field) if letter.is_whitespace() => State::Value(field),
-            State::Value(field) => self.value_begins(field, letter),
-            State::Verbatim => self.give_up(),
-            State::Spoilt => State::Spoilt,
+            SchemaReaderState::Value(field) if letter.is_whitespace() => {
+                SchemaReaderState::Value(field)
+            }
+            SchemaReaderState::Value(field) => self.value_begins(field, letter),
+            SchemaReaderState::Verbatim => self.give_up(),
+            SchemaReaderState::Spoilt => SchemaReaderState::Spoilt,
             inside => self.inside(inside, letter),
         };
     }
 
-    fn value_begins(&mut self, field: Field, letter: char) -> State {
+    fn value_begins(&mut self, field: SchemaReplyField, letter: char) -> SchemaReaderState {
         match (field, letter) {
-            (Field::Reply, '"') if self.reply == Reply::Text => State::Reply(Text::default()),
-            (Field::Reply, _) => self.inside(State::RawReply(Balance::default()), letter),
-            (Field::Name, '"') => State::Name(Text::default(), String::new()),
-            (Field::Arguments, _) => {
+            (SchemaReplyField::Reply, '"') if self.reply == SchemaReplyForm::Text => {
+                SchemaReaderState::Reply(JsonStringDecoder::default())
+            }
+            (SchemaReplyField::Reply, _) => {
+                self.inside(SchemaReaderState::RawReply(JsonEndScanner::default()), letter)
+            }
+            (SchemaReplyField::Name, '"') => {
+                SchemaReaderState::Name(JsonStringDecoder::default(), String::new())
+            }
+            (SchemaReplyField::Arguments, _) => {
                 if let Some(name) = self.object.name.take() {
                     self.call(&name);
                 }
-                self.inside(State::Arguments(Balance::default()), letter)
+                self.inside(SchemaReaderState::Arguments(JsonEndScanner::default()), letter)
             }
-            (Field::Name | Field::Other, _) => {
-                self.inside(State::Other(Balance::default()), letter)
+            (SchemaReplyField::Name | SchemaReplyField::Other, _) => {
+                self.inside(SchemaReaderState::Other(JsonEndScanner::default()), letter)
             }
         }
     }
 
-    fn inside(&mut self, state: State, letter: char) -> State {
+    fn inside(&mut self, state: SchemaReaderState, letter: char) -> SchemaReaderState {
         match state {
-            State::Reply(mut text) => match text.read(letter) {
-                Read::Letter(letter) => {
+            SchemaReaderState::Reply(mut text) => match text.read(letter) {
+                DecodedChar::Letter(letter) => {
                     self.say(letter);
-                    State::Reply(text)
+                    SchemaReaderState::Reply(text)
                 }
-                Read::Nothing => State::Reply(text),
-                Read::End => {
-                    self.came(Came::Words);
-                    State::Object
+                DecodedChar::Nothing => SchemaReaderState::Reply(text),
+                DecodedChar::End => {
+                    self.note_output(SchemaReplyOutput::Words);
+                    SchemaReaderState::Object
                 }
             },
-            State::Name(mut text, mut name) => match text.read(letter) {
-                Read::Letter(letter) => {
+            SchemaReaderState::Name(mut text, mut name) => match text.read(letter) {
+                DecodedChar::Letter(letter) => {
                     name.push(letter);
-                    State::Name(text, name)
+                    SchemaReaderState::Name(text, name)
                 }
-                Read::Nothing => State::Name(text, name),
-                Read::End => {
+                DecodedChar::Nothing => SchemaReaderState::Name(text, name),
+                DecodedChar::End => {
                     self.object.name = Some(name);
-                    State::Object
+                    SchemaReaderState::Object
                 }
             },
-            State::RawReply(balance) => self.raw_value(State::RawReply, balance, letter),
-            State::Arguments(balance) => self.raw_value(State::Arguments, balance, letter),
-            State::Other(balance) => self.raw_value(State::Other, balance, letter),
+            SchemaReaderState::RawReply(balance) => {
+                self.raw_value(SchemaReaderState::RawReply, balance, letter)
+            }
+            SchemaReaderState::Arguments(balance) => {
+                self.raw_value(SchemaReaderState::Arguments, balance, letter)
+            }
+            SchemaReaderState::Other(balance) => {
+                self.raw_value(SchemaReaderState::Other, balance, letter)
+            }
             other => other,
         }
     }
 
     /// A value that is taken as it stands.
-    fn raw_value(&mut self, of: fn(Balance) -> State, mut balance: Balance, letter: char) -> State {
+    fn raw_value(
+        &mut self,
+        of: fn(JsonEndScanner) -> SchemaReaderState,
+        mut balance: JsonEndScanner,
+        letter: char,
+    ) -> SchemaReaderState {
         let step = balance.read(letter);
         let state = of(balance);
-        if step != Step::Behind {
+        if step != JsonScanStep::Behind {
             match state {
-                State::RawReply(_) => self.say(letter),
-                State::Arguments(_) if self.object.came == Came::Call => {
-                    self.writing.argue(letter.encode_utf8(&mut [0; 4]));
+                SchemaReaderState::RawReply(_) => self.say(letter),
+                SchemaReaderState::Arguments(_) if self.object.came == SchemaReplyOutput::Call => {
+                    self.writing.push_arguments(letter.encode_utf8(&mut [0; 4]));
                     self.raw.clear();
                 }
-                State::Arguments(_) => self.object.arguments.push(letter),
+                SchemaReaderState::Arguments(_) => self.object.arguments.push(letter),
                 _ => {}
             }
         }
         match step {
-            Step::Inside => state,
-            Step::Behind if letter == '}' => self.object_ends(),
-            Step::Behind | Step::Last => State::Object,
+            JsonScanStep::Inside => state,
+            JsonScanStep::Behind if letter == '}' => self.object_ends(),
+            JsonScanStep::Behind | JsonScanStep::Last => SchemaReaderState::Object,
         }
     }
 
     /// A call whose arguments came first, or not at all, is made here.
-    fn object_ends(&mut self) -> State {
+    fn object_ends(&mut self) -> SchemaReaderState {
         if let Some(name) = self.object.name.take() {
             let arguments = std::mem::take(&mut self.object.arguments);
             self.call(&name);
-            self.writing.argue(if arguments.is_empty() { "{}" } else { &arguments });
+            self.writing.push_arguments(if arguments.is_empty() { "{}" } else { &arguments });
         }
-        if self.object.came == Came::Nothing {
+        if self.object.came == SchemaReplyOutput::Nothing {
             return self.give_up();
         }
         self.raw.clear();
         self.writing.close();
-        self.object = Object::default();
-        State::Between
+        self.object = SchemaReplyObject::default();
+        SchemaReaderState::Between
     }
 
     /// It is text as it is, unless something came of it already.
-    fn give_up(&mut self) -> State {
-        if self.object.came != Came::Nothing {
-            return State::Spoilt;
+    fn give_up(&mut self) -> SchemaReaderState {
+        if self.object.came != SchemaReplyOutput::Nothing {
+            return SchemaReaderState::Spoilt;
         }
         let raw = std::mem::take(&mut self.raw);
         self.writing.say(&raw);
-        self.came = Came::Words;
-        State::Verbatim
+        self.came = SchemaReplyOutput::Words;
+        SchemaReaderState::Verbatim
     }
 
     fn finish(&mut self) {
         if self.part.take().is_none() {
             return;
         }
-        let state = std::mem::replace(&mut self.state, State::Between);
-        let is_around = state == State::Between && self.came != Came::Nothing;
+        let state = std::mem::replace(&mut self.state, SchemaReaderState::Between);
+        let is_around =
+            state == SchemaReaderState::Between && self.came != SchemaReplyOutput::Nothing;
         let raw = std::mem::take(&mut self.raw);
-        if !is_around && !raw.is_empty() && self.object.came == Came::Nothing {
+        if !is_around && !raw.is_empty() && self.object.came == SchemaReplyOutput::Nothing {
             self.writing.say(&raw);
         }
         self.writing.close();
-        (self.came, self.object) = (Came::Nothing, Object::default());
+        (self.came, self.object) = (SchemaReplyOutput::Nothing, SchemaReplyObject::default());
     }
 
     fn call(&mut self, name: &str) {
         self.writing.call(name);
-        self.came(Came::Call);
+        self.note_output(SchemaReplyOutput::Call);
     }
 
     fn say(&mut self, letter: char) {
         self.writing.say(letter.encode_utf8(&mut [0; 4]));
-        self.came(Came::Words);
+        self.note_output(SchemaReplyOutput::Words);
     }
 
-    fn came(&mut self, what: Came) {
+    fn note_output(&mut self, what: SchemaReplyOutput) {
         (self.came, self.object.came) = (what, what);
         self.raw.clear();
     }

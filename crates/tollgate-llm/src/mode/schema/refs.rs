@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 /// A schema without references as it is; one with them under `shared`, which is to be `$defs` of the
 /// root, and a reference to it.
-pub(super) fn placed(schema: &Value, name: &str, shared: &mut Map<String, Value>) -> Value {
+pub(super) fn embed_schema(schema: &Value, name: &str, shared: &mut Map<String, Value>) -> Value {
     let root = format!("#/$defs/{name}");
     let mut moved = schema.clone();
     if !redirect(&mut moved, &root) {

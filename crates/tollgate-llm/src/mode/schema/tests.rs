@@ -2,17 +2,18 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tollgate_core::schema::Schema;
 
-use super::super::{Reading, prepare};
+use super::super::{ToolModeDecoder, prepare};
 use crate::conversation::{
-    Call, CallEnd, CallResult, Content, Delivery, Function, Message, Options, OutputForm, Part,
-    Request, Response, Role, Stop, Tool, ToolChoice, Usage,
+    CallEnd, CallResult, ChatMessage, ChatRequest, ChatResponse, ChatRole, ChatTool, Function,
+    FunctionCall, GenerationOptions, MessagePart, PartContent, ResponseDelivery, ResponseFormat,
+    StopReason, TokenUsage, ToolChoice,
 };
-use crate::delta::{Assembly, Delta, Opening};
+use crate::delta::{PartOpening, ResponseAssembly, ResponseDelta};
 use crate::extra::Extra;
 use crate::settings::ToolMode;
 
-fn function(name: &str, parameters: Option<Value>) -> Tool {
-    Tool::Function(Function {
+fn function(name: &str, parameters: Option<Value>) -> ChatTool {
+    ChatTool::Function(Function {
         name: name.to_owned(),
         description: Some(format!("The {name}")),
         parameters,
@@ -20,50 +21,50 @@ fn function(name: &str, parameters: Option<Value>) -> Tool {
     })
 }
 
-fn request(messages: Vec<Message>) -> Request {
+fn request(messages: Vec<ChatMessage>) -> ChatRequest {
     let sides = json!({
         "type": "object",
         "properties": {"sides": {"type": "integer"}},
         "required": ["sides"],
     });
-    Request {
+    ChatRequest {
         model: String::new(),
         messages,
         tools: vec![function("roll", Some(sides)), function("now", None)],
         tool_choice: ToolChoice::Auto,
-        options: Options::default(),
-        delivery: Delivery::Streamed,
+        options: GenerationOptions::default(),
+        delivery: ResponseDelivery::Streamed,
         extra: Extra::none(),
     }
 }
 
-fn asked() -> Request {
-    request(vec![Message::text(Role::User, "Roll the dice")])
+fn asked() -> ChatRequest {
+    request(vec![ChatMessage::text(ChatRole::User, "Roll the dice")])
 }
 
-fn call(id: &str, name: &str, arguments: &str) -> Part {
+fn call(id: &str, name: &str, arguments: &str) -> MessagePart {
     let (id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.to_owned());
-    Part::new(Content::Call(Call { id, name, arguments }))
+    MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments }))
 }
 
-fn result(id: &str, text: &str, end: CallEnd) -> Part {
-    let (call_id, parts) = (id.to_owned(), vec![Part::text(text)]);
-    Part::new(Content::Result(CallResult { call_id, name: None, parts, end }))
+fn result(id: &str, text: &str, end: CallEnd) -> MessagePart {
+    let (call_id, parts) = (id.to_owned(), vec![MessagePart::text(text)]);
+    MessagePart::new(PartContent::Result(CallResult { call_id, name: None, parts, end }))
 }
 
-fn rewritten(request: Request) -> (Request, Reading) {
+fn rewritten(request: ChatRequest) -> (ChatRequest, ToolModeDecoder) {
     prepare(request, ToolMode::Schema)
 }
 
-fn schema_of(request: &Request) -> &Value {
+fn schema_of(request: &ChatRequest) -> &Value {
     match &request.options.output {
-        Some(OutputForm::Schema { schema, .. }) => schema,
+        Some(ResponseFormat::Schema { schema, .. }) => schema,
         other => panic!("{other:?}"),
     }
 }
 
 /// Which answers the schema lets through.
-fn check(request: Request, answers: &[(&str, bool)]) {
+fn check(request: ChatRequest, answers: &[(&str, bool)]) {
     let (request, _) = rewritten(request);
     assert!(request.tools.is_empty() && request.tool_choice == ToolChoice::Unsaid);
     let schema = Schema::compile(schema_of(&request)).expect("a schema");
@@ -97,7 +98,7 @@ fn the_answer_is_one_call_or_a_reply() {
 
 #[test]
 fn a_choice_of_tools_is_kept() {
-    let choose = |tool_choice| Request { tool_choice, ..asked() };
+    let choose = |tool_choice| ChatRequest { tool_choice, ..asked() };
     check(choose(ToolChoice::Unsaid), &[(ROLL, true), (NOW, true), (REPLY, true)]);
     check(choose(ToolChoice::Required), &[(ROLL, true), (NOW, true), (REPLY, false)]);
     let named = ToolChoice::Named("now".to_owned());
@@ -114,8 +115,8 @@ fn what_follows_a_result_is_the_reply() {
     let messages = |ends: &[CallEnd]| {
         let mut messages = asked().messages;
         for end in ends {
-            messages.push(Message::new(Role::Assistant, vec![call("c1", "roll", "{}")]));
-            messages.push(Message::new(Role::User, vec![result("c1", "4", *end)]));
+            messages.push(ChatMessage::new(ChatRole::Assistant, vec![call("c1", "roll", "{}")]));
+            messages.push(ChatMessage::new(ChatRole::User, vec![result("c1", "4", *end)]));
         }
         messages
     };
@@ -127,10 +128,10 @@ fn what_follows_a_result_is_the_reply() {
     check(request(messages(&[failed, failed])), &reply);
     check(request(messages(&[failed, well])), &reply);
     let mut spoken = messages(&[well]);
-    spoken.push(Message::text(Role::Assistant, "You rolled a 4."));
-    spoken.push(Message::text(Role::User, "Again!"));
+    spoken.push(ChatMessage::text(ChatRole::Assistant, "You rolled a 4."));
+    spoken.push(ChatMessage::text(ChatRole::User, "Again!"));
     check(request(spoken), &both);
-    let required = Request { tool_choice: ToolChoice::Required, ..request(messages(&[well])) };
+    let required = ChatRequest { tool_choice: ToolChoice::Required, ..request(messages(&[well])) };
     check(required, &[(ROLL, true), (REPLY, false)]);
 }
 
@@ -146,7 +147,7 @@ fn references_still_lead_where_they_led() {
     });
     let tools = vec![function("roll", Some(parameters)), function("now", None)];
     check(
-        Request { tools, ..asked() },
+        ChatRequest { tools, ..asked() },
         &[
             (r#"{"name": "roll", "arguments": {"first": 6, "rest": [4, 8]}}"#, true),
             (r#"{"name": "roll", "arguments": {"first": 1}}"#, false),
@@ -162,12 +163,12 @@ fn a_form_that_the_client_wants_is_the_form_of_the_reply() {
         "required": ["sum"]});
     let mut request = asked();
     request.options.output =
-        Some(OutputForm::Schema { name: "x".to_owned(), schema, strict: Some(true) });
+        Some(ResponseFormat::Schema { name: "x".to_owned(), schema, strict: Some(true) });
     check(request.clone(), &[(ROLL, true), (r#"{"reply": {"sum": 7}}"#, true), (REPLY, false)]);
     let (_, reading) = rewritten(request.clone());
     let read = reading.whole(answered(&[r#"{"reply": {"sum": 7, "why": "a } b"}}"#]));
     assert_eq!(shown(&read), r#""{\"sum\": 7, \"why\": \"a } b\"}""#);
-    request.options.output = Some(OutputForm::Json);
+    request.options.output = Some(ResponseFormat::Json);
     check(request, &[(ROLL, true), (r#"{"reply": {}}"#, true), (REPLY, false)]);
 }
 
@@ -175,10 +176,10 @@ fn a_form_that_the_client_wants_is_the_form_of_the_reply() {
 fn the_tools_stand_in_the_one_system_prompt() {
     let (bare, _) = rewritten(asked());
     let (with, _) = rewritten(request(vec![
-        Message::text(Role::System, "Be brief."),
-        Message::text(Role::User, "Hi"),
+        ChatMessage::text(ChatRole::System, "Be brief."),
+        ChatMessage::text(ChatRole::User, "Hi"),
     ]));
-    let said = |request: &Request| request.messages[0].parts[0].as_text().unwrap().to_owned();
+    let said = |request: &ChatRequest| request.messages[0].parts[0].as_text().unwrap().to_owned();
     assert_eq!(
         said(&bare),
         "You can call tools. Tools:\n\
@@ -189,41 +190,44 @@ fn the_tools_stand_in_the_one_system_prompt() {
     );
     assert_eq!(said(&with), format!("Be brief.\n\n{}", said(&bare)));
     assert_eq!(with.messages.len(), 2);
-    let required = Request { tool_choice: ToolChoice::Required, ..asked() };
+    let required = ChatRequest { tool_choice: ToolChoice::Required, ..asked() };
     assert!(said(&rewritten(required).0).ends_with("to call a tool."));
 }
 
 #[test]
 fn earlier_calls_are_told_as_text_and_turns_alternate() {
     let messages = vec![
-        Message::text(Role::User, "Roll twice"),
-        Message::new(
-            Role::Assistant,
+        ChatMessage::text(ChatRole::User, "Roll twice"),
+        ChatMessage::new(
+            ChatRole::Assistant,
             vec![
-                Part::text("Rolling."),
+                MessagePart::text("Rolling."),
                 call("c1", "roll", r#"{"sides":6}"#),
                 call("c2", "now", ""),
                 call("c3", "roll", "six"),
             ],
         ),
-        Message::new(
-            Role::User,
+        ChatMessage::new(
+            ChatRole::User,
             vec![result("c1", "4", CallEnd::Well), result("c2", "noon", CallEnd::Failed)],
         ),
-        Message::text(Role::User, "And now?"),
+        ChatMessage::text(ChatRole::User, "And now?"),
     ];
-    let (rewritten, _) = rewritten(Request { tool_choice: ToolChoice::None, ..request(messages) });
-    let told: Vec<(Role, Vec<&str>)> = rewritten
+    let (rewritten, _) =
+        rewritten(ChatRequest { tool_choice: ToolChoice::None, ..request(messages) });
+    let told: Vec<(ChatRole, Vec<&str>)> = rewritten
         .messages
         .iter()
-        .map(|message| (message.role, message.parts.iter().filter_map(Part::as_text).collect()))
+        .map(|message| {
+            (message.role, message.parts.iter().filter_map(MessagePart::as_text).collect())
+        })
         .collect();
     assert_eq!(
         told,
         [
-            (Role::User, vec!["Roll twice"]),
+            (ChatRole::User, vec!["Roll twice"]),
             (
-                Role::Assistant,
+                ChatRole::Assistant,
                 vec![
                     "Rolling.",
                     r#"{"name":"roll","arguments":{"sides":6}}"#,
@@ -231,46 +235,50 @@ fn earlier_calls_are_told_as_text_and_turns_alternate() {
                     r#"{"name":"roll","arguments":"six"}"#,
                 ]
             ),
-            (Role::User, vec!["Tool result of roll: 4", "Tool failure of now: noon", "And now?"]),
+            (
+                ChatRole::User,
+                vec!["Tool result of roll: 4", "Tool failure of now: noon", "And now?"]
+            ),
         ]
     );
 }
 
-fn answered(pieces: &[&str]) -> Response {
-    Response {
+fn answered(pieces: &[&str]) -> ChatResponse {
+    ChatResponse {
         id: "a1".to_owned(),
         model: "m".to_owned(),
         created: 0,
-        parts: pieces.iter().map(|text| Part::text(*text)).collect(),
-        stop: Stop::End,
-        usage: Usage::default(),
+        parts: pieces.iter().map(|text| MessagePart::text(*text)).collect(),
+        stop: StopReason::End,
+        usage: TokenUsage::default(),
         extra: Extra::none(),
     }
 }
 
-fn shown(response: &Response) -> String {
+fn shown(response: &ChatResponse) -> String {
     let parts = response.parts.iter().map(|part| match &part.content {
-        Content::Text(text) => format!("{text:?}"),
-        Content::Call(Call { name, arguments, .. }) => format!("{name} {arguments}"),
+        PartContent::Text(text) => format!("{text:?}"),
+        PartContent::Call(FunctionCall { name, arguments, .. }) => format!("{name} {arguments}"),
         other => format!("{other:?}"),
     });
     parts.collect::<Vec<_>>().join(" | ")
 }
 
-fn streamed(pieces: &[&str], stop: Stop) -> (Vec<Vec<Delta>>, Response) {
+fn streamed(pieces: &[&str], stop: StopReason) -> (Vec<Vec<ResponseDelta>>, ChatResponse) {
     let (_, mut reading) = rewritten(asked());
     let (id, model) = ("a1".to_owned(), "m".to_owned());
     let none = Extra::none;
     let mut steps = vec![
-        Delta::Start { id, model, created: 0, extra: none() },
-        Delta::Open { index: 0, opening: Opening::Text, extra: none() },
+        ResponseDelta::Start { id, model, created: 0, extra: none() },
+        ResponseDelta::Open { index: 0, opening: PartOpening::Text, extra: none() },
     ];
-    let grow = |text: &&str| Delta::Grow { index: 0, text: (*text).to_owned(), extra: none() };
+    let grow =
+        |text: &&str| ResponseDelta::Grow { index: 0, text: (*text).to_owned(), extra: none() };
     steps.extend(pieces.iter().map(grow));
-    steps.push(Delta::Close { index: 0 });
-    steps.push(Delta::End { stop, usage: Usage::default(), extra: none() });
-    let given: Vec<Vec<Delta>> = steps.into_iter().map(|step| reading.read(step)).collect();
-    let mut assembly = Assembly::default();
+    steps.push(ResponseDelta::Close { index: 0 });
+    steps.push(ResponseDelta::End { stop, usage: TokenUsage::default(), extra: none() });
+    let given: Vec<Vec<ResponseDelta>> = steps.into_iter().map(|step| reading.read(step)).collect();
+    let mut assembly = ResponseAssembly::default();
     given.iter().flatten().for_each(|step| assembly.add(step));
     (given, assembly.finish().unwrap())
 }
@@ -280,11 +288,11 @@ fn check_answer(text: &str, expected: &str) {
     let (_, reading) = rewritten(asked());
     let read = reading.whole(answered(&[text]));
     assert_eq!(shown(&read), expected, "{text}");
-    let stop = if read.calls().count() > 0 { Stop::Calls } else { Stop::End };
+    let stop = if read.calls().count() > 0 { StopReason::Calls } else { StopReason::End };
     assert_eq!(read.stop, stop, "{text}");
     let letters: Vec<String> = text.chars().map(String::from).collect();
     let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
-    assert_eq!(streamed(&letters, Stop::End).1, read, "{text}, letter by letter");
+    assert_eq!(streamed(&letters, StopReason::End).1, read, "{text}, letter by letter");
 }
 
 #[test]
@@ -338,12 +346,12 @@ fn b_ch_06_what_is_no_such_json_is_text_as_it_is() {
 #[test]
 fn a_reply_is_given_out_as_it_grows_and_json_never_is() {
     let (given, _) =
-        streamed(&["{\"re", "ply\": \"Hel", "lo \\u00", "e4\\", "n!\"", "}"], Stop::End);
+        streamed(&["{\"re", "ply\": \"Hel", "lo \\u00", "e4\\", "n!\"", "}"], StopReason::End);
     let texts: Vec<String> = given
         .iter()
         .map(|steps| {
             let texts = steps.iter().filter_map(|step| match step {
-                Delta::Grow { text, .. } => Some(text.as_str()),
+                ResponseDelta::Grow { text, .. } => Some(text.as_str()),
                 _ => None,
             });
             texts.collect()
@@ -352,13 +360,13 @@ fn a_reply_is_given_out_as_it_grows_and_json_never_is() {
     assert_eq!(texts, ["", "", "", "Hel", "lo ", "ä", "\n!", "", "", ""]);
     let (given, response) = streamed(
         &["{\"name\": \"ro", "ll\", \"argu", "ments\": {\"sides\"", ": 6}", "}"],
-        Stop::End,
+        StopReason::End,
     );
     assert!(given[..4].iter().skip(1).all(Vec::is_empty));
     assert!(
         matches!(&given[4][..], [
-            Delta::Open { index: 0, opening: Opening::Call { name, .. }, .. },
-            Delta::Grow { text, .. },
+            ResponseDelta::Open { index: 0, opening: PartOpening::Call { name, .. }, .. },
+            ResponseDelta::Grow { text, .. },
         ] if name == "roll" && text == "{\"sides\""),
         "{given:?}"
     );
@@ -367,15 +375,15 @@ fn a_reply_is_given_out_as_it_grows_and_json_never_is() {
 
 #[test]
 fn an_answer_that_was_cut_off_says_so() {
-    let (_, reply) = streamed(&["{\"reply\": \"Hel"], Stop::Length);
-    assert_eq!((shown(&reply).as_str(), reply.stop), (r#""Hel""#, Stop::Length));
-    let (_, call) = streamed(&["{\"name\": \"roll\", \"arguments\": {\"si"], Stop::Length);
-    assert_eq!((shown(&call).as_str(), call.stop), (r#"roll {"si"#, Stop::Length));
+    let (_, reply) = streamed(&["{\"reply\": \"Hel"], StopReason::Length);
+    assert_eq!((shown(&reply).as_str(), reply.stop), (r#""Hel""#, StopReason::Length));
+    let (_, call) = streamed(&["{\"name\": \"roll\", \"arguments\": {\"si"], StopReason::Length);
+    assert_eq!((shown(&call).as_str(), call.stop), (r#"roll {"si"#, StopReason::Length));
 }
 
 #[test]
 fn ids_differ_from_call_to_call_and_from_round_to_round() {
-    let id = |messages: Vec<Message>| {
+    let id = |messages: Vec<ChatMessage>| {
         let (_, reading) = rewritten(request(messages));
         let read = reading.whole(answered(&["[{\"name\": \"now\"}, {\"name\": \"now\"}]"]));
         let ids: Vec<String> = read.calls().map(|call| call.id.clone()).collect();
@@ -384,7 +392,7 @@ fn ids_differ_from_call_to_call_and_from_round_to_round() {
     };
     let first = asked().messages;
     let mut second = first.clone();
-    second.push(Message::text(Role::Assistant, "x"));
+    second.push(ChatMessage::text(ChatRole::Assistant, "x"));
     assert_ne!(id(first.clone()), id(second));
     assert_eq!(id(first.clone()), id(first), "and are otherwise the same");
 }
@@ -398,7 +406,7 @@ proptest! {
         let read = reading.whole(answered(&[&answer]));
         prop_assert_eq!(&read.text(), &said);
         let at = answer.floor_char_boundary(cut.min(answer.len()));
-        let (_, response) = streamed(&[&answer[..at], &answer[at..]], Stop::End);
+        let (_, response) = streamed(&[&answer[..at], &answer[at..]], StopReason::End);
         prop_assert_eq!(&response.text(), &said);
     }
 

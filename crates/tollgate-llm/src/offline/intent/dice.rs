@@ -16,7 +16,7 @@ pub(super) fn notations(text: &str) -> Vec<String> {
     if let [only] = &mut found[..]
         && only == "1d20"
     {
-        *only = chosen(&words).to_owned();
+        *only = d20_notation(&words).to_owned();
     }
     found
 }
@@ -66,7 +66,7 @@ fn in_words(words: &[&str]) -> Option<String> {
     Some(format!("{}d6", count.unwrap_or(usual)))
 }
 
-fn chosen(words: &[&str]) -> &'static str {
+fn d20_notation(words: &[&str]) -> &'static str {
     if words.contains(&"disadvantage") {
         "2d20kl1"
     } else if words.contains(&"advantage") {

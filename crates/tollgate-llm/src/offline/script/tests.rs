@@ -1,11 +1,12 @@
-use super::Script;
+use super::OfflineScript;
 
 fn check(text: &str, expected: &str) {
-    let written = Script::read(text).map_or_else(|| "none".to_owned(), |script| written(&script));
+    let written =
+        OfflineScript::read(text).map_or_else(|| "none".to_owned(), |script| written(&script));
     assert_eq!(written, expected, "{text}");
 }
 
-fn written(script: &Script) -> String {
+fn written(script: &OfflineScript) -> String {
     let mut rounds: Vec<String> = Vec::new();
     for made in 0..3 {
         let Some(round) = script.round(made) else { break };

@@ -1,15 +1,15 @@
-//! Who has the floor in a Deepgram session, and in which turn.
+//! Turn-taking and barge-in in a Deepgram session: who has the floor, and in which turn.
 
-use crate::realtime::events::{Action, Form, Step, TurnEvent};
+use crate::realtime::events::{DialectAction, DialectStep, TurnEvent, UtteranceStage};
 
 #[derive(Debug, Default)]
-pub(super) struct Floor {
-    pub(super) turn: Turn,
-    pub(super) speaker: Speaker,
+pub(super) struct DeepgramFloor {
+    pub(super) turn: DeepgramTurn,
+    pub(super) speaker: DeepgramSpeaker,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Speaker {
+pub(super) enum DeepgramSpeaker {
     #[default]
     Nobody,
     Caller,
@@ -17,7 +17,7 @@ pub(super) enum Speaker {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Turn {
+pub(super) enum DeepgramTurn {
     #[default]
     None,
     /// Calls come before it is certain that the caller has finished.
@@ -27,25 +27,26 @@ pub(super) enum Turn {
     Answered,
 }
 
-impl Floor {
+impl DeepgramFloor {
     /// What the caller said, once that is certain.
-    pub(super) fn heard(&mut self, text: &str) -> Step {
-        self.speaker = Speaker::Nobody;
-        let mut actions = vec![Action::Heard { text: text.to_owned(), form: Form::Final }];
+    pub(super) fn hear_final(&mut self, text: &str) -> DialectStep {
+        self.speaker = DeepgramSpeaker::Nobody;
+        let mut actions =
+            vec![DialectAction::Heard { text: text.to_owned(), form: UtteranceStage::Final }];
         match self.turn {
-            Turn::None => actions.push(Action::Turn(TurnEvent::Began)),
-            Turn::Answered => {
-                actions.insert(0, Action::Turn(TurnEvent::Ended));
-                actions.push(Action::Turn(TurnEvent::Began));
+            DeepgramTurn::None => actions.push(DialectAction::Turn(TurnEvent::Began)),
+            DeepgramTurn::Answered => {
+                actions.insert(0, DialectAction::Turn(TurnEvent::Ended));
+                actions.push(DialectAction::Turn(TurnEvent::Began));
             }
-            Turn::Early | Turn::Thinking => {}
+            DeepgramTurn::Early | DeepgramTurn::Thinking => {}
         }
-        self.turn = Turn::Thinking;
-        Step::forward().and(actions)
+        self.turn = DeepgramTurn::Thinking;
+        DialectStep::forward().and(actions)
     }
 
-    pub(super) fn interrupted(&mut self) -> Option<Action> {
+    pub(super) fn barge_in(&mut self) -> Option<DialectAction> {
         let was = std::mem::take(&mut self.turn);
-        (was != Turn::None).then_some(Action::Turn(TurnEvent::Interrupted))
+        (was != DeepgramTurn::None).then_some(DialectAction::Turn(TurnEvent::Interrupted))
     }
 }

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use super::Deepgram;
-use crate::realtime::transcript::{self, told};
+use super::DeepgramVoiceAgent;
+use crate::realtime::transcript::{self, feed_line};
 
 mod chance;
 mod settings;
 
 #[track_caller]
 fn check(offered: &str, text: &str) {
-    transcript::check(&mut Deepgram::new(transcript::opening(offered)), text);
+    transcript::check(&mut DeepgramVoiceAgent::new(transcript::opening(offered)), text);
 }
 
 /// The same after a usual beginning: the client has a function `lamp`, we have `roll` and `book`.
@@ -19,13 +19,13 @@ fn check_begun(text: &str) {
     transcript::check(&mut begun(), text);
 }
 
-fn begun() -> Deepgram {
-    let mut machine = Deepgram::new(transcript::opening("roll book!"));
-    told(
+fn begun() -> DeepgramVoiceAgent {
+    let mut machine = DeepgramVoiceAgent::new(transcript::opening("roll book!"));
+    feed_line(
         &mut machine,
         r#"client {"type":"Settings","agent":{"think":{"functions":[{"name":"lamp"}],"prompt":"Hi"}}}"#,
     );
-    told(&mut machine, r#"provider {"type":"SettingsApplied"}"#);
+    feed_line(&mut machine, r#"provider {"type":"SettingsApplied"}"#);
     machine
 }
 
@@ -334,7 +334,7 @@ fn b_ws_11_what_two_readers_could_read_differently_is_told_back() {
     ] {
         let mut machine = begun();
         let expected = ["swallow".to_owned(), format!("client {}", told_back(why))];
-        assert_eq!(told(&mut machine, &format!("client {sent}")), expected, "{sent}");
+        assert_eq!(feed_line(&mut machine, &format!("client {sent}")), expected, "{sent}");
     }
     check_begun(
         r#"

@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
-use tollgate_core::tool::Effect;
+use tollgate_core::tool::ToolEffect;
 
-use crate::realtime::events::Offer;
+use crate::realtime::events::RealtimeOffer;
 
 /// Which provider has a model, where a client does not say.
-const PROVIDERS: &[(&str, &str)] = &[
+const MODEL_PROVIDERS: &[(&str, &str)] = &[
     ("gpt-", "open_ai"),
     ("claude-", "anthropic"),
     ("gemini-", "google"),
@@ -20,12 +20,12 @@ const PROVIDERS: &[(&str, &str)] = &[
 ];
 
 #[derive(Debug)]
-pub(super) struct Think {
+pub(super) struct ThinkConfig {
     /// The model of the session, as Deepgram calls it. Empty: whatever the client says.
     model: String,
     /// As the client calls it.
     asked: Option<String>,
-    client: Client,
+    client: ClientThink,
     /// The names of the client's functions, now and before its last change.
     names: HashSet<String>,
     former: HashSet<String>,
@@ -35,7 +35,7 @@ pub(super) struct Think {
 
 /// What the client has set.
 #[derive(Debug)]
-enum Client {
+enum ClientThink {
     Nothing,
     /// An agent that is kept at Deepgram: what it thinks with is not known here, so nothing can be
     /// merged into it.
@@ -46,18 +46,18 @@ enum Client {
 
 /// A change of the client's, with ours in it.
 #[derive(Debug)]
-pub(super) struct Set {
+pub(super) struct MergedThink {
     pub(super) merged: Value,
     /// The models of blocks that are not in it: they are not the session's.
     pub(super) left_out: Vec<String>,
 }
 
-impl Think {
+impl ThinkConfig {
     pub(super) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
             asked: None,
-            client: Client::Nothing,
+            client: ClientThink::Nothing,
             names: HashSet::new(),
             former: HashSet::new(),
             sent: Value::Null,
@@ -65,12 +65,16 @@ impl Think {
     }
 
     pub(super) fn set_elsewhere(&mut self) {
-        self.client = Client::Elsewhere;
+        self.client = ClientThink::Elsewhere;
     }
 
     /// Takes over what the client sets. A session has one model: `Err` names another one that the
     /// client wants, and then all stays as it was.
-    pub(super) fn set(&mut self, think: Value, offer: &Offer) -> Result<Set, String> {
+    pub(super) fn set(
+        &mut self,
+        think: Value,
+        offer: &RealtimeOffer,
+    ) -> Result<MergedThink, String> {
         let asked = self.asked.clone().or_else(|| model_of(&think));
         let mut left_out = Vec::new();
         let mut settled = |mut block: Value| match settle(&mut block, &self.model, asked.as_deref())
@@ -92,14 +96,14 @@ impl Think {
         self.asked = asked;
         let names = blocks(&think).iter().flat_map(functions).filter_map(name_of).collect();
         self.former = std::mem::replace(&mut self.names, names);
-        self.sent = self.merged(&think, offer);
-        self.client = Client::Here(think);
-        Ok(Set { merged: self.sent.clone(), left_out })
+        self.sent = self.merge_offer(&think, offer);
+        self.client = ClientThink::Here(think);
+        Ok(MergedThink { merged: self.sent.clone(), left_out })
     }
 
     /// The client adds to its prompt; the provider does so by itself.
     pub(super) fn add_to_prompt(&mut self, more: &str) {
-        let Client::Here(think) = &mut self.client else { return };
+        let ClientThink::Here(think) = &mut self.client else { return };
         for block in blocks_mut(think).chain(blocks_mut(&mut self.sent)) {
             let prompt = match block.get("prompt").and_then(Value::as_str) {
                 Some(before) => format!("{before}\n{more}"),
@@ -111,9 +115,9 @@ impl Think {
 
     /// The block with this offer in it, and it counts as sent. `None` if the provider has it already,
     /// or cannot be given it.
-    pub(super) fn offering(&mut self, offer: &Offer) -> Option<Value> {
-        let Client::Here(client) = &self.client else { return None };
-        let merged = self.merged(client, offer);
+    pub(super) fn offer_update(&mut self, offer: &RealtimeOffer) -> Option<Value> {
+        let ClientThink::Here(client) = &self.client else { return None };
+        let merged = self.merge_offer(client, offer);
         if merged == self.sent {
             return None;
         }
@@ -121,11 +125,12 @@ impl Think {
         Some(merged)
     }
 
-    fn merged(&self, client: &Value, offer: &Offer) -> Value {
+    fn merge_offer(&self, client: &Value, offer: &RealtimeOffer) -> Value {
         let mut merged = client.clone();
         for block in blocks_mut(&mut merged) {
             let own = offer.tools.iter().filter(|tool| !self.names.contains(&tool.name));
-            let declared: Vec<Value> = own.map(|it| declared(&it.definition, it.effect)).collect();
+            let declared: Vec<Value> =
+                own.map(|it| function_declaration(&it.definition, it.effect)).collect();
             extend(block, declared);
             if let Some(prompt) = &offer.prompt {
                 let prompt = match block.get("prompt").and_then(Value::as_str) {
@@ -140,10 +145,10 @@ impl Think {
 
     /// A name that the client declared is the client's. One that it does not have any more can still
     /// be called by a model that has not heard of the change.
-    pub(super) fn is_clients(&self, name: &str, offer: &Offer) -> bool {
+    pub(super) fn is_clients(&self, name: &str, offer: &RealtimeOffer) -> bool {
         let is_offered = || offer.tools.iter().any(|tool| tool.name == name);
         self.names.contains(name)
-            || matches!(self.client, Client::Elsewhere)
+            || matches!(self.client, ClientThink::Elsewhere)
             || (self.former.contains(name) && !is_offered())
     }
 }
@@ -164,7 +169,7 @@ fn settle(block: &mut Value, model: &str, asked: Option<&str>) -> Result<(), Str
         Some(named) if Some(named) != asked => return Err(named.to_owned()),
         Some(_) | None => {}
     }
-    let known = PROVIDERS.iter().find(|(prefix, _)| model.starts_with(prefix));
+    let known = MODEL_PROVIDERS.iter().find(|(prefix, _)| model.starts_with(prefix));
     if let Some((_, provider_type)) = known {
         provider.insert("type".to_owned(), (*provider_type).into());
     }
@@ -174,10 +179,10 @@ fn settle(block: &mut Value, model: &str, asked: Option<&str>) -> Result<(), Str
 
 /// A tool of ours without an `endpoint`, so that its calls come to us. One that changes something
 /// waits until the caller's turn is certain.
-fn declared(definition: &Value, effect: Effect) -> Value {
+fn function_declaration(definition: &Value, effect: ToolEffect) -> Value {
     let mut function = definition.as_object().cloned().unwrap_or_default();
     function.shift_remove("type");
-    if effect != Effect::ReadOnly {
+    if effect != ToolEffect::ReadOnly {
         function.insert("defer_until_eot".to_owned(), true.into());
     }
     Value::Object(function)

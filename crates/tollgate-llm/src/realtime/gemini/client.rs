@@ -3,87 +3,91 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tollgate_core::budget::Tier;
-use tollgate_core::json::{Malformed, Object};
-use tollgate_core::tool::Delivery;
+use tollgate_core::json::{MalformedJsonError, Object};
+use tollgate_core::tool::ResultDelivery;
 
-use super::config::Config;
-use super::talk::{Caller, text_of_parts};
-use super::wire::{self, Asked};
-use super::{Gemini, closed};
-use crate::realtime::events::{Action, Step};
-use crate::realtime::{glance, wish};
+use super::config::GeminiSessionConfig;
+use super::turn_tracker::{GeminiCaller, text_of_parts};
+use super::wire::{self, GeminiClientMessage};
+use super::{GeminiLive, close_session};
+use crate::realtime::events::{DialectAction, DialectStep};
+use crate::realtime::{json_peek, tier_request};
 
 /// Whether a client has ever spoken to the gateway itself: only then it hears of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Acquaintance {
+pub(super) enum GatewayAwareness {
     Made,
     #[default]
     None,
 }
 
-impl Gemini {
-    pub(super) fn asked(&mut self, asked: Asked<'_>) -> Step {
+impl GeminiLive {
+    pub(super) fn handle_client_message(&mut self, asked: GeminiClientMessage<'_>) -> DialectStep {
         if self.config.is_none() {
             return match asked {
-                Asked::Setup(setup) => self.set_up(setup),
-                _ => closed("the first message has to be `setup`, and nothing else"),
+                GeminiClientMessage::Setup(setup) => self.set_up(setup),
+                _ => close_session("the first message has to be `setup`, and nothing else"),
             };
         }
         let step = match asked {
-            Asked::Content(content) => self.wrote(content),
-            Asked::Input(input) => Ok(self.gave(input)),
-            Asked::Response(response) => self.responded(response),
-            Asked::Update(update) => self.updated(update),
-            Asked::Tollgate(wish) => self.wished(wish),
-            Asked::Other => Ok(Step::forward()),
-            Asked::Setup(_) => Ok(refused("`setup` stands at the beginning of a session only")),
-            Asked::Unclear => {
-                Ok(refused("a message has to be a JSON object with one field that says what it is"))
+            GeminiClientMessage::Content(content) => self.read_client_content(content),
+            GeminiClientMessage::Input(input) => Ok(self.read_realtime_input(input)),
+            GeminiClientMessage::Response(response) => self.read_tool_response(response),
+            GeminiClientMessage::Update(update) => self.read_context_update(update),
+            GeminiClientMessage::Tollgate(wish) => self.read_tier_request(wish),
+            GeminiClientMessage::Other => Ok(DialectStep::forward()),
+            GeminiClientMessage::Setup(_) => {
+                Ok(refuse("`setup` stands at the beginning of a session only"))
+            }
+            GeminiClientMessage::Unclear => {
+                Ok(refuse("a message has to be a JSON object with one field that says what it is"))
             }
         };
-        step.unwrap_or_else(|malformed: Malformed| refused(&malformed.to_string()))
+        step.unwrap_or_else(|malformed: MalformedJsonError| refuse(&malformed.to_string()))
     }
 
-    fn set_up(&mut self, setup: &str) -> Step {
-        let config = match Config::read(setup) {
+    fn set_up(&mut self, setup: &str) -> DialectStep {
+        let config = match GeminiSessionConfig::read(setup) {
             Ok(config) => config,
-            Err(malformed) => return closed(&format!("`setup` cannot be read: {malformed}")),
+            Err(malformed) => {
+                return close_session(&format!("`setup` cannot be read: {malformed}"));
+            }
         };
         let share = config.share(&self.offer, self.family);
         let opening = config.opening(&self.model, &share, None);
-        self.shown = Some(share.shown());
+        self.shown = Some(share.fingerprint());
         self.config = Some(config);
-        Step::replace(opening)
+        DialectStep::replace(opening)
     }
 
     /// `clientContent`: the last thing that a user says in it is a turn, if it is to be answered.
-    fn wrote(&mut self, content: &str) -> Result<Step, Malformed> {
+    fn read_client_content(&mut self, content: &str) -> Result<DialectStep, MalformedJsonError> {
         let content = Object::parse(content)?;
-        let complete = wire::spelled(&content, "turnComplete", "turn_complete")?;
-        self.link.outdated();
+        let complete = wire::get_either_spelling(&content, "turnComplete", "turn_complete")?;
+        self.link.mark_outdated();
         if complete.map(RawValue::get) != Some("true") {
-            return Ok(Step::forward());
+            return Ok(DialectStep::forward());
         }
         let turns = content.get("turns").map(|turns| turns.get()).unwrap_or("[]");
         let turns: Value = serde_json::from_str(turns)?;
         let last = turns.as_array().and_then(|turns| turns.last()).unwrap_or(&turns);
         let is_users = last.get("role").and_then(Value::as_str) != Some("model");
         let text = if is_users { text_of_parts(last) } else { String::new() };
-        Ok(Step::forward().and(self.talk.written_by_client(&text)))
+        Ok(DialectStep::forward().and(self.talk.written_by_client(&text)))
     }
 
     /// `realtimeInput`: nearly always audio, which is not looked at.
-    fn gave(&mut self, input: &str) -> Step {
-        let mut step = Step::forward();
-        glance::each(input, |key, value| {
+    fn read_realtime_input(&mut self, input: &str) -> DialectStep {
+        let mut step = DialectStep::forward();
+        json_peek::for_each_field(input, |key, value| {
             match key {
                 "text" => {
                     let text: String = serde_json::from_str(value).unwrap_or_default();
-                    self.link.outdated();
+                    self.link.mark_outdated();
                     step.actions.extend(self.talk.written_by_client(&text));
                 }
-                "activityStart" | "activity_start" => self.talk.caller(Caller::Speaks),
-                "activityEnd" | "activity_end" => self.talk.caller(Caller::Quiet),
+                "activityStart" | "activity_start" => self.talk.caller(GeminiCaller::Speaks),
+                "activityEnd" | "activity_end" => self.talk.caller(GeminiCaller::Quiet),
                 _ => (),
             }
             true
@@ -93,10 +97,11 @@ impl Gemini {
 
     /// Answers of the client's to its own calls. One to a call of the gateway's is forged; one to a
     /// call of a connection that is gone would be ignored, and is told instead.
-    fn responded(&mut self, response: &str) -> Result<Step, Malformed> {
+    fn read_tool_response(&mut self, response: &str) -> Result<DialectStep, MalformedJsonError> {
         let response = Object::parse(response)?;
-        let listed = wire::spelled(&response, "functionResponses", "function_responses")?;
-        let Some(listed) = listed else { return Ok(Step::forward()) };
+        let listed =
+            wire::get_either_spelling(&response, "functionResponses", "function_responses")?;
+        let Some(listed) = listed else { return Ok(DialectStep::forward()) };
         let listed = wire::items(listed)?;
         let (all, mut kept, mut forged) = (listed.len(), Vec::new(), 0);
         for item in listed {
@@ -107,25 +112,25 @@ impl Gemini {
                 forged += 1;
                 continue;
             }
-            let gone = id.as_deref().and_then(|id| self.calls.answered_by_client(id));
+            let gone = id.as_deref().and_then(|id| self.calls.take_client_answer(id));
             match gone {
                 Some(name) => {
                     let outcome = answer.get("response").map_or("{}", RawValue::get);
-                    self.words.push((Delivery::Wait, wire::words(&name, outcome)));
+                    self.words.push((ResultDelivery::Wait, wire::words(&name, outcome)));
                 }
                 None => kept.push(item),
             }
         }
         if kept.len() == all {
-            return Ok(Step::forward());
+            return Ok(DialectStep::forward());
         }
-        let mut step = Step::swallow();
+        let mut step = DialectStep::swallow();
         if !kept.is_empty() {
-            let rest = wire::wrapped("functionResponses", wire::list(kept)).to_raw();
-            step = Step::replace(wire::wrapped("toolResponse", rest).to_text());
+            let rest = wire::wrap("functionResponses", wire::list(kept)).to_raw();
+            step = DialectStep::replace(wire::wrap("toolResponse", rest).to_text());
         }
         if forged > 0 {
-            step.actions.push(wire::refused("no function of yours was called by this id"));
+            step.actions.push(wire::error_message("no function of yours was called by this id"));
         }
         Ok(step)
     }
@@ -139,34 +144,34 @@ impl Gemini {
     }
 
     /// `contextUpdate`: the gateway's share stays in it.
-    fn updated(&mut self, update: &str) -> Result<Step, Malformed> {
-        let Some(config) = &mut self.config else { return Ok(Step::forward()) };
+    fn read_context_update(&mut self, update: &str) -> Result<DialectStep, MalformedJsonError> {
+        let Some(config) = &mut self.config else { return Ok(DialectStep::forward()) };
         let updated = config.update(update)?;
         let share = config.share(&self.offer, self.family);
-        let merged = config.merged(&updated, &share);
-        self.shown = self.shown.map(|shown| shown.after(&updated, share.shown()));
-        Ok(Step::replace(merged))
+        let merged = config.merge_update(&updated, &share);
+        self.shown = self.shown.map(|shown| shown.after(&updated, share.fingerprint()));
+        Ok(DialectStep::replace(merged))
     }
 
     /// `{"tollgate":{"tier":…}}`.
-    fn wished(&mut self, wish: &str) -> Result<Step, Malformed> {
-        self.client = Acquaintance::Made;
-        Ok(match wish::of(&Object::parse(wish)?) {
-            Ok(tier) => Step::swallow().and([Action::Tier(tier)]),
-            Err(why) => refused(why),
+    fn read_tier_request(&mut self, wish: &str) -> Result<DialectStep, MalformedJsonError> {
+        self.client = GatewayAwareness::Made;
+        Ok(match tier_request::of(&Object::parse(wish)?) {
+            Ok(tier) => DialectStep::swallow().and([DialectAction::Tier(tier)]),
+            Err(why) => refuse(why),
         })
     }
 
-    pub(super) fn tier_told(&self, tier: Option<Tier>, reason: &str) -> Vec<Action> {
-        if self.client == Acquaintance::None {
+    pub(super) fn announce_tier(&self, tier: Option<Tier>, reason: &str) -> Vec<DialectAction> {
+        if self.client == GatewayAwareness::None {
             return Vec::new();
         }
         let tier = tier.map(Tier::as_str);
         let told = json!({"tollgate": {"tier": tier, "reason": reason}});
-        vec![Action::ToClient(told.to_string())]
+        vec![DialectAction::ToClient(told.to_string())]
     }
 }
 
-fn refused(message: &str) -> Step {
-    Step::swallow().and([wire::refused(message)])
+fn refuse(message: &str) -> DialectStep {
+    DialectStep::swallow().and([wire::error_message(message)])
 }

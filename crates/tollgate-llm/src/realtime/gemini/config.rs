@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value, json};
-use tollgate_core::json::{self, Malformed};
+use tollgate_core::json::{self, MalformedJsonError};
 
-use super::family::Family;
-use crate::realtime::events::Offer;
+use super::family::GeminiFamily;
+use crate::realtime::events::RealtimeOffer;
 
 /// The client's own `setup`, as it is now.
 #[derive(Debug, Clone)]
-pub(super) struct Config {
+pub(super) struct GeminiSessionConfig {
     setup: Map<String, Value>,
     /// Functions that it declares.
     names: HashSet<String>,
@@ -20,20 +20,20 @@ pub(super) struct Config {
 
 /// Who asked for handles to resume the session by, and so gets to see them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Resumption {
+pub(super) enum ResumptionOwner {
     Ours,
     Clients,
 }
 
 /// What a session shows of an offer.
 #[derive(Debug, Clone)]
-pub(super) struct Share {
+pub(super) struct GatewayShare {
     declarations: Vec<Value>,
     prompt: Option<String>,
 }
 
-impl Config {
-    pub(super) fn read(setup: &str) -> Result<Self, Malformed> {
+impl GeminiSessionConfig {
+    pub(super) fn read(setup: &str) -> Result<Self, MalformedJsonError> {
         let mut setup = object(setup)?;
         respell(&mut setup, "systemInstruction", "system_instruction")?;
         respell(&mut setup, "sessionResumption", "session_resumption")?;
@@ -46,15 +46,15 @@ impl Config {
         self.names.contains(name)
     }
 
-    pub(super) fn resumption(&self) -> Resumption {
+    pub(super) fn resumption(&self) -> ResumptionOwner {
         match self.setup.get("sessionResumption") {
-            None | Some(Value::Null) => Resumption::Ours,
-            Some(_) => Resumption::Clients,
+            None | Some(Value::Null) => ResumptionOwner::Ours,
+            Some(_) => ResumptionOwner::Clients,
         }
     }
 
     /// Names of the client's win over the gateway's.
-    pub(super) fn share(&self, offer: &Offer, family: Family) -> Share {
+    pub(super) fn share(&self, offer: &RealtimeOffer, family: GeminiFamily) -> GatewayShare {
         let ours = offer.tools.iter().filter(|tool| !self.is_clients(&tool.name));
         let declarations = ours.map(|tool| {
             let mut declaration = Value::clone(&tool.definition);
@@ -66,11 +66,16 @@ impl Config {
             declaration
         });
         let prompt = offer.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty());
-        Share { declarations: declarations.collect(), prompt: prompt.map(str::to_owned) }
+        GatewayShare { declarations: declarations.collect(), prompt: prompt.map(str::to_owned) }
     }
 
     /// The message that opens a session, or resumes it.
-    pub(super) fn opening(&self, model: &str, share: &Share, handle: Option<&str>) -> String {
+    pub(super) fn opening(
+        &self,
+        model: &str,
+        share: &GatewayShare,
+        handle: Option<&str>,
+    ) -> String {
         let mut setup = self.setup.clone();
         setup.insert("model".to_owned(), model.into());
         let tools = share.tools(setup.remove("tools"));
@@ -91,64 +96,74 @@ impl Config {
     }
 
     /// A client's own `contextUpdate`: what it says counts from now on.
-    pub(super) fn update(&mut self, update: &str) -> Result<Updated, Malformed> {
+    pub(super) fn update(
+        &mut self,
+        update: &str,
+    ) -> Result<GeminiContextUpdate, MalformedJsonError> {
         let mut update = object(update)?;
         respell(&mut update, "systemInstruction", "system_instruction")?;
-        let mut updated = Updated { fields: update.clone(), ..Updated::default() };
+        let mut updated =
+            GeminiContextUpdate { fields: update.clone(), ..GeminiContextUpdate::default() };
         if let Some(instruction) = update.remove("systemInstruction") {
             self.setup.insert("systemInstruction".to_owned(), instruction);
-            updated.instruction = Changed::Yes;
+            updated.instruction = SetupChange::Yes;
         }
         if let Some(Value::Object(mut wrapper)) = update.remove("tools") {
             let tools = wrapper.remove("tools").unwrap_or_else(|| json!([]));
             self.names = names(Some(&tools))?;
             self.setup.insert("tools".to_owned(), tools);
-            updated.tools = Changed::Yes;
+            updated.tools = SetupChange::Yes;
         }
         Ok(updated)
     }
 
     /// That update with the gateway's share in it; what else it says stays.
-    pub(super) fn merged(&self, updated: &Updated, share: &Share) -> String {
+    pub(super) fn merge_update(
+        &self,
+        updated: &GeminiContextUpdate,
+        share: &GatewayShare,
+    ) -> String {
         let mut fields = updated.fields.clone();
-        if updated.tools == Changed::Yes {
+        if updated.tools == SetupChange::Yes {
             fields.insert("tools".to_owned(), json!({"tools": self.tools(share)}));
         }
-        if let (Changed::Yes, Some(instruction)) = (updated.instruction, self.instruction(share)) {
+        if let (SetupChange::Yes, Some(instruction)) =
+            (updated.instruction, self.instruction(share))
+        {
             fields.insert("systemInstruction".to_owned(), instruction);
         }
         json!({"contextUpdate": fields}).to_string()
     }
 
     /// The gateway's own `contextUpdate`.
-    pub(super) fn renewed(&self, share: &Share, prompt: Changed) -> String {
+    pub(super) fn context_update(&self, share: &GatewayShare, prompt: SetupChange) -> String {
         let mut fields = json!({"tools": {"tools": self.tools(share)}});
-        if prompt == Changed::Yes {
+        if prompt == SetupChange::Yes {
             let nothing = || json!({"parts": []});
             fields["systemInstruction"] = self.instruction(share).unwrap_or_else(nothing);
         }
         json!({"contextUpdate": fields}).to_string()
     }
 
-    fn tools(&self, share: &Share) -> Vec<Value> {
+    fn tools(&self, share: &GatewayShare) -> Vec<Value> {
         share.tools(self.setup.get("tools").cloned())
     }
 
-    fn instruction(&self, share: &Share) -> Option<Value> {
+    fn instruction(&self, share: &GatewayShare) -> Option<Value> {
         share.instruction(self.setup.get("systemInstruction"))
     }
 }
 
 /// What a client's update touches.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Updated {
+pub(super) struct GeminiContextUpdate {
     fields: Map<String, Value>,
-    tools: Changed,
-    instruction: Changed,
+    tools: SetupChange,
+    instruction: SetupChange,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Changed {
+pub(super) enum SetupChange {
     Yes,
     #[default]
     No,
@@ -156,30 +171,30 @@ pub(super) enum Changed {
 
 /// A share by its traces, to know another one from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct ShareFingerprint {
     tools: u64,
     prompt: u64,
 }
 
-impl Shown {
+impl ShareFingerprint {
     /// After an update that carried only some of the other.
-    pub(super) fn after(self, updated: &Updated, other: Self) -> Self {
-        let carried = |changed, new, old| if changed == Changed::Yes { new } else { old };
+    pub(super) fn after(self, updated: &GeminiContextUpdate, other: Self) -> Self {
+        let carried = |changed, new, old| if changed == SetupChange::Yes { new } else { old };
         Self {
             tools: carried(updated.tools, other.tools, self.tools),
             prompt: carried(updated.instruction, other.prompt, self.prompt),
         }
     }
 
-    pub(super) fn prompt_changed(self, other: Self) -> Changed {
-        if self.prompt == other.prompt { Changed::No } else { Changed::Yes }
+    pub(super) fn prompt_change(self, other: Self) -> SetupChange {
+        if self.prompt == other.prompt { SetupChange::No } else { SetupChange::Yes }
     }
 }
 
-impl Share {
-    pub(super) fn shown(&self) -> Shown {
+impl GatewayShare {
+    pub(super) fn fingerprint(&self) -> ShareFingerprint {
         let declared: Vec<String> = self.declarations.iter().map(Value::to_string).collect();
-        Shown { tools: trace(&declared), prompt: trace(&self.prompt) }
+        ShareFingerprint { tools: trace(&declared), prompt: trace(&self.prompt) }
     }
 
     /// The client's tools, and one entry more for those of the gateway.
@@ -221,26 +236,30 @@ fn trace(it: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-fn object(text: &str) -> Result<Map<String, Value>, Malformed> {
+fn object(text: &str) -> Result<Map<String, Value>, MalformedJsonError> {
     match json::value(text)? {
         Value::Object(fields) => Ok(fields),
-        _ => Err(Malformed::NotThis("expected an object".to_owned())),
+        _ => Err(MalformedJsonError::NotThis("expected an object".to_owned())),
     }
 }
 
-fn respell(fields: &mut Map<String, Value>, camel: &str, snake: &str) -> Result<(), Malformed> {
+fn respell(
+    fields: &mut Map<String, Value>,
+    camel: &str,
+    snake: &str,
+) -> Result<(), MalformedJsonError> {
     let Some(value) = fields.shift_remove(snake) else { return Ok(()) };
     match fields.insert(camel.to_owned(), value) {
-        Some(_) => Err(Malformed::Duplicate { key: camel.to_owned() }),
+        Some(_) => Err(MalformedJsonError::Duplicate { key: camel.to_owned() }),
         None => Ok(()),
     }
 }
 
-fn names(tools: Option<&Value>) -> Result<HashSet<String>, Malformed> {
+fn names(tools: Option<&Value>) -> Result<HashSet<String>, MalformedJsonError> {
     let tools = match tools {
         None | Some(Value::Null) => &[][..],
         Some(Value::Array(tools)) => tools,
-        Some(_) => return Err(Malformed::NotThis("`tools` has to be a list".to_owned())),
+        Some(_) => return Err(MalformedJsonError::NotThis("`tools` has to be a list".to_owned())),
     };
     let lists = tools.iter().flat_map(|tool| {
         let spellings = ["functionDeclarations", "function_declarations"];

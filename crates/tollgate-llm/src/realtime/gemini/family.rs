@@ -1,11 +1,11 @@
 //! What the models behind `BidiGenerateContent` can do, by family: a table. The machine asks it
 //! before it declares a tool, answers a call or says a word of its own; nobody else knows it.
 
-use tollgate_core::tool::Delivery;
+use tollgate_core::tool::ResultDelivery;
 
 /// Models that behave alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum GeminiFamily {
     /// 2.x: waits for a tool unless told otherwise.
     Two,
     /// 3.0 to 3.7: waits for every tool, and closes with 1007 when it is told to behave otherwise
@@ -19,7 +19,7 @@ pub(super) enum Family {
 
 /// What the model does while a call runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meanwhile {
+pub(super) enum ToolWaitBehavior {
     /// Nothing; without an answer the session is stuck.
     Waits,
     /// It talks on; answers are scheduled, and there may be more than one.
@@ -28,7 +28,7 @@ pub(super) enum Meanwhile {
 
 /// How offers reach a session that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Renewal {
+pub(super) enum OfferRenewal {
     /// By a message.
     ContextUpdate,
     /// By a new connection that resumes the session.
@@ -37,7 +37,7 @@ pub(super) enum Renewal {
 
 /// How the model is told something that answers no call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Telling {
+pub(super) enum NoteChannel {
     /// `clientContent`, to be answered.
     Turn,
     /// `clientContent`, not to be answered.
@@ -46,7 +46,7 @@ pub(super) enum Telling {
     Text,
 }
 
-impl Family {
+impl GeminiFamily {
     /// By the model's name. A name without a version is believed to be of the newest kind.
     pub(super) fn of(model: &str) -> Self {
         match version(model) {
@@ -58,39 +58,39 @@ impl Family {
     }
 
     /// For a tool that is delivered like this; `None`: one that was never declared.
-    pub(super) fn meanwhile(self, delivery: Option<Delivery>) -> Meanwhile {
+    pub(super) fn wait_behavior(self, delivery: Option<ResultDelivery>) -> ToolWaitBehavior {
         let waits = match self {
-            Self::Two => matches!(delivery, None | Some(Delivery::Wait)),
+            Self::Two => matches!(delivery, None | Some(ResultDelivery::Wait)),
             Self::Three => true,
-            Self::ThreeEight => delivery == Some(Delivery::Wait),
+            Self::ThreeEight => delivery == Some(ResultDelivery::Wait),
             Self::Thinking => false,
         };
-        if waits { Meanwhile::Waits } else { Meanwhile::TalksOn }
+        if waits { ToolWaitBehavior::Waits } else { ToolWaitBehavior::TalksOn }
     }
 
     /// The `behavior` of a declaration, where it must be said or is not the model's own.
-    pub(super) fn behavior(self, delivery: Delivery) -> Option<&'static str> {
-        match (self, self.meanwhile(Some(delivery))) {
-            (Self::Three, _) | (Self::Two, Meanwhile::Waits) => None,
-            (_, Meanwhile::Waits) => Some("BLOCKING"),
-            (_, Meanwhile::TalksOn) => Some("NON_BLOCKING"),
+    pub(super) fn behavior(self, delivery: ResultDelivery) -> Option<&'static str> {
+        match (self, self.wait_behavior(Some(delivery))) {
+            (Self::Three, _) | (Self::Two, ToolWaitBehavior::Waits) => None,
+            (_, ToolWaitBehavior::Waits) => Some("BLOCKING"),
+            (_, ToolWaitBehavior::TalksOn) => Some("NON_BLOCKING"),
         }
     }
 
-    pub(super) fn renewal(self) -> Renewal {
+    pub(super) fn renewal(self) -> OfferRenewal {
         match self {
-            Self::Two | Self::Three => Renewal::Reconnect,
-            Self::ThreeEight | Self::Thinking => Renewal::ContextUpdate,
+            Self::Two | Self::Three => OfferRenewal::Reconnect,
+            Self::ThreeEight | Self::Thinking => OfferRenewal::ContextUpdate,
         }
     }
 
     /// From 3.0 on a turn of `clientContent` is not answered before something else is said.
-    pub(super) fn telling(self, delivery: Delivery) -> Telling {
+    pub(super) fn note_channel(self, delivery: ResultDelivery) -> NoteChannel {
         match (self, delivery) {
-            (Self::Three, _) => Telling::Text,
-            (_, Delivery::Silent) => Telling::Note,
-            (Self::Two, _) => Telling::Turn,
-            (Self::ThreeEight | Self::Thinking, _) => Telling::Text,
+            (Self::Three, _) => NoteChannel::Text,
+            (_, ResultDelivery::Silent) => NoteChannel::Note,
+            (Self::Two, _) => NoteChannel::Turn,
+            (Self::ThreeEight | Self::Thinking, _) => NoteChannel::Text,
         }
     }
 }
@@ -109,47 +109,47 @@ fn version(model: &str) -> Option<(u8, u8)> {
 
 #[cfg(test)]
 mod tests {
-    use tollgate_core::tool::Delivery;
+    use tollgate_core::tool::ResultDelivery;
 
-    use super::{Family, Meanwhile, Renewal, Telling};
+    use super::{GeminiFamily, NoteChannel, OfferRenewal, ToolWaitBehavior};
 
     #[test]
     fn a_model_is_known_by_its_name_and_a_stranger_is_new() {
         for (model, family) in [
-            ("gemini-live-2.5-flash-preview", Family::Two),
-            ("gemini-2.5-flash-native-audio-preview-12-2025", Family::Two),
-            ("gemini-2.5-flash-exp-native-audio-thinking-dialog", Family::Two),
-            ("gemini-2.0-flash-live-001", Family::Two),
-            ("gemini-3-live", Family::Three),
-            ("gemini-3.1-flash-live-preview", Family::Three),
-            ("gemini-3.8-live", Family::ThreeEight),
-            ("gemini-4-live", Family::ThreeEight),
-            ("gemini-3.8-live-extended-thinking", Family::Thinking),
-            ("gemini-flash-live-latest", Family::ThreeEight),
-            ("gemini-live-preview-12-2025", Family::ThreeEight),
-            ("", Family::ThreeEight),
+            ("gemini-live-2.5-flash-preview", GeminiFamily::Two),
+            ("gemini-2.5-flash-native-audio-preview-12-2025", GeminiFamily::Two),
+            ("gemini-2.5-flash-exp-native-audio-thinking-dialog", GeminiFamily::Two),
+            ("gemini-2.0-flash-live-001", GeminiFamily::Two),
+            ("gemini-3-live", GeminiFamily::Three),
+            ("gemini-3.1-flash-live-preview", GeminiFamily::Three),
+            ("gemini-3.8-live", GeminiFamily::ThreeEight),
+            ("gemini-4-live", GeminiFamily::ThreeEight),
+            ("gemini-3.8-live-extended-thinking", GeminiFamily::Thinking),
+            ("gemini-flash-live-latest", GeminiFamily::ThreeEight),
+            ("gemini-live-preview-12-2025", GeminiFamily::ThreeEight),
+            ("", GeminiFamily::ThreeEight),
         ] {
-            assert_eq!(Family::of(model), family, "{model}");
+            assert_eq!(GeminiFamily::of(model), family, "{model}");
         }
     }
 
     #[test]
     fn what_is_forbidden_is_never_said() {
-        use Delivery::{Silent, Wait, WhenIdle};
+        use ResultDelivery::{Silent, Wait, WhenIdle};
         for (family, delivery, behavior, meanwhile) in [
-            (Family::Two, Wait, None, Meanwhile::Waits),
-            (Family::Two, WhenIdle, Some("NON_BLOCKING"), Meanwhile::TalksOn),
-            (Family::Three, Wait, None, Meanwhile::Waits),
-            (Family::Three, Silent, None, Meanwhile::Waits),
-            (Family::ThreeEight, Wait, Some("BLOCKING"), Meanwhile::Waits),
-            (Family::ThreeEight, WhenIdle, Some("NON_BLOCKING"), Meanwhile::TalksOn),
-            (Family::Thinking, Wait, Some("NON_BLOCKING"), Meanwhile::TalksOn),
+            (GeminiFamily::Two, Wait, None, ToolWaitBehavior::Waits),
+            (GeminiFamily::Two, WhenIdle, Some("NON_BLOCKING"), ToolWaitBehavior::TalksOn),
+            (GeminiFamily::Three, Wait, None, ToolWaitBehavior::Waits),
+            (GeminiFamily::Three, Silent, None, ToolWaitBehavior::Waits),
+            (GeminiFamily::ThreeEight, Wait, Some("BLOCKING"), ToolWaitBehavior::Waits),
+            (GeminiFamily::ThreeEight, WhenIdle, Some("NON_BLOCKING"), ToolWaitBehavior::TalksOn),
+            (GeminiFamily::Thinking, Wait, Some("NON_BLOCKING"), ToolWaitBehavior::TalksOn),
         ] {
             assert_eq!(family.behavior(delivery), behavior, "{family:?} {delivery:?}");
-            assert_eq!(family.meanwhile(Some(delivery)), meanwhile, "{family:?} {delivery:?}");
+            assert_eq!(family.wait_behavior(Some(delivery)), meanwhile, "{family:?} {delivery:?}");
         }
-        assert_eq!(Family::Three.telling(Silent), Telling::Text);
-        assert_eq!(Family::Three.renewal(), Renewal::Reconnect);
-        assert_eq!(Family::ThreeEight.renewal(), Renewal::ContextUpdate);
+        assert_eq!(GeminiFamily::Three.note_channel(Silent), NoteChannel::Text);
+        assert_eq!(GeminiFamily::Three.renewal(), OfferRenewal::Reconnect);
+        assert_eq!(GeminiFamily::ThreeEight.renewal(), OfferRenewal::ContextUpdate);
     }
 }

@@ -6,29 +6,29 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// Before the end that a provider announced, so that the new connection stands in time.
-const MARGIN: Duration = Duration::from_secs(1);
+const RECONNECT_MARGIN: Duration = Duration::from_secs(1);
 
 /// Where a provider does not say how soon it ends.
-const UNSAID: Duration = Duration::from_secs(5);
+const DEFAULT_TIME_LEFT: Duration = Duration::from_secs(5);
 
 /// More than any provider means.
-const LONGEST: Duration = Duration::from_secs(3_600);
+const MAX_TIME_LEFT: Duration = Duration::from_secs(3_600);
 
 #[derive(Debug, Default)]
-pub(super) struct Link {
-    state: State,
+pub(super) struct GeminiLink {
+    state: GeminiLinkState,
     /// The newest there is.
     handle: Option<String>,
     /// Whether it holds all that was said.
-    whole: Whole,
+    whole: HandleCompleteness,
     /// When this connection has to be left.
     leave: Option<Instant>,
     /// Whether a new one is wanted for its setup.
-    renew: Renew,
+    renew: LinkRenewal,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum GeminiLinkState {
     /// Before the provider has taken the setup.
     #[default]
     Fresh,
@@ -38,14 +38,14 @@ enum State {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Whole {
+enum HandleCompleteness {
     Yes,
     #[default]
     No,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Renew {
+enum LinkRenewal {
     Wanted,
     #[default]
     No,
@@ -53,27 +53,31 @@ enum Renew {
 
 /// What it means that a provider has taken the setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum SetupAcceptance {
     First,
     Again,
 }
 
 /// Whether the session could be left at this moment without losing a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum ReconnectMoment {
     Good,
     Bad,
 }
 
-impl Link {
-    pub(super) fn taken(&mut self) -> Taken {
-        let taken = if self.state == State::Resuming { Taken::Again } else { Taken::First };
-        self.state = State::Stands;
+impl GeminiLink {
+    pub(super) fn accept_setup(&mut self) -> SetupAcceptance {
+        let taken = if self.state == GeminiLinkState::Resuming {
+            SetupAcceptance::Again
+        } else {
+            SetupAcceptance::First
+        };
+        self.state = GeminiLinkState::Stands;
         taken
     }
 
     pub(super) fn stands(&self) -> bool {
-        self.state == State::Stands
+        self.state == GeminiLinkState::Stands
     }
 
     /// A `sessionResumptionUpdate`.
@@ -81,15 +85,19 @@ impl Link {
         let update: Value = serde_json::from_str(update).unwrap_or_default();
         let handle = update.get("newHandle").and_then(Value::as_str).filter(|it| !it.is_empty());
         let resumable = update.get("resumable").and_then(Value::as_bool) == Some(true);
-        self.whole = if resumable && handle.is_some() { Whole::Yes } else { Whole::No };
+        self.whole = if resumable && handle.is_some() {
+            HandleCompleteness::Yes
+        } else {
+            HandleCompleteness::No
+        };
         if resumable && let Some(handle) = handle {
             self.handle = Some(handle.to_owned());
         }
     }
 
     /// Something was said that the handle does not hold.
-    pub(super) fn outdated(&mut self) {
-        self.whole = Whole::No;
+    pub(super) fn mark_outdated(&mut self) {
+        self.whole = HandleCompleteness::No;
     }
 
     /// A `goAway`: `false` if there is nothing to resume by.
@@ -97,22 +105,22 @@ impl Link {
         if self.handle.is_none() {
             return false;
         }
-        let left = time_left(go_away).unwrap_or(UNSAID).min(LONGEST);
-        self.leave = Some(now + left.saturating_sub(MARGIN));
+        let left = time_left(go_away).unwrap_or(DEFAULT_TIME_LEFT).min(MAX_TIME_LEFT);
+        self.leave = Some(now + left.saturating_sub(RECONNECT_MARGIN));
         true
     }
 
     pub(super) fn renew(&mut self) {
-        self.renew = Renew::Wanted;
+        self.renew = LinkRenewal::Wanted;
     }
 
     pub(super) fn keep(&mut self) {
-        self.renew = Renew::No;
+        self.renew = LinkRenewal::No;
     }
 
     /// Whether a better moment is waited for.
     pub(super) fn waits(&self) -> bool {
-        self.stands() && (self.leave.is_some() || self.renew == Renew::Wanted)
+        self.stands() && (self.leave.is_some() || self.renew == LinkRenewal::Wanted)
     }
 
     pub(super) fn wakes(&self) -> Option<Instant> {
@@ -120,17 +128,17 @@ impl Link {
     }
 
     /// The handle to go on by, if the connection is to be left now.
-    pub(super) fn leave(&mut self, moment: Moment, now: Instant) -> Option<String> {
+    pub(super) fn leave(&mut self, moment: ReconnectMoment, now: Instant) -> Option<String> {
         if !self.waits() {
             return None;
         }
-        let good = moment == Moment::Good && self.whole == Whole::Yes;
+        let good = moment == ReconnectMoment::Good && self.whole == HandleCompleteness::Yes;
         let must = self.leave.is_some_and(|leave| leave <= now);
         if !good && !must {
             return None;
         }
         let handle = self.handle.clone()?;
-        let state = State::Resuming;
+        let state = GeminiLinkState::Resuming;
         *self = Self { state, handle: Some(handle.clone()), ..Self::default() };
         Some(handle)
     }

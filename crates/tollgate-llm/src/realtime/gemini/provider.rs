@@ -5,36 +5,43 @@ use std::time::Instant;
 use serde_json::value::RawValue;
 use tollgate_core::json::{Object, raw_value};
 
-use super::Gemini;
-use super::calls::Made;
-use super::config::Resumption;
-use super::link::Taken;
-use super::talk::{Content, Ending};
-use super::wire::{self, Edits, Told};
-use crate::realtime::events::{Action, Call, TurnEvent};
+use super::GeminiLive;
+use super::calls::GeminiCallRequest;
+use super::config::ResumptionOwner;
+use super::link::SetupAcceptance;
+use super::turn_tracker::{GeminiTurnEnd, ServerContent};
+use super::wire::{self, GeminiServerMessage, MessageEdits};
+use crate::realtime::events::{DialectAction, RealtimeCall, TurnEvent};
 
-impl Gemini {
-    pub(super) fn told(&mut self, told: &Told<'_>, edits: &mut Edits, now: Instant) -> Vec<Action> {
+impl GeminiLive {
+    pub(super) fn handle_server_message(
+        &mut self,
+        told: &GeminiServerMessage<'_>,
+        edits: &mut MessageEdits,
+        now: Instant,
+    ) -> Vec<DialectAction> {
         let mut actions = Vec::new();
-        if told.setup_complete.is_some() && self.link.taken() == Taken::Again {
+        if told.setup_complete.is_some() && self.link.accept_setup() == SetupAcceptance::Again {
             edits.push(("setupComplete", None));
-            actions.push(Action::Reconnected);
-            actions.extend(std::mem::take(&mut self.unsent).into_iter().map(Action::ToProvider));
+            actions.push(DialectAction::Reconnected);
+            actions.extend(
+                std::mem::take(&mut self.unsent).into_iter().map(DialectAction::ToProvider),
+            );
         }
         if let Some(update) = told.resumption {
             self.link.resumable(update);
-            if self.config.as_ref().is_some_and(|it| it.resumption() == Resumption::Ours) {
+            if self.config.as_ref().is_some_and(|it| it.resumption() == ResumptionOwner::Ours) {
                 edits.push(("sessionResumptionUpdate", None));
             }
         }
         if let Some(content) = told.content {
-            actions.extend(self.content(&Content::read(content), now));
+            actions.extend(self.content(&ServerContent::read(content), now));
         }
         if let Some(calls) = told.calls {
-            actions.extend(self.called(calls, edits, now));
+            actions.extend(self.split_calls(calls, edits, now));
         }
         if let Some(cancellation) = told.cancellation {
-            actions.extend(self.withdrawn(cancellation, edits));
+            actions.extend(self.withdraw_calls(cancellation, edits));
         }
         if let Some(go_away) = told.go_away
             && self.link.leaves(go_away, now)
@@ -44,34 +51,39 @@ impl Gemini {
         actions
     }
 
-    fn content(&mut self, content: &Content<'_>, now: Instant) -> Vec<Action> {
+    fn content(&mut self, content: &ServerContent<'_>, now: Instant) -> Vec<DialectAction> {
         let waits = self.calls.hold_the_model();
-        let ending = if waits { Ending::Waits } else { Ending::Ends };
+        let ending = if waits { GeminiTurnEnd::Waits } else { GeminiTurnEnd::Ends };
         let mut actions = self.talk.content(content, ending, now);
         if self.talk.is_open() || content.is_heard() {
-            self.link.outdated();
+            self.link.mark_outdated();
         }
         if content.is_interrupted() {
             actions.extend(self.talk.end(TurnEvent::Interrupted));
-            actions.extend(self.calls.interrupted(now));
+            actions.extend(self.calls.barge_in(now));
         }
         actions
     }
 
     /// Splits a batch: the client's stay in the message, the gateway's are run.
-    fn called(&mut self, calls: &str, edits: &mut Edits, now: Instant) -> Vec<Action> {
+    fn split_calls(
+        &mut self,
+        calls: &str,
+        edits: &mut MessageEdits,
+        now: Instant,
+    ) -> Vec<DialectAction> {
         let Ok(batch) = Object::parse(calls) else { return Vec::new() };
         let listed = batch.get("functionCalls").map(wire::items);
         let Some(Ok(listed)) = listed else { return Vec::new() };
         let mut actions = self.talk.begin();
-        self.link.outdated();
+        self.link.mark_outdated();
         let mut clients: Vec<&RawValue> = Vec::new();
         let before = listed.len();
         for call in listed {
             match self.own_call(call, now) {
-                Own::Run(call) => actions.push(Action::Run(call)),
-                Own::Again => (),
-                Own::No => clients.push(call),
+                CallClaim::Run(call) => actions.push(DialectAction::Run(call)),
+                CallClaim::Again => (),
+                CallClaim::No => clients.push(call),
             }
         }
         if clients.len() == before {
@@ -87,31 +99,35 @@ impl Gemini {
         actions
     }
 
-    fn own_call(&mut self, call: &RawValue, now: Instant) -> Own {
-        let Ok(call) = Object::parse(call.get()) else { return Own::No };
+    fn own_call(&mut self, call: &RawValue, now: Instant) -> CallClaim {
+        let Ok(call) = Object::parse(call.get()) else { return CallClaim::No };
         let name = call.string("name").unwrap_or_default();
         let id = call.string("id");
         if self.config.as_ref().is_some_and(|it| it.is_clients(&name)) {
             if let Some(id) = &id {
-                self.calls.clients(id, &name, now);
+                self.calls.note_client_call(id, &name, now);
             }
-            return Own::No;
+            return CallClaim::No;
         }
         let declared = self.offer.tools.iter().find(|tool| tool.name == *name);
         let delivery = declared.map(|tool| tool.delivery);
-        let meanwhile = self.family.meanwhile(delivery);
-        let made = Made { id: id.as_deref(), name: &name, delivery, meanwhile };
-        let Some(id) = self.calls.made(&made, now) else { return Own::Again };
+        let meanwhile = self.family.wait_behavior(delivery);
+        let made = GeminiCallRequest { id: id.as_deref(), name: &name, delivery, meanwhile };
+        let Some(id) = self.calls.begin_call(&made, now) else { return CallClaim::Again };
         let arguments = call.get("args").map_or("{}", RawValue::get).to_owned();
-        Own::Run(Call { id, name: name.into_owned(), arguments })
+        CallClaim::Run(RealtimeCall { id, name: name.into_owned(), arguments })
     }
 
-    fn withdrawn(&mut self, cancellation: &str, edits: &mut Edits) -> Vec<Action> {
+    fn withdraw_calls(
+        &mut self,
+        cancellation: &str,
+        edits: &mut MessageEdits,
+    ) -> Vec<DialectAction> {
         let Ok(cancellation) = Object::parse(cancellation) else { return Vec::new() };
         let ids = cancellation.get("ids").map(|ids| serde_json::from_str(ids.get()));
         let Some(Ok::<Vec<String>, _>(ids)) = ids else { return Vec::new() };
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let (cancels, others) = self.calls.withdrawn(&ids);
+        let (cancels, others) = self.calls.withdraw(&ids);
         if others.is_empty() && !ids.is_empty() {
             edits.push(("toolCallCancellation", None));
         } else if others.len() < ids.len() {
@@ -126,8 +142,8 @@ impl Gemini {
 }
 
 /// Whose a call is.
-enum Own {
-    Run(Call),
+enum CallClaim {
+    Run(RealtimeCall),
     /// One that runs already, or has run.
     Again,
     No,

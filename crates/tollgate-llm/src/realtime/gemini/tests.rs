@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tollgate_core::tool::{Delivery, Effect};
+use tollgate_core::tool::{ResultDelivery, ToolEffect};
 
-use super::Gemini;
+use super::GeminiLive;
 use crate::realtime::events::{
-    Action, Answer, Answered, Declared, Fate, Form, Frame, News, Offer, Opening, RealtimeDialect,
-    Routing, Step,
+    AnswerStage, CallAnswer, DeclaredTool, DeepTurnRouting, DialectAction, DialectEvent,
+    DialectStep, MessageFate, RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer,
+    UtteranceStage,
 };
 
 mod calls;
@@ -21,7 +22,7 @@ mod talk;
 
 /// One session, with a clock of its own.
 struct Script {
-    machine: Gemini,
+    machine: GeminiLive,
     now: Instant,
 }
 
@@ -31,11 +32,12 @@ impl Script {
         Self::with(model, offer())
     }
 
-    fn with(model: &str, offer: Offer) -> Self {
-        let opening = Opening { offer, model: model.to_owned(), routing: Routing::Native };
+    fn with(model: &str, offer: RealtimeOffer) -> Self {
+        let opening =
+            RealtimeInit { offer, model: model.to_owned(), routing: DeepTurnRouting::Native };
         #[expect(clippy::disallowed_methods, reason = "any moment will do")]
         let now = Instant::now();
-        Self { machine: Gemini::new(opening), now }
+        Self { machine: GeminiLive::new(opening), now }
     }
 
     /// After the setup of a client with the function `lights`.
@@ -55,12 +57,12 @@ impl Script {
     }
 
     fn client(&mut self, text: &str) -> Vec<String> {
-        let step = self.machine.client_said(Frame::Text(text), self.now);
+        let step = self.machine.on_client_message(RealtimeFrame::Text(text), self.now);
         shown("provider", step)
     }
 
     fn provider(&mut self, text: &str) -> Vec<String> {
-        let step = self.machine.provider_said(Frame::Text(text), self.now);
+        let step = self.machine.on_provider_message(RealtimeFrame::Text(text), self.now);
         shown("client", step)
     }
 
@@ -76,36 +78,36 @@ impl Script {
         self.provider(&json!({"toolCall": {"functionCalls": calls}}).to_string())
     }
 
-    fn answer(&mut self, id: &str, answered: Answered, delivery: Delivery) -> Vec<String> {
+    fn answer(&mut self, id: &str, answered: AnswerStage, delivery: ResultDelivery) -> Vec<String> {
         let status = match answered {
-            Answered::Done | Answered::Late => "ok",
-            Answered::Pending => "pending",
-            Answered::Cancelled => "cancelled",
+            AnswerStage::Done | AnswerStage::Late => "ok",
+            AnswerStage::Pending => "pending",
+            AnswerStage::Cancelled => "cancelled",
         };
         let outcome = json!({"status": status, "message": "a word"}).to_string();
         self.answer_as(id, (answered, delivery), &outcome)
     }
 
     fn done(&mut self, id: &str) -> Vec<String> {
-        self.answer(id, Answered::Done, Delivery::Wait)
+        self.answer(id, AnswerStage::Done, ResultDelivery::Wait)
     }
 
-    fn outcome(&mut self, id: &str, answered: Answered, outcome: &str) -> Vec<String> {
-        self.answer_as(id, (answered, Delivery::Wait), outcome)
+    fn outcome(&mut self, id: &str, answered: AnswerStage, outcome: &str) -> Vec<String> {
+        self.answer_as(id, (answered, ResultDelivery::Wait), outcome)
     }
 
     fn answer_as(
         &mut self,
         id: &str,
-        (answered, delivery): (Answered, Delivery),
+        (answered, delivery): (AnswerStage, ResultDelivery),
         outcome: &str,
     ) -> Vec<String> {
         let (id, outcome) = (id.to_owned(), outcome.to_owned());
-        self.news(News::Answer(Answer { id, answered, outcome, delivery }))
+        self.news(DialectEvent::Answer(CallAnswer { id, answered, outcome, delivery }))
     }
 
-    fn news(&mut self, news: News) -> Vec<String> {
-        lines(self.machine.news(news, self.now))
+    fn news(&mut self, news: DialectEvent) -> Vec<String> {
+        lines(self.machine.on_event(news, self.now))
     }
 
     /// Time passes, and the machine is woken whenever it asked for that.
@@ -120,56 +122,56 @@ impl Script {
                     return said;
                 }
             }
-            said.extend(self.news(News::Time));
+            said.extend(self.news(DialectEvent::Time));
         }
         panic!("it never sleeps");
     }
 }
 
-fn tool(name: &str, delivery: Delivery) -> Declared {
+fn tool(name: &str, delivery: ResultDelivery) -> DeclaredTool {
     let definition = Arc::new(json!({"name": name}));
-    Declared { name: name.to_owned(), definition, delivery, effect: Effect::ReadOnly }
+    DeclaredTool { name: name.to_owned(), definition, delivery, effect: ToolEffect::ReadOnly }
 }
 
-fn offer() -> Offer {
+fn offer() -> RealtimeOffer {
     let tools = vec![
-        tool("roll", Delivery::Wait),
-        tool("search", Delivery::WhenIdle),
-        tool("note", Delivery::Silent),
+        tool("roll", ResultDelivery::Wait),
+        tool("search", ResultDelivery::WhenIdle),
+        tool("note", ResultDelivery::Silent),
     ];
-    Offer { tools, prompt: None }
+    RealtimeOffer { tools, prompt: None }
 }
 
-fn offer_of(name: &str, prompt: &str) -> Offer {
-    Offer { tools: vec![tool(name, Delivery::Wait)], prompt: Some(Arc::from(prompt)) }
+fn offer_of(name: &str, prompt: &str) -> RealtimeOffer {
+    RealtimeOffer { tools: vec![tool(name, ResultDelivery::Wait)], prompt: Some(Arc::from(prompt)) }
 }
 
-fn shown(to: &str, step: Step) -> Vec<String> {
+fn shown(to: &str, step: DialectStep) -> Vec<String> {
     let fate = match step.fate {
-        Fate::Forward => Some(format!("{to}: as it is")),
-        Fate::Swallow => None,
-        Fate::Replace(text) => Some(format!("{to}: {text}")),
+        MessageFate::Forward => Some(format!("{to}: as it is")),
+        MessageFate::Swallow => None,
+        MessageFate::Replace(text) => Some(format!("{to}: {text}")),
     };
     fate.into_iter().chain(lines(step.actions)).collect()
 }
 
-fn lines(actions: Vec<Action>) -> Vec<String> {
+fn lines(actions: Vec<DialectAction>) -> Vec<String> {
     let line = |action| match action {
-        Action::ToClient(text) => format!("client: {text}"),
-        Action::ToProvider(text) => format!("provider: {text}"),
-        Action::Run(call) => format!("run {} {} {}", call.id, call.name, call.arguments),
-        Action::Confirm(ids) => format!("confirm {}", ids.join(" ")),
-        Action::Cancel(id) => format!("cancel {id}"),
-        Action::Heard { text, form: Form::Partial } => format!("hears {text}…"),
-        Action::Heard { text, form: Form::Final } => format!("heard {text}"),
-        Action::Said(text) => format!("said {text}"),
-        Action::Turn(event) => format!("{event:?}"),
-        Action::Announced => "announced".to_owned(),
-        Action::Tier(tier) => format!("tier {tier:?}"),
-        Action::Delegate => "delegate".to_owned(),
-        Action::Reconnect(first) => format!("reconnect {}", first.join(" ")),
-        Action::Reconnected => "reconnected".to_owned(),
-        Action::Close(close) => format!("close {} {}", close.code, close.reason),
+        DialectAction::ToClient(text) => format!("client: {text}"),
+        DialectAction::ToProvider(text) => format!("provider: {text}"),
+        DialectAction::Run(call) => format!("run {} {} {}", call.id, call.name, call.arguments),
+        DialectAction::Confirm(ids) => format!("confirm {}", ids.join(" ")),
+        DialectAction::Cancel(id) => format!("cancel {id}"),
+        DialectAction::Heard { text, form: UtteranceStage::Partial } => format!("hears {text}…"),
+        DialectAction::Heard { text, form: UtteranceStage::Final } => format!("heard {text}"),
+        DialectAction::Said(text) => format!("said {text}"),
+        DialectAction::Turn(event) => format!("{event:?}"),
+        DialectAction::Announced => "announced".to_owned(),
+        DialectAction::Tier(tier) => format!("tier {tier:?}"),
+        DialectAction::Delegate => "delegate".to_owned(),
+        DialectAction::Reconnect(first) => format!("reconnect {}", first.join(" ")),
+        DialectAction::Reconnected => "reconnected".to_owned(),
+        DialectAction::Close(close) => format!("close {} {}", close.code, close.reason),
     };
     actions.into_iter().map(line).collect()
 }

@@ -1,5 +1,5 @@
-//! The backend model of a GPT-Live session: its responses, the calls in them, and the one message
-//! with which it goes on.
+//! The backend model of a GPT-Live session: its responses, the calls in them, late results, and the
+//! one message with which it goes on.
 //!
 //! A response ends with its calls unanswered. Each result is queued, and the model goes on by one
 //! `response.create` when no response runs and every call of the session has its result, the
@@ -9,43 +9,43 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
 
-use super::Ids;
-use crate::realtime::events::{Action, Answer, Call};
-use crate::realtime::owed::{Due, Owed};
+use super::GptLiveMessageIds;
+use crate::realtime::events::{CallAnswer, DialectAction, RealtimeCall};
+use crate::realtime::pending_calls::{AnswerDue, PendingCalls};
 
 /// A delegation's id; a response that the client began itself has none.
-type Delegation = Option<String>;
+type DelegationId = Option<String>;
 
 #[derive(Debug, Default)]
-pub(super) struct Backend {
+pub(super) struct GptLiveBackend {
     /// Responses that run, and their calls.
-    running: HashMap<Delegation, Vec<Asked>>,
+    running: HashMap<DelegationId, Vec<BackendCall>>,
     /// Calls of responses that are over, as long as they have no result.
-    open: Vec<Asked>,
-    owed: Owed,
+    open: Vec<BackendCall>,
+    owed: PendingCalls,
     /// Results that wait for the end of their response.
     early: HashMap<String, String>,
     /// Items of calls of ours that are being written.
     hidden: HashSet<String>,
-    ours: Going,
-    clients: Going,
+    ours: ContinueRequest,
+    clients: ContinueRequest,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Asked {
+struct BackendCall {
     id: String,
-    whose: Whose,
+    whose: BackendCallOwner,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum BackendCallOwner {
     Client,
     Ours,
 }
 
 /// Whether somebody has the model go on.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Going {
+enum ContinueRequest {
     #[default]
     No,
     /// They have answered calls, and will say so.
@@ -55,12 +55,12 @@ enum Going {
 }
 
 /// What came after a call was answered.
-pub(super) struct LateResult {
+pub(super) struct BackendLateResult {
     pub(super) name: String,
 }
 
-impl Backend {
-    pub(super) fn began(&mut self, delegation: Delegation) {
+impl GptLiveBackend {
+    pub(super) fn begin_response(&mut self, delegation: DelegationId) {
         self.running.entry(delegation).or_default();
     }
 
@@ -86,28 +86,36 @@ impl Backend {
         !self.running.is_empty() || !self.open.is_empty()
     }
 
-    pub(super) fn clients_call(&mut self, delegation: Delegation, id: &str) {
-        self.ask(delegation, Asked { id: id.to_owned(), whose: Whose::Client });
+    pub(super) fn clients_call(&mut self, delegation: DelegationId, id: &str) {
+        self.ask(delegation, BackendCall { id: id.to_owned(), whose: BackendCallOwner::Client });
     }
 
     /// A call of ours, whose item is complete.
-    pub(super) fn our_call(&mut self, delegation: Delegation, call: Call) -> Option<Action> {
+    pub(super) fn our_call(
+        &mut self,
+        delegation: DelegationId,
+        call: RealtimeCall,
+    ) -> Option<DialectAction> {
         if !self.owed.begin(&call.id, &call.name) {
             return None;
         }
-        self.ask(delegation, Asked { id: call.id.clone(), whose: Whose::Ours });
-        Some(Action::Run(call))
+        self.ask(delegation, BackendCall { id: call.id.clone(), whose: BackendCallOwner::Ours });
+        Some(DialectAction::Run(call))
     }
 
     /// A response is whole: its calls stand, and take results.
-    pub(super) fn completed(&mut self, delegation: &Delegation, ids: &mut Ids) -> Vec<Action> {
+    pub(super) fn complete_response(
+        &mut self,
+        delegation: &DelegationId,
+        ids: &mut GptLiveMessageIds,
+    ) -> Vec<DialectAction> {
         let calls = self.over(delegation);
-        let ours = calls.iter().filter(|asked| asked.whose == Whose::Ours);
+        let ours = calls.iter().filter(|asked| asked.whose == BackendCallOwner::Ours);
         let confirmed: Vec<String> = ours.map(|asked| asked.id.clone()).collect();
         self.open.extend(calls);
         let mut actions = Vec::new();
         if !confirmed.is_empty() {
-            actions.push(Action::Confirm(confirmed.clone()));
+            actions.push(DialectAction::Confirm(confirmed.clone()));
         }
         for id in confirmed {
             if let Some(outcome) = self.early.remove(&id) {
@@ -119,13 +127,17 @@ impl Backend {
     }
 
     /// A response came to nothing: the provider takes no results for its calls.
-    pub(super) fn failed(&mut self, delegation: &Delegation, ids: &mut Ids) -> Vec<Action> {
+    pub(super) fn fail_response(
+        &mut self,
+        delegation: &DelegationId,
+        ids: &mut GptLiveMessageIds,
+    ) -> Vec<DialectAction> {
         let calls = self.over(delegation);
         let mut actions = Vec::new();
         for asked in calls {
             self.early.remove(&asked.id);
             if self.owed.take_back(&asked.id) {
-                actions.push(Action::Cancel(asked.id));
+                actions.push(DialectAction::Cancel(asked.id));
             }
         }
         actions.extend(self.go_on(ids));
@@ -133,20 +145,20 @@ impl Backend {
     }
 
     /// Something came of a call of ours.
-    pub(super) fn answered(
+    pub(super) fn answer(
         &mut self,
-        answer: &Answer,
-        ids: &mut Ids,
-    ) -> Result<Vec<Action>, LateResult> {
+        answer: &CallAnswer,
+        ids: &mut GptLiveMessageIds,
+    ) -> Result<Vec<DialectAction>, BackendLateResult> {
         match self.owed.due(&answer.id, answer.answered) {
-            Due::Nothing => Ok(Vec::new()),
-            Due::Late(name) => Err(LateResult { name }),
-            Due::Answer(_) if self.open.iter().any(|asked| asked.id == answer.id) => {
+            AnswerDue::Nothing => Ok(Vec::new()),
+            AnswerDue::Late(name) => Err(BackendLateResult { name }),
+            AnswerDue::Answer(_) if self.open.iter().any(|asked| asked.id == answer.id) => {
                 let mut actions = vec![self.result(&answer.id, &answer.outcome, ids)];
                 actions.extend(self.go_on(ids));
                 Ok(actions)
             }
-            Due::Answer(_) => {
+            AnswerDue::Answer(_) => {
                 self.early.insert(answer.id.clone(), answer.outcome.clone());
                 Ok(Vec::new())
             }
@@ -154,15 +166,19 @@ impl Backend {
     }
 
     /// The client gives the result of a call of its own.
-    pub(super) fn client_answered(&mut self, id: &str, ids: &mut Ids) -> Option<Action> {
+    pub(super) fn take_client_answer(
+        &mut self,
+        id: &str,
+        ids: &mut GptLiveMessageIds,
+    ) -> Option<DialectAction> {
         let mut is_known = false;
         for calls in self.running.values_mut().chain([&mut self.open]) {
             let before = calls.len();
             calls.retain(|asked| asked.id != id);
             is_known |= calls.len() != before;
         }
-        if is_known && self.clients == Going::No {
-            self.clients = Going::Awaited;
+        if is_known && self.clients == ContinueRequest::No {
+            self.clients = ContinueRequest::Awaited;
         }
         self.go_on(ids)
     }
@@ -171,17 +187,17 @@ impl Backend {
     pub(super) fn client_goes_on(&mut self, message: &str) -> bool {
         let of_open = self.open.iter();
         let mut all = of_open.chain(self.running.values().flatten());
-        if all.any(|asked| asked.whose == Whose::Ours) {
-            self.clients = Going::Said(message.to_owned());
+        if all.any(|asked| asked.whose == BackendCallOwner::Ours) {
+            self.clients = ContinueRequest::Said(message.to_owned());
             return false;
         }
-        self.ours = Going::No;
-        self.clients = Going::No;
+        self.ours = ContinueRequest::No;
+        self.clients = ContinueRequest::No;
         true
     }
 
     /// A response does not run any more.
-    fn over(&mut self, delegation: &Delegation) -> Vec<Asked> {
+    fn over(&mut self, delegation: &DelegationId) -> Vec<BackendCall> {
         let calls = self.running.remove(delegation).unwrap_or_default();
         if self.running.is_empty() {
             self.hidden.clear();
@@ -189,37 +205,37 @@ impl Backend {
         calls
     }
 
-    fn ask(&mut self, delegation: Delegation, asked: Asked) {
+    fn ask(&mut self, delegation: DelegationId, asked: BackendCall) {
         let calls = self.running.entry(delegation).or_default();
         if !calls.contains(&asked) {
             calls.push(asked);
         }
     }
 
-    fn result(&mut self, id: &str, outcome: &str, ids: &mut Ids) -> Action {
+    fn result(&mut self, id: &str, outcome: &str, ids: &mut GptLiveMessageIds) -> DialectAction {
         self.open.retain(|asked| asked.id != id);
-        self.ours = Going::Awaited;
+        self.ours = ContinueRequest::Awaited;
         let item = json!({"type": "function_call_output", "call_id": id, "output": outcome});
         ids.send("response.item.create", json!({"item": item}))
     }
 
-    fn go_on(&mut self, ids: &mut Ids) -> Option<Action> {
+    fn go_on(&mut self, ids: &mut GptLiveMessageIds) -> Option<DialectAction> {
         if self.is_busy() {
             return None;
         }
         match std::mem::take(&mut self.clients) {
-            Going::Said(message) => {
-                self.ours = Going::No;
-                Some(Action::ToProvider(message))
+            ContinueRequest::Said(message) => {
+                self.ours = ContinueRequest::No;
+                Some(DialectAction::ToProvider(message))
             }
-            Going::Awaited => {
-                self.clients = Going::Awaited;
+            ContinueRequest::Awaited => {
+                self.clients = ContinueRequest::Awaited;
                 None
             }
-            Going::No if std::mem::take(&mut self.ours) == Going::Awaited => {
+            ContinueRequest::No if std::mem::take(&mut self.ours) == ContinueRequest::Awaited => {
                 Some(ids.send("response.create", json!({})))
             }
-            Going::No => None,
+            ContinueRequest::No => None,
         }
     }
 }

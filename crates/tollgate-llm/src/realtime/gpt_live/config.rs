@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::realtime::events::Offer;
+use crate::realtime::events::RealtimeOffer;
 
 /// Who does what the voice delegates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Delegation {
+pub(super) enum DelegationTarget {
     /// Whoever holds the socket.
     #[default]
     Client,
@@ -22,8 +22,8 @@ pub(super) enum Delegation {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Config {
-    pub(super) delegation: Delegation,
+pub(super) struct GptLiveConfig {
+    pub(super) delegation: DelegationTarget,
     /// The client's own, as it last set them.
     tools: Vec<Value>,
     instructions: Option<String>,
@@ -35,15 +35,15 @@ pub(super) struct Config {
     prompt: Option<Arc<str>>,
 }
 
-impl Config {
+impl GptLiveConfig {
     /// Merges ours into the `session` of `session.start`.
-    pub(super) fn start(&mut self, session: &mut Map<String, Value>, offer: &Offer) {
+    pub(super) fn start(&mut self, session: &mut Map<String, Value>, offer: &RealtimeOffer) {
         self.read(session);
         self.declared = self.ours(offer);
         self.prompt.clone_from(&offer.prompt);
         if let Some(prompt) = &offer.prompt {
             let theirs = session.get("instructions").and_then(Value::as_str);
-            session.insert("instructions".to_owned(), joined(prompt, theirs).into());
+            session.insert("instructions".to_owned(), join_prompts(prompt, theirs).into());
         }
         if let Some(backend) = backend_mut(session) {
             self.merge(backend);
@@ -52,7 +52,11 @@ impl Config {
 
     /// Merges ours into the `session` of an update of the client's. `false` if it touches nothing
     /// of ours.
-    pub(super) fn update(&mut self, session: &mut Map<String, Value>, offer: &Offer) -> bool {
+    pub(super) fn update(
+        &mut self,
+        session: &mut Map<String, Value>,
+        offer: &RealtimeOffer,
+    ) -> bool {
         let Some(backend) = backend_mut(session) else { return false };
         let touches = ["tools", "instructions"].iter().any(|key| backend.contains_key(*key));
         if touches {
@@ -76,7 +80,7 @@ impl Config {
 
     /// A session that somebody else began, as the provider tells it. Tools that are like ours were
     /// left there by us.
-    pub(super) fn learn(&mut self, session: &mut Map<String, Value>, offer: &Offer) {
+    pub(super) fn learn(&mut self, session: &mut Map<String, Value>, offer: &RealtimeOffer) {
         let is_ours = |tool: &Value| {
             let is_same = |key: &str, ours: &Value| ours.get(key) == tool.get(key);
             let mut offered = offer.tools.iter().map(|it| &*it.definition);
@@ -93,9 +97,9 @@ impl Config {
     fn read(&mut self, session: &mut Map<String, Value>) {
         let kind = session.get("delegation").and_then(|it| it.get("type")).and_then(Value::as_str);
         self.delegation = match kind {
-            None | Some("client") => Delegation::Client,
-            Some("responses") => Delegation::Responses,
-            Some(_) => Delegation::Other,
+            None | Some("client") => DelegationTarget::Client,
+            Some("responses") => DelegationTarget::Responses,
+            Some(_) => DelegationTarget::Other,
         };
         if let Some(backend) = backend_mut(session) {
             self.take_over(backend);
@@ -103,8 +107,8 @@ impl Config {
     }
 
     /// The `session` of an update that offers this, if the provider has not got it.
-    pub(super) fn offering(&mut self, offer: &Offer) -> Option<Value> {
-        if self.delegation != Delegation::Responses {
+    pub(super) fn offer_update(&mut self, offer: &RealtimeOffer) -> Option<Value> {
+        if self.delegation != DelegationTarget::Responses {
             return None;
         }
         let declared = self.ours(offer);
@@ -173,7 +177,7 @@ impl Config {
         }
         let theirs = self.instructions.as_deref();
         let instructions = match &self.prompt {
-            Some(prompt) => Some(joined(prompt, theirs)),
+            Some(prompt) => Some(join_prompts(prompt, theirs)),
             None => theirs.map(str::to_owned),
         };
         if let Some(instructions) = instructions {
@@ -181,7 +185,7 @@ impl Config {
         }
     }
 
-    fn ours(&self, offer: &Offer) -> Vec<Value> {
+    fn ours(&self, offer: &RealtimeOffer) -> Vec<Value> {
         let own = offer.tools.iter().filter(|tool| !self.names.contains(&tool.name));
         own.map(|tool| Value::clone(&tool.definition)).collect()
     }
@@ -196,7 +200,7 @@ impl Config {
     }
 }
 
-fn joined(prompt: &str, theirs: Option<&str>) -> String {
+fn join_prompts(prompt: &str, theirs: Option<&str>) -> String {
     match theirs {
         Some(theirs) if !theirs.is_empty() => format!("{prompt}\n\n{theirs}"),
         _ => prompt.to_owned(),

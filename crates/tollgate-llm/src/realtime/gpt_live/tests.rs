@@ -5,10 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tollgate_engine::clock::{Clock, SystemClock};
 
-use super::{GptLive, MOST_TOKENS};
-use crate::realtime::events::{Action, Frame, News, RealtimeDialect, Routing, TurnEvent};
-use crate::realtime::transcript::{self, told};
-use crate::tokens::{self, Precision};
+use super::{GptLive, MAX_APPEND_TOKENS};
+use crate::realtime::events::{
+    DeepTurnRouting, DialectAction, DialectEvent, RealtimeDialect, RealtimeFrame, TurnEvent,
+};
+use crate::realtime::transcript::{self, feed_line};
+use crate::tokens::{self, CountPrecision};
 
 mod chance;
 
@@ -29,8 +31,8 @@ fn begun(delegation: &str) -> GptLive {
     let delegation = json!({"type": delegation, "responses": responses});
     let start =
         json!({"type": "session.start", "session": {"model": "v", "delegation": delegation}});
-    told(&mut machine, &format!("client {start}"));
-    told(&mut machine, r#"provider {"type":"session.started","session":{"id":"s"}}"#);
+    feed_line(&mut machine, &format!("client {start}"));
+    feed_line(&mut machine, r#"provider {"type":"session.started","session":{"id":"s"}}"#);
     machine
 }
 
@@ -268,19 +270,25 @@ fn a_pause_ends_the_turn_and_work_prolongs_it() {
     let now = SystemClock.now();
     let later = now + Duration::from_secs(2);
     for (is_busy, expected) in [
-        (false, vec![Action::Said("Hello.".to_owned()), Action::Turn(TurnEvent::Ended)]),
-        (true, vec![Action::Said("Hello.".to_owned())]),
+        (
+            false,
+            vec![DialectAction::Said("Hello.".to_owned()), DialectAction::Turn(TurnEvent::Ended)],
+        ),
+        (true, vec![DialectAction::Said("Hello.".to_owned())]),
     ] {
         let mut machine = begun("responses");
-        told(&mut machine, r#"provider {"type":"session.input_transcript.delta","delta":"Hi."}"#);
+        feed_line(
+            &mut machine,
+            r#"provider {"type":"session.input_transcript.delta","delta":"Hi."}"#,
+        );
         if is_busy {
-            told(&mut machine, &backend("d", &json!({"type": "response.created"})));
+            feed_line(&mut machine, &backend("d", &json!({"type": "response.created"})));
         }
         let said = r#"{"type":"session.output_transcript.delta","delta":"Hello."}"#;
-        machine.provider_said(Frame::Text(said), now);
+        machine.on_provider_message(RealtimeFrame::Text(said), now);
         assert!(machine.wakes().is_some_and(|wakes| wakes > now && wakes <= later));
-        assert_eq!(machine.news(News::Time, now), []);
-        assert_eq!(machine.news(News::Time, later), expected);
+        assert_eq!(machine.on_event(DialectEvent::Time, now), []);
+        assert_eq!(machine.on_event(DialectEvent::Time, later), expected);
         assert_eq!(machine.wakes(), None);
     }
 }
@@ -316,7 +324,7 @@ fn what_the_voice_delegates_to_the_socket_another_model_answers() {
 #[test]
 fn without_another_model_what_is_delegated_is_the_clients() {
     let mut opening = transcript::opening("roll");
-    opening.routing = Routing::Native;
+    opening.routing = DeepTurnRouting::Native;
     transcript::check(
         &mut GptLive::new(opening),
         r#"
@@ -337,15 +345,15 @@ fn a_long_answer_is_given_in_pieces_that_the_provider_takes() {
         let mut machine = begun("client");
         let delegated = json!({"id": "d", "target": "client", "type": "delegation"});
         let created = json!({"type": "session.delegation.created", "delegation": delegated});
-        told(&mut machine, &format!("provider {created}"));
+        feed_line(&mut machine, &format!("provider {created}"));
         let words = sentence.repeat(300);
-        let actions = machine.news(News::Speak(Ok(words.clone())), SystemClock.now());
+        let actions = machine.on_event(DialectEvent::Speak(Ok(words.clone())), SystemClock.now());
         let mut whole = String::new();
         for action in &actions {
-            let Action::ToProvider(text) = action else { panic!("{action:?}") };
+            let DialectAction::ToProvider(text) = action else { panic!("{action:?}") };
             let message: Value = serde_json::from_str(text).unwrap();
             let content = message["content"].as_str().unwrap();
-            assert!(tokens::text(content, Precision::Exact) <= MOST_TOKENS, "{content}");
+            assert!(tokens::text(content, CountPrecision::Exact) <= MAX_APPEND_TOKENS, "{content}");
             whole.push_str(content);
         }
         let letters =
@@ -358,7 +366,7 @@ fn a_long_answer_is_given_in_pieces_that_the_provider_takes() {
 #[test]
 fn b_ws_12_a_client_cannot_answer_our_calls() {
     let mut machine = begun("responses");
-    told(&mut machine, &backend("d", &call("c1", "roll")));
+    feed_line(&mut machine, &backend("d", &call("c1", "roll")));
     transcript::check(
         &mut machine,
         r#"
@@ -378,7 +386,7 @@ fn b_ws_11_what_two_readers_could_read_differently_is_told_back() {
     for sent in
         ["[]", r#"{"type":"a","type":"b"}"#, r#"{"type":"session.update","session":{"a":1,"a":2}}"#]
     {
-        let lines = told(&mut begun("responses"), &format!("client {sent}"));
+        let lines = feed_line(&mut begun("responses"), &format!("client {sent}"));
         assert_eq!(lines[0], "swallow", "{sent}");
         assert!(lines[1].contains("was not sent on"), "{sent}: {}", lines[1]);
     }

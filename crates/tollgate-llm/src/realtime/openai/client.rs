@@ -4,18 +4,20 @@
 use std::time::Instant;
 
 use serde_json::{Map, Value};
-use tollgate_core::json::{self, Malformed, Object};
+use tollgate_core::json::{self, MalformedJsonError, Object};
 
-use super::config::named;
-use super::floor::{Asked, Early, Ending, Kind, Want, Whose};
-use super::owed::{Deep, Held};
-use super::wire::{MARK, Refusal};
-use super::{OpenAi, Question};
-use crate::realtime::events::{Action, Form, Step};
-use crate::realtime::wish;
+use super::config::ensure_event_id;
+use super::floor::{
+    CancelRequester, EarlyAnswer, PendingSpeech, ResponseKind, ResponseOwner, ResponseRequest,
+};
+use super::speech_queue::{DeepAnswer, HeldResponseRequest};
+use super::wire::{ClientRefusal, METADATA_MARK};
+use super::{OpenAiRealtime, QuestionState};
+use crate::realtime::events::{DialectAction, DialectStep, UtteranceStage};
+use crate::realtime::tier_request;
 
-impl OpenAi {
-    pub(super) fn client_says(&mut self, kind: &str, text: &str, now: Instant) -> Step {
+impl OpenAiRealtime {
+    pub(super) fn client_says(&mut self, kind: &str, text: &str, now: Instant) -> DialectStep {
         let handled = match kind {
             "session.update" => self.client_updates(text),
             "response.create" => self.client_asks(text, now),
@@ -25,36 +27,36 @@ impl OpenAi {
             | "conversation.item.retrieve"
             | "conversation.item.truncate" => self.client_points(kind, text),
             kind if kind.starts_with("tollgate.") => self.client_means_us(kind, text),
-            _ => return Step::forward(),
+            _ => return DialectStep::forward(),
         };
         handled.unwrap_or_else(|malformed| {
             let message = format!("the event could not be read: {malformed}");
-            self.refuse(&Refusal { code: "invalid_json", message, param: None }, None)
+            self.refuse(&ClientRefusal { code: "invalid_json", message, param: None }, None)
         })
     }
 
-    pub(super) fn refuse_binary(&mut self) -> Step {
+    pub(super) fn refuse_binary(&mut self) -> DialectStep {
         let message = "events are text; send JSON as a text message".to_owned();
-        self.refuse(&Refusal { code: "invalid_event", message, param: None }, None)
+        self.refuse(&ClientRefusal { code: "invalid_event", message, param: None }, None)
     }
 
-    pub(super) fn refuse_unclear(&mut self) -> Step {
+    pub(super) fn refuse_unclear(&mut self) -> DialectStep {
         let message = "an event is one JSON object with one plain `type`".to_owned();
-        self.refuse(&Refusal { code: "invalid_event", message, param: Some("type") }, None)
+        self.refuse(&ClientRefusal { code: "invalid_event", message, param: Some("type") }, None)
     }
 
-    fn refuse(&mut self, refusal: &Refusal<'_>, event_id: Option<&str>) -> Step {
+    fn refuse(&mut self, refusal: &ClientRefusal<'_>, event_id: Option<&str>) -> DialectStep {
         let text = refusal.text(&mut self.post, event_id);
-        Step::swallow().and([Action::ToClient(text)])
+        DialectStep::swallow().and([DialectAction::ToClient(text)])
     }
 
-    fn client_updates(&mut self, text: &str) -> Result<Step, Malformed> {
+    fn client_updates(&mut self, text: &str) -> Result<DialectStep, MalformedJsonError> {
         let mut message = Object::parse(text)?;
         self.config.client_update(&mut message, &mut self.post)?;
-        Ok(Step::replace(message.to_text()))
+        Ok(DialectStep::replace(message.to_text()))
     }
 
-    fn client_asks(&mut self, text: &str, now: Instant) -> Result<Step, Malformed> {
+    fn client_asks(&mut self, text: &str, now: Instant) -> Result<DialectStep, MalformedJsonError> {
         let mut message = Object::parse(text)?;
         let response = message.get("response").map(|raw| json::value(raw.get())).transpose()?;
         let mut response = match response {
@@ -62,51 +64,51 @@ impl OpenAi {
             Some(_) | None => Map::new(),
         };
         let kind = match response.get("conversation").and_then(Value::as_str) {
-            Some("none") => Kind::Aside,
-            Some(_) | None => Kind::Conversation,
+            Some("none") => ResponseKind::Aside,
+            Some(_) | None => ResponseKind::Conversation,
         };
         let joined = match kind {
-            Kind::Aside => self.config.client_aside(&mut response),
-            Kind::Conversation => self.config.client_response(&mut response),
+            ResponseKind::Aside => self.config.client_aside(&mut response),
+            ResponseKind::Conversation => self.config.client_response(&mut response),
         };
-        let changed = unmarked(&mut response) || joined;
-        if kind == Kind::Conversation && self.must_hold() {
+        let changed = strip_mark(&mut response) || joined;
+        if kind == ResponseKind::Conversation && self.must_hold() {
             let mut out = Vec::new();
             let step = self.hold(&message, response);
             self.settle(now, &mut out);
             return Ok(step.and(out));
         }
         let is_named = message.contains("event_id");
-        let event_id = named(&mut message, &mut self.post);
+        let event_id = ensure_event_id(&mut message, &mut self.post);
         if changed {
             message.set("response", json::raw_value(&response.into()));
         }
         let want = match kind {
-            Kind::Aside => Want::Nothing,
-            Kind::Conversation => self.owed.take(),
+            ResponseKind::Aside => PendingSpeech::Nothing,
+            ResponseKind::Conversation => self.owed.take(),
         };
-        if kind == Kind::Conversation {
+        if kind == ResponseKind::Conversation {
             self.owed.client_went_on();
         }
-        self.floor.ask(Asked { event_id, whose: Whose::Others, kind, want }, now);
+        self.floor.ask(ResponseRequest { event_id, whose: ResponseOwner::Others, kind, want }, now);
         if changed || !is_named {
-            return Ok(Step::replace(message.to_text()));
+            return Ok(DialectStep::replace(message.to_text()));
         }
-        Ok(Step::forward())
+        Ok(DialectStep::forward())
     }
 
     /// While answers are under way that the model has to know first, ours or early ones of the
     /// client's, or it was asked for something that the client knows nothing of.
     fn must_hold(&self) -> bool {
-        self.owed.deep != Deep::No
+        self.owed.deep != DeepAnswer::No
             || self.calls.any_waiting()
             || self.floor.active().is_some_and(|active| !active.early.is_empty())
             || self.floor.our_aside().is_some()
-            || self.floor.has_asked(Whose::Ours, Kind::Conversation)
-            || self.floor.has_asked(Whose::Ours, Kind::Aside)
+            || self.floor.has_asked(ResponseOwner::Ours, ResponseKind::Conversation)
+            || self.floor.has_asked(ResponseOwner::Ours, ResponseKind::Aside)
     }
 
-    fn hold(&mut self, message: &Object<'_>, response: Map<String, Value>) -> Step {
+    fn hold(&mut self, message: &Object<'_>, response: Map<String, Value>) -> DialectStep {
         let event_id = message.string("event_id").map(String::from);
         if self.owed.held.is_some() {
             let message =
@@ -114,44 +116,52 @@ impl OpenAi {
                 response is finished before creating a new one."
                     .to_owned();
             let code = "conversation_already_has_active_response";
-            let refusal = Refusal { code, message, param: None };
+            let refusal = ClientRefusal { code, message, param: None };
             return self.refuse(&refusal, event_id.as_deref());
         }
         self.owed.client_went_on();
-        self.owed.held = Some(Held { event_id, response });
-        Step::swallow()
+        self.owed.held = Some(HeldResponseRequest { event_id, response });
+        DialectStep::swallow()
     }
 
-    fn client_cancels(&mut self, text: &str, now: Instant) -> Result<Step, Malformed> {
+    fn client_cancels(
+        &mut self,
+        text: &str,
+        now: Instant,
+    ) -> Result<DialectStep, MalformedJsonError> {
         let message = Object::parse(text)?;
         let of = message.string("response_id");
         let mut out = Vec::new();
         if of.as_deref().is_some_and(|id| self.floor.aside(id).is_some()) {
-            return Ok(Step::forward());
+            return Ok(DialectStep::forward());
         }
         self.owed.held = None;
         if let Some(ours) = self.floor.our_aside().map(str::to_owned) {
-            out.push(Action::ToProvider(self.post.cancel(&ours)));
+            out.push(DialectAction::ToProvider(self.post.cancel(&ours)));
         }
         match self.floor.active_mut() {
-            Some(active) => active.ending = Ending::Client,
-            None => self.interrupted(&mut out),
+            Some(active) => active.ending = CancelRequester::Client,
+            None => self.barge_in(&mut out),
         }
         self.settle(now, &mut out);
-        Ok(Step::forward().and(out))
+        Ok(DialectStep::forward().and(out))
     }
 
-    fn client_writes(&mut self, text: &str, now: Instant) -> Result<Step, Malformed> {
+    fn client_writes(
+        &mut self,
+        text: &str,
+        now: Instant,
+    ) -> Result<DialectStep, MalformedJsonError> {
         let mut message = Object::parse(text)?;
         let item = message.get("item").map(|raw| Object::parse(raw.get())).transpose()?;
-        let Some(item) = item else { return Ok(Step::forward()) };
+        let Some(item) = item else { return Ok(DialectStep::forward()) };
         let kind = item.string("type").map(String::from).unwrap_or_default();
         let call_id = item.string("call_id").map(String::from).unwrap_or_default();
         let mut out = Vec::new();
         match kind.as_str() {
             "function_call_output" | "function_call" if self.calls.knows(&call_id) => {
                 let event_id = message.string("event_id").map(String::from);
-                let refusal = Refusal {
+                let refusal = ClientRefusal {
                     code: "invalid_tool_call_id",
                     message: format!("Tool call ID '{call_id}' not found in conversation."),
                     param: Some("item.call_id"),
@@ -159,28 +169,34 @@ impl OpenAi {
                 return Ok(self.refuse(&refusal, event_id.as_deref()));
             }
             "function_call_output" if self.floor.keep_early(&call_id, text) => {
-                return Ok(Step::swallow());
+                return Ok(DialectStep::swallow());
             }
-            "function_call_output" => self.owed.client_answered(&call_id, now),
+            "function_call_output" => self.owed.note_client_answer(&call_id, now),
             "function_call" => {
                 let id = item.string("id").map(String::from);
                 [Some(call_id), id].iter().flatten().for_each(|id| self.written.insert(id));
             }
             "message" if item.string("role").as_deref() == Some("user") => {
-                if self.calls.any_waiting() || self.owed.deep != Deep::No {
-                    self.interrupted(&mut out);
+                if self.calls.any_waiting() || self.owed.deep != DeepAnswer::No {
+                    self.barge_in(&mut out);
                 }
                 self.owed.client_wrote(now);
-                self.asked = Question::Open;
-                out.extend(typed(&item).map(|text| Action::Heard { text, form: Form::Final }));
+                self.asked = QuestionState::Open;
+                out.extend(
+                    input_text(&item)
+                        .map(|text| DialectAction::Heard { text, form: UtteranceStage::Final }),
+                );
             }
             _ => {}
         }
-        Ok(self.moved(&mut message).map_or_else(Step::forward, Step::replace).and(out))
+        Ok(self
+            .move_behind_hidden(&mut message)
+            .map_or_else(DialectStep::forward, DialectStep::replace)
+            .and(out))
     }
 
     /// The message if its item has to stand behind others that the client does not see.
-    fn moved(&self, message: &mut Object<'_>) -> Option<String> {
+    fn move_behind_hidden(&self, message: &mut Object<'_>) -> Option<String> {
         let after = message.string("previous_item_id").map(String::from)?;
         let end = self.items.end_of(&after);
         if end == after {
@@ -191,29 +207,36 @@ impl OpenAi {
     }
 
     /// The client's answers that had to wait for the end of a response.
-    pub(super) fn post_early(&mut self, early: Vec<Early>, now: Instant, out: &mut Vec<Action>) {
-        for Early { call_id, text } in early {
-            let moved = Object::parse(&text).ok().and_then(|mut message| self.moved(&mut message));
-            out.push(Action::ToProvider(moved.unwrap_or(text)));
-            self.owed.client_answered(&call_id, now);
+    pub(super) fn post_early(
+        &mut self,
+        early: Vec<EarlyAnswer>,
+        now: Instant,
+        out: &mut Vec<DialectAction>,
+    ) {
+        for EarlyAnswer { call_id, text } in early {
+            let moved = Object::parse(&text)
+                .ok()
+                .and_then(|mut message| self.move_behind_hidden(&mut message));
+            out.push(DialectAction::ToProvider(moved.unwrap_or(text)));
+            self.owed.note_client_answer(&call_id, now);
         }
     }
 
-    fn client_points(&mut self, kind: &str, text: &str) -> Result<Step, Malformed> {
+    fn client_points(&mut self, kind: &str, text: &str) -> Result<DialectStep, MalformedJsonError> {
         let message = Object::parse(text)?;
-        let Some(item_id) = message.string("item_id") else { return Ok(Step::forward()) };
+        let Some(item_id) = message.string("item_id") else { return Ok(DialectStep::forward()) };
         if self.aside_items.contains(&item_id) && kind == "conversation.item.truncate" {
-            return Ok(Step::swallow());
+            return Ok(DialectStep::swallow());
         }
         if !self.items.is_hidden(&item_id) {
-            return Ok(Step::forward());
+            return Ok(DialectStep::forward());
         }
         let code = match kind {
             "conversation.item.delete" => "item_delete_invalid_item_id",
             "conversation.item.truncate" => "item_truncate_invalid_item_id",
             _ => "item_retrieve_invalid_item_id",
         };
-        let refusal = Refusal {
+        let refusal = ClientRefusal {
             code,
             message: format!("Item with item_id not found: {item_id}"),
             param: Some("item_id"),
@@ -221,19 +244,28 @@ impl OpenAi {
         Ok(self.refuse(&refusal, message.string("event_id").as_deref()))
     }
 
-    fn client_means_us(&mut self, kind: &str, text: &str) -> Result<Step, Malformed> {
+    fn client_means_us(
+        &mut self,
+        kind: &str,
+        text: &str,
+    ) -> Result<DialectStep, MalformedJsonError> {
         let message = Object::parse(text)?;
         let event_id = message.string("event_id");
         let refusal = match kind {
-            wish::TYPE => match wish::of(&message) {
-                Ok(tier) => return Ok(Step::swallow().and([Action::Tier(tier)])),
-                Err(why) => {
-                    Refusal { code: "invalid_value", message: why.to_owned(), param: Some("tier") }
-                }
+            tier_request::TIER_MESSAGE_TYPE => match tier_request::of(&message) {
+                Ok(tier) => return Ok(DialectStep::swallow().and([DialectAction::Tier(tier)])),
+                Err(why) => ClientRefusal {
+                    code: "invalid_value",
+                    message: why.to_owned(),
+                    param: Some("tier"),
+                },
             },
-            _ => Refusal {
+            _ => ClientRefusal {
                 code: "invalid_event",
-                message: format!("there is no event `{kind}`; there is `{}`", wish::TYPE),
+                message: format!(
+                    "there is no event `{kind}`; there is `{}`",
+                    tier_request::TIER_MESSAGE_TYPE
+                ),
                 param: Some("type"),
             },
         };
@@ -242,13 +274,13 @@ impl OpenAi {
 }
 
 /// The mark is ours alone; `true` if it was there.
-fn unmarked(response: &mut Map<String, Value>) -> bool {
+fn strip_mark(response: &mut Map<String, Value>) -> bool {
     let metadata = response.get_mut("metadata").and_then(Value::as_object_mut);
-    metadata.is_some_and(|metadata| metadata.remove(MARK).is_some())
+    metadata.is_some_and(|metadata| metadata.remove(METADATA_MARK).is_some())
 }
 
 /// What a message says in writing.
-fn typed(item: &Object<'_>) -> Option<String> {
+fn input_text(item: &Object<'_>) -> Option<String> {
     let content = json::value(item.get("content")?.get()).ok()?;
     let parts = content.as_array()?.iter().filter(|part| part["type"] == "input_text");
     let texts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();

@@ -6,34 +6,34 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use tollgate_core::json::{self, Malformed, Object};
-use tollgate_core::tool::Delivery;
+use tollgate_core::json::{self, MalformedJsonError, Object};
+use tollgate_core::tool::ResultDelivery;
 
-use super::recent::Recent;
-use super::wire::{Post, Purpose};
-use crate::realtime::events::Offer;
+use super::recent::RecentNames;
+use super::wire::{OpenAiOutbox, OutboxPurpose};
+use crate::realtime::events::RealtimeOffer;
 
 /// Changes of the offer within this time become one update.
-const DEBOUNCE: Duration = Duration::from_millis(250);
+const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
 
 /// Of a provider that answers no updates, no more are remembered.
-const OUTSTANDING: usize = 64;
+const MAX_PENDING_UPDATES: usize = 64;
 
-pub(super) struct Config {
-    seat: Seat,
-    kind: Kind,
-    offer: Offer,
+pub(super) struct OpenAiSessionConfig {
+    seat: ConnectionRole,
+    kind: OpenAiSessionKind,
+    offer: RealtimeOffer,
     /// What the provider was told of ours last.
-    told: Option<Told>,
-    client: Client,
+    told: Option<OpenAiDeclaration>,
+    client: OpenAiClientConfig,
     /// What the provider itself tells the model where nobody tells it anything.
     default_instructions: Option<String>,
     /// Updates that the provider has not answered; oldest first.
-    updates: VecDeque<Update>,
+    updates: VecDeque<PendingSessionUpdate>,
     /// Names that we declared at any time.
     ours: HashSet<String>,
     /// Names that the client declared at any time.
-    theirs: Recent,
+    theirs: RecentNames,
     /// Names that the client declared for one response only.
     borrowed: HashSet<String>,
     last: Option<Instant>,
@@ -42,7 +42,7 @@ pub(super) struct Config {
 
 /// How we are connected to the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seat {
+pub(super) enum ConnectionRole {
     /// By the connection that made it.
     Holder,
     /// Beside the one that made it, and whose configuration it has.
@@ -50,56 +50,56 @@ pub(super) enum Seat {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum OpenAiSessionKind {
     Conversation,
     /// There is no model that could call anything.
     Transcription,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Told {
+struct OpenAiDeclaration {
     tools: Vec<Arc<Value>>,
     prompt: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Client {
+struct OpenAiClientConfig {
     tools: Vec<Value>,
     instructions: Option<String>,
 }
 
-enum Update {
+enum PendingSessionUpdate {
     Ours,
-    Clients { event_id: String, before: Client },
+    Clients { event_id: String, before: OpenAiClientConfig },
 }
 
 /// What the client is told of the provider's answer to an update.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Echo {
+pub(super) enum SessionUpdateEcho {
     Nothing,
     AsItIs,
     Instead(String),
 }
 
-impl Config {
-    pub(super) fn new(seat: Seat, offer: Offer) -> Self {
+impl OpenAiSessionConfig {
+    pub(super) fn new(seat: ConnectionRole, offer: RealtimeOffer) -> Self {
         Self {
             seat,
-            kind: Kind::Conversation,
+            kind: OpenAiSessionKind::Conversation,
             offer,
             told: None,
-            client: Client::default(),
+            client: OpenAiClientConfig::default(),
             default_instructions: None,
             updates: VecDeque::new(),
             ours: HashSet::new(),
-            theirs: Recent::default(),
+            theirs: RecentNames::default(),
             borrowed: HashSet::new(),
             last: None,
             due: None,
         }
     }
 
-    pub(super) fn seat(&self) -> Seat {
+    pub(super) fn seat(&self) -> ConnectionRole {
         self.seat
     }
 
@@ -115,36 +115,36 @@ impl Config {
             || (self.theirs.contains(name) && !self.offers(name))
     }
 
-    pub(super) fn delivery(&self, name: &str) -> Delivery {
+    pub(super) fn delivery(&self, name: &str) -> ResultDelivery {
         let tool = self.offer.tools.iter().find(|tool| tool.name == name);
-        tool.map_or_else(Delivery::default, |tool| tool.delivery)
+        tool.map_or_else(ResultDelivery::default, |tool| tool.delivery)
     }
 
     /// As whom the model speaks, as far as it was told.
     pub(super) fn manner(&self) -> Option<String> {
-        self.joined(self.client.instructions.as_deref())
+        self.join_instructions(self.client.instructions.as_deref())
     }
 
     // === towards the provider ===
 
     /// Our tools and prompt, if the provider does not have them as they are now.
-    pub(super) fn declare(&mut self, post: &mut Post, now: Instant) -> Option<String> {
+    pub(super) fn declare(&mut self, post: &mut OpenAiOutbox, now: Instant) -> Option<String> {
         self.due = None;
-        if self.kind == Kind::Transcription {
+        if self.kind == OpenAiSessionKind::Transcription {
             return None;
         }
-        let wanted = self.wanted();
+        let wanted = self.wanted_declaration();
         let before = self.told.replace(wanted.clone());
         if before.as_ref() == Some(&wanted) {
             return None;
         }
-        let had_nothing = before.as_ref().is_none_or(Told::is_empty);
+        let had_nothing = before.as_ref().is_none_or(OpenAiDeclaration::is_empty);
         if had_nothing && wanted.is_empty() {
             return None;
         }
         let mut session = Map::new();
         session.insert("type".to_owned(), json!("realtime"));
-        session.insert("tools".to_owned(), self.merged(&self.client.tools).into());
+        session.insert("tools".to_owned(), self.merge_tools(&self.client.tools).into());
         if before.and_then(|told| told.prompt) != wanted.prompt {
             let instructions = self.manner().or_else(|| self.default_instructions.clone());
             session.insert("instructions".to_owned(), instructions.unwrap_or_default().into());
@@ -154,26 +154,26 @@ impl Config {
     }
 
     /// An update of nothing: its answer says how the session is.
-    pub(super) fn inquire(&mut self, post: &mut Post) -> String {
+    pub(super) fn inquire(&mut self, post: &mut OpenAiOutbox) -> String {
         self.update(post, &json!({ "type": "realtime" }))
     }
 
-    fn update(&mut self, post: &mut Post, session: &Value) -> String {
-        self.offered();
-        self.outstanding(Update::Ours);
-        let id = post.id(Purpose::Update);
+    fn update(&mut self, post: &mut OpenAiOutbox, session: &Value) -> String {
+        self.remember_offered_names();
+        self.push_pending_update(PendingSessionUpdate::Ours);
+        let id = post.id(OutboxPurpose::Update);
         json!({ "type": "session.update", "event_id": id, "session": session }).to_string()
     }
 
     /// From now on these names are known as ours, whoever carries them to the provider.
-    fn offered(&mut self) {
+    fn remember_offered_names(&mut self) {
         self.ours.extend(self.offer.tools.iter().map(|tool| tool.name.clone()));
     }
 
     /// At once, unless there was a change just before.
-    pub(super) fn offer(&mut self, offer: Offer, now: Instant) {
+    pub(super) fn offer(&mut self, offer: RealtimeOffer, now: Instant) {
         self.offer = offer;
-        let earliest = self.last.map_or(now, |last| last + DEBOUNCE);
+        let earliest = self.last.map_or(now, |last| last + OFFER_DEBOUNCE);
         if self.told.is_some() {
             self.due = Some(self.due.unwrap_or(earliest).max(now));
         }
@@ -187,24 +187,24 @@ impl Config {
     pub(super) fn client_update(
         &mut self,
         message: &mut Object<'_>,
-        post: &mut Post,
-    ) -> Result<(), Malformed> {
+        post: &mut OpenAiOutbox,
+    ) -> Result<(), MalformedJsonError> {
         let before = self.client.clone();
         let session = message.get("session").map(|raw| json::value(raw.get())).transpose()?;
         if let Some(Value::Object(mut session)) = session {
             if session.get("type").and_then(Value::as_str) == Some("transcription") {
-                self.kind = Kind::Transcription;
+                self.kind = OpenAiSessionKind::Transcription;
             } else if self.take_from_client(&mut session) {
                 message.set("session", json::raw_value(&session.into()));
             }
         }
-        let event_id = named(message, post);
-        self.outstanding(Update::Clients { event_id, before });
+        let event_id = ensure_event_id(message, post);
+        self.push_pending_update(PendingSessionUpdate::Clients { event_id, before });
         Ok(())
     }
 
-    fn outstanding(&mut self, update: Update) {
-        if self.updates.len() == OUTSTANDING {
+    fn push_pending_update(&mut self, update: PendingSessionUpdate) {
+        if self.updates.len() == MAX_PENDING_UPDATES {
             self.updates.pop_front();
         }
         self.updates.push_back(update);
@@ -216,10 +216,10 @@ impl Config {
         if let Some(Value::Array(tools)) = session.get("tools") {
             self.client.tools.clone_from(tools);
             tools.iter().filter_map(name_of).for_each(|name| self.theirs.insert(name));
-            let wanted = self.wanted();
+            let wanted = self.wanted_declaration();
             if !wanted.tools.is_empty() {
-                self.offered();
-                let merged = self.merged(&self.client.tools);
+                self.remember_offered_names();
+                let merged = self.merge_tools(&self.client.tools);
                 session.insert("tools".to_owned(), merged.into());
                 changed = true;
             }
@@ -228,11 +228,11 @@ impl Config {
         if let Some(Value::String(text)) = session.get("instructions") {
             self.client.instructions = Some(text.clone());
             if self.offer.prompt.is_some() {
-                let joined = self.joined(Some(text)).unwrap_or_default();
+                let joined = self.join_instructions(Some(text)).unwrap_or_default();
                 session.insert("instructions".to_owned(), joined.into());
                 changed = true;
             }
-            self.told.get_or_insert_default().prompt = self.wanted().prompt;
+            self.told.get_or_insert_default().prompt = self.wanted_declaration().prompt;
         }
         changed
     }
@@ -244,14 +244,14 @@ impl Config {
             && !tools.is_empty()
         {
             self.borrowed.extend(tools.iter().filter_map(name_of).map(str::to_owned));
-            let merged = self.merged(tools);
+            let merged = self.merge_tools(tools);
             response.insert("tools".to_owned(), merged.into());
             changed = true;
         }
         if let Some(Value::String(text)) = response.get("instructions")
             && self.offer.prompt.is_some()
         {
-            let joined = self.joined(Some(text)).unwrap_or_default();
+            let joined = self.join_instructions(Some(text)).unwrap_or_default();
             response.insert("instructions".to_owned(), joined.into());
             changed = true;
         }
@@ -279,9 +279,9 @@ impl Config {
     // === from the provider ===
 
     /// How the session is at its beginning.
-    pub(super) fn created(&mut self, session: &Map<String, Value>) {
+    pub(super) fn on_session_created(&mut self, session: &Map<String, Value>) {
         if session.get("type").and_then(Value::as_str) == Some("transcription") {
-            self.kind = Kind::Transcription;
+            self.kind = OpenAiSessionKind::Transcription;
         }
         match self.client.tools.is_empty() {
             true => self.adopt(session),
@@ -290,32 +290,32 @@ impl Config {
     }
 
     /// The provider's answer to the oldest update.
-    pub(super) fn updated(&mut self, mut message: Object<'_>) -> Echo {
+    pub(super) fn on_session_updated(&mut self, mut message: Object<'_>) -> SessionUpdateEcho {
         let answered = self.updates.pop_front();
         let session = message.get("session").and_then(|raw| json::value(raw.get()).ok());
-        let Some(Value::Object(mut session)) = session else { return Echo::AsItIs };
-        if self.seat == Seat::Sideband && self.updates.is_empty() {
+        let Some(Value::Object(mut session)) = session else { return SessionUpdateEcho::AsItIs };
+        if self.seat == ConnectionRole::Sideband && self.updates.is_empty() {
             self.adopt(&session);
         }
-        if matches!(answered, Some(Update::Ours)) {
-            return Echo::Nothing;
+        if matches!(answered, Some(PendingSessionUpdate::Ours)) {
+            return SessionUpdateEcho::Nothing;
         }
         if !self.strip(&mut session) {
-            return Echo::AsItIs;
+            return SessionUpdateEcho::AsItIs;
         }
         message.set("session", json::raw_value(&session.into()));
-        Echo::Instead(message.to_text())
+        SessionUpdateEcho::Instead(message.to_text())
     }
 
     /// An update was refused: nothing of it holds.
-    pub(super) fn refused(&mut self, event_id: &str, purpose: Option<Purpose>) {
+    pub(super) fn on_update_refused(&mut self, event_id: &str, purpose: Option<OutboxPurpose>) {
         let at = self.updates.iter().position(|update| match update {
-            Update::Ours => purpose == Some(Purpose::Update),
-            Update::Clients { event_id: known, .. } => known == event_id,
+            PendingSessionUpdate::Ours => purpose == Some(OutboxPurpose::Update),
+            PendingSessionUpdate::Clients { event_id: known, .. } => known == event_id,
         });
         match at.and_then(|at| self.updates.remove(at)) {
-            Some(Update::Ours) => self.told = Some(Told::default()),
-            Some(Update::Clients { before, .. }) => self.client = before,
+            Some(PendingSessionUpdate::Ours) => self.told = Some(OpenAiDeclaration::default()),
+            Some(PendingSessionUpdate::Clients { before, .. }) => self.client = before,
             None => {}
         }
     }
@@ -336,8 +336,10 @@ impl Config {
         if let Some(Value::String(text)) = session.get("instructions") {
             let text = self.without_prompt(text).unwrap_or(text).to_owned();
             match self.seat {
-                Seat::Holder => self.default_instructions = Some(text),
-                Seat::Sideband => self.client.instructions = (!text.is_empty()).then_some(text),
+                ConnectionRole::Holder => self.default_instructions = Some(text),
+                ConnectionRole::Sideband => {
+                    self.client.instructions = (!text.is_empty()).then_some(text)
+                }
             }
         }
     }
@@ -348,7 +350,7 @@ impl Config {
         let is_there = |ours: &Arc<Value>| tools.iter().any(|tool| name_of(tool) == name_of(ours));
         if !told.tools.iter().all(is_there) {
             told.tools.clear();
-            self.due = self.last.map(|last| last + DEBOUNCE).or(self.due);
+            self.due = self.last.map(|last| last + OFFER_DEBOUNCE).or(self.due);
         }
     }
 
@@ -381,23 +383,23 @@ impl Config {
         self.offer.tools.iter().any(|tool| tool.name == name)
     }
 
-    fn wanted(&self) -> Told {
+    fn wanted_declaration(&self) -> OpenAiDeclaration {
         let ours = self.offer.tools.iter().filter(|tool| !self.client.declares(&tool.name));
-        Told {
+        OpenAiDeclaration {
             tools: ours.map(|tool| Arc::clone(&tool.definition)).collect(),
             prompt: self.offer.prompt.as_deref().map(str::to_owned),
         }
     }
 
     /// The client's tools, and ours behind them; a name of its own is the client's.
-    fn merged(&self, clients: &[Value]) -> Vec<Value> {
+    fn merge_tools(&self, clients: &[Value]) -> Vec<Value> {
         let is_taken = |name: &str| clients.iter().any(|tool| name_of(tool) == Some(name));
         let ours = self.offer.tools.iter().filter(|tool| !is_taken(&tool.name));
         let ours = ours.map(|tool| Value::clone(&tool.definition));
         clients.iter().cloned().chain(ours).collect()
     }
 
-    fn joined(&self, instructions: Option<&str>) -> Option<String> {
+    fn join_instructions(&self, instructions: Option<&str>) -> Option<String> {
         let parts = [self.offer.prompt.as_deref(), instructions];
         let parts: Vec<&str> =
             parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
@@ -411,13 +413,13 @@ impl Config {
     }
 }
 
-impl Told {
+impl OpenAiDeclaration {
     fn is_empty(&self) -> bool {
         self.tools.is_empty() && self.prompt.is_none()
     }
 }
 
-impl Client {
+impl OpenAiClientConfig {
     fn declares(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| name_of(tool) == Some(name))
     }
@@ -428,11 +430,11 @@ fn name_of(tool: &Value) -> Option<&str> {
 }
 
 /// The message's name, by which an error calls it; one of ours if the client gave none.
-pub(super) fn named(message: &mut Object<'_>, post: &mut Post) -> String {
+pub(super) fn ensure_event_id(message: &mut Object<'_>, post: &mut OpenAiOutbox) -> String {
     if let Some(id) = message.string("event_id") {
         return id.into_owned();
     }
-    let id = post.id(Purpose::ClientUnnamed);
+    let id = post.id(OutboxPurpose::ClientUnnamed);
     message.set_string("event_id", &id);
     id
 }

@@ -1,5 +1,6 @@
-//! Who has the floor: the response that writes the conversation, those beside it, what was asked for
-//! and not begun, whether the caller speaks. A response may be asked for only when all of them rest.
+//! Turn-taking and barge-in, or who has the floor: the response that writes the conversation, those
+//! beside it, what was asked for and not begun, whether the caller speaks. A response may be asked
+//! for only when all of them rest.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -7,26 +8,26 @@ use std::time::{Duration, Instant};
 use crate::realtime::events::TurnEvent;
 
 /// A request that is neither begun nor refused by then is lost.
-const UNANSWERED: Duration = Duration::from_secs(10);
+const RESPONSE_START_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
-pub(super) struct Floor {
+pub(super) struct OpenAiFloor {
     /// The one that writes the conversation.
-    active: Option<Response>,
+    active: Option<ActiveResponse>,
     /// Those that write nothing, by id.
-    asides: HashMap<String, Whose>,
+    asides: HashMap<String, ResponseOwner>,
     /// Asked for, and neither begun nor refused; oldest first.
-    asked: VecDeque<(Instant, Asked)>,
-    caller: Caller,
+    asked: VecDeque<(Instant, ResponseRequest)>,
+    caller: OpenAiCaller,
     playback: Playback,
-    turn: Turn,
+    turn: OpenAiTurn,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Response {
+pub(super) struct ActiveResponse {
     pub(super) id: String,
-    pub(super) sight: Sight,
-    pub(super) ending: Ending,
+    pub(super) sight: ResponseVisibility,
+    pub(super) ending: CancelRequester,
     /// Our answers that it cannot have seen.
     pub(super) missed: HashSet<String>,
     /// What it began and the client does not see.
@@ -34,39 +35,39 @@ pub(super) struct Response {
     /// Calls of the client's own that it began, and that nobody answered yet.
     pub(super) calls: Vec<String>,
     /// Answers to them that the provider would not take before its end.
-    pub(super) early: Vec<Early>,
+    pub(super) early: Vec<EarlyAnswer>,
 }
 
-impl Response {
-    pub(super) fn begun(id: String, sight: Sight, missed: HashSet<String>) -> Self {
-        let (ending, items) = (Ending::Nobody, Vec::new());
+impl ActiveResponse {
+    pub(super) fn new(id: String, sight: ResponseVisibility, missed: HashSet<String>) -> Self {
+        let (ending, items) = (CancelRequester::Nobody, Vec::new());
         Self { id, sight, ending, missed, items, calls: Vec::new(), early: Vec::new() }
     }
 }
 
 /// What the client wrote as the answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Early {
+pub(super) struct EarlyAnswer {
     pub(super) call_id: String,
     pub(super) text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum ResponseOwner {
     Ours,
     Others,
 }
 
 /// Whether the client sees a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sight {
+pub(super) enum ResponseVisibility {
     Shown,
     Hidden,
 }
 
 /// Who asked for the end of a response that is not over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum CancelRequester {
     Nobody,
     Us,
     Client,
@@ -74,23 +75,23 @@ pub(super) enum Ending {
 
 /// A response that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ResponseRequest {
     pub(super) event_id: String,
-    pub(super) whose: Whose,
-    pub(super) kind: Kind,
+    pub(super) whose: ResponseOwner,
+    pub(super) kind: ResponseKind,
     /// What it stands for, to be wanted again if it is refused.
-    pub(super) want: Want,
+    pub(super) want: PendingSpeech,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ResponseKind {
     Conversation,
     Aside,
 }
 
 /// What the model still owes the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Want {
+pub(super) enum PendingSpeech {
     #[default]
     Nothing,
     /// A word about our answers.
@@ -100,7 +101,7 @@ pub(super) enum Want {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Caller {
+pub(super) enum OpenAiCaller {
     #[default]
     Silent,
     Speaking,
@@ -115,7 +116,7 @@ pub(super) enum Playback {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Turn {
+enum OpenAiTurn {
     #[default]
     Over,
     /// The caller is done, and nothing was answered yet.
@@ -123,12 +124,12 @@ enum Turn {
     Answering,
 }
 
-impl Floor {
-    pub(super) fn active(&self) -> Option<&Response> {
+impl OpenAiFloor {
+    pub(super) fn active(&self) -> Option<&ActiveResponse> {
         self.active.as_ref()
     }
 
-    pub(super) fn active_mut(&mut self) -> Option<&mut Response> {
+    pub(super) fn active_mut(&mut self) -> Option<&mut ActiveResponse> {
         self.active.as_mut()
     }
 
@@ -137,46 +138,49 @@ impl Floor {
         let Some(active) = &mut self.active else { return false };
         let Some(at) = active.calls.iter().position(|known| known == call_id) else { return false };
         active.calls.swap_remove(at);
-        active.early.push(Early { call_id: call_id.to_owned(), text: text.to_owned() });
+        active.early.push(EarlyAnswer { call_id: call_id.to_owned(), text: text.to_owned() });
         true
     }
 
     /// Gives the one before, if its end was not told.
-    pub(super) fn begin(&mut self, response: Response) -> Option<Response> {
+    pub(super) fn begin(&mut self, response: ActiveResponse) -> Option<ActiveResponse> {
         self.active.replace(response)
     }
 
     /// Ends the response that writes the conversation, if this is it.
-    pub(super) fn end(&mut self, id: &str) -> Option<Response> {
+    pub(super) fn end(&mut self, id: &str) -> Option<ActiveResponse> {
         self.active.take_if(|active| active.id == id)
     }
 
-    pub(super) fn begin_aside(&mut self, id: &str, whose: Whose) {
+    pub(super) fn begin_aside(&mut self, id: &str, whose: ResponseOwner) {
         self.asides.insert(id.to_owned(), whose);
     }
 
-    pub(super) fn end_aside(&mut self, id: &str) -> Option<Whose> {
+    pub(super) fn end_aside(&mut self, id: &str) -> Option<ResponseOwner> {
         self.asides.remove(id)
     }
 
-    pub(super) fn aside(&self, id: &str) -> Option<Whose> {
+    pub(super) fn aside(&self, id: &str) -> Option<ResponseOwner> {
         self.asides.get(id).copied()
     }
 
     pub(super) fn our_aside(&self) -> Option<&str> {
-        self.asides.iter().find(|(_, whose)| **whose == Whose::Ours).map(|(id, _)| id.as_str())
+        self.asides
+            .iter()
+            .find(|(_, whose)| **whose == ResponseOwner::Ours)
+            .map(|(id, _)| id.as_str())
     }
 
     pub(super) fn is_hidden(&self, response_id: &str) -> bool {
-        self.hidden().is_some_and(|hidden| hidden.id == response_id)
+        self.hidden_response().is_some_and(|hidden| hidden.id == response_id)
     }
 
-    pub(super) fn hidden(&self) -> Option<&Response> {
-        self.active.as_ref().filter(|active| active.sight == Sight::Hidden)
+    pub(super) fn hidden_response(&self) -> Option<&ActiveResponse> {
+        self.active.as_ref().filter(|active| active.sight == ResponseVisibility::Hidden)
     }
 
-    pub(super) fn ask(&mut self, asked: Asked, now: Instant) {
-        self.asked.push_back((now + UNANSWERED, asked));
+    pub(super) fn ask(&mut self, asked: ResponseRequest, now: Instant) {
+        self.asked.push_back((now + RESPONSE_START_TIMEOUT, asked));
     }
 
     /// Nobody waits for ever for what was never answered.
@@ -188,33 +192,37 @@ impl Floor {
         self.asked.front().map(|(until, _)| *until)
     }
 
-    pub(super) fn has_asked(&self, whose: Whose, kind: Kind) -> bool {
+    pub(super) fn has_asked(&self, whose: ResponseOwner, kind: ResponseKind) -> bool {
         self.asked.iter().any(|(_, asked)| asked.whose == whose && asked.kind == kind)
     }
 
-    pub(super) fn oldest_asked(&self) -> Option<Kind> {
+    pub(super) fn oldest_asked(&self) -> Option<ResponseKind> {
         self.asked.front().map(|(_, asked)| asked.kind)
     }
 
     /// The request of that id: it was refused, or has begun.
-    pub(super) fn take_asked(&mut self, event_id: &str) -> Option<Asked> {
+    pub(super) fn take_asked(&mut self, event_id: &str) -> Option<ResponseRequest> {
         let at = self.asked.iter().position(|(_, asked)| asked.event_id == event_id)?;
         self.asked.remove(at).map(|(_, asked)| asked)
     }
 
     /// The oldest such request: it has begun.
-    pub(super) fn begun(&mut self, whose: Whose, kind: Kind) -> Option<Asked> {
-        let fits = |asked: &Asked| asked.whose == whose && asked.kind == kind;
+    pub(super) fn take_oldest_asked(
+        &mut self,
+        whose: ResponseOwner,
+        kind: ResponseKind,
+    ) -> Option<ResponseRequest> {
+        let fits = |asked: &ResponseRequest| asked.whose == whose && asked.kind == kind;
         let at = self.asked.iter().position(|(_, asked)| fits(asked))?;
         self.asked.remove(at).map(|(_, asked)| asked)
     }
 
     /// Whatever of this kind was asked for before a response ended was answered by then.
-    pub(super) fn forget_asked(&mut self, kind: Kind) {
+    pub(super) fn forget_asked(&mut self, kind: ResponseKind) {
         self.asked.retain(|(_, asked)| asked.kind != kind);
     }
 
-    pub(super) fn set_caller(&mut self, caller: Caller) {
+    pub(super) fn set_caller(&mut self, caller: OpenAiCaller) {
         self.caller = caller;
     }
 
@@ -223,18 +231,17 @@ impl Floor {
     }
 
     pub(super) fn caller_speaks(&self) -> bool {
-        self.caller == Caller::Speaking
+        self.caller == OpenAiCaller::Speaking
     }
 
     /// Nobody speaks, and nobody is about to.
     pub(super) fn is_free(&self) -> bool {
         self.active.is_none()
-            && self.caller == Caller::Silent
+            && self.caller == OpenAiCaller::Silent
             && self.our_aside().is_none()
-            && self
-                .asked
-                .iter()
-                .all(|(_, asked)| asked.kind == Kind::Aside && asked.whose == Whose::Others)
+            && self.asked.iter().all(|(_, asked)| {
+                asked.kind == ResponseKind::Aside && asked.whose == ResponseOwner::Others
+            })
     }
 
     /// Free, and what was said has also been heard.
@@ -244,30 +251,30 @@ impl Floor {
 
     /// The caller has said something new.
     pub(super) fn turn_taken(&mut self) -> Vec<TurnEvent> {
-        let before = std::mem::replace(&mut self.turn, Turn::Open);
+        let before = std::mem::replace(&mut self.turn, OpenAiTurn::Open);
         match before {
-            Turn::Over => vec![TurnEvent::Began],
-            Turn::Open | Turn::Answering => vec![TurnEvent::Ended, TurnEvent::Began],
+            OpenAiTurn::Over => vec![TurnEvent::Began],
+            OpenAiTurn::Open | OpenAiTurn::Answering => vec![TurnEvent::Ended, TurnEvent::Began],
         }
     }
 
     /// The model begins to answer.
     pub(super) fn turn_answered(&mut self) -> Option<TurnEvent> {
-        let before = std::mem::replace(&mut self.turn, Turn::Answering);
-        (before == Turn::Over).then_some(TurnEvent::Began)
+        let before = std::mem::replace(&mut self.turn, OpenAiTurn::Answering);
+        (before == OpenAiTurn::Over).then_some(TurnEvent::Began)
     }
 
     pub(super) fn turn_interrupted(&mut self) -> Option<TurnEvent> {
-        let before = std::mem::replace(&mut self.turn, Turn::Over);
-        (before != Turn::Over).then_some(TurnEvent::Interrupted)
+        let before = std::mem::replace(&mut self.turn, OpenAiTurn::Over);
+        (before != OpenAiTurn::Over).then_some(TurnEvent::Interrupted)
     }
 
     /// Nothing more is to be said. A turn that nobody answered yet stays open.
     pub(super) fn turn_ended(&mut self) -> Option<TurnEvent> {
-        if self.turn != Turn::Answering {
+        if self.turn != OpenAiTurn::Answering {
             return None;
         }
-        self.turn = Turn::Over;
+        self.turn = OpenAiTurn::Over;
         Some(TurnEvent::Ended)
     }
 }

@@ -1,37 +1,39 @@
 //! The conversation's items in their order, and which of them the client does not see. Nothing that
 //! the client is told may point to one of those.
 
-use super::recent::Recent;
+use super::recent::RecentNames;
 
 /// Nobody points further back.
-const REMEMBERED: usize = 1024;
+const MAX_REMEMBERED_ITEMS: usize = 1024;
 
 #[derive(Default)]
-pub(super) struct Items {
+pub(super) struct ConversationItems {
     order: Vec<String>,
-    hidden: Recent,
+    hidden: RecentNames,
 }
 
 /// Where a new item stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place<'a> {
+pub(super) enum ItemPosition<'a> {
     First,
     After(&'a str),
     Last,
 }
 
-impl Items {
-    pub(super) fn put(&mut self, id: &str, place: Place<'_>) {
+impl ConversationItems {
+    pub(super) fn put(&mut self, id: &str, place: ItemPosition<'_>) {
         if self.order.iter().rev().any(|known| known == id) {
             return;
         }
         let at = match place {
-            Place::First => 0,
-            Place::After(before) => self.position(before).map_or(self.order.len(), |at| at + 1),
-            Place::Last => self.order.len(),
+            ItemPosition::First => 0,
+            ItemPosition::After(before) => {
+                self.position(before).map_or(self.order.len(), |at| at + 1)
+            }
+            ItemPosition::Last => self.order.len(),
         };
         self.order.insert(at, id.to_owned());
-        if self.order.len() > REMEMBERED {
+        if self.order.len() > MAX_REMEMBERED_ITEMS {
             let oldest = self.order.remove(0);
             self.hidden.remove(&oldest);
         }

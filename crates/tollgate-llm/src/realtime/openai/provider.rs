@@ -6,22 +6,22 @@ use std::time::Instant;
 use serde_json::Value;
 use tollgate_core::json::{self, Object};
 
-use super::config::Echo;
-use super::deliver::Heed;
-use super::floor::{Caller, Playback};
-use super::items::Place;
-use super::owed::Deep;
-use super::{OpenAi, Question};
-use crate::realtime::events::{Action, Fate, Form, Step};
-use crate::realtime::glance::{self, Glance};
+use super::config::SessionUpdateEcho;
+use super::deliver::ErrorVisibility;
+use super::floor::{OpenAiCaller, Playback};
+use super::items::ItemPosition;
+use super::speech_queue::DeepAnswer;
+use super::{OpenAiRealtime, QuestionState};
+use crate::realtime::events::{DialectAction, DialectStep, MessageFate, UtteranceStage};
+use crate::realtime::json_peek::{self, JsonPeek};
 
 /// Of one utterance; what is longer is no speech.
-const HEARD_BYTES: usize = 64 << 10;
+const MAX_UTTERANCE_BYTES: usize = 64 << 10;
 /// Utterances whose words are still coming.
-const HEARD_AT_ONCE: usize = 64;
+const MAX_OPEN_UTTERANCES: usize = 64;
 
-impl OpenAi {
-    pub(super) fn provider_says(&mut self, kind: &str, text: &str, now: Instant) -> Step {
+impl OpenAiRealtime {
+    pub(super) fn provider_says(&mut self, kind: &str, text: &str, now: Instant) -> DialectStep {
         let mut out = Vec::new();
         let fate = match kind {
             "response.created" => self.response_created(text, now, &mut out),
@@ -34,7 +34,7 @@ impl OpenAi {
             "response.output_audio_transcript.done"
             | "response.output_text.done"
             | "response.audio_transcript.done"
-            | "response.text.done" => self.said(text, &mut out),
+            | "response.text.done" => self.read_spoken_text(text, &mut out),
             kind if kind.starts_with("response.") => self.of_response(text),
             "conversation.item.added" | "conversation.item.created" => {
                 self.item_added(text, &mut out)
@@ -46,16 +46,16 @@ impl OpenAi {
             "conversation.item.input_audio_transcription.delta"
             | "conversation.item.input_audio_transcription.completed"
             | "conversation.item.input_audio_transcription.failed" => {
-                self.transcribed(kind, text, &mut out);
-                Fate::Forward
+                self.read_transcription(kind, text, &mut out);
+                MessageFate::Forward
             }
             "input_audio_buffer.speech_started"
             | "input_audio_buffer.speech_stopped"
             | "input_audio_buffer.cleared" => {
                 self.caller_speaks(kind, now, &mut out);
-                Fate::Forward
+                MessageFate::Forward
             }
-            "input_audio_buffer.committed" => self.committed(text, now, &mut out),
+            "input_audio_buffer.committed" => self.commit_input(text, now, &mut out),
             "output_audio_buffer.started" => self.playback(Playback::Playing),
             "output_audio_buffer.stopped" | "output_audio_buffer.cleared" => {
                 self.playback(Playback::Silent)
@@ -63,56 +63,61 @@ impl OpenAi {
             "session.created" => self.session_created(text),
             "session.updated" => self.session_updated(text, now, &mut out),
             "error" => self.error(text, now, &mut out),
-            _ => Fate::Forward,
+            _ => MessageFate::Forward,
         };
-        Step { fate, actions: out }
+        DialectStep { fate, actions: out }
     }
 
-    fn session_created(&mut self, text: &str) -> Fate {
+    fn session_created(&mut self, text: &str) -> MessageFate {
         if let Ok(message) = Object::parse(text)
             && let Some(session) = message.get("session")
             && let Ok(Value::Object(session)) = json::value(session.get())
         {
-            self.config.created(&session);
+            self.config.on_session_created(&session);
         }
-        Fate::Forward
+        MessageFate::Forward
     }
 
-    fn session_updated(&mut self, text: &str, now: Instant, out: &mut Vec<Action>) -> Fate {
-        let Ok(message) = Object::parse(text) else { return Fate::Forward };
-        let echo = self.config.updated(message);
+    fn session_updated(
+        &mut self,
+        text: &str,
+        now: Instant,
+        out: &mut Vec<DialectAction>,
+    ) -> MessageFate {
+        let Ok(message) = Object::parse(text) else { return MessageFate::Forward };
+        let echo = self.config.on_session_updated(message);
         if !self.config.is_declared() {
-            out.extend(self.config.declare(&mut self.post, now).map(Action::ToProvider));
+            out.extend(self.config.declare(&mut self.post, now).map(DialectAction::ToProvider));
         }
         self.declare_due(now, out);
         match echo {
-            Echo::Nothing => Fate::Swallow,
-            Echo::AsItIs => Fate::Forward,
-            Echo::Instead(text) => Fate::Replace(text),
+            SessionUpdateEcho::Nothing => MessageFate::Swallow,
+            SessionUpdateEcho::AsItIs => MessageFate::Forward,
+            SessionUpdateEcho::Instead(text) => MessageFate::Replace(text),
         }
     }
 
-    fn error(&mut self, text: &str, now: Instant, out: &mut Vec<Action>) -> Fate {
-        let Ok(mut message) = Object::parse(text) else { return Fate::Forward };
+    fn error(&mut self, text: &str, now: Instant, out: &mut Vec<DialectAction>) -> MessageFate {
+        let Ok(mut message) = Object::parse(text) else { return MessageFate::Forward };
         let Some(mut error) = message.object("error").map(Object::into_owned) else {
-            return Fate::Forward;
+            return MessageFate::Forward;
         };
-        match self.refused(&error, now, out) {
-            Heed::Not => Fate::Swallow,
-            Heed::AsItIs => Fate::Forward,
-            Heed::Unnamed => {
+        match self.handle_refusal(&error, now, out) {
+            ErrorVisibility::Not => MessageFate::Swallow,
+            ErrorVisibility::AsItIs => MessageFate::Forward,
+            ErrorVisibility::Unnamed => {
                 error.set("event_id", json::raw_value(&Value::Null));
                 message.set("error", error.to_raw());
-                Fate::Replace(message.to_text())
+                MessageFate::Replace(message.to_text())
             }
         }
     }
 
     // === the caller ===
 
-    fn caller_speaks(&mut self, kind: &str, now: Instant, out: &mut Vec<Action>) {
+    fn caller_speaks(&mut self, kind: &str, now: Instant, out: &mut Vec<DialectAction>) {
         if kind != "input_audio_buffer.speech_started" {
-            self.floor.set_caller(Caller::Silent);
+            self.floor.set_caller(OpenAiCaller::Silent);
             if kind == "input_audio_buffer.speech_stopped" {
                 // What was said is committed next, and most often answered.
                 self.owed.give_way(now);
@@ -120,34 +125,39 @@ impl OpenAi {
             self.settle(now, out);
             return;
         }
-        self.floor.set_caller(Caller::Speaking);
+        self.floor.set_caller(OpenAiCaller::Speaking);
         // The provider's own turn detection ends only what is in the conversation.
         if let Some(ours) = self.floor.our_aside().map(str::to_owned) {
-            out.push(Action::ToProvider(self.post.cancel(&ours)));
+            out.push(DialectAction::ToProvider(self.post.cancel(&ours)));
         }
     }
 
-    fn committed(&mut self, text: &str, now: Instant, out: &mut Vec<Action>) -> Fate {
-        self.floor.set_caller(Caller::Silent);
-        if self.calls.any_waiting() || self.owed.deep != Deep::No {
-            self.interrupted(out);
+    fn commit_input(
+        &mut self,
+        text: &str,
+        now: Instant,
+        out: &mut Vec<DialectAction>,
+    ) -> MessageFate {
+        self.floor.set_caller(OpenAiCaller::Silent);
+        if self.calls.any_waiting() || self.owed.deep != DeepAnswer::No {
+            self.barge_in(out);
         }
         self.owed.drop_all();
         if self.owed.held.is_some() {
             // Turn detection answers by itself, most often.
             self.owed.give_way(now);
         }
-        out.extend(self.floor.turn_taken().into_iter().map(Action::Turn));
-        self.asked = Question::Open;
-        self.spoken_last = match glance::string(text, "item_id") {
-            Glance::Is(item) => Some(item.to_owned()),
-            Glance::Missing | Glance::Unclear => None,
+        out.extend(self.floor.turn_taken().into_iter().map(DialectAction::Turn));
+        self.asked = QuestionState::Open;
+        self.spoken_last = match json_peek::peek_string(text, "item_id") {
+            JsonPeek::Is(item) => Some(item.to_owned()),
+            JsonPeek::Missing | JsonPeek::Unclear => None,
         };
         self.settle(now, out);
         self.without_hidden_neighbour(text)
     }
 
-    fn transcribed(&mut self, kind: &str, text: &str, out: &mut Vec<Action>) {
+    fn read_transcription(&mut self, kind: &str, text: &str, out: &mut Vec<DialectAction>) {
         let Ok(message) = Object::parse(text) else { return };
         let Some(item) = message.string("item_id") else { return };
         let before = self.heard.remove(&*item);
@@ -156,73 +166,78 @@ impl OpenAi {
         {
             // Words of an earlier turn say nothing of this one.
             if self.spoken_last.as_deref().is_some_and(|last| last != item) {
-                self.asked = Question::Answered;
+                self.asked = QuestionState::Answered;
             }
-            out.push(Action::Heard { text: transcript.into_owned(), form: Form::Final });
+            out.push(DialectAction::Heard {
+                text: transcript.into_owned(),
+                form: UtteranceStage::Final,
+            });
         } else if let Some(delta) = message.string("delta") {
             let text = before.unwrap_or_default() + &delta;
-            if self.heard.len() == HEARD_AT_ONCE {
+            if self.heard.len() == MAX_OPEN_UTTERANCES {
                 // Their ends never came.
                 self.heard.clear();
             }
-            if text.len() <= HEARD_BYTES {
+            if text.len() <= MAX_UTTERANCE_BYTES {
                 self.heard.insert(item.into_owned(), text.clone());
             }
-            out.push(Action::Heard { text, form: Form::Partial });
+            out.push(DialectAction::Heard { text, form: UtteranceStage::Partial });
         }
     }
 
-    fn playback(&mut self, playback: Playback) -> Fate {
+    fn playback(&mut self, playback: Playback) -> MessageFate {
         self.floor.set_playback(playback);
-        Fate::Forward
+        MessageFate::Forward
     }
 
     // === items of the conversation ===
 
-    fn item_added(&mut self, text: &str, out: &mut Vec<Action>) -> Fate {
-        let Ok(message) = Object::parse(text) else { return Fate::Forward };
-        let Some(item) = message.object("item") else { return Fate::Forward };
-        let Some(id) = item.string("id") else { return Fate::Forward };
+    fn item_added(&mut self, text: &str, out: &mut Vec<DialectAction>) -> MessageFate {
+        let Ok(message) = Object::parse(text) else { return MessageFate::Forward };
+        let Some(item) = message.object("item") else { return MessageFate::Forward };
+        let Some(id) = item.string("id") else { return MessageFate::Forward };
         let previous = message.string("previous_item_id");
         let place = match (&previous, message.contains("previous_item_id")) {
-            (Some(before), _) => Place::After(before),
-            (None, true) => Place::First,
-            (None, false) => Place::Last,
+            (Some(before), _) => ItemPosition::After(before),
+            (None, true) => ItemPosition::First,
+            (None, false) => ItemPosition::Last,
         };
         self.items.put(&id, place);
         self.owed.confirms();
         if let Some(call_id) = item.string("call_id").filter(|id| self.calls.knows(id))
             && item.string("type").as_deref() == Some("function_call_output")
         {
-            self.owed.seen(&call_id);
-            if self.calls.answered_elsewhere(&call_id) {
-                out.push(Action::Cancel(call_id.into_owned()));
+            self.owed.confirm_answer(&call_id);
+            if self.calls.mark_answered(&call_id) {
+                out.push(DialectAction::Cancel(call_id.into_owned()));
             }
         }
         if self.is_ours(&item) {
             self.items.hide(&id);
-            return Fate::Swallow;
+            return MessageFate::Swallow;
         }
         self.without_hidden_neighbour(text)
     }
 
-    fn item_told(&mut self, text: &str) -> Fate {
-        let Ok(message) = Object::parse(text) else { return Fate::Forward };
-        let Some(item) = message.object("item") else { return Fate::Forward };
+    fn item_told(&mut self, text: &str) -> MessageFate {
+        let Ok(message) = Object::parse(text) else { return MessageFate::Forward };
+        let Some(item) = message.object("item") else { return MessageFate::Forward };
         let is_hidden = item.string("id").is_some_and(|id| self.items.is_hidden(&id));
         if is_hidden || self.is_ours(&item) {
-            return Fate::Swallow;
+            return MessageFate::Swallow;
         }
         self.without_hidden_neighbour(text)
     }
 
-    fn item_changed(&mut self, kind: &str, text: &str) -> Fate {
-        let Glance::Is(id) = glance::string(text, "item_id") else { return Fate::Forward };
+    fn item_changed(&mut self, kind: &str, text: &str) -> MessageFate {
+        let JsonPeek::Is(id) = json_peek::peek_string(text, "item_id") else {
+            return MessageFate::Forward;
+        };
         let is_hidden = self.items.is_hidden(id);
         if kind == "conversation.item.deleted" {
             self.items.remove(id);
         }
-        if is_hidden { Fate::Swallow } else { Fate::Forward }
+        if is_hidden { MessageFate::Swallow } else { MessageFate::Forward }
     }
 
     /// A call that the client does not know, its answer, or what a hidden response says.
@@ -239,26 +254,27 @@ impl OpenAi {
                 !is_written && !self.config.is_clients(&name)
             }
             Some("message") => {
-                self.floor.hidden().is_some() && item.string("role").as_deref() == Some("assistant")
+                self.floor.hidden_response().is_some()
+                    && item.string("role").as_deref() == Some("assistant")
             }
             _ => false,
         }
     }
 
     /// What the client is told must not point to what it does not see.
-    fn without_hidden_neighbour(&self, text: &str) -> Fate {
+    fn without_hidden_neighbour(&self, text: &str) -> MessageFate {
         if self.items.none_hidden() {
-            return Fate::Forward;
+            return MessageFate::Forward;
         }
-        let Ok(mut message) = Object::parse(text) else { return Fate::Forward };
+        let Ok(mut message) = Object::parse(text) else { return MessageFate::Forward };
         let Some(before) = message.string("previous_item_id").map(String::from) else {
-            return Fate::Forward;
+            return MessageFate::Forward;
         };
         let seen = self.items.seen_at_or_before(&before);
         if seen == Some(&*before) {
-            return Fate::Forward;
+            return MessageFate::Forward;
         }
         message.set("previous_item_id", json::raw_value(&seen.map_or(Value::Null, Value::from)));
-        Fate::Replace(message.to_text())
+        MessageFate::Replace(message.to_text())
     }
 }

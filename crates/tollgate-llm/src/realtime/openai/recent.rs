@@ -3,21 +3,21 @@
 
 use std::collections::{HashSet, VecDeque};
 
-const REMEMBERED: usize = 1024;
+const MAX_RECENT_NAMES: usize = 1024;
 
 #[derive(Default)]
-pub(super) struct Recent {
+pub(super) struct RecentNames {
     order: VecDeque<String>,
     known: HashSet<String>,
 }
 
-impl Recent {
+impl RecentNames {
     pub(super) fn insert(&mut self, name: &str) {
         if !self.known.insert(name.to_owned()) {
             return;
         }
         self.order.push_back(name.to_owned());
-        if self.order.len() > REMEMBERED
+        if self.order.len() > MAX_RECENT_NAMES
             && let Some(oldest) = self.order.pop_front()
         {
             self.known.remove(&oldest);

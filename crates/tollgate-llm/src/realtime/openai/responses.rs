@@ -6,105 +6,110 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use tollgate_core::json::{self, Object};
 
-use super::calls::{Due, Made};
-use super::floor::{Asked, Ending, Kind, Response, Sight, Want, Whose};
-use super::owed::Deep;
-use super::wire::{self, MARK};
-use super::{OpenAi, Question};
-use crate::realtime::events::{Action, Call, Fate};
-use crate::realtime::glance::{self, Glance};
+use super::calls::{DueAnswer, OpenAiCallRequest};
+use super::floor::{
+    ActiveResponse, CancelRequester, PendingSpeech, ResponseKind, ResponseOwner, ResponseRequest,
+    ResponseVisibility,
+};
+use super::speech_queue::DeepAnswer;
+use super::wire::{self, METADATA_MARK};
+use super::{OpenAiRealtime, QuestionState};
+use crate::realtime::events::{DialectAction, MessageFate, RealtimeCall};
+use crate::realtime::json_peek::{self, JsonPeek};
 
 /// What became of a response, and so of its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum ResponseVerdict {
     Stands,
     Falls,
 }
 
 /// A call as the provider tells it.
-struct Told<'a> {
+struct ProviderCall<'a> {
     id: &'a str,
     name: &'a str,
     arguments: &'a str,
-    verdict: Verdict,
+    verdict: ResponseVerdict,
 }
 
-impl OpenAi {
+impl OpenAiRealtime {
     pub(super) fn response_created(
         &mut self,
         text: &str,
         now: Instant,
-        out: &mut Vec<Action>,
-    ) -> Fate {
-        let Some((message, response)) = response_of(text) else { return Fate::Forward };
+        out: &mut Vec<DialectAction>,
+    ) -> MessageFate {
+        let Some((message, response)) = response_of(text) else { return MessageFate::Forward };
         let Some(id) = response.get("id").and_then(Value::as_str).map(str::to_owned) else {
-            return Fate::Forward;
+            return MessageFate::Forward;
         };
         let kind = self.kind_of(&response);
-        let (whose, asked) = self.asked_by(&response, kind);
-        if kind == Kind::Aside {
+        let (whose, asked) = self.find_request(&response, kind);
+        if kind == ResponseKind::Aside {
             self.floor.begin_aside(&id, whose);
-            if whose == Whose::Ours {
-                out.push(Action::Announced);
+            if whose == ResponseOwner::Ours {
+                out.push(DialectAction::Announced);
             }
-            return shown(message, response, Hides::Nothing);
+            return for_client(message, response, HiddenCalls::Nothing);
         }
         let missed = self.owed.unseen();
         let want = asked.as_ref().map(|asked| asked.want).unwrap_or_default();
-        if whose == Whose::Ours || want == Want::Words {
-            self.owed.deep = Deep::No;
+        if whose == ResponseOwner::Ours || want == PendingSpeech::Words {
+            self.owed.deep = DeepAnswer::No;
         }
-        if whose == Whose::Ours || missed.is_empty() {
-            self.owed.told();
+        if whose == ResponseOwner::Ours || missed.is_empty() {
+            self.owed.clear_announced();
         }
-        let must_end = self.owed.deep != Deep::No;
+        let must_end = self.owed.deep != DeepAnswer::No;
         let sight = match must_end && asked.is_none() {
-            true => Sight::Hidden,
-            false => Sight::Shown,
+            true => ResponseVisibility::Hidden,
+            false => ResponseVisibility::Shown,
         };
-        let missed = if whose == Whose::Ours { Default::default() } else { missed };
-        if let Some(before) = self.floor.begin(Response::begun(id, sight, missed)) {
+        let missed = if whose == ResponseOwner::Ours { Default::default() } else { missed };
+        if let Some(before) = self.floor.begin(ActiveResponse::new(id, sight, missed)) {
             self.post_early(before.early, now, out);
         }
         if must_end {
             self.stop_active(out);
         }
-        if sight == Sight::Hidden {
-            return Fate::Swallow;
+        if sight == ResponseVisibility::Hidden {
+            return MessageFate::Swallow;
         }
-        if whose == Whose::Others && asked.is_none() {
+        if whose == ResponseOwner::Others && asked.is_none() {
             // What the client asked for meanwhile would be refused by now.
             self.owed.held = None;
         }
-        out.extend(self.floor.turn_answered().map(Action::Turn));
-        shown(message, response, Hides::Nothing)
+        out.extend(self.floor.turn_answered().map(DialectAction::Turn));
+        for_client(message, response, HiddenCalls::Nothing)
     }
 
     pub(super) fn response_done(
         &mut self,
         text: &str,
         now: Instant,
-        out: &mut Vec<Action>,
-    ) -> Fate {
-        let Some((message, mut response)) = response_of(text) else { return Fate::Forward };
+        out: &mut Vec<DialectAction>,
+    ) -> MessageFate {
+        let Some((message, mut response)) = response_of(text) else { return MessageFate::Forward };
         let id = response.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         if self.floor.end_aside(&id).is_some() {
             self.settle(now, out);
-            return shown(message, response, Hides::Nothing);
+            return for_client(message, response, HiddenCalls::Nothing);
         }
         let mut ended = self.floor.end(&id);
         self.owed.response_ended();
-        self.floor.forget_asked(Kind::Conversation);
-        if let Some(hidden) = ended.as_ref().filter(|ended| ended.sight == Sight::Hidden) {
+        self.floor.forget_asked(ResponseKind::Conversation);
+        if let Some(hidden) =
+            ended.as_ref().filter(|ended| ended.sight == ResponseVisibility::Hidden)
+        {
             for item in &hidden.items {
-                out.push(Action::ToProvider(self.post.delete(item)));
+                out.push(DialectAction::ToProvider(self.post.delete(item)));
             }
             self.settle(now, out);
-            return Fate::Swallow;
+            return MessageFate::Swallow;
         }
-        let by_us = ended.as_ref().is_some_and(|ended| ended.ending == Ending::Us);
-        if verdict(&response) == Verdict::Stands {
-            self.asked = Question::Answered;
+        let by_us = ended.as_ref().is_some_and(|ended| ended.ending == CancelRequester::Us);
+        if verdict(&response) == ResponseVerdict::Stands {
+            self.asked = QuestionState::Answered;
         }
         self.take_calls(&id, &response, out);
         let early = ended.as_mut().map(|ended| std::mem::take(&mut ended.early));
@@ -113,59 +118,63 @@ impl OpenAi {
             self.post_due(due, now, out);
         }
         if response.get("status").is_some_and(|status| status == "cancelled") && !by_us {
-            self.interrupted(out);
+            self.barge_in(out);
         } else if ended.is_some_and(|ended| !ended.missed.is_empty()) {
             self.owed.wants_reply();
         }
         self.settle(now, out);
         let hides = self.hide_calls(&mut response);
-        shown(message, response, hides)
+        for_client(message, response, hides)
     }
 
     /// Whether it writes the conversation.
-    fn kind_of(&self, response: &Map<String, Value>) -> Kind {
+    fn kind_of(&self, response: &Map<String, Value>) -> ResponseKind {
         match response.get("conversation_id") {
-            Some(Value::Null) => Kind::Aside,
-            Some(_) => Kind::Conversation,
-            None => self.floor.oldest_asked().unwrap_or(Kind::Conversation),
+            Some(Value::Null) => ResponseKind::Aside,
+            Some(_) => ResponseKind::Conversation,
+            None => self.floor.oldest_asked().unwrap_or(ResponseKind::Conversation),
         }
     }
 
     /// Whose it is, and as what it was asked for. Those that do not give back what they were asked
     /// with are taken for ours if we asked; our mark counts whatever they made of the rest.
-    fn asked_by(&mut self, response: &Map<String, Value>, kind: Kind) -> (Whose, Option<Asked>) {
-        let mark = response.get("metadata").map(|metadata| metadata.get(MARK));
+    fn find_request(
+        &mut self,
+        response: &Map<String, Value>,
+        kind: ResponseKind,
+    ) -> (ResponseOwner, Option<ResponseRequest>) {
+        let mark = response.get("metadata").map(|metadata| metadata.get(METADATA_MARK));
         let whose = match mark {
-            Some(Some(Value::String(mark))) if self.post.gave(mark) => {
-                return (Whose::Ours, self.floor.take_asked(mark));
+            Some(Some(Value::String(mark))) if self.post.has_requested(mark) => {
+                return (ResponseOwner::Ours, self.floor.take_asked(mark));
             }
-            None if self.floor.has_asked(Whose::Ours, kind) => Whose::Ours,
-            Some(_) | None => Whose::Others,
+            None if self.floor.has_asked(ResponseOwner::Ours, kind) => ResponseOwner::Ours,
+            Some(_) | None => ResponseOwner::Others,
         };
-        (whose, self.floor.begun(whose, kind))
+        (whose, self.floor.take_oldest_asked(whose, kind))
     }
 
     // === calls ===
 
-    pub(super) fn item_began(&mut self, text: &str) -> Fate {
-        let Ok(message) = Object::parse(text) else { return Fate::Forward };
-        let Some(item) = message.object("item") else { return Fate::Forward };
+    pub(super) fn item_began(&mut self, text: &str) -> MessageFate {
+        let Ok(message) = Object::parse(text) else { return MessageFate::Forward };
+        let Some(item) = message.object("item") else { return MessageFate::Forward };
         let response_id = message.string("response_id").unwrap_or_default();
         let id = item.string("id").unwrap_or_default();
         if self.floor.is_hidden(&response_id) {
             self.hide_item_of_active(&id);
-            return Fate::Swallow;
+            return MessageFate::Swallow;
         }
-        if self.floor.aside(&response_id) == Some(Whose::Ours) {
+        if self.floor.aside(&response_id) == Some(ResponseOwner::Ours) {
             self.aside_items.insert(&id);
-            return Fate::Forward;
+            return MessageFate::Forward;
         }
         if !self.is_ours(&item) {
             self.client_is_called(&response_id, &item);
-            return Fate::Forward;
+            return MessageFate::Forward;
         }
         self.items.hide(&id);
-        Fate::Swallow
+        MessageFate::Swallow
     }
 
     fn client_is_called(&mut self, response_id: &str, item: &Object<'_>) {
@@ -177,17 +186,17 @@ impl OpenAi {
         }
     }
 
-    pub(super) fn item_done(&mut self, text: &str, out: &mut Vec<Action>) -> Fate {
-        let Ok(message) = Object::parse(text) else { return Fate::Forward };
-        let Some(item) = message.object("item") else { return Fate::Forward };
+    pub(super) fn item_done(&mut self, text: &str, out: &mut Vec<DialectAction>) -> MessageFate {
+        let Ok(message) = Object::parse(text) else { return MessageFate::Forward };
+        let Some(item) = message.object("item") else { return MessageFate::Forward };
         let response_id = message.string("response_id").unwrap_or_default();
         let id = item.string("id").unwrap_or_default();
         if self.floor.is_hidden(&response_id) {
             self.hide_item_of_active(&id);
-            return Fate::Swallow;
+            return MessageFate::Swallow;
         }
         if !self.is_ours(&item) {
-            return Fate::Forward;
+            return MessageFate::Forward;
         }
         self.items.hide(&id);
         let is_whole = item.string("status").is_none_or(|status| status == "completed");
@@ -197,22 +206,22 @@ impl OpenAi {
             && is_whole
             && self.floor.aside(&response_id).is_none()
         {
-            let verdict = Verdict::Stands;
-            let told = Told { id: &call_id, name: &name, arguments: &arguments, verdict };
+            let verdict = ResponseVerdict::Stands;
+            let told = ProviderCall { id: &call_id, name: &name, arguments: &arguments, verdict };
             self.take_call(&response_id, &told, out);
         }
-        Fate::Swallow
+        MessageFate::Swallow
     }
 
-    pub(super) fn arguments(&mut self, text: &str) -> Fate {
-        let known = |key, is_known: &dyn Fn(&str) -> bool| match glance::string(text, key) {
-            Glance::Is(id) => is_known(id),
-            Glance::Missing | Glance::Unclear => false,
+    pub(super) fn arguments(&mut self, text: &str) -> MessageFate {
+        let known = |key, is_known: &dyn Fn(&str) -> bool| match json_peek::peek_string(text, key) {
+            JsonPeek::Is(id) => is_known(id),
+            JsonPeek::Missing | JsonPeek::Unclear => false,
         };
         let is_ours = known("item_id", &|id| self.items.is_hidden(id))
             || known("call_id", &|id| self.calls.knows(id))
             || known("name", &|name| !self.config.is_clients(name));
-        if is_ours { Fate::Swallow } else { self.of_response(text) }
+        if is_ours { MessageFate::Swallow } else { self.of_response(text) }
     }
 
     fn hide_item_of_active(&mut self, id: &str) {
@@ -225,97 +234,116 @@ impl OpenAi {
     }
 
     /// Runs it, once, or answers for it if it is cut off.
-    fn take_call(&mut self, response: &str, told: &Told<'_>, out: &mut Vec<Action>) {
-        let Told { id, name, arguments, verdict } = *told;
-        let made = Made { response, name, arguments, delivery: self.config.delivery(name) };
+    fn take_call(&mut self, response: &str, told: &ProviderCall<'_>, out: &mut Vec<DialectAction>) {
+        let ProviderCall { id, name, arguments, verdict } = *told;
+        let made =
+            OpenAiCallRequest { response, name, arguments, delivery: self.config.delivery(name) };
         match verdict {
-            Verdict::Stands if self.calls.make(id, &made) => out.push(Action::Run(Call {
-                id: id.to_owned(),
-                name: name.to_owned(),
-                arguments: arguments.to_owned(),
-            })),
-            Verdict::Falls if self.calls.settled(id, &made) => {
-                out.push(Action::ToProvider(self.post.output(id, &wire::cut_off())));
+            ResponseVerdict::Stands if self.calls.make(id, &made) => {
+                out.push(DialectAction::Run(RealtimeCall {
+                    id: id.to_owned(),
+                    name: name.to_owned(),
+                    arguments: arguments.to_owned(),
+                }))
             }
-            Verdict::Stands | Verdict::Falls => {}
+            ResponseVerdict::Falls if self.calls.insert_answered(id, &made) => {
+                out.push(DialectAction::ToProvider(self.post.output(id, &wire::cut_off())));
+            }
+            ResponseVerdict::Stands | ResponseVerdict::Falls => {}
         }
     }
 
     /// Calls of a response that is over and that nobody told before, and the client's own.
-    fn take_calls(&mut self, id: &str, response: &Map<String, Value>, out: &mut Vec<Action>) {
+    fn take_calls(
+        &mut self,
+        id: &str,
+        response: &Map<String, Value>,
+        out: &mut Vec<DialectAction>,
+    ) {
         for item in calls_in(response) {
             let text = |key| item.get(key).and_then(Value::as_str).unwrap_or_default();
             let verdict = match verdict(item) {
-                Verdict::Stands => verdict(response),
-                Verdict::Falls => Verdict::Falls,
+                ResponseVerdict::Stands => verdict(response),
+                ResponseVerdict::Falls => ResponseVerdict::Falls,
             };
             let (call_id, name, arguments) = (text("call_id"), text("name"), text("arguments"));
             if !self.config.is_clients(name) || self.calls.knows(call_id) {
-                self.take_call(id, &Told { id: call_id, name, arguments, verdict }, out);
-            } else if verdict == Verdict::Stands {
-                self.owed.client_called(call_id);
+                self.take_call(id, &ProviderCall { id: call_id, name, arguments, verdict }, out);
+            } else if verdict == ResponseVerdict::Stands {
+                self.owed.note_client_call(call_id);
             }
         }
     }
 
     /// Its response is over: what of it may be answered now.
-    fn close_calls(&mut self, id: &str, verdict: Verdict, out: &mut Vec<Action>) -> Vec<Due> {
+    fn close_calls(
+        &mut self,
+        id: &str,
+        verdict: ResponseVerdict,
+        out: &mut Vec<DialectAction>,
+    ) -> Vec<DueAnswer> {
         match verdict {
-            Verdict::Stands => {
+            ResponseVerdict::Stands => {
                 let (standing, due) = self.calls.stand(id);
-                out.extend((!standing.is_empty()).then_some(Action::Confirm(standing)));
+                out.extend((!standing.is_empty()).then_some(DialectAction::Confirm(standing)));
                 due
             }
-            Verdict::Falls => {
+            ResponseVerdict::Falls => {
                 let (running, due) = self.calls.fall(id);
-                out.extend(running.into_iter().map(Action::Cancel));
+                out.extend(running.into_iter().map(DialectAction::Cancel));
                 due
             }
         }
     }
 
-    fn hide_calls(&self, response: &mut Map<String, Value>) -> Hides {
-        let Some(Value::Array(output)) = response.get_mut("output") else { return Hides::Nothing };
+    fn hide_calls(&self, response: &mut Map<String, Value>) -> HiddenCalls {
+        let Some(Value::Array(output)) = response.get_mut("output") else {
+            return HiddenCalls::Nothing;
+        };
         let before = output.len();
         output.retain(|item| {
             let call_id = item.get("call_id").and_then(Value::as_str).unwrap_or_default();
             item["type"] != "function_call" || !self.calls.knows(call_id)
         });
-        if output.len() == before { Hides::Nothing } else { Hides::Something }
+        if output.len() == before { HiddenCalls::Nothing } else { HiddenCalls::Something }
     }
 
     // === what is said ===
 
-    pub(super) fn said(&mut self, text: &str, out: &mut Vec<Action>) -> Fate {
-        let Ok(message) = Object::parse(text) else { return Fate::Forward };
+    pub(super) fn read_spoken_text(
+        &mut self,
+        text: &str,
+        out: &mut Vec<DialectAction>,
+    ) -> MessageFate {
+        let Ok(message) = Object::parse(text) else { return MessageFate::Forward };
         let response_id = message.string("response_id").unwrap_or_default();
         if self.floor.is_hidden(&response_id) {
-            return Fate::Swallow;
+            return MessageFate::Swallow;
         }
         let words = message.string("transcript").or_else(|| message.string("text"));
         if let Some(words) = words.filter(|words| !words.is_empty())
             && self.floor.aside(&response_id).is_none()
         {
-            out.push(Action::Said(words.into_owned()));
+            out.push(DialectAction::Said(words.into_owned()));
         }
-        Fate::Forward
+        MessageFate::Forward
     }
 
     /// Anything else of a response.
-    pub(super) fn of_response(&self, text: &str) -> Fate {
-        if self.floor.hidden().is_none() {
-            return Fate::Forward;
+    pub(super) fn of_response(&self, text: &str) -> MessageFate {
+        if self.floor.hidden_response().is_none() {
+            return MessageFate::Forward;
         }
-        match glance::string(text, "response_id") {
-            Glance::Is(id) if self.floor.is_hidden(id) => Fate::Swallow,
-            Glance::Is(_) | Glance::Missing | Glance::Unclear => Fate::Forward,
+        match json_peek::peek_string(text, "response_id") {
+            JsonPeek::Is(id) if self.floor.is_hidden(id) => MessageFate::Swallow,
+            JsonPeek::Is(_) | JsonPeek::Missing | JsonPeek::Unclear => MessageFate::Forward,
         }
     }
 }
 
 /// Whether something was taken out of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hides {
+enum HiddenCalls {
     Nothing,
     Something,
 }
@@ -329,10 +357,10 @@ fn response_of(text: &str) -> Option<(Object<'_>, Map<String, Value>)> {
 }
 
 /// Of a response or an item; where nothing is said it is whole.
-fn verdict(of: &Map<String, Value>) -> Verdict {
+fn verdict(of: &Map<String, Value>) -> ResponseVerdict {
     match of.get("status").and_then(Value::as_str) {
-        Some("completed") | None => Verdict::Stands,
-        Some(_) => Verdict::Falls,
+        Some("completed") | None => ResponseVerdict::Stands,
+        Some(_) => ResponseVerdict::Falls,
     }
 }
 
@@ -343,17 +371,21 @@ fn calls_in(response: &Map<String, Value>) -> Vec<&Map<String, Value>> {
 }
 
 /// The response as the client may see it: our mark is on none of them.
-fn shown(mut message: Object<'_>, mut response: Map<String, Value>, hides: Hides) -> Fate {
+fn for_client(
+    mut message: Object<'_>,
+    mut response: Map<String, Value>,
+    hides: HiddenCalls,
+) -> MessageFate {
     let is_marked = match response.get_mut("metadata") {
-        Some(Value::Object(metadata)) => metadata.remove(MARK).is_some(),
+        Some(Value::Object(metadata)) => metadata.remove(METADATA_MARK).is_some(),
         Some(_) | None => false,
     };
-    if !is_marked && hides == Hides::Nothing {
-        return Fate::Forward;
+    if !is_marked && hides == HiddenCalls::Nothing {
+        return MessageFate::Forward;
     }
     if is_marked && response.get("metadata").and_then(Value::as_object).is_some_and(Map::is_empty) {
         response.insert("metadata".to_owned(), Value::Null);
     }
     message.set("response", json::raw_value(&response.into()));
-    Fate::Replace(message.to_text())
+    MessageFate::Replace(message.to_text())
 }

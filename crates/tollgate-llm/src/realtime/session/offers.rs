@@ -4,29 +4,33 @@ use std::sync::Arc;
 
 use tollgate_core::turn::Turn;
 
-use super::super::events::{News, Offer};
-use super::super::shown::shown;
-use super::super::visit::Visit;
-use super::Session;
+use super::super::events::{DialectEvent, RealtimeOffer};
+use super::super::session_request::SessionRequest;
+use super::super::tool_declarations::declare_tools;
+use super::RealtimeSession;
 
-impl Session {
+impl RealtimeSession {
     /// Tools or tier may have changed: declares what is new, if it is.
     pub(in super::super) fn refresh(&mut self, now: std::time::Instant) {
-        let asked = self.visit.party.asked(self.course.wish(&self.visit.party));
+        let asked = self.visit.party.turn_request(self.course.wish(&self.visit.party));
         // An agent that was taken away has nothing any more; its session may go on talking.
         let offer = match self.hall.gate.turn(asked) {
             Ok(turn) => offer(&self.visit, &turn, self.prompt.clone()),
-            Err(_) => Offer { tools: Vec::new(), prompt: self.prompt.clone() },
+            Err(_) => RealtimeOffer { tools: Vec::new(), prompt: self.prompt.clone() },
         };
         if offer != self.offer {
             self.offer = offer.clone();
             let tools = offer.tools.len();
-            self.hall.stands(&self.facts, |standing| standing.tools = tools);
-            self.news(News::Offer(offer), now);
+            self.hall.update_status(&self.facts, |standing| standing.tools = tools);
+            self.send_event(DialectEvent::Offer(offer), now);
         }
     }
 }
 
-pub(super) fn offer(visit: &Visit, turn: &Turn, prompt: Option<Arc<str>>) -> Offer {
-    Offer { tools: shown(&visit.agent, turn, visit.live), prompt }
+pub(super) fn offer(
+    visit: &SessionRequest,
+    turn: &Turn,
+    prompt: Option<Arc<str>>,
+) -> RealtimeOffer {
+    RealtimeOffer { tools: declare_tools(&visit.agent, turn, visit.live), prompt }
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Kind, Table, Unknown, half, sample};
+use super::{TensorDtype, UnknownTokenRule, VectorTable, half, sample};
 
 /// A file of the format, with these numbers behind the header.
 fn file(header: &Value, data: &[u8]) -> Vec<u8> {
@@ -15,7 +15,7 @@ fn tensor(kind: &str, shape: &[usize], (start, end): (usize, usize)) -> Value {
     json!({"dtype": kind, "shape": shape, "data_offsets": [start, end]})
 }
 
-fn row(table: &Table, token: u32) -> Vec<f32> {
+fn row(table: &VectorTable, token: u32) -> Vec<f32> {
     let mut sum = vec![0.0; table.dimensions()];
     table.add(token, &mut sum);
     sum
@@ -33,10 +33,10 @@ fn rows_of_every_kind_of_number_are_read() {
         ("I8", vec![3, 0xfc], [3.0, -4.0]),
     ] {
         let header = json!({"embeddings": tensor(kind, &[1, 2], (0, data.len()))});
-        let table = Table::read(file(&header, &data)).unwrap();
+        let table = VectorTable::read(file(&header, &data)).unwrap();
         assert_eq!(row(&table, 0), expected, "{kind}");
         assert_eq!(row(&table, 1), [0.0, 0.0], "a token without a row adds nothing");
-        assert_eq!(table.unknown(), Unknown::Skipped);
+        assert_eq!(table.unknown(), UnknownTokenRule::Skipped);
     }
 }
 
@@ -69,7 +69,7 @@ fn tokens_may_share_rows_and_count_differently() {
         "weights": tensor("F32", &[3], (4, 16)),
         "mapping": tensor("I64", &[3], (16, 40)),
     });
-    let table = Table::read(file(&header, &data)).unwrap();
+    let table = VectorTable::read(file(&header, &data)).unwrap();
     let rows: Vec<_> = (0..4).map(|token| row(&table, token)).collect();
     assert_eq!(rows, [[2.0, 4.0], [3.0, 4.0], [0.5, 1.0], [0.0, 0.0]]);
 }
@@ -77,13 +77,15 @@ fn tokens_may_share_rows_and_count_differently() {
 #[test]
 fn what_is_no_table_is_told() {
     let check = |header: &Value, data: &[u8], why: &str| {
-        let said = Table::read(file(header, data)).err().unwrap();
+        let said = VectorTable::read(file(header, data)).err().unwrap();
         assert!(said.contains(why), "{header}: {said}");
     };
     for bytes in
         [&b""[..], b"1234567", b"\xff\xff\xff\xff\xff\xff\xff\xff{}", b"\x02\0\0\0\0\0\0\0{]"]
     {
-        assert!(Table::read(bytes.to_vec()).err().unwrap().contains("in no file of the format"));
+        assert!(
+            VectorTable::read(bytes.to_vec()).err().unwrap().contains("in no file of the format")
+        );
     }
     check(&json!({}), &[], "neither tensor `embeddings` nor `embedding.weight`");
     check(&json!([]), &[], "neither tensor");
@@ -118,5 +120,5 @@ fn a_sample_tells_files_apart_by_their_ends_and_size() {
     assert_ne!(sample(&bytes), sample(&other));
     assert_ne!(sample(&bytes), sample(&bytes[1..]));
     assert_eq!(sample(&bytes[..10]).len(), 18);
-    assert_eq!(Kind::F16.number(&[1]), 0.0);
+    assert_eq!(TensorDtype::F16.number(&[1]), 0.0);
 }

@@ -15,19 +15,19 @@ pub(super) struct Bpe {
     unknown: Option<u32>,
     /// For characters that are not known: their bytes are.
     bytes: Option<Vec<u32>>,
-    fuses: Fuses,
-    whole: Whole,
+    fuses: UnknownFusing,
+    whole: WholeWordRule,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fuses {
+enum UnknownFusing {
     /// Unknown ones beside each other are one.
     Unknown,
     Nothing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whole {
+enum WholeWordRule {
     /// A word that is known is not taken apart.
     First,
     Never,
@@ -35,7 +35,7 @@ enum Whole {
 
 /// A piece of the word, between its neighbours. One that became part of another has none.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct BpePiece {
     token: u32,
     before: Option<usize>,
     after: Option<usize>,
@@ -44,7 +44,7 @@ struct Piece {
 
 /// Two pieces that may become one: the earliest learned first, then from the left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Pair {
+struct BpePair {
     rank: u32,
     left: usize,
     becomes: u32,
@@ -77,12 +77,12 @@ impl Bpe {
         };
         let unknown = json["unk_token"].as_str().and_then(|it| vocabulary.get(it)).copied();
         let fuses = match json["fuse_unk"].as_bool() {
-            Some(true) => Fuses::Unknown,
-            _ => Fuses::Nothing,
+            Some(true) => UnknownFusing::Unknown,
+            _ => UnknownFusing::Nothing,
         };
         let whole = match json["ignore_merges"].as_bool() {
-            Some(true) => Whole::First,
-            _ => Whole::Never,
+            Some(true) => WholeWordRule::First,
+            _ => WholeWordRule::Never,
         };
         Ok(Self { vocabulary, pairs, unknown, bytes, fuses, whole })
     }
@@ -92,12 +92,12 @@ impl Bpe {
     }
 
     pub(super) fn push(&self, word: &str, tokens: &mut Vec<u32>) {
-        if let (Whole::First, Some(token)) = (self.whole, self.vocabulary.get(word)) {
+        if let (WholeWordRule::First, Some(token)) = (self.whole, self.vocabulary.get(word)) {
             tokens.push(*token);
             return;
         }
         let mut pieces = self.pieces(word);
-        let mut waiting: BinaryHeap<Reverse<Pair>> =
+        let mut waiting: BinaryHeap<Reverse<BpePair>> =
             (0..pieces.len()).filter_map(|left| self.pair(&pieces, left)).map(Reverse).collect();
         while let Some(Reverse(pair)) = waiting.pop() {
             let Some(right) = still(&pieces, &pair) else { continue };
@@ -116,7 +116,7 @@ impl Bpe {
     }
 
     /// One for each character, or for each byte of one that is not known.
-    fn pieces(&self, word: &str) -> Vec<Piece> {
+    fn pieces(&self, word: &str) -> Vec<BpePiece> {
         let mut tokens: Vec<u32> = Vec::with_capacity(word.len());
         let mut was_unknown = false;
         for c in word.chars() {
@@ -130,7 +130,7 @@ impl Bpe {
                     tokens.extend(c.bytes().map(|byte| bytes[usize::from(byte)]));
                 }
                 (None, None, Some(unknown)) => {
-                    if !(was_unknown && self.fuses == Fuses::Unknown) {
+                    if !(was_unknown && self.fuses == UnknownFusing::Unknown) {
                         tokens.push(unknown);
                     }
                 }
@@ -139,7 +139,7 @@ impl Bpe {
             was_unknown = is_unknown;
         }
         let last = tokens.len().saturating_sub(1);
-        let piece = |(at, token): (usize, &u32)| Piece {
+        let piece = |(at, token): (usize, &u32)| BpePiece {
             token: *token,
             before: at.checked_sub(1),
             after: (at < last).then_some(at + 1),
@@ -148,16 +148,16 @@ impl Bpe {
         tokens.iter().enumerate().map(piece).collect()
     }
 
-    fn pair(&self, pieces: &[Piece], left: usize) -> Option<Pair> {
+    fn pair(&self, pieces: &[BpePiece], left: usize) -> Option<BpePair> {
         let right = pieces[left].after?;
         let tokens = (pieces[left].token, pieces[right].token);
         let (rank, becomes) = *self.pairs.get(&tokens)?;
-        Some(Pair { rank, left, becomes, tokens })
+        Some(BpePair { rank, left, becomes, tokens })
     }
 }
 
 /// The right one of the pair, if both are still what they were.
-fn still(pieces: &[Piece], pair: &Pair) -> Option<usize> {
+fn still(pieces: &[BpePiece], pair: &BpePair) -> Option<usize> {
     let left = &pieces[pair.left];
     let right = left.after?;
     let same = !left.gone && (left.token, pieces[right].token) == pair.tokens;

@@ -16,7 +16,7 @@ pub(super) struct Unigram {
 
 /// The best way up to some byte of the word.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct ViterbiStep {
     score: f64,
     /// Where its last piece begins.
     from: usize,
@@ -46,10 +46,10 @@ impl Unigram {
     }
 
     pub(super) fn push(&self, word: &str, tokens: &mut Vec<u32>) {
-        let mut ways: Vec<Option<Way>> = vec![None; word.len() + 1];
-        ways[0] = Some(Way { score: 0.0, from: 0, token: None });
+        let mut ways: Vec<Option<ViterbiStep>> = vec![None; word.len() + 1];
+        ways[0] = Some(ViterbiStep { score: 0.0, from: 0, token: None });
         for (start, first) in word.char_indices() {
-            let Some(Way { score: before, .. }) = ways[start] else { continue };
+            let Some(ViterbiStep { score: before, .. }) = ways[start] else { continue };
             let single = start + first.len_utf8();
             let furthest = word.len().min(start + self.longest);
             for end in (single..=furthest).filter(|end| word.is_char_boundary(*end)) {
@@ -65,7 +65,7 @@ impl Unigram {
     }
 
     /// Back from the end; unknown ones beside each other are one.
-    fn walk(&self, ways: &[Option<Way>], tokens: &mut Vec<u32>) {
+    fn walk(&self, ways: &[Option<ViterbiStep>], tokens: &mut Vec<u32>) {
         let first = tokens.len();
         let mut end = ways.len() - 1;
         let mut was_unknown = false;
@@ -82,8 +82,8 @@ impl Unigram {
     }
 }
 
-fn offer(place: &mut Option<Way>, (score, from, token): (f64, usize, Option<u32>)) {
+fn offer(place: &mut Option<ViterbiStep>, (score, from, token): (f64, usize, Option<u32>)) {
     if place.is_none_or(|way| score > way.score) {
-        *place = Some(Way { score, from, token });
+        *place = Some(ViterbiStep { score, from, token });
     }
 }

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{FEW, LONGEST, MERGES, Merging, Vocabulary, count};
+use super::{MAX_LINEAR_PARTS, MAX_WORD_BYTES, MERGES, MergeBuffer, Vocabulary, count};
 
 /// The numbers are tiktoken's, taken down once.
 #[test]
@@ -70,21 +70,21 @@ fn b_ch_03_a_mebibyte_without_an_end_is_counted() {
         let tokens = count(&text);
         assert!(tokens > 0 && tokens <= text.len() as u64, "{unit:?}: {tokens}");
     }
-    let mut merging = Merging::default();
-    merging.count(&[b'a'; LONGEST], &Vocabulary::read(MERGES));
-    assert!(merging.parts.capacity() < 4 * LONGEST);
+    let mut merging = MergeBuffer::default();
+    merging.count(&[b'a'; MAX_WORD_BYTES], &Vocabulary::read(MERGES));
+    assert!(merging.parts.capacity() < 4 * MAX_WORD_BYTES);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn both_ways_of_merging_agree(word in proptest::collection::vec(any::<u8>(), 0..FEW)) {
+    fn both_ways_of_merging_agree(word in proptest::collection::vec(any::<u8>(), 0..MAX_LINEAR_PARTS)) {
         let vocabulary = &*super::VOCABULARY;
-        let mut merging = Merging::default();
+        let mut merging = MergeBuffer::default();
         let few = merging.count(&word, vocabulary);
         merging.begin(&word, vocabulary);
-        prop_assert_eq!(few, merging.many(vocabulary) as u64);
+        prop_assert_eq!(few, merging.merge_with_heap(vocabulary) as u64);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::convert;
-use crate::tools::Form;
+use crate::tools::ToolFormat;
 
 mod round;
 
@@ -17,11 +17,11 @@ fn roll() -> Value {
     })
 }
 
-fn check(form: Form, expected: &Value) {
-    let converted = convert(&roll(), Form::Mcp, form).unwrap();
+fn check(form: ToolFormat, expected: &Value) {
+    let converted = convert(&roll(), ToolFormat::Mcp, form).unwrap();
     assert_eq!(converted.definition, *expected, "{form}");
     assert_eq!(converted.lost, [], "{form}");
-    let back = convert(&converted.definition, form, Form::Mcp).unwrap();
+    let back = convert(&converted.definition, form, ToolFormat::Mcp).unwrap();
     assert_eq!(back.definition, roll(), "{form}");
     assert_eq!(back.lost, [], "{form}");
 }
@@ -29,30 +29,30 @@ fn check(form: Form, expected: &Value) {
 #[test]
 fn a_plain_tool_goes_there_and_back_unchanged() {
     let schema = roll()["inputSchema"].clone();
-    check(Form::Mcp, &roll());
+    check(ToolFormat::Mcp, &roll());
     check(
-        Form::OpenAi,
+        ToolFormat::OpenAi,
         &json!({"type": "function", "function": {
             "name": "roll", "description": "Rolls dice.", "parameters": schema}}),
     );
     check(
-        Form::OpenAiResponses,
+        ToolFormat::OpenAiResponses,
         &json!({"type": "function", "name": "roll", "description": "Rolls dice.", "parameters": schema, "strict": false}),
     );
     check(
-        Form::OpenAiRealtime,
+        ToolFormat::OpenAiRealtime,
         &json!({"type": "function", "name": "roll", "description": "Rolls dice.", "parameters": schema}),
     );
     check(
-        Form::Anthropic,
+        ToolFormat::Anthropic,
         &json!({"name": "roll", "description": "Rolls dice.", "input_schema": schema}),
     );
     check(
-        Form::Gemini,
+        ToolFormat::Gemini,
         &json!({"name": "roll", "description": "Rolls dice.", "parametersJsonSchema": schema}),
     );
     check(
-        Form::GeminiLive,
+        ToolFormat::GeminiLive,
         &json!({"name": "roll", "description": "Rolls dice.", "parameters": {
             "type": "OBJECT",
             "properties": {"dice": {"type": "STRING"}, "times": {"type": "INTEGER", "nullable": true}},
@@ -61,7 +61,7 @@ fn a_plain_tool_goes_there_and_back_unchanged() {
     );
 }
 
-fn lost(definition: &Value, from: Form, to: Form) -> String {
+fn lost(definition: &Value, from: ToolFormat, to: ToolFormat) -> String {
     match convert(definition, from, to) {
         Ok(converted) => {
             converted.lost.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -79,9 +79,10 @@ fn what_another_form_has_no_place_for_is_listed() {
         "annotations": {"readOnlyHint": true},
         "_meta": {"a": 1},
     });
-    let told = lost(&mcp, Form::Mcp, Form::OpenAi);
+    let told = lost(&mcp, ToolFormat::Mcp, ToolFormat::OpenAi);
     let name =
-        convert(&mcp, Form::Mcp, Form::OpenAi).unwrap().definition["function"]["name"].clone();
+        convert(&mcp, ToolFormat::Mcp, ToolFormat::OpenAi).unwrap().definition["function"]["name"]
+            .clone();
     assert_eq!(
         told,
         format!(
@@ -89,21 +90,21 @@ fn what_another_form_has_no_place_for_is_listed() {
             name.as_str().unwrap()
         )
     );
-    assert_eq!(lost(&mcp, Form::Mcp, Form::Mcp), "");
+    assert_eq!(lost(&mcp, ToolFormat::Mcp, ToolFormat::Mcp), "");
     let openai = json!({"type": "function", "function": {
         "name": "a", "strict": true, "parameters": {"type": "object", "properties": {}}}});
-    assert_eq!(lost(&openai, Form::OpenAi, Form::OpenAiResponses), "");
+    assert_eq!(lost(&openai, ToolFormat::OpenAi, ToolFormat::OpenAiResponses), "");
     assert_eq!(
-        convert(&openai, Form::OpenAi, Form::OpenAiResponses).unwrap().definition["strict"],
+        convert(&openai, ToolFormat::OpenAi, ToolFormat::OpenAiResponses).unwrap().definition["strict"],
         true
     );
     assert_eq!(
-        lost(&openai, Form::OpenAi, Form::Anthropic),
+        lost(&openai, ToolFormat::OpenAi, ToolFormat::Anthropic),
         "/function/strict: `strict` is left out"
     );
     let claude = json!({"name": "a", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}});
     assert_eq!(
-        lost(&claude, Form::Anthropic, Form::Mcp),
+        lost(&claude, ToolFormat::Anthropic, ToolFormat::Mcp),
         "/cache_control: `cache_control` is left out"
     );
 }
@@ -113,32 +114,40 @@ fn what_is_no_function_cannot_be_converted() {
     for (definition, from, expected) in [
         (
             json!({"type": "web_search"}),
-            Form::OpenAiResponses,
+            ToolFormat::OpenAiResponses,
             "`web_search` is a tool that its provider runs itself, and no other knows",
         ),
         (
             json!({"type": "bash_20250124", "name": "bash"}),
-            Form::Anthropic,
+            ToolFormat::Anthropic,
             "`bash_20250124` is a tool that its provider runs itself, and no other knows",
         ),
         (
             json!({"googleSearch": {}}),
-            Form::Gemini,
+            ToolFormat::Gemini,
             "`googleSearch` is a tool that its provider runs itself, and no other knows",
         ),
-        (json!([]), Form::Mcp, "a definition is an object"),
-        (json!({"name": "a"}), Form::Mcp, "it has no `inputSchema`"),
-        (json!({"inputSchema": {}}), Form::Mcp, "it has no `name`"),
-        (json!({"name": 7, "inputSchema": {}}), Form::Mcp, "`name` must be a string"),
-        (json!({"name": "a", "inputSchema": []}), Form::Mcp, "`inputSchema` must be an object"),
-        (json!({"type": "function", "function": 3}), Form::OpenAi, "`function` must be an object"),
+        (json!([]), ToolFormat::Mcp, "a definition is an object"),
+        (json!({"name": "a"}), ToolFormat::Mcp, "it has no `inputSchema`"),
+        (json!({"inputSchema": {}}), ToolFormat::Mcp, "it has no `name`"),
+        (json!({"name": 7, "inputSchema": {}}), ToolFormat::Mcp, "`name` must be a string"),
+        (
+            json!({"name": "a", "inputSchema": []}),
+            ToolFormat::Mcp,
+            "`inputSchema` must be an object",
+        ),
+        (
+            json!({"type": "function", "function": 3}),
+            ToolFormat::OpenAi,
+            "`function` must be an object",
+        ),
         (
             json!({"name": "a", "inputSchema": {"type": "string"}}),
-            Form::Mcp,
+            ToolFormat::Mcp,
             "the arguments of a tool are an object; its schema has another `type`",
         ),
     ] {
-        assert_eq!(lost(&definition, from, Form::OpenAiRealtime), expected);
+        assert_eq!(lost(&definition, from, ToolFormat::OpenAiRealtime), expected);
     }
 }
 
@@ -150,8 +159,13 @@ fn limits_of_the_whole_go_into_the_tools_description() {
         "oneOf": [{"required": ["id"]}, {"required": ["name"]}],
     }});
     let expected = "Finds. (limits: exactly one of (with id) or (with name))";
-    for form in [Form::OpenAiResponses, Form::Anthropic, Form::Gemini, Form::GeminiLive] {
-        let converted = convert(&definition, Form::Mcp, form).unwrap();
+    for form in [
+        ToolFormat::OpenAiResponses,
+        ToolFormat::Anthropic,
+        ToolFormat::Gemini,
+        ToolFormat::GeminiLive,
+    ] {
+        let converted = convert(&definition, ToolFormat::Mcp, form).unwrap();
         assert_eq!(converted.definition["description"], expected, "{form}");
     }
 }

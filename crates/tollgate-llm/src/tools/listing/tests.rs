@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
-use super::{Extent, Listing, written};
-use crate::tools::Form;
+use super::{DefinitionListing, DocumentExtent, wrap_definitions};
+use crate::tools::ToolFormat;
 
 fn check(document: Value, expected: &str) {
-    let told = match Listing::read(document) {
+    let told = match DefinitionListing::read(document) {
         Ok(listing) => match listing.form() {
             Ok(form) => format!("{} {form} {:?}", listing.definitions.len(), listing.extent),
             Err(unclear) => unclear.to_string(),
@@ -53,11 +53,17 @@ fn what_cannot_be_told_is_asked_for() {
 #[test]
 fn lists_are_written_as_their_form_holds_them() {
     let all = || vec![json!({"name": "a"})];
-    assert_eq!(written(all(), Form::Mcp, Extent::One), json!({"name": "a"}));
-    assert_eq!(written(all(), Form::Mcp, Extent::Many), json!({"tools": [{"name": "a"}]}));
-    assert_eq!(written(all(), Form::OpenAi, Extent::Many), json!([{"name": "a"}]));
+    assert_eq!(wrap_definitions(all(), ToolFormat::Mcp, DocumentExtent::One), json!({"name": "a"}));
     assert_eq!(
-        written(all(), Form::Gemini, Extent::Many),
+        wrap_definitions(all(), ToolFormat::Mcp, DocumentExtent::Many),
+        json!({"tools": [{"name": "a"}]})
+    );
+    assert_eq!(
+        wrap_definitions(all(), ToolFormat::OpenAi, DocumentExtent::Many),
+        json!([{"name": "a"}])
+    );
+    assert_eq!(
+        wrap_definitions(all(), ToolFormat::Gemini, DocumentExtent::Many),
         json!([{"functionDeclarations": [{"name": "a"}]}])
     );
 }

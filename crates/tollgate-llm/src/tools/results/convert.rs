@@ -2,74 +2,81 @@
 
 use serde_json::Value;
 
-use super::native::{NAMELESS, read, write};
-use crate::conversation::{CallEnd, CallResult, Content};
-use crate::failure::Failure;
-use crate::tools::form::Form;
-use crate::tools::listing::Extent;
-use crate::tools::lost::{Kind, Lost};
+use super::native::{DEFAULT_TOOL_NAME, read, write};
+use crate::conversation::{CallEnd, CallResult, PartContent};
+use crate::error::LlmError;
+use crate::tools::conversion_loss::{ConversionLoss, ConversionLossKind};
+use crate::tools::listing::DocumentExtent;
+use crate::tools::tool_format::ToolFormat;
 
 /// Results in another form.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Converted {
+pub struct ConvertedResults {
     pub results: Value,
     /// Of each: its place among them, from 0.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<ConversionLoss>,
 }
 
-pub fn convert(document: Value, from: Form, to: Form) -> Result<Converted, Failure> {
-    let extent = if document.is_array() { Extent::Many } else { Extent::One };
+pub fn convert(
+    document: Value,
+    from: ToolFormat,
+    to: ToolFormat,
+) -> Result<ConvertedResults, LlmError> {
+    let extent = if document.is_array() { DocumentExtent::Many } else { DocumentExtent::One };
     let mut results = read(document, from)?;
     let each = results.iter().enumerate();
-    let lost = each.flat_map(|(at, result)| lost(at, result, to)).collect();
+    let lost = each.flat_map(|(at, result)| result_losses(at, result, to)).collect();
     if needs_ids(to) {
         for (at, result) in results.iter_mut().enumerate() {
             if result.call_id.is_empty() {
-                result.call_id = made_up(at);
+                result.call_id = placeholder_id(at);
             }
         }
     }
     let mut written = write(&results, to);
     let results = match (extent, written.len()) {
-        (Extent::One, 1) => written.remove(0),
+        (DocumentExtent::One, 1) => written.remove(0),
         _ => Value::Array(written),
     };
-    Ok(Converted { results, lost })
+    Ok(ConvertedResults { results, lost })
 }
 
-fn needs_ids(form: Form) -> bool {
-    !matches!(form, Form::Mcp | Form::Gemini | Form::GeminiLive)
+fn needs_ids(form: ToolFormat) -> bool {
+    !matches!(form, ToolFormat::Mcp | ToolFormat::Gemini | ToolFormat::GeminiLive)
 }
 
-fn made_up(at: usize) -> String {
+fn placeholder_id(at: usize) -> String {
     format!("call_{}", at + 1)
 }
 
-fn lost(at: usize, result: &CallResult, to: Form) -> Vec<Lost> {
+fn result_losses(at: usize, result: &CallResult, to: ToolFormat) -> Vec<ConversionLoss> {
     let mut lost = Vec::new();
-    let mut say = |what: &str| lost.push(Lost::new(Kind::Field, format!("/{at}"), what));
+    let mut say = |what: &str| {
+        lost.push(ConversionLoss::new(ConversionLossKind::Field, format!("/{at}"), what))
+    };
     if needs_ids(to) && result.call_id.is_empty() {
-        say(&format!("which call it answers is not known: it is `{}` there", made_up(at)));
+        say(&format!("which call it answers is not known: it is `{}` there", placeholder_id(at)));
     }
-    if matches!(to, Form::Gemini | Form::GeminiLive) && result.name.is_none() {
-        say(&format!("whose result it is is not known: it is of `{NAMELESS}` there"));
+    if matches!(to, ToolFormat::Gemini | ToolFormat::GeminiLive) && result.name.is_none() {
+        say(&format!("whose result it is is not known: it is of `{DEFAULT_TOOL_NAME}` there"));
     }
-    if to == Form::Mcp && !result.call_id.is_empty() {
+    if to == ToolFormat::Mcp && !result.call_id.is_empty() {
         say("which call it answers is left out");
     }
-    let by_words = matches!(to, Form::OpenAi | Form::OpenAiResponses | Form::OpenAiRealtime);
+    let by_words =
+        matches!(to, ToolFormat::OpenAi | ToolFormat::OpenAiResponses | ToolFormat::OpenAiRealtime);
     if by_words && result.end == CallEnd::Failed {
         say("that the call failed is in its words only");
     }
-    let is_media = result.parts.iter().any(|part| matches!(part.content, Content::Media(_)));
-    if is_media && matches!(to, Form::OpenAiRealtime | Form::GeminiLive) {
+    let is_media = result.parts.iter().any(|part| matches!(part.content, PartContent::Media(_)));
+    if is_media && matches!(to, ToolFormat::OpenAiRealtime | ToolFormat::GeminiLive) {
         say("pictures, sounds and documents are only named");
     }
     lost
 }
 
 /// The form of a document of results; `None` if it could be several.
-pub fn form_of(document: &Value) -> Option<Form> {
+pub fn form_of(document: &Value) -> Option<ToolFormat> {
     let one = match document {
         Value::Array(items) => return form_of(items.first()?),
         one => one,
@@ -77,21 +84,21 @@ pub fn form_of(document: &Value) -> Option<Form> {
     let has = |key: &str| one.get(key).is_some();
     let kind = one["type"].as_str();
     if has("tool_call_id") || has("messages") {
-        Some(Form::OpenAi)
+        Some(ToolFormat::OpenAi)
     } else if has("item") {
-        Some(Form::OpenAiRealtime)
+        Some(ToolFormat::OpenAiRealtime)
     } else if kind == Some("function_call_output") || has("input") {
-        Some(Form::OpenAiResponses)
+        Some(ToolFormat::OpenAiResponses)
     } else if kind == Some("tool_result") {
-        Some(Form::Anthropic)
+        Some(ToolFormat::Anthropic)
     } else if has("functionResponse") || has("parts") {
-        Some(Form::Gemini)
+        Some(ToolFormat::Gemini)
     } else if has("toolResponse") || has("functionResponses") {
-        Some(Form::GeminiLive)
+        Some(ToolFormat::GeminiLive)
     } else if has("role") && has("content") {
-        Some(Form::Anthropic)
+        Some(ToolFormat::Anthropic)
     } else if has("content") || has("structuredContent") || has("result") {
-        Some(Form::Mcp)
+        Some(ToolFormat::Mcp)
     } else {
         None
     }

@@ -5,60 +5,61 @@ use serde_json::{Map, Value, json};
 use tollgate_core::json::Object;
 
 use crate::conversation::{
-    Call, CallEnd, CallResult, Content, Media, MediaKind, MediaSource, Message, Part, Role,
+    CallEnd, CallResult, ChatMedia, ChatMessage, ChatRole, FunctionCall, MediaKind, MediaSource,
+    MessagePart, PartContent,
 };
 use crate::dialect::Dialect;
-use crate::failure::Failure;
-use crate::format::fields::{Fields, wrong};
-use crate::format::{self, Address, Format};
-use crate::tools::form::Form;
+use crate::error::LlmError;
+use crate::format::fields::{FieldReader, wrong};
+use crate::format::{self, DialectCodec, RequestUrlParams};
+use crate::tools::tool_format::ToolFormat;
 
 use super::parts;
 
 /// What a result is called by whose tool is not known.
-pub(super) const NAMELESS: &str = "tool";
+pub(super) const DEFAULT_TOOL_NAME: &str = "tool";
 
-pub(super) fn dialect(form: Form) -> Option<Dialect> {
+pub(super) fn dialect(form: ToolFormat) -> Option<Dialect> {
     match form {
-        Form::OpenAi => Some(Dialect::OpenAiChat),
-        Form::OpenAiResponses => Some(Dialect::OpenAiResponses),
-        Form::Anthropic => Some(Dialect::Anthropic),
-        Form::Gemini => Some(Dialect::Gemini),
-        Form::Mcp | Form::OpenAiRealtime | Form::GeminiLive => None,
+        ToolFormat::OpenAi => Some(Dialect::OpenAiChat),
+        ToolFormat::OpenAiResponses => Some(Dialect::OpenAiResponses),
+        ToolFormat::Anthropic => Some(Dialect::Anthropic),
+        ToolFormat::Gemini => Some(Dialect::Gemini),
+        ToolFormat::Mcp | ToolFormat::OpenAiRealtime | ToolFormat::GeminiLive => None,
     }
 }
 
 /// Results as a client appends them to its history, or sends them.
-pub(super) fn write(results: &[CallResult], form: Form) -> Vec<Value> {
+pub(super) fn write(results: &[CallResult], form: ToolFormat) -> Vec<Value> {
     if let Some(dialect) = dialect(form) {
         return history(results, format::of(dialect));
     }
     match form {
-        Form::GeminiLive => {
+        ToolFormat::GeminiLive => {
             let each: Vec<Value> = results.iter().map(live).collect();
             vec![json!({"toolResponse": {"functionResponses": each}})]
         }
-        Form::OpenAiRealtime => results.iter().map(realtime).collect(),
+        ToolFormat::OpenAiRealtime => results.iter().map(realtime).collect(),
         _ => results.iter().map(mcp).collect(),
     }
 }
 
 /// As messages of the dialect, ready to append. They are written behind the calls that they answer,
 /// since some dialects leave out what answers nothing, and those calls are taken away again.
-fn history(results: &[CallResult], format: &dyn Format) -> Vec<Value> {
+fn history(results: &[CallResult], format: &dyn DialectCodec) -> Vec<Value> {
     let (mut asked, mut answered) = (Vec::new(), Vec::new());
     for (at, result) in results.iter().enumerate() {
         let mut result = result.clone();
         if result.call_id.is_empty() {
-            result.call_id = format!("{UNNAMED}{at}");
+            result.call_id = format!("{PLACEHOLDER_ID_PREFIX}{at}");
         }
-        let name = result.name.get_or_insert_with(|| NAMELESS.to_owned()).clone();
-        let call = Call { id: result.call_id.clone(), name, arguments: "{}".to_owned() };
-        asked.push(Part::new(Content::Call(call)));
-        answered.push(Part::new(Content::Result(result)));
+        let name = result.name.get_or_insert_with(|| DEFAULT_TOOL_NAME.to_owned()).clone();
+        let call = FunctionCall { id: result.call_id.clone(), name, arguments: "{}".to_owned() };
+        asked.push(MessagePart::new(PartContent::Call(call)));
+        answered.push(MessagePart::new(PartContent::Result(result)));
     }
     let (asked, answered) =
-        (Message::new(Role::Assistant, asked), Message::new(Role::User, answered));
+        (ChatMessage::new(ChatRole::Assistant, asked), ChatMessage::new(ChatRole::User, answered));
     let list = |written: Value| match written {
         Value::Array(messages) => messages,
         other => vec![other],
@@ -71,11 +72,11 @@ fn history(results: &[CallResult], format: &dyn Format) -> Vec<Value> {
 }
 
 /// Stands for the id of a call that has none, only while it is written.
-const UNNAMED: &str = "tollgate-unnamed-";
+const PLACEHOLDER_ID_PREFIX: &str = "tollgate-unnamed-";
 
 fn name_call(part: &mut Value, at: usize) {
     if let Some(Value::Object(response)) = part.get_mut("functionResponse") {
-        response.entry("id").or_insert_with(|| format!("{UNNAMED}{at}").into());
+        response.entry("id").or_insert_with(|| format!("{PLACEHOLDER_ID_PREFIX}{at}").into());
     }
 }
 
@@ -85,7 +86,7 @@ fn forget(message: &mut Value) {
         let response = part.get_mut("functionResponse").and_then(Value::as_object_mut);
         let Some(response) = response else { continue };
         let id = response.get("id").and_then(Value::as_str);
-        if id.is_some_and(|id| id.starts_with(UNNAMED)) {
+        if id.is_some_and(|id| id.starts_with(PLACEHOLDER_ID_PREFIX)) {
             response.shift_remove("id");
         }
     }
@@ -100,10 +101,10 @@ fn mcp(result: &CallResult) -> Value {
     Value::Object(written)
 }
 
-fn mcp_item(part: &Part) -> Value {
+fn mcp_item(part: &MessagePart) -> Value {
     match &part.content {
-        Content::Text(text) => json!({"type": "text", "text": text}),
-        Content::Media(Media {
+        PartContent::Text(text) => json!({"type": "text", "text": text}),
+        PartContent::Media(ChatMedia {
             kind,
             source: MediaSource::Base64 { media_type, data },
             name,
@@ -117,7 +118,7 @@ fn mcp_item(part: &Part) -> Value {
                     "uri": uri, "blob": data, "mimeType": media_type}})
             }
         },
-        Content::Media(Media { source: MediaSource::Url(url), name, .. }) => {
+        PartContent::Media(ChatMedia { source: MediaSource::Url(url), name, .. }) => {
             let name = name.as_deref().unwrap_or("file");
             json!({"type": "resource_link", "uri": url, "name": name})
         }
@@ -126,21 +127,21 @@ fn mcp_item(part: &Part) -> Value {
 }
 
 fn realtime(result: &CallResult) -> Value {
-    let output = said(result);
+    let output = result_text(result);
     json!({"type": "conversation.item.create", "item": {
         "type": "function_call_output", "call_id": result.call_id, "output": output}})
 }
 
 /// Everything in the order it was said; what cannot be shown is named.
-fn said(result: &CallResult) -> String {
+fn result_text(result: &CallResult) -> String {
     let each: Vec<String> = result.parts.iter().map(words).collect();
     each.join("\n")
 }
 
-pub(super) fn words(part: &Part) -> String {
+pub(super) fn words(part: &MessagePart) -> String {
     match &part.content {
-        Content::Text(text) => text.clone(),
-        Content::Media(media) => {
+        PartContent::Text(text) => text.clone(),
+        PartContent::Media(media) => {
             let kind = match media.kind {
                 MediaKind::Image => "a picture",
                 MediaKind::Audio => "a sound",
@@ -149,13 +150,13 @@ pub(super) fn words(part: &Part) -> String {
             };
             format!("({kind} that cannot be shown here)")
         }
-        Content::Opaque { value, .. } => value.to_string(),
+        PartContent::Opaque { value, .. } => value.to_string(),
         _ => String::new(),
     }
 }
 
 fn live(result: &CallResult) -> Value {
-    let text = said(result);
+    let text = result_text(result);
     let is_structure = text.starts_with(['{', '[']);
     let value = serde_json::from_str(&text).ok().filter(|_| is_structure);
     let key = if result.end == CallEnd::Failed { "error" } else { "output" };
@@ -163,24 +164,24 @@ fn live(result: &CallResult) -> Value {
     if !result.call_id.is_empty() {
         written.insert("id".to_owned(), result.call_id.as_str().into());
     }
-    written.insert("name".to_owned(), result.name.as_deref().unwrap_or(NAMELESS).into());
+    written.insert("name".to_owned(), result.name.as_deref().unwrap_or(DEFAULT_TOOL_NAME).into());
     written.insert("response".to_owned(), json!({key: value.unwrap_or(Value::String(text))}));
     Value::Object(written)
 }
 
-pub(super) fn read(document: Value, form: Form) -> Result<Vec<CallResult>, Failure> {
+pub(super) fn read(document: Value, form: ToolFormat) -> Result<Vec<CallResult>, LlmError> {
     let items = items(document, form)?;
     match dialect(form) {
-        Some(dialect) => conversed(items, dialect),
+        Some(dialect) => read_dialect_results(items, dialect),
         None => items
             .into_iter()
             .enumerate()
             .map(|(at, item)| {
-                let fields = Fields::new(item, format!("[{at}]"))?;
+                let fields = FieldReader::new(item, format!("[{at}]"))?;
                 match form {
-                    Form::OpenAiRealtime => heard(fields),
-                    Form::GeminiLive => responded(fields),
-                    _ => Ok(answered(&fields.into_value())),
+                    ToolFormat::OpenAiRealtime => read_realtime_result(fields),
+                    ToolFormat::GeminiLive => read_live_result(fields),
+                    _ => Ok(read_mcp_result(&fields.into_value())),
                 }
             })
             .collect(),
@@ -188,7 +189,7 @@ pub(super) fn read(document: Value, form: Form) -> Result<Vec<CallResult>, Failu
 }
 
 /// The results of a document, out of whatever holds them.
-fn items(document: Value, form: Form) -> Result<Vec<Value>, Failure> {
+fn items(document: Value, form: ToolFormat) -> Result<Vec<Value>, LlmError> {
     let mut fields = match document {
         Value::Array(list) => {
             let each = list.into_iter().map(|item| match item {
@@ -201,13 +202,13 @@ fn items(document: Value, form: Form) -> Result<Vec<Value>, Failure> {
         other => return Err(wrong("", "a result or a list of them", &other)),
     };
     let holder = match form {
-        Form::Mcp => "result",
-        Form::OpenAi => "messages",
-        Form::OpenAiResponses => "input",
-        Form::Anthropic => "content",
-        Form::Gemini => "parts",
-        Form::OpenAiRealtime => "item",
-        Form::GeminiLive => "toolResponse",
+        ToolFormat::Mcp => "result",
+        ToolFormat::OpenAi => "messages",
+        ToolFormat::OpenAiResponses => "input",
+        ToolFormat::Anthropic => "content",
+        ToolFormat::Gemini => "parts",
+        ToolFormat::OpenAiRealtime => "item",
+        ToolFormat::GeminiLive => "toolResponse",
     };
     let is_block = fields.contains_key("tool_use_id");
     match fields.shift_remove(holder) {
@@ -223,20 +224,20 @@ fn items(document: Value, form: Form) -> Result<Vec<Value>, Failure> {
     }
 }
 
-fn answered(item: &Value) -> CallResult {
+fn read_mcp_result(item: &Value) -> CallResult {
     let text = item.to_string();
     let result = Object::parse(&text).unwrap_or_default();
     let end = if item["isError"] == true { CallEnd::Failed } else { CallEnd::Well };
     CallResult { call_id: String::new(), name: None, parts: parts(&result), end }
 }
 
-fn heard(mut item: Fields) -> Result<CallResult, Failure> {
+fn read_realtime_result(mut item: FieldReader) -> Result<CallResult, LlmError> {
     let call_id = item.needed_text("call_id")?;
-    let parts = vec![Part::text(item.needed_text("output")?)];
+    let parts = vec![MessagePart::text(item.needed_text("output")?)];
     Ok(CallResult { call_id, name: None, parts, end: CallEnd::Well })
 }
 
-fn responded(mut item: Fields) -> Result<CallResult, Failure> {
+fn read_live_result(mut item: FieldReader) -> Result<CallResult, LlmError> {
     let (call_id, name) = (item.text("id")?.unwrap_or_default(), item.text("name")?);
     let response = item.take("response").unwrap_or_else(|| json!({}));
     let (value, end) = match (response.get("error"), response.get("output")) {
@@ -248,14 +249,17 @@ fn responded(mut item: Fields) -> Result<CallResult, Failure> {
         Value::String(text) => text,
         value => value.to_string(),
     };
-    Ok(CallResult { call_id, name, parts: vec![Part::text(text)], end })
+    Ok(CallResult { call_id, name, parts: vec![MessagePart::text(text)], end })
 }
 
 /// Reads results as the dialect reads them in a conversation: behind the calls that they answer.
-fn conversed(mut items: Vec<Value>, dialect: Dialect) -> Result<Vec<CallResult>, Failure> {
+fn read_dialect_results(
+    mut items: Vec<Value>,
+    dialect: Dialect,
+) -> Result<Vec<CallResult>, LlmError> {
     let body = match dialect {
         Dialect::OpenAiChat => {
-            let calls: Vec<Value> = asked(
+            let calls: Vec<Value> = calls_of_results(
                 &items,
                 "tool_call_id",
                 |id, name| json!({"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}),
@@ -265,7 +269,7 @@ fn conversed(mut items: Vec<Value>, dialect: Dialect) -> Result<Vec<CallResult>,
             json!({"model": "-", "messages": messages})
         }
         Dialect::OpenAiResponses => {
-            let mut input: Vec<Value> = asked(
+            let mut input: Vec<Value> = calls_of_results(
                 &items,
                 "call_id",
                 |id, name| json!({"type": "function_call", "call_id": id, "name": name, "arguments": "{}"}),
@@ -274,7 +278,7 @@ fn conversed(mut items: Vec<Value>, dialect: Dialect) -> Result<Vec<CallResult>,
             json!({"model": "-", "input": input})
         }
         Dialect::Anthropic => {
-            let calls: Vec<Value> = asked(
+            let calls: Vec<Value> = calls_of_results(
                 &items,
                 "tool_use_id",
                 |id, name| json!({"type": "tool_use", "id": id, "name": name, "input": {}}),
@@ -295,14 +299,14 @@ fn conversed(mut items: Vec<Value>, dialect: Dialect) -> Result<Vec<CallResult>,
                 {"role": "model", "parts": calls}, {"role": "user", "parts": items}]})
         }
     };
-    let address = Address { model: Some("-"), delivery: None };
+    let address = RequestUrlParams { model: Some("-"), delivery: None };
     let request = format::of(dialect).read_request(body, &address)?;
     let parts = request.messages.into_iter().flat_map(|message| message.parts);
     let results: Vec<CallResult> = parts
         .filter_map(|part| match part.content {
-            Content::Result(mut result) => {
-                result.name = result.name.filter(|name| name != NAMELESS);
-                if result.call_id.starts_with(UNNAMED) {
+            PartContent::Result(mut result) => {
+                result.name = result.name.filter(|name| name != DEFAULT_TOOL_NAME);
+                if result.call_id.starts_with(PLACEHOLDER_ID_PREFIX) {
                     result.call_id.clear();
                 }
                 Some(result)
@@ -311,15 +315,15 @@ fn conversed(mut items: Vec<Value>, dialect: Dialect) -> Result<Vec<CallResult>,
         })
         .collect();
     match results.is_empty() {
-        true => Err(Failure::invalid("", "there is no result in it")),
+        true => Err(LlmError::invalid("", "there is no result in it")),
         false => Ok(results),
     }
 }
 
 /// The calls that the results speak of.
-fn asked(items: &[Value], key: &str, call: impl Fn(&str, &str) -> Value) -> Vec<Value> {
+fn calls_of_results(items: &[Value], key: &str, call: impl Fn(&str, &str) -> Value) -> Vec<Value> {
     let ids = items.iter().filter_map(|item| {
         Some((item.get(key)?.as_str()?, item.get("name").and_then(Value::as_str)))
     });
-    ids.map(|(id, name)| call(id, name.unwrap_or(NAMELESS))).collect()
+    ids.map(|(id, name)| call(id, name.unwrap_or(DEFAULT_TOOL_NAME))).collect()
 }

@@ -1,39 +1,39 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tollgate_core::call::{Extent, Outcome, Retry, Source, Status};
+use tollgate_core::call::{CallStatus, Outcome, ResultExtent, ResultSource, Retryability};
 use tollgate_core::json;
 use tollgate_core::shaping;
 
 use super::neutral;
-use crate::conversation::{Call, CallEnd, CallResult, Content, MediaKind, MediaSource};
+use crate::conversation::{CallEnd, CallResult, FunctionCall, MediaKind, MediaSource, PartContent};
 
-fn call() -> Call {
-    Call { id: "c1".to_owned(), name: "roll".to_owned(), arguments: "{}".to_owned() }
+fn call() -> FunctionCall {
+    FunctionCall { id: "c1".to_owned(), name: "roll".to_owned(), arguments: "{}".to_owned() }
 }
 
-fn outcome(status: Status, result: &Value) -> Outcome {
+fn outcome(status: CallStatus, result: &Value) -> Outcome {
     Outcome {
         status,
         result: json::raw_value(result),
-        retry: Retry::Pointless,
-        extent: Extent::Whole,
+        retry: Retryability::Pointless,
+        extent: ResultExtent::Whole,
         handle: None,
-        source: Source::Fresh,
+        source: ResultSource::Fresh,
         origin: None,
         duration: Duration::ZERO,
     }
 }
 
 fn check(result: &Value, expected: &str) {
-    assert_eq!(told(&neutral(&call(), &outcome(Status::Ok, result))), expected, "{result}");
+    assert_eq!(told(&neutral(&call(), &outcome(CallStatus::Ok, result))), expected, "{result}");
 }
 
 /// One line for each part.
 fn told(result: &CallResult) -> String {
     let each = result.parts.iter().map(|part| match &part.content {
-        Content::Text(text) => text.clone(),
-        Content::Media(media) => {
+        PartContent::Text(text) => text.clone(),
+        PartContent::Media(media) => {
             let MediaSource::Base64 { media_type, data } = &media.source else { panic!() };
             let kind = match media.kind {
                 MediaKind::Image => "image",
@@ -92,28 +92,28 @@ fn structure_speaks_where_there_are_no_words() {
 #[test]
 fn a_result_is_never_empty_and_says_how_it_ended() {
     for (status, end, said) in [
-        (Status::Ok, CallEnd::Well, "Done."),
-        (Status::NoResults, CallEnd::Well, "no results"),
-        (Status::Error, CallEnd::Failed, "Done."),
+        (CallStatus::Ok, CallEnd::Well, "Done."),
+        (CallStatus::NoResults, CallEnd::Well, "no results"),
+        (CallStatus::Error, CallEnd::Failed, "Done."),
     ] {
         let result = neutral(&call(), &outcome(status, &json!({"content": []})));
         assert_eq!((result.end, told(&result).as_str()), (end, said));
         assert_eq!((result.call_id.as_str(), result.name.as_deref()), ("c1", Some("roll")));
     }
     for status in [
-        Status::Timeout,
-        Status::Denied,
-        Status::InvalidArguments,
-        Status::RateLimited,
-        Status::Offline,
+        CallStatus::Timeout,
+        CallStatus::Denied,
+        CallStatus::InvalidArguments,
+        CallStatus::RateLimited,
+        CallStatus::Offline,
     ] {
         let outcome = shaping::failure(status, "it did not work", Duration::ZERO);
         let result = neutral(&call(), &outcome);
         assert_eq!((result.end, told(&result).as_str()), (CallEnd::Failed, "it did not work"));
     }
     let hint = Some("try again in 5 s".to_owned());
-    let retry = Retry::Sensible { hint, after: None };
-    let failed = shaping::failure(Status::RateLimited, "too often", Duration::ZERO);
+    let retry = Retryability::Sensible { hint, after: None };
+    let failed = shaping::failure(CallStatus::RateLimited, "too often", Duration::ZERO);
     let result = neutral(&call(), &Outcome { retry, ..failed });
     assert_eq!(told(&result), "too often\n(try again in 5 s)");
 }
@@ -125,6 +125,6 @@ fn b_re_01_results_that_are_none_are_carried_without_harm() {
     }
     check(&json!({"content": ["bare", 7, null]}), "\"bare\"\n7\nnull");
     let many: Vec<Value> = (0..10_000).map(|_| json!({"type": "text", "text": "x"})).collect();
-    let result = neutral(&call(), &outcome(Status::Ok, &json!({"content": many})));
+    let result = neutral(&call(), &outcome(CallStatus::Ok, &json!({"content": many})));
     assert_eq!(result.parts.len(), 256);
 }

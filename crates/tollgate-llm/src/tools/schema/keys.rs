@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{Bench, shape};
+use super::{SchemaFitLog, shape};
 use crate::format::names::NameRule;
-use crate::tools::lost::{Kind, Lost, step};
+use crate::tools::conversion_loss::{ConversionLoss, ConversionLossKind, step};
 
 /// Which key stands for which, of all objects of a tool's arguments. New names carry a mark of the
 /// old ones: a key of another object is never meant by accident.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Renames {
+pub(crate) struct ArgumentRenames {
     /// The tool's own names, by the new ones.
     own: BTreeMap<String, String>,
     /// Keys that are null where they would have been left out, and those for which null is null.
@@ -20,7 +20,7 @@ pub(crate) struct Renames {
     kept: BTreeSet<String>,
 }
 
-impl Renames {
+impl ArgumentRenames {
     /// Arguments that a model sent, in the tool's own names.
     pub(in crate::tools) fn arguments(&self, sent: Map<String, Value>) -> Map<String, Value> {
         let sent = match self.unsent.is_empty() {
@@ -29,7 +29,7 @@ impl Renames {
         };
         match self.own.is_empty() {
             true => sent,
-            false => renamed_fields(sent, &self.own),
+            false => rename_fields(sent, &self.own),
         }
     }
 
@@ -39,7 +39,7 @@ impl Renames {
     }
 
     /// Keys whose null is a value in one place and nothing in another.
-    pub(super) fn torn(&self) -> Vec<String> {
+    pub(super) fn ambiguous_null_keys(&self) -> Vec<String> {
         self.unsent.intersection(&self.kept).cloned().collect()
     }
 
@@ -63,26 +63,26 @@ impl Renames {
     }
 }
 
-fn renamed_fields(
+fn rename_fields(
     fields: Map<String, Value>,
     names: &BTreeMap<String, String>,
 ) -> Map<String, Value> {
     let each = fields.into_iter().map(|(key, value)| {
         let key = names.get(&key).cloned().unwrap_or(key);
-        (key, renamed(value, names))
+        (key, rename_keys(value, names))
     });
     each.collect()
 }
 
-fn renamed(value: Value, names: &BTreeMap<String, String>) -> Value {
+fn rename_keys(value: Value, names: &BTreeMap<String, String>) -> Value {
     match value {
-        Value::Object(fields) => Value::Object(renamed_fields(fields, names)),
-        Value::Array(items) => items.into_iter().map(|item| renamed(item, names)).collect(),
+        Value::Object(fields) => Value::Object(rename_fields(fields, names)),
+        Value::Array(items) => items.into_iter().map(|item| rename_keys(item, names)).collect(),
         scalar => scalar,
     }
 }
 
-pub(super) fn rename(fields: &mut Map<String, Value>, rule: NameRule, bench: &mut Bench) {
+pub(super) fn rename(fields: &mut Map<String, Value>, rule: NameRule, bench: &mut SchemaFitLog) {
     let mut new = BTreeMap::new();
     let at = bench.at.clone();
     collect(fields, &at, (rule, &mut new, &mut bench.lost));
@@ -93,14 +93,19 @@ pub(super) fn rename(fields: &mut Map<String, Value>, rule: NameRule, bench: &mu
     bench.renames.own = new.into_iter().map(|(own, new)| (new, own)).collect();
 }
 
-type Collected<'c> = (NameRule, &'c mut BTreeMap<String, String>, &'c mut Vec<Lost>);
+type RenameCollector<'c> =
+    (NameRule, &'c mut BTreeMap<String, String>, &'c mut Vec<ConversionLoss>);
 
-fn collect(fields: &mut Map<String, Value>, at: &str, (rule, new, lost): Collected<'_>) {
+fn collect(fields: &mut Map<String, Value>, at: &str, (rule, new, lost): RenameCollector<'_>) {
     let named = fields.get("properties").and_then(Value::as_object);
     for name in named.into_iter().flat_map(Map::keys).filter(|name| !rule.takes(name)) {
         let fitted = rule.fit(name).into_owned();
         let at = step(&step(at, "properties"), name);
-        lost.push(Lost::new(Kind::Renamed, at, format!("is called `{fitted}` there")));
+        lost.push(ConversionLoss::new(
+            ConversionLossKind::Renamed,
+            at,
+            format!("is called `{fitted}` there"),
+        ));
         new.insert(name.clone(), fitted);
     }
     shape::each(fields, at, |schema, at| {
@@ -138,7 +143,7 @@ fn apply(fields: &mut Map<String, Value>, new: &BTreeMap<String, String>) {
                 }
                 other => other,
             },
-            ("default" | "examples" | "enum" | "const", instance) => renamed(instance, new),
+            ("default" | "examples" | "enum" | "const", instance) => rename_keys(instance, new),
             (_, other) => other,
         };
     }

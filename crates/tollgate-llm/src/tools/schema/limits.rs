@@ -2,11 +2,11 @@
 //! that the same schema always reads the same.
 
 use serde_json::{Map, Value};
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
 /// Characters of one limit, and of all that are told at one place.
-const ONE: usize = 300;
-const ALL: usize = 2_000;
+const MAX_LIMIT_CHARS: usize = 300;
+const MAX_LIMITS_CHARS: usize = 2_000;
 
 /// Adds `(limits: …)` to the description of a schema.
 pub(super) fn tell(fields: &mut Map<String, Value>, limits: &[String]) {
@@ -21,8 +21,9 @@ pub(in crate::tools) fn beside(description: Option<&str>, limits: &[String]) -> 
     if limits.is_empty() {
         return description.map(str::to_owned);
     }
-    let each: Vec<String> = limits.iter().map(|limit| shortened(limit, ONE)).collect();
-    let told = shortened(&format!("(limits: {}", each.join("; ")), ALL);
+    let each: Vec<String> =
+        limits.iter().map(|limit| truncate_chars(limit, MAX_LIMIT_CHARS)).collect();
+    let told = truncate_chars(&format!("(limits: {}", each.join("; ")), MAX_LIMITS_CHARS);
     Some(match description {
         Some(said) if !said.is_empty() => format!("{said} {told})"),
         _ => format!("{told})"),

@@ -3,11 +3,11 @@
 use serde_json::{Map, Number, Value, json};
 
 /// Keywords that look at what another keyword beside them left: only together they mean something.
-const OBJECTS: [&str; 4] =
+const OBJECT_KEYWORDS: [&str; 4] =
     ["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
-const LISTS: [&str; 3] = ["prefixItems", "items", "unevaluatedItems"];
-const CONTAINS: [&str; 3] = ["contains", "minContains", "maxContains"];
-const BRANCHES: [&str; 3] = ["if", "then", "else"];
+const LIST_KEYWORDS: [&str; 3] = ["prefixItems", "items", "unevaluatedItems"];
+const CONTAINS_KEYWORDS: [&str; 3] = ["contains", "minContains", "maxContains"];
+const CONDITION_KEYWORDS: [&str; 3] = ["if", "then", "else"];
 
 /// Both together, and what of `other` (or of `base`) still has to hold beside that.
 pub(super) fn and(
@@ -16,7 +16,7 @@ pub(super) fn and(
 ) -> (Map<String, Value>, Option<Map<String, Value>>) {
     let mut rest = Map::new();
     objects(&mut base, &mut other, &mut rest);
-    for group in [&LISTS[..], &CONTAINS, &BRANCHES] {
+    for group in [&LIST_KEYWORDS[..], &CONTAINS_KEYWORDS, &CONDITION_KEYWORDS] {
         let own = group.iter().any(|key| base.contains_key(*key));
         let same = group.iter().all(|key| base.get(*key) == other.get(*key));
         for key in group {
@@ -77,12 +77,13 @@ fn objects(
     other: &mut Map<String, Value>,
     rest: &mut Map<String, Value>,
 ) {
-    let says = |fields: &Map<String, Value>| OBJECTS.iter().any(|key| fields.contains_key(*key));
+    let says =
+        |fields: &Map<String, Value>| OBJECT_KEYWORDS.iter().any(|key| fields.contains_key(*key));
     if !says(other) {
         return;
     }
     if !says(base) {
-        for key in OBJECTS {
+        for key in OBJECT_KEYWORDS {
             if let Some(value) = other.shift_remove(key) {
                 base.insert(key.to_owned(), value);
             }
@@ -90,15 +91,15 @@ fn objects(
         return;
     }
     if !is_open(base) || !is_open(other) {
-        let same = OBJECTS.iter().all(|key| base.get(*key) == other.get(*key));
-        for key in OBJECTS {
+        let same = OBJECT_KEYWORDS.iter().all(|key| base.get(*key) == other.get(*key));
+        for key in OBJECT_KEYWORDS {
             if let (Some(value), false) = (other.shift_remove(key), same) {
                 rest.insert(key.to_owned(), value);
             }
         }
         return;
     }
-    for key in &OBJECTS[1..] {
+    for key in &OBJECT_KEYWORDS[1..] {
         other.shift_remove(*key);
     }
     let Some(Value::Object(more)) = other.shift_remove("properties") else { return };
@@ -108,13 +109,13 @@ fn objects(
         match own.get_mut(&name) {
             None => drop(own.insert(name, schema)),
             Some(there) if *there == schema => {}
-            Some(there) => *there = joined(there.take(), schema),
+            Some(there) => *there = join_schemas(there.take(), schema),
         }
     }
 }
 
 /// One schema for both.
-fn joined(one: Value, two: Value) -> Value {
+fn join_schemas(one: Value, two: Value) -> Value {
     match (one, two) {
         (Value::Object(one), Value::Object(two)) => {
             let (mut merged, rest) = and(one, two);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::shape;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Draft {
+enum SchemaDraft {
     Four,
     Seven,
     Of2019,
@@ -14,36 +14,36 @@ enum Draft {
 }
 
 pub(super) fn modernise(schema: &mut Value) {
-    let draft = schema.get("$schema").and_then(Value::as_str).map_or(Draft::Of2020, draft);
+    let draft = schema.get("$schema").and_then(Value::as_str).map_or(SchemaDraft::Of2020, draft);
     if let Value::Object(fields) = schema {
         fields.shift_remove("$schema");
         walk(fields, draft);
     }
 }
 
-fn draft(name: &str) -> Draft {
+fn draft(name: &str) -> SchemaDraft {
     match () {
-        () if name.contains("draft-04") => Draft::Four,
-        () if name.contains("draft-06") || name.contains("draft-07") => Draft::Seven,
-        () if name.contains("2019-09") => Draft::Of2019,
-        () => Draft::Of2020,
+        () if name.contains("draft-04") => SchemaDraft::Four,
+        () if name.contains("draft-06") || name.contains("draft-07") => SchemaDraft::Seven,
+        () if name.contains("2019-09") => SchemaDraft::Of2019,
+        () => SchemaDraft::Of2020,
     }
 }
 
-fn walk(fields: &mut Map<String, Value>, draft: Draft) {
-    if draft <= Draft::Seven && fields.contains_key("$ref") {
+fn walk(fields: &mut Map<String, Value>, draft: SchemaDraft) {
+    if draft <= SchemaDraft::Seven && fields.contains_key("$ref") {
         // Beside a reference nothing else counts.
         fields.retain(|key, _| {
             matches!(key.as_str(), "$ref" | "title" | "description" | "$defs" | "definitions")
         });
     }
-    if draft == Draft::Four {
+    if draft == SchemaDraft::Four {
         fields.shift_remove("id");
         exclusive(fields, "minimum", "exclusiveMinimum");
         exclusive(fields, "maximum", "exclusiveMaximum");
     }
     tuple(fields);
-    if draft < Draft::Of2020 {
+    if draft < SchemaDraft::Of2020 {
         fields.shift_remove("additionalItems");
         dependencies(fields);
     }

@@ -26,7 +26,7 @@ const SPELLINGS: [(&str, &str); 9] = [
 ];
 
 /// Long numbers come as texts.
-const COUNTS: [&str; 6] =
+const COUNT_KEYWORDS: [&str; 6] =
     ["maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"];
 
 fn walk(fields: &mut Map<String, Value>) {
@@ -44,7 +44,7 @@ fn walk(fields: &mut Map<String, Value>) {
     if fields.get("format").is_some_and(|it| it == "enum") {
         fields.shift_remove("format");
     }
-    for count in COUNTS {
+    for count in COUNT_KEYWORDS {
         if let Some(value @ Value::String(_)) = fields.get_mut(count)
             && let Some(number) = value.as_str().and_then(|text| text.parse::<u64>().ok())
         {

@@ -8,31 +8,31 @@ use serde_json::{Map, Value};
 use super::limits;
 use super::merge::and;
 use super::shape;
-use super::{Bench, MAX_VALUES, Unfit};
-use crate::tools::form::Form;
-use crate::tools::lost::{Kind, Lost, step};
+use super::{MAX_VALUES, SchemaFitError, SchemaFitLog};
+use crate::tools::conversion_loss::{ConversionLoss, ConversionLossKind, step};
+use crate::tools::tool_format::ToolFormat;
 
-const KEYWORDS: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+const REF_KEYWORDS: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 /// Only of use to references.
-const MARKS: [&str; 6] =
+const ANCHOR_KEYWORDS: [&str; 6] =
     ["$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$comment"];
 /// Schemas that references may be replaced by, all in all.
-const MAX_INLINED: usize = 500;
+const MAX_INLINED_SCHEMAS: usize = 500;
 /// Schemas within each other, below which no reference is replaced any more.
 const MAX_LEVELS: usize = 32;
-const PREFIX: &str = "#/$defs/";
+const DEFS_PREFIX: &str = "#/$defs/";
 
 /// Makes every reference one to `#/$defs/NAME`. Definitions that nothing refers to vanish.
-pub(super) fn gather(root: &mut Value, bench: &mut Bench) -> Result<(), Unfit> {
+pub(super) fn gather(root: &mut Value, bench: &mut SchemaFitLog) -> Result<(), SchemaFitError> {
     let original = root.clone();
-    let mut gatherer = Gatherer { root: &original, names: HashMap::new(), used: HashSet::new() };
+    let mut gatherer = RefGatherer { root: &original, names: HashMap::new(), used: HashSet::new() };
     let mut waiting = VecDeque::new();
     let mut left = MAX_VALUES;
     let at = bench.at.clone();
     gatherer.visit(root, &at, (bench, &mut waiting));
     let mut gathered = Map::new();
     while let Some((name, mut schema)) = waiting.pop_front() {
-        left = left.checked_sub(size(&schema)).ok_or(Unfit::TooLarge)?;
+        left = left.checked_sub(size(&schema)).ok_or(SchemaFitError::TooLarge)?;
         let at = step(&format!("{at}/$defs"), &name);
         gatherer.visit(&mut schema, &at, (bench, &mut waiting));
         gathered.insert(name, schema);
@@ -43,7 +43,7 @@ pub(super) fn gather(root: &mut Value, bench: &mut Bench) -> Result<(), Unfit> {
     Ok(())
 }
 
-struct Gatherer<'a> {
+struct RefGatherer<'a> {
     root: &'a Value,
     /// Of definitions, by the reference to them.
     names: HashMap<String, String>,
@@ -51,23 +51,27 @@ struct Gatherer<'a> {
 }
 
 /// Where what was found is noted: what is lost, and definitions that are still to be looked at.
-type Found<'f> = (&'f mut Bench, &'f mut VecDeque<(String, Value)>);
+type RefSink<'f> = (&'f mut SchemaFitLog, &'f mut VecDeque<(String, Value)>);
 
-impl Gatherer<'_> {
-    fn visit(&mut self, schema: &mut Value, at: &str, (bench, waiting): Found<'_>) {
+impl RefGatherer<'_> {
+    fn visit(&mut self, schema: &mut Value, at: &str, (bench, waiting): RefSink<'_>) {
         let Value::Object(fields) = schema else { return };
-        for group in ["$defs", "definitions"].into_iter().chain(MARKS) {
+        for group in ["$defs", "definitions"].into_iter().chain(ANCHOR_KEYWORDS) {
             fields.shift_remove(group);
         }
-        for keyword in KEYWORDS {
+        for keyword in REF_KEYWORDS {
             let Some(Value::String(reference)) = fields.shift_remove(keyword) else { continue };
             match self.name(&reference, waiting) {
                 Some(name) => {
-                    fields.insert("$ref".to_owned(), format!("{PREFIX}{name}").into());
+                    fields.insert("$ref".to_owned(), format!("{DEFS_PREFIX}{name}").into());
                 }
                 None => {
                     let what = format!("the reference to `{reference}` leads nowhere");
-                    bench.lost.push(Lost::new(Kind::Limit, step(at, keyword), what));
+                    bench.lost.push(ConversionLoss::new(
+                        ConversionLossKind::Limit,
+                        step(at, keyword),
+                        what,
+                    ));
                     limits::tell(fields, &[limits::of(keyword, &reference.into())]);
                 }
             }
@@ -99,30 +103,30 @@ impl Gatherer<'_> {
 }
 
 fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
-    let fragment = decoded(reference.strip_prefix('#')?)?;
+    let fragment = percent_decode(reference.strip_prefix('#')?)?;
     let found = match fragment.is_empty() || fragment.starts_with('/') {
         true => root.pointer(&fragment)?,
-        false => anchored(root, &fragment)?,
+        false => find_anchor(root, &fragment)?,
     };
     (found.is_object() || found.is_boolean()).then_some(found)
 }
 
-fn anchored<'a>(value: &'a Value, anchor: &str) -> Option<&'a Value> {
+fn find_anchor<'a>(value: &'a Value, anchor: &str) -> Option<&'a Value> {
     match value {
         Value::Object(fields) => {
             let is_it = |key| fields.get(key).and_then(Value::as_str) == Some(anchor);
             match is_it("$anchor") || is_it("$dynamicAnchor") {
                 true => Some(value),
-                false => fields.values().find_map(|field| anchored(field, anchor)),
+                false => fields.values().find_map(|field| find_anchor(field, anchor)),
             }
         }
-        Value::Array(items) => items.iter().find_map(|item| anchored(item, anchor)),
+        Value::Array(items) => items.iter().find_map(|item| find_anchor(item, anchor)),
         _ => None,
     }
 }
 
 /// Percent-decoding, as for the fragment of a URI.
-fn decoded(fragment: &str) -> Option<String> {
+fn percent_decode(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();
     while let Some(byte) = rest.next() {
@@ -148,17 +152,21 @@ fn size(value: &Value) -> usize {
 
 /// Replaces references by what they point to. A schema that is part of itself keeps them where the
 /// form knows references, and is described where it does not.
-pub(super) fn inline(root: Value, form: Form, bench: &mut Bench) -> Value {
+pub(super) fn inline(root: Value, form: ToolFormat, bench: &mut SchemaFitLog) -> Value {
     let Value::Object(mut fields) = root else { return root };
     let Some(Value::Object(definitions)) = fields.shift_remove("$defs") else {
         return Value::Object(fields);
     };
     let mut whole = Value::Object(fields.clone());
     let mut lost = Vec::new();
-    let mut inliner =
-        Inliner { definitions: &definitions, lost: &mut lost, left: MAX_INLINED, level: 0 };
+    let mut inliner = RefInliner {
+        definitions: &definitions,
+        lost: &mut lost,
+        left: MAX_INLINED_SCHEMAS,
+        level: 0,
+    };
     inliner.visit(&mut whole, &bench.at, &mut Vec::new());
-    if form == Form::Gemini && !lost.is_empty() {
+    if form == ToolFormat::Gemini && !lost.is_empty() {
         fields.insert("$defs".to_owned(), Value::Object(definitions));
         return Value::Object(fields);
     }
@@ -166,24 +174,24 @@ pub(super) fn inline(root: Value, form: Form, bench: &mut Bench) -> Value {
     whole
 }
 
-struct Inliner<'a> {
+struct RefInliner<'a> {
     definitions: &'a Map<String, Value>,
-    lost: &'a mut Vec<Lost>,
+    lost: &'a mut Vec<ConversionLoss>,
     left: usize,
     level: usize,
 }
 
-impl<'a> Inliner<'a> {
+impl<'a> RefInliner<'a> {
     /// `within` are the definitions that are being replaced.
     fn visit(&mut self, schema: &mut Value, at: &str, within: &mut Vec<&'a str>) {
         self.left = self.left.saturating_sub(1);
         let Value::Object(fields) = schema else { return };
         let mut entered = 0;
-        while let Some(name) = taken(fields) {
+        while let Some(name) = take_ref(fields) {
             let Some((name, definition)) = self.definitions.get_key_value(&name) else { break };
             let is_too_much = self.left == 0 || self.level > MAX_LEVELS;
             if within.contains(&name.as_str()) || is_too_much {
-                self.lost.push(told(fields, (name, definition), at));
+                self.lost.push(describe_instead(fields, (name, definition), at));
                 break;
             }
             within.push(name);
@@ -197,9 +205,9 @@ impl<'a> Inliner<'a> {
     }
 }
 
-fn taken(fields: &mut Map<String, Value>) -> Option<String> {
+fn take_ref(fields: &mut Map<String, Value>) -> Option<String> {
     let reference = fields.shift_remove("$ref")?;
-    Some(reference.as_str()?.strip_prefix(PREFIX)?.to_owned())
+    Some(reference.as_str()?.strip_prefix(DEFS_PREFIX)?.to_owned())
 }
 
 fn replace(fields: &mut Map<String, Value>, definition: Value) {
@@ -220,10 +228,18 @@ fn replace(fields: &mut Map<String, Value>, definition: Value) {
 }
 
 /// In place of a definition that would have to be part of itself, or is too large.
-fn told(fields: &mut Map<String, Value>, (name, definition): (&str, &Value), at: &str) -> Lost {
+fn describe_instead(
+    fields: &mut Map<String, Value>,
+    (name, definition): (&str, &Value),
+    at: &str,
+) -> ConversionLoss {
     if let (Some(kind), false) = (definition.get("type"), fields.contains_key("type")) {
         fields.insert("type".to_owned(), kind.clone());
     }
     limits::tell(fields, &[format!("the same form as `{name}` further up")]);
-    Lost::new(Kind::Limit, step(at, "$ref"), format!("`{name}` is part of itself, or too large"))
+    ConversionLoss::new(
+        ConversionLossKind::Limit,
+        step(at, "$ref"),
+        format!("`{name}` is part of itself, or too large"),
+    )
 }

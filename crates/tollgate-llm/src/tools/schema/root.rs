@@ -6,28 +6,28 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::merge::and;
-use super::{Bench, Unfit, limits};
-use crate::tools::form::Form;
+use super::{SchemaFitError, SchemaFitLog, limits};
+use crate::tools::tool_format::ToolFormat;
 
 /// What the root of a schema must not have.
-fn forbidden(form: Form) -> &'static [&'static str] {
+fn forbidden(form: ToolFormat) -> &'static [&'static str] {
     match form {
-        Form::Mcp => &[],
-        Form::Anthropic => &["allOf", "anyOf", "oneOf"],
-        Form::OpenAi
-        | Form::OpenAiResponses
-        | Form::OpenAiRealtime
-        | Form::Gemini
-        | Form::GeminiLive => &["allOf", "anyOf", "oneOf", "enum", "const", "not"],
+        ToolFormat::Mcp => &[],
+        ToolFormat::Anthropic => &["allOf", "anyOf", "oneOf"],
+        ToolFormat::OpenAi
+        | ToolFormat::OpenAiResponses
+        | ToolFormat::OpenAiRealtime
+        | ToolFormat::Gemini
+        | ToolFormat::GeminiLive => &["allOf", "anyOf", "oneOf", "enum", "const", "not"],
     }
 }
 
 pub(super) fn plain(
     fields: &mut Map<String, Value>,
-    form: Form,
-    bench: &mut Bench,
-) -> Result<(), Unfit> {
-    referred(fields);
+    form: ToolFormat,
+    bench: &mut SchemaFitLog,
+) -> Result<(), SchemaFitError> {
+    resolve_root_ref(fields);
     object(fields)?;
     let at = bench.at.clone();
     for keyword in forbidden(form) {
@@ -46,7 +46,7 @@ pub(super) fn plain(
 }
 
 /// Arguments are always an object: saying so changes nothing.
-fn object(fields: &mut Map<String, Value>) -> Result<(), Unfit> {
+fn object(fields: &mut Map<String, Value>) -> Result<(), SchemaFitError> {
     let is_object = match fields.get("type") {
         None => true,
         Some(Value::String(name)) => name == "object",
@@ -54,7 +54,7 @@ fn object(fields: &mut Map<String, Value>) -> Result<(), Unfit> {
         Some(_) => false,
     };
     if !is_object {
-        return Err(Unfit::NotOfObjects);
+        return Err(SchemaFitError::NotOfObjects);
     }
     // In front, where readers look for it.
     fields.shift_remove("type");
@@ -63,7 +63,7 @@ fn object(fields: &mut Map<String, Value>) -> Result<(), Unfit> {
 }
 
 /// A root that is a reference becomes what it points to.
-fn referred(fields: &mut Map<String, Value>) {
+fn resolve_root_ref(fields: &mut Map<String, Value>) {
     let mut seen = HashSet::new();
     while let Some(Value::String(reference)) = fields.shift_remove("$ref") {
         let found = definition(fields, &reference);

@@ -2,18 +2,18 @@
 
 use serde_json::{Map, Value};
 
-use crate::tools::lost::step;
+use crate::tools::conversion_loss::step;
 
 /// How a keyword holds schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum SubschemaShape {
     One,
     List,
     /// By names: of properties, of definitions.
     Named,
 }
 
-pub(super) fn holds(keyword: &str) -> Option<Holds> {
+pub(super) fn holds(keyword: &str) -> Option<SubschemaShape> {
     Some(match keyword {
         "not"
         | "if"
@@ -25,10 +25,10 @@ pub(super) fn holds(keyword: &str) -> Option<Holds> {
         | "items"
         | "unevaluatedItems"
         | "contains"
-        | "contentSchema" => Holds::One,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Holds::List,
+        | "contentSchema" => SubschemaShape::One,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => SubschemaShape::List,
         "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => {
-            Holds::Named
+            SubschemaShape::Named
         }
         _ => return None,
     })
@@ -44,13 +44,15 @@ pub(super) fn each(
         let Some(holds) = holds(keyword) else { continue };
         let here = step(at, keyword);
         match (holds, value) {
-            (Holds::One, schema @ (Value::Object(_) | Value::Bool(_))) => visit(schema, &here),
-            (Holds::List, Value::Array(list)) => {
+            (SubschemaShape::One, schema @ (Value::Object(_) | Value::Bool(_))) => {
+                visit(schema, &here)
+            }
+            (SubschemaShape::List, Value::Array(list)) => {
                 for (at, schema) in list.iter_mut().enumerate() {
                     visit(schema, &format!("{here}/{at}"));
                 }
             }
-            (Holds::Named, Value::Object(named)) => {
+            (SubschemaShape::Named, Value::Object(named)) => {
                 for (name, schema) in named {
                     visit(schema, &step(&here, name));
                 }

@@ -4,32 +4,39 @@
 use serde_json::{Map, Value, json};
 
 use super::merge::{and, take_all};
-use super::{Bench, Unfit, limits};
-use crate::tools::lost::{Kind, Lost, step};
+use super::{SchemaFitError, SchemaFitLog, limits};
+use crate::tools::conversion_loss::{ConversionLoss, ConversionLossKind, step};
 
 mod kinds;
 mod null;
 
-use kinds::{Kinds, is_about, is_of, kinds};
+use kinds::{StrictTypes, is_about, is_of, kinds};
 use null::{allow_null, takes_null};
 
-type Fields = Map<String, Value>;
+type StrictSchemaFields = Map<String, Value>;
 
-const MOST_PROPERTIES: usize = 5_000;
-const MOST_LEVELS: usize = 10;
-const MOST_VALUES: usize = 1_000;
-const MOST_CHARACTERS: usize = 120_000;
+const MAX_PROPERTIES: usize = 5_000;
+const MAX_LEVELS: usize = 10;
+const MAX_ENUM_VALUES: usize = 1_000;
+const MAX_SCHEMA_CHARS: usize = 120_000;
 const FORMATS: [&str; 9] =
     ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
 /// The root has to be plain, and references gathered.
-pub(super) fn bind(mut fields: Fields, bench: &mut Bench) -> Result<Fields, Unfit> {
+pub(super) fn bind(
+    mut fields: StrictSchemaFields,
+    bench: &mut SchemaFitLog,
+) -> Result<StrictSchemaFields, SchemaFitError> {
     let at = bench.at.clone();
     let definitions = match fields.shift_remove("$defs") {
         Some(Value::Object(definitions)) => definitions,
         _ => Map::new(),
     };
-    let mut writer = Writer { definitions: &definitions, bench, counts: Counts::default() };
+    let mut writer = StrictSchemaWriter {
+        definitions: &definitions,
+        bench,
+        counts: StrictSchemaCounts::default(),
+    };
     fields.entry("properties").or_insert_with(|| json!({}));
     // What a tool takes is what it names.
     fields.entry("additionalProperties").or_insert(Value::Bool(false));
@@ -47,9 +54,9 @@ pub(super) fn bind(mut fields: Fields, bench: &mut Bench) -> Result<Fields, Unfi
         bound.insert(name, written);
     }
     writer.counts.check()?;
-    for key in bench.renames.torn() {
+    for key in bench.renames.ambiguous_null_keys() {
         let what = format!("null for `{key}` can mean itself or nothing; it is taken for itself");
-        bench.lost.push(Lost::new(Kind::Limit, at.clone(), what));
+        bench.lost.push(ConversionLoss::new(ConversionLossKind::Limit, at.clone(), what));
     }
     bench.told.extend(told);
     if !bound.is_empty() {
@@ -72,41 +79,45 @@ fn references(value: &Value, found: &mut Vec<String>) {
 }
 
 #[derive(Default)]
-struct Counts {
+struct StrictSchemaCounts {
     properties: usize,
     values: usize,
     characters: usize,
 }
 
-impl Counts {
-    fn check(&self) -> Result<(), Unfit> {
-        let is_too_much = self.properties > MOST_PROPERTIES
-            || self.values > MOST_VALUES
-            || self.characters > MOST_CHARACTERS;
-        if is_too_much { Err(unbound("", "it is too large for that")) } else { Ok(()) }
+impl StrictSchemaCounts {
+    fn check(&self) -> Result<(), SchemaFitError> {
+        let is_too_much = self.properties > MAX_PROPERTIES
+            || self.values > MAX_ENUM_VALUES
+            || self.characters > MAX_SCHEMA_CHARS;
+        if is_too_much { Err(not_strict_error("", "it is too large for that")) } else { Ok(()) }
     }
 }
 
-struct Writer<'a, 'b> {
-    definitions: &'a Fields,
-    bench: &'b mut Bench,
-    counts: Counts,
+struct StrictSchemaWriter<'a, 'b> {
+    definitions: &'a StrictSchemaFields,
+    bench: &'b mut SchemaFitLog,
+    counts: StrictSchemaCounts,
 }
 
 /// Where a schema stands, and how deep.
-type Place<'p> = (&'p str, usize);
+type SchemaPosition<'p> = (&'p str, usize);
 
-fn unbound(at: &str, why: &'static str) -> Unfit {
-    Unfit::Unbound { at: at.to_owned(), why }
+fn not_strict_error(at: &str, why: &'static str) -> SchemaFitError {
+    SchemaFitError::Unbound { at: at.to_owned(), why }
 }
 
-impl Writer<'_, '_> {
-    fn schema(&mut self, schema: Value, (at, level): Place<'_>) -> Result<Fields, Unfit> {
-        if level > MOST_LEVELS {
-            return Err(unbound(at, "it is nested too deep for that"));
+impl StrictSchemaWriter<'_, '_> {
+    fn schema(
+        &mut self,
+        schema: Value,
+        (at, level): SchemaPosition<'_>,
+    ) -> Result<StrictSchemaFields, SchemaFitError> {
+        if level > MAX_LEVELS {
+            return Err(not_strict_error(at, "it is nested too deep for that"));
         }
         let Value::Object(mut fields) = schema else {
-            return Err(unbound(at, "it may be anything"));
+            return Err(not_strict_error(at, "it may be anything"));
         };
         if fields.len() == 1 && fields.contains_key("$ref") {
             return Ok(fields);
@@ -121,7 +132,7 @@ impl Writer<'_, '_> {
             }
         }
         if fields.contains_key("$ref") {
-            return Err(unbound(at, "it is part of itself"));
+            return Err(not_strict_error(at, "it is part of itself"));
         }
         let mut told = Vec::new();
         if !left.is_empty() {
@@ -130,20 +141,24 @@ impl Writer<'_, '_> {
         }
         if let Some(Value::Array(branches)) = fields.shift_remove("oneOf") {
             let what = "that exactly one form may fit is not said";
-            self.bench.lost.push(Lost::new(Kind::Limit, step(at, "oneOf"), what));
+            self.bench.lost.push(ConversionLoss::new(
+                ConversionLossKind::Limit,
+                step(at, "oneOf"),
+                what,
+            ));
             fields.entry("anyOf").or_insert(Value::Array(branches));
         }
         if let Some(Value::Array(branches)) = fields.shift_remove("anyOf") {
             return self.either(fields, branches, (at, level, told));
         }
-        let Kinds { names, is_nullable } = kinds(&fields);
+        let StrictTypes { names, is_nullable } = kinds(&fields);
         let (mut written, more) = match names.as_slice() {
             [] if is_nullable => {
-                let mut null = Fields::from_iter([("type".to_owned(), "null".into())]);
-                null.extend(fields.get("description").map(|said| described(said.clone())));
+                let mut null = StrictSchemaFields::from_iter([("type".to_owned(), "null".into())]);
+                null.extend(fields.get("description").map(|said| description_field(said.clone())));
                 (null, Vec::new())
             }
-            [] => return Err(unbound(at, "it may be anything")),
+            [] => return Err(not_strict_error(at, "it may be anything")),
             [kind] => self.single(fields, kind, (at, level))?,
             several => self.several(&fields, several, (at, level))?,
         };
@@ -158,12 +173,12 @@ impl Writer<'_, '_> {
     /// One form for each type.
     fn several(
         &mut self,
-        fields: &Fields,
+        fields: &StrictSchemaFields,
         names: &[String],
-        place: Place<'_>,
-    ) -> Result<(Fields, Vec<String>), Unfit> {
-        let mut written = Fields::new();
-        written.extend(fields.get("description").map(|said| described(said.clone())));
+        place: SchemaPosition<'_>,
+    ) -> Result<(StrictSchemaFields, Vec<String>), SchemaFitError> {
+        let mut written = StrictSchemaFields::new();
+        written.extend(fields.get("description").map(|said| description_field(said.clone())));
         let mut each = Vec::new();
         for name in names {
             let (mut form, told) = self.single(fields.clone(), name, place)?;
@@ -176,7 +191,7 @@ impl Writer<'_, '_> {
     }
 
     /// A reference stands alone, or is replaced by what it points to.
-    fn resolve(&self, fields: &mut Fields) {
+    fn resolve(&self, fields: &mut StrictSchemaFields) {
         for _ in 0..16 {
             let Some(Value::String(reference)) = fields.shift_remove("$ref") else { return };
             let name = reference.strip_prefix("#/$defs/").unwrap_or_default();
@@ -195,11 +210,11 @@ impl Writer<'_, '_> {
 
     fn either(
         &mut self,
-        mut fields: Fields,
+        mut fields: StrictSchemaFields,
         branches: Vec<Value>,
         (at, level, told): (&str, usize, Vec<String>),
-    ) -> Result<Fields, Unfit> {
-        let mut written = Fields::new();
+    ) -> Result<StrictSchemaFields, SchemaFitError> {
+        let mut written = StrictSchemaFields::new();
         for note in ["description", "title"] {
             written.extend(fields.shift_remove(note).map(|said| (note.to_owned(), said)));
         }
@@ -224,22 +239,22 @@ impl Writer<'_, '_> {
     /// A value of one type, and what cannot be said of it.
     fn single(
         &mut self,
-        fields: Fields,
+        fields: StrictSchemaFields,
         kind: &str,
-        place: Place<'_>,
-    ) -> Result<(Fields, Vec<String>), Unfit> {
+        place: SchemaPosition<'_>,
+    ) -> Result<(StrictSchemaFields, Vec<String>), SchemaFitError> {
         let (at, level) = place;
-        let mut written = Fields::from_iter([("type".to_owned(), kind.into())]);
+        let mut written = StrictSchemaFields::from_iter([("type".to_owned(), kind.into())]);
         let mut told = Vec::new();
         let required = fields.get("required").cloned().unwrap_or_else(|| json!([]));
         let is_closed = fields.get("additionalProperties") == Some(&Value::Bool(false));
         let is_map = fields.get("additionalProperties").is_some_and(Value::is_object);
         let names = fields.get("properties").and_then(Value::as_object).map_or(0, Map::len);
         if kind == "object" && (is_map || (names == 0 && !is_closed)) {
-            return Err(unbound(at, "it is an object of any keys"));
+            return Err(not_strict_error(at, "it is an object of any keys"));
         }
         if kind == "array" && !fields.get("items").is_some_and(Value::is_object) {
-            return Err(unbound(at, "it is a list of anything"));
+            return Err(not_strict_error(at, "it is a list of anything"));
         }
         for (keyword, value) in fields {
             let at_keyword = step(at, &keyword);
@@ -249,7 +264,7 @@ impl Writer<'_, '_> {
                 ("enum" | "const", _) => {
                     let fits = choice(&written, (&keyword, value), kind);
                     if fits.is_empty() {
-                        return Err(unbound(at, "no value can be what it asks for"));
+                        return Err(not_strict_error(at, "no value can be what it asks for"));
                     }
                     self.count(&fits);
                     written.insert("enum".to_owned(), fits.into());
@@ -298,10 +313,10 @@ impl Writer<'_, '_> {
         &mut self,
         value: Value,
         required: &Value,
-        (at, level): Place<'_>,
-    ) -> Result<Fields, Unfit> {
-        let Value::Object(named) = value else { return Ok(Fields::new()) };
-        let mut all = Fields::new();
+        (at, level): SchemaPosition<'_>,
+    ) -> Result<StrictSchemaFields, SchemaFitError> {
+        let Value::Object(named) = value else { return Ok(StrictSchemaFields::new()) };
+        let mut all = StrictSchemaFields::new();
         for (name, schema) in named {
             self.counts.properties += 1;
             self.counts.characters += name.len();
@@ -322,7 +337,7 @@ impl Writer<'_, '_> {
 }
 
 /// The values of the kind that are left: where a schema has both keywords, both have to hold.
-fn choice(written: &Fields, (keyword, value): (&str, Value), kind: &str) -> Vec<Value> {
+fn choice(written: &StrictSchemaFields, (keyword, value): (&str, Value), kind: &str) -> Vec<Value> {
     let values: Vec<Value> = match (keyword, value) {
         ("enum", Value::Array(values)) => values,
         (_, only) => vec![only],
@@ -332,7 +347,7 @@ fn choice(written: &Fields, (keyword, value): (&str, Value), kind: &str) -> Vec<
     values.into_iter().filter(|it| is_of(it, kind) && is_left(it)).collect()
 }
 
-fn described(said: Value) -> (String, Value) {
+fn description_field(said: Value) -> (String, Value) {
     ("description".to_owned(), said)
 }
 

@@ -6,40 +6,44 @@ use serde_json::{Map, Value, json};
 
 use super::limits;
 use super::merge::{and, take_all};
-use super::{Bench, Kind, Lost, step};
+use super::{ConversionLoss, ConversionLossKind, SchemaFitLog, step};
 
 mod kinds;
-mod said;
+mod type_schema;
 
-use kinds::{Kinds, Known, kinds};
-use said::Said;
+use kinds::{SubsetTypes, TypeSource, kinds};
+use type_schema::TypeSchema;
 
-type Fields = Map<String, Value>;
+type SubsetSchemaFields = Map<String, Value>;
 
 /// Of a description that stands beside alternatives: each of them gets it.
-const NOTES: [&str; 5] = ["description", "title", "default", "examples", "deprecated"];
+const ANNOTATION_KEYWORDS: [&str; 5] =
+    ["description", "title", "default", "examples", "deprecated"];
 
 /// The root of a tool's arguments, or nothing if it takes none.
-pub(super) fn narrow(fields: Fields, bench: &mut Bench) -> Option<Fields> {
+pub(super) fn narrow(
+    fields: SubsetSchemaFields,
+    bench: &mut SchemaFitLog,
+) -> Option<SubsetSchemaFields> {
     let at = bench.at.clone();
-    let mut writer = Writer { lost: &mut bench.lost };
+    let mut writer = SubsetSchemaWriter { lost: &mut bench.lost };
     let (root, told) = writer.read(fields, "object", &at).finish(&mut writer, &at);
     bench.told.extend(told);
     let properties = root.get("properties").and_then(Value::as_object);
     properties.is_some_and(|it| !it.is_empty()).then_some(root)
 }
 
-struct Writer<'b> {
-    lost: &'b mut Vec<Lost>,
+struct SubsetSchemaWriter<'b> {
+    lost: &'b mut Vec<ConversionLoss>,
 }
 
-impl Writer<'_> {
+impl SubsetSchemaWriter<'_> {
     /// `None`: nothing fits it.
-    fn schema(&mut self, schema: Value, at: &str) -> Option<Fields> {
+    fn schema(&mut self, schema: Value, at: &str) -> Option<SubsetSchemaFields> {
         let mut fields = match schema {
             Value::Object(fields) => fields,
             Value::Bool(false) => return None,
-            _ => return Some(self.anything(Fields::new(), at)),
+            _ => return Some(self.anything(SubsetSchemaFields::new(), at)),
         };
         let mut told = self.all_of(&mut fields, at);
         if let Some(only) = fields.shift_remove("const") {
@@ -51,14 +55,14 @@ impl Writer<'_> {
         if let Some(branches) = self.alternatives(&mut fields, (at, &mut told)) {
             return self.either(fields, branches, (at, told));
         }
-        let Kinds { names, is_nullable, known } = kinds(&fields);
+        let SubsetTypes { names, is_nullable, known } = kinds(&fields);
         let mut written = match names.as_slice() {
             [] if is_nullable => return Some(null(&fields)),
             [] => self.anything(fields, at),
             [kind] => {
-                if known == Known::Guessed {
+                if known == TypeSource::Guessed {
                     let what = format!("is taken for one of type `{kind}`");
-                    self.lost.push(Lost::new(Kind::Limit, at, what));
+                    self.lost.push(ConversionLoss::new(ConversionLossKind::Limit, at, what));
                 }
                 self.single(fields, kind, at)
             }
@@ -72,7 +76,7 @@ impl Writer<'_> {
     }
 
     /// Takes in what has to hold as well; what cannot be taken in is told.
-    fn all_of(&mut self, fields: &mut Fields, at: &str) -> Vec<String> {
+    fn all_of(&mut self, fields: &mut SubsetSchemaFields, at: &str) -> Vec<String> {
         let left = take_all(fields);
         if left.is_empty() {
             return Vec::new();
@@ -84,7 +88,7 @@ impl Writer<'_> {
     /// The forms that a value may have, if it may have several.
     fn alternatives(
         &mut self,
-        fields: &mut Fields,
+        fields: &mut SubsetSchemaFields,
         (at, told): (&str, &mut Vec<String>),
     ) -> Option<Vec<Value>> {
         let any = fields.shift_remove("anyOf").filter(Value::is_array);
@@ -94,7 +98,11 @@ impl Writer<'_> {
             (None, Some(one)) => {
                 if !are_apart(&one) {
                     let what = "that exactly one form may fit is not said";
-                    self.lost.push(Lost::new(Kind::Limit, step(at, "oneOf"), what));
+                    self.lost.push(ConversionLoss::new(
+                        ConversionLossKind::Limit,
+                        step(at, "oneOf"),
+                        what,
+                    ));
                 }
                 (one, None)
             }
@@ -113,12 +121,12 @@ impl Writer<'_> {
     /// Each form together with what holds for all of them.
     fn either(
         &mut self,
-        mut fields: Fields,
+        mut fields: SubsetSchemaFields,
         branches: Vec<Value>,
         (at, told): (&str, Vec<String>),
-    ) -> Option<Fields> {
-        let mut notes = Fields::new();
-        for note in NOTES {
+    ) -> Option<SubsetSchemaFields> {
+        let mut notes = SubsetSchemaFields::new();
+        for note in ANNOTATION_KEYWORDS {
             notes.extend(fields.shift_remove(note).map(|it| (note.to_owned(), it)));
         }
         let mut written = Vec::new();
@@ -137,12 +145,17 @@ impl Writer<'_> {
     }
 
     /// One form for each type.
-    fn several(&mut self, mut fields: Fields, names: &[&'static str], at: &str) -> Fields {
-        let mut notes = Fields::new();
-        for note in NOTES {
+    fn several(
+        &mut self,
+        mut fields: SubsetSchemaFields,
+        names: &[&'static str],
+        at: &str,
+    ) -> SubsetSchemaFields {
+        let mut notes = SubsetSchemaFields::new();
+        for note in ANNOTATION_KEYWORDS {
             notes.extend(fields.shift_remove(note).map(|it| (note.to_owned(), it)));
         }
-        let each: Vec<Fields> =
+        let each: Vec<SubsetSchemaFields> =
             names.iter().map(|name| self.single(fields.clone(), name, at)).collect();
         let mut written = any_of(each);
         describe(&mut written, &notes);
@@ -150,12 +163,12 @@ impl Writer<'_> {
     }
 
     /// Any JSON, as near as it comes.
-    fn anything(&mut self, mut fields: Fields, at: &str) -> Fields {
+    fn anything(&mut self, mut fields: SubsetSchemaFields, at: &str) -> SubsetSchemaFields {
         let what = "any JSON is told as text, number, truth, object or list of those";
-        self.lost.push(Lost::new(Kind::Limit, at, what));
+        self.lost.push(ConversionLoss::new(ConversionLossKind::Limit, at, what));
         let scalars = ["STRING", "NUMBER", "BOOLEAN", "OBJECT"].map(|it| json!({"type": it}));
         let list = json!({"type": "ARRAY", "items": {"anyOf": scalars}});
-        let mut written = Fields::new();
+        let mut written = SubsetSchemaFields::new();
         let all: Vec<Value> = scalars.into_iter().chain([list]).collect();
         written.insert("anyOf".to_owned(), all.into());
         allow_null(&mut written);
@@ -172,14 +185,19 @@ impl Writer<'_> {
     }
 
     /// A value of one type.
-    fn single(&mut self, fields: Fields, kind: &'static str, at: &str) -> Fields {
+    fn single(
+        &mut self,
+        fields: SubsetSchemaFields,
+        kind: &'static str,
+        at: &str,
+    ) -> SubsetSchemaFields {
         let (mut written, told) = self.read(fields, kind, at).finish(self, at);
         limits::tell(&mut written, &told);
         written
     }
 
-    fn read(&mut self, fields: Fields, kind: &'static str, at: &str) -> Said {
-        let mut said = Said::new(kind);
+    fn read(&mut self, fields: SubsetSchemaFields, kind: &'static str, at: &str) -> TypeSchema {
+        let mut said = TypeSchema::new(kind);
         for (keyword, value) in fields {
             said.keyword(self, (&keyword, value), at);
         }
@@ -188,12 +206,12 @@ impl Writer<'_> {
 
     fn limit(&mut self, at: &str, keyword: &str) {
         let what = format!("`{keyword}` is in the description only");
-        self.lost.push(Lost::new(Kind::Limit, step(at, keyword), what));
+        self.lost.push(ConversionLoss::new(ConversionLossKind::Limit, step(at, keyword), what));
     }
 }
 
 /// A form and what holds beside it, both.
-fn together(branch: Value, beside: &Fields) -> Value {
+fn together(branch: Value, beside: &SubsetSchemaFields) -> Value {
     match branch {
         Value::Object(branch) => {
             let (mut merged, rest) = and(branch, beside.clone());
@@ -212,12 +230,12 @@ fn are_apart(branches: &Value) -> bool {
     let mut seen: Vec<&'static str> = Vec::new();
     for branch in branches.as_array().into_iter().flatten() {
         let Value::Object(fields) = branch else { return false };
-        let Kinds { mut names, is_nullable, known } = kinds(fields);
+        let SubsetTypes { mut names, is_nullable, known } = kinds(fields);
         names.extend(is_nullable.then_some("null"));
         let numbers = |it: &str| matches!(it, "number" | "integer");
         let clashes =
             |name: &str| seen.iter().any(|it| *it == name || (numbers(it) && numbers(name)));
-        let is_guess = known == Known::Guessed;
+        let is_guess = known == TypeSource::Guessed;
         if is_guess || names.is_empty() || names.iter().any(|name| clashes(name)) {
             return false;
         }
@@ -228,8 +246,8 @@ fn are_apart(branches: &Value) -> bool {
 
 /// Alternatives stand alone; one that is itself alternatives is taken apart, and null is no form but
 /// a mark on another.
-fn any_of(written: Vec<Fields>) -> Fields {
-    let mut unlike: Vec<Fields> = Vec::new();
+fn any_of(written: Vec<SubsetSchemaFields>) -> SubsetSchemaFields {
+    let mut unlike: Vec<SubsetSchemaFields> = Vec::new();
     for mut form in written {
         let inner = match form.shift_remove("anyOf") {
             Some(Value::Array(inner)) => inner.into_iter().filter_map(object).collect(),
@@ -241,11 +259,12 @@ fn any_of(written: Vec<Fields>) -> Fields {
             }
         }
     }
-    let (nulls, mut forms): (Vec<Fields>, Vec<Fields>) = unlike.into_iter().partition(is_null);
+    let (nulls, mut forms): (Vec<SubsetSchemaFields>, Vec<SubsetSchemaFields>) =
+        unlike.into_iter().partition(is_null);
     let mut written = match forms.len() {
         0 => return nulls.into_iter().next().unwrap_or_default(),
         1 => forms.remove(0),
-        _ => Fields::from_iter([(
+        _ => SubsetSchemaFields::from_iter([(
             "anyOf".to_owned(),
             forms.into_iter().map(Value::Object).collect(),
         )]),
@@ -256,7 +275,7 @@ fn any_of(written: Vec<Fields>) -> Fields {
     written
 }
 
-fn object(value: Value) -> Option<Fields> {
+fn object(value: Value) -> Option<SubsetSchemaFields> {
     match value {
         Value::Object(fields) => Some(fields),
         _ => None,
@@ -264,7 +283,7 @@ fn object(value: Value) -> Option<Fields> {
 }
 
 /// The forms of a schema, or the schema itself.
-fn forms(written: &mut Fields) -> Vec<&mut Fields> {
+fn forms(written: &mut SubsetSchemaFields) -> Vec<&mut SubsetSchemaFields> {
     match written.contains_key("anyOf") {
         true => {
             let list = written.get_mut("anyOf").and_then(Value::as_array_mut);
@@ -274,24 +293,24 @@ fn forms(written: &mut Fields) -> Vec<&mut Fields> {
     }
 }
 
-fn allow_null(written: &mut Fields) {
+fn allow_null(written: &mut SubsetSchemaFields) {
     if let Some(first) = forms(written).into_iter().next() {
         first.insert("nullable".to_owned(), true.into());
     }
 }
 
-fn null(notes: &Fields) -> Fields {
-    let mut written = Fields::from_iter([("type".to_owned(), "NULL".into())]);
+fn null(notes: &SubsetSchemaFields) -> SubsetSchemaFields {
+    let mut written = SubsetSchemaFields::from_iter([("type".to_owned(), "NULL".into())]);
     describe(&mut written, notes);
     written
 }
 
-fn is_null(written: &Fields) -> bool {
+fn is_null(written: &SubsetSchemaFields) -> bool {
     written.get("type").is_some_and(|kind| kind == "NULL")
 }
 
 /// Gives each form the description of the whole where it has none of its own.
-fn describe(written: &mut Fields, notes: &Fields) {
+fn describe(written: &mut SubsetSchemaFields, notes: &SubsetSchemaFields) {
     for form in forms(written) {
         for note in ["description", "title"] {
             if let (Some(said), false) = (notes.get(note), form.contains_key(note)) {
@@ -301,7 +320,7 @@ fn describe(written: &mut Fields, notes: &Fields) {
     }
 }
 
-fn tell(written: &mut Fields, told: &[String]) {
+fn tell(written: &mut SubsetSchemaFields, told: &[String]) {
     for form in forms(written) {
         limits::tell(form, told);
     }

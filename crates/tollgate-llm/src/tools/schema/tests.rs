@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
-use super::{Unfit, fit};
-use crate::tools::{Form, Kind};
+use super::{SchemaFitError, fit};
+use crate::tools::{ConversionLossKind, ToolFormat};
 
-fn fitted(schema: &Value, form: Form) -> Value {
+fn fitted(schema: &Value, form: ToolFormat) -> Value {
     fit(schema, form, "/inputSchema").unwrap().schema.unwrap()
 }
 
@@ -20,7 +20,13 @@ fn a_schema_that_every_form_takes_stays_as_it_is() {
         "required": ["dice"],
         "additionalProperties": false,
     });
-    for form in [Form::Mcp, Form::OpenAi, Form::OpenAiResponses, Form::Anthropic, Form::Gemini] {
+    for form in [
+        ToolFormat::Mcp,
+        ToolFormat::OpenAi,
+        ToolFormat::OpenAiResponses,
+        ToolFormat::Anthropic,
+        ToolFormat::Gemini,
+    ] {
         let fitted = fit(&schema, form, "").unwrap();
         assert_eq!(fitted.schema.as_ref(), Some(&schema), "{form}");
         assert!(fitted.lost.is_empty());
@@ -40,7 +46,7 @@ fn b_sc_10_keys_that_a_form_does_not_take_are_renamed_there_and_back() {
         "dependentRequired": {"$top": ["filter[name]"]},
         "default": {"$top": 3},
     });
-    let made = fit(&schema, Form::Anthropic, "/inputSchema").unwrap();
+    let made = fit(&schema, ToolFormat::Anthropic, "/inputSchema").unwrap();
     let properties = made.schema.as_ref().unwrap()["properties"].as_object().unwrap();
     let names: Vec<&String> = properties.keys().collect();
     assert!(names[0].starts_with("_top_") && names[1].starts_with("filter_name__"), "{names:?}");
@@ -55,10 +61,10 @@ fn b_sc_10_keys_that_a_form_does_not_take_are_renamed_there_and_back() {
         Value::Object(made.renames.arguments(sent.as_object().unwrap().clone())),
         json!({"$top": 1, "filter[name]": {"a b": "x"}, "other": [{"a b": 2}]})
     );
-    assert!(made.lost.iter().all(|lost| lost.kind == Kind::Renamed));
+    assert!(made.lost.iter().all(|lost| lost.kind == ConversionLossKind::Renamed));
     assert_eq!(made.lost.len(), 3);
     assert_eq!(made.lost[2].at, "/inputSchema/properties/filter[name]/properties/a b");
-    let gemini = fitted(&made.schema.unwrap(), Form::Gemini);
+    let gemini = fitted(&made.schema.unwrap(), ToolFormat::Gemini);
     assert!(gemini["properties"].as_object().unwrap().keys().all(|key| {
         key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && key.len() <= 64
     }));
@@ -75,7 +81,7 @@ fn references_are_gathered_and_inlined_where_that_is_safer() {
         "definitions": {"place": {"type": "string", "minLength": 3}, "unused": {}},
     });
     assert_eq!(
-        fitted(&schema, Form::OpenAi),
+        fitted(&schema, ToolFormat::OpenAi),
         json!({
             "type": "object",
             "properties": {
@@ -89,7 +95,7 @@ fn references_are_gathered_and_inlined_where_that_is_safer() {
         })
     );
     assert_eq!(
-        fitted(&schema, Form::Gemini)["properties"],
+        fitted(&schema, ToolFormat::Gemini)["properties"],
         json!({
             "from": {"description": "whence", "type": "string", "minLength": 3},
             "to": {"description": "whence", "type": "string", "minLength": 3},
@@ -101,7 +107,7 @@ fn references_are_gathered_and_inlined_where_that_is_safer() {
 fn what_is_part_of_itself_keeps_its_references() {
     let schema = json!({"type": "object", "properties": {"tree": {"$ref": "#/$defs/node"}}, "$defs": {
         "node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}}});
-    for form in [Form::OpenAi, Form::Anthropic, Form::Gemini] {
+    for form in [ToolFormat::OpenAi, ToolFormat::Anthropic, ToolFormat::Gemini] {
         assert_eq!(fitted(&schema, form), schema, "{form}");
     }
 }
@@ -121,7 +127,7 @@ fn older_drafts_are_written_anew() {
         "definitions": {"a": {"type": "string"}},
     });
     assert_eq!(
-        fitted(&schema, Form::Anthropic),
+        fitted(&schema, ToolFormat::Anthropic),
         json!({
             "type": "object",
             "properties": {
@@ -141,7 +147,7 @@ fn lists_say_what_is_in_them_and_schemas_are_objects() {
     assert_eq!(
         fitted(
             &json!({"properties": {"a": {"type": "array"}, "b": true, "c": false, "d": {"type": ["array", "null"]}}}),
-            Form::OpenAi
+            ToolFormat::OpenAi
         ),
         json!({"type": "object", "properties": {
             "a": {"type": "array", "items": {}},
@@ -156,9 +162,10 @@ fn lists_say_what_is_in_them_and_schemas_are_objects() {
 fn b_sc_05_schemas_beyond_all_bounds_are_refused() {
     let deep = (0..100).fold(json!({}), |inner, _| json!({"properties": {"a": inner}}));
     let wide: Value = (0..60_000).map(|at| at.to_string()).collect();
-    for (schema, expected) in [(deep, Unfit::TooDeep), (json!({"required": wide}), Unfit::TooLarge)]
+    for (schema, expected) in
+        [(deep, SchemaFitError::TooDeep), (json!({"required": wide}), SchemaFitError::TooLarge)]
     {
-        for form in Form::ALL {
+        for form in ToolFormat::ALL {
             assert_eq!(fit(&schema, form, "").unwrap_err(), expected);
         }
     }
@@ -173,7 +180,7 @@ fn b_sc_04_references_that_double_do_not_explode() {
     }
     definitions.insert("d40".to_owned(), json!({"type": "string"}));
     let schema = json!({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
-    for form in Form::ALL {
+    for form in ToolFormat::ALL {
         let text = fitted(&schema, form).to_string();
         assert!(text.len() < 500_000, "{form}: {} bytes", text.len());
     }

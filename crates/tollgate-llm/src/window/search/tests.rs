@@ -2,19 +2,24 @@ use serde_json::{Value, json};
 use tollgate_core::agent::ToolSearch;
 
 use super::super::tests::{function, request, stock};
-use super::super::{Asked, Candidate, Room, Stock, fit};
-use super::{Disclosed, Found, search};
-use crate::conversation::{Request, Tool};
+use super::super::{ModelWindow, OfferCandidate, ToolPool, WindowRequest, fit};
+use super::{DisclosedTools, ToolSearchHits, search};
+use crate::conversation::{ChatRequest, ChatTool};
 use crate::dialect::Dialect;
 
 const STOCK: &str = "dice_roll mail_send memory_search weather_forecast web_search";
 
-fn asked<'a>(request: &'a Request, stock: &'a Stock, disclosed: &'a Disclosed) -> Asked<'a> {
-    Asked { request, stock, max_tools: 4, search: ToolSearch::Always, disclosed }
+fn asked<'a>(
+    request: &'a ChatRequest,
+    stock: &'a ToolPool,
+    disclosed: &'a DisclosedTools,
+) -> WindowRequest<'a> {
+    WindowRequest { request, stock, max_tools: 4, search: ToolSearch::Always, disclosed }
 }
 
-fn shown(asked: &Asked<'_>) -> String {
-    let room = Room { name: "x", window: 9_000, max_output: 10, dialect: Dialect::OpenAiChat };
+fn shown(asked: &WindowRequest<'_>) -> String {
+    let room =
+        ModelWindow { name: "x", window: 9_000, max_output: 10, dialect: Dialect::OpenAiChat };
     let fit = fit(asked, &[room]).unwrap();
     let names: Vec<&str> = fit.tools(asked.stock).map(|function| function.name.as_str()).collect();
     names.join(" ")
@@ -23,7 +28,7 @@ fn shown(asked: &Asked<'_>) -> String {
 #[test]
 fn what_is_found_is_shown_from_then_on() {
     let (request, stock) = (request("Hello"), stock(STOCK, &["mail_send"]));
-    let mut disclosed = Disclosed::default();
+    let mut disclosed = DisclosedTools::default();
     assert_eq!(shown(&asked(&request, &stock, &disclosed)), "mail_send searchTools");
     let found = search(&asked(&request, &stock, &disclosed), r#"{"query": "search the web"}"#);
     let found = found.unwrap();
@@ -52,9 +57,9 @@ fn a_result_says_how_to_call_what_was_found() {
     }));
     let mut bare = function("weather_now", &"Weather ".repeat(100));
     bare.parameters = None;
-    let candidates = [weather, bare].map(|function| Candidate { function, title: None });
-    let (request, stock) = (request("Hello"), Stock::new(candidates, &[]));
-    let disclosed = Disclosed::default();
+    let candidates = [weather, bare].map(|function| OfferCandidate { function, title: None });
+    let (request, stock) = (request("Hello"), ToolPool::new(candidates, &[]));
+    let disclosed = DisclosedTools::default();
     let found = search(&asked(&request, &stock, &disclosed), r#"{"query":"weather"}"#).unwrap();
     let text: Value = serde_json::from_str(&found.text).unwrap();
     let tools = text["tools"].as_array().unwrap();
@@ -79,7 +84,7 @@ fn a_result_says_how_to_call_what_was_found() {
 #[test]
 fn b_ch_06_bad_arguments_get_an_answer_that_helps() {
     let (request, stock) = (request("Hello"), stock(STOCK, &[]));
-    let disclosed = Disclosed::default();
+    let disclosed = DisclosedTools::default();
     for (arguments, expected) in [
         ("", "`query` must say"),
         ("[]", "the arguments are a list; send one JSON object"),
@@ -105,10 +110,10 @@ fn b_ch_06_bad_arguments_get_an_answer_that_helps() {
 #[test]
 fn a_search_sees_what_the_turn_sees_and_has_a_name_of_its_own() {
     let mut request = request("Hello");
-    let client = |name: &str| Tool::Function(function(name, "The client's own"));
+    let client = |name: &str| ChatTool::Function(function(name, "The client's own"));
     request.tools = vec![client("web_search"), client("searchTools")];
     let stock = stock(&format!("{STOCK} searchTools2"), &[]);
-    let disclosed = Disclosed::default();
+    let disclosed = DisclosedTools::default();
     let asked = asked(&request, &stock, &disclosed);
     assert_eq!(
         search(&asked, r#"{"query": "search"}"#).unwrap().names,
@@ -119,11 +124,11 @@ fn a_search_sees_what_the_turn_sees_and_has_a_name_of_its_own() {
 
 #[test]
 fn what_is_found_again_is_the_latest() {
-    let found = |names: &[&str]| Found {
+    let found = |names: &[&str]| ToolSearchHits {
         names: names.iter().map(|name| (*name).to_owned()).collect(),
         text: String::new(),
     };
-    let mut disclosed = Disclosed::default();
+    let mut disclosed = DisclosedTools::default();
     disclosed.add(&found(&["a", "b"]));
     disclosed.add(&found(&["c", "a"]));
     assert_eq!(disclosed.names().collect::<Vec<_>>(), ["c", "a", "b"]);

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::Dispatch;
 use crate::client::inbound::Outbox;
-use crate::client::{Listener, RequestError};
+use crate::client::{RequestError, ServerListener};
 
 /// Answers whatever is sent with these messages, on the spot.
 struct Hasty {
@@ -30,10 +30,10 @@ impl Outbox for Hasty {
 
 struct Deaf;
 
-impl Listener for Deaf {
-    fn notified(&self, _: &str, _: Option<&RawValue>) {}
-    fn closed(&self, _: &str) {}
-    fn garbage(&self, _: &str) {}
+impl ServerListener for Deaf {
+    fn on_notification(&self, _: &str, _: Option<&RawValue>) {}
+    fn on_closed(&self, _: &str) {}
+    fn on_garbage(&self, _: &str) {}
     fn late(&self) {}
 }
 

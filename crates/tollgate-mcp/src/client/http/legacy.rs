@@ -19,22 +19,22 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tollgate_core::json::Object;
 
-use super::reply::{Reply, Resume, Waiting};
-use super::session::Session;
-use super::wire::{Failed, Wire};
-use crate::client::bridge::Bridge;
-use crate::client::dispatch::cancelled;
-use crate::client::inbound::{Inbound, Outbox, Owner};
-use crate::client::table::{Entry, Kind};
-use crate::client::watch::Watch;
-use crate::client::{Answer, Connection, Request, RequestError, ServerFacts, outgoing};
-use crate::code::ErrorObject;
-use crate::envelope::{Id, write};
+use super::reply::{PendingResponse, PostReply, ResumePoint};
+use super::server_http::{ServerHttp, ServerHttpError};
+use super::session::LegacySession;
+use crate::client::declared_capabilities::DeclaredCapabilities;
+use crate::client::dispatch::cancellation_message;
+use crate::client::in_flight_table::{InFlightEntry, InFlightRequestKind};
+use crate::client::inbound::{Inbound, Outbox, StreamOwner};
+use crate::client::watch::SubscriptionWatch;
+use crate::client::{Answer, McpConnection, OutgoingRequest, RequestError, ServerFacts, outgoing};
+use crate::envelope::{JsonRpcId, write};
+use crate::error_code::JsonRpcError;
 use crate::header;
-use crate::tasks::{Group, Task};
+use crate::tasks::{Task, TaskGroup};
 
-use interactive::Interactive;
-pub(super) use open::{NoSession, connect_error};
+use interactive::InteractiveSessions;
+pub(super) use open::{NoSessionError, connect_error};
 
 /// Streams that may be ending at one time.
 const DRAINS: usize = 64;
@@ -43,44 +43,48 @@ const RESUMES: usize = 5;
 const RETRY_DEFAULT: Duration = Duration::from_secs(1);
 const RETRY_LONGEST: Duration = Duration::from_secs(30);
 
-pub(super) struct Legacy {
+pub(super) struct LegacyHttp {
     facts: ServerFacts,
-    core: Arc<Core>,
-    interactive: Interactive,
+    core: Arc<LegacyCore>,
+    interactive: InteractiveSessions,
     stream: Mutex<Option<Task>>,
 }
 
 /// What the connection and its own stream share.
-pub(super) struct Core {
-    pub session: Arc<Session>,
+pub(super) struct LegacyCore {
+    pub session: Arc<LegacySession>,
     outbox: Arc<dyn Outbox>,
     pub inbound: Inbound,
-    drains: Group,
+    drains: TaskGroup,
     limit: usize,
-    watch: Watch,
+    watch: SubscriptionWatch,
     renewing: tokio::sync::Mutex<()>,
-    bridge: Bridge,
+    bridge: DeclaredCapabilities,
 }
 
-impl Legacy {
-    /// Must follow a successful [`Core::initialize`].
-    pub(super) fn new(core: Core, facts: ServerFacts) -> Self {
+impl LegacyHttp {
+    /// Must follow a successful [`LegacyCore::initialize`].
+    pub(super) fn new(core: LegacyCore, facts: ServerFacts) -> Self {
         let core = Arc::new(core);
-        let interactive = Interactive::new(Arc::clone(&core), facts.revision);
+        let interactive = InteractiveSessions::new(Arc::clone(&core), facts.revision);
         Self { facts, core, interactive, stream: Mutex::default() }
     }
 }
 
-impl Core {
+impl LegacyCore {
     /// `limit` bounds a message, `bridge` is what the session declares.
-    pub(super) fn new(wire: Arc<Wire>, inbound: Inbound, (limit, bridge): (usize, Bridge)) -> Self {
-        let session = Arc::new(Session::new(wire));
+    pub(super) fn new(
+        wire: Arc<ServerHttp>,
+        inbound: Inbound,
+        (limit, bridge): (usize, DeclaredCapabilities),
+    ) -> Self {
+        let session = Arc::new(LegacySession::new(wire));
         Self {
             outbox: Arc::clone(&session) as Arc<dyn Outbox>,
             session,
-            watch: Watch::new(Arc::clone(&inbound.listener)),
+            watch: SubscriptionWatch::new(Arc::clone(&inbound.listener)),
             inbound,
-            drains: Group::new("drain", DRAINS),
+            drains: TaskGroup::new("drain", DRAINS),
             limit,
             renewing: tokio::sync::Mutex::default(),
             bridge,
@@ -94,8 +98,8 @@ impl Core {
         (crate::tasks::spawn("server stream", followed), answered)
     }
 
-    fn waiting<'a>(&'a self, owner: Owner<'a>) -> Waiting<'a> {
-        Waiting {
+    fn waiting<'a>(&'a self, owner: StreamOwner<'a>) -> PendingResponse<'a> {
+        PendingResponse {
             owner,
             inbound: &self.inbound,
             outbox: &self.outbox,
@@ -104,7 +108,11 @@ impl Core {
         }
     }
 
-    async fn exchange(&self, owner: Owner<'_>, body: Bytes) -> Result<Reply, RequestError> {
+    async fn exchange(
+        &self,
+        owner: StreamOwner<'_>,
+        body: Bytes,
+    ) -> Result<PostReply, RequestError> {
         let generation = self.session.generation();
         let response = self.session.wire.post(self.headers(owner), body.clone()).await?;
         let reply = self.waiting(owner).read(response).await?;
@@ -117,7 +125,7 @@ impl Core {
         self.waiting(owner).read(response).await
     }
 
-    fn headers(&self, owner: Owner<'_>) -> HeaderMap {
+    fn headers(&self, owner: StreamOwner<'_>) -> HeaderMap {
         let mut headers = self.session.headers();
         if let Some(trace) = owner.trace {
             header::write_trace(&mut headers, trace);
@@ -126,9 +134,9 @@ impl Core {
     }
 
     /// 404 by the book; some answer 400 and complain of the session in words.
-    fn is_session_lost(&self, reply: &Reply) -> bool {
-        let Reply::Refused(status, error) = reply else { return false };
-        let complains = |error: &ErrorObject| error.message.to_lowercase().contains("session");
+    fn is_session_lost(&self, reply: &PostReply) -> bool {
+        let PostReply::Refused(status, error) = reply else { return false };
+        let complains = |error: &JsonRpcError| error.message.to_lowercase().contains("session");
         let lost = match *status {
             StatusCode::NOT_FOUND => true,
             StatusCode::BAD_REQUEST => error.as_ref().is_some_and(complains),
@@ -138,65 +146,75 @@ impl Core {
     }
 
     /// Waits for the answer, across streams that the server closes on the way.
-    async fn answer(&self, owner: Owner<'_>, body: Bytes) -> Result<Box<RawValue>, RequestError> {
+    async fn answer(
+        &self,
+        owner: StreamOwner<'_>,
+        body: Bytes,
+    ) -> Result<Box<RawValue>, RequestError> {
         let mut reply = self.exchange(owner, body).await?;
-        let mut known = Resume::default();
+        let mut known = ResumePoint::default();
         let mut idle = 0;
         loop {
-            let Reply::Cut(cut) = reply else { return reply.into_outcome() };
+            let PostReply::Cut(cut) = reply else { return reply.into_outcome() };
             idle = if cut.events > 0 { 0 } else { idle + 1 };
             known.last_id = cut.last_id.or(known.last_id);
             known.retry = cut.retry.or(known.retry);
             let Some(last_id) = known.last_id.as_deref().filter(|_| idle <= RESUMES) else {
-                return Reply::Cut(Resume::default()).into_outcome();
+                return PostReply::Cut(ResumePoint::default()).into_outcome();
             };
             sleep(known.retry.unwrap_or(RETRY_DEFAULT).min(RETRY_LONGEST)).await;
             reply = self.resume(owner, last_id).await?;
         }
     }
 
-    async fn resume(&self, owner: Owner<'_>, last_id: &str) -> Result<Reply, RequestError> {
+    async fn resume(
+        &self,
+        owner: StreamOwner<'_>,
+        last_id: &str,
+    ) -> Result<PostReply, RequestError> {
         let mut headers = self.session.headers();
         let Ok(last_id) = HeaderValue::from_str(last_id) else {
-            return Ok(Reply::Cut(Resume::default()));
+            return Ok(PostReply::Cut(ResumePoint::default()));
         };
         headers.insert(header::LAST_EVENT_ID, last_id);
         match self.session.wire.get_stream(headers).await {
             Ok(response) => self.waiting(owner).read(response).await,
             // The server may be on its way back: one more attempt is used up.
-            Err(Failed::Unreachable(_) | Failed::Broken(_)) => Ok(Reply::Cut(Resume::default())),
+            Err(ServerHttpError::Unreachable(_) | ServerHttpError::Broken(_)) => {
+                Ok(PostReply::Cut(ResumePoint::default()))
+            }
             Err(failed) => Err(failed.into()),
         }
     }
 }
 
 #[async_trait]
-impl Connection for Legacy {
+impl McpConnection for LegacyHttp {
     fn facts(&self) -> &ServerFacts {
         &self.facts
     }
 
-    async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
-        let core = match Bridge::of(request.client) {
-            Bridge::NONE => Arc::clone(&self.core),
+    async fn request(&self, request: OutgoingRequest<'_>) -> Result<Answer, RequestError> {
+        let core = match DeclaredCapabilities::of(request.client) {
+            DeclaredCapabilities::NONE => Arc::clone(&self.core),
             bridge => self.interactive.core_for(bridge).await?,
         };
         let core = &*core;
         let id = core.inbound.table.next_id();
         let wants_logs = request.client.log_level.is_some();
-        let entry = Entry {
+        let entry = InFlightEntry {
             events: request.events.clone(),
             wants_logs,
-            kind: Kind::of(request.method),
-            ..Entry::default()
+            kind: InFlightRequestKind::of(request.method),
+            ..InFlightEntry::default()
         };
         core.inbound.table.insert(id, entry)?;
-        let mut given_up = GivenUp { core, id, is_over: false };
+        let mut given_up = CancelOnDrop { core, id, is_over: false };
         let (events, trace) = (request.events.as_ref(), request.trace);
-        let owner = Owner { id, events, wants_logs, trace };
+        let owner = StreamOwner { id, events, wants_logs, trace };
         let hop = request.hop(id);
         let params = outgoing::params(request.params, self.facts.revision, &hop);
-        let message = write::request(&Id::number(id), request.method, &params);
+        let message = write::request(&JsonRpcId::number(id), request.method, &params);
         let outcome = core.answer(owner, message.into()).await;
         given_up.is_over = true;
         outgoing::answer(self.facts.era(), outcome?).await
@@ -210,7 +228,7 @@ impl Connection for Legacy {
         {
             let mut stream = self.stream.lock();
             if stream.is_none() {
-                *stream = Some(Core::following(&self.core).0);
+                *stream = Some(LegacyCore::following(&self.core).0);
             }
         }
         self.core.watch.subscribe(self, resources).await
@@ -223,7 +241,7 @@ impl Connection for Legacy {
     }
 }
 
-impl Drop for Legacy {
+impl Drop for LegacyHttp {
     fn drop(&mut self) {
         self.core.inbound.abandon_questions();
         self.core.session.abandon();
@@ -231,17 +249,17 @@ impl Drop for Legacy {
 }
 
 /// Takes a request off the table; if nobody waited for its end, the server is told.
-struct GivenUp<'a> {
-    core: &'a Core,
+struct CancelOnDrop<'a> {
+    core: &'a LegacyCore,
     id: u64,
     is_over: bool,
 }
 
-impl Drop for GivenUp<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         self.core.inbound.table.remove(self.id);
         if !self.is_over {
-            self.core.session.send_later(cancelled(self.id));
+            self.core.session.send_later(cancellation_message(self.id));
         }
     }
 }

@@ -8,67 +8,67 @@ use http::{HeaderMap, HeaderValue};
 use tokio::sync::oneshot;
 use tollgate_core::json::Object;
 
-use super::reply::{Reply, Waiting, describe};
-use super::wire::Wire;
-use crate::client::inbound::{Inbound, Outbox, Owner};
-use crate::client::table::{Entry, Kind};
-use crate::client::watch::{Subscribe, Watch};
-use crate::client::{Answer, Connection, Request, RequestError, ServerFacts, outgoing};
-use crate::envelope::{Id, write};
+use super::reply::{PendingResponse, PostReply, describe};
+use super::server_http::ServerHttp;
+use crate::client::in_flight_table::{InFlightEntry, InFlightRequestKind};
+use crate::client::inbound::{Inbound, Outbox, StreamOwner};
+use crate::client::watch::{SubscriptionTransport, SubscriptionWatch};
+use crate::client::{Answer, McpConnection, OutgoingRequest, RequestError, ServerFacts, outgoing};
+use crate::envelope::{JsonRpcId, write};
 use crate::header;
-use crate::tasks::Group;
+use crate::tasks::TaskGroup;
 use crate::web::body;
 
 /// Streams that may be ending at one time.
 const DRAINS: usize = 64;
 
-pub(super) struct Modern {
+pub(super) struct ModernHttp {
     facts: ServerFacts,
-    core: Arc<Core>,
-    watch: Watch,
+    core: Arc<ModernCore>,
+    watch: SubscriptionWatch,
 }
 
 /// What the connection and its subscription share.
-pub(super) struct Core {
-    wire: Wire,
+pub(super) struct ModernCore {
+    wire: ServerHttp,
     inbound: Inbound,
     outbox: Arc<dyn Outbox>,
-    drains: Group,
+    drains: TaskGroup,
     limit: usize,
 }
 
-impl Modern {
-    pub(super) fn new(core: Core, facts: ServerFacts) -> Self {
-        core.inbound.agreed(facts.revision);
-        let watch = Watch::new(Arc::clone(&core.inbound.listener));
+impl ModernHttp {
+    pub(super) fn new(core: ModernCore, facts: ServerFacts) -> Self {
+        core.inbound.set_revision(facts.revision);
+        let watch = SubscriptionWatch::new(Arc::clone(&core.inbound.listener));
         Self { facts, core: Arc::new(core), watch }
     }
 }
 
-impl Core {
-    pub(super) fn new(wire: Wire, inbound: Inbound, limit: usize) -> Self {
-        let drains = Group::new("drain", DRAINS);
-        Self { wire, inbound, outbox: Arc::new(Silent), drains, limit }
+impl ModernCore {
+    pub(super) fn new(wire: ServerHttp, inbound: Inbound, limit: usize) -> Self {
+        let drains = TaskGroup::new("drain", DRAINS);
+        Self { wire, inbound, outbox: Arc::new(NullOutbox), drains, limit }
     }
 
     /// For another attempt, once the server turned out to be a legacy one.
-    pub(super) fn into_wire(self) -> Wire {
+    pub(super) fn into_wire(self) -> ServerHttp {
         self.wire
     }
 
     /// Asks what the server is. The headers are those of every modern request.
-    pub(super) async fn discover(&self, params: &str) -> Result<Reply, RequestError> {
+    pub(super) async fn discover(&self, params: &str) -> Result<PostReply, RequestError> {
         let id = self.inbound.table.next_id();
         let method = "server/discover";
-        let owner = Owner { id, events: None, wants_logs: false, trace: None };
-        let message = write::request(&Id::number(id), method, params);
+        let owner = StreamOwner { id, events: None, wants_logs: false, trace: None };
+        let message = write::request(&JsonRpcId::number(id), method, params);
         let headers = headers(crate::Revision::NEWEST, method);
         let response = self.wire.post(headers, message.into()).await?;
         self.waiting(owner).read(response).await
     }
 
-    fn waiting<'a>(&'a self, owner: Owner<'a>) -> Waiting<'a> {
-        Waiting {
+    fn waiting<'a>(&'a self, owner: StreamOwner<'a>) -> PendingResponse<'a> {
+        PendingResponse {
             owner,
             inbound: &self.inbound,
             outbox: &self.outbox,
@@ -79,15 +79,15 @@ impl Core {
 }
 
 #[async_trait]
-impl Connection for Modern {
+impl McpConnection for ModernHttp {
     fn facts(&self) -> &ServerFacts {
         &self.facts
     }
 
-    async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
+    async fn request(&self, request: OutgoingRequest<'_>) -> Result<Answer, RequestError> {
         let core = &*self.core;
         let id = core.inbound.table.next_id();
-        let owner = Owner {
+        let owner = StreamOwner {
             id,
             events: request.events.as_ref(),
             wants_logs: request.client.log_level.is_some(),
@@ -109,7 +109,7 @@ impl Connection for Modern {
         }
         let hop = request.hop(id);
         let params = outgoing::params(request.params, self.facts.revision, &hop);
-        let message = write::request(&Id::number(id), request.method, &params);
+        let message = write::request(&JsonRpcId::number(id), request.method, &params);
         let response = core.wire.post(headers, message.into()).await?;
         let reply = core.waiting(owner).read(response).await?;
         outgoing::answer(self.facts.era(), reply.into_outcome()?).await
@@ -139,30 +139,33 @@ impl Connection for Modern {
 }
 
 #[async_trait]
-impl Subscribe for Core {
+impl SubscriptionTransport for ModernCore {
     async fn listen(&self, params: &str, opened: oneshot::Sender<()>) -> Result<(), RequestError> {
         let id = self.inbound.table.next_id();
-        let entry =
-            Entry { kind: Kind::Subscription, acknowledged: Some(opened), ..Entry::default() };
+        let entry = InFlightEntry {
+            kind: InFlightRequestKind::Subscription,
+            acknowledged: Some(opened),
+            ..InFlightEntry::default()
+        };
         self.inbound.table.insert(id, entry)?;
-        let _registered = Registered { inbound: &self.inbound, id };
+        let _registered = SubscriptionGuard { inbound: &self.inbound, id };
         let method = "subscriptions/listen";
-        let message = write::request(&Id::number(id), method, params);
+        let message = write::request(&JsonRpcId::number(id), method, params);
         let headers = headers(self.inbound.revision(), method);
         let response = self.wire.post(headers, Bytes::from(message)).await?;
-        let owner = Owner { id, events: None, wants_logs: false, trace: None };
+        let owner = StreamOwner { id, events: None, wants_logs: false, trace: None };
         let reply = self.waiting(owner).read(response).await?;
         reply.into_outcome().map(drop)
     }
 }
 
 /// Takes a subscription off the table when it ends.
-struct Registered<'a> {
+struct SubscriptionGuard<'a> {
     inbound: &'a Inbound,
     id: u64,
 }
 
-impl Drop for Registered<'_> {
+impl Drop for SubscriptionGuard<'_> {
     fn drop(&mut self) {
         self.inbound.table.remove(self.id);
     }
@@ -176,10 +179,10 @@ fn headers(revision: crate::Revision, method: &str) -> HeaderMap {
 }
 
 /// Modern servers are sent requests only; whatever else they ask stays unanswered.
-struct Silent;
+struct NullOutbox;
 
 #[async_trait]
-impl Outbox for Silent {
+impl Outbox for NullOutbox {
     async fn send(&self, _: String) -> Result<(), RequestError> {
         Ok(())
     }

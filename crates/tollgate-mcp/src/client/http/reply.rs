@@ -11,13 +11,13 @@ use tollgate_core::secret_values;
 
 use crate::Revision;
 use crate::client::RequestError;
-use crate::client::inbound::{Inbound, Outbox, Owner};
-use crate::code::ErrorObject;
-use crate::envelope::{Id, Message};
-use crate::large::{LARGE, aside};
-use crate::noise::Noise;
-use crate::sse::Fault;
-use crate::tasks::Group;
+use crate::client::inbound::{Inbound, Outbox, StreamOwner};
+use crate::envelope::{JsonRpcId, JsonRpcMessage};
+use crate::error_code::JsonRpcError;
+use crate::flood_control::FloodControl;
+use crate::offload::{LARGE, offload_if_large};
+use crate::sse::SseError;
+use crate::tasks::TaskGroup;
 use crate::web::body::{self, EventStream};
 
 /// The largest body of a refusal that is read.
@@ -25,19 +25,19 @@ const REFUSAL_LIMIT: usize = 64 << 10;
 
 /// What a response comes to.
 #[derive(Debug)]
-pub(super) enum Reply {
-    Answer(Result<Box<RawValue>, ErrorObject>),
+pub(super) enum PostReply {
+    Answer(Result<Box<RawValue>, JsonRpcError>),
     /// A status other than 200, with the JSON-RPC error in its body if there was one.
-    Refused(StatusCode, Option<ErrorObject>),
+    Refused(StatusCode, Option<JsonRpcError>),
     /// The stream ended before the answer came.
-    Cut(Resume),
+    Cut(ResumePoint),
     /// 200, but no answer to this request.
     Nonsense(String),
 }
 
 /// Where a legacy stream can be taken up again.
 #[derive(Debug, Default)]
-pub(super) struct Resume {
+pub(super) struct ResumePoint {
     pub last_id: Option<String>,
     pub retry: Option<Duration>,
     /// How many events came before the end.
@@ -45,72 +45,81 @@ pub(super) struct Resume {
 }
 
 /// A request that waits for its response, and what to do with all else that comes on its stream.
-pub(super) struct Waiting<'a> {
-    pub owner: Owner<'a>,
+pub(super) struct PendingResponse<'a> {
+    pub owner: StreamOwner<'a>,
     pub inbound: &'a Inbound,
     pub outbox: &'a Arc<dyn Outbox>,
-    pub drains: &'a Group,
+    pub drains: &'a TaskGroup,
     pub limit: usize,
 }
 
-impl Waiting<'_> {
-    pub(super) async fn read(&self, response: Response<Incoming>) -> Result<Reply, RequestError> {
+impl PendingResponse<'_> {
+    pub(super) async fn read(
+        &self,
+        response: Response<Incoming>,
+    ) -> Result<PostReply, RequestError> {
         let status = response.status();
         if status != StatusCode::OK {
             let body = body::whole(response.into_body(), REFUSAL_LIMIT).await.unwrap_or_default();
-            return Ok(Reply::Refused(status, error_in(&body)));
+            return Ok(PostReply::Refused(status, error_in(&body)));
         }
         if body::is_event_stream(response.headers()) {
             return self.read_stream(EventStream::new(response, self.limit)).await;
         }
         let bytes = body::whole(response.into_body(), self.limit).await?;
         Ok(match self.take_any(bytes).await {
-            Taken::Answer(outcome) => Reply::Answer(outcome),
-            Taken::Broken(reason) => Reply::Nonsense(reason),
-            Taken::Other => Reply::Nonsense("the response does not answer the request".to_owned()),
+            StreamMessage::Answer(outcome) => PostReply::Answer(outcome),
+            StreamMessage::Broken(reason) => PostReply::Nonsense(reason),
+            StreamMessage::Other => {
+                PostReply::Nonsense("the response does not answer the request".to_owned())
+            }
         })
     }
 
-    pub(super) async fn read_stream(&self, mut stream: EventStream) -> Result<Reply, RequestError> {
+    pub(super) async fn read_stream(
+        &self,
+        mut stream: EventStream,
+    ) -> Result<PostReply, RequestError> {
         let mut events = 0;
-        let mut noise = Noise::default();
+        let mut noise = FloodControl::default();
         while let Some(event) = stream.next().await {
             events += 1;
             let data = match event {
                 Ok(event) if event.data.is_empty() || !is_message(event.name.as_deref()) => {
-                    noise.heard(event.data.len()).await;
+                    noise.record_message(event.data.len()).await;
                     continue;
                 }
                 Ok(event) => event.data,
-                Err(Fault::TooLarge { limit } | Fault::TooMuch { limit }) => {
+                Err(SseError::TooLarge { limit } | SseError::TooMuch { limit }) => {
                     return Err(RequestError::TooLarge { limit });
                 }
-                Err(fault @ Fault::NotUtf8) => {
-                    self.inbound.listener.garbage(&fault.to_string());
-                    noise.heard(0).await;
+                Err(fault @ SseError::NotUtf8) => {
+                    self.inbound.listener.on_garbage(&fault.to_string());
+                    noise.record_message(0).await;
                     continue;
                 }
             };
             let size = data.len();
             match self.take_any(data.into()).await {
-                Taken::Answer(outcome) => {
+                StreamMessage::Answer(outcome) => {
                     stream.finish(self.drains);
-                    return Ok(Reply::Answer(outcome));
+                    return Ok(PostReply::Answer(outcome));
                 }
-                Taken::Broken(reason) => self.inbound.listener.garbage(&reason),
-                Taken::Other => {}
+                StreamMessage::Broken(reason) => self.inbound.listener.on_garbage(&reason),
+                StreamMessage::Other => {}
             }
-            noise.heard(size).await;
+            noise.record_message(size).await;
         }
         let last_id = stream.last_id().map(str::to_owned);
-        Ok(Reply::Cut(Resume { last_id, retry: stream.retry(), events }))
+        Ok(PostReply::Cut(ResumePoint { last_id, retry: stream.retry(), events }))
     }
 
     /// One message. A large one is read by a thread that nobody waits for.
-    async fn take_any(&self, bytes: Bytes) -> Taken {
+    async fn take_any(&self, bytes: Bytes) -> StreamMessage {
         if bytes.len() > LARGE {
             let (id, large) = (self.owner.id, bytes.clone());
-            if let Some(answer) = aside(bytes.len(), move || answer_in(&large, id)).await {
+            if let Some(answer) = offload_if_large(bytes.len(), move || answer_in(&large, id)).await
+            {
                 return answer;
             }
         }
@@ -119,36 +128,40 @@ impl Waiting<'_> {
 
     /// One message: the answer, or something on the way to it. Our own secrets do not come back
     /// with it.
-    fn take(&self, bytes: &[u8]) -> Taken {
+    fn take(&self, bytes: &[u8]) -> StreamMessage {
         self.take_masked(&secret_values::mask_bytes(bytes))
     }
 
-    fn take_masked(&self, bytes: &[u8]) -> Taken {
+    fn take_masked(&self, bytes: &[u8]) -> StreamMessage {
         if bytes.first() == Some(&b'[') && self.inbound.revision() == Revision::V2025_03_26 {
             return self.take_batch(bytes);
         }
-        match Message::parse_unmeasured(bytes) {
-            Ok(Message::Response { id, outcome }) => answer(id.as_ref(), outcome, self.owner.id),
-            Ok(Message::Notification { method, params }) => {
+        match JsonRpcMessage::parse_unmeasured(bytes) {
+            Ok(JsonRpcMessage::Response { id, outcome }) => {
+                answer(id.as_ref(), outcome, self.owner.id)
+            }
+            Ok(JsonRpcMessage::Notification { method, params }) => {
                 self.inbound.notification(&method, params, Some(self.owner));
-                Taken::Other
+                StreamMessage::Other
             }
-            Ok(Message::Request(request)) => {
+            Ok(JsonRpcMessage::Request(request)) => {
                 self.inbound.request(&request, Some(self.owner), self.outbox);
-                Taken::Other
+                StreamMessage::Other
             }
-            Err(invalid) => Taken::Broken(invalid.error.message),
+            Err(invalid) => StreamMessage::Broken(invalid.error.message),
         }
     }
 
-    fn take_batch(&self, bytes: &[u8]) -> Taken {
+    fn take_batch(&self, bytes: &[u8]) -> StreamMessage {
         let batch: Vec<&RawValue> = match serde_json::from_slice(bytes) {
             Ok(batch) => batch,
-            Err(error) => return Taken::Broken(format!("a batch that is not JSON: {error}")),
+            Err(error) => {
+                return StreamMessage::Broken(format!("a batch that is not JSON: {error}"));
+            }
         };
-        let mut answer = Taken::Other;
+        let mut answer = StreamMessage::Other;
         for message in batch.iter().filter(|message| !message.get().starts_with('[')) {
-            if let taken @ Taken::Answer(_) = self.take_masked(message.get().as_bytes()) {
+            if let taken @ StreamMessage::Answer(_) = self.take_masked(message.get().as_bytes()) {
                 answer = taken;
             }
         }
@@ -157,32 +170,36 @@ impl Waiting<'_> {
 }
 
 /// What a message is that is an answer, or nothing at all; `None` if it is something else.
-fn answer_in(bytes: &[u8], id: u64) -> Option<Taken> {
-    match Message::parse_unmeasured(&secret_values::mask_bytes(bytes)) {
-        Ok(Message::Response { id: of, outcome }) => Some(answer(of.as_ref(), outcome, id)),
+fn answer_in(bytes: &[u8], id: u64) -> Option<StreamMessage> {
+    match JsonRpcMessage::parse_unmeasured(&secret_values::mask_bytes(bytes)) {
+        Ok(JsonRpcMessage::Response { id: of, outcome }) => Some(answer(of.as_ref(), outcome, id)),
         // A batch, perhaps.
         Err(_) if bytes.first() == Some(&b'[') => None,
-        Err(invalid) => Some(Taken::Broken(invalid.error.message)),
-        Ok(Message::Notification { .. } | Message::Request(_)) => None,
+        Err(invalid) => Some(StreamMessage::Broken(invalid.error.message)),
+        Ok(JsonRpcMessage::Notification { .. } | JsonRpcMessage::Request(_)) => None,
     }
 }
 
-fn answer(of: Option<&Id>, outcome: Result<&RawValue, ErrorObject>, id: u64) -> Taken {
+fn answer(
+    of: Option<&JsonRpcId>,
+    outcome: Result<&RawValue, JsonRpcError>,
+    id: u64,
+) -> StreamMessage {
     let ours = of.is_none_or(|of| of.as_json().parse() == Ok(id));
     match outcome {
-        Ok(result) if ours => Taken::Answer(Ok(result.to_owned())),
-        Err(error) if ours => Taken::Answer(Err(error)),
-        Ok(_) | Err(_) => Taken::Broken("an answer to another request".to_owned()),
+        Ok(result) if ours => StreamMessage::Answer(Ok(result.to_owned())),
+        Err(error) if ours => StreamMessage::Answer(Err(error)),
+        Ok(_) | Err(_) => StreamMessage::Broken("an answer to another request".to_owned()),
     }
 }
 
-enum Taken {
-    Answer(Result<Box<RawValue>, ErrorObject>),
+enum StreamMessage {
+    Answer(Result<Box<RawValue>, JsonRpcError>),
     Other,
     Broken(String),
 }
 
-impl Reply {
+impl PostReply {
     /// For a request that is not a probe: anything but an answer is a failure.
     pub(super) fn into_outcome(self) -> Result<Box<RawValue>, RequestError> {
         match self {
@@ -202,7 +219,7 @@ impl Reply {
 }
 
 /// What to say of a status that is no answer.
-pub(in crate::client) fn describe(status: StatusCode, error: Option<&ErrorObject>) -> String {
+pub(in crate::client) fn describe(status: StatusCode, error: Option<&JsonRpcError>) -> String {
     let code = status.as_u16();
     match error {
         _ if status.is_redirection() => {
@@ -217,9 +234,9 @@ fn is_message(name: Option<&str>) -> bool {
     name.is_none_or(|name| name == "message")
 }
 
-fn error_in(body: &Bytes) -> Option<ErrorObject> {
-    match Message::parse_bytes(&secret_values::mask_bytes(body)) {
-        Ok(Message::Response { outcome: Err(error), .. }) => Some(error),
+fn error_in(body: &Bytes) -> Option<JsonRpcError> {
+    match JsonRpcMessage::parse_bytes(&secret_values::mask_bytes(body)) {
+        Ok(JsonRpcMessage::Response { outcome: Err(error), .. }) => Some(error),
         _ => None,
     }
 }

@@ -11,40 +11,40 @@ use parking_lot::Mutex;
 use tokio::time::timeout;
 
 use super::reply::describe;
-use super::wire::{Exchange, Wire};
+use super::server_http::{ServerExchange, ServerHttp};
 use crate::client::RequestError;
 use crate::client::inbound::Outbox;
-use crate::tasks::Group;
+use crate::tasks::TaskGroup;
 use crate::web::body;
 use crate::{Revision, header};
 
 /// How long a message that nobody waits for may take.
-const ASIDE: Duration = Duration::from_secs(2);
+const SEND_TIMEOUT: Duration = Duration::from_secs(2);
 /// Such messages at one time.
-const ASIDES: usize = 256;
+const MAX_SENDS: usize = 256;
 const MAX_ID_BYTES: usize = 1024;
 
-pub(super) struct Session {
-    pub wire: Arc<Wire>,
+pub(super) struct LegacySession {
+    pub wire: Arc<ServerHttp>,
     revision: OnceLock<Revision>,
-    current: Mutex<Current>,
-    asides: Group,
+    current: Mutex<CurrentSession>,
+    asides: TaskGroup,
 }
 
 #[derive(Default, Clone)]
-struct Current {
+struct CurrentSession {
     id: Option<HeaderValue>,
     generation: u64,
 }
 
-impl Session {
-    pub(super) fn new(wire: Arc<Wire>) -> Self {
-        let asides = Group::new("message", ASIDES);
+impl LegacySession {
+    pub(super) fn new(wire: Arc<ServerHttp>) -> Self {
+        let asides = TaskGroup::new("message", MAX_SENDS);
         Self { wire, revision: OnceLock::new(), current: Mutex::default(), asides }
     }
 
     /// Takes the id that the answer to `initialize` came with; there may be none.
-    pub(super) fn opened(&self, id: Option<HeaderValue>, revision: Revision) {
+    pub(super) fn mark_opened(&self, id: Option<HeaderValue>, revision: Revision) {
         let _ = self.revision.set(revision);
         let mut current = self.current.lock();
         current.id = id;
@@ -81,13 +81,13 @@ impl Session {
         if !self.has_id() {
             return;
         }
-        let exchange = Exchange {
+        let exchange = ServerExchange {
             method: Method::DELETE,
             url: &self.wire.url,
             headers: self.headers(),
             body: bytes::Bytes::new(),
         };
-        let _ = timeout(ASIDE, self.wire.send(exchange)).await;
+        let _ = timeout(SEND_TIMEOUT, self.wire.send(exchange)).await;
         self.current.lock().id = None;
     }
 
@@ -110,7 +110,7 @@ pub(super) fn id_of(response: &Response<Incoming>) -> Option<HeaderValue> {
 }
 
 #[async_trait]
-impl Outbox for Session {
+impl Outbox for LegacySession {
     async fn send(&self, message: String) -> Result<(), RequestError> {
         let response = self.wire.post(self.headers(), message.into()).await?;
         let status = response.status();
@@ -130,7 +130,7 @@ impl Outbox for Session {
                     body::discard(response).await;
                 }
             };
-            let _ = timeout(ASIDE, post).await;
+            let _ = timeout(SEND_TIMEOUT, post).await;
         });
         if sent.is_err() {
             tracing::debug!("a message was dropped: too many are on their way");

@@ -12,17 +12,17 @@ use tokio::time::timeout;
 use tollgate_core::json::Object;
 
 use super::reply::describe;
-use super::wire::Wire;
-use crate::client::dispatch::{Dispatch, Received};
+use super::server_http::ServerHttp;
+use crate::client::dispatch::{Dispatch, ReceivedKind};
 use crate::client::inbound::Outbox;
-use crate::client::watch::Watch;
+use crate::client::watch::SubscriptionWatch;
 use crate::client::{
-    Answer, ConnectError, Connection, Listener, Options, Request, RequestError, ServerFacts,
-    SharedConnection, handshake,
+    Answer, ConnectError, ConnectOptions, McpConnection, OutgoingRequest, RequestError,
+    ServerFacts, ServerListener, SharedConnection, handshake,
 };
-use crate::noise::Noise;
-use crate::sse::{Event, Fault};
-use crate::tasks::{self, Group, Task};
+use crate::flood_control::FloodControl;
+use crate::sse::{Event, SseError};
+use crate::tasks::{self, Task, TaskGroup};
 use crate::web::body::{self, EventStream};
 use crate::{Era, Revision};
 
@@ -31,9 +31,9 @@ const ASIDE: Duration = Duration::from_secs(2);
 const ASIDES: usize = 256;
 
 pub(super) async fn connect(
-    wire: Arc<Wire>,
-    listener: Arc<dyn Listener>,
-    options: &Options,
+    wire: Arc<ServerHttp>,
+    listener: Arc<dyn ServerListener>,
+    options: &ConnectOptions,
 ) -> Result<SharedConnection, ConnectError> {
     let response = wire.get_stream(HeaderMap::new()).await?;
     let status = response.status();
@@ -46,36 +46,37 @@ pub(super) async fn connect(
     }
     let mut stream = EventStream::new(response, options.message_limit);
     let endpoint = endpoint(&wire.url, &mut stream).await?;
-    let poster = Arc::new(Poster { wire, endpoint, asides: Group::new("message", ASIDES) });
+    let poster =
+        Arc::new(MessagePoster { wire, endpoint, asides: TaskGroup::new("message", ASIDES) });
     let outbox = Arc::clone(&poster) as Arc<dyn Outbox>;
     let dispatch = Arc::new(Dispatch::new(listener, outbox));
     let reader = tasks::spawn("event stream", read_all(stream, Arc::clone(&dispatch)));
     let pinned = options.pinned.filter(|pinned| pinned.era() == Era::Legacy);
     let asked = pinned.unwrap_or(Revision::NEWEST_LEGACY);
     let facts = handshake::initialize(&dispatch, asked, pinned).await?;
-    dispatch.inbound.agreed(facts.revision);
+    dispatch.inbound.set_revision(facts.revision);
     let told = dispatch.notify("notifications/initialized", Object::new()).await;
     told.map_err(|error| ConnectError::Unreachable(error.to_string()))?;
-    let watch = Watch::new(Arc::clone(&dispatch.inbound.listener));
+    let watch = SubscriptionWatch::new(Arc::clone(&dispatch.inbound.listener));
     let reader = Mutex::new(Some(reader));
-    Ok(Arc::new(SseLegacy { facts, dispatch, poster, watch, reader }))
+    Ok(Arc::new(SseLegacyConnection { facts, dispatch, poster, watch, reader }))
 }
 
-struct SseLegacy {
+struct SseLegacyConnection {
     facts: ServerFacts,
     dispatch: Arc<Dispatch>,
-    poster: Arc<Poster>,
-    watch: Watch,
+    poster: Arc<MessagePoster>,
+    watch: SubscriptionWatch,
     reader: Mutex<Option<Task>>,
 }
 
 #[async_trait]
-impl Connection for SseLegacy {
+impl McpConnection for SseLegacyConnection {
     fn facts(&self) -> &ServerFacts {
         &self.facts
     }
 
-    async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
+    async fn request(&self, request: OutgoingRequest<'_>) -> Result<Answer, RequestError> {
         self.dispatch.request(request).await
     }
 
@@ -93,7 +94,7 @@ impl Connection for SseLegacy {
     }
 }
 
-impl Drop for SseLegacy {
+impl Drop for SseLegacyConnection {
     fn drop(&mut self) {
         self.dispatch.end();
         self.poster.asides.abort_all();
@@ -101,37 +102,37 @@ impl Drop for SseLegacy {
 }
 
 async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
-    let mut noise = Noise::default();
+    let mut noise = FloodControl::default();
     while let Some(event) = stream.next().await {
         let size = event.as_ref().map_or(0, |event| event.data.len());
         match event {
             Ok(Event { name: Some(name), .. }) if name != "message" => {}
             Ok(event) if event.data.is_empty() => {}
             Ok(event) => match dispatch.receive_any(event.data.into()).await {
-                Received::Answer => noise.answered(),
-                Received::Talk => {}
+                ReceivedKind::Answer => noise.reset(),
+                ReceivedKind::Talk => {}
             },
             Err(fault) => {
-                dispatch.inbound.listener.garbage(&fault.to_string());
-                if let Fault::TooLarge { limit } = fault {
+                dispatch.inbound.listener.on_garbage(&fault.to_string());
+                if let SseError::TooLarge { limit } = fault {
                     dispatch.receive_too_large((&[], &[]), limit);
                 }
             }
         }
-        noise.heard(size).await;
+        noise.record_message(size).await;
     }
     dispatch.close("the server's event stream ended");
 }
 
 /// POSTs messages to the URL that the server named.
-struct Poster {
-    wire: Arc<Wire>,
+struct MessagePoster {
+    wire: Arc<ServerHttp>,
     endpoint: Uri,
-    asides: Group,
+    asides: TaskGroup,
 }
 
 #[async_trait]
-impl Outbox for Poster {
+impl Outbox for MessagePoster {
     async fn send(&self, message: String) -> Result<(), RequestError> {
         post(&self.wire, &self.endpoint, message).await
     }
@@ -147,7 +148,7 @@ impl Outbox for Poster {
     }
 }
 
-async fn post(wire: &Wire, endpoint: &Uri, message: String) -> Result<(), RequestError> {
+async fn post(wire: &ServerHttp, endpoint: &Uri, message: String) -> Result<(), RequestError> {
     let response = wire.post_to(endpoint, HeaderMap::new(), message.into()).await?;
     let status = response.status();
     body::discard(response).await;

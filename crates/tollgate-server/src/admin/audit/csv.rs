@@ -43,8 +43,8 @@ pub fn line(row: &Value) -> String {
 fn field(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => quoted(&harmless(text)),
-        Value::Array(_) | Value::Object(_) => quoted(&harmless(&value.to_string())),
+        Value::String(text) => quote(&harmless(text)),
+        Value::Array(_) | Value::Object(_) => quote(&harmless(&value.to_string())),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }
@@ -57,7 +57,7 @@ fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     match text.contains(['"', ',', '\r', '\n', ';', '\t', '\'']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_owned(),

@@ -5,12 +5,12 @@ use std::time::SystemTime;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tollgate_core::{date, digest};
-use tollgate_engine::audit::Row;
+use tollgate_engine::audit::AuditRow;
 
-use crate::standing::milliseconds;
+use crate::tier_assignment::milliseconds;
 
 #[derive(Serialize)]
-pub(super) struct RowJson<'a> {
+pub(super) struct AuditRowJson<'a> {
     pub(super) sequence: u64,
     at: String,
     kind: &'a str,
@@ -49,8 +49,8 @@ pub(super) struct RowJson<'a> {
     hash: String,
 }
 
-impl<'a> From<&'a Row> for RowJson<'a> {
-    fn from(row: &'a Row) -> Self {
+impl<'a> From<&'a AuditRow> for AuditRowJson<'a> {
+    fn from(row: &'a AuditRow) -> Self {
         let entry = &row.entry;
         let arguments = entry.arguments.as_deref();
         Self {
@@ -82,6 +82,6 @@ impl<'a> From<&'a Row> for RowJson<'a> {
 /// RFC 3339 to the millisecond.
 fn precise(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let second = date::written(time);
+    let second = date::format_rfc3339(time);
     format!("{}.{:03}Z", second.trim_end_matches('Z'), since.subsec_millis())
 }

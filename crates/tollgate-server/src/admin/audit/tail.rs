@@ -11,75 +11,76 @@ use futures_util::stream;
 use http::HeaderMap;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior};
-use tollgate_engine::audit::{Direction, Pages, Query};
+use tollgate_engine::audit::{AuditDirection, AuditPageReader, AuditQuery};
 
-use super::asked::Asked;
-use super::row::RowJson;
+use super::query_params::AuditQueryParams;
+use super::row::AuditRowJson;
 use super::unreadable;
-use crate::events::{self, Event};
+use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::events::{self, ServerSentEvent};
 use crate::fields::bad;
-use crate::mcp::Front;
+use crate::mcp::AppState;
 use crate::ops::for_admins;
-use crate::problem::{Problem, Style};
 
 /// Rows of other processes tell nobody that they are there.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// However often rows are written, they are read no more often.
 const PACE: Duration = Duration::from_millis(100);
 
-pub(crate) async fn tail(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn tail(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let start = async {
         for_admins(&front, &sent)?;
-        let mut query = Asked::read(&sent.uri)?.query;
+        let mut query = AuditQueryParams::read(&sent.uri)?.query;
         front.pressure.take_stream()?;
         let mut pages = front.gate.ledger().pages();
         query.after = match last_seen(&sent.headers)?.or(query.after) {
             Some(after) => Some(after),
             None => {
-                let newest = Query { limit: 1, ..Query::all(Direction::NewestFirst) };
+                let newest =
+                    AuditQuery { limit: 1, ..AuditQuery::all(AuditDirection::NewestFirst) };
                 let page = pages.page(newest).await;
                 Some(page.map_err(|error| unreadable(&error))?.last)
             }
         };
-        query.direction = Direction::OldestFirst;
-        query.limit = Query::MOST;
-        Ok::<_, Problem>((query, pages))
+        query.direction = AuditDirection::OldestFirst;
+        query.limit = AuditQuery::MAX_PAGE_ROWS;
+        Ok::<_, ApiError>((query, pages))
     };
     let (query, pages) = match start.await {
         Ok(started) => started,
-        Err(problem) => return problem.response(Style::ProblemDetails),
+        Err(problem) => return problem.response(ApiErrorFormat::ProblemDetails),
     };
     let keep_alive = front.limits.keep_alive;
     let commits = front.gate.ledger().commits();
     let mut pace = tokio::time::interval(PACE);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let ready = VecDeque::new();
-    let tail = Tail { front, query, pages, commits, ready, pace, has_all: false };
+    let tail = AuditTail { front, query, pages, commits, ready, pace, has_all: false };
     let rows = stream::unfold(tail, |mut tail| async move { Some((tail.next().await?, tail)) });
     events::listening(rows, keep_alive)
 }
 
 /// What an event stream that broke off sends when it comes back.
-fn last_seen(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
+fn last_seen(headers: &HeaderMap) -> Result<Option<u64>, ApiError> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let number = value.to_str().ok().and_then(|text| text.parse().ok());
     number.map(Some).ok_or_else(|| bad("`last-event-id` is a number".to_owned()))
 }
 
-struct Tail {
-    front: Arc<Front>,
-    query: Query,
-    pages: Pages,
+struct AuditTail {
+    front: Arc<AppState>,
+    query: AuditQuery,
+    pages: AuditPageReader,
     commits: Option<watch::Receiver<u64>>,
-    ready: VecDeque<Event>,
+    ready: VecDeque<ServerSentEvent>,
     pace: Interval,
     /// All there was when it was last looked at has been read.
     has_all: bool,
 }
 
-impl Tail {
-    async fn next(&mut self) -> Option<Event> {
+impl AuditTail {
+    async fn next(&mut self) -> Option<ServerSentEvent> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Some(event);
@@ -96,8 +97,11 @@ impl Tail {
             match self.pages.page(self.query.clone()).await {
                 Ok(page) => {
                     let event = |row| {
-                        let row = RowJson::from(row);
-                        Event { id: Some(row.sequence), ..Event::new("row", &row) }
+                        let row = AuditRowJson::from(row);
+                        ServerSentEvent {
+                            id: Some(row.sequence),
+                            ..ServerSentEvent::new("row", &row)
+                        }
                     };
                     self.ready.extend(page.rows.iter().map(event));
                     self.query.after = page.next.or(self.query.after.max(Some(page.last)));
@@ -119,7 +123,7 @@ impl Tail {
         let something = async {
             tokio::select! {
                 () = committed => {}
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
             self.pace.tick().await;
         };

@@ -1,9 +1,9 @@
 use http::Uri;
 use serde_json::json;
-use tollgate_engine::audit::Direction;
+use tollgate_engine::audit::AuditDirection;
 
-use super::asked::{Asked, Format};
 use super::csv;
+use super::query_params::{AuditExportFormat, AuditQueryParams};
 
 #[test]
 fn no_cell_is_a_formula_or_breaks_its_line() {
@@ -33,14 +33,17 @@ fn no_cell_is_a_formula_or_breaks_its_line() {
 fn what_is_asked_for_is_checked() {
     let read = |query: &str| {
         let uri: Uri = format!("/api/audit?{query}").parse().unwrap();
-        Asked::read(&uri).map_err(|problem| problem.detail.into_owned())
+        AuditQueryParams::read(&uri).map_err(|problem| problem.detail.into_owned())
     };
     let asked = read("").unwrap();
-    assert_eq!((asked.format, asked.query.limit), (Format::Json, 100));
-    assert_eq!(asked.query.direction, Direction::NewestFirst);
+    assert_eq!((asked.format, asked.query.limit), (AuditExportFormat::Json, 100));
+    assert_eq!(asked.query.direction, AuditDirection::NewestFirst);
     let asked = read("format=csv&name=web_*&since=1h&after=7").unwrap();
-    assert_eq!((asked.format, asked.left, asked.query.after), (Format::Csv, None, Some(7)));
-    assert_eq!(asked.query.direction, Direction::OldestFirst);
+    assert_eq!(
+        (asked.format, asked.left, asked.query.after),
+        (AuditExportFormat::Csv, None, Some(7))
+    );
+    assert_eq!(asked.query.direction, AuditDirection::OldestFirst);
     assert!(asked.query.since.is_some() && asked.query.name.is_some());
     assert_eq!(read("format=jsonl&limit=5000").unwrap().left, Some(5_000));
     for (query, expected) in [

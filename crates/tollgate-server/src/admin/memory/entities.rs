@@ -8,138 +8,146 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
-use tollgate_core::memory::{Entity, EntityId, NewEntity, Trust};
-use tollgate_store::memory::{Forget, Wanted};
+use tollgate_core::memory::{AuthorTrust, Entity, EntityId, NewEntity};
+use tollgate_store::memory::{EntityFilter, MemoryForgetTarget};
 
-use super::asked::next;
-use super::lines::attributes;
-use super::{Desk, check_same, gone_or, in_words, missing, shown, told, whole};
+use super::json_lines::attributes;
+use super::query_params::next;
+use super::{
+    MemoryAdminRequest, api_response, check_same, gone_or, in_words, memory_json, missing, whole,
+};
 use crate::admin::config::if_match;
+use crate::api_error::ApiError;
 use crate::body;
-use crate::fields::Fields;
-use crate::mcp::Front;
-use crate::problem::Problem;
+use crate::fields::BodyFields;
+use crate::mcp::AppState;
 
 /// Of one entity, shown at once.
 const MOST_LINKS: usize = 1_000;
 const USUAL_LINKS: usize = 100;
 
 /// `GET /api/memory/entities`
-pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &["name", "type", "limit", "skip"])?;
-        let wanted = Wanted {
+        let desk = MemoryAdminRequest::open(&front, &sent, &["name", "type", "limit", "skip"])?;
+        let wanted = EntityFilter {
             name: desk.asked.text("name")?.map(str::to_owned),
             kind: desk.asked.text("type")?.map(str::to_lowercase),
         };
         let page = desk.asked.page()?;
         let entities = desk.mind.store().find_entities(&desk.scope(), &wanted, page).await?;
         let next = next(page, entities.len());
-        let entities: Vec<Value> = entities.iter().map(shown::entity).collect();
+        let entities: Vec<Value> = entities.iter().map(memory_json::entity).collect();
         Ok(Json(json!({ "entities": entities, "next": next })).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 /// `POST /api/memory/entities`: one that is not there yet.
-pub(crate) async fn add(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &[])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
         desk.check_agent()?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let fields = Fields::read(&body, &["id", "type", "name", "attributes"])?;
+        let fields = BodyFields::read(&body, &["id", "type", "name", "attributes"])?;
         let (kind, name) = (fields.needed_text("type")?, fields.needed_text("name")?);
         let id = match fields.text("id")? {
             Some(id) => EntityId::parse(&id)?,
             None => EntityId::made_of(&kind, &name)?,
         };
         let entity = entity(&desk, id, &fields)?;
-        keep(front, desk, (entity, Expected::Nothing)).await
+        keep(front, desk, (entity, EntityPrecondition::Nothing)).await
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 /// `PUT /api/memory/entities/{id}`: the whole of it; with `if-match` only if it is still that.
 pub(crate) async fn put(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &[])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
         desk.check_agent()?;
         let expected = match if_match(&sent.headers)? {
-            Some(version) => Expected::Version(version),
-            None if sent.headers.contains_key(header::IF_MATCH) => Expected::Something,
-            None => Expected::Anything,
+            Some(version) => EntityPrecondition::Version(version),
+            None if sent.headers.contains_key(header::IF_MATCH) => EntityPrecondition::Something,
+            None => EntityPrecondition::Anything,
         };
         let body = body::json(&sent, body, &front.limits).await?;
-        let fields = Fields::read(&body, &["id", "type", "name", "attributes"])?;
+        let fields = BodyFields::read(&body, &["id", "type", "name", "attributes"])?;
         check_same(&id, fields.text("id")?.as_deref())?;
         let entity = entity(&desk, EntityId::parse(&id)?, &fields)?;
         keep(front, desk, (entity, expected)).await
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
-fn entity(desk: &Desk, id: EntityId, fields: &Fields<'_>) -> Result<NewEntity, Problem> {
+fn entity(
+    desk: &MemoryAdminRequest,
+    id: EntityId,
+    fields: &BodyFields<'_>,
+) -> Result<NewEntity, ApiError> {
     let (kind, name) = (fields.needed_text("type")?, fields.needed_text("name")?);
     let entity = NewEntity::new(id, &kind, &name, desk.mind.now())?;
     Ok(entity.with(attributes(fields)?)?)
 }
 
 /// What has to be there for a change to be made.
-enum Expected {
+enum EntityPrecondition {
     Anything,
     Nothing,
     Something,
     Version(String),
 }
 
-impl Expected {
-    fn check(&self, found: Option<&Entity>, id: &EntityId) -> Result<(), Problem> {
+impl EntityPrecondition {
+    fn check(&self, found: Option<&Entity>, id: &EntityId) -> Result<(), ApiError> {
         match (self, found) {
             (Self::Anything, _) | (Self::Nothing, None) | (Self::Something, Some(_)) => Ok(()),
             (Self::Nothing, Some(_)) => {
                 let detail = format!("there is an entity `{id}` already; PUT changes it");
-                Err(Problem::told(StatusCode::CONFLICT, "entity_exists", detail))
+                Err(ApiError::with_detail(StatusCode::CONFLICT, "entity_exists", detail))
             }
-            (Self::Version(version), Some(found)) if *version == shown::version(found) => Ok(()),
+            (Self::Version(version), Some(found)) if *version == memory_json::version(found) => {
+                Ok(())
+            }
             (Self::Version(_) | Self::Something, _) => {
                 let detail = format!("`{id}` is not what it was when you read it");
-                Err(Problem::told(StatusCode::PRECONDITION_FAILED, "other_version", detail))
+                Err(ApiError::with_detail(StatusCode::PRECONDITION_FAILED, "other_version", detail))
             }
         }
     }
 }
 
 async fn keep(
-    front: Arc<Front>,
-    desk: Desk,
-    (entity, expected): (NewEntity, Expected),
-) -> Result<Response, Problem> {
+    front: Arc<AppState>,
+    desk: MemoryAdminRequest,
+    (entity, expected): (NewEntity, EntityPrecondition),
+) -> Result<Response, ApiError> {
     whole(async move {
         let id = entity.id.clone();
         let _edit = front.edits.begin((desk.namespace.clone(), desk.agent.clone(), id.clone()))?;
         let before = own(&desk, &id).await?;
         expected.check(before.as_ref(), &id)?;
-        desk.mind.store().put_entities(&desk.place(Trust::Operator), vec![entity]).await?;
+        desk.mind.store().put_entities(&desk.place(AuthorTrust::Operator), vec![entity]).await?;
         let outcome = if before.is_some() { "changed" } else { "kept" };
         desk.note(outcome, id.as_str(), "an entity").await;
         let after = own(&desk, &id).await?;
         let after = after.ok_or_else(|| missing("unknown_entity", "entity", id.as_str()))?;
         let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-        let told = json!({ "entity": shown::entity(&after) });
-        Ok(tagged((status, Json(told)).into_response(), &after))
+        let told = json!({ "entity": memory_json::entity(&after) });
+        Ok(with_etag((status, Json(told)).into_response(), &after))
     })
     .await
 }
 
 /// The one that a change in this place would replace: not another audience's of the same name.
-async fn own(desk: &Desk, id: &EntityId) -> Result<Option<Entity>, Problem> {
+async fn own(desk: &MemoryAdminRequest, id: &EntityId) -> Result<Option<Entity>, ApiError> {
     let found = desk.mind.store().snapshot(&desk.scope(), id, 0).await?;
     let found = found.map(|snapshot| snapshot.entity);
     Ok(found.filter(|entity| entity.audience.owner() == desk.agent.as_ref()))
@@ -147,37 +155,37 @@ async fn own(desk: &Desk, id: &EntityId) -> Result<Option<Entity>, Problem> {
 
 /// `GET /api/memory/entities/{id}`: it, and all it has to do with.
 pub(crate) async fn one(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &["limit"])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &["limit"])?;
         let links = desk.asked.limit(USUAL_LINKS, MOST_LINKS)?;
         let (scope, entity) = (desk.scope(), EntityId::parse(&id)?);
         let found = desk.mind.store().snapshot(&scope, &entity, links).await?;
         let found = found.ok_or_else(|| missing("unknown_entity", "entity", &id))?;
-        let relations: Vec<Value> = found.links.iter().map(shown::link).collect();
+        let relations: Vec<Value> = found.links.iter().map(memory_json::link).collect();
         let told = json!({
-            "entity": shown::entity(&found.entity),
+            "entity": memory_json::entity(&found.entity),
             "relations": relations,
             "left_out": found.left_out,
         });
-        Ok(tagged(Json(told).into_response(), &found.entity))
+        Ok(with_etag(Json(told).into_response(), &found.entity))
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 /// `DELETE /api/memory/entities/{id}`, with its relations.
 pub(crate) async fn forget(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &[])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
         let version = if_match(&sent.headers)?;
         let entity = EntityId::parse(&id)?;
         let none = missing("unknown_entity", "entity", &id);
@@ -187,20 +195,20 @@ pub(crate) async fn forget(
             if let Some(version) = version {
                 let found = desk.mind.store().snapshot(&desk.scope(), &entity, 0).await?;
                 let found = found.map(|snapshot| snapshot.entity);
-                Expected::Version(version).check(found.as_ref(), &entity)?;
+                EntityPrecondition::Version(version).check(found.as_ref(), &entity)?;
             }
-            let what = Forget::Entity(entity);
+            let what = MemoryForgetTarget::Entity(entity);
             let gone = desk.mind.store().forget(&desk.scope(), &what).await?;
             desk.note("forgotten", &id, &in_words(&gone)).await;
             Ok(gone)
         });
         gone_or(none, &gone.await?)
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
-fn tagged(mut response: Response, entity: &Entity) -> Response {
-    if let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", shown::version(entity))) {
+fn with_etag(mut response: Response, entity: &Entity) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", memory_json::version(entity))) {
         response.headers_mut().insert(header::ETAG, tag);
     }
     response

@@ -9,44 +9,44 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, header};
 use tokio_util::sync::CancellationToken;
-use tollgate_core::memory::Scope;
-use tollgate_store::memory::{Cursor, Trouble};
+use tollgate_core::memory::MemoryScope;
+use tollgate_store::memory::{ExportCursor, MemoryError};
 
-use super::{Desk, lines, told};
-use crate::mcp::Front;
+use super::{MemoryAdminRequest, api_response, json_lines};
+use crate::mcp::AppState;
 
 /// How far it has come.
-struct Going {
-    desk: Desk,
+struct MemoryExportState {
+    desk: MemoryAdminRequest,
     /// The last one is being written.
-    scopes: Vec<Scope>,
-    from: Option<Cursor>,
+    scopes: Vec<MemoryScope>,
+    from: Option<ExportCursor>,
     stop: CancellationToken,
 }
 
-pub(crate) async fn export(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn export(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &[])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
         let mut scopes = match (desk.asked.text("namespace")?, &desk.agent) {
             (None, None) => {
                 let all = desk.mind.store().namespaces().await?;
-                all.into_iter().map(|(namespace, _)| Scope::of_operator(namespace)).collect()
+                all.into_iter().map(|(namespace, _)| MemoryScope::of_operator(namespace)).collect()
             }
             _ => vec![desk.scope()],
         };
         scopes.reverse();
-        Ok(response(Going { desk, scopes, from: None, stop: front.stop.clone() }))
+        Ok(response(MemoryExportState { desk, scopes, from: None, stop: front.stop.clone() }))
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 /// One part after the other, so that it needs no more memory than one of them. What cannot be read
 /// any more breaks the answer off: it must not look like the end.
-fn response(going: Going) -> Response {
+fn response(going: MemoryExportState) -> Response {
     let parts = stream::try_unfold(going, |going| async move {
         match going.stop.is_cancelled() {
-            true => Err(Trouble::Away("the gateway is stopping".to_owned())),
+            true => Err(MemoryError::Away("the gateway is stopping".to_owned())),
             false => going.part().await,
         }
     });
@@ -62,14 +62,14 @@ fn response(going: Going) -> Response {
     response
 }
 
-impl Going {
-    async fn part(mut self) -> Result<Option<(Bytes, Self)>, Trouble> {
+impl MemoryExportState {
+    async fn part(mut self) -> Result<Option<(Bytes, Self)>, MemoryError> {
         let mut text = String::new();
         while text.is_empty() {
             let Some(scope) = self.scopes.last() else { return Ok(None) };
             let (records, next) = self.desk.mind.store().export(scope, self.from).await?;
             for record in &records {
-                text.push_str(&lines::written(&scope.namespace, record));
+                text.push_str(&json_lines::encode(&scope.namespace, record));
                 text.push('\n');
             }
             self.from = next;

@@ -9,81 +9,87 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
-use tollgate_core::memory::{Audience, Namespace, Trust};
-use tollgate_store::memory::{Counts, Import, Kept, Record};
+use tollgate_core::memory::{Audience, AuthorTrust, Namespace};
+use tollgate_store::memory::{MemoryCounts, MemoryImport, MemoryRecord, RecordContent};
 
-use super::lines::{self, Rule, Usual};
-use super::{Desk, counts_json, in_words, sum, told, whole};
-use crate::body::lines::Lines;
+use super::json_lines::{self, ImportPrecedence, MemoryImportDefaults};
+use super::{MemoryAdminRequest, api_response, counts_json, in_words, sum, whole};
+use crate::api_error::ApiError;
+use crate::body::json_lines::JsonLinesBody;
 use crate::fields::bad;
-use crate::mcp::Front;
-use crate::problem::Problem;
+use crate::mcp::AppState;
 
 /// Kept at once.
 const BATCH: usize = 1_000;
 /// What is known of earlier entries is dropped after so many lines, so that it has an end.
-const REMEMBERED: usize = 100_000;
+const DEDUP_WINDOW_RECORDS: usize = 100_000;
 /// Namespaces of one import.
 const MOST_NAMESPACES: usize = 1_000;
 
-pub(crate) async fn import(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn import(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &["dry_run"])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &["dry_run"])?;
         desk.check_agent()?;
-        let mode = if desk.asked.flag("dry_run")? { Mode::Try } else { Mode::Keep };
-        let mut lines = Lines::of(&sent.headers, body, &front.limits)?;
-        let intake = Intake::new(desk, mode)?;
+        let mode = if desk.asked.flag("dry_run")? {
+            MemoryImportMode::Try
+        } else {
+            MemoryImportMode::Keep
+        };
+        let mut lines = JsonLinesBody::of(&sent.headers, body, &front.limits)?;
+        let intake = MemoryImportRun::new(desk, mode)?;
         let told = whole(async move { intake.all(&mut lines).await });
         Ok(Json(told.await?).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum MemoryImportMode {
     Keep,
     /// Only reads it and says what is wrong.
     Try,
 }
 
-struct Intake {
-    desk: Desk,
-    mode: Mode,
-    usual: Usual,
-    imports: BTreeMap<Namespace, Import>,
+struct MemoryImportRun {
+    desk: MemoryAdminRequest,
+    mode: MemoryImportMode,
+    usual: MemoryImportDefaults,
+    imports: BTreeMap<Namespace, MemoryImport>,
     /// Of one namespace, in their order.
-    waiting: Vec<Record>,
+    waiting: Vec<MemoryRecord>,
     into: Namespace,
     seen: usize,
     /// What was in the lines, and what of it is new.
-    read: Counts,
-    kept: Counts,
+    read: MemoryCounts,
+    kept: MemoryCounts,
 }
 
-impl Intake {
-    fn new(desk: Desk, mode: Mode) -> Result<Self, Problem> {
-        let rule = |is_said: bool| if is_said { Rule::Everything } else { Rule::LineFirst };
-        let usual = Usual {
+impl MemoryImportRun {
+    fn new(desk: MemoryAdminRequest, mode: MemoryImportMode) -> Result<Self, ApiError> {
+        let rule = |is_said: bool| {
+            if is_said { ImportPrecedence::Everything } else { ImportPrecedence::LineFirst }
+        };
+        let usual = MemoryImportDefaults {
             namespace: desk.namespace.clone(),
             audience: desk.agent.clone().map_or(Audience::Shared, Audience::Only),
             namespaces: rule(desk.asked.text("namespace")?.is_some()),
             audiences: rule(desk.agent.is_some()),
-            author: desk.author("import", Trust::Operator),
+            author: desk.author("import", AuthorTrust::Operator),
             now: desk.mind.now(),
         };
         let into = desk.namespace.clone();
-        let (read, kept) = (Counts::default(), Counts::default());
+        let (read, kept) = (MemoryCounts::default(), MemoryCounts::default());
         let (imports, waiting) = (BTreeMap::new(), Vec::new());
         Ok(Self { desk, mode, usual, imports, waiting, into, seen: 0, read, kept })
     }
 
-    async fn all(mut self, lines: &mut Lines) -> Result<Value, Problem> {
+    async fn all(mut self, lines: &mut JsonLinesBody) -> Result<Value, ApiError> {
         let taken = self.take(lines).await;
         // Lines that were good are kept, whatever comes after them.
         let flushed = self.flush().await;
-        if self.kept != Counts::default() {
-            self.desk.mind.stir();
+        if self.kept != MemoryCounts::default() {
+            self.desk.mind.wake();
             self.desk.note("imported", "lines", &in_words(&self.kept)).await;
         }
         match taken.and(flushed.map_err(|why| (lines.number(), why))) {
@@ -91,23 +97,23 @@ impl Intake {
                 "lines": lines.number(),
                 "read": counts_json(&self.read),
                 "kept": counts_json(&self.kept),
-                "dry_run": self.mode == Mode::Try,
+                "dry_run": self.mode == MemoryImportMode::Try,
             })),
             Err((line, why)) => Err(at_line(line, &why, &self.kept)),
         }
     }
 
-    async fn take(&mut self, lines: &mut Lines) -> Result<(), (u64, Problem)> {
+    async fn take(&mut self, lines: &mut JsonLinesBody) -> Result<(), (u64, ApiError)> {
         loop {
             let line = lines.next().await.map_err(|why| (lines.number() + 1, why))?;
             let Some(line) = line else { return Ok(()) };
             let number = lines.number();
-            let (namespace, record) = match lines::read(&line, &self.usual) {
+            let (namespace, record) = match json_lines::read(&line, &self.usual) {
                 Ok(read) => read,
                 Err(why) => return Err((number, why)),
             };
             self.read = sum(self.read, one(&record.kept));
-            if self.mode == Mode::Try {
+            if self.mode == MemoryImportMode::Try {
                 continue;
             }
             if namespace != self.into || self.waiting.len() >= BATCH {
@@ -118,13 +124,13 @@ impl Intake {
         }
     }
 
-    async fn flush(&mut self) -> Result<(), Problem> {
+    async fn flush(&mut self) -> Result<(), ApiError> {
         let records = std::mem::take(&mut self.waiting);
         if records.is_empty() {
             return Ok(());
         }
         self.seen += records.len();
-        if self.seen > REMEMBERED {
+        if self.seen > DEDUP_WINDOW_RECORDS {
             (self.seen, self.imports) = (0, BTreeMap::new());
         }
         if self.imports.len() >= MOST_NAMESPACES && !self.imports.contains_key(&self.into) {
@@ -132,29 +138,29 @@ impl Intake {
         }
         let store = self.desk.mind.store();
         let import = self.imports.entry(self.into.clone());
-        let import = import.or_insert_with(|| Import::new(store, self.into.clone()));
+        let import = import.or_insert_with(|| MemoryImport::new(store, self.into.clone()));
         self.kept = sum(self.kept, import.take(records).await?);
         Ok(())
     }
 }
 
-fn one(kept: &Kept) -> Counts {
-    let none = Counts::default();
+fn one(kept: &RecordContent) -> MemoryCounts {
+    let none = MemoryCounts::default();
     match kept {
-        Kept::Said(_) => Counts { entries: 1, ..none },
-        Kept::Summary { .. } => Counts { sessions: 1, ..none },
-        Kept::Fact(_) => Counts { facts: 1, ..none },
-        Kept::Entity(_) => Counts { entities: 1, ..none },
-        Kept::Relation(_) => Counts { relations: 1, ..none },
+        RecordContent::Said(_) => MemoryCounts { entries: 1, ..none },
+        RecordContent::Summary { .. } => MemoryCounts { sessions: 1, ..none },
+        RecordContent::Fact(_) => MemoryCounts { facts: 1, ..none },
+        RecordContent::Entity(_) => MemoryCounts { entities: 1, ..none },
+        RecordContent::Relation(_) => MemoryCounts { relations: 1, ..none },
     }
 }
 
 /// Which line it is about, and what was kept before.
-fn at_line(line: u64, why: &Problem, kept: &Counts) -> Problem {
+fn at_line(line: u64, why: &ApiError, kept: &MemoryCounts) -> ApiError {
     let detail = format!("line {line}: {}", why.detail);
     let more =
         Map::from_iter([("line".to_owned(), json!(line)), ("kept".to_owned(), counts_json(kept))]);
-    let told = Problem::told(why.status, why.code, detail).with(more);
+    let told = ApiError::with_detail(why.status, why.code, detail).with(more);
     match why.retry_after {
         Some(pause) => told.later(pause),
         None => told,

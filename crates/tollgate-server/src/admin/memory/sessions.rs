@@ -8,31 +8,31 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tollgate_core::memory::{EntryId, LONGEST_TEXT, NewEntry, SessionId, Trust, kept_text};
-use tollgate_store::memory::{Forget, MOST_AT_ONCE, Stretch};
+use tollgate_core::memory::{AuthorTrust, EntryId, LONGEST_TEXT, NewEntry, SessionId, kept_text};
+use tollgate_store::memory::{MOST_AT_ONCE, MemoryForgetTarget, TranscriptPage};
 
-use super::asked::next;
-use super::lines::moment;
-use super::{Desk, check_same, gone_or, missing, shown, told, whole};
+use super::json_lines::moment;
+use super::query_params::next;
+use super::{MemoryAdminRequest, api_response, check_same, gone_or, memory_json, missing, whole};
+use crate::api_error::ApiError;
 use crate::body;
-use crate::fields::{Fields, bad};
-use crate::mcp::Front;
-use crate::problem::Problem;
+use crate::fields::{BodyFields, bad};
+use crate::mcp::AppState;
 
 /// `GET /api/memory/sessions`: those that spoke last first; with `q`, what was said in them.
-pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &["q", "session", "limit", "skip"])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &["q", "session", "limit", "skip"])?;
         match desk.asked.text("q")? {
             Some(query) => search(&desk, query).await,
             None => page(&desk).await,
         }
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
-async fn search(desk: &Desk, query: &str) -> Result<Response, Problem> {
+async fn search(desk: &MemoryAdminRequest, query: &str) -> Result<Response, ApiError> {
     let session = desk.asked.text("session")?.map(SessionId::parse).transpose()?;
     if desk.asked.number("skip")?.is_some() {
         return Err(super::bad_query("`skip` is for lists; a search gives the best".to_owned()));
@@ -40,50 +40,50 @@ async fn search(desk: &Desk, query: &str) -> Result<Response, Problem> {
     let wanted = (session.as_ref(), desk.asked.hits()?);
     let hits = desk.mind.search_entries(&desk.scope(), query, wanted).await?;
     let results: Vec<Value> =
-        hits.iter().map(|hit| shown::hit(shown::entry(&hit.found), hit)).collect();
+        hits.iter().map(|hit| memory_json::hit(memory_json::entry(&hit.found), hit)).collect();
     Ok(Json(json!({ "results": results })).into_response())
 }
 
-async fn page(desk: &Desk) -> Result<Response, Problem> {
+async fn page(desk: &MemoryAdminRequest) -> Result<Response, ApiError> {
     if desk.asked.text("session")?.is_some() {
         let detail = "`session` goes with `q`; one session is at `/api/memory/sessions/ID`";
         return Err(super::bad_query(detail.to_owned()));
     }
     let page = desk.asked.page()?;
     let sessions = desk.mind.store().sessions(&desk.scope(), page).await?;
-    let listed: Vec<Value> = sessions.iter().map(shown::session).collect();
+    let listed: Vec<Value> = sessions.iter().map(memory_json::session).collect();
     let next = next(page, sessions.len());
     Ok(Json(json!({ "sessions": listed, "next": next })).into_response())
 }
 
 /// `POST /api/memory/sessions`: more of what was said.
-pub(crate) async fn append(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn append(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &[])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
         desk.check_agent()?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let fields = Fields::read(&body, &["session", "entries"])?;
+        let fields = BodyFields::read(&body, &["session", "entries"])?;
         let session = SessionId::parse(&fields.needed_text("session")?)?;
         let entries = entries(&desk, &session, &fields)?;
         let told = whole(async move {
             let (count, name) = (entries.len(), session.as_str().to_owned());
-            let ids = desk.mind.store().append(&desk.place(Trust::Heard), entries).await?;
-            desk.mind.stir();
+            let ids = desk.mind.store().append(&desk.place(AuthorTrust::Heard), entries).await?;
+            desk.mind.wake();
             desk.note("kept", &name, &format!("{count} entries of a session")).await;
             let ids: Vec<u64> = ids.into_iter().map(|id| id.0).collect();
             Ok(json!({ "session": name, "ids": ids }))
         });
         Ok((StatusCode::CREATED, Json(told.await?)).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 fn entries(
-    desk: &Desk,
+    desk: &MemoryAdminRequest,
     session: &SessionId,
-    fields: &Fields<'_>,
-) -> Result<Vec<NewEntry>, Problem> {
+    fields: &BodyFields<'_>,
+) -> Result<Vec<NewEntry>, ApiError> {
     let raw = fields.raw("entries").ok_or_else(|| bad("`entries` is missing".to_owned()))?;
     let raw: Vec<&RawValue> = serde_json::from_str(raw.get())
         .map_err(|_| bad("`entries` must be a list of objects".to_owned()))?;
@@ -92,92 +92,93 @@ fn entries(
     }
     let now = desk.mind.now();
     let entry = |raw: &RawValue| {
-        let fields = Fields::read(raw.get().as_bytes(), &["speaker", "text", "at"])?;
+        let fields = BodyFields::read(raw.get().as_bytes(), &["speaker", "text", "at"])?;
         let (speaker, text) = (fields.needed_text("speaker")?, fields.needed_text("text")?);
         let at = moment(&fields, "at")?.unwrap_or(now);
         Ok(NewEntry::new(session.clone(), &speaker, &text, at)?)
     };
     let named = |(at, raw): (usize, &RawValue)| {
-        entry(raw).map_err(|why: Problem| bad(format!("entry {}: {}", at + 1, why.detail)))
+        entry(raw).map_err(|why: ApiError| bad(format!("entry {}: {}", at + 1, why.detail)))
     };
     raw.into_iter().enumerate().map(named).collect()
 }
 
 /// `GET /api/memory/sessions/{id}`: what was said in it, from the beginning or after an entry.
 pub(crate) async fn one(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &["after", "limit"])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &["after", "limit"])?;
         let session = SessionId::parse(&id)?;
         let store = desk.mind.store();
         let found = store.session(&desk.scope(), &session).await?;
         let found = found.ok_or_else(|| unknown(&id))?;
         let after = desk.asked.number("after")?.map(EntryId);
-        let stretch = Stretch { after, most: desk.asked.page()?.most };
+        let stretch = TranscriptPage { after, most: desk.asked.page()?.most };
         let entries = store.entries(&desk.scope(), &session, stretch).await?;
         let next = entries.last().filter(|_| entries.len() == stretch.most).map(|it| it.id.0);
-        let listed: Vec<Value> = entries.iter().map(shown::entry).collect();
-        let told = json!({ "session": shown::session(&found), "entries": listed, "next": next });
+        let listed: Vec<Value> = entries.iter().map(memory_json::entry).collect();
+        let told =
+            json!({ "session": memory_json::session(&found), "entries": listed, "next": next });
         Ok(Json(told).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 /// `PUT /api/memory/sessions/{id}`: a summary in somebody's words.
 pub(crate) async fn summarise(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &[])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let fields = Fields::read(&body, &["id", "summary"])?;
+        let fields = BodyFields::read(&body, &["id", "summary"])?;
         check_same(&id, fields.text("id")?.as_deref())?;
         let session = SessionId::parse(&id)?;
         let summary = kept_text("summary", &fields.needed_text("summary")?, LONGEST_TEXT)?;
         let told = whole(async move {
             let store = desk.mind.store();
-            let place = desk.place(Trust::Operator);
+            let place = desk.place(AuthorTrust::Operator);
             if !store.summarise(&place, &session, &summary).await? {
                 return Err(unknown(session.as_str()));
             }
             desk.note("summarised", session.as_str(), "a summary of a session").await;
             let found = store.session(&desk.scope(), &session).await?;
-            found.map(|it| shown::session(&it)).ok_or_else(|| unknown(session.as_str()))
+            found.map(|it| memory_json::session(&it)).ok_or_else(|| unknown(session.as_str()))
         });
         Ok(Json(told.await?).into_response())
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
 /// `DELETE /api/memory/sessions/{id}`, with all that was said in it.
 pub(crate) async fn forget(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = Desk::open(&front, &sent, &[])?;
+        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
         let session = SessionId::parse(&id)?;
         let none = unknown(&id);
         let gone = whole(async move {
-            let what = Forget::Session(session);
+            let what = MemoryForgetTarget::Session(session);
             let gone = desk.mind.store().forget(&desk.scope(), &what).await?;
             desk.note("forgotten", &id, &super::in_words(&gone)).await;
             Ok(gone)
         });
         gone_or(none, &gone.await?)
     };
-    told(answered.await)
+    api_response(answered.await)
 }
 
-fn unknown(id: &str) -> Problem {
+fn unknown(id: &str) -> ApiError {
     missing("unknown_session", "session", id)
 }

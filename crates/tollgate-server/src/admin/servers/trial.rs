@@ -13,76 +13,88 @@ use http::StatusCode;
 use http::request::Parts;
 use serde::Serialize;
 use serde_json::json;
-use tollgate_engine::gate::NotTried;
-use tollgate_engine::upstream::{Offered, Step, Trial, Tried, Verdict};
+use tollgate_engine::gate::TrialError;
+use tollgate_engine::upstream::{OfferedTool, ServerTrial, TestVerdict, TrialEvent, TrialReport};
 use tollgate_mcp::Revision;
 
-use super::super::operated::{operator, refused};
-use super::super::told;
+use super::super::api_response;
+use super::super::config_common::{map_config_error, operator};
 use super::read;
 use crate::accept::Accepts;
+use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::body;
-use crate::events::{self, Event};
+use crate::config_service::ProposedServer;
+use crate::events::{self, ServerSentEvent};
 use crate::fields::check_query;
-use crate::mcp::Front;
-use crate::operator::Wanted;
-use crate::problem::{Problem, Style};
+use crate::mcp::AppState;
 
 /// What it is called where it was given no name.
 const NAMELESS: &str = "tried";
 /// When one of those that are tried may be done.
-const SOON: Duration = Duration::from_secs(5);
+const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// `POST /api/servers/try`
-pub(crate) async fn trial(State(front): State<Arc<Front>>, request: Request) -> Response {
+pub(crate) async fn trial(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let begun = async {
-        let wanted = wanted(&front, &sent, body).await?;
+        let wanted = read_proposed(&front, &sent, body).await?;
         begin(&front, &sent, wanted).await
     };
     let trial = match begun.await {
         Ok(trial) => trial,
-        Err(problem) => return told(Err(problem)),
+        Err(problem) => return api_response(Err(problem)),
     };
     if Accepts::read(&sent.headers) == Accepts::OnlyEvents {
         return match front.pressure.take_stream() {
-            Ok(()) => streamed(&front, trial),
-            Err(problem) => problem.response(Style::ProblemDetails),
+            Ok(()) => stream_steps(&front, trial),
+            Err(problem) => problem.response(ApiErrorFormat::ProblemDetails),
         };
     }
-    told(Ok(Json(ReportJson::from(finished(trial).await)).into_response()))
+    api_response(Ok(Json(TrialReportJson::from(run_to_end(trial).await)).into_response()))
 }
 
-async fn wanted(front: &Front, sent: &Parts, body: Body) -> Result<Wanted, Problem> {
+async fn read_proposed(
+    front: &AppState,
+    sent: &Parts,
+    body: Body,
+) -> Result<ProposedServer, ApiError> {
     operator(front, sent)?;
     check_query(&sent.uri, &[])?;
     let body = body::json(sent, body, &front.limits).await?;
     let (name, server) = read(&body)?;
-    Ok(Wanted { name: name.unwrap_or_else(|| NAMELESS.to_owned()), server })
+    Ok(ProposedServer { name: name.unwrap_or_else(|| NAMELESS.to_owned()), server })
 }
 
-async fn begin(front: &Front, sent: &Parts, wanted: Wanted) -> Result<Trial, Problem> {
+async fn begin(
+    front: &AppState,
+    sent: &Parts,
+    wanted: ProposedServer,
+) -> Result<ServerTrial, ApiError> {
     let by = front.keys.visitor(sent)?.principal;
-    let server = operator(front, sent)?.prove(wanted).await.map_err(|why| refused(&why))?;
+    let server =
+        operator(front, sent)?.prove(wanted).await.map_err(|why| map_config_error(&why))?;
     front.gate.try_out(server, &by).await.map_err(|why| match why {
-        NotTried::Full => {
-            let problem =
-                Problem::told(StatusCode::TOO_MANY_REQUESTS, "too_many_trials", why.to_string());
-            problem.later(SOON)
+        TrialError::Full => {
+            let problem = ApiError::with_detail(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too_many_trials",
+                why.to_string(),
+            );
+            problem.later(RETRY_AFTER)
         }
-        NotTried::Unwritten(_) => {
-            Problem::told(StatusCode::SERVICE_UNAVAILABLE, "not_written", why.to_string())
+        TrialError::Unwritten(_) => {
+            ApiError::with_detail(StatusCode::SERVICE_UNAVAILABLE, "not_written", why.to_string())
         }
     })
 }
 
-async fn finished(mut trial: Trial) -> Tried {
+async fn run_to_end(mut trial: ServerTrial) -> TrialReport {
     while trial.next().await.is_some() {}
     trial.end().await
 }
 
 /// Dropping the answer ends the server.
-fn streamed(front: &Front, trial: Trial) -> Response {
+fn stream_steps(front: &AppState, trial: ServerTrial) -> Response {
     let stop = front.stop.clone();
     let steps = stream::unfold(Some((trial, stop)), |running| async move {
         let (mut trial, stop) = running?;
@@ -91,50 +103,53 @@ fn streamed(front: &Front, trial: Trial) -> Response {
             step = trial.next() => step,
         };
         match step {
-            Some(Step::Line(line)) => {
-                Some((Event::new("log", &json!({ "line": line })), Some((trial, stop))))
+            Some(TrialEvent::Line(line)) => {
+                Some((ServerSentEvent::new("log", &json!({ "line": line })), Some((trial, stop))))
             }
-            Some(Step::State(state, reason)) => {
+            Some(TrialEvent::State(state, reason)) => {
                 let said = json!({ "state": state.as_str(), "reason": reason });
-                Some((Event::new("state", &said), Some((trial, stop))))
+                Some((ServerSentEvent::new("state", &said), Some((trial, stop))))
             }
-            None => Some((Event::new("report", &ReportJson::from(trial.end().await)), None)),
+            None => Some((
+                ServerSentEvent::new("report", &TrialReportJson::from(trial.end().await)),
+                None,
+            )),
         }
     });
     events::response(steps, front.limits.keep_alive)
 }
 
 #[derive(Serialize)]
-struct ReportJson {
+struct TrialReportJson {
     ok: bool,
     message: String,
     protocol: Option<&'static str>,
     took_ms: u128,
-    tools: Vec<OfferedJson>,
+    tools: Vec<TrialToolJson>,
 }
 
 #[derive(Serialize)]
-struct OfferedJson {
+struct TrialToolJson {
     name: String,
     title: Option<String>,
     description: Option<String>,
 }
 
-impl From<Tried> for ReportJson {
-    fn from(tried: Tried) -> Self {
+impl From<TrialReport> for TrialReportJson {
+    fn from(tried: TrialReport) -> Self {
         Self {
-            ok: tried.verdict == Verdict::Works,
+            ok: tried.verdict == TestVerdict::Works,
             message: tried.message,
             protocol: tried.protocol.map(Revision::as_str),
             took_ms: tried.took.as_millis(),
-            tools: tried.tools.into_iter().map(OfferedJson::from).collect(),
+            tools: tried.tools.into_iter().map(TrialToolJson::from).collect(),
         }
     }
 }
 
-impl From<Offered> for OfferedJson {
-    fn from(tool: Offered) -> Self {
-        let Offered { name, title, description } = tool;
+impl From<OfferedTool> for TrialToolJson {
+    fn from(tool: OfferedTool) -> Self {
+        let OfferedTool { name, title, description } = tool;
         Self { name, title, description }
     }
 }

@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tollgate_core::id::{ServerId, ToolId};
-use tollgate_core::latency::{Ending, Sample, Window};
-use tollgate_core::text::shortened;
-use tollgate_core::tool::{Effect, Terms, Tool};
-use tollgate_engine::gate::{Gate, Sight};
-use tollgate_engine::upstream::State;
+use tollgate_core::latency::{LatencyWindow, Sample, SampleEnding};
+use tollgate_core::text::truncate_chars;
+use tollgate_core::tool::{CallTerms, Tool, ToolEffect};
+use tollgate_engine::gate::{Gate, ToolVisibility};
+use tollgate_engine::upstream::UpstreamState;
 
-use crate::standing::{StandingJson, TieredJson, milliseconds};
+use crate::tier_assignment::{TierAssignmentJson, ToolTierJson, milliseconds};
 
 /// Characters of a description in a row.
 const DESCRIPTION: usize = 200;
@@ -19,41 +19,42 @@ const DESCRIPTION: usize = 200;
 const RECENT: usize = 24;
 
 /// What rows of many tools have in common, looked up once.
-pub(super) struct Around<'g> {
+pub(super) struct ToolRowContext<'g> {
     gate: &'g Gate,
     online: HashSet<ServerId>,
     categories: HashMap<ServerId, String>,
 }
 
-impl<'g> Around<'g> {
+impl<'g> ToolRowContext<'g> {
     pub(super) fn new(gate: &'g Gate) -> Self {
         let servers = gate.servers();
         let category = |id: &ServerId| Some((id.clone(), gate.category(id)?));
         let categories = servers.iter().filter_map(|it| category(&it.id)).collect();
-        let serves = |state: State| matches!(state, State::Ready | State::Degraded);
+        let serves =
+            |state: UpstreamState| matches!(state, UpstreamState::Ready | UpstreamState::Degraded);
         let online = servers.into_iter().filter(|it| serves(it.status.state));
         Self { gate, online: online.map(|it| it.id).collect(), categories }
     }
 
-    pub(super) fn seen(&self, tool: &ToolId) -> SeenJson {
+    pub(super) fn observation(&self, tool: &ToolId) -> ToolObservationJson {
         let assigned = self.gate.reading(tool).map(|reading| reading.assigned);
-        let standing = StandingJson::from(&*assigned.unwrap_or_default());
-        SeenJson {
+        let standing = TierAssignmentJson::from(&*assigned.unwrap_or_default());
+        ToolObservationJson {
             category: self.categories.get(&tool.server).cloned(),
             online: self.online.contains(&tool.server),
-            standing: TieredJson::from(standing),
-            recent: self.gate.recent(tool, RECENT).iter().map(took).collect(),
+            standing: ToolTierJson::from(standing),
+            recent: self.gate.recent(tool, RECENT).iter().map(sample_ms).collect(),
         }
     }
 }
 
-fn took(sample: &Sample) -> f64 {
+fn sample_ms(sample: &Sample) -> f64 {
     milliseconds(sample.span)
 }
 
 /// What the tool is, as its server says it.
 #[derive(Serialize, Default)]
-pub(super) struct DescribedJson<'a> {
+pub(super) struct ToolDescriptionJson<'a> {
     title: Option<&'a str>,
     /// The beginning of it.
     description: Option<String>,
@@ -61,54 +62,54 @@ pub(super) struct DescribedJson<'a> {
     destructive: Option<bool>,
 }
 
-impl<'a> DescribedJson<'a> {
+impl<'a> ToolDescriptionJson<'a> {
     pub(super) fn of(tool: &'a Tool) -> Self {
         let effect = tool.terms.effect;
         Self {
             title: tool.definition.title.as_deref(),
-            description: tool.description.as_deref().map(|text| shortened(text, DESCRIPTION)),
-            read_only: Some(effect == Effect::ReadOnly),
-            destructive: Some(effect == Effect::Destructive),
+            description: tool.description.as_deref().map(|text| truncate_chars(text, DESCRIPTION)),
+            read_only: Some(effect == ToolEffect::ReadOnly),
+            destructive: Some(effect == ToolEffect::Destructive),
         }
     }
 }
 
 /// What the gateway saw of it.
 #[derive(Serialize)]
-pub(super) struct SeenJson {
+pub(super) struct ToolObservationJson {
     category: Option<String>,
     online: bool,
     #[serde(flatten)]
-    standing: TieredJson,
+    standing: ToolTierJson,
     /// Milliseconds, the oldest first.
     recent: Vec<f64>,
 }
 
 /// What only the page of one tool shows.
 #[derive(Serialize)]
-pub(super) struct DetailsJson {
-    ceilings: CeilingsJson,
-    samples: Vec<SampleJson>,
+pub(super) struct ToolDetailsJson {
+    ceilings: TierCeilingsJson,
+    samples: Vec<LatencySampleJson>,
     /// `null` while its server is away.
-    declared: Option<DeclaredJson>,
-    agents: Vec<SightJson>,
+    declared: Option<DeclaredTermsJson>,
+    agents: Vec<AgentVisibilityJson>,
 }
 
 #[derive(Serialize)]
-struct CeilingsJson {
+struct TierCeilingsJson {
     fast_ms: u128,
     standard_ms: u128,
     deep_ms: u128,
 }
 
 #[derive(Serialize)]
-struct SampleJson {
+struct LatencySampleJson {
     took_ms: f64,
     ok: bool,
 }
 
 #[derive(Serialize)]
-struct DeclaredJson {
+struct DeclaredTermsJson {
     estimated_duration_ms: Option<u128>,
     max_duration_ms: Option<u128>,
     idempotent: bool,
@@ -116,33 +117,39 @@ struct DeclaredJson {
 }
 
 #[derive(Serialize)]
-struct SightJson {
+struct AgentVisibilityJson {
     agent: String,
     /// For each tier `true`, or what keeps the tool out.
     tiers: Map<String, Value>,
 }
 
-impl DetailsJson {
-    pub(super) fn of(around: &Around<'_>, tool: &ToolId, terms: Option<&Terms>) -> Self {
+impl ToolDetailsJson {
+    pub(super) fn of(
+        around: &ToolRowContext<'_>,
+        tool: &ToolId,
+        terms: Option<&CallTerms>,
+    ) -> Self {
         let gate = around.gate;
         let ceilings = gate.ceilings();
-        let sample =
-            |it: &Sample| SampleJson { took_ms: took(it), ok: it.ending == Ending::Answered };
+        let sample = |it: &Sample| LatencySampleJson {
+            took_ms: sample_ms(it),
+            ok: it.ending == SampleEnding::Answered,
+        };
         Self {
-            ceilings: CeilingsJson {
+            ceilings: TierCeilingsJson {
                 fast_ms: ceilings.fast.as_millis(),
                 standard_ms: ceilings.standard.as_millis(),
                 deep_ms: ceilings.deep.as_millis(),
             },
-            samples: gate.recent(tool, Window::SIZE).iter().map(sample).collect(),
-            declared: terms.map(DeclaredJson::from),
-            agents: gate.sights(tool).into_iter().map(SightJson::from).collect(),
+            samples: gate.recent(tool, LatencyWindow::SIZE).iter().map(sample).collect(),
+            declared: terms.map(DeclaredTermsJson::from),
+            agents: gate.tool_visibility(tool).into_iter().map(AgentVisibilityJson::from).collect(),
         }
     }
 }
 
-impl From<&Terms> for DeclaredJson {
-    fn from(terms: &Terms) -> Self {
+impl From<&CallTerms> for DeclaredTermsJson {
+    fn from(terms: &CallTerms) -> Self {
         Self {
             estimated_duration_ms: terms.estimated.map(|said| said.span().as_millis()),
             max_duration_ms: terms.max.map(|span| span.as_millis()),
@@ -152,8 +159,8 @@ impl From<&Terms> for DeclaredJson {
     }
 }
 
-impl From<Sight> for SightJson {
-    fn from(sight: Sight) -> Self {
+impl From<ToolVisibility> for AgentVisibilityJson {
+    fn from(sight: ToolVisibility) -> Self {
         let tier = |(tier, kept_out): (tollgate_core::budget::Tier, Option<String>)| {
             (tier.as_str().to_owned(), kept_out.map_or(Value::Bool(true), Value::String))
         };

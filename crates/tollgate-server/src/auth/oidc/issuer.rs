@@ -1,6 +1,6 @@
-//! The keys of an issuer: fetched by one task, read by everybody. A token signed by a key that is
-//! not known makes the task look again, but not more often than it should; while the issuer is
-//! away, the keys that are known go on counting.
+//! The keys of a JWT issuer (JWKS): fetched by one task, read by everybody. A token signed by a key that
+//! is not known makes the task fetch again, but only after a cooldown; while the issuer is away, the keys
+//! that are known go on counting.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwapOption;
 use tokio::sync::{Notify, watch};
 use tollgate_engine::clock::{Clock, SystemClock};
-use tollgate_engine::web::fetch::Fetch;
-use tollgate_engine::web::place::Place;
+use tollgate_engine::web::fetch::OperatorHttpClient;
+use tollgate_engine::web::place::OauthUrl;
 use tollgate_mcp::tasks::{self, Task};
 
-use super::Auth;
+use super::OidcConfig;
 use super::jwk::{Jwk, Jwks};
-use super::token::Token;
+use super::jwt::Jwt;
 
 /// Keys that an issuer took back are forgotten by then.
 const REFRESH: Duration = Duration::from_secs(600);
@@ -22,17 +22,17 @@ const REFRESH: Duration = Duration::from_secs(600);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
 /// How long a request waits for keys that are being fetched.
-const PATIENCE: Duration = Duration::from_secs(5);
+const JWKS_WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Without a word from the issuer its keys count no longer.
 const STALE: Duration = Duration::from_secs(86_400);
 
 pub(super) struct Issuer {
-    shared: Arc<Shared>,
+    shared: Arc<IssuerState>,
     _keeper: Task,
 }
 
-struct Shared {
-    keys: ArcSwapOption<Fetched>,
+struct IssuerState {
+    keys: ArcSwapOption<FetchedJwks>,
     /// Somebody brought a token by a key that is not known.
     wish: Notify,
     /// When it was last tried, well or not.
@@ -41,13 +41,13 @@ struct Shared {
     pause: Duration,
 }
 
-struct Fetched {
+struct FetchedJwks {
     keys: Jwks,
     at: Instant,
 }
 
 /// What there is of the key of a token.
-pub(super) enum Found {
+pub(super) enum JwkLookup {
     Key(Jwk),
     Unknown,
     /// Nothing is known of the issuer's keys.
@@ -56,14 +56,14 @@ pub(super) enum Found {
 
 impl Issuer {
     /// Must be called within a runtime.
-    pub(super) fn new(auth: &Auth, pause: Duration) -> Self {
-        let shared = Arc::new(Shared {
+    pub(super) fn new(auth: &OidcConfig, pause: Duration) -> Self {
+        let shared = Arc::new(IssuerState {
             keys: ArcSwapOption::empty(),
             wish: Notify::new(),
             attempted: watch::Sender::new(None),
             pause,
         });
-        let keeper = Keeper {
+        let keeper = JwksRefresher {
             issuer: auth.issuer.clone(),
             jwks_url: auth.jwks_url.clone(),
             shared: Arc::clone(&shared),
@@ -72,32 +72,32 @@ impl Issuer {
     }
 
     /// The key that signed the token. Asks the issuer again if it is not known, and waits, bounded.
-    pub(super) async fn find(&self, token: &Token<'_>) -> Found {
+    pub(super) async fn find(&self, token: &Jwt<'_>) -> JwkLookup {
         // Before anything is looked at: keys that come after that are waited for, and the rest
         // that begins with them is none for this token.
         let mut attempted = self.shared.attempted.subscribe();
         let rest = self.shared.rest();
         match self.shared.look(token) {
-            Found::Unknown if !rest.is_zero() => return Found::Unknown,
-            Found::Unknown | Found::Unreachable => {}
-            found @ Found::Key(_) => return found,
+            JwkLookup::Unknown if !rest.is_zero() => return JwkLookup::Unknown,
+            JwkLookup::Unknown | JwkLookup::Unreachable => {}
+            found @ JwkLookup::Key(_) => return found,
         }
         self.shared.wish.notify_waiters();
         // Whether it came or not, what is known then is all there is.
-        let _ = tokio::time::timeout(PATIENCE, attempted.changed()).await;
+        let _ = tokio::time::timeout(JWKS_WAIT_TIMEOUT, attempted.changed()).await;
         self.shared.look(token)
     }
 }
 
-impl Shared {
-    fn look(&self, token: &Token<'_>) -> Found {
+impl IssuerState {
+    fn look(&self, token: &Jwt<'_>) -> JwkLookup {
         let fetched = self.keys.load();
-        let Some(fetched) = fetched.as_ref() else { return Found::Unreachable };
+        let Some(fetched) = fetched.as_ref() else { return JwkLookup::Unreachable };
         let age = SystemClock.now().saturating_duration_since(fetched.at);
         match fetched.keys.find(token) {
-            _ if age >= STALE => Found::Unreachable,
-            Some(key) => Found::Key(key.clone()),
-            None => Found::Unknown,
+            _ if age >= STALE => JwkLookup::Unreachable,
+            Some(key) => JwkLookup::Key(key.clone()),
+            None => JwkLookup::Unknown,
         }
     }
 
@@ -111,13 +111,13 @@ impl Shared {
 }
 
 /// Fetches the keys again and again.
-struct Keeper {
+struct JwksRefresher {
     issuer: String,
     jwks_url: Option<String>,
-    shared: Arc<Shared>,
+    shared: Arc<IssuerState>,
 }
 
-impl Keeper {
+impl JwksRefresher {
     async fn run(self) {
         let mut retry = FIRST_RETRY;
         loop {
@@ -125,7 +125,7 @@ impl Keeper {
                 Ok(keys) => {
                     tracing::debug!(issuer = %self.issuer, keys = keys.len(), "keys were fetched");
                     let at = SystemClock.now();
-                    self.shared.keys.store(Some(Arc::new(Fetched { keys, at })));
+                    self.shared.keys.store(Some(Arc::new(FetchedJwks { keys, at })));
                     retry = FIRST_RETRY;
                     REFRESH
                 }
@@ -151,7 +151,7 @@ impl Keeper {
     }
 
     async fn fetch(&self) -> Result<Jwks, String> {
-        let fetch = Fetch::new(self.jwks_url.as_deref().unwrap_or(&self.issuer))?;
+        let fetch = OperatorHttpClient::new(self.jwks_url.as_deref().unwrap_or(&self.issuer))?;
         let url = match &self.jwks_url {
             Some(url) => url.clone(),
             None => self.discover(&fetch).await?,
@@ -169,11 +169,11 @@ impl Keeper {
     }
 
     /// Where the metadata of the issuer says that its keys are.
-    async fn discover(&self, fetch: &Fetch) -> Result<String, String> {
-        let issuer = Place::parse(&self.issuer)?;
+    async fn discover(&self, fetch: &OperatorHttpClient) -> Result<String, String> {
+        let issuer = OauthUrl::parse(&self.issuer)?;
         let places = [
-            issuer.appended("openid-configuration"),
-            issuer.inserted("oauth-authorization-server"),
+            issuer.append_well_known("openid-configuration"),
+            issuer.insert_well_known("oauth-authorization-server"),
         ];
         let mut trouble = String::new();
         for url in places {
@@ -195,7 +195,7 @@ impl Keeper {
             }
             let keys = body["jwks_uri"].as_str();
             let keys = keys.ok_or_else(|| format!("`{url}` has no `jwks_uri`"))?;
-            Place::parse(keys)?.may_get_secrets_from(&issuer)?;
+            OauthUrl::parse(keys)?.may_get_secrets_from(&issuer)?;
             return Ok(keys.to_owned());
         }
         Err(trouble)

@@ -1,5 +1,5 @@
-//! Public keys of an issuer, and signatures by them. Only what is signed by a private key is known
-//! here: there is no `none`, and no secret that both sides share.
+//! Public keys of an issuer (JWK), and JWT signatures by them. Only what is signed by a private key is
+//! known here: there is no `none`, and no secret that both sides share.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,7 +9,7 @@ use ring::signature::{
 };
 use serde_json::Value;
 
-use super::token::Token;
+use super::jwt::Jwt;
 
 /// More are not kept: no issuer has so many at once.
 const MOST_KEYS: usize = 100;
@@ -17,14 +17,14 @@ const MOST_KEYS: usize = 100;
 const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=1_024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Algorithm {
+pub(super) enum JwtAlgorithm {
     Rs256,
     Ps256,
     Es256,
     EdDsa,
 }
 
-impl Algorithm {
+impl JwtAlgorithm {
     /// To the letter: `rs256` is none.
     pub(super) fn parse(name: &str) -> Option<Self> {
         match name {
@@ -41,12 +41,12 @@ impl Algorithm {
 pub(super) struct Jwk {
     kid: Option<String>,
     /// The only algorithm it is for, if it says so.
-    algorithm: Option<Algorithm>,
-    material: Material,
+    algorithm: Option<JwtAlgorithm>,
+    material: JwkMaterial,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Material {
+enum JwkMaterial {
     Rsa {
         n: Vec<u8>,
         e: Vec<u8>,
@@ -74,7 +74,7 @@ impl Jwks {
     }
 
     /// The key that the token names; one that names none may be signed by the only one that fits.
-    pub(super) fn find(&self, token: &Token<'_>) -> Option<&Jwk> {
+    pub(super) fn find(&self, token: &Jwt<'_>) -> Option<&Jwk> {
         let mut fitting = self.keys.iter().filter(|key| key.is_for(token.algorithm));
         match &token.kid {
             Some(kid) => fitting.find(|key| key.kid.as_ref() == Some(kid)),
@@ -99,51 +99,56 @@ impl Jwk {
                 let n = bytes("n")?;
                 let n = n.into_iter().skip_while(|byte| *byte == 0).collect::<Vec<u8>>();
                 let e = bytes("e")?;
-                RSA_BYTES.contains(&n.len()).then_some(Material::Rsa { n, e })?
+                RSA_BYTES.contains(&n.len()).then_some(JwkMaterial::Rsa { n, e })?
             }
             ("EC", Some("P-256")) => {
                 let (x, y) = (bytes("x")?, bytes("y")?);
                 let is_point = x.len() == 32 && y.len() == 32;
-                is_point.then(|| Material::P256([&[4], &x[..], &y[..]].concat()))?
+                is_point.then(|| JwkMaterial::P256([&[4], &x[..], &y[..]].concat()))?
             }
-            ("OKP", Some("Ed25519")) => Material::Ed25519(bytes("x").filter(|x| x.len() == 32)?),
+            ("OKP", Some("Ed25519")) => JwkMaterial::Ed25519(bytes("x").filter(|x| x.len() == 32)?),
             _ => return None,
         };
         let algorithm = match text("alg") {
             None => None,
-            Some(name) => Some(Algorithm::parse(name)?),
+            Some(name) => Some(JwtAlgorithm::parse(name)?),
         };
         let key = Self { kid: text("kid").map(str::to_owned), algorithm, material };
         key.algorithm.is_none_or(|algorithm| key.is_for(algorithm)).then_some(key)
     }
 
-    fn is_for(&self, algorithm: Algorithm) -> bool {
+    fn is_for(&self, algorithm: JwtAlgorithm) -> bool {
         let fits = match (&self.material, algorithm) {
-            (Material::Rsa { .. }, Algorithm::Rs256 | Algorithm::Ps256)
-            | (Material::P256(_), Algorithm::Es256)
-            | (Material::Ed25519(_), Algorithm::EdDsa) => true,
-            (Material::Rsa { .. } | Material::P256(_) | Material::Ed25519(_), _) => false,
+            (JwkMaterial::Rsa { .. }, JwtAlgorithm::Rs256 | JwtAlgorithm::Ps256)
+            | (JwkMaterial::P256(_), JwtAlgorithm::Es256)
+            | (JwkMaterial::Ed25519(_), JwtAlgorithm::EdDsa) => true,
+            (JwkMaterial::Rsa { .. } | JwkMaterial::P256(_) | JwkMaterial::Ed25519(_), _) => false,
         };
         fits && self.algorithm.is_none_or(|own| own == algorithm)
     }
 
-    pub(super) fn verifies(&self, algorithm: Algorithm, signed: &[u8], signature: &[u8]) -> bool {
+    pub(super) fn verifies(
+        &self,
+        algorithm: JwtAlgorithm,
+        signed: &[u8],
+        signature: &[u8],
+    ) -> bool {
         if !self.is_for(algorithm) {
             return false;
         }
         let verified = match (&self.material, algorithm) {
-            (Material::Rsa { n, e }, Algorithm::Ps256) => {
+            (JwkMaterial::Rsa { n, e }, JwtAlgorithm::Ps256) => {
                 RsaPublicKeyComponents { n, e }.verify(&RSA_PSS_2048_8192_SHA256, signed, signature)
             }
-            (Material::Rsa { n, e }, _) => RsaPublicKeyComponents { n, e }.verify(
+            (JwkMaterial::Rsa { n, e }, _) => RsaPublicKeyComponents { n, e }.verify(
                 &RSA_PKCS1_2048_8192_SHA256,
                 signed,
                 signature,
             ),
-            (Material::P256(point), _) => {
+            (JwkMaterial::P256(point), _) => {
                 UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(signed, signature)
             }
-            (Material::Ed25519(x), _) => {
+            (JwkMaterial::Ed25519(x), _) => {
                 UnparsedPublicKey::new(&ED25519, x).verify(signed, signature)
             }
         };

@@ -11,33 +11,35 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 use tollgate_core::id::AgentId;
 
-use super::super::{Right, Visitor};
-use super::{Auth, Oidc};
-use crate::mcp::Front;
-use crate::problem::{Problem, Style};
+use super::super::{AuthenticatedCaller, Right};
+use super::{Oidc, OidcConfig};
+use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::mcp::AppState;
 
 pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-pub(crate) async fn metadata(State(front): State<Arc<Front>>) -> Response {
-    described(&front, None)
+pub(crate) async fn metadata(State(front): State<Arc<AppState>>) -> Response {
+    metadata_response(&front, None)
 }
 
 pub(crate) async fn metadata_of_agent(
-    State(front): State<Arc<Front>>,
+    State(front): State<Arc<AppState>>,
     Path(agent): Path<String>,
 ) -> Response {
     match AgentId::parse(&agent) {
-        Ok(agent) => described(&front, Some(agent)),
-        Err(_) => NOT_HERE.response(Style::ProblemDetails),
+        Ok(agent) => metadata_response(&front, Some(agent)),
+        Err(_) => NOT_HERE.response(ApiErrorFormat::ProblemDetails),
     }
 }
 
-const NOT_HERE: Problem =
-    Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path");
+const NOT_HERE: ApiError =
+    ApiError::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path");
 
 /// The same for agents that are there and that are not: names are for whoever was let in.
-fn described(front: &Front, agent: Option<AgentId>) -> Response {
-    let Some(oidc) = front.keys.oidc() else { return NOT_HERE.response(Style::ProblemDetails) };
+fn metadata_response(front: &AppState, agent: Option<AgentId>) -> Response {
+    let Some(oidc) = front.keys.oidc() else {
+        return NOT_HERE.response(ApiErrorFormat::ProblemDetails);
+    };
     let auth = &oidc.auth;
     let resource = match agent {
         Some(agent) => format!("{}/{agent}", auth.resource),
@@ -54,10 +56,10 @@ fn described(front: &Front, agent: Option<AgentId>) -> Response {
 }
 
 /// The resource of the agent that the path names.
-pub(super) fn of_agent(auth: &Auth, path: &str) -> Option<String> {
+pub(super) fn of_agent(auth: &OidcConfig, path: &str) -> Option<String> {
     let agent = AgentId::parse(path.strip_prefix("/mcp/")?).ok()?;
     // What operates the gateway stands below the same path.
-    if Style::of(path) != Style::JsonRpc {
+    if ApiErrorFormat::of(path) != ApiErrorFormat::JsonRpc {
         return None;
     }
     Some(format!("{}/{agent}", auth.resource))
@@ -67,7 +69,7 @@ pub(super) fn of_agent(auth: &Auth, path: &str) -> Option<String> {
 pub(crate) fn challenging(
     mut response: Response,
     oidc: Option<&Oidc>,
-    (problem, path): (&Problem, &str),
+    (problem, path): (&ApiError, &str),
 ) -> Response {
     let error = match (problem.status, problem.code) {
         (StatusCode::UNAUTHORIZED, "no_key" | "admin_only") => None,
@@ -98,7 +100,7 @@ pub(crate) fn asking(mut response: Response) -> Response {
 pub(crate) fn stepping_up(
     mut response: Response,
     oidc: &Oidc,
-    (visitor, path): (&Visitor, &str),
+    (visitor, path): (&AuthenticatedCaller, &str),
 ) -> Response {
     let is_call = path.starts_with("/mcp") || path.starts_with("/v1");
     let needed: &[Right] = if is_call {
@@ -130,7 +132,7 @@ fn put(response: &mut Response, parts: &[String]) {
 }
 
 /// Where the metadata of what the request was for is.
-fn metadata_url(auth: &Auth, path: &str) -> String {
+fn metadata_url(auth: &OidcConfig, path: &str) -> String {
     let resource = of_agent(auth, path).unwrap_or_else(|| auth.resource.clone());
     let after_scheme = resource.find("://").map_or(0, |at| at + 3);
     let end = resource[after_scheme..].find('/').map_or(resource.len(), |at| after_scheme + at);

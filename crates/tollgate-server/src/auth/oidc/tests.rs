@@ -13,8 +13,8 @@ use ring::signature::{
 use serde_json::{Value, json};
 
 use super::jwk::Jwks;
-use super::token::{Terms, Token};
-use super::{Auth, Claim, Oidc, Rule};
+use super::jwt::{Jwt, JwtRequirements};
+use super::{ClaimMatcher, Oidc, OidcConfig, TokenRule};
 use crate::auth::{Fingerprint, Right, Rights};
 
 const ISSUER: &str = "https://idp.example";
@@ -89,8 +89,8 @@ fn with(changes: &Value) -> Value {
 fn judged(document: &Value, token: &str, now: u64) -> &'static str {
     let keys = Jwks::read(document).expect("a set of keys");
     let audiences = [Some(AUDIENCE.to_owned()), None];
-    let terms = Terms { issuer: ISSUER, audiences: &audiences, now: at(now) };
-    let judged = Token::parse(token.as_bytes()).and_then(|token| {
+    let terms = JwtRequirements { issuer: ISSUER, audiences: &audiences, now: at(now) };
+    let judged = Jwt::parse(token.as_bytes()).and_then(|token| {
         token.verify(keys.find(&token).ok_or("no such key")?)?;
         token.check(&terms)
     });
@@ -270,8 +270,8 @@ fn b_oa_6_a_set_of_a_thousand_keys_is_cut_and_odd_keys_are_passed_over() {
     }
 }
 
-fn auth(rules: Vec<Rule>) -> Auth {
-    Auth {
+fn auth(rules: Vec<TokenRule>) -> OidcConfig {
+    OidcConfig {
         issuer: ISSUER.to_owned(),
         audience: AUDIENCE.to_owned(),
         jwks_url: Some("http://127.0.0.1:9/keys".to_owned()),
@@ -282,19 +282,21 @@ fn auth(rules: Vec<Rule>) -> Auth {
     }
 }
 
-fn rule(when: Option<(&str, &str)>, rights: &[Right]) -> Rule {
-    let claim =
-        |(name, value): (&str, &str)| Claim { name: name.to_owned(), value: value.to_owned() };
-    Rule {
+fn rule(when: Option<(&str, &str)>, rights: &[Right]) -> TokenRule {
+    let claim = |(name, value): (&str, &str)| ClaimMatcher {
+        name: name.to_owned(),
+        value: value.to_owned(),
+    };
+    TokenRule {
         when: when.map(claim),
         agents: None,
         rights: rights.iter().copied().collect(),
-        grant: tollgate_core::turn::Grant::default(),
+        grant: tollgate_core::turn::PrincipalGrant::default(),
     }
 }
 
 /// Whom a token makes its bearer, or the code of the refusal.
-fn made(auth: Auth, changes: &Value) -> String {
+fn made(auth: OidcConfig, changes: &Value) -> String {
     let oidc = Oidc::new(auth, Duration::from_secs(30));
     let token = Fingerprint::of(b"a token");
     match oidc.visitor(&with(changes), token, at(NOW + 300)) {
@@ -322,7 +324,7 @@ async fn claims_make_a_principal_with_rights() {
     ] {
         assert_eq!(made(auth(Vec::new()), &changes), expected, "{changes}");
     }
-    let by_mail = Auth { claim: "email".to_owned(), ..auth(Vec::new()) };
+    let by_mail = OidcConfig { claim: "email".to_owned(), ..auth(Vec::new()) };
     assert_eq!(made(by_mail, &json!({"email": "ada@example.com"})), "oidc:ada@example.com ");
 }
 

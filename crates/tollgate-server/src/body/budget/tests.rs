@@ -3,10 +3,10 @@ use std::sync::Arc;
 use tollgate_core::turn::Principal;
 
 use super::{BodyBudget, BodyBudgetError, BodyPermit};
-use crate::pressure::Memory;
+use crate::pressure::MemoryLimit;
 
 fn key(name: &str) -> Option<Principal> {
-    Some(Principal::named(name))
+    Some(Principal::from_name(name))
 }
 
 async fn taken(budget: &Arc<BodyBudget>, name: &str, bytes: usize) -> BodyPermit {
@@ -17,17 +17,17 @@ async fn taken(budget: &Arc<BodyBudget>, name: &str, bytes: usize) -> BodyPermit
 
 #[test]
 fn the_budget_is_an_eighth_of_the_memory() {
-    let total = |memory: &Memory| BodyBudget::new(memory).total;
-    assert_eq!(total(&Memory::unlimited()), 1 << 30);
+    let total = |memory: &MemoryLimit| BodyBudget::new(memory).total;
+    assert_eq!(total(&MemoryLimit::without_limit()), 1 << 30);
     for (megabytes, expected) in [(512, 64), (4_096, 512), (8, 4)] {
-        let memory = Memory::measured(megabytes << 20, Arc::new(Nothing));
+        let memory = MemoryLimit::with_gauge(megabytes << 20, Arc::new(Nothing));
         assert_eq!(total(&memory), expected << 20, "{megabytes}");
     }
 }
 
 struct Nothing;
 
-impl crate::Gauge for Nothing {
+impl crate::MemoryGauge for Nothing {
     fn resident_bytes(&self) -> Option<u64> {
         None
     }
@@ -47,11 +47,11 @@ async fn p_21_a_key_has_half_of_the_room_and_gives_it_back() {
     assert_eq!(budget.permit(None).grow(21).await, Err(BodyBudgetError::NoRoom));
     let local = budget.permit(None);
     assert_eq!(local.grow(20).await, Ok(()));
-    assert_eq!(budget.reserved(), 100);
+    assert_eq!(budget.reserved_bytes(), 100);
     drop((first, other));
     assert_eq!(local.grow(80).await, Ok(()), "without a key there is no share");
     drop(local);
-    assert_eq!(budget.reserved(), 0);
+    assert_eq!(budget.reserved_bytes(), 0);
     assert!(budget.state.lock().by_principal.is_empty());
 }
 
@@ -80,7 +80,7 @@ async fn p_21_whoever_has_the_least_is_served_first() {
     drop((other, permit));
     assert_eq!(second.await.1, Ok(()));
     drop(greedy);
-    assert_eq!(budget.reserved(), 0);
+    assert_eq!(budget.reserved_bytes(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -93,14 +93,14 @@ async fn who_gives_up_waiting_leaves_nothing_behind() {
     assert!(futures_util::poll!(&mut waiting).is_pending());
     // Granted, and dropped before anybody looked.
     drop(all);
-    assert_eq!(budget.reserved(), 100);
+    assert_eq!(budget.reserved_bytes(), 100);
     drop(waiting);
-    assert_eq!(budget.reserved(), 50);
+    assert_eq!(budget.reserved_bytes(), 50);
     let again = budget.permit(key("d"));
     let mut waiting = Box::pin(again.grow(50));
     assert!(futures_util::poll!(&mut waiting).is_ready());
     drop(waiting);
     drop((more, permit, again));
-    assert_eq!(budget.reserved(), 0);
+    assert_eq!(budget.reserved_bytes(), 0);
     assert!(budget.state.lock().waiting.is_empty());
 }

@@ -3,13 +3,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tollgate_mcp::tasks::Group;
+use tollgate_mcp::tasks::TaskGroup;
 
-use super::{Answer, Carrier, Exchange, Line, Step};
-use crate::mcp::dress::Text;
+use super::{Exchange, ExchangeAnswer, ExchangeChannel, ExchangeStep, ExchangeTransport};
+use crate::mcp::encode::EncodedMessage;
 
-fn answer(text: &str) -> Answer {
-    Answer::said(Text::Whole(text.to_owned()))
+fn answer(text: &str) -> ExchangeAnswer {
+    ExchangeAnswer::from_text(EncodedMessage::Whole(text.to_owned()))
 }
 
 /// Everything that an exchange says, in order.
@@ -17,9 +17,9 @@ async fn all(mut exchange: Exchange) -> Vec<String> {
     let mut said = Vec::new();
     loop {
         match exchange.next().await {
-            Step::Say(text) => said.push(text),
-            Step::Done(answer) => {
-                said.push(answer.text.map(Text::into_string).unwrap_or_default());
+            ExchangeStep::Say(text) => said.push(text),
+            ExchangeStep::Done(answer) => {
+                said.push(answer.text.map(EncodedMessage::into_string).unwrap_or_default());
                 return said;
             }
         }
@@ -28,27 +28,29 @@ async fn all(mut exchange: Exchange) -> Vec<String> {
 
 #[tokio::test]
 async fn what_is_said_before_the_answer_is_heard_before_it() {
-    let exchange = Exchange::new(Line::new(Carrier::Http), |line| async move {
-        let sender = line.messages().expect("it can stream");
-        sender.send("one".into()).await.unwrap();
-        tokio::task::yield_now().await;
-        sender.send("two".into()).await.unwrap();
-        answer("end")
-    });
+    let exchange =
+        Exchange::new(ExchangeChannel::new(ExchangeTransport::Http), |line| async move {
+            let sender = line.messages().expect("it can stream");
+            sender.send("one".into()).await.unwrap();
+            tokio::task::yield_now().await;
+            sender.send("two".into()).await.unwrap();
+            answer("end")
+        });
     assert_eq!(all(exchange).await, ["one", "two", "end"]);
-    let exchange = Exchange::new(Line::new(Carrier::AnswerOnly), |line| async move {
-        assert!(line.messages().is_none());
-        answer("end")
-    });
+    let exchange =
+        Exchange::new(ExchangeChannel::new(ExchangeTransport::AnswerOnly), |line| async move {
+            assert!(line.messages().is_none());
+            answer("end")
+        });
     assert_eq!(all(exchange).await, ["end"]);
 }
 
 /// Whether a call whose exchange is dropped in the middle still ends.
-async fn survives(carrier: Carrier) -> bool {
-    let survivors = Arc::new(Group::new("test", 4));
+async fn survives(carrier: ExchangeTransport) -> bool {
+    let survivors = Arc::new(TaskGroup::new("test", 4));
     let ended = Arc::new(AtomicBool::new(false));
     let (release, wait) = oneshot::channel::<()>();
-    let mut exchange = Exchange::new(Line::new(carrier), |line| {
+    let mut exchange = Exchange::new(ExchangeChannel::new(carrier), |line| {
         let (survivors, ended) = (Arc::clone(&survivors), Arc::clone(&ended));
         async move {
             line.outlive(&survivors);
@@ -69,6 +71,6 @@ async fn survives(carrier: Carrier) -> bool {
 
 #[tokio::test]
 async fn a_call_outlives_its_connection_but_not_its_pipe() {
-    assert!(survives(Carrier::Http).await);
-    assert!(!survives(Carrier::Pipe).await);
+    assert!(survives(ExchangeTransport::Http).await);
+    assert!(!survives(ExchangeTransport::Pipe).await);
 }

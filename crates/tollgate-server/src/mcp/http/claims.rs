@@ -6,15 +6,15 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use tollgate_core::json::Object;
 use tollgate_mcp::header::{PROTOCOL_VERSION, SESSION_ID};
-use tollgate_mcp::{Era, Revision, code, meta};
+use tollgate_mcp::{Era, Revision, error_code, meta};
 
-use super::super::Front;
-use super::super::method::Method;
-use super::super::session::Session;
-use crate::auth::Keys;
-use crate::problem::Problem;
-use crate::refusal::Refused;
-use crate::who::{Who, Wishes};
+use super::super::AppState;
+use super::super::method::McpMethod;
+use super::super::session::McpSession;
+use crate::api_error::ApiError;
+use crate::auth::Authenticator;
+use crate::error_mapping::McpRequestError;
+use crate::request_context::{RequestContext, RequestOverrides};
 
 /// Requests say it themselves, by header or by `_meta`. `initialize` without `_meta` is legacy
 /// whatever the header says; so is what belongs to a session.
@@ -23,7 +23,7 @@ pub(super) fn is_modern(headers: &HeaderMap, method: &str, params: &Object<'_>) 
     if by_header && (session_id(headers).is_none() || known_version(headers) == Some(Era::Modern)) {
         return true;
     }
-    Method::is_modern_only(method)
+    McpMethod::is_modern_only(method)
         || params.object("_meta").is_some_and(|meta| meta.contains(meta::PROTOCOL_VERSION))
 }
 
@@ -43,27 +43,32 @@ pub(super) fn session_id(headers: &HeaderMap) -> Option<&str> {
 }
 
 pub(super) fn find_session(
-    front: &Front,
-    who: &Who,
+    front: &AppState,
+    who: &RequestContext,
     headers: &HeaderMap,
-) -> Result<Arc<Session>, Refused> {
+) -> Result<Arc<McpSession>, McpRequestError> {
     let Some(id) = session_id(headers) else {
-        return Err(Refused::invalid(
+        return Err(McpRequestError::invalid(
             "a request outside of a session needs `initialize` first, or the `_meta` of \
              revision 2026-07-28",
         ));
     };
     if headers.contains_key(PROTOCOL_VERSION) && known_version(headers) != Some(Era::Legacy) {
-        return Err(Refused::invalid("this `mcp-protocol-version` is not spoken in a session"));
+        return Err(McpRequestError::invalid(
+            "this `mcp-protocol-version` is not spoken in a session",
+        ));
     }
-    let code = code::INVALID_REQUEST;
-    front
-        .sessions
-        .find(id, who)
-        .ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, code, "there is no such session"))
+    let code = error_code::INVALID_REQUEST;
+    front.sessions.find(id, who).ok_or_else(|| {
+        McpRequestError::new(StatusCode::NOT_FOUND, code, "there is no such session")
+    })
 }
 
 /// The route first, then the header.
-pub(super) fn who(keys: &Keys, sent: &Parts, agent: Option<String>) -> Result<Who, Problem> {
-    Who::read(keys, sent, Wishes { agent, tier: None })
+pub(super) fn who(
+    keys: &Authenticator,
+    sent: &Parts,
+    agent: Option<String>,
+) -> Result<RequestContext, ApiError> {
+    RequestContext::read(keys, sent, RequestOverrides { agent, tier: None })
 }

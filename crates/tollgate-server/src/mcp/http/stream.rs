@@ -7,9 +7,9 @@ use std::time::Duration;
 use axum::response::Response;
 use futures_util::stream;
 
-use super::super::dress::Text;
-use super::super::exchange::{Exchange, Step};
-use crate::events::{self, EndsItself, Event};
+use super::super::encode::EncodedMessage;
+use super::super::exchange::{Exchange, ExchangeStep};
+use crate::events::{self, EndsOnRevocation, ServerSentEvent};
 
 pub(super) fn response(
     exchange: Exchange,
@@ -25,18 +25,18 @@ pub(super) fn response(
         let Some(running) = &mut exchange else { return Poll::Ready(None) };
         match running.poll_next(context) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(Step::Say(text)) => Poll::Ready(Some(message(text))),
-            Poll::Ready(Step::Done(answer)) => {
+            Poll::Ready(ExchangeStep::Say(text)) => Poll::Ready(Some(message(text))),
+            Poll::Ready(ExchangeStep::Done(answer)) => {
                 exchange = None;
-                Poll::Ready(answer.text.map(Text::into_string).map(message))
+                Poll::Ready(answer.text.map(EncodedMessage::into_string).map(message))
             }
         }
     });
     let mut response = events::response(said, keep_alive);
-    response.extensions_mut().insert(EndsItself);
+    response.extensions_mut().insert(EndsOnRevocation);
     response
 }
 
-fn message(data: String) -> Event {
-    Event { name: "message", id: None, data }
+fn message(data: String) -> ServerSentEvent {
+    ServerSentEvent { name: "message", id: None, data }
 }

@@ -1,5 +1,5 @@
-//! Which sessions there are. Each key has so many, and each address; who has no more room makes some at
-//! the cost of its own oldest idle session, so that no handshake of one locks out another.
+//! The session registry of MCP clients. Each key has so many sessions, and each address; who has no more room
+//! makes some at the cost of its own oldest idle session, so that no handshake of one locks out another.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,35 +8,35 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
-use tollgate_core::lease::Revoked;
+use tollgate_core::lease::RevokedError;
 use tollgate_core::turn::Principal;
 use tollgate_engine::clock::Clock;
 
-use super::{Opening, Session};
+use super::{McpSession, McpSessionParams};
 use crate::limits::Limits;
-use crate::who::Who;
+use crate::request_context::RequestContext;
 
 /// All sessions of a server.
-pub(crate) struct SessionRegistry {
-    entries: RwLock<Entries>,
-    limits: SessionLimits,
+pub(crate) struct McpSessionRegistry {
+    entries: RwLock<McpSessionTable>,
+    limits: McpSessionLimits,
     idle: Duration,
     clock: Arc<dyn Clock>,
     since: Instant,
 }
 
-struct SessionLimits {
+struct McpSessionLimits {
     all: usize,
     per_key: usize,
     per_address: usize,
 }
 
 /// A session is looked for only among those of its owner.
-type Owned = HashMap<Arc<str>, Arc<Session>>;
+type OwnedSessions = HashMap<Arc<str>, Arc<McpSession>>;
 
 #[derive(Default)]
-struct Entries {
-    by_principal: HashMap<Principal, Owned>,
+struct McpSessionTable {
+    by_principal: HashMap<Principal, OwnedSessions>,
     by_address: HashMap<IpAddr, usize>,
     count: usize,
 }
@@ -52,10 +52,10 @@ pub(in crate::mcp) enum SessionLimitError {
     Total,
 }
 
-impl SessionRegistry {
+impl McpSessionRegistry {
     pub(in crate::mcp) fn new(clock: Arc<dyn Clock>, limits: &Limits) -> Self {
         let since = clock.now();
-        let counts = SessionLimits {
+        let counts = McpSessionLimits {
             all: limits.sessions,
             per_key: limits.sessions_per_key,
             per_address: limits.sessions_per_address,
@@ -64,8 +64,11 @@ impl SessionRegistry {
         Self { entries: RwLock::default(), limits: counts, idle, clock, since }
     }
 
-    pub(in crate::mcp) fn open(&self, opening: Opening) -> Result<Arc<Session>, SessionLimitError> {
-        let session = Arc::new(Session::new(opening));
+    pub(in crate::mcp) fn open(
+        &self,
+        opening: McpSessionParams,
+    ) -> Result<Arc<McpSession>, SessionLimitError> {
+        let session = Arc::new(McpSession::new(opening));
         session.last_used.store(self.now(), Ordering::Relaxed);
         // What is evicted ends outside of the lock: its watches end with it.
         let mut evicted = Vec::new();
@@ -80,11 +83,11 @@ impl SessionRegistry {
     /// all: then it is whoever has most.
     fn make_room(
         &self,
-        entries: &mut Entries,
-        who: &Who,
-        evicted: &mut Vec<Arc<Session>>,
+        entries: &mut McpSessionTable,
+        who: &RequestContext,
+        evicted: &mut Vec<Arc<McpSession>>,
     ) -> Result<(), SessionLimitError> {
-        let SessionLimits { all, per_key, per_address } = self.limits;
+        let McpSessionLimits { all, per_key, per_address } = self.limits;
         if entries.of_principal(&who.principal) >= per_key {
             let oldest = entries.oldest_idle(Some(&who.principal), |_| true);
             evicted.push(entries.remove(oldest).ok_or(SessionLimitError::PerKey(per_key))?);
@@ -108,7 +111,7 @@ impl SessionRegistry {
     }
 
     /// Says the same of a session that is another's and of one that never was.
-    pub(in crate::mcp) fn find(&self, id: &str, who: &Who) -> Option<Arc<Session>> {
+    pub(in crate::mcp) fn find(&self, id: &str, who: &RequestContext) -> Option<Arc<McpSession>> {
         let session = self.entries.read().by_principal.get(&who.principal)?.get(id).cloned()?;
         if session.route != who.agent || self.is_over(&session, 2) {
             return None;
@@ -117,7 +120,7 @@ impl SessionRegistry {
         Some(session)
     }
 
-    pub(in crate::mcp) fn close(&self, session: &Arc<Session>) {
+    pub(in crate::mcp) fn close(&self, session: &Arc<McpSession>) {
         // Its watches end with it, outside of the lock.
         let closed = self.entries.write().remove(Some(Arc::clone(session)));
         if let Some(closed) = closed {
@@ -135,14 +138,14 @@ impl SessionRegistry {
     }
 
     /// Ends sessions whose owner may not go on with them, and all that runs in them.
-    pub(crate) fn close_revoked(&self) -> Vec<(Principal, Revoked)> {
+    pub(crate) fn close_revoked(&self) -> Vec<(Principal, RevokedError)> {
         let entries = self.entries.read();
         let owned = entries.by_principal.values().flat_map(HashMap::values);
-        let over: Vec<_> = owned.filter(|it| it.lease.ended().is_some()).cloned().collect();
+        let over: Vec<_> = owned.filter(|it| it.lease.revocation().is_some()).cloned().collect();
         drop(entries);
         over.iter().for_each(|session| self.close(session));
-        let told = |session: Arc<Session>| {
-            Some((session.who.principal.clone(), session.lease.ended()?.clone()))
+        let told = |session: Arc<McpSession>| {
+            Some((session.who.principal.clone(), session.lease.revocation()?.clone()))
         };
         over.into_iter().filter_map(told).collect()
     }
@@ -152,7 +155,7 @@ impl SessionRegistry {
         self.forget(is_idle);
     }
 
-    fn forget(&self, is_over: impl Fn(&Arc<Session>) -> bool) {
+    fn forget(&self, is_over: impl Fn(&Arc<McpSession>) -> bool) {
         let mut entries = self.entries.write();
         let owned = entries.by_principal.values().flat_map(HashMap::values);
         let over: Vec<_> = owned.filter(|session| is_over(session)).cloned().collect();
@@ -164,8 +167,8 @@ impl SessionRegistry {
 
     /// Idle for too long, and held by nobody but those who look: a running call or an open
     /// stream holds its session. Or its owner has lost the key, or got other rights with it.
-    fn is_over(&self, session: &Arc<Session>, lookers: usize) -> bool {
-        if session.lease.ended().is_some() {
+    fn is_over(&self, session: &Arc<McpSession>, lookers: usize) -> bool {
+        if session.lease.revocation().is_some() {
             return true;
         }
         let last = session.last_used.load(Ordering::Relaxed);
@@ -180,11 +183,11 @@ impl SessionRegistry {
 }
 
 /// Nothing runs in it: a call or a stream holds its session.
-fn is_idle(session: &Arc<Session>) -> bool {
+fn is_idle(session: &Arc<McpSession>) -> bool {
     Arc::strong_count(session) == 1
 }
 
-impl Entries {
+impl McpSessionTable {
     fn of_principal(&self, principal: &Principal) -> usize {
         self.by_principal.get(principal).map_or(0, HashMap::len)
     }
@@ -193,8 +196,8 @@ impl Entries {
     fn oldest_idle(
         &self,
         principal: Option<&Principal>,
-        is_meant: impl Fn(&Session) -> bool,
-    ) -> Option<Arc<Session>> {
+        is_meant: impl Fn(&McpSession) -> bool,
+    ) -> Option<Arc<McpSession>> {
         let all = self.by_principal.iter();
         let owned = all.filter(|(owner, _)| principal.is_none_or(|only| *owner == only));
         let sessions = owned.flat_map(|(_, owned)| owned.values());
@@ -202,7 +205,7 @@ impl Entries {
         idle.min_by_key(|session| session.last_used.load(Ordering::Relaxed)).cloned()
     }
 
-    fn insert(&mut self, session: Arc<Session>) {
+    fn insert(&mut self, session: Arc<McpSession>) {
         if let Some(address) = session.who.address {
             *self.by_address.entry(address).or_default() += 1;
         }
@@ -211,7 +214,7 @@ impl Entries {
         owned.insert(Arc::clone(&session.id), session);
     }
 
-    fn remove(&mut self, session: Option<Arc<Session>>) -> Option<Arc<Session>> {
+    fn remove(&mut self, session: Option<Arc<McpSession>>) -> Option<Arc<McpSession>> {
         let session = session?;
         let principal = &session.who.principal;
         let owned = self.by_principal.get_mut(principal)?;
@@ -240,23 +243,23 @@ mod tests {
     use tollgate_engine::clock::SystemClock;
 
     use super::super::tests::{opening, who};
-    use super::{Session, SessionLimitError, SessionRegistry};
+    use super::{McpSession, McpSessionRegistry, SessionLimitError};
     use crate::limits::Limits;
-    use crate::who::Who;
+    use crate::request_context::RequestContext;
 
-    fn registry(limits: &Limits) -> SessionRegistry {
-        SessionRegistry::new(Arc::new(SystemClock), limits)
+    fn registry(limits: &Limits) -> McpSessionRegistry {
+        McpSessionRegistry::new(Arc::new(SystemClock), limits)
     }
 
-    fn from(last: u8, who: Who) -> Who {
-        Who { address: Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last))), ..who }
+    fn from(last: u8, who: RequestContext) -> RequestContext {
+        RequestContext { address: Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last))), ..who }
     }
 
     async fn later() {
         tokio::time::advance(std::time::Duration::from_millis(10)).await;
     }
 
-    fn id_of(session: &Arc<Session>) -> Arc<str> {
+    fn id_of(session: &Arc<McpSession>) -> Arc<str> {
         Arc::clone(&session.id)
     }
 

@@ -3,45 +3,45 @@ use std::time::Duration;
 
 use futures_util::future::Abortable;
 use tokio::sync::oneshot;
-use tollgate_core::filter::Narrow;
+use tollgate_core::filter::RequestFilter;
 use tollgate_core::json;
 use tollgate_core::turn::Principal;
 use tollgate_core::view::View;
 use tollgate_engine::clock::SystemClock;
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::Question;
-use tollgate_mcp::envelope::Id;
+use tollgate_mcp::envelope::JsonRpcId;
 use tollgate_mcp::meta::ClientFacts;
 
-use super::{Opening, Session, SessionRegistry};
+use super::{McpSession, McpSessionParams, McpSessionRegistry};
 use crate::limits::Limits;
-use crate::mcp::listen::Digests;
-use crate::who::Who;
+use crate::mcp::listen::ListDigests;
+use crate::request_context::RequestContext;
 
-fn sessions(limit: usize) -> SessionRegistry {
+fn sessions(limit: usize) -> McpSessionRegistry {
     let limits = Limits { sessions: limit, ..Limits::default() };
-    SessionRegistry::new(Arc::new(SystemClock), &limits)
+    McpSessionRegistry::new(Arc::new(SystemClock), &limits)
 }
 
-pub(super) fn who(principal: &str, agent: Option<&str>) -> Who {
-    let principal = Principal::named(principal);
-    Who { principal, ..Who::local(agent, Narrow::default()) }
+pub(super) fn who(principal: &str, agent: Option<&str>) -> RequestContext {
+    let principal = Principal::from_name(principal);
+    RequestContext { principal, ..RequestContext::local(agent, RequestFilter::default()) }
 }
 
-pub(super) fn opening(who: Who) -> Opening {
+pub(super) fn opening(who: RequestContext) -> McpSessionParams {
     let agent = tollgate_core::agent::Agent::implicit();
-    let house = tollgate_core::filter::House::default();
+    let house = tollgate_core::filter::GlobalRules::default();
     let tier = tollgate_core::budget::Tier::Deep;
-    let sieve = tollgate_core::filter::Sieve::of(&house, &agent, tier);
+    let sieve = tollgate_core::filter::ToolFilter::of(&house, &agent, tier);
     let view = View::build(&Arc::default(), &sieve);
-    Opening {
+    McpSessionParams {
         route: who.agent.clone(),
         lease: who.lease.of_holder(),
         who,
-        filters: Narrow::default(),
+        filters: RequestFilter::default(),
         revision: Revision::NEWEST_LEGACY,
         client: ClientFacts::default(),
-        told: Digests::of(&view),
+        told: ListDigests::of(&view),
     }
 }
 
@@ -88,25 +88,25 @@ async fn there_are_only_so_many_sessions() {
 
 #[tokio::test]
 async fn b_jr_08_a_cancel_ends_every_running_request_of_its_id() {
-    let session = Arc::new(Session::new(opening(who("ada", None))));
+    let session = Arc::new(McpSession::new(opening(who("ada", None))));
     let begin = |id: u64| {
-        let (running, registration) = session.begin(&Id::number(id));
+        let (running, registration) = session.begin(&JsonRpcId::number(id));
         let call = Abortable::new(std::future::pending::<()>(), registration);
         (running, call)
     };
     let ((first, one), (second, again)) = (begin(7), begin(7));
     let (_other, other) = begin(8);
-    session.cancel(&Id::number(7));
+    session.cancel(&JsonRpcId::number(7));
     assert!(one.await.is_err() && again.await.is_err());
     assert!(!other.is_aborted());
     drop((first, second));
-    session.cancel(&Id::number(7));
+    session.cancel(&JsonRpcId::number(7));
     assert_eq!(session.state.lock().running.len(), 1, "what ended is forgotten");
 }
 
 #[tokio::test]
 async fn answers_reach_the_question_they_belong_to() {
-    let session = Session::new(opening(who("ada", None)));
+    let session = McpSession::new(opening(who("ada", None)));
     let ask = || {
         let (reply, answer) = oneshot::channel();
         let method = "elicitation/create".to_owned();
@@ -116,8 +116,8 @@ async fn answers_reach_the_question_they_belong_to() {
     let (_, second_answer) = ask();
     assert_eq!(first, r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}"#);
     let result = json::raw("{\"n\":2}".to_owned());
-    session.answered(&Id::number(99), Ok(&result));
-    session.answered(&Id::number(2), Ok(&result));
+    session.deliver_answer(&JsonRpcId::number(99), Ok(&result));
+    session.deliver_answer(&JsonRpcId::number(2), Ok(&result));
     assert_eq!(second_answer.await.unwrap().unwrap().get(), "{\"n\":2}");
     drop(first_answer);
     let _third = ask();

@@ -1,6 +1,6 @@
 //! Sections 12 and 13: compression is offered to us and never taken, so its bit is a fault.
 
-use tollgate_testkit::ws::{Frame, TEXT, Wire};
+use tollgate_testkit::ws::{RawWebSocket, RawWebSocketFrame, TEXT};
 
 use super::{Chop, Seen, send, text};
 use crate::living::{Living, Speaks};
@@ -20,7 +20,8 @@ async fn b_ws_10_autobahn_12_and_13_compression_is_not_negotiated_and_its_bit_is
         let head = wire.head.to_lowercase();
         assert!(!head.contains("sec-websocket-extensions"), "{offer}: {head}");
         // A bomb in a few bytes would stand here.
-        let squeezed = Frame::new(TEXT, [0xaa, 0x56, 0x4a, 0x04, 0x00]).reserved(4);
+        let squeezed =
+            RawWebSocketFrame::new(TEXT, [0xaa, 0x56, 0x4a, 0x04, 0x00]).with_reserved(4);
         assert_eq!(ending(&mut wire, &[squeezed]).await, Some(1002), "{offer}");
     }
 }
@@ -31,7 +32,7 @@ async fn autobahn_12_and_13_what_is_not_squeezed_passes_after_an_offer() {
     let header = "Sec-WebSocket-Extensions: permessage-deflate".to_owned();
     let mut wire = stage.echoing(Speaks::OpenAi, &[header]).await;
     let sent = text(1_000);
-    wire.send(&Frame::new(TEXT, sent.clone())).await.unwrap();
+    wire.send(&RawWebSocketFrame::new(TEXT, sent.clone())).await.unwrap();
     let mut seen = Seen::default();
     while seen.messages.is_empty() {
         assert!(seen.read(&mut wire).await, "it ended");
@@ -39,7 +40,7 @@ async fn autobahn_12_and_13_what_is_not_squeezed_passes_after_an_offer() {
     assert!(seen.messages == [sent]);
 }
 
-async fn ending(wire: &mut Wire, frames: &[Frame]) -> Option<u16> {
+async fn ending(wire: &mut RawWebSocket, frames: &[RawWebSocketFrame]) -> Option<u16> {
     send(wire, frames, Chop::Whole).await;
     let mut seen = Seen::default();
     while seen.read(wire).await {}

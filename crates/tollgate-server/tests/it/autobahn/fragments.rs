@@ -1,6 +1,6 @@
 //! Section 5: messages in pieces, and pieces of nothing.
 
-use tollgate_testkit::ws::{BINARY, Frame, PING, PONG};
+use tollgate_testkit::ws::{BINARY, PING, PONG, RawWebSocketFrame};
 
 use super::{
     CHOPS, Chop, begins, check, ends, fails, fails_after, goes_on, passes, passes_with, text, whole,
@@ -12,7 +12,7 @@ async fn autobahn_5_pieces_make_a_whole_with_pings_between_them() {
     let stage = Living::start().await;
     let sent = text(90);
     let (one, two) = sent.split_at(33);
-    let ping = |payload: &str| Frame::new(PING, payload);
+    let ping = |payload: &str| RawWebSocketFrame::new(PING, payload);
     let fifths: Vec<&[u8]> = sent.chunks(18).collect();
     let [first, second, third, fourth, fifth] = fifths[..] else { panic!("five pieces") };
     let five = vec![
@@ -33,7 +33,8 @@ async fn autobahn_5_pieces_make_a_whole_with_pings_between_them() {
             check(&stage, case, (&frames, chop), &expected).await;
         }
     }
-    let binary = [Frame::new(BINARY, [1, 2]).unfinished(), goes_on(&[]), ends(&[0xff])];
+    let binary =
+        [RawWebSocketFrame::new(BINARY, [1, 2]).without_fin(), goes_on(&[]), ends(&[0xff])];
     check(&stage, "5.3, binary", (&binary, Chop::Frames), &passes(&[&[1, 2, 0xff]])).await;
 }
 
@@ -42,7 +43,8 @@ async fn b_ws_3_and_4_autobahn_5_pieces_that_do_not_fit_are_refused() {
     let stage = Living::start().await;
     let sent = text(90);
     let (one, two) = sent.split_at(33);
-    let torn = |opcode| [Frame::new(opcode, "torn").unfinished(), ends(b"apart")].to_vec();
+    let torn =
+        |opcode| [RawWebSocketFrame::new(opcode, "torn").without_fin(), ends(b"apart")].to_vec();
     let stray = b"nothing to continue";
     for (case, frames, expected) in [
         ("5.1", torn(PING), fails(1002)),

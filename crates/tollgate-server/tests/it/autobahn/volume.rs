@@ -1,6 +1,6 @@
 //! Sections 9 and 10, scaled down: much at once, in large and in small pieces.
 
-use tollgate_testkit::ws::{BINARY, Frame, TEXT};
+use tollgate_testkit::ws::{BINARY, RawWebSocketFrame, TEXT};
 
 use super::{Chop, PATIENCE, Seen, check, ends, goes_on, passes, send, text, wrapped};
 use crate::living::{Living, Speaks};
@@ -12,10 +12,10 @@ async fn autobahn_9_1_and_9_2_long_messages_pass() {
     let stage = Living::start().await;
     for (at, length) in [64 << 10, 256 << 10, MIB, 4 * MIB, 8 * MIB].into_iter().enumerate() {
         let sent = text(length);
-        let frames = [Frame::new(TEXT, sent.clone())];
+        let frames = [RawWebSocketFrame::new(TEXT, sent.clone())];
         check(&stage, &format!("9.1.{}", at + 1), (&frames, Chop::Whole), &passes(&[&sent])).await;
         let sent = vec![0xfe; length];
-        let frames = [Frame::new(BINARY, sent.clone())];
+        let frames = [RawWebSocketFrame::new(BINARY, sent.clone())];
         check(&stage, &format!("9.2.{}", at + 1), (&frames, Chop::Whole), &passes(&[&sent])).await;
     }
 }
@@ -38,11 +38,11 @@ async fn autobahn_9_5_and_9_6_long_messages_in_small_writes_pass() {
     let stage = Living::start().await;
     for size in [64, 128, 256, 512, 1024, 2048] {
         let sent = text(256 << 10);
-        let frames = [Frame::new(TEXT, sent.clone())];
+        let frames = [RawWebSocketFrame::new(TEXT, sent.clone())];
         let case = format!("9.5, writes of {size}");
         check(&stage, &case, (&frames, Chop::Pieces(size)), &passes(&[&sent])).await;
         let sent = vec![0xfe; 256 << 10];
-        let frames = [Frame::new(BINARY, sent.clone())];
+        let frames = [RawWebSocketFrame::new(BINARY, sent.clone())];
         let case = format!("9.6, writes of {size}");
         check(&stage, &case, (&frames, Chop::Pieces(size)), &passes(&[&sent])).await;
     }
@@ -60,7 +60,8 @@ async fn autobahn_9_7_and_9_8_many_messages_pass_in_their_order() {
             };
             let mut seen = Seen::default();
             for batch in 0..20 {
-                let messages = (0..50).map(|at| Frame::new(opcode, asked(batch * 50 + at)));
+                let messages =
+                    (0..50).map(|at| RawWebSocketFrame::new(opcode, asked(batch * 50 + at)));
                 send(&mut wire, &messages.collect::<Vec<_>>(), Chop::Whole).await;
                 let reading = async {
                     while seen.messages.len() < (batch + 1) * 50 {
@@ -83,11 +84,15 @@ async fn autobahn_10_1_1_pieces_as_a_network_makes_them_pass() {
     check(&stage, "10.1.1", (&frames, Chop::Frames), &passes(&[&sent])).await;
 }
 
-fn torn(opcode: u8, payload: &[u8], size: usize) -> Vec<Frame> {
-    let mut frames: Vec<Frame> = payload.chunks(size).map(goes_on).collect();
+fn torn(opcode: u8, payload: &[u8], size: usize) -> Vec<RawWebSocketFrame> {
+    let mut frames: Vec<RawWebSocketFrame> = payload.chunks(size).map(goes_on).collect();
     frames[0].opcode = opcode;
     let last = frames.pop().expect("at least one");
-    let last = if frames.is_empty() { Frame { fin: true, ..last } } else { ends(&last.payload) };
+    let last = if frames.is_empty() {
+        RawWebSocketFrame { fin: true, ..last }
+    } else {
+        ends(&last.payload)
+    };
     frames.push(last);
     frames
 }

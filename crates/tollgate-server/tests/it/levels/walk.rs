@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tollgate_core::turn::Grant;
-use tollgate_engine::builtin::Tool;
-use tollgate_server::{Key, Right, Rights};
+use tollgate_core::turn::PrincipalGrant;
+use tollgate_engine::builtin::BuiltinTool;
+use tollgate_server::{ApiKey, Right, Rights};
 
 use super::oracle::{self, Fact, Filters};
 use super::world::{self, Dice};
@@ -57,13 +57,13 @@ async fn stage(
     let server = |name: &'static str| {
         let own = facts.iter().filter(|fact| fact.server == name);
         let tool = |fact: &Fact| Recording { fact: fact.clone(), reached: Arc::clone(reached) };
-        let tools = own.map(|fact| Box::new(tool(fact)) as Box<dyn Tool>).collect();
+        let tools = own.map(|fact| Box::new(tool(fact)) as Box<dyn BuiltinTool>).collect();
         tollgate_engine::builtin::Server { name, tools }
     };
-    let grant = Grant { tools: principal.map(patterns), ..Grant::default() };
+    let grant = PrincipalGrant { tools: principal.map(patterns), ..PrincipalGrant::default() };
     let holder = |name: &str, secret: &str, rights: &[Right]| {
         let rights: Rights = rights.iter().copied().collect();
-        Key { grant: grant.clone(), ..key(name, secret, rights) }
+        ApiKey { grant: grant.clone(), ..key(name, secret, rights) }
     };
     Stage::with(Setup {
         tools: world::SERVERS.iter().map(|name| server(name)).collect(),

@@ -1,7 +1,7 @@
 use super::*;
 
 /// The numbers of the rows that a query finds in all, page by page.
-fn found(place: &Place, mut query: Query) -> Vec<u64> {
+fn found(place: &Place, mut query: AuditQuery) -> Vec<u64> {
     let reader = place.audit().reader().unwrap();
     let mut all = Vec::new();
     loop {
@@ -13,8 +13,8 @@ fn found(place: &Place, mut query: Query) -> Vec<u64> {
     }
 }
 
-fn oldest() -> Query {
-    Query::all(Direction::OldestFirst)
+fn oldest() -> AuditQuery {
+    AuditQuery::all(AuditDirection::OldestFirst)
 }
 
 fn some(text: &str) -> Option<String> {
@@ -26,41 +26,42 @@ fn filters_narrow_and_both_directions_find_the_same() {
     let place = Place::new();
     drop(ten(&place));
     let mut journal = place.journal();
-    let other = Entry {
+    let other = AuditEntry {
         agent: Some("barkeep"),
         name: Some("odd_[x]*"),
         server: Some("web"),
         tool: Some("find"),
         call: Some("02"),
-        ..Entry::new(at(20), "approval", "local", "denied")
+        ..AuditEntry::new(at(20), "approval", "local", "denied")
     };
-    journal.append([other, Entry::new(at(21), "reload", "local", "ok")]).unwrap();
-    let check = |query: Query, expected: &[u64]| {
+    journal.append([other, AuditEntry::new(at(21), "reload", "local", "ok")]).unwrap();
+    let check = |query: AuditQuery, expected: &[u64]| {
         assert_eq!(found(&place, query.clone()), expected, "{query:?}");
-        let mut back = found(&place, Query { direction: Direction::NewestFirst, ..query.clone() });
+        let mut back =
+            found(&place, AuditQuery { direction: AuditDirection::NewestFirst, ..query.clone() });
         back.reverse();
         assert_eq!(back, expected, "{query:?}");
-        assert_eq!(found(&place, Query { limit: 1, ..query }), expected);
+        assert_eq!(found(&place, AuditQuery { limit: 1, ..query }), expected);
     };
     let glob = |text: &str| Some(Glob::new(text));
     let all: Vec<u64> = (1..=12).collect();
     check(oldest(), &all);
-    check(Query { since: Some(at(9)), ..oldest() }, &[9, 10, 11, 12]);
-    check(Query { until: Some(at(2)), ..oldest() }, &[1, 2]);
-    check(Query { since: Some(at(2)), until: Some(at(3)), ..oldest() }, &[2, 3]);
-    check(Query { since: Some(at(99)), ..oldest() }, &[]);
-    check(Query { kind: some("approval"), ..oldest() }, &[11]);
-    check(Query { principal: some("local"), ..oldest() }, &[11, 12]);
-    check(Query { agent: some("barkeep"), ..oldest() }, &[11]);
-    check(Query { server: some("web"), tool: some("find"), ..oldest() }, &[11]);
-    check(Query { server: some("web"), tool: some("write"), ..oldest() }, &[]);
-    check(Query { outcome: some("denied"), ..oldest() }, &[11]);
-    check(Query { call: some("02"), ..oldest() }, &[11]);
-    check(Query { name: glob("t7"), ..oldest() }, &[7]);
-    check(Query { name: glob("t1*"), ..oldest() }, &[1, 10]);
-    check(Query { name: glob("t?"), ..oldest() }, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    check(Query { name: glob("odd_[x]?"), ..oldest() }, &[11]);
-    check(Query { name: glob("odd_x*"), ..oldest() }, &[]);
+    check(AuditQuery { since: Some(at(9)), ..oldest() }, &[9, 10, 11, 12]);
+    check(AuditQuery { until: Some(at(2)), ..oldest() }, &[1, 2]);
+    check(AuditQuery { since: Some(at(2)), until: Some(at(3)), ..oldest() }, &[2, 3]);
+    check(AuditQuery { since: Some(at(99)), ..oldest() }, &[]);
+    check(AuditQuery { kind: some("approval"), ..oldest() }, &[11]);
+    check(AuditQuery { principal: some("local"), ..oldest() }, &[11, 12]);
+    check(AuditQuery { agent: some("barkeep"), ..oldest() }, &[11]);
+    check(AuditQuery { server: some("web"), tool: some("find"), ..oldest() }, &[11]);
+    check(AuditQuery { server: some("web"), tool: some("write"), ..oldest() }, &[]);
+    check(AuditQuery { outcome: some("denied"), ..oldest() }, &[11]);
+    check(AuditQuery { call: some("02"), ..oldest() }, &[11]);
+    check(AuditQuery { name: glob("t7"), ..oldest() }, &[7]);
+    check(AuditQuery { name: glob("t1*"), ..oldest() }, &[1, 10]);
+    check(AuditQuery { name: glob("t?"), ..oldest() }, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    check(AuditQuery { name: glob("odd_[x]?"), ..oldest() }, &[11]);
+    check(AuditQuery { name: glob("odd_x*"), ..oldest() }, &[]);
 }
 
 #[test]
@@ -69,10 +70,10 @@ fn what_is_asked_for_is_a_value_and_never_a_part_of_the_question() {
     drop(ten(&place));
     for text in ["' OR 1=1 --", "x'; DROP TABLE audit; --", "\0", "%", "*' OR '1'='1"] {
         for query in [
-            Query { principal: some(text), ..oldest() },
-            Query { outcome: some(text), ..oldest() },
-            Query { kind: some(text), tool: some(text), agent: some(text), ..oldest() },
-            Query { name: Some(Glob::new(text)), ..oldest() },
+            AuditQuery { principal: some(text), ..oldest() },
+            AuditQuery { outcome: some(text), ..oldest() },
+            AuditQuery { kind: some(text), tool: some(text), agent: some(text), ..oldest() },
+            AuditQuery { name: Some(Glob::new(text)), ..oldest() },
         ] {
             assert_eq!(found(&place, query), [] as [u64; 0], "{text}");
         }
@@ -86,19 +87,19 @@ fn reading_goes_on_behind_the_last_row_in_either_direction() {
     let mut journal = ten(&place);
     let reader = place.audit().reader().unwrap();
     let page = |after: u64, direction| {
-        let query = Query { after: Some(after), limit: 3, ..Query::all(direction) };
+        let query = AuditQuery { after: Some(after), limit: 3, ..AuditQuery::all(direction) };
         let page = reader.page(&query).unwrap();
         (page.rows.iter().map(|row| row.sequence).collect::<Vec<_>>(), page.next)
     };
-    assert_eq!(page(0, Direction::OldestFirst), (vec![1, 2, 3], Some(3)));
-    assert_eq!(page(8, Direction::OldestFirst), (vec![9, 10], None));
-    assert_eq!(page(10, Direction::OldestFirst), (vec![], None));
-    assert_eq!(page(u64::MAX, Direction::OldestFirst), (vec![], None));
-    assert_eq!(page(3, Direction::NewestFirst), (vec![2, 1], None));
-    assert_eq!(page(0, Direction::NewestFirst), (vec![], None));
-    assert_eq!(page(u64::MAX, Direction::NewestFirst), (vec![10, 9, 8], Some(8)));
+    assert_eq!(page(0, AuditDirection::OldestFirst), (vec![1, 2, 3], Some(3)));
+    assert_eq!(page(8, AuditDirection::OldestFirst), (vec![9, 10], None));
+    assert_eq!(page(10, AuditDirection::OldestFirst), (vec![], None));
+    assert_eq!(page(u64::MAX, AuditDirection::OldestFirst), (vec![], None));
+    assert_eq!(page(3, AuditDirection::NewestFirst), (vec![2, 1], None));
+    assert_eq!(page(0, AuditDirection::NewestFirst), (vec![], None));
+    assert_eq!(page(u64::MAX, AuditDirection::NewestFirst), (vec![10, 9, 8], Some(8)));
     journal.append([call("new", 11)]).unwrap();
-    assert_eq!(page(10, Direction::OldestFirst), (vec![11], None));
+    assert_eq!(page(10, AuditDirection::OldestFirst), (vec![11], None));
 }
 
 #[test]
@@ -115,15 +116,15 @@ fn a_page_looks_at_so_many_rows_and_no_more() {
     ));
     journal.append([call("needle", 1)]).unwrap();
     let reader = place.audit().reader().unwrap();
-    let needle = Query { name: Some(Glob::new("needle")), ..oldest() };
+    let needle = AuditQuery { name: Some(Glob::new("needle")), ..oldest() };
     let page = reader.page(&needle).unwrap();
     assert_eq!((page.rows.len(), page.next), (0, Some(1_000_000)));
-    let page = reader.page(&Query { after: page.next, ..needle.clone() }).unwrap();
+    let page = reader.page(&AuditQuery { after: page.next, ..needle.clone() }).unwrap();
     assert_eq!((page.rows.len(), page.next), (1, None));
-    let newest = Query { direction: Direction::NewestFirst, ..needle };
+    let newest = AuditQuery { direction: AuditDirection::NewestFirst, ..needle };
     let page = reader.page(&newest).unwrap();
     assert_eq!((page.rows.len(), page.next), (1, Some(50_002)));
-    let page = reader.page(&Query { after: page.next, ..newest }).unwrap();
+    let page = reader.page(&AuditQuery { after: page.next, ..newest }).unwrap();
     assert_eq!((page.rows.len(), page.next), (0, None));
 }
 

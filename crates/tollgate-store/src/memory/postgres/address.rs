@@ -9,7 +9,7 @@ use tokio_postgres::config::{Host, SslMode};
 
 /// Why an address cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadAddress {
+pub enum PostgresAddressError {
     #[error(
         "it is no address of a database: write `postgres://user:password@host/database`, and in \
          user and password `%40` for `@`, `%3A` for `:` and `%2F` for `/`"
@@ -31,14 +31,14 @@ pub enum BadAddress {
 
 /// An address that can be tried.
 #[derive(Debug)]
-pub(super) struct Address {
+pub(super) struct PostgresAddress {
     pub(super) config: Config,
-    pub(super) proof: Proof,
+    pub(super) proof: ServerVerification,
 }
 
 /// How a server shows that it is the one that is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Proof {
+pub(super) enum ServerVerification {
     /// Not at all; what is sent may be encrypted.
     None,
     /// By a certificate for its name: of this file, or of one of those this machine trusts.
@@ -48,20 +48,22 @@ pub(super) enum Proof {
 /// So long a host may take to answer at all.
 pub(super) const CONNECT: Duration = Duration::from_millis(800);
 
-impl Address {
-    pub(super) fn parse(url: &str) -> Result<Self, BadAddress> {
+impl PostgresAddress {
+    pub(super) fn parse(url: &str) -> Result<Self, PostgresAddressError> {
         let (plain, mode, roots) = without_tls(url.trim())?;
-        let mut config: Config = plain.parse().map_err(|_| BadAddress::Unreadable)?;
+        let mut config: Config = plain.parse().map_err(|_| PostgresAddressError::Unreadable)?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            return Err(BadAddress::NoHost);
+            return Err(PostgresAddressError::NoHost);
         }
         let (mode, proof) = match (mode.as_deref(), roots) {
-            (Some("verify-full"), roots) => (SslMode::Require, Proof::Certificate(roots)),
-            (_, Some(_)) => return Err(BadAddress::UnusedRoots),
-            (Some("require"), None) => (SslMode::Require, Proof::None),
-            (Some("prefer") | None, None) => (SslMode::Prefer, Proof::None),
-            (Some("disable"), None) => (SslMode::Disable, Proof::None),
-            (Some(_), None) => return Err(BadAddress::SslMode),
+            (Some("verify-full"), roots) => {
+                (SslMode::Require, ServerVerification::Certificate(roots))
+            }
+            (_, Some(_)) => return Err(PostgresAddressError::UnusedRoots),
+            (Some("require"), None) => (SslMode::Require, ServerVerification::None),
+            (Some("prefer") | None, None) => (SslMode::Prefer, ServerVerification::None),
+            (Some("disable"), None) => (SslMode::Disable, ServerVerification::None),
+            (Some(_), None) => return Err(PostgresAddressError::SslMode),
         };
         let over_the_net = |host: &Host| matches!(host, Host::Tcp(_));
         if mode != SslMode::Require && !config.get_hosts().iter().any(over_the_net) {
@@ -81,9 +83,11 @@ impl Address {
 }
 
 /// The address without what the driver does not know, and that.
-fn without_tls(url: &str) -> Result<(String, Option<String>, Option<PathBuf>), BadAddress> {
+fn without_tls(
+    url: &str,
+) -> Result<(String, Option<String>, Option<PathBuf>), PostgresAddressError> {
     if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(BadAddress::Unreadable);
+        return Err(PostgresAddressError::Unreadable);
     }
     let (before, query) = url.split_once('?').unwrap_or((url, ""));
     let (mut mode, mut roots, mut others) = (None, None, Vec::new());
@@ -91,7 +95,9 @@ fn without_tls(url: &str) -> Result<(String, Option<String>, Option<PathBuf>), B
         match pair.split_once('=') {
             Some(("sslmode", value)) => mode = Some(value.to_owned()),
             Some(("sslrootcert", "system")) => {}
-            Some(("sslrootcert", value)) => roots = Some(Path::new(&decoded(value)?).to_owned()),
+            Some(("sslrootcert", value)) => {
+                roots = Some(Path::new(&percent_decode(value)?).to_owned())
+            }
             _ => others.push(pair),
         }
     }
@@ -100,22 +106,24 @@ fn without_tls(url: &str) -> Result<(String, Option<String>, Option<PathBuf>), B
 }
 
 /// `%2F` is `/`.
-fn decoded(text: &str) -> Result<String, BadAddress> {
+fn percent_decode(text: &str) -> Result<String, PostgresAddressError> {
     let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
     while let [first, after @ ..] = rest {
         rest = after;
         match (first, after) {
             (b'%', [high, low, after @ ..]) => {
                 let digits = [*high, *low];
-                let digits = std::str::from_utf8(&digits).map_err(|_| BadAddress::Unreadable)?;
-                let byte = u8::from_str_radix(digits, 16).map_err(|_| BadAddress::Unreadable)?;
+                let digits =
+                    std::str::from_utf8(&digits).map_err(|_| PostgresAddressError::Unreadable)?;
+                let byte =
+                    u8::from_str_radix(digits, 16).map_err(|_| PostgresAddressError::Unreadable)?;
                 bytes.push(byte);
                 rest = after;
             }
             _ => bytes.push(*first),
         }
     }
-    String::from_utf8(bytes).map_err(|_| BadAddress::Unreadable)
+    String::from_utf8(bytes).map_err(|_| PostgresAddressError::Unreadable)
 }
 
 #[cfg(test)]

@@ -5,28 +5,29 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value as Json;
 use tokio_postgres::Row;
 use tollgate_core::memory::{
-    Entity, NewEntity, Place, Query, Scope, folded, milliseconds, moment, terms,
+    Entity, MemoryQuery, MemoryScope, MemoryTarget, NewEntity, fold_text, milliseconds, moment,
+    terms,
 };
 
-use super::pool::{Lease, Value};
+use super::partitions::{self, ComingRows, ids};
+use super::pool::{PgLease, SqlParam};
 use super::postings::plain_words;
-use super::rows::Columns;
-use super::shelves::{self, Coming, ids};
-use crate::memory::{Page, Trouble, Wanted};
+use super::rows::PgColumns;
+use crate::memory::{EntityFilter, MemoryError, Page};
 use crate::number::size;
 
 /// By words no more are looked through.
 const MOST_WITH_WORDS: i64 = 1_000;
 
 pub(super) async fn put(
-    lease: &Lease,
-    place: &Place,
+    lease: &PgLease,
+    place: &MemoryTarget,
     entities: &[NewEntity],
-) -> Result<(), Trouble> {
+) -> Result<(), MemoryError> {
     if entities.is_empty() {
         return Ok(());
     }
-    let spot = shelves::spot(lease, place, Coming::default()).await?;
+    let spot = partitions::claim_write_target(lease, place, ComingRows::default()).await?;
     // Of several with one id the last is kept.
     let by_id: BTreeMap<&str, &NewEntity> =
         entities.iter().map(|entity| (entity.id.as_str(), entity)).collect();
@@ -51,7 +52,7 @@ pub(super) async fn put(
                       folded = excluded.folded, attributes = excluded.attributes,
                       changed = excluded.changed, words = excluded.words
                   RETURNING xmax = 0";
-    let values: [Value<'_>; 9] = [
+    let values: [SqlParam<'_>; 9] = [
         &spot.shelf,
         &spot.author,
         &column(|it| it.id.as_str()),
@@ -64,7 +65,7 @@ pub(super) async fn put(
     ];
     let rows = lease.rows(upsert, &values).await?;
     let new: Vec<bool> =
-        rows.iter().map(|row| Columns::of(row).value()).collect::<Result<_, _>>()?;
+        rows.iter().map(|row| PgColumns::of(row).value()).collect::<Result<_, _>>()?;
     let new = size(new.into_iter().filter(|is_new| *is_new).count());
     let update = "UPDATE shelves SET entities = entities + $2 WHERE id = $1";
     lease.rows(update, &[&spot.shelf, &new]).await?;
@@ -80,14 +81,14 @@ fn words_of(shelf: i32, entity: &NewEntity) -> String {
 }
 
 pub(super) async fn find(
-    lease: &Lease,
-    scope: &Scope,
-    wanted: &Wanted,
+    lease: &PgLease,
+    scope: &MemoryScope,
+    wanted: &EntityFilter,
     page: Page,
-) -> Result<Vec<Entity>, Trouble> {
-    let shelves = ids(&shelves::seen(lease, scope).await?);
+) -> Result<Vec<Entity>, MemoryError> {
+    let shelves = ids(&partitions::visible_partitions(lease, scope).await?);
     let kind = wanted.kind.as_ref().map(|kind| kind.trim().to_lowercase());
-    let search = Search { lease, shelves: &shelves, kind: kind.as_deref(), page };
+    let search = PgEntitySearch { lease, shelves: &shelves, kind: kind.as_deref(), page };
     let Some(name) = &wanted.name else { return search.any().await };
     let like = looked_for(name);
     let mut found = search.between(&like, &like).await?;
@@ -105,10 +106,10 @@ pub(super) async fn find(
 
 /// The entities of these ids, of each the one that goes before others.
 pub(super) async fn get(
-    lease: &Lease,
+    lease: &PgLease,
     shelves: &[i32],
     wanted: &[&str],
-) -> Result<Vec<Entity>, Trouble> {
+) -> Result<Vec<Entity>, MemoryError> {
     let select = "SELECT DISTINCT ON (e.id) e.number, e.id, e.kind, e.name, e.attributes,
                          e.changed, s.owner, a.name, a.via, a.trust
                   FROM unnest($1::integer[]) WITH ORDINALITY AS seen (id, place)
@@ -120,29 +121,29 @@ pub(super) async fn get(
     rows.iter().map(|row| entity(row).map(|(_, entity)| entity)).collect()
 }
 
-type Found = Vec<(i64, Entity)>;
+type PgNumberedEntities = Vec<(i64, Entity)>;
 
-struct Search<'s> {
-    lease: &'s Lease,
+struct PgEntitySearch<'s> {
+    lease: &'s PgLease,
     shelves: &'s [i32],
     kind: Option<&'s str>,
     page: Page,
 }
 
-impl Search<'_> {
-    fn is_enough(&self, found: &Found) -> bool {
+impl PgEntitySearch<'_> {
+    fn is_enough(&self, found: &PgNumberedEntities) -> bool {
         size(found.len()) >= self.page.end()
     }
 
     /// By their names, from a shelf to the next.
-    async fn any(&self) -> Result<Vec<Entity>, Trouble> {
+    async fn any(&self) -> Result<Vec<Entity>, MemoryError> {
         let mut found = self.between("", "\u{10ffff}").await?;
         found.sort_by_cached_key(|(number, entity)| (looked_for(&entity.name), *number));
         Ok(self.page.of(found).map(|(_, entity)| entity).collect())
     }
 
     /// Names from one to another, both included.
-    async fn between(&self, from: &str, to: &str) -> Result<Found, Trouble> {
+    async fn between(&self, from: &str, to: &str) -> Result<PgNumberedEntities, MemoryError> {
         // The order has to be that of an index, or all of a shelf is sorted.
         let (kind, order) = match self.kind {
             None => ("$5::text IS NULL", "folded, number"),
@@ -160,24 +161,24 @@ impl Search<'_> {
              JOIN shelves s ON s.id = e.shelf JOIN authors a ON a.id = e.author
              ORDER BY seen.place, e.folded, e.number",
         );
-        let values: [Value<'_>; 5] = [&self.shelves, &from, &to, &self.page.end(), &self.kind];
+        let values: [SqlParam<'_>; 5] = [&self.shelves, &from, &to, &self.page.end(), &self.kind];
         self.lease.rows(&select, &values).await?.iter().map(entity).collect()
     }
 
     /// All of its words; where no name has all, any of those that say something.
-    async fn with_words(&self, name: &str) -> Result<Found, Trouble> {
+    async fn with_words(&self, name: &str) -> Result<PgNumberedEntities, MemoryError> {
         let all = self.with(&terms(name)).await?;
         if !all.is_empty() {
             return Ok(all);
         }
         let mut any = Vec::new();
-        for term in Query::parse(name).map(|query| query.terms).unwrap_or_default() {
+        for term in MemoryQuery::parse(name).map(|query| query.terms).unwrap_or_default() {
             any.extend(self.with(&[term]).await?);
         }
         Ok(any)
     }
 
-    async fn with(&self, terms: &[String]) -> Result<Found, Trouble> {
+    async fn with(&self, terms: &[String]) -> Result<PgNumberedEntities, MemoryError> {
         let select = "SELECT e.number, e.id, e.kind, e.name, e.attributes, e.changed,
                              s.owner, a.name, a.via, a.trust
                       FROM (
@@ -197,7 +198,7 @@ impl Search<'_> {
                 }
             };
             let rows = self.lease.rows(select, &[&words, &most, shelf]).await?;
-            found.extend(rows.iter().map(entity).collect::<Result<Found, _>>()?);
+            found.extend(rows.iter().map(entity).collect::<Result<PgNumberedEntities, _>>()?);
         }
         Ok(found)
     }
@@ -205,7 +206,7 @@ impl Search<'_> {
 
 /// A name as it is compared; one without letters is what it is.
 fn looked_for(name: &str) -> String {
-    match folded(name) {
+    match fold_text(name) {
         words if words.is_empty() => name.trim().to_lowercase(),
         words => words,
     }
@@ -216,8 +217,8 @@ fn of_kind(kind: &str, term: &str) -> String {
     format!("{kind}\0{term}")
 }
 
-fn entity(row: &Row) -> Result<(i64, Entity), Trouble> {
-    let mut columns = Columns::of(row);
+fn entity(row: &Row) -> Result<(i64, Entity), MemoryError> {
+    let mut columns = PgColumns::of(row);
     let number = columns.value()?;
     let (id, kind, name) = (columns.entity()?, columns.value()?, columns.value()?);
     let (attributes, changed) = (columns.attributes()?, moment(columns.value()?));

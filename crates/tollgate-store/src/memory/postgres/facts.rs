@@ -4,18 +4,18 @@ use std::collections::HashMap;
 
 use tokio_postgres::Row;
 use tollgate_core::memory::{
-    Candidates, EntityId, EntryId, Fact, FactId, NewFact, Place, Query, Scope, SessionId, Source,
-    milliseconds, moment, terms,
+    EntityId, EntryId, Fact, FactId, FactSource, MemoryQuery, MemoryScope, MemoryTarget, NewFact,
+    SearchCandidates, SessionId, milliseconds, moment, terms,
 };
 
-use super::pool::{Lease, Value};
-use super::postings::{Index, words};
-use super::rows::{Columns, rows_of};
-use super::shelves::{self, Coming, Spot, ids};
+use super::partitions::{self, ComingRows, PgWriteTarget, ids};
+use super::pool::{PgLease, SqlParam};
+use super::postings::{PgTextIndex, words};
+use super::rows::{PgColumns, rows_of};
 use super::transcripts::mark_read;
-use crate::memory::same::same;
-use crate::memory::{Page, Trouble};
-use crate::number::{signed, size, unsigned};
+use crate::memory::fact_identity::same;
+use crate::memory::{MemoryError, Page};
+use crate::number::{size, to_signed, to_unsigned};
 
 /// New facts write one after another, so that their numbers rise in the order in which they are
 /// seen, also on different shelves: whoever looks for those without a vector begins where he ended.
@@ -23,19 +23,19 @@ use crate::number::{signed, size, unsigned};
 const LOCK: i64 = i64::from_be_bytes(*b"\0\0\0facts");
 
 /// Facts that differ, with their words.
-pub(super) struct Worded {
-    facts: Vec<Different>,
+pub(super) struct PgIndexedFacts {
+    facts: Vec<DistinctFact>,
     /// Which of those each of the given ones is.
     given: Vec<usize>,
 }
 
-struct Different {
+struct DistinctFact {
     fact: NewFact,
     terms: Vec<String>,
     same: [u8; 32],
 }
 
-impl From<Vec<NewFact>> for Worded {
+impl From<Vec<NewFact>> for PgIndexedFacts {
     fn from(given: Vec<NewFact>) -> Self {
         let mut known: HashMap<[u8; 32], usize> = HashMap::new();
         let mut worded = Self { facts: Vec::new(), given: Vec::with_capacity(given.len()) };
@@ -44,8 +44,8 @@ impl From<Vec<NewFact>> for Worded {
             let place = *known.entry(same).or_insert(worded.facts.len());
             worded.given.push(place);
             match worded.facts.get_mut(place) {
-                Some(Different { fact: before, .. }) => renew(before, fact),
-                None => worded.facts.push(Different { terms: terms(&fact.text), same, fact }),
+                Some(DistinctFact { fact: before, .. }) => renew(before, fact),
+                None => worded.facts.push(DistinctFact { terms: terms(&fact.text), same, fact }),
             }
         }
         worded
@@ -60,7 +60,7 @@ fn renew(before: &mut NewFact, again: NewFact) {
     before.topic = again.topic.or(before.topic.take());
 }
 
-impl Worded {
+impl PgIndexedFacts {
     pub(super) fn len(&self) -> usize {
         self.facts.len()
     }
@@ -71,16 +71,16 @@ impl Worded {
 
     fn entries(&self, of: impl Fn(EntryId, EntryId) -> EntryId) -> Vec<Option<i64>> {
         self.column(|fact| match fact.source {
-            Source::Stated => None,
-            Source::Heard { first, last } => Some(signed(of(first, last).0)),
+            FactSource::Stated => None,
+            FactSource::Heard { first, last } => Some(to_signed(of(first, last).0)),
         })
     }
 
     /// Up to which entry passages of each session reach.
     fn read(&self) -> HashMap<&SessionId, EntryId> {
         let mut read = HashMap::new();
-        for Different { fact, .. } in &self.facts {
-            if let (Source::Heard { last, .. }, Some(session)) = (fact.source, &fact.session) {
+        for DistinctFact { fact, .. } in &self.facts {
+            if let (FactSource::Heard { last, .. }, Some(session)) = (fact.source, &fact.session) {
                 let to = read.entry(session).or_insert(last);
                 *to = last.max(*to);
             }
@@ -90,30 +90,30 @@ impl Worded {
 }
 
 pub(super) async fn remember(
-    lease: &Lease,
-    place: &Place,
-    worded: &Worded,
-) -> Result<Vec<FactId>, Trouble> {
+    lease: &PgLease,
+    place: &MemoryTarget,
+    worded: &PgIndexedFacts,
+) -> Result<Vec<FactId>, MemoryError> {
     if worded.facts.is_empty() {
         return Ok(Vec::new());
     }
     lease.rows("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
-    let coming = Coming { entries: 0, facts: worded.len() };
-    let spot = shelves::spot(lease, place, coming).await?;
+    let coming = ComingRows { entries: 0, facts: worded.len() };
+    let spot = partitions::claim_write_target(lease, place, coming).await?;
     for (session, last) in worded.read() {
         mark_read(lease, spot.shelf, session, last).await?;
     }
     let kept = keep(lease, spot, worded).await?;
     let id = |at: &usize| kept.get(&worded.facts[*at].same[..]).copied().unwrap_or_default();
-    Ok(worded.given.iter().map(|at| FactId(unsigned(id(at)))).collect())
+    Ok(worded.given.iter().map(|at| FactId(to_unsigned(id(at)))).collect())
 }
 
 /// Their numbers, by what they are the same by.
 async fn keep(
-    lease: &Lease,
-    spot: Spot,
-    worded: &Worded,
-) -> Result<HashMap<Vec<u8>, i64>, Trouble> {
+    lease: &PgLease,
+    spot: PgWriteTarget,
+    worded: &PgIndexedFacts,
+) -> Result<HashMap<Vec<u8>, i64>, MemoryError> {
     let upsert = "INSERT INTO facts AS known (
                       shelf, author, text, same, at, session, entity, topic, first, last, words
                   )
@@ -139,7 +139,7 @@ async fn keep(
     let each = worded.facts.iter().zip(spot.facts_ever..);
     let words: Vec<String> =
         each.map(|(it, ordinal)| words(spot.shelf, ordinal, &it.terms)).collect();
-    let values: [Value<'_>; 11] = [
+    let values: [SqlParam<'_>; 11] = [
         &spot.shelf,
         &spot.author,
         &texts,
@@ -154,7 +154,7 @@ async fn keep(
     ];
     let (mut kept, mut new) = (HashMap::new(), Vec::new());
     for row in lease.rows(upsert, &values).await? {
-        let mut columns = Columns::of(&row);
+        let mut columns = PgColumns::of(&row);
         let (id, same, is_new): (i64, Vec<u8>, bool) =
             (columns.value()?, columns.value()?, columns.value()?);
         kept.insert(same, id);
@@ -170,22 +170,22 @@ async fn keep(
 }
 
 pub(super) async fn with(
-    lease: &Lease,
-    scope: &Scope,
-    query: &Query,
-) -> Result<Candidates<Fact>, Trouble> {
-    let shelves = shelves::seen(lease, scope).await?;
-    let lists = Index::Facts.lists(lease, &shelves, query).await?;
-    let found = get(lease, &ids(&shelves), &rows_of(&lists.chosen())).await?;
-    Ok(Candidates { found, texts: lists.texts(), with: lists.with() })
+    lease: &PgLease,
+    scope: &MemoryScope,
+    query: &MemoryQuery,
+) -> Result<SearchCandidates<Fact>, MemoryError> {
+    let shelves = partitions::visible_partitions(lease, scope).await?;
+    let lists = PgTextIndex::Facts.lists(lease, &shelves, query).await?;
+    let found = get(lease, &ids(&shelves), &rows_of(&lists.choose_candidates())).await?;
+    Ok(SearchCandidates { found, texts: lists.texts(), with: lists.with() })
 }
 
 /// Those of them that are there and on these shelves, in that order.
 pub(super) async fn get(
-    lease: &Lease,
+    lease: &PgLease,
     shelves: &[i32],
     facts: &[i64],
-) -> Result<Vec<Fact>, Trouble> {
+) -> Result<Vec<Fact>, MemoryError> {
     let select = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.entity, f.topic,
                          s.owner, a.name, a.via, a.trust
                   FROM unnest($1::bigint[]) WITH ORDINALITY AS chosen (id, place)
@@ -197,8 +197,12 @@ pub(super) async fn get(
 }
 
 /// The newest first.
-pub(super) async fn list(lease: &Lease, scope: &Scope, page: Page) -> Result<Vec<Fact>, Trouble> {
-    let shelves = shelves::seen(lease, scope).await?;
+pub(super) async fn list(
+    lease: &PgLease,
+    scope: &MemoryScope,
+    page: Page,
+) -> Result<Vec<Fact>, MemoryError> {
+    let shelves = partitions::visible_partitions(lease, scope).await?;
     let select = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.entity, f.topic,
                          s.owner, a.name, a.via, a.trust
                   FROM unnest($1::integer[]) AS seen (id)
@@ -213,13 +217,13 @@ pub(super) async fn list(lease: &Lease, scope: &Scope, page: Page) -> Result<Vec
     Ok(page.of(found).collect())
 }
 
-fn fact(row: &Row) -> Result<Fact, Trouble> {
-    let mut columns = Columns::of(row);
+fn fact(row: &Row) -> Result<Fact, MemoryError> {
+    let mut columns = PgColumns::of(row);
     let (id, text, at) = (FactId(columns.number()?), columns.value()?, moment(columns.value()?));
-    let entry = |row: i64| EntryId(unsigned(row));
+    let entry = |row: i64| EntryId(to_unsigned(row));
     let source = match (columns.value::<Option<i64>>()?, columns.value::<Option<i64>>()?) {
-        (Some(first), Some(last)) => Source::Heard { first: entry(first), last: entry(last) },
-        _ => Source::Stated,
+        (Some(first), Some(last)) => FactSource::Heard { first: entry(first), last: entry(last) },
+        _ => FactSource::Stated,
     };
     Ok(Fact {
         id,

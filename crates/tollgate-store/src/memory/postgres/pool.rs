@@ -15,10 +15,10 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, Row, Statement};
 
 use super::address::CONNECT;
-use super::circuit::{Circuit, Leave};
-use super::tls::Tls;
+use super::circuit_breaker::{ConnectBreaker, ConnectDecision};
+use super::tls::PgTls;
 use crate::Error;
-use crate::memory::Trouble;
+use crate::memory::MemoryError;
 
 /// Whatever is asked is answered within this, or not at all.
 pub(super) const ANSWER: Duration = Duration::from_millis(900);
@@ -33,23 +33,23 @@ pub(super) const PLACES: usize = 8;
 const IN_VAIN: Duration = Duration::from_millis(400);
 
 /// A parameter of a statement.
-pub(super) type Value<'v> = &'v (dyn ToSql + Sync);
+pub(super) type SqlParam<'v> = &'v (dyn ToSql + Sync);
 
-pub(super) struct Pool {
-    pool: managed::Pool<Manager>,
+pub(super) struct PgPool {
+    pool: managed::Pool<PgManager>,
 }
 
 /// Makes connections.
-pub(super) struct Manager {
+pub(super) struct PgManager {
     config: Config,
-    tls: Tls,
+    tls: PgTls,
     runtime: Handle,
-    circuit: Mutex<Circuit>,
+    circuit: Mutex<ConnectBreaker>,
     /// Where types are found that are not PostgreSQL's own.
     extensions: OnceLock<String>,
 }
 
-pub(super) struct Connection {
+pub(super) struct PgConnection {
     client: Client,
     statements: Mutex<HashMap<String, Statement>>,
     /// It was asked something and has not answered, or is in a transaction.
@@ -57,23 +57,23 @@ pub(super) struct Connection {
 }
 
 /// A connection for one piece of work, until that has to be done.
-pub(super) struct Lease {
+pub(super) struct PgLease {
     /// Given back at the end, and not before.
-    connection: Option<Object<Manager>>,
+    connection: Option<Object<PgManager>>,
     runtime: Handle,
-    term: Term,
+    term: PgDeadline,
     writes: bool,
 }
 
 /// Until when something has to be done.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Term {
+pub(super) struct PgDeadline {
     pub(super) until: Instant,
     /// What that was at first.
     pub(super) whole: Duration,
 }
 
-impl Term {
+impl PgDeadline {
     /// To read something, or to write so many rows, from that moment on.
     pub(super) fn for_rows(rows: usize, from: Instant) -> Self {
         let long = u32::try_from(rows.saturating_sub(A_FEW_ROWS)).unwrap_or(u32::MAX);
@@ -82,73 +82,73 @@ impl Term {
     }
 }
 
-impl Pool {
-    pub(super) fn new(config: Config, tls: Tls, runtime: Handle) -> Self {
-        let circuit = Mutex::new(Circuit::new(PLACES));
-        let manager = Manager { config, tls, runtime, circuit, extensions: OnceLock::new() };
+impl PgPool {
+    pub(super) fn new(config: Config, tls: PgTls, runtime: Handle) -> Self {
+        let circuit = Mutex::new(ConnectBreaker::new(PLACES));
+        let manager = PgManager { config, tls, runtime, circuit, extensions: OnceLock::new() };
         let pool = managed::Pool::builder(manager).max_size(PLACES).queue_mode(QueueMode::Lifo);
         Self { pool: pool.build().expect("a pool without timeouts of its own needs no runtime") }
     }
 
-    pub(super) fn manager(&self) -> &Manager {
+    pub(super) fn manager(&self) -> &PgManager {
         self.pool.manager()
     }
 
     /// To read something.
-    pub(super) async fn lease(&self, term: Term) -> Result<Lease, Trouble> {
+    pub(super) async fn lease(&self, term: PgDeadline) -> Result<PgLease, MemoryError> {
         match timeout_at(term.until.into(), self.pool.get()).await {
             Ok(Ok(connection)) => {
                 let runtime = self.manager().runtime.clone();
-                Ok(Lease { connection: Some(connection), runtime, term, writes: false })
+                Ok(PgLease { connection: Some(connection), runtime, term, writes: false })
             }
             Ok(Err(PoolError::Backend(trouble))) => Err(trouble),
-            Ok(Err(other)) => Err(Trouble::Away(other.to_string())),
+            Ok(Err(other)) => Err(MemoryError::Away(other.to_string())),
             Err(_) => match self.manager().circuit.lock().why() {
-                Some(why) => Err(Trouble::Away(why)),
-                None => Err(Trouble::Slow(term.whole)),
+                Some(why) => Err(MemoryError::Away(why)),
+                None => Err(MemoryError::Slow(term.whole)),
             },
         }
     }
 
-    /// To write something, all or nothing: [`Lease::finish`] says which.
-    pub(super) async fn begin(&self, term: Term) -> Result<Lease, Trouble> {
+    /// To write something, all or nothing: [`PgLease::finish`] says which.
+    pub(super) async fn begin(&self, term: PgDeadline) -> Result<PgLease, MemoryError> {
         let mut lease = self.lease(term).await?;
         lease.writes = true;
         let milliseconds = (term.whole - FOR_THE_WAY).as_millis();
         let begin = format!("BEGIN; SET LOCAL statement_timeout = {milliseconds}");
-        lease.say(&begin, After::Midway).await?;
+        lease.say(&begin, ConnectionState::Midway).await?;
         Ok(lease)
     }
 }
 
-impl Manager {
+impl PgManager {
     /// A connection that is nobody's yet.
-    pub(super) async fn connect(&self) -> Result<Connection, Trouble> {
+    pub(super) async fn connect(&self) -> Result<PgConnection, MemoryError> {
         loop {
             let leave = self.circuit.lock().ask(now());
             match leave {
-                Leave::Connect => break,
-                Leave::Wait(pause) => sleep(pause).await,
-                Leave::Refused(why) => return Err(Trouble::Away(why)),
+                ConnectDecision::Connect => break,
+                ConnectDecision::Wait(pause) => sleep(pause).await,
+                ConnectDecision::Refused(why) => return Err(MemoryError::Away(why)),
             }
         }
-        let mut attempt = Attempt { circuit: &self.circuit, since: now(), ended: None };
+        let mut attempt = ConnectAttempt { circuit: &self.circuit, since: now(), ended: None };
         let ended = match timeout(CONNECT, self.open()).await {
             Ok(ended) => ended,
-            Err(_) => Err(Trouble::Away(format!("it did not answer within {CONNECT:?}"))),
+            Err(_) => Err(MemoryError::Away(format!("it did not answer within {CONNECT:?}"))),
         };
         attempt.ended = Some(ended.as_ref().map(drop).map_err(ToString::to_string));
         ended
     }
 
-    async fn open(&self) -> Result<Connection, Trouble> {
+    async fn open(&self) -> Result<PgConnection, MemoryError> {
         let (client, connection) = self.config.connect(self.tls.clone()).await?;
         // It ends with its client; what it ended with is told to whoever asks the client.
         self.runtime.spawn(async move { drop(connection.await) });
         let settings = settings(self.extensions.get().map_or("", String::as_str));
         client.batch_execute(&settings).await?;
         let statements = Mutex::new(HashMap::new());
-        Ok(Connection { client, statements, midway: AtomicBool::new(false) })
+        Ok(PgConnection { client, statements, midway: AtomicBool::new(false) })
     }
 
     /// Where the types of an extension are; for all connections from now on.
@@ -181,35 +181,39 @@ fn settings(extensions: &str) -> String {
 }
 
 /// Tells the circuit how it ended, also when nobody waits for the end.
-struct Attempt<'c> {
-    circuit: &'c Mutex<Circuit>,
+struct ConnectAttempt<'c> {
+    circuit: &'c Mutex<ConnectBreaker>,
     since: Instant,
     ended: Option<Result<(), String>>,
 }
 
-impl Drop for Attempt<'_> {
+impl Drop for ConnectAttempt<'_> {
     fn drop(&mut self) {
         let (mut circuit, now) = (self.circuit.lock(), now());
         match self.ended.take() {
-            Some(Ok(())) => circuit.connected(),
-            Some(Err(why)) => circuit.failed(now, why),
+            Some(Ok(())) => circuit.record_success(),
+            Some(Err(why)) => circuit.record_failure(now, why),
             None if now.duration_since(self.since) >= IN_VAIN => {
-                circuit.failed(now, format!("it did not answer within {IN_VAIN:?}"));
+                circuit.record_failure(now, format!("it did not answer within {IN_VAIN:?}"));
             }
-            None => circuit.abandoned(now),
+            None => circuit.record_abandoned(now),
         }
     }
 }
 
-impl managed::Manager for Manager {
-    type Type = Connection;
-    type Error = Trouble;
+impl managed::Manager for PgManager {
+    type Type = PgConnection;
+    type Error = MemoryError;
 
-    async fn create(&self) -> Result<Connection, Trouble> {
+    async fn create(&self) -> Result<PgConnection, MemoryError> {
         self.connect().await
     }
 
-    async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<Trouble> {
+    async fn recycle(
+        &self,
+        connection: &mut PgConnection,
+        _: &Metrics,
+    ) -> RecycleResult<MemoryError> {
         if connection.client.is_closed() || connection.midway.load(Ordering::Acquire) {
             return Err(RecycleError::message("it is of no use any more"));
         }
@@ -217,12 +221,12 @@ impl managed::Manager for Manager {
     }
 }
 
-impl Connection {
+impl PgConnection {
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
 
-    async fn prepared(&self, statement: &str) -> Result<Statement, tokio_postgres::Error> {
+    async fn prepare_cached(&self, statement: &str) -> Result<Statement, tokio_postgres::Error> {
         if let Some(known) = self.statements.lock().get(statement) {
             return Ok(known.clone());
         }
@@ -234,25 +238,25 @@ impl Connection {
 
 /// How a connection is after something was said.
 #[derive(Debug, Clone, Copy)]
-enum After {
+enum ConnectionState {
     Midway,
     Done,
 }
 
-impl Lease {
+impl PgLease {
     pub(super) async fn rows(
         &self,
         statement: &str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<Row>, Trouble> {
+        values: &[SqlParam<'_>],
+    ) -> Result<Vec<Row>, MemoryError> {
         let connection = self.connection();
         connection.midway.store(true, Ordering::Release);
         let asked = async {
-            let statement = connection.prepared(statement).await?;
+            let statement = connection.prepare_cached(statement).await?;
             connection.client.query(&statement, values).await
         };
         let Ok(answer) = timeout_at(self.term.until.into(), asked).await else {
-            return Err(Trouble::Slow(self.term.whole));
+            return Err(MemoryError::Slow(self.term.whole));
         };
         connection.midway.store(self.writes, Ordering::Release);
         Ok(answer?)
@@ -261,44 +265,44 @@ impl Lease {
     pub(super) async fn row(
         &self,
         statement: &str,
-        values: &[Value<'_>],
-    ) -> Result<Option<Row>, Trouble> {
+        values: &[SqlParam<'_>],
+    ) -> Result<Option<Row>, MemoryError> {
         Ok(self.rows(statement, values).await?.into_iter().next())
     }
 
-    /// Ends what [`Pool::begin`] began: all of it is kept, or nothing.
-    pub(super) async fn finish<T>(self, done: Result<T, Trouble>) -> Result<T, Trouble> {
+    /// Ends what [`PgPool::begin`] began: all of it is kept, or nothing.
+    pub(super) async fn finish<T>(self, done: Result<T, MemoryError>) -> Result<T, MemoryError> {
         match done {
-            Ok(value) => match self.say("COMMIT", After::Done).await {
+            Ok(value) => match self.say("COMMIT", ConnectionState::Done).await {
                 Ok(()) => Ok(value),
-                Err(Trouble::Slow(_) | Trouble::Away(_)) => Err(in_doubt()),
+                Err(MemoryError::Slow(_) | MemoryError::Away(_)) => Err(in_doubt()),
                 Err(trouble) => Err(trouble),
             },
             Err(trouble) => {
                 // If this fails too, the connection is not used again, which undoes it as well.
-                let _ = self.say("ROLLBACK", After::Done).await;
+                let _ = self.say("ROLLBACK", ConnectionState::Done).await;
                 Err(trouble)
             }
         }
     }
 
-    fn connection(&self) -> &Connection {
+    fn connection(&self) -> &PgConnection {
         self.connection.as_deref().expect("only the end takes it")
     }
 
-    async fn say(&self, words: &str, after: After) -> Result<(), Trouble> {
+    async fn say(&self, words: &str, after: ConnectionState) -> Result<(), MemoryError> {
         let connection = self.connection();
         connection.midway.store(true, Ordering::Release);
         let asked = connection.client.batch_execute(words);
         let Ok(answer) = timeout_at(self.term.until.into(), asked).await else {
-            return Err(Trouble::Slow(self.term.whole));
+            return Err(MemoryError::Slow(self.term.whole));
         };
-        connection.midway.store(matches!(after, After::Midway), Ordering::Release);
+        connection.midway.store(matches!(after, ConnectionState::Midway), Ordering::Release);
         Ok(answer?)
     }
 }
 
-impl Drop for Lease {
+impl Drop for PgLease {
     /// Who gives up in the middle of something does not cost a connection: what was asked ends by
     /// itself, and until then nobody else gets it.
     fn drop(&mut self) {
@@ -316,10 +320,10 @@ impl Drop for Lease {
     }
 }
 
-fn in_doubt() -> Trouble {
+fn in_doubt() -> MemoryError {
     let said = "the database went away while it was being kept; look whether it is there before you \
                 repeat it";
-    Trouble::Failed(Error::Failed(said.to_owned()))
+    MemoryError::Failed(Error::Failed(said.to_owned()))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the only clock of this database's connections")]

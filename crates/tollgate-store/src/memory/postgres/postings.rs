@@ -5,26 +5,26 @@
 
 use std::collections::HashSet;
 
-use tollgate_core::memory::Query;
+use tollgate_core::memory::MemoryQuery;
 
-use super::pool::Lease;
-use super::rows::Columns;
-use super::shelves::Shelf;
-use crate::memory::Trouble;
-use crate::memory::candidates::{Lists, MOST, NEWEST, Stock};
+use super::partitions::PgPartition;
+use super::pool::PgLease;
+use super::rows::PgColumns;
+use crate::memory::MemoryError;
+use crate::memory::candidates::{MAX_CANDIDATES, NEWEST, PartitionStats, PostingLists};
 use crate::number::size;
 
 /// Things in a drawer. The more, the longer a common word takes; the fewer, a rare one.
-const DRAWER: i64 = 1 << 13;
-const DRAWERS: i64 = 1 << 16;
+const ROWS_PER_SEGMENT: i64 = 1 << 13;
+const MAX_SEGMENTS: i64 = 1 << 16;
 const BITS_OF_WORD: u32 = 28;
-const WORD: i64 = (1 << BITS_OF_WORD) - 1;
-const BITS_OF_DRAWER: u32 = 16;
+const WORD_MASK: i64 = (1 << BITS_OF_WORD) - 1;
+const SEGMENT_BITS: u32 = 16;
 
 /// How far the list of a speaker's entries is read: there has to be room for what is said of him.
-const SPOKEN: usize = MOST / 2;
+const MAX_SPEAKER_ENTRIES: usize = MAX_CANDIDATES / 2;
 /// Drawers that are searched for what has all of many common words.
-const DRAWERS_WITH_ALL: i64 = 16;
+const SEGMENTS_WITH_ALL_TERMS: i64 = 16;
 /// Things with all words of a query.
 const MOST_WITH_ALL: i64 = 200;
 /// Of a session, so many of its newest entries are read when it is searched.
@@ -32,21 +32,21 @@ const READ_IN_SESSION: i64 = 8_192;
 
 /// What has words that are looked for by the newest.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Index {
+pub(super) enum PgTextIndex {
     Entries,
     Facts,
 }
 
 /// A session that is searched.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Inside {
+pub(super) struct SearchedSession {
     pub(super) session: i64,
     pub(super) entries: i64,
 }
 
 /// The words of a thing, as they are kept: the `ordinal` says how many there were before it.
 pub(super) fn words(shelf: i32, ordinal: i64, terms: &[String]) -> String {
-    let drawer = ordinal / DRAWER;
+    let drawer = ordinal / ROWS_PER_SEGMENT;
     let words: Vec<String> =
         terms.iter().map(|term| key(shelf, drawer, hash(term)).to_string()).collect();
     format!("{{{}}}", words.join(","))
@@ -58,7 +58,7 @@ pub(super) fn plain_words(shelf: i32, terms: &[String]) -> Vec<i64> {
 }
 
 fn key(shelf: i32, drawer: i64, word: i64) -> i64 {
-    let place = (i64::from(shelf) << BITS_OF_DRAWER) | (drawer % DRAWERS);
+    let place = (i64::from(shelf) << SEGMENT_BITS) | (drawer % MAX_SEGMENTS);
     (place << BITS_OF_WORD) | word
 }
 
@@ -70,7 +70,7 @@ fn hash(term: &str) -> i64 {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
     let folded = hash ^ (hash >> 32);
-    i64::try_from(folded & WORD.unsigned_abs()).unwrap_or_default()
+    i64::try_from(folded & WORD_MASK.unsigned_abs()).unwrap_or_default()
 }
 
 /// Who says something is another word than whom it is about: who speaks often would hide what is
@@ -79,17 +79,17 @@ pub(super) fn said_by(term: &str) -> String {
     format!("{term}\0says")
 }
 
-fn hashes(query: &Query) -> Vec<i64> {
+fn hashes(query: &MemoryQuery) -> Vec<i64> {
     query.terms.iter().map(|term| hash(term)).collect()
 }
 
 /// The terms as words of texts, and then as words of speakers.
-fn both_hashes(query: &Query) -> Vec<i64> {
+fn both_hashes(query: &MemoryQuery) -> Vec<i64> {
     let speakers = query.terms.iter().map(|term| hash(&said_by(term)));
     hashes(query).into_iter().chain(speakers).collect()
 }
 
-impl Index {
+impl PgTextIndex {
     fn table(self) -> &'static str {
         match self {
             Self::Entries => "entries",
@@ -97,30 +97,30 @@ impl Index {
         }
     }
 
-    fn stock(self, shelf: &Shelf) -> Stock {
+    fn stock(self, shelf: &PgPartition) -> PartitionStats {
         match self {
             Self::Entries => shelf.entries,
             Self::Facts => shelf.facts,
         }
     }
 
-    fn newest_drawer(self, shelf: &Shelf) -> i64 {
+    fn newest_drawer(self, shelf: &PgPartition) -> i64 {
         let ever = match self {
             Self::Entries => shelf.entries_ever,
             Self::Facts => shelf.facts_ever,
         };
-        (ever - 1).max(0) / DRAWER
+        (ever - 1).max(0) / ROWS_PER_SEGMENT
     }
 
     /// The lists of each term on each shelf.
     pub(super) async fn lists(
         self,
-        lease: &Lease,
-        shelves: &[Shelf],
-        query: &Query,
-    ) -> Result<Lists, Trouble> {
-        let mut lists = Lists::new(query.terms.len());
-        shelves.iter().for_each(|shelf| lists.shelf(self.stock(shelf)));
+        lease: &PgLease,
+        shelves: &[PgPartition],
+        query: &MemoryQuery,
+    ) -> Result<PostingLists, MemoryError> {
+        let mut lists = PostingLists::new(query.terms.len());
+        shelves.iter().for_each(|shelf| lists.add_partition(self.stock(shelf)));
         let mut cut: Vec<HashSet<usize>> = vec![HashSet::new(); shelves.len()];
         for (shelf, word, newest) in self.heads(lease, shelves, query).await? {
             let term = word % query.terms.len();
@@ -139,7 +139,7 @@ impl Index {
     }
 
     /// The terms, as words that are looked for.
-    fn hashes(self, query: &Query) -> Vec<i64> {
+    fn hashes(self, query: &MemoryQuery) -> Vec<i64> {
         match self {
             Self::Entries => both_hashes(query),
             Self::Facts => hashes(query),
@@ -149,10 +149,10 @@ impl Index {
     /// The newest with each word on each shelf, by the places of both.
     async fn heads(
         self,
-        lease: &Lease,
-        shelves: &[Shelf],
-        query: &Query,
-    ) -> Result<Vec<(usize, usize, Vec<u64>)>, Trouble> {
+        lease: &PgLease,
+        shelves: &[PgPartition],
+        query: &MemoryQuery,
+    ) -> Result<Vec<(usize, usize, Vec<u64>)>, MemoryError> {
         let select = format!(
             "SELECT s.place, t.place, ARRAY(
                  SELECT h.id FROM generate_series(s.newest, 0, -1) AS drawer
@@ -168,12 +168,13 @@ impl Index {
         let ids: Vec<i32> = shelves.iter().map(|shelf| shelf.id).collect();
         let newest: Vec<i64> = shelves.iter().map(|shelf| self.newest_drawer(shelf)).collect();
         let words = self.hashes(query);
-        let most = |word: usize| size(if word < query.terms.len() { NEWEST } else { SPOKEN });
+        let most =
+            |word: usize| size(if word < query.terms.len() { NEWEST } else { MAX_SPEAKER_ENTRIES });
         let most: Vec<i64> = (0..words.len()).map(most).collect();
         let rows = lease.rows(&select, &[&ids, &newest, &words, &most]).await?;
         let mut heads = Vec::with_capacity(rows.len());
         for row in &rows {
-            let mut columns = Columns::of(row);
+            let mut columns = PgColumns::of(row);
             heads.push((place(&mut columns)?, place(&mut columns)?, columns.numbers()?));
         }
         Ok(heads)
@@ -182,10 +183,10 @@ impl Index {
     /// The newest on a shelf that have every word of the query.
     async fn with_all(
         self,
-        lease: &Lease,
-        shelf: &Shelf,
-        query: &Query,
-    ) -> Result<Vec<u64>, Trouble> {
+        lease: &PgLease,
+        shelf: &PgPartition,
+        query: &MemoryQuery,
+    ) -> Result<Vec<u64>, MemoryError> {
         let select = format!(
             "SELECT ARRAY(
                  SELECT h.id FROM generate_series($2::bigint, $3, -1) AS drawer
@@ -199,12 +200,12 @@ impl Index {
             key = KEY,
         );
         let newest = self.newest_drawer(shelf);
-        let oldest = (newest - DRAWERS_WITH_ALL + 1).max(0);
+        let oldest = (newest - SEGMENTS_WITH_ALL_TERMS + 1).max(0);
         let words = hashes(query);
-        let values: [super::pool::Value<'_>; 5] =
+        let values: [super::pool::SqlParam<'_>; 5] =
             [&shelf.id, &newest, &oldest, &words, &MOST_WITH_ALL];
         match lease.row(&select, &values).await? {
-            Some(row) => Columns::of(&row).numbers(),
+            Some(row) => PgColumns::of(&row).numbers(),
             None => Ok(Vec::new()),
         }
     }
@@ -215,25 +216,25 @@ const KEY: &str = "(s.id::bigint << 44) | ((drawer % 65536) << 28) | t.word";
 
 /// The newest entries of a session with each term, by its place.
 pub(super) async fn in_session(
-    lease: &Lease,
-    shelf: &Shelf,
-    query: &Query,
-    inside: Inside,
-) -> Result<Vec<(usize, Vec<u64>)>, Trouble> {
+    lease: &PgLease,
+    shelf: &PgPartition,
+    query: &MemoryQuery,
+    inside: SearchedSession,
+) -> Result<Vec<(usize, Vec<u64>)>, MemoryError> {
     // Most are short enough to be read; in a long one, much of what has a word belongs to it.
     let (select, last) = if inside.entries <= READ_IN_SESSION {
         (READ_ONE_SESSION, READ_IN_SESSION)
     } else {
-        (SEARCH_ONE_SESSION, Index::Entries.newest_drawer(shelf))
+        (SEARCH_ONE_SESSION, PgTextIndex::Entries.newest_drawer(shelf))
     };
     let (words, most) = (both_hashes(query), size(NEWEST));
-    let values: [super::pool::Value<'_>; 5] = [&inside.session, &words, &most, &last, &shelf.id];
+    let values: [super::pool::SqlParam<'_>; 5] = [&inside.session, &words, &most, &last, &shelf.id];
     let mut lists = Vec::new();
     for row in lease.rows(select, &values).await? {
-        let mut columns = Columns::of(&row);
+        let mut columns = PgColumns::of(&row);
         let (word, mut newest) = (place(&mut columns)?, columns.numbers()?);
         if word >= query.terms.len() {
-            newest.truncate(SPOKEN);
+            newest.truncate(MAX_SPEAKER_ENTRIES);
         }
         lists.push((word % query.terms.len(), newest));
     }
@@ -262,14 +263,14 @@ const SEARCH_ONE_SESSION: &str = "
     FROM unnest($2::bigint[]) WITH ORDINALITY AS t (word, place)";
 
 /// Places count from one.
-fn place(columns: &mut Columns<'_>) -> Result<usize, Trouble> {
+fn place(columns: &mut PgColumns<'_>) -> Result<usize, MemoryError> {
     let place: i64 = columns.value()?;
     Ok(usize::try_from(place - 1).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{WORD, hash, key, words};
+    use super::{WORD_MASK, hash, key, words};
 
     #[test]
     fn words_are_kept_as_they_always_were() {
@@ -283,7 +284,7 @@ mod tests {
 
     #[test]
     fn shelves_drawers_and_words_do_not_meet() {
-        assert_eq!(key(3, 5, WORD) & WORD, WORD);
+        assert_eq!(key(3, 5, WORD_MASK) & WORD_MASK, WORD_MASK);
         assert_ne!(key(3, 5, 1), key(3, 6, 1));
         assert_ne!(key(3, 65_535, 1), key(4, 0, 1));
         assert_eq!(key(3, 65_536, 1), key(3, 0, 1), "after very many, the first again");

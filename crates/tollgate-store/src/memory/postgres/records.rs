@@ -1,24 +1,25 @@
 //! What stands in the tables, row by row: for export.
 
 use tollgate_core::memory::{
-    Eyes, NewEntity, NewEntry, NewFact, NewRelation, Provenance, Scope, Source, moment,
+    FactSource, MemoryScope, MemoryViewer, NewEntity, NewEntry, NewFact, NewRelation, Provenance,
+    moment,
 };
 
-use super::pool::{Lease, Value};
-use super::rows::Columns;
-use crate::memory::{Cursor, Kept, Layer, Record, Trouble};
-use crate::number::{signed, size, unsigned};
+use super::pool::{PgLease, SqlParam};
+use super::rows::PgColumns;
+use crate::memory::{ExportCursor, MemoryError, MemoryLayer, MemoryRecord, RecordContent};
+use crate::number::{size, to_signed, to_unsigned};
 
 /// Rows at once, and numbers that are looked through for them: those between may be of others.
 const ROWS: usize = 500;
 const LOOKED_THROUGH: u64 = 20_000;
 
 pub(super) async fn after(
-    lease: &Lease,
-    scope: &Scope,
-    from: Cursor,
-) -> Result<(Vec<Record>, Option<Cursor>), Trouble> {
-    let Table { of, number, author, shelf, also, columns } = table(from.layer);
+    lease: &PgLease,
+    scope: &MemoryScope,
+    from: ExportCursor,
+) -> Result<(Vec<MemoryRecord>, Option<ExportCursor>), MemoryError> {
+    let LayerTable { of, number, author, shelf, also, columns } = table(from.layer);
     let select = format!(
         "SELECT t.{number}, s.owner, a.name, a.via, a.trust, {columns}
          FROM {of} JOIN shelves s ON s.id = {shelf} JOIN authors a ON a.id = t.{author}
@@ -27,33 +28,37 @@ pub(super) async fn after(
          ORDER BY t.{number} LIMIT $5",
     );
     let owner = match &scope.eyes {
-        Eyes::Operator => None,
-        Eyes::Agent(agent) => Some(agent.as_str()),
+        MemoryViewer::Operator => None,
+        MemoryViewer::Agent(agent) => Some(agent.as_str()),
     };
     let to = from.after.saturating_add(LOOKED_THROUGH);
-    let (first, last, most) = (signed(from.after), signed(to), size(ROWS));
-    let values: [Value<'_>; 5] = [&first, &last, &scope.namespace.as_str(), &owner, &most];
+    let (first, last, most) = (to_signed(from.after), to_signed(to), size(ROWS));
+    let values: [SqlParam<'_>; 5] = [&first, &last, &scope.namespace.as_str(), &owner, &most];
     let rows = lease.rows(&select, &values).await?;
     let (mut records, mut reached) = (Vec::with_capacity(rows.len()), to);
     for row in &rows {
-        let mut columns = Columns::of(row);
+        let mut columns = PgColumns::of(row);
         let number = columns.number()?;
         if rows.len() == ROWS {
             reached = number;
         }
         let (audience, author) = (columns.audience()?, columns.author()?);
-        records.push(Record { audience, author, kept: kept(from.layer, &mut columns)? });
+        records.push(MemoryRecord {
+            audience,
+            author,
+            kept: read_content(from.layer, &mut columns)?,
+        });
     }
     let table = of.split(' ').next().unwrap_or(of);
     let last = format!("SELECT coalesce(max({number}), 0) FROM {table}");
     let last = lease.row(&last, &[]).await?;
-    let last: i64 = last.map_or(Ok(0), |row| Columns::of(&row).value())?;
-    let more = reached < unsigned(last);
-    Ok((records, more.then_some(Cursor { after: reached, ..from })))
+    let last: i64 = last.map_or(Ok(0), |row| PgColumns::of(&row).value())?;
+    let more = reached < to_unsigned(last);
+    Ok((records, more.then_some(ExportCursor { after: reached, ..from })))
 }
 
 /// Where the rows of a layer stand.
-struct Table {
+struct LayerTable {
     of: &'static str,
     number: &'static str,
     author: &'static str,
@@ -63,10 +68,10 @@ struct Table {
     columns: &'static str,
 }
 
-fn table(layer: Layer) -> Table {
+fn table(layer: MemoryLayer) -> LayerTable {
     let (number, author, shelf, also) = ("id", "author", "t.shelf", "true");
     match layer {
-        Layer::Entries => Table {
+        MemoryLayer::Entries => LayerTable {
             of: "entries t JOIN sessions n ON n.id = t.session",
             shelf: "n.shelf",
             columns: "n.name, t.speaker, t.text, t.at",
@@ -74,7 +79,7 @@ fn table(layer: Layer) -> Table {
             author,
             also,
         },
-        Layer::Summaries => Table {
+        MemoryLayer::Summaries => LayerTable {
             of: "sessions t",
             author: "summary_author",
             also: "t.summary IS NOT NULL",
@@ -82,7 +87,7 @@ fn table(layer: Layer) -> Table {
             number,
             shelf,
         },
-        Layer::Facts => Table {
+        MemoryLayer::Facts => LayerTable {
             of: "facts t",
             also: "t.first IS NULL",
             columns: "t.text, t.at, t.session, t.entity, t.topic",
@@ -90,7 +95,7 @@ fn table(layer: Layer) -> Table {
             author,
             shelf,
         },
-        Layer::Entities => Table {
+        MemoryLayer::Entities => LayerTable {
             of: "entities t",
             number: "number",
             columns: "t.id, t.kind, t.name, t.attributes, t.changed",
@@ -98,7 +103,7 @@ fn table(layer: Layer) -> Table {
             shelf,
             also,
         },
-        Layer::Relations => Table {
+        MemoryLayer::Relations => LayerTable {
             of: "relations t",
             number: "number",
             columns: "t.source, t.kind, t.target, t.attributes, t.session, t.confidence, t.changed",
@@ -109,31 +114,36 @@ fn table(layer: Layer) -> Table {
     }
 }
 
-fn kept(layer: Layer, columns: &mut Columns<'_>) -> Result<Kept, Trouble> {
+fn read_content(
+    layer: MemoryLayer,
+    columns: &mut PgColumns<'_>,
+) -> Result<RecordContent, MemoryError> {
     Ok(match layer {
-        Layer::Entries => Kept::Said(NewEntry {
+        MemoryLayer::Entries => RecordContent::Said(NewEntry {
             session: columns.session()?,
             speaker: columns.value()?,
             text: columns.value()?,
             at: moment(columns.value()?),
         }),
-        Layer::Summaries => Kept::Summary { session: columns.session()?, text: columns.value()? },
-        Layer::Facts => Kept::Fact(NewFact {
+        MemoryLayer::Summaries => {
+            RecordContent::Summary { session: columns.session()?, text: columns.value()? }
+        }
+        MemoryLayer::Facts => RecordContent::Fact(NewFact {
             text: columns.value()?,
             at: moment(columns.value()?),
-            source: Source::Stated,
+            source: FactSource::Stated,
             session: columns.session_if_any()?,
             entity: columns.entity_if_any()?,
             topic: columns.value()?,
         }),
-        Layer::Entities => Kept::Entity(NewEntity {
+        MemoryLayer::Entities => RecordContent::Entity(NewEntity {
             id: columns.entity()?,
             kind: columns.value()?,
             name: columns.value()?,
             attributes: columns.attributes()?,
             at: moment(columns.value()?),
         }),
-        Layer::Relations => Kept::Relation(NewRelation {
+        MemoryLayer::Relations => RecordContent::Relation(NewRelation {
             source: columns.entity()?,
             kind: columns.value()?,
             target: columns.entity()?,

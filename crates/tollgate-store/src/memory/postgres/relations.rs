@@ -6,36 +6,36 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value as Json;
 use tokio_postgres::Row;
 use tollgate_core::memory::{
-    EntityId, Link, NewRelation, Place, Provenance, Relation, Scope, SessionId, Snapshot,
-    milliseconds, moment,
+    EntityId, EntityLink, EntitySnapshot, MemoryScope, MemoryTarget, NewRelation, Provenance,
+    Relation, SessionId, milliseconds, moment,
 };
 
 use super::entities;
-use super::pool::{Lease, Value};
-use super::rows::Columns;
-use super::shelves::{self, Coming, Spot, ids};
-use crate::memory::{Page, Trouble};
+use super::partitions::{self, ComingRows, PgWriteTarget, ids};
+use super::pool::{PgLease, SqlParam};
+use super::rows::PgColumns;
+use crate::memory::{MemoryError, Page};
 use crate::number::size;
 
 /// Counting the links of an entity ends there.
-const COUNTED: i64 = 100_000;
+const MAX_COUNTED_LINKS: i64 = 100_000;
 /// Links whose other end is not seen are left out: a few more are read for them.
 const SPARE: i64 = 64;
 
 pub(super) async fn relate(
-    lease: &Lease,
-    place: &Place,
+    lease: &PgLease,
+    place: &MemoryTarget,
     relations: &[NewRelation],
-) -> Result<(), Trouble> {
+) -> Result<(), MemoryError> {
     if relations.is_empty() {
         return Ok(());
     }
-    let spot = shelves::spot(lease, place, Coming::default()).await?;
+    let spot = partitions::claim_write_target(lease, place, ComingRows::default()).await?;
     let shelves = match place.audience.owner() {
         None => vec![spot.shelf],
         Some(owner) => {
-            let scope = Scope::of_agent(place.namespace.clone(), owner.clone());
-            ids(&shelves::seen(lease, &scope).await?)
+            let scope = MemoryScope::of_agent(place.namespace.clone(), owner.clone());
+            ids(&partitions::visible_partitions(lease, &scope).await?)
         }
     };
     let ends: Vec<&EntityId> = relations.iter().flat_map(|it| [&it.source, &it.target]).collect();
@@ -44,14 +44,18 @@ pub(super) async fn relate(
     let find = "SELECT id FROM entities WHERE shelf = ANY ($1) AND id = ANY ($2) FOR KEY SHARE";
     let rows = lease.rows(find, &[&shelves, &names]).await?;
     let there: HashSet<String> =
-        rows.iter().map(|row| Columns::of(row).value()).collect::<Result<_, _>>()?;
+        rows.iter().map(|row| PgColumns::of(row).value()).collect::<Result<_, _>>()?;
     match ends.into_iter().find(|end| !there.contains(end.as_str())) {
-        Some(missing) => Err(Trouble::NoEntity(missing.clone())),
+        Some(missing) => Err(MemoryError::NoEntity(missing.clone())),
         None => put(lease, spot, relations).await,
     }
 }
 
-async fn put(lease: &Lease, spot: Spot, relations: &[NewRelation]) -> Result<(), Trouble> {
+async fn put(
+    lease: &PgLease,
+    spot: PgWriteTarget,
+    relations: &[NewRelation],
+) -> Result<(), MemoryError> {
     // Of several of one kind between the same two the last is kept.
     let differing: BTreeMap<_, &NewRelation> =
         relations.iter().map(|it| ((&it.source, &*it.kind, &it.target), it)).collect();
@@ -78,7 +82,7 @@ async fn put(lease: &Lease, spot: Spot, relations: &[NewRelation]) -> Result<(),
                       session = excluded.session, confidence = excluded.confidence,
                       changed = excluded.changed
                   RETURNING xmax = 0";
-    let values: [Value<'_>; 9] = [
+    let values: [SqlParam<'_>; 9] = [
         &spot.shelf,
         &spot.author,
         &column(|it| it.source.as_str()),
@@ -91,7 +95,7 @@ async fn put(lease: &Lease, spot: Spot, relations: &[NewRelation]) -> Result<(),
     ];
     let rows = lease.rows(upsert, &values).await?;
     let new: Vec<bool> =
-        rows.iter().map(|row| Columns::of(row).value()).collect::<Result<_, _>>()?;
+        rows.iter().map(|row| PgColumns::of(row).value()).collect::<Result<_, _>>()?;
     let new = size(new.into_iter().filter(|is_new| *is_new).count());
     let update = "UPDATE shelves SET relations = relations + $2 WHERE id = $1";
     lease.rows(update, &[&spot.shelf, &new]).await?;
@@ -99,12 +103,12 @@ async fn put(lease: &Lease, spot: Spot, relations: &[NewRelation]) -> Result<(),
 }
 
 pub(super) async fn snapshot(
-    lease: &Lease,
-    scope: &Scope,
+    lease: &PgLease,
+    scope: &MemoryScope,
     id: &EntityId,
     most: usize,
-) -> Result<Option<Snapshot>, Trouble> {
-    let shelves = ids(&shelves::seen(lease, scope).await?);
+) -> Result<Option<EntitySnapshot>, MemoryError> {
+    let shelves = ids(&partitions::visible_partitions(lease, scope).await?);
     let Some(entity) = entities::get(lease, &shelves, &[id.as_str()]).await?.pop() else {
         return Ok(None);
     };
@@ -122,22 +126,22 @@ pub(super) async fn snapshot(
         if links.len() < most
             && let Some(neighbour) = neighbours.iter().find(|it| it.id == *other)
         {
-            links.push(Link { relation, neighbour: neighbour.clone() });
+            links.push(EntityLink { relation, neighbour: neighbour.clone() });
         }
     }
-    let all = counted(lease, &shelves, id).await?;
+    let all = count_links(lease, &shelves, id).await?;
     let left_out = all.saturating_sub(u64::try_from(links.len()).unwrap_or(u64::MAX));
-    Ok(Some(Snapshot { entity, links, left_out }))
+    Ok(Some(EntitySnapshot { entity, links, left_out }))
 }
 
 /// Of one entity, the surest first; or all, by who they are between.
 pub(super) async fn list(
-    lease: &Lease,
-    scope: &Scope,
+    lease: &PgLease,
+    scope: &MemoryScope,
     of_entity: Option<&EntityId>,
     page: Page,
-) -> Result<Vec<Relation>, Trouble> {
-    let shelves = ids(&shelves::seen(lease, scope).await?);
+) -> Result<Vec<Relation>, MemoryError> {
+    let shelves = ids(&partitions::visible_partitions(lease, scope).await?);
     if let Some(id) = of_entity {
         return Ok(page.of(of(lease, &shelves, id, page.end()).await?).collect());
     }
@@ -158,11 +162,11 @@ pub(super) async fn list(
 /// Those of an entity, either way, the surest first. One that leads back to its own beginning is
 /// one, not two.
 async fn of(
-    lease: &Lease,
+    lease: &PgLease,
     shelves: &[i32],
     id: &EntityId,
     most: i64,
-) -> Result<Vec<Relation>, Trouble> {
+) -> Result<Vec<Relation>, MemoryError> {
     let select = "SELECT r.source, r.kind, r.target, r.attributes, r.session, r.confidence,
                          r.changed, s.owner, a.name, a.via, a.trust
                   FROM unnest($1::integer[]) AS seen (id)
@@ -180,7 +184,7 @@ async fn of(
     rows.iter().map(relation).collect()
 }
 
-async fn counted(lease: &Lease, shelves: &[i32], id: &EntityId) -> Result<u64, Trouble> {
+async fn count_links(lease: &PgLease, shelves: &[i32], id: &EntityId) -> Result<u64, MemoryError> {
     let select = "SELECT count(*) FROM unnest($1::integer[]) AS seen (id)
                   CROSS JOIN LATERAL (
                       (SELECT FROM relations WHERE shelf = seen.id AND source = $2 LIMIT $3)
@@ -188,12 +192,12 @@ async fn counted(lease: &Lease, shelves: &[i32], id: &EntityId) -> Result<u64, T
                       (SELECT FROM relations
                        WHERE shelf = seen.id AND target = $2 AND source <> $2 LIMIT $3)
                   ) r";
-    let row = lease.row(select, &[&shelves, &id.as_str(), &COUNTED]).await?;
-    row.map_or(Ok(0), |row| Columns::of(&row).number())
+    let row = lease.row(select, &[&shelves, &id.as_str(), &MAX_COUNTED_LINKS]).await?;
+    row.map_or(Ok(0), |row| PgColumns::of(&row).number())
 }
 
-fn relation(row: &Row) -> Result<Relation, Trouble> {
-    let mut columns = Columns::of(row);
+fn relation(row: &Row) -> Result<Relation, MemoryError> {
+    let mut columns = PgColumns::of(row);
     let (source, kind, target) = (columns.entity()?, columns.value()?, columns.entity()?);
     let attributes = columns.attributes()?;
     let session = columns.session_if_any()?;

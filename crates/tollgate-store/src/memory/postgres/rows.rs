@@ -4,63 +4,63 @@ use serde_json::{Map, Value};
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 use tollgate_core::id::AgentId;
-use tollgate_core::memory::{Audience, Author, EntityId, SessionId, Trust};
+use tollgate_core::memory::{Audience, AuthorTrust, EntityId, MemoryAuthor, SessionId};
 
 use crate::Error;
-use crate::memory::Trouble;
-use crate::number::{signed, unsigned};
+use crate::memory::MemoryError;
+use crate::number::{to_signed, to_unsigned};
 
 /// One column after another.
-pub(super) struct Columns<'r> {
+pub(super) struct PgColumns<'r> {
     row: &'r Row,
     next: usize,
 }
 
-impl<'r> Columns<'r> {
+impl<'r> PgColumns<'r> {
     pub(super) fn of(row: &'r Row) -> Self {
         Self { row, next: 0 }
     }
 
-    pub(super) fn value<T: FromSql<'r>>(&mut self) -> Result<T, Trouble> {
+    pub(super) fn value<T: FromSql<'r>>(&mut self) -> Result<T, MemoryError> {
         self.next += 1;
         Ok(self.row.try_get(self.next - 1)?)
     }
 
-    pub(super) fn number(&mut self) -> Result<u64, Trouble> {
-        Ok(unsigned(self.value()?))
+    pub(super) fn number(&mut self) -> Result<u64, MemoryError> {
+        Ok(to_unsigned(self.value()?))
     }
 
-    pub(super) fn numbers(&mut self) -> Result<Vec<u64>, Trouble> {
+    pub(super) fn numbers(&mut self) -> Result<Vec<u64>, MemoryError> {
         let numbers: Vec<i64> = self.value()?;
-        Ok(numbers.into_iter().map(unsigned).collect())
+        Ok(numbers.into_iter().map(to_unsigned).collect())
     }
 
-    pub(super) fn session(&mut self) -> Result<SessionId, Trouble> {
+    pub(super) fn session(&mut self) -> Result<SessionId, MemoryError> {
         let name: &str = self.value()?;
         SessionId::parse(name).map_err(|_| unreadable(name))
     }
 
-    pub(super) fn session_if_any(&mut self) -> Result<Option<SessionId>, Trouble> {
+    pub(super) fn session_if_any(&mut self) -> Result<Option<SessionId>, MemoryError> {
         let name: Option<&str> = self.value()?;
         name.map(|name| SessionId::parse(name).map_err(|_| unreadable(name))).transpose()
     }
 
-    pub(super) fn entity(&mut self) -> Result<EntityId, Trouble> {
+    pub(super) fn entity(&mut self) -> Result<EntityId, MemoryError> {
         let name: &str = self.value()?;
         EntityId::parse(name).map_err(|_| unreadable(name))
     }
 
-    pub(super) fn entity_if_any(&mut self) -> Result<Option<EntityId>, Trouble> {
+    pub(super) fn entity_if_any(&mut self) -> Result<Option<EntityId>, MemoryError> {
         let name: Option<&str> = self.value()?;
         name.map(|name| EntityId::parse(name).map_err(|_| unreadable(name))).transpose()
     }
 
-    pub(super) fn attributes(&mut self) -> Result<Map<String, Value>, Trouble> {
+    pub(super) fn attributes(&mut self) -> Result<Map<String, Value>, MemoryError> {
         let text: &str = self.value()?;
         serde_json::from_str(text).map_err(|_| unreadable(text))
     }
 
-    pub(super) fn audience(&mut self) -> Result<Audience, Trouble> {
+    pub(super) fn audience(&mut self) -> Result<Audience, MemoryError> {
         let owner: &str = self.value()?;
         if owner.is_empty() {
             return Ok(Audience::Shared);
@@ -69,20 +69,20 @@ impl<'r> Columns<'r> {
     }
 
     /// The columns `name, via, trust`.
-    pub(super) fn author(&mut self) -> Result<Author, Trouble> {
+    pub(super) fn author(&mut self) -> Result<MemoryAuthor, MemoryError> {
         let (name, via, trust): (String, String, &str) =
             (self.value()?, self.value()?, self.value()?);
-        let trust = Trust::parse(trust).ok_or_else(|| unreadable(trust))?;
-        Ok(Author { name, via, trust })
+        let trust = AuthorTrust::parse(trust).ok_or_else(|| unreadable(trust))?;
+        Ok(MemoryAuthor { name, via, trust })
     }
 }
 
 /// What stands in a column is not what we write there.
-pub(super) fn unreadable(found: &str) -> Trouble {
+pub(super) fn unreadable(found: &str) -> MemoryError {
     let found = format!("`{}` is nothing we write there", found.escape_debug());
-    Trouble::Failed(Error::Damaged(found))
+    MemoryError::Failed(Error::Damaged(found))
 }
 
 pub(super) fn rows_of(numbers: &[u64]) -> Vec<i64> {
-    numbers.iter().copied().map(signed).collect()
+    numbers.iter().copied().map(to_signed).collect()
 }

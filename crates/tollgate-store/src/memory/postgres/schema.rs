@@ -4,9 +4,9 @@
 
 use tokio_postgres::Client;
 
-use super::pool::Connection;
+use super::pool::PgConnection;
 use crate::Error;
-use crate::memory::Trouble;
+use crate::memory::MemoryError;
 
 const STEPS: &[&str] = &[include_str!("0001_memory.sql")];
 
@@ -18,7 +18,7 @@ const OLDEST: i32 = 13;
 
 /// What this database can do beside what all can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Vectors {
+pub(super) enum VectorSupport {
     /// It has pgvector.
     Indexed,
     /// Near ones are found by their sketches.
@@ -26,7 +26,9 @@ pub(super) enum Vectors {
 }
 
 /// Makes the tables that are missing, and says what the database can do and where its vectors are.
-pub(super) async fn prepare(on: &Connection) -> Result<(Vectors, Option<String>), Trouble> {
+pub(super) async fn prepare(
+    on: &PgConnection,
+) -> Result<(VectorSupport, Option<String>), MemoryError> {
     let client = on.client();
     fits(client).await?;
     // Whoever takes a long step must not be interrupted, and others wait for him.
@@ -37,11 +39,11 @@ pub(super) async fn prepare(on: &Connection) -> Result<(Vectors, Option<String>)
     }
     taken?;
     let place = extension(client).await?;
-    let vectors = if place.is_some() { Vectors::Indexed } else { Vectors::Sketched };
+    let vectors = if place.is_some() { VectorSupport::Indexed } else { VectorSupport::Sketched };
     Ok((vectors, place))
 }
 
-async fn fits(client: &Client) -> Result<(), Trouble> {
+async fn fits(client: &Client) -> Result<(), MemoryError> {
     let select = "SELECT current_setting('server_version_num')::integer / 10000,
                          current_setting('server_encoding')";
     let row = client.query_one(select, &[]).await?;
@@ -51,10 +53,10 @@ async fn fits(client: &Client) -> Result<(), Trouble> {
         "UTF8" => return Ok(()),
         _ => format!("its encoding is {encoding}; make one with `ENCODING 'UTF8'`"),
     };
-    Err(Trouble::Failed(Error::Failed(wrong)))
+    Err(MemoryError::Failed(Error::Failed(wrong)))
 }
 
-async fn steps(client: &Client) -> Result<(), Trouble> {
+async fn steps(client: &Client) -> Result<(), MemoryError> {
     client.batch_execute("BEGIN").await?;
     client.query("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     let is_there = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'tollgate'),
@@ -79,7 +81,7 @@ async fn steps(client: &Client) -> Result<(), Trouble> {
             "it was written by a newer version of Tollgate (its format is {behind}, this version \
              knows up to {known}); run that version, or use another database"
         );
-        return Err(Trouble::Failed(Error::Failed(newer)));
+        return Err(MemoryError::Failed(Error::Failed(newer)));
     }
     for (step, number) in STEPS.iter().zip(1_i32..).filter(|(_, number)| *number > behind) {
         client.batch_execute(step).await?;
@@ -90,7 +92,7 @@ async fn steps(client: &Client) -> Result<(), Trouble> {
 }
 
 /// The schema of pgvector, which is made if we may.
-async fn extension(client: &Client) -> Result<Option<String>, Trouble> {
+async fn extension(client: &Client) -> Result<Option<String>, MemoryError> {
     let available = "SELECT FROM pg_available_extensions WHERE name = 'vector'";
     let find = "SELECT quote_ident(nspname) FROM pg_extension
                 JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'";

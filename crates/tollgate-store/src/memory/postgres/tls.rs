@@ -17,43 +17,47 @@ use tokio_postgres::Socket;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 
-use super::address::{BadAddress, Proof};
+use super::address::{PostgresAddressError, ServerVerification};
 
 /// Makes connections of one kind.
 #[derive(Clone)]
-pub(super) struct Tls {
+pub(super) struct PgTls {
     config: Arc<ClientConfig>,
 }
 
-pub(super) struct Handshake {
+pub(super) struct PgTlsHandshake {
     connector: TlsConnector,
     name: ServerName<'static>,
 }
 
-pub(super) struct Encrypted(tokio_rustls::client::TlsStream<Socket>);
+pub(super) struct PgTlsStream(tokio_rustls::client::TlsStream<Socket>);
 
-impl Tls {
-    pub(super) fn new(proof: &Proof) -> Result<Self, BadAddress> {
+impl PgTls {
+    pub(super) fn new(proof: &ServerVerification) -> Result<Self, PostgresAddressError> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
         let builder = builder
             .with_safe_default_protocol_versions()
-            .map_err(|error| BadAddress::SystemRoots(error.to_string()))?;
+            .map_err(|error| PostgresAddressError::SystemRoots(error.to_string()))?;
         let config = match proof {
-            Proof::Certificate(Some(file)) => builder.with_root_certificates(roots_of(file)?),
-            Proof::Certificate(None) => builder.with_root_certificates(roots_of_the_system()?),
+            ServerVerification::Certificate(Some(file)) => {
+                builder.with_root_certificates(roots_of(file)?)
+            }
+            ServerVerification::Certificate(None) => {
+                builder.with_root_certificates(roots_of_the_system()?)
+            }
             // As every client of PostgreSQL does where nothing more was asked for: it keeps
             // listeners out, not somebody in the middle.
-            Proof::None => {
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
-            }
+            ServerVerification::None => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(AnyCertificateVerifier(provider))),
         };
         Ok(Self { config: Arc::new(config.with_no_client_auth()) })
     }
 }
 
-fn roots_of(file: &Path) -> Result<RootCertStore, BadAddress> {
-    let unreadable = |why: String| BadAddress::Roots { file: file.to_owned(), why };
+fn roots_of(file: &Path) -> Result<RootCertStore, PostgresAddressError> {
+    let unreadable = |why: String| PostgresAddressError::Roots { file: file.to_owned(), why };
     let mut roots = RootCertStore::empty();
     let found =
         CertificateDer::pem_file_iter(file).map_err(|error| unreadable(error.to_string()))?;
@@ -64,45 +68,45 @@ fn roots_of(file: &Path) -> Result<RootCertStore, BadAddress> {
     if roots.is_empty() { Err(unreadable("there are none in it".to_owned())) } else { Ok(roots) }
 }
 
-fn roots_of_the_system() -> Result<RootCertStore, BadAddress> {
+fn roots_of_the_system() -> Result<RootCertStore, PostgresAddressError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);
     match found.errors.first() {
         _ if !roots.is_empty() => Ok(roots),
-        Some(error) => Err(BadAddress::SystemRoots(error.to_string())),
-        None => Err(BadAddress::SystemRoots("there are none".to_owned())),
+        Some(error) => Err(PostgresAddressError::SystemRoots(error.to_string())),
+        None => Err(PostgresAddressError::SystemRoots("there are none".to_owned())),
     }
 }
 
-impl MakeTlsConnect<Socket> for Tls {
-    type Stream = Encrypted;
-    type TlsConnect = Handshake;
+impl MakeTlsConnect<Socket> for PgTls {
+    type Stream = PgTlsStream;
+    type TlsConnect = PgTlsHandshake;
     type Error = rustls::pki_types::InvalidDnsNameError;
 
-    fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake, Self::Error> {
+    fn make_tls_connect(&mut self, domain: &str) -> Result<PgTlsHandshake, Self::Error> {
         let name = ServerName::try_from(domain)?.to_owned();
-        Ok(Handshake { connector: TlsConnector::from(Arc::clone(&self.config)), name })
+        Ok(PgTlsHandshake { connector: TlsConnector::from(Arc::clone(&self.config)), name })
     }
 }
 
-impl TlsConnect<Socket> for Handshake {
-    type Stream = Encrypted;
+impl TlsConnect<Socket> for PgTlsHandshake {
+    type Stream = PgTlsStream;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<PgTlsStream>> + Send>>;
 
     fn connect(self, stream: Socket) -> Self::Future {
-        Box::pin(async move { self.connector.connect(self.name, stream).await.map(Encrypted) })
+        Box::pin(async move { self.connector.connect(self.name, stream).await.map(PgTlsStream) })
     }
 }
 
-impl TlsStream for Encrypted {
+impl TlsStream for PgTlsStream {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl AsyncRead for Encrypted {
+impl AsyncRead for PgTlsStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -112,7 +116,7 @@ impl AsyncRead for Encrypted {
     }
 }
 
-impl AsyncWrite for Encrypted {
+impl AsyncWrite for PgTlsStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -132,9 +136,9 @@ impl AsyncWrite for Encrypted {
 
 /// Takes every certificate, but not one whose key the server has not.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AnyCertificateVerifier(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyCertificateVerifier {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

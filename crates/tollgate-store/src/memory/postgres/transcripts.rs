@@ -5,29 +5,29 @@ use std::time::SystemTime;
 
 use tokio_postgres::Row;
 use tollgate_core::memory::{
-    Candidates, Entry, EntryId, Namespace, NewEntry, Place, Query, Scope, Session, SessionId,
-    milliseconds, moment, terms,
+    EntryId, MemoryQuery, MemoryScope, MemoryTarget, Namespace, NewEntry, SearchCandidates,
+    SessionId, TranscriptEntry, TranscriptSession, milliseconds, moment, terms,
 };
 
-use super::pool::Lease;
-use super::postings::{Index, Inside, in_session, said_by, words};
-use super::rows::{Columns, rows_of, unreadable};
-use super::shelves::{self, Coming, Shelf, ids};
-use crate::memory::candidates::{Lists, Stock};
-use crate::memory::{Page, Stretch, Trouble, Unread};
-use crate::number::{signed, size, unsigned};
+use super::partitions::{self, ComingRows, PgPartition, ids};
+use super::pool::PgLease;
+use super::postings::{PgTextIndex, SearchedSession, in_session, said_by, words};
+use super::rows::{PgColumns, rows_of, unreadable};
+use crate::memory::candidates::{PartitionStats, PostingLists};
+use crate::memory::{MemoryError, Page, TranscriptPage, UnreadTranscript};
+use crate::number::{size, to_signed, to_unsigned};
 
 /// Sessions with something unread at once, and entries of each; more come the next time.
 const SESSIONS_UNREAD: i64 = 16;
 const ENTRIES_UNREAD: usize = 200;
 
 /// An entry and its words, with those of its speaker: made before anybody has to wait for it.
-pub(super) struct Worded {
+pub(super) struct PgIndexedEntry {
     entry: NewEntry,
     terms: Vec<String>,
 }
 
-impl From<NewEntry> for Worded {
+impl From<NewEntry> for PgIndexedEntry {
     fn from(entry: NewEntry) -> Self {
         let mut words = terms(&entry.text);
         words.extend(terms(&entry.speaker).iter().map(|name| said_by(name)));
@@ -36,28 +36,29 @@ impl From<NewEntry> for Worded {
 }
 
 /// A session as it stands in its table.
-struct Known {
+struct PgSessionRow {
     number: i64,
     shelf: i32,
-    session: Session,
+    session: TranscriptSession,
 }
 
 /// What comes to a session.
-struct More {
+struct SessionGrowth {
     entries: i64,
     began: i64,
     last: i64,
 }
 
 pub(super) async fn append(
-    lease: &Lease,
-    place: &Place,
-    entries: &[&Worded],
-) -> Result<Vec<EntryId>, Trouble> {
-    let coming = Coming { entries: entries.len(), facts: 0 };
-    let spot = shelves::spot(lease, place, coming).await?;
+    lease: &PgLease,
+    place: &MemoryTarget,
+    entries: &[&PgIndexedEntry],
+) -> Result<Vec<EntryId>, MemoryError> {
+    let coming = ComingRows { entries: entries.len(), facts: 0 };
+    let spot = partitions::claim_write_target(lease, place, coming).await?;
     let (sessions, begun) = sessions_for(lease, spot.shelf, entries).await?;
-    let of = |it: &&Worded| sessions.get(it.entry.session.as_str()).copied().unwrap_or_default();
+    let of =
+        |it: &&PgIndexedEntry| sessions.get(it.entry.session.as_str()).copied().unwrap_or_default();
     let sessions: Vec<i64> = entries.iter().map(of).collect();
     let speakers: Vec<&str> = entries.iter().map(|it| &*it.entry.speaker).collect();
     let texts: Vec<&str> = entries.iter().map(|it| &*it.entry.text).collect();
@@ -73,7 +74,7 @@ pub(super) async fn append(
     let rows =
         lease.rows(insert, &[&spot.author, &sessions, &speakers, &texts, &times, &words]).await?;
     let mut numbers: Vec<i64> =
-        rows.iter().map(|row| Columns::of(row).value()).collect::<Result<_, _>>()?;
+        rows.iter().map(|row| PgColumns::of(row).value()).collect::<Result<_, _>>()?;
     // They were given in this order, and are the shelf's newest.
     numbers.sort_unstable();
     let update = "UPDATE shelves SET sessions = sessions + $2, last_entry = $4,
@@ -81,19 +82,19 @@ pub(super) async fn append(
                   WHERE id = $1";
     let (first, last) = (numbers.first().copied(), numbers.last().copied());
     lease.rows(update, &[&spot.shelf, &begun, &first.unwrap_or(0), &last.unwrap_or(0)]).await?;
-    Ok(numbers.into_iter().map(|id| EntryId(unsigned(id))).collect())
+    Ok(numbers.into_iter().map(|id| EntryId(to_unsigned(id))).collect())
 }
 
 /// The numbers of the entries' sessions, and how many of those begin with them.
 async fn sessions_for(
-    lease: &Lease,
+    lease: &PgLease,
     shelf: i32,
-    entries: &[&Worded],
-) -> Result<(HashMap<String, i64>, i64), Trouble> {
-    let mut coming: BTreeMap<&str, More> = BTreeMap::new();
-    for Worded { entry, .. } in entries {
+    entries: &[&PgIndexedEntry],
+) -> Result<(HashMap<String, i64>, i64), MemoryError> {
+    let mut coming: BTreeMap<&str, SessionGrowth> = BTreeMap::new();
+    for PgIndexedEntry { entry, .. } in entries {
         let at = milliseconds(entry.at);
-        let new = More { entries: 0, began: at, last: at };
+        let new = SessionGrowth { entries: 0, began: at, last: at };
         let more = coming.entry(entry.session.as_str()).or_insert(new);
         more.entries += 1;
         (more.began, more.last) = (more.began.min(at), more.last.max(at));
@@ -115,7 +116,7 @@ async fn sessions_for(
     let rows = lease.rows(upsert, &[&shelf, &names, &entries, &began, &last]).await?;
     let (mut sessions, mut begun) = (HashMap::new(), 0);
     for row in &rows {
-        let mut columns = Columns::of(row);
+        let mut columns = PgColumns::of(row);
         let (id, name, is_new): (i64, String, bool) =
             (columns.value()?, columns.value()?, columns.value()?);
         sessions.insert(name, id);
@@ -125,30 +126,31 @@ async fn sessions_for(
 }
 
 pub(super) async fn with(
-    lease: &Lease,
-    scope: &Scope,
-    query: &Query,
-) -> Result<Candidates<Entry>, Trouble> {
-    let shelves = shelves::seen(lease, scope).await?;
-    let lists = Index::Entries.lists(lease, &shelves, query).await?;
+    lease: &PgLease,
+    scope: &MemoryScope,
+    query: &MemoryQuery,
+) -> Result<SearchCandidates<TranscriptEntry>, MemoryError> {
+    let shelves = partitions::visible_partitions(lease, scope).await?;
+    let lists = PgTextIndex::Entries.lists(lease, &shelves, query).await?;
     candidates(lease, &shelves, &lists).await
 }
 
 /// Of one session.
 pub(super) async fn with_in(
-    lease: &Lease,
-    scope: &Scope,
-    query: &Query,
+    lease: &PgLease,
+    scope: &MemoryScope,
+    query: &MemoryQuery,
     session: &SessionId,
-) -> Result<Candidates<Entry>, Trouble> {
-    let shelves = shelves::seen(lease, scope).await?;
-    let mut lists = Lists::new(query.terms.len());
+) -> Result<SearchCandidates<TranscriptEntry>, MemoryError> {
+    let shelves = partitions::visible_partitions(lease, scope).await?;
+    let mut lists = PostingLists::new(query.terms.len());
     if let Some(known) = find(lease, &shelves, session).await?
         && let Some(shelf) = shelves.iter().find(|shelf| shelf.id == known.shelf)
     {
         let stock = stock(lease, &known).await?;
-        lists.shelf(stock);
-        let inside = Inside { session: known.number, entries: signed(known.session.entries) };
+        lists.add_partition(stock);
+        let inside =
+            SearchedSession { session: known.number, entries: to_signed(known.session.entries) };
         for (term, newest) in in_session(lease, shelf, query, inside).await? {
             lists.add(term, newest, stock);
         }
@@ -156,41 +158,41 @@ pub(super) async fn with_in(
     candidates(lease, &shelves, &lists).await
 }
 
-async fn stock(lease: &Lease, known: &Known) -> Result<Stock, Trouble> {
+async fn stock(lease: &PgLease, known: &PgSessionRow) -> Result<PartitionStats, MemoryError> {
     let select =
         "SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM entries WHERE session = $1";
     let texts = known.session.entries;
     match lease.row(select, &[&known.number]).await? {
-        None => Ok(Stock { texts, first: 0, last: 0 }),
+        None => Ok(PartitionStats { texts, first: 0, last: 0 }),
         Some(row) => {
-            let mut columns = Columns::of(&row);
-            Ok(Stock { texts, first: columns.number()?, last: columns.number()? })
+            let mut columns = PgColumns::of(&row);
+            Ok(PartitionStats { texts, first: columns.number()?, last: columns.number()? })
         }
     }
 }
 
 async fn candidates(
-    lease: &Lease,
-    shelves: &[Shelf],
-    lists: &Lists,
-) -> Result<Candidates<Entry>, Trouble> {
+    lease: &PgLease,
+    shelves: &[PgPartition],
+    lists: &PostingLists,
+) -> Result<SearchCandidates<TranscriptEntry>, MemoryError> {
     let select = "SELECT e.id, s.name, e.speaker, e.text, e.at, a.name, a.via, a.trust
                   FROM unnest($1::bigint[]) WITH ORDINALITY AS chosen (id, place)
                   JOIN entries e ON e.id = chosen.id
                   JOIN sessions s ON s.id = e.session AND s.shelf = ANY ($2)
                   JOIN authors a ON a.id = e.author
                   ORDER BY chosen.place";
-    let rows = lease.rows(select, &[&rows_of(&lists.chosen()), &ids(shelves)]).await?;
+    let rows = lease.rows(select, &[&rows_of(&lists.choose_candidates()), &ids(shelves)]).await?;
     let found = rows.iter().map(entry).collect::<Result<_, _>>()?;
-    Ok(Candidates { found, texts: lists.texts(), with: lists.with() })
+    Ok(SearchCandidates { found, texts: lists.texts(), with: lists.with() })
 }
 
 pub(super) async fn sessions(
-    lease: &Lease,
-    scope: &Scope,
+    lease: &PgLease,
+    scope: &MemoryScope,
     page: Page,
-) -> Result<Vec<Session>, Trouble> {
-    let shelves = shelves::seen(lease, scope).await?;
+) -> Result<Vec<TranscriptSession>, MemoryError> {
+    let shelves = partitions::visible_partitions(lease, scope).await?;
     let select = "SELECT t.id, t.shelf, t.name, t.entries, t.began, t.last, t.summary
                   FROM unnest($1::integer[]) AS s (id)
                   CROSS JOIN LATERAL (
@@ -198,48 +200,52 @@ pub(super) async fn sessions(
                       ORDER BY last DESC, id DESC LIMIT $2
                   ) t ORDER BY t.last DESC, t.id DESC LIMIT $2";
     let rows = lease.rows(select, &[&ids(&shelves), &page.end()]).await?;
-    let known: Vec<Known> =
-        rows.iter().map(|row| known(row, &shelves)).collect::<Result<_, _>>()?;
+    let known: Vec<PgSessionRow> =
+        rows.iter().map(|row| read_session_row(row, &shelves)).collect::<Result<_, _>>()?;
     Ok(page.of(known).map(|known| known.session).collect())
 }
 
 pub(super) async fn session(
-    lease: &Lease,
-    scope: &Scope,
+    lease: &PgLease,
+    scope: &MemoryScope,
     id: &SessionId,
-) -> Result<Option<Session>, Trouble> {
-    let shelves = shelves::seen(lease, scope).await?;
+) -> Result<Option<TranscriptSession>, MemoryError> {
+    let shelves = partitions::visible_partitions(lease, scope).await?;
     Ok(find(lease, &shelves, id).await?.map(|known| known.session))
 }
 
 /// The session of that name that goes before others.
-async fn find(lease: &Lease, shelves: &[Shelf], id: &SessionId) -> Result<Option<Known>, Trouble> {
+async fn find(
+    lease: &PgLease,
+    shelves: &[PgPartition],
+    id: &SessionId,
+) -> Result<Option<PgSessionRow>, MemoryError> {
     let select = "SELECT t.id, t.shelf, t.name, t.entries, t.began, t.last, t.summary
                   FROM unnest($1::integer[]) WITH ORDINALITY AS s (id, place)
                   JOIN sessions t ON t.shelf = s.id AND t.name = $2
                   ORDER BY s.place LIMIT 1";
     let row = lease.row(select, &[&ids(shelves), &id.as_str()]).await?;
-    row.map(|row| known(&row, shelves)).transpose()
+    row.map(|row| read_session_row(&row, shelves)).transpose()
 }
 
 pub(super) async fn entries(
-    lease: &Lease,
-    scope: &Scope,
+    lease: &PgLease,
+    scope: &MemoryScope,
     session: &SessionId,
-    stretch: Stretch,
-) -> Result<Vec<Entry>, Trouble> {
-    let shelves = shelves::seen(lease, scope).await?;
+    stretch: TranscriptPage,
+) -> Result<Vec<TranscriptEntry>, MemoryError> {
+    let shelves = partitions::visible_partitions(lease, scope).await?;
     let Some(known) = find(lease, &shelves, session).await? else { return Ok(Vec::new()) };
-    let after = stretch.after.map_or(0, |after| signed(after.0));
+    let after = stretch.after.map_or(0, |after| to_signed(after.0));
     after_in(lease, known.number, after, stretch.most).await
 }
 
 async fn after_in(
-    lease: &Lease,
+    lease: &PgLease,
     session: i64,
     after: i64,
     most: usize,
-) -> Result<Vec<Entry>, Trouble> {
+) -> Result<Vec<TranscriptEntry>, MemoryError> {
     let select = "SELECT e.id, s.name, e.speaker, e.text, e.at, a.name, a.via, a.trust
                   FROM (
                       SELECT * FROM entries WHERE session = $1 AND id > $2 ORDER BY id LIMIT $3
@@ -252,13 +258,13 @@ async fn after_in(
 }
 
 pub(super) async fn summarise(
-    lease: &Lease,
-    place: &Place,
+    lease: &PgLease,
+    place: &MemoryTarget,
     session: &SessionId,
     summary: &str,
-) -> Result<bool, Trouble> {
-    let Some(shelf) = shelves::of(lease, place).await? else { return Ok(false) };
-    let author = shelves::author(lease, shelf, &place.author).await?;
+) -> Result<bool, MemoryError> {
+    let Some(shelf) = partitions::of(lease, place).await? else { return Ok(false) };
+    let author = partitions::author(lease, shelf, &place.author).await?;
     let update = "UPDATE sessions SET summary = $3, summary_author = $4
                   WHERE shelf = $1 AND name = $2 RETURNING id";
     let row = lease.row(update, &[&shelf, &session.as_str(), &summary, &author]).await?;
@@ -267,36 +273,36 @@ pub(super) async fn summarise(
 
 /// Passages of a session reach up to that entry now.
 pub(super) async fn mark_read(
-    lease: &Lease,
+    lease: &PgLease,
     shelf: i32,
     session: &SessionId,
     last: EntryId,
-) -> Result<(), Trouble> {
+) -> Result<(), MemoryError> {
     let update = "UPDATE sessions SET read_to = greatest(read_to, $3), unread = (
                       SELECT count(*) FROM entries
                       WHERE entries.session = sessions.id
                           AND entries.id > greatest(sessions.read_to, $3))
                   WHERE shelf = $1 AND name = $2";
-    lease.rows(update, &[&shelf, &session.as_str(), &signed(last.0)]).await?;
+    lease.rows(update, &[&shelf, &session.as_str(), &to_signed(last.0)]).await?;
     Ok(())
 }
 
 /// A passage has one author, so that it can be taken out with what it was made of: a piece ends
 /// where another begins to write.
 pub(super) async fn unread(
-    lease: &Lease,
+    lease: &PgLease,
     at_least: usize,
     silent: SystemTime,
-) -> Result<Vec<Unread>, Trouble> {
+) -> Result<Vec<UnreadTranscript>, MemoryError> {
     let select = "SELECT t.id, t.read_to, s.namespace, s.owner
                   FROM sessions t JOIN shelves s ON s.id = t.shelf
                   WHERE t.unread > 0 AND (t.unread >= $1 OR t.last < $2)
                   ORDER BY t.last LIMIT $3";
-    let values: [super::pool::Value<'_>; 3] =
+    let values: [super::pool::SqlParam<'_>; 3] =
         [&size(at_least), &milliseconds(silent), &SESSIONS_UNREAD];
     let mut found = Vec::new();
     for row in lease.rows(select, &values).await? {
-        let mut columns = Columns::of(&row);
+        let mut columns = PgColumns::of(&row);
         let (session, read_to, namespace): (i64, i64, &str) =
             (columns.value()?, columns.value()?, columns.value()?);
         let namespace = Namespace::parse(namespace).map_err(|_| unreadable(namespace))?;
@@ -305,14 +311,17 @@ pub(super) async fn unread(
         let Some(author) = entries.first().map(|entry| entry.author.clone()) else { continue };
         let end = entries.iter().position(|entry| entry.author != author);
         entries.truncate(end.unwrap_or(entries.len()));
-        found.push(Unread { place: Place { namespace, audience, author }, entries });
+        found.push(UnreadTranscript {
+            place: MemoryTarget { namespace, audience, author },
+            entries,
+        });
     }
     Ok(found)
 }
 
-fn entry(row: &Row) -> Result<Entry, Trouble> {
-    let mut columns = Columns::of(row);
-    Ok(Entry {
+fn entry(row: &Row) -> Result<TranscriptEntry, MemoryError> {
+    let mut columns = PgColumns::of(row);
+    Ok(TranscriptEntry {
         id: EntryId(columns.number()?),
         session: columns.session()?,
         speaker: columns.value()?,
@@ -322,11 +331,11 @@ fn entry(row: &Row) -> Result<Entry, Trouble> {
     })
 }
 
-fn known(row: &Row, shelves: &[Shelf]) -> Result<Known, Trouble> {
-    let mut columns = Columns::of(row);
+fn read_session_row(row: &Row, shelves: &[PgPartition]) -> Result<PgSessionRow, MemoryError> {
+    let mut columns = PgColumns::of(row);
     let (number, shelf): (i64, i32) = (columns.value()?, columns.value()?);
     let audience = shelves.iter().find(|it| it.id == shelf).map(|it| it.audience.clone());
-    let session = Session {
+    let session = TranscriptSession {
         id: columns.session()?,
         audience: audience.ok_or_else(|| unreadable(&shelf.to_string()))?,
         entries: columns.number()?,
@@ -334,5 +343,5 @@ fn known(row: &Row, shelves: &[Shelf]) -> Result<Known, Trouble> {
         last: moment(columns.value()?),
         summary: columns.value()?,
     };
-    Ok(Known { number, shelf, session })
+    Ok(PgSessionRow { number, shelf, session })
 }

@@ -6,29 +6,29 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
-use tollgate_core::memory::{Fact, FactId, Invalid, Scope};
+use tollgate_core::memory::{Fact, FactId, MemoryInputError, MemoryScope};
 
 use super::facts;
-use super::pool::{Lease, Value};
-use super::rows::{Columns, rows_of};
-use super::schema::Vectors;
-use super::shelves::{self, ids};
-use crate::memory::sketch::{Sketch, Sketches, cosine, unit};
-use crate::memory::{Trouble, Vector};
-use crate::number::{signed, size, unsigned};
+use super::partitions::{self, ids};
+use super::pool::{PgLease, SqlParam};
+use super::rows::{PgColumns, rows_of};
+use super::schema::VectorSupport;
+use crate::memory::simhash::{SimHash, SimHashIndex, cosine, unit};
+use crate::memory::{EmbeddingVector, MemoryError};
+use crate::number::{size, to_signed, to_unsigned};
 
 /// What this process knows of the vectors in the database.
 #[derive(Default)]
-pub(super) struct Meanings {
+pub(super) struct PgVectorSearch {
     /// Of each model.
-    sketches: Mutex<HashMap<i32, Arc<RwLock<Sketches>>>>,
+    sketches: Mutex<HashMap<i32, Arc<RwLock<SimHashIndex>>>>,
     /// Up to which fact all have a vector of a model.
     complete: Mutex<HashMap<i32, i64>>,
 }
 
 /// A model, as it stands in its table.
 #[derive(Debug, Clone, Copy)]
-struct Model {
+struct PgVectorModel {
     id: i32,
     dimensions: i32,
     /// It has an index of its own.
@@ -37,8 +37,8 @@ struct Model {
 
 /// What is looked for, and among which.
 #[derive(Debug, Clone, Copy)]
-struct Question<'q> {
-    model: Model,
+struct PgVectorQuery<'q> {
+    model: PgVectorModel,
     shelves: &'q [i32],
     to: &'q [f32],
     /// How many are looked at.
@@ -46,10 +46,10 @@ struct Question<'q> {
 }
 
 /// Vectors that are compared exactly: at least so many, and so many for each that is wanted.
-const COMPARED: usize = 400;
+const MIN_COMPARED_VECTORS: usize = 400;
 const COMPARED_EACH: usize = 8;
 /// On shelves with no more than these, all are compared.
-const FEW: i64 = 2_000;
+const MAX_EXHAUSTIVE_VECTORS: i64 = 2_000;
 /// Sketches that are read at once, and facts that are looked at for one that has no vector.
 const SLICE: i64 = 20_000;
 const FACTS_AT_ONCE: i64 = 2_000;
@@ -61,47 +61,51 @@ const LONGEST_INDEXED: i32 = 2_000;
 /// seen. "vectors" in ASCII.
 const LOCK: i64 = i64::from_be_bytes(*b"\0vectors");
 
-impl Meanings {
+impl PgVectorSearch {
     pub(super) async fn near(
         &self,
-        lease: &Lease,
-        scope: &Scope,
-        (vector, most): (&Vector, usize),
-    ) -> Result<Vec<(Fact, f32)>, Trouble> {
+        lease: &PgLease,
+        scope: &MemoryScope,
+        (vector, most): (&EmbeddingVector, usize),
+    ) -> Result<Vec<(Fact, f32)>, MemoryError> {
         let Some(to) = unit(&vector.numbers) else { return Ok(Vec::new()) };
         let Some(model) = model(lease, &vector.model, to.len()).await? else {
             return Ok(Vec::new());
         };
-        let shelves = ids(&shelves::seen(lease, scope).await?);
-        let wanted = COMPARED.max(COMPARED_EACH * most);
-        let question = Question { model, shelves: &shelves, to: &to, wanted };
+        let shelves = ids(&partitions::visible_partitions(lease, scope).await?);
+        let wanted = MIN_COMPARED_VECTORS.max(COMPARED_EACH * most);
+        let question = PgVectorQuery { model, shelves: &shelves, to: &to, wanted };
         let mut exact = if model.indexed {
-            indexed(lease, &question).await?
+            search_pgvector(lease, &question).await?
         } else {
-            self.sketched(lease, &question).await?
+            self.search_simhash(lease, &question).await?
         };
         exact.sort_by(|one, two| two.1.total_cmp(&one.1).then(two.0.cmp(&one.0)));
         exact.truncate(most);
         let nearness: HashMap<u64, f32> =
-            exact.iter().map(|(fact, near)| (unsigned(*fact), *near)).collect();
+            exact.iter().map(|(fact, near)| (to_unsigned(*fact), *near)).collect();
         let chosen: Vec<i64> = exact.iter().map(|(fact, _)| *fact).collect();
         let found = facts::get(lease, &shelves, &chosen).await?;
         let near = |fact: &Fact| nearness.get(&fact.id.0).copied().unwrap_or_default();
         Ok(found.into_iter().map(|fact| (near(&fact), fact)).map(|(near, it)| (it, near)).collect())
     }
 
-    async fn sketched(&self, lease: &Lease, question: &Question<'_>) -> Result<Near, Trouble> {
-        let &Question { model, shelves, to, wanted } = question;
+    async fn search_simhash(
+        &self,
+        lease: &PgLease,
+        question: &PgVectorQuery<'_>,
+    ) -> Result<NearFacts, MemoryError> {
+        let &PgVectorQuery { model, shelves, to, wanted } = question;
         let sketches = Arc::clone(self.sketches.lock().entry(model.id).or_default());
         let places: Vec<i64> = shelves.iter().copied().map(i64::from).collect();
-        let sketch = Sketch::of(to);
+        let sketch = SimHash::of(to);
         for attempt in 0..2 {
             refresh(lease, model, &sketches).await?;
             let about = sketches.read().nearest(&places, &sketch, wanted);
-            let (exact, gone) = compared(lease, &about, to).await?;
+            let (exact, gone) = compare_exactly(lease, &about, to).await?;
             if gone.len() > wanted / 4 && attempt == 0 {
                 // Much was forgotten: what is near may have been hidden behind it.
-                *sketches.write() = Sketches::default();
+                *sketches.write() = SimHashIndex::default();
                 continue;
             }
             if !gone.is_empty() {
@@ -115,13 +119,13 @@ impl Meanings {
     /// The oldest first.
     pub(super) async fn missing(
         &self,
-        lease: &Lease,
+        lease: &PgLease,
         model: &str,
         most: usize,
-    ) -> Result<Vec<(FactId, String)>, Trouble> {
+    ) -> Result<Vec<(FactId, String)>, MemoryError> {
         let newest = "SELECT id FROM models WHERE name = $1 ORDER BY id DESC LIMIT 1";
         let of = lease.row(newest, &[&model]).await?;
-        let of: i32 = of.map_or(Ok(0), |row| Columns::of(&row).value())?;
+        let of: i32 = of.map_or(Ok(0), |row| PgColumns::of(&row).value())?;
         let slice = "SELECT f.id, CASE WHEN EXISTS (
                          SELECT FROM vectors v WHERE v.fact = f.id AND v.model = $1
                      ) THEN NULL ELSE f.text END
@@ -131,10 +135,10 @@ impl Meanings {
         while missing.len() < most {
             let rows = lease.rows(slice, &[&of, &looked, &FACTS_AT_ONCE]).await?;
             for row in &rows {
-                let mut columns = Columns::of(row);
+                let mut columns = PgColumns::of(row);
                 let (fact, text): (i64, Option<String>) = (columns.value()?, columns.value()?);
                 looked = fact;
-                missing.extend(text.map(|text| (FactId(unsigned(fact)), text)));
+                missing.extend(text.map(|text| (FactId(to_unsigned(fact)), text)));
             }
             if missing.is_empty() {
                 self.complete.lock().insert(of, looked);
@@ -149,19 +153,19 @@ impl Meanings {
 }
 
 /// Facts, and how near they are.
-type Near = Vec<(i64, f32)>;
+type NearFacts = Vec<(i64, f32)>;
 
 /// Of facts that are gone, none is kept.
 pub(super) async fn keep(
-    lease: &Lease,
+    lease: &PgLease,
     name: &str,
     vectors: &[(FactId, Vec<f32>)],
-    can: Vectors,
-) -> Result<(), Trouble> {
+    can: VectorSupport,
+) -> Result<(), MemoryError> {
     lease.rows("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     let mut by_length: HashMap<usize, BTreeMap<i64, &[f32]>> = HashMap::new();
     for (fact, numbers) in vectors {
-        by_length.entry(numbers.len()).or_default().insert(signed(fact.0), numbers);
+        by_length.entry(numbers.len()).or_default().insert(to_signed(fact.0), numbers);
     }
     for (length, vectors) in by_length {
         let model = model_for(lease, name, length, can).await?;
@@ -181,18 +185,20 @@ pub(super) async fn keep(
                       FOR KEY SHARE OF f";
         let numbers: Vec<f32> = vectors.values().copied().flatten().copied().collect();
         let sketches: Vec<_> =
-            vectors.values().map(|numbers| Sketch::of(numbers).bytes()).collect();
+            vectors.values().map(|numbers| SimHash::of(numbers).bytes()).collect();
         let sketches: Vec<&[u8]> = sketches.iter().map(|it| it.as_slice()).collect();
-        let values: [Value<'_>; 5] = [&model.id, &facts, &numbers, &size(length), &sketches];
+        let values: [SqlParam<'_>; 5] = [&model.id, &facts, &numbers, &size(length), &sketches];
         lease.rows(insert, &values).await?;
     }
     Ok(())
 }
 
 /// Of length 1, each of them.
-pub(super) fn units(vectors: Vec<(FactId, Vec<f32>)>) -> Result<Vec<(FactId, Vec<f32>)>, Invalid> {
+pub(super) fn units(
+    vectors: Vec<(FactId, Vec<f32>)>,
+) -> Result<Vec<(FactId, Vec<f32>)>, MemoryInputError> {
     let of_length_one = |(fact, numbers): (FactId, Vec<f32>)| {
-        let numbers = unit(&numbers).ok_or_else(|| Invalid::Range {
+        let numbers = unit(&numbers).ok_or_else(|| MemoryInputError::Range {
             field: "vector",
             found: "no direction, or not a number".to_owned(),
             least: "-1".to_owned(),
@@ -203,24 +209,28 @@ pub(super) fn units(vectors: Vec<(FactId, Vec<f32>)>) -> Result<Vec<(FactId, Vec
     vectors.into_iter().map(of_length_one).collect()
 }
 
-async fn model(lease: &Lease, name: &str, length: usize) -> Result<Option<Model>, Trouble> {
+async fn model(
+    lease: &PgLease,
+    name: &str,
+    length: usize,
+) -> Result<Option<PgVectorModel>, MemoryError> {
     let find = "SELECT id, dimensions, coalesce((
                     SELECT indisvalid FROM pg_index
                     WHERE indexrelid = to_regclass('tollgate.vectors_near_' || models.id)), false)
                 FROM models WHERE name = $1 AND dimensions = $2";
     let length = i32::try_from(length).unwrap_or(i32::MAX);
     let Some(row) = lease.row(find, &[&name, &length]).await? else { return Ok(None) };
-    let mut columns = Columns::of(&row);
+    let mut columns = PgColumns::of(&row);
     let (id, dimensions) = (columns.value()?, columns.value()?);
-    Ok(Some(Model { id, dimensions, indexed: columns.value()? }))
+    Ok(Some(PgVectorModel { id, dimensions, indexed: columns.value()? }))
 }
 
 async fn model_for(
-    lease: &Lease,
+    lease: &PgLease,
     name: &str,
     length: usize,
-    can: Vectors,
-) -> Result<Model, Trouble> {
+    can: VectorSupport,
+) -> Result<PgVectorModel, MemoryError> {
     let insert = "INSERT INTO models (name, dimensions) VALUES ($1, $2) ON CONFLICT DO NOTHING";
     let dimensions = i32::try_from(length).unwrap_or(i32::MAX);
     loop {
@@ -229,14 +239,14 @@ async fn model_for(
         }
         lease.rows(insert, &[&name, &dimensions]).await?;
         let made = model(lease, name, length).await?;
-        if let (Vectors::Indexed, Some(index)) = (can, made.and_then(index_of)) {
+        if let (VectorSupport::Indexed, Some(index)) = (can, made.and_then(index_of)) {
             lease.rows(&index, &[]).await?;
         }
     }
 }
 
 /// The statement that makes a model's index.
-fn index_of(Model { id, dimensions, .. }: Model) -> Option<String> {
+fn index_of(PgVectorModel { id, dimensions, .. }: PgVectorModel) -> Option<String> {
     (dimensions <= LONGEST_INDEXED).then(|| {
         format!(
             "CREATE INDEX vectors_near_{id} ON vectors
@@ -245,16 +255,22 @@ fn index_of(Model { id, dimensions, .. }: Model) -> Option<String> {
     })
 }
 
-async fn is_few(lease: &Lease, question: &Question<'_>) -> Result<bool, Trouble> {
+async fn is_few(lease: &PgLease, question: &PgVectorQuery<'_>) -> Result<bool, MemoryError> {
     let select = "SELECT count(*) FROM (
                       SELECT FROM vectors WHERE model = $1 AND shelf = ANY ($2) LIMIT $3) AS found";
-    let row = lease.row(select, &[&question.model.id, &question.shelves, &(FEW + 1)]).await?;
-    Ok(row.map_or(Ok(0), |row| Columns::of(&row).value::<i64>())? <= FEW)
+    let row = lease
+        .row(select, &[&question.model.id, &question.shelves, &(MAX_EXHAUSTIVE_VECTORS + 1)])
+        .await?;
+    Ok(row.map_or(Ok(0), |row| PgColumns::of(&row).value::<i64>())? <= MAX_EXHAUSTIVE_VECTORS)
 }
 
 /// As pgvector finds them.
-async fn indexed(lease: &Lease, question: &Question<'_>) -> Result<Near, Trouble> {
-    let Question { model: Model { id, dimensions, .. }, shelves, to, wanted } = question;
+async fn search_pgvector(
+    lease: &PgLease,
+    question: &PgVectorQuery<'_>,
+) -> Result<NearFacts, MemoryError> {
+    let PgVectorQuery { model: PgVectorModel { id, dimensions, .. }, shelves, to, wanted } =
+        question;
     let distance = format!("numbers::vector({dimensions}) <=> $1::real[]::vector({dimensions})");
     // The index is only used where the model is written out, and the order is nothing more.
     let near = |order: &str| {
@@ -264,7 +280,7 @@ async fn indexed(lease: &Lease, question: &Question<'_>) -> Result<Near, Trouble
         )
     };
     let most = LEAST_BY_INDEX.max(wanted / COMPARED_EACH);
-    let values: [Value<'_>; 3] = [to, shelves, &size(most)];
+    let values: [SqlParam<'_>; 3] = [to, shelves, &size(most)];
     let mut found = Vec::new();
     if !is_few(lease, question).await? {
         found = numbers(lease, &near(&distance), &values).await?;
@@ -273,28 +289,36 @@ async fn indexed(lease: &Lease, question: &Question<'_>) -> Result<Near, Trouble
     if found.len() < most {
         found = numbers(lease, &near(&format!("({distance}) + 0")), &values).await?;
     }
-    Ok(compared(lease, &found, to).await?.0)
+    Ok(compare_exactly(lease, &found, to).await?.0)
 }
 
-async fn numbers(lease: &Lease, select: &str, values: &[Value<'_>]) -> Result<Vec<u64>, Trouble> {
+async fn numbers(
+    lease: &PgLease,
+    select: &str,
+    values: &[SqlParam<'_>],
+) -> Result<Vec<u64>, MemoryError> {
     let row = lease.row(select, values).await?;
-    row.map_or(Ok(Vec::new()), |row| Columns::of(&row).numbers())
+    row.map_or(Ok(Vec::new()), |row| PgColumns::of(&row).numbers())
 }
 
 /// What is new comes after what is known. What was read before time ran out is not read again.
-async fn refresh(lease: &Lease, model: Model, sketches: &RwLock<Sketches>) -> Result<(), Trouble> {
+async fn refresh(
+    lease: &PgLease,
+    model: PgVectorModel,
+    sketches: &RwLock<SimHashIndex>,
+) -> Result<(), MemoryError> {
     let select = "SELECT id, shelf, sketch FROM vectors WHERE model = $1 AND id > $2
                   ORDER BY id LIMIT $3";
     loop {
-        let known = signed(sketches.read().last());
+        let known = to_signed(sketches.read().last());
         let rows = lease.rows(select, &[&model.id, &known, &SLICE]).await?;
         let mut sketches = sketches.write();
         for row in &rows {
-            let mut columns = Columns::of(row);
+            let mut columns = PgColumns::of(row);
             let (vector, shelf) = (columns.number()?, columns.value::<i32>()?);
             // Another may have been here meanwhile.
             if let Some(sketch) =
-                Sketch::read(columns.value()?).filter(|_| vector > sketches.last())
+                SimHash::read(columns.value()?).filter(|_| vector > sketches.last())
             {
                 sketches.add(vector, i64::from(shelf), sketch);
             }
@@ -306,17 +330,17 @@ async fn refresh(lease: &Lease, model: Model, sketches: &RwLock<Sketches>) -> Re
 }
 
 /// How near each of them is, by its fact; and those that are no more.
-async fn compared(
-    lease: &Lease,
+async fn compare_exactly(
+    lease: &PgLease,
     vectors: &[u64],
     to: &[f32],
-) -> Result<(Near, HashSet<u64>), Trouble> {
+) -> Result<(NearFacts, HashSet<u64>), MemoryError> {
     let select = "SELECT id, fact, numbers FROM vectors WHERE id = ANY ($1)";
     let rows = lease.rows(select, &[&rows_of(vectors)]).await?;
     let mut gone: HashSet<u64> = vectors.iter().copied().collect();
     let mut exact = Vec::with_capacity(rows.len());
     for row in &rows {
-        let mut columns = Columns::of(row);
+        let mut columns = PgColumns::of(row);
         let (vector, fact) = (columns.number()?, columns.value()?);
         let numbers: Vec<f32> = columns.value()?;
         gone.remove(&vector);

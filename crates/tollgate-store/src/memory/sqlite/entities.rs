@@ -5,32 +5,43 @@ use std::collections::HashSet;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde_json::Value;
 use tollgate_core::memory::{
-    Entity, NewEntity, Place, Query, Scope, folded, milliseconds, moment, terms,
+    Entity, MemoryQuery, MemoryScope, MemoryTarget, NewEntity, fold_text, milliseconds, moment,
+    terms,
 };
 
-use super::Trouble;
-use super::postings::{ALL, Index, spelled, words};
+use super::MemoryError;
+use super::partitions::{
+    self, PartitionCounter, SqlitePartition, SqliteWriteTarget, audience_of, author_of,
+};
+use super::postings::{ALL, SqliteTextIndex, partition_term, words};
 use super::rows::{attributes_of, entity_of};
-use super::shelves::{self, Counter, Shelf, Spot, audience_of, author_of};
-use crate::memory::{Page, Wanted};
+use crate::memory::{EntityFilter, Page};
 use crate::number::size;
 
 /// By words no more are looked through.
 const MOST_WITH_WORDS: usize = 1_000;
 
-pub(super) fn put(to: &Connection, place: &Place, entities: &[NewEntity]) -> Result<(), Trouble> {
-    let spot = shelves::spot(to, place)?;
+pub(super) fn put(
+    to: &Connection,
+    place: &MemoryTarget,
+    entities: &[NewEntity],
+) -> Result<(), MemoryError> {
+    let spot = partitions::claim_write_target(to, place)?;
     entities.iter().try_for_each(|entity| put_one(to, spot, entity))
 }
 
-fn put_one(to: &Connection, spot: Spot, entity: &NewEntity) -> Result<(), Trouble> {
+fn put_one(
+    to: &Connection,
+    spot: SqliteWriteTarget,
+    entity: &NewEntity,
+) -> Result<(), MemoryError> {
     let find = "SELECT number FROM entities WHERE shelf = ?1 AND id = ?2";
     let values = (spot.shelf, entity.id.as_str());
     let known: Option<i64> =
         to.prepare_cached(find)?.query_row(values, |row| row.get(0)).optional()?;
     match known {
-        Some(number) => Index::Entities.remove(to, number)?,
-        None => shelves::count(to, spot.shelf, Counter::Entities, 1)?,
+        Some(number) => SqliteTextIndex::Entities.remove(to, number)?,
+        None => partitions::count(to, spot.shelf, PartitionCounter::Entities, 1)?,
     }
     let upsert = "INSERT INTO entities (
                       shelf, author, id, kind, name, folded, attributes, changed
@@ -56,18 +67,18 @@ fn put_one(to: &Connection, spot: Spot, entity: &NewEntity) -> Result<(), Troubl
     let terms = terms(&entity.name);
     let of_kind: Vec<String> = terms.iter().map(|term| of_kind(&entity.kind, term)).collect();
     let words = words(spot.shelf, &terms) + &words(spot.shelf, &of_kind);
-    Index::Entities.add(to, number, &words)
+    SqliteTextIndex::Entities.add(to, number, &words)
 }
 
 pub(super) fn find(
     connection: &Connection,
-    scope: &Scope,
-    wanted: &Wanted,
+    scope: &MemoryScope,
+    wanted: &EntityFilter,
     page: Page,
-) -> Result<Vec<Entity>, Trouble> {
-    let shelves = shelves::seen(connection, scope)?;
+) -> Result<Vec<Entity>, MemoryError> {
+    let shelves = partitions::visible_partitions(connection, scope)?;
     let kind = wanted.kind.as_ref().map(|kind| kind.trim().to_lowercase());
-    let search = Search { connection, shelves: &shelves, kind: kind.as_deref(), page };
+    let search = SqliteEntitySearch { connection, shelves: &shelves, kind: kind.as_deref(), page };
     let Some(name) = &wanted.name else { return search.any() };
     let mut found = search.same(name)?;
     if !search.is_enough(&found) {
@@ -86,7 +97,7 @@ pub(super) fn get(
     connection: &Connection,
     shelves: &[i64],
     id: &str,
-) -> Result<Option<Entity>, Trouble> {
+) -> Result<Option<Entity>, MemoryError> {
     let select = format!("{ENTITIES} WHERE e.shelf = ?1 AND e.id = ?2");
     let mut query = connection.prepare_cached(&select)?;
     for shelf in shelves {
@@ -97,45 +108,48 @@ pub(super) fn get(
     Ok(None)
 }
 
-pub(super) fn numbered(connection: &Connection, number: i64) -> Result<Option<Entity>, Trouble> {
+pub(super) fn find_by_number(
+    connection: &Connection,
+    number: i64,
+) -> Result<Option<Entity>, MemoryError> {
     let mut query = connection.prepare_cached(&format!("{ENTITIES} WHERE e.number = ?1"))?;
     Ok(query.query_row([number], entity).optional()?.map(|(_, entity)| entity))
 }
 
-type Found = Vec<(i64, Entity)>;
+type SqliteNumberedEntities = Vec<(i64, Entity)>;
 
-struct Search<'s> {
+struct SqliteEntitySearch<'s> {
     connection: &'s Connection,
-    shelves: &'s [Shelf],
+    shelves: &'s [SqlitePartition],
     kind: Option<&'s str>,
     page: Page,
 }
 
-impl Search<'_> {
-    fn is_enough(&self, found: &Found) -> bool {
+impl SqliteEntitySearch<'_> {
+    fn is_enough(&self, found: &SqliteNumberedEntities) -> bool {
         size(found.len()) >= self.page.end()
     }
 
     /// By their names, from a shelf to the next.
-    fn any(&self) -> Result<Vec<Entity>, Trouble> {
+    fn any(&self) -> Result<Vec<Entity>, MemoryError> {
         let mut found = self.between("", None)?;
         found.sort_by_cached_key(|(number, entity)| (looked_for(&entity.name), *number));
         Ok(self.page.of(found).map(|(_, entity)| entity).collect())
     }
 
-    fn same(&self, name: &str) -> Result<Found, Trouble> {
+    fn same(&self, name: &str) -> Result<SqliteNumberedEntities, MemoryError> {
         let name = looked_for(name);
         self.between(&name, Some(&format!("{name}\0")))
     }
 
-    fn beginning(&self, name: &str) -> Result<Found, Trouble> {
+    fn beginning(&self, name: &str) -> Result<SqliteNumberedEntities, MemoryError> {
         let name = looked_for(name);
         // Nothing of Unicode comes after it.
         self.between(&name, Some(&format!("{name}\u{10ffff}")))
     }
 
     /// Names from one on, up to another.
-    fn between(&self, from: &str, to: Option<&str>) -> Result<Found, Trouble> {
+    fn between(&self, from: &str, to: Option<&str>) -> Result<SqliteNumberedEntities, MemoryError> {
         let kind = if self.kind.is_some() { "e.kind = ?4" } else { "?4 IS NULL" };
         let end = if to.is_some() { "e.folded < ?3" } else { "?3 IS NULL" };
         let select = format!(
@@ -153,31 +167,31 @@ impl Search<'_> {
     }
 
     /// All of its words; where no name has all, any of those that say something.
-    fn with_words(&self, name: &str) -> Result<Found, Trouble> {
+    fn with_words(&self, name: &str) -> Result<SqliteNumberedEntities, MemoryError> {
         let all = self.with(&terms(name))?;
         if !all.is_empty() {
             return Ok(all);
         }
         let mut any = Vec::new();
-        for term in Query::parse(name).map(|query| query.terms).unwrap_or_default() {
+        for term in MemoryQuery::parse(name).map(|query| query.terms).unwrap_or_default() {
             any.extend(self.with(&[term])?);
         }
         Ok(any)
     }
 
-    fn with(&self, terms: &[String]) -> Result<Found, Trouble> {
+    fn with(&self, terms: &[String]) -> Result<SqliteNumberedEntities, MemoryError> {
         let select = format!("{ENTITIES} WHERE e.number = ?1");
         let mut query = self.connection.prepare_cached(&select)?;
         let mut found = Vec::new();
         for shelf in self.shelves.iter().filter(|_| !terms.is_empty()) {
             let word = |term: &String| match self.kind {
-                None => spelled(shelf.id, term),
-                Some(kind) => spelled(shelf.id, &of_kind(kind, term)),
+                None => partition_term(shelf.id, term),
+                Some(kind) => partition_term(shelf.id, &of_kind(kind, term)),
             };
             let words: Vec<String> = terms.iter().map(word).collect();
             let most = usize::try_from(self.page.end()).unwrap_or(usize::MAX);
             let limit = (ALL, most.min(MOST_WITH_WORDS));
-            for number in Index::Entities.newest(self.connection, &words, limit)? {
+            for number in SqliteTextIndex::Entities.newest(self.connection, &words, limit)? {
                 found.extend(query.query_row([super::postings::row(number)], entity).optional()?);
             }
         }
@@ -187,7 +201,7 @@ impl Search<'_> {
 
 /// A name as it is compared; one without letters is what it is.
 fn looked_for(name: &str) -> String {
-    match folded(name) {
+    match fold_text(name) {
         words if words.is_empty() => name.trim().to_lowercase(),
         words => words,
     }

@@ -4,27 +4,27 @@ use std::cmp::Reverse;
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use tollgate_core::memory::{
-    Candidates, EntityId, EntryId, Fact, FactId, NewFact, Place, Query, Scope, SessionId, Source,
-    milliseconds, moment, terms,
+    EntityId, EntryId, Fact, FactId, FactSource, MemoryQuery, MemoryScope, MemoryTarget, NewFact,
+    SearchCandidates, SessionId, milliseconds, moment, terms,
 };
 
-use super::Trouble;
-use super::postings::{Index, row as number, words};
-use super::rows::{entity_of, given, session_of};
-use super::shelves::{self, Counter, Spot, audience_of, author_of};
+use super::MemoryError;
+use super::partitions::{self, PartitionCounter, SqliteWriteTarget, audience_of, author_of};
+use super::postings::{SqliteTextIndex, row as number, words};
+use super::rows::{entity_of, read_optional, session_of};
 use super::transcripts::mark_read;
 use crate::memory::Page;
-use crate::memory::same::same;
-use crate::number::unsigned;
+use crate::memory::fact_identity::same;
+use crate::number::to_unsigned;
 
 /// A fact, its words, and by what it is known to be the same.
-pub(super) struct Worded {
+pub(super) struct SqliteIndexedFact {
     fact: NewFact,
     terms: Vec<String>,
     same: [u8; 32],
 }
 
-impl From<NewFact> for Worded {
+impl From<NewFact> for SqliteIndexedFact {
     fn from(fact: NewFact) -> Self {
         Self { terms: terms(&fact.text), same: same(&fact), fact }
     }
@@ -32,24 +32,28 @@ impl From<NewFact> for Worded {
 
 pub(super) fn remember(
     to: &Connection,
-    place: &Place,
-    facts: &[Worded],
-) -> Result<Vec<FactId>, Trouble> {
-    let spot = shelves::spot(to, place)?;
-    facts.iter().map(|fact| keep(to, spot, fact).map(|id| FactId(unsigned(id)))).collect()
+    place: &MemoryTarget,
+    facts: &[SqliteIndexedFact],
+) -> Result<Vec<FactId>, MemoryError> {
+    let spot = partitions::claim_write_target(to, place)?;
+    facts.iter().map(|fact| keep(to, spot, fact).map(|id| FactId(to_unsigned(id)))).collect()
 }
 
-fn keep(to: &Connection, spot: Spot, worded: &Worded) -> Result<i64, Trouble> {
-    let Worded { fact, terms, same } = worded;
-    if let (Source::Heard { last, .. }, Some(session)) = (fact.source, &fact.session) {
+fn keep(
+    to: &Connection,
+    spot: SqliteWriteTarget,
+    worded: &SqliteIndexedFact,
+) -> Result<i64, MemoryError> {
+    let SqliteIndexedFact { fact, terms, same } = worded;
+    if let (FactSource::Heard { last, .. }, Some(session)) = (fact.source, &fact.session) {
         mark_read(to, spot.shelf, session, last)?;
     }
     if let Some(known) = renew(to, spot, worded)? {
         return Ok(known);
     }
     let (first, last) = match fact.source {
-        Source::Stated => (None, None),
-        Source::Heard { first, last } => (Some(number(first.0)), Some(number(last.0))),
+        FactSource::Stated => (None, None),
+        FactSource::Heard { first, last } => (Some(number(first.0)), Some(number(last.0))),
     };
     let insert = "INSERT INTO facts (
                       shelf, author, text, same, at, session, entity, topic, first, last
@@ -69,8 +73,8 @@ fn keep(to: &Connection, spot: Spot, worded: &Worded) -> Result<i64, Trouble> {
         ":last": last,
     })?;
     let id = to.last_insert_rowid();
-    Index::Facts.add(to, id, &words(spot.shelf, terms))?;
-    shelves::count(to, spot.shelf, Counter::Facts, 1)?;
+    SqliteTextIndex::Facts.add(to, id, &words(spot.shelf, terms))?;
+    partitions::count(to, spot.shelf, PartitionCounter::Facts, 1)?;
     let span = "UPDATE shelves SET last_fact = ?2,
                     first_fact = CASE first_fact WHEN 0 THEN ?2 ELSE first_fact END
                 WHERE id = ?1";
@@ -79,7 +83,11 @@ fn keep(to: &Connection, spot: Spot, worded: &Worded) -> Result<i64, Trouble> {
 }
 
 /// One that is there becomes newer, and knows what was not known of it.
-fn renew(to: &Connection, spot: Spot, worded: &Worded) -> Result<Option<i64>, Trouble> {
+fn renew(
+    to: &Connection,
+    spot: SqliteWriteTarget,
+    worded: &SqliteIndexedFact,
+) -> Result<Option<i64>, MemoryError> {
     let fact = &worded.fact;
     let update = "UPDATE facts SET at = max(at, :at), session = coalesce(:session, session),
                       entity = coalesce(:entity, entity), topic = coalesce(:topic, topic)
@@ -98,19 +106,19 @@ fn renew(to: &Connection, spot: Spot, worded: &Worded) -> Result<Option<i64>, Tr
 
 pub(super) fn with(
     connection: &Connection,
-    scope: &Scope,
-    query: &Query,
-) -> Result<Candidates<Fact>, Trouble> {
-    let shelves = shelves::seen(connection, scope)?;
-    let lists = Index::Facts.lists(connection, &shelves, query)?;
+    scope: &MemoryScope,
+    query: &MemoryQuery,
+) -> Result<SearchCandidates<Fact>, MemoryError> {
+    let shelves = partitions::visible_partitions(connection, scope)?;
+    let lists = SqliteTextIndex::Facts.lists(connection, &shelves, query)?;
     let mut found = Vec::new();
-    for id in lists.chosen() {
+    for id in lists.choose_candidates() {
         found.extend(get(connection, number(id))?);
     }
-    Ok(Candidates { found, texts: lists.texts(), with: lists.with() })
+    Ok(SearchCandidates { found, texts: lists.texts(), with: lists.with() })
 }
 
-pub(super) fn get(connection: &Connection, id: i64) -> Result<Option<Fact>, Trouble> {
+pub(super) fn get(connection: &Connection, id: i64) -> Result<Option<Fact>, MemoryError> {
     let mut query = connection.prepare_cached(&format!("{FACTS} WHERE f.id = ?1"))?;
     Ok(query.query_row([id], fact).optional()?)
 }
@@ -118,13 +126,13 @@ pub(super) fn get(connection: &Connection, id: i64) -> Result<Option<Fact>, Trou
 /// The newest first.
 pub(super) fn list(
     connection: &Connection,
-    scope: &Scope,
+    scope: &MemoryScope,
     page: Page,
-) -> Result<Vec<Fact>, Trouble> {
+) -> Result<Vec<Fact>, MemoryError> {
     let select = format!("{FACTS} WHERE f.shelf = ?1 ORDER BY f.at DESC, f.id DESC LIMIT ?2");
     let mut query = connection.prepare_cached(&select)?;
     let mut found: Vec<Fact> = Vec::new();
-    for shelf in shelves::seen(connection, scope)? {
+    for shelf in partitions::visible_partitions(connection, scope)? {
         let rows = query.query_map((shelf.id, page.end()), fact)?;
         found.extend(rows.collect::<Result<Vec<_>, _>>()?);
     }
@@ -137,18 +145,18 @@ const FACTS: &str = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.en
     FROM facts f JOIN shelves s ON s.id = f.shelf JOIN authors a ON a.id = f.author";
 
 fn fact(row: &Row<'_>) -> rusqlite::Result<Fact> {
-    let entry = |number: i64| EntryId(unsigned(number));
+    let entry = |number: i64| EntryId(to_unsigned(number));
     let source = match (row.get(3)?, row.get(4)?) {
-        (Some(first), Some(last)) => Source::Heard { first: entry(first), last: entry(last) },
-        _ => Source::Stated,
+        (Some(first), Some(last)) => FactSource::Heard { first: entry(first), last: entry(last) },
+        _ => FactSource::Stated,
     };
     Ok(Fact {
-        id: FactId(unsigned(row.get(0)?)),
+        id: FactId(to_unsigned(row.get(0)?)),
         text: row.get(1)?,
         at: moment(row.get(2)?),
         source,
-        session: given(row, 5, session_of)?,
-        entity: given(row, 6, entity_of)?,
+        session: read_optional(row, 5, session_of)?,
+        entity: read_optional(row, 6, entity_of)?,
         topic: row.get(7)?,
         audience: audience_of(row, 8)?,
         author: author_of(row, 9)?,

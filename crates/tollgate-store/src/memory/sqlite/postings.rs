@@ -2,16 +2,16 @@
 //! each with the shelf it stands on before it. Nothing of a query's text is syntax here.
 
 use rusqlite::Connection;
-use tollgate_core::memory::Query;
+use tollgate_core::memory::MemoryQuery;
 
-use super::Trouble;
-use super::shelves::Shelf;
-use crate::memory::candidates::{Lists, MOST, NEWEST, Stock};
-use crate::number::{signed, size, unsigned};
+use super::MemoryError;
+use super::partitions::SqlitePartition;
+use crate::memory::candidates::{MAX_CANDIDATES, NEWEST, PartitionStats, PostingLists};
+use crate::number::{size, to_signed, to_unsigned};
 
 /// What has words.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Index {
+pub(super) enum SqliteTextIndex {
     Entries,
     Facts,
     Entities,
@@ -19,19 +19,19 @@ pub(super) enum Index {
 
 /// Numbers from one to another, both included.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Span {
+pub(super) struct EntryIdSpan {
     pub(super) first: i64,
     pub(super) last: i64,
 }
 
 /// What somebody says is less than what is said of him, and leaves room for it.
-const SPOKEN: usize = MOST / 2;
+const SPOKEN: usize = MAX_CANDIDATES / 2;
 /// How far back what has all words of a query is looked for, where each of them is common.
 const LOOKED_BACK: u64 = 200_000;
 
-pub(super) const ALL: Span = Span { first: i64::MIN, last: i64::MAX };
+pub(super) const ALL: EntryIdSpan = EntryIdSpan { first: i64::MIN, last: i64::MAX };
 
-impl Index {
+impl SqliteTextIndex {
     fn table(self) -> &'static str {
         match self {
             Self::Entries => "entry_words",
@@ -40,23 +40,23 @@ impl Index {
         }
     }
 
-    fn stock(self, shelf: &Shelf) -> Stock {
+    fn stock(self, shelf: &SqlitePartition) -> PartitionStats {
         match self {
             Self::Entries => shelf.entries,
             Self::Facts => shelf.facts,
             // Names are not counted.
-            Self::Entities => Stock { texts: 0, first: 0, last: 0 },
+            Self::Entities => PartitionStats { texts: 0, first: 0, last: 0 },
         }
     }
 
     /// Puts something into the lists of its words.
-    pub(super) fn add(self, to: &Connection, number: i64, words: &str) -> Result<(), Trouble> {
+    pub(super) fn add(self, to: &Connection, number: i64, words: &str) -> Result<(), MemoryError> {
         let insert = format!("INSERT INTO {} (rowid, words) VALUES (?1, ?2)", self.table());
         to.prepare_cached(&insert)?.execute((number, words))?;
         Ok(())
     }
 
-    pub(super) fn remove(self, from: &Connection, number: i64) -> Result<(), Trouble> {
+    pub(super) fn remove(self, from: &Connection, number: i64) -> Result<(), MemoryError> {
         let delete = format!("DELETE FROM {} WHERE rowid = ?1", self.table());
         from.prepare_cached(&delete)?.execute([number])?;
         Ok(())
@@ -67,8 +67,8 @@ impl Index {
         self,
         connection: &Connection,
         words: &[String],
-        (span, most): (Span, usize),
-    ) -> Result<Vec<u64>, Trouble> {
+        (span, most): (EntryIdSpan, usize),
+    ) -> Result<Vec<u64>, MemoryError> {
         let select = format!(
             "SELECT rowid FROM {0} WHERE {0} MATCH ?1 AND rowid BETWEEN ?2 AND ?3
              ORDER BY rowid DESC LIMIT ?4",
@@ -78,20 +78,20 @@ impl Index {
         let mut query = connection.prepare_cached(&select)?;
         let numbers = query
             .query_map((all.join(" "), span.first, span.last, size(most)), |row| row.get(0))?;
-        Ok(numbers.map(|number| number.map(unsigned)).collect::<Result<_, _>>()?)
+        Ok(numbers.map(|number| number.map(to_unsigned)).collect::<Result<_, _>>()?)
     }
 
     /// The lists of each term on each shelf.
     pub(super) fn lists(
         self,
         connection: &Connection,
-        shelves: &[Shelf],
-        query: &Query,
-    ) -> Result<Lists, Trouble> {
-        let mut lists = Lists::new(query.terms.len());
+        shelves: &[SqlitePartition],
+        query: &MemoryQuery,
+    ) -> Result<PostingLists, MemoryError> {
+        let mut lists = PostingLists::new(query.terms.len());
         for shelf in shelves {
             let stock = self.stock(shelf);
-            lists.shelf(stock);
+            lists.add_partition(stock);
             let mut cut = 0;
             for (at, term) in query.terms.iter().enumerate() {
                 for (word, most) in self.spellings(shelf.id, term) {
@@ -103,9 +103,10 @@ impl Index {
             // Where the lists of one term are whole, whatever has all words is in them.
             if query.terms.len() > 1 && cut == query.terms.len() {
                 let all: Vec<String> =
-                    query.terms.iter().map(|term| spelled(shelf.id, term)).collect();
-                let span = Span { first: row(stock.last.saturating_sub(LOOKED_BACK)), ..ALL };
-                lists.with_all(self.newest(connection, &all, (span, MOST))?);
+                    query.terms.iter().map(|term| partition_term(shelf.id, term)).collect();
+                let span =
+                    EntryIdSpan { first: row(stock.last.saturating_sub(LOOKED_BACK)), ..ALL };
+                lists.with_all(self.newest(connection, &all, (span, MAX_CANDIDATES))?);
             }
         }
         Ok(lists)
@@ -116,15 +117,15 @@ impl Index {
     pub(super) fn spellings(self, shelf: i64, term: &str) -> Vec<(String, usize)> {
         match self {
             Self::Entries => {
-                vec![(spelled(shelf, term), NEWEST), (said_by(shelf, term), SPOKEN)]
+                vec![(partition_term(shelf, term), NEWEST), (said_by(shelf, term), SPOKEN)]
             }
-            Self::Facts | Self::Entities => vec![(spelled(shelf, term), NEWEST)],
+            Self::Facts | Self::Entities => vec![(partition_term(shelf, term), NEWEST)],
         }
     }
 }
 
 /// A term with its shelf: `17xdragon`. Terms are made of letters and digits only.
-pub(super) fn spelled(shelf: i64, term: &str) -> String {
+pub(super) fn partition_term(shelf: i64, term: &str) -> String {
     format!("{shelf}x{term}")
 }
 
@@ -135,10 +136,10 @@ pub(super) fn said_by(shelf: i64, term: &str) -> String {
 
 /// The words of a text, as they are added.
 pub(super) fn words(shelf: i64, terms: &[String]) -> String {
-    joined(terms.iter().map(|term| spelled(shelf, term)))
+    join_words(terms.iter().map(|term| partition_term(shelf, term)))
 }
 
-pub(super) fn joined(words: impl Iterator<Item = String>) -> String {
+pub(super) fn join_words(words: impl Iterator<Item = String>) -> String {
     words.fold(String::new(), |mut joined, word| {
         joined.push_str(&word);
         joined.push(' ');
@@ -148,5 +149,5 @@ pub(super) fn joined(words: impl Iterator<Item = String>) -> String {
 
 /// As it stands in a table.
 pub(super) fn row(number: u64) -> i64 {
-    signed(number)
+    to_signed(number)
 }

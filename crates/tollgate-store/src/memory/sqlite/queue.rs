@@ -1,40 +1,40 @@
-//! What waits for a thread: no more than it can hold. Used by the threads of the memory's file.
+//! Bounded queue (back-pressure): what waits for a thread, no more than it can hold. Used by the threads of the memory's file.
 
 use std::collections::VecDeque;
 
 use parking_lot::{Condvar, Mutex};
 
-pub(super) struct Queue<T> {
-    waiting: Mutex<Waiting<T>>,
+pub(super) struct BoundedQueue<T> {
+    waiting: Mutex<QueueState<T>>,
     woken: Condvar,
     most: usize,
 }
 
-struct Waiting<T> {
+struct QueueState<T> {
     items: VecDeque<T>,
     closed: bool,
 }
 
 /// Why something does not wait here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum QueueRefusedError {
     Full,
     Closed,
 }
 
-impl<T> Queue<T> {
+impl<T> BoundedQueue<T> {
     pub(super) fn new(most: usize) -> Self {
-        let waiting = Waiting { items: VecDeque::new(), closed: false };
+        let waiting = QueueState { items: VecDeque::new(), closed: false };
         Self { waiting: Mutex::new(waiting), woken: Condvar::new(), most }
     }
 
-    pub(super) fn push(&self, item: T) -> Result<(), Refused> {
+    pub(super) fn push(&self, item: T) -> Result<(), QueueRefusedError> {
         let mut waiting = self.waiting.lock();
         if waiting.closed {
-            return Err(Refused::Closed);
+            return Err(QueueRefusedError::Closed);
         }
         if waiting.items.len() >= self.most {
-            return Err(Refused::Full);
+            return Err(QueueRefusedError::Full);
         }
         waiting.items.push_back(item);
         self.woken.notify_one();

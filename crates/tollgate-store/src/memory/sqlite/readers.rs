@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::queue::{Queue, Refused};
-use super::{STATEMENTS, Trouble, now};
+use super::queue::{BoundedQueue, QueueRefusedError};
+use super::{MemoryError, STATEMENTS, now};
 use crate::database;
 use crate::error::Error;
 
 /// From the question to the answer, waiting included.
-pub(super) const PATIENCE: Duration = Duration::from_millis(800);
+pub(super) const READ_TIMEOUT: Duration = Duration::from_millis(800);
 const THREADS: usize = 4;
 const WAITING: usize = 512;
 /// Of the virtual machine, between looks at the clock.
@@ -24,33 +24,33 @@ const STEPS: i32 = 1_000;
 /// Kibibytes of pages that each connection keeps.
 const CACHE: i32 = 16 << 10;
 
-pub(super) struct Readers {
-    queue: Arc<Queue<Question>>,
+pub(super) struct ReaderPool {
+    queue: Arc<BoundedQueue<ReadJob>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-struct Question {
+struct ReadJob {
     until: Instant,
-    work: Work,
+    work: ReadWork,
 }
 
-type Work = Box<dyn FnOnce(Result<&Connection, Trouble>) + Send>;
+type ReadWork = Box<dyn FnOnce(Result<&Connection, MemoryError>) + Send>;
 
 /// One thread's own. However it ends, nobody waits for it in vain.
-struct Reader {
+struct ReaderThread {
     connection: Connection,
     began: Instant,
     /// Microseconds after it began at which what it does is given up.
     until: Arc<AtomicU64>,
-    queue: Arc<Queue<Question>>,
+    queue: Arc<BoundedQueue<ReadJob>>,
 }
 
-impl Readers {
+impl ReaderPool {
     pub(super) fn start(file: &Path) -> Result<Self, Error> {
-        let queue = Arc::new(Queue::new(WAITING));
+        let queue = Arc::new(BoundedQueue::new(WAITING));
         let mut readers = Self { queue: Arc::clone(&queue), threads: Vec::new() };
         for number in 1..=THREADS {
-            let reader = Reader::new(file, &queue)?;
+            let reader = ReaderThread::new(file, &queue)?;
             let thread = thread::Builder::new().name(format!("memory-read-{number}"));
             readers.threads.push(thread.spawn(move || reader.run())?);
         }
@@ -59,21 +59,21 @@ impl Readers {
 
     pub(super) async fn ask<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
-    ) -> Result<T, Trouble> {
+        work: impl FnOnce(&Connection) -> Result<T, MemoryError> + Send + 'static,
+    ) -> Result<T, MemoryError> {
         let (reply, answer) = oneshot::channel();
-        let work: Work = Box::new(move |given: Result<&Connection, Trouble>| {
+        let work: ReadWork = Box::new(move |given: Result<&Connection, MemoryError>| {
             // Nobody does what nobody waits for.
             if !reply.is_closed() {
                 let _ = reply.send(given.and_then(work));
             }
         });
-        self.queue.push(Question { until: now() + PATIENCE, work }).map_err(refused)?;
-        answer.await.unwrap_or_else(|_| Err(ended()))
+        self.queue.push(ReadJob { until: now() + READ_TIMEOUT, work }).map_err(queue_error)?;
+        answer.await.unwrap_or_else(|_| Err(threads_ended_error()))
     }
 }
 
-impl Drop for Readers {
+impl Drop for ReaderPool {
     fn drop(&mut self) {
         self.queue.close();
         for thread in self.threads.drain(..) {
@@ -82,10 +82,10 @@ impl Drop for Readers {
     }
 }
 
-impl Reader {
-    fn new(file: &Path, queue: &Arc<Queue<Question>>) -> Result<Self, Error> {
+impl ReaderThread {
+    fn new(file: &Path, queue: &Arc<BoundedQueue<ReadJob>>) -> Result<Self, Error> {
         let mut connection = database::connect(file)?;
-        connection.busy_timeout(PATIENCE / 2)?;
+        connection.busy_timeout(READ_TIMEOUT / 2)?;
         connection.pragma_update(None, "query_only", "ON")?;
         connection.pragma_update(None, "cache_size", -CACHE)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -99,7 +99,7 @@ impl Reader {
     fn run(self) {
         while let Some(question) = self.queue.take() {
             if now() >= question.until {
-                (question.work)(Err(Trouble::Slow(PATIENCE)));
+                (question.work)(Err(MemoryError::Slow(READ_TIMEOUT)));
                 continue;
             }
             self.answer(question);
@@ -108,7 +108,7 @@ impl Reader {
 
     /// In one transaction: taking and giving back the file's lock costs more than most of what is
     /// asked, and all of an answer is of the same moment.
-    fn answer(&self, question: Question) {
+    fn answer(&self, question: ReadJob) {
         self.until.store(micros(self.began, question.until), Ordering::Relaxed);
         match self.connection.unchecked_transaction() {
             Ok(transaction) => {
@@ -120,7 +120,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for ReaderThread {
     fn drop(&mut self) {
         if thread::panicking() {
             self.queue.abandon();
@@ -132,13 +132,13 @@ fn micros(from: Instant, to: Instant) -> u64 {
     u64::try_from(to.saturating_duration_since(from).as_micros()).unwrap_or(u64::MAX)
 }
 
-pub(super) fn refused(refused: Refused) -> Trouble {
+pub(super) fn queue_error(refused: QueueRefusedError) -> MemoryError {
     match refused {
-        Refused::Full => Trouble::Slow(PATIENCE),
-        Refused::Closed => ended(),
+        QueueRefusedError::Full => MemoryError::Slow(READ_TIMEOUT),
+        QueueRefusedError::Closed => threads_ended_error(),
     }
 }
 
-pub(super) fn ended() -> Trouble {
-    Trouble::Away("its threads have ended".to_owned())
+pub(super) fn threads_ended_error() -> MemoryError {
+    MemoryError::Away("its threads have ended".to_owned())
 }

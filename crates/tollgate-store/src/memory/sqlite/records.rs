@@ -2,14 +2,14 @@
 
 use rusqlite::{Connection, OptionalExtension};
 use tollgate_core::memory::{
-    Audience, Eyes, NewEntity, NewEntry, NewFact, NewRelation, Scope, Source,
+    Audience, FactSource, MemoryScope, MemoryViewer, NewEntity, NewEntry, NewFact, NewRelation,
 };
 
+use super::partitions::{audience_of, author_of};
 use super::rows::session_of;
-use super::shelves::{audience_of, author_of};
-use super::{Trouble, entities, facts, relations, transcripts};
-use crate::memory::{Cursor, Kept, Layer, Record};
-use crate::number::{signed, size, unsigned};
+use super::{MemoryError, entities, facts, relations, transcripts};
+use crate::memory::{ExportCursor, MemoryLayer, MemoryRecord, RecordContent};
+use crate::number::{size, to_signed, to_unsigned};
 
 /// Rows at once, and numbers that are looked through for them: those between may be of others.
 const ROWS: usize = 500;
@@ -17,46 +17,46 @@ const LOOKED_THROUGH: u64 = 20_000;
 
 pub(super) fn after(
     connection: &Connection,
-    scope: &Scope,
-    from: Cursor,
-) -> Result<(Vec<Record>, Option<Cursor>), Trouble> {
+    scope: &MemoryScope,
+    from: ExportCursor,
+) -> Result<(Vec<MemoryRecord>, Option<ExportCursor>), MemoryError> {
     let (table, number, _) = table(from.layer);
     let last: Option<i64> =
         connection.query_row(&format!("SELECT max({number}) FROM {table}"), [], |it| it.get(0))?;
     let to = from.after.saturating_add(LOOKED_THROUGH);
-    let rows = seen(connection, scope, from, to)?;
+    let rows = visible_rows(connection, scope, from, to)?;
     let mut records = Vec::with_capacity(rows.len());
     for (number, audience) in &rows {
         records.extend(record(connection, from.layer, *number, audience)?);
     }
     let reached = match rows.last() {
-        Some((last, _)) if rows.len() == ROWS => unsigned(*last),
+        Some((last, _)) if rows.len() == ROWS => to_unsigned(*last),
         _ => to,
     };
-    let more = reached < unsigned(last.unwrap_or_default());
-    Ok((records, more.then_some(Cursor { after: reached, ..from })))
+    let more = reached < to_unsigned(last.unwrap_or_default());
+    Ok((records, more.then_some(ExportCursor { after: reached, ..from })))
 }
 
 /// Where the rows of a layer stand, by which number, and the shelf of each.
-fn table(layer: Layer) -> (&'static str, &'static str, &'static str) {
+fn table(layer: MemoryLayer) -> (&'static str, &'static str, &'static str) {
     match layer {
-        Layer::Entries => {
+        MemoryLayer::Entries => {
             ("entries", "id", "(SELECT shelf FROM sessions WHERE sessions.id = entries.session)")
         }
-        Layer::Summaries => ("sessions", "id", "shelf"),
-        Layer::Facts => ("facts", "id", "shelf"),
-        Layer::Entities => ("entities", "number", "shelf"),
-        Layer::Relations => ("relations", "number", "shelf"),
+        MemoryLayer::Summaries => ("sessions", "id", "shelf"),
+        MemoryLayer::Facts => ("facts", "id", "shelf"),
+        MemoryLayer::Entities => ("entities", "number", "shelf"),
+        MemoryLayer::Relations => ("relations", "number", "shelf"),
     }
 }
 
 /// The numbers of what a scope sees, and for whom each is.
-fn seen(
+fn visible_rows(
     connection: &Connection,
-    scope: &Scope,
-    from: Cursor,
+    scope: &MemoryScope,
+    from: ExportCursor,
     to: u64,
-) -> Result<Vec<(i64, Audience)>, Trouble> {
+) -> Result<Vec<(i64, Audience)>, MemoryError> {
     let (table, number, shelf) = table(from.layer);
     let select = format!(
         "SELECT {table}.{number}, s.owner FROM {table} JOIN shelves s ON s.id = {shelf}
@@ -65,12 +65,12 @@ fn seen(
          ORDER BY {table}.{number} LIMIT ?5",
     );
     let owner = match &scope.eyes {
-        Eyes::Operator => None,
-        Eyes::Agent(agent) => Some(agent.as_str()),
+        MemoryViewer::Operator => None,
+        MemoryViewer::Agent(agent) => Some(agent.as_str()),
     };
     let mut query = connection.prepare_cached(&select)?;
     let namespace = scope.namespace.as_str();
-    let values = (signed(from.after), signed(to), namespace, owner, size(ROWS));
+    let values = (to_signed(from.after), to_signed(to), namespace, owner, size(ROWS));
     let rows = query.query_map(values, |row| Ok((row.get(0)?, audience_of(row, 1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
@@ -78,20 +78,21 @@ fn seen(
 /// `None` for what is not exported.
 fn record(
     connection: &Connection,
-    layer: Layer,
+    layer: MemoryLayer,
     number: i64,
     audience: &Audience,
-) -> Result<Option<Record>, Trouble> {
+) -> Result<Option<MemoryRecord>, MemoryError> {
     let audience = audience.clone();
     Ok(match layer {
-        Layer::Entries => transcripts::get(connection, number)?.map(|it| {
+        MemoryLayer::Entries => transcripts::get(connection, number)?.map(|it| {
             let entry =
                 NewEntry { session: it.session, speaker: it.speaker, text: it.text, at: it.at };
-            Record { audience, author: it.author, kept: Kept::Said(entry) }
+            MemoryRecord { audience, author: it.author, kept: RecordContent::Said(entry) }
         }),
-        Layer::Summaries => summary(connection, number, audience)?,
-        Layer::Facts => {
-            facts::get(connection, number)?.filter(|fact| fact.source == Source::Stated).map(|it| {
+        MemoryLayer::Summaries => summary(connection, number, audience)?,
+        MemoryLayer::Facts => facts::get(connection, number)?
+            .filter(|fact| fact.source == FactSource::Stated)
+            .map(|it| {
                 let fact = NewFact {
                     text: it.text,
                     at: it.at,
@@ -100,15 +101,14 @@ fn record(
                     entity: it.entity,
                     topic: it.topic,
                 };
-                Record { audience, author: it.author, kept: Kept::Fact(fact) }
-            })
-        }
-        Layer::Entities => entities::numbered(connection, number)?.map(|it| {
+                MemoryRecord { audience, author: it.author, kept: RecordContent::Fact(fact) }
+            }),
+        MemoryLayer::Entities => entities::find_by_number(connection, number)?.map(|it| {
             let (id, kind, name, attributes) = (it.id, it.kind, it.name, it.attributes);
             let entity = NewEntity { id, kind, name, attributes, at: it.changed };
-            Record { audience, author: it.author, kept: Kept::Entity(entity) }
+            MemoryRecord { audience, author: it.author, kept: RecordContent::Entity(entity) }
         }),
-        Layer::Relations => relations::numbered(connection, number)?.map(|it| {
+        MemoryLayer::Relations => relations::find_by_number(connection, number)?.map(|it| {
             let relation = NewRelation {
                 source: it.source,
                 kind: it.kind,
@@ -117,7 +117,7 @@ fn record(
                 provenance: it.provenance,
                 at: it.changed,
             };
-            Record { audience, author: it.author, kept: Kept::Relation(relation) }
+            MemoryRecord { audience, author: it.author, kept: RecordContent::Relation(relation) }
         }),
     })
 }
@@ -126,14 +126,14 @@ fn summary(
     connection: &Connection,
     number: i64,
     audience: Audience,
-) -> Result<Option<Record>, Trouble> {
+) -> Result<Option<MemoryRecord>, MemoryError> {
     let select = "SELECT t.name, t.summary, a.name, a.via, a.trust
                   FROM sessions t JOIN authors a ON a.id = t.summary_author
                   WHERE t.id = ?1 AND t.summary IS NOT NULL";
     let mut query = connection.prepare_cached(select)?;
     let row = query.query_row([number], |row| {
-        let kept = Kept::Summary { session: session_of(row, 0)?, text: row.get(1)? };
-        Ok(Record { audience, author: author_of(row, 2)?, kept })
+        let kept = RecordContent::Summary { session: session_of(row, 0)?, text: row.get(1)? };
+        Ok(MemoryRecord { audience, author: author_of(row, 2)?, kept })
     });
     Ok(row.optional()?)
 }

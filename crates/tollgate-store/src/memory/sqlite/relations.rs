@@ -4,32 +4,34 @@
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde_json::Value;
 use tollgate_core::memory::{
-    EntityId, Link, NewRelation, Place, Provenance, Relation, Scope, SessionId, Snapshot,
-    milliseconds, moment,
+    EntityId, EntityLink, EntitySnapshot, MemoryScope, MemoryTarget, NewRelation, Provenance,
+    Relation, SessionId, milliseconds, moment,
 };
 
-use super::rows::{attributes_of, entity_of, given, session_of};
-use super::shelves::{self, Counter, Shelf, Spot, audience_of, author_of};
-use super::{Trouble, entities};
+use super::partitions::{
+    self, PartitionCounter, SqlitePartition, SqliteWriteTarget, audience_of, author_of,
+};
+use super::rows::{attributes_of, entity_of, read_optional, session_of};
+use super::{MemoryError, entities};
 use crate::memory::Page;
-use crate::number::unsigned;
+use crate::number::to_unsigned;
 
 /// Counting the links of an entity ends there.
-const COUNTED: i64 = 100_000;
+const MAX_COUNTED_LINKS: i64 = 100_000;
 /// Links whose other end is not seen are left out: a few more are read for them.
 const SPARE: i64 = 64;
 
 pub(super) fn relate(
     to: &Connection,
-    place: &Place,
+    place: &MemoryTarget,
     relations: &[NewRelation],
-) -> Result<(), Trouble> {
-    let spot = shelves::spot(to, place)?;
+) -> Result<(), MemoryError> {
+    let spot = partitions::claim_write_target(to, place)?;
     let ends: Vec<i64> = match place.audience.owner() {
         None => vec![spot.shelf],
         Some(owner) => {
-            let scope = Scope::of_agent(place.namespace.clone(), owner.clone());
-            shelves::seen(to, &scope)?.into_iter().map(|shelf| shelf.id).collect()
+            let scope = MemoryScope::of_agent(place.namespace.clone(), owner.clone());
+            partitions::visible_partitions(to, &scope)?.into_iter().map(|shelf| shelf.id).collect()
         }
     };
     let mut find = to.prepare_cached("SELECT 1 FROM entities WHERE shelf = ?1 AND id = ?2")?;
@@ -40,7 +42,7 @@ pub(super) fn relate(
                 is_there |= find.exists((shelf, end.as_str()))?;
             }
             if !is_there {
-                return Err(Trouble::NoEntity(end.clone()));
+                return Err(MemoryError::NoEntity(end.clone()));
             }
         }
         put(to, spot, relation)?;
@@ -48,12 +50,16 @@ pub(super) fn relate(
     Ok(())
 }
 
-fn put(to: &Connection, spot: Spot, relation: &NewRelation) -> Result<(), Trouble> {
+fn put(
+    to: &Connection,
+    spot: SqliteWriteTarget,
+    relation: &NewRelation,
+) -> Result<(), MemoryError> {
     let key = (spot.shelf, relation.source.as_str(), &*relation.kind, relation.target.as_str());
     let find = "SELECT 1 FROM relations
                 WHERE shelf = ?1 AND source = ?2 AND kind = ?3 AND target = ?4";
     if !to.prepare_cached(find)?.exists(key)? {
-        shelves::count(to, spot.shelf, Counter::Relations, 1)?;
+        partitions::count(to, spot.shelf, PartitionCounter::Relations, 1)?;
     }
     let upsert = "INSERT INTO relations (
                       shelf, author, source, kind, target, attributes, session, confidence, changed
@@ -81,11 +87,11 @@ fn put(to: &Connection, spot: Spot, relation: &NewRelation) -> Result<(), Troubl
 
 pub(super) fn snapshot(
     connection: &Connection,
-    scope: &Scope,
+    scope: &MemoryScope,
     id: &EntityId,
     most: usize,
-) -> Result<Option<Snapshot>, Trouble> {
-    let shelves = shelves::seen(connection, scope)?;
+) -> Result<Option<EntitySnapshot>, MemoryError> {
+    let shelves = partitions::visible_partitions(connection, scope)?;
     let seen: Vec<i64> = shelves.iter().map(|shelf| shelf.id).collect();
     let Some(entity) = entities::get(connection, &seen, id.as_str())? else { return Ok(None) };
     let page = Page { skip: 0, most };
@@ -95,22 +101,22 @@ pub(super) fn snapshot(
         if links.len() < most
             && let Some(neighbour) = entities::get(connection, &seen, other.as_str())?
         {
-            links.push(Link { relation, neighbour });
+            links.push(EntityLink { relation, neighbour });
         }
     }
     let all = count(connection, &seen, id)?;
     let left_out = all.saturating_sub(u64::try_from(links.len()).unwrap_or(u64::MAX));
-    Ok(Some(Snapshot { entity, links, left_out }))
+    Ok(Some(EntitySnapshot { entity, links, left_out }))
 }
 
 /// Of one entity, the surest first; or all, by their ends.
 pub(super) fn list(
     connection: &Connection,
-    scope: &Scope,
+    scope: &MemoryScope,
     of_entity: Option<&EntityId>,
     page: Page,
-) -> Result<Vec<Relation>, Trouble> {
-    let shelves = shelves::seen(connection, scope)?;
+) -> Result<Vec<Relation>, MemoryError> {
+    let shelves = partitions::visible_partitions(connection, scope)?;
     if let Some(id) = of_entity {
         return Ok(page.of(of(connection, &shelves, id, page.end())?).collect());
     }
@@ -129,7 +135,10 @@ pub(super) fn list(
     Ok(page.of(found).collect())
 }
 
-pub(super) fn numbered(connection: &Connection, number: i64) -> Result<Option<Relation>, Trouble> {
+pub(super) fn find_by_number(
+    connection: &Connection,
+    number: i64,
+) -> Result<Option<Relation>, MemoryError> {
     let mut query = connection.prepare_cached(&format!("{RELATIONS} WHERE r.number = ?1"))?;
     Ok(query.query_row([number], relation).optional()?)
 }
@@ -137,10 +146,10 @@ pub(super) fn numbered(connection: &Connection, number: i64) -> Result<Option<Re
 /// Those of an entity, either way, the surest first.
 fn of(
     connection: &Connection,
-    shelves: &[Shelf],
+    shelves: &[SqlitePartition],
     id: &EntityId,
     most: i64,
-) -> Result<Vec<Relation>, Trouble> {
+) -> Result<Vec<Relation>, MemoryError> {
     let mut found = Vec::new();
     // One that leads back to its own beginning is one, not two.
     for end in ["r.source = ?2", "r.target = ?2 AND r.source != ?2"] {
@@ -164,7 +173,7 @@ fn of(
     Ok(found)
 }
 
-fn count(connection: &Connection, shelves: &[i64], id: &EntityId) -> Result<u64, Trouble> {
+fn count(connection: &Connection, shelves: &[i64], id: &EntityId) -> Result<u64, MemoryError> {
     let count = "SELECT count(*) FROM (
                      SELECT 1 FROM relations WHERE shelf = ?1 AND source = ?2 LIMIT ?3
                  )";
@@ -176,8 +185,8 @@ fn count(connection: &Connection, shelves: &[i64], id: &EntityId) -> Result<u64,
     for select in [count, back] {
         let mut query = connection.prepare_cached(select)?;
         for shelf in shelves {
-            let found = query.query_row((shelf, id.as_str(), COUNTED), |row| row.get(0));
-            all += unsigned(found.optional()?.unwrap_or_default());
+            let found = query.query_row((shelf, id.as_str(), MAX_COUNTED_LINKS), |row| row.get(0));
+            all += to_unsigned(found.optional()?.unwrap_or_default());
         }
     }
     Ok(all)
@@ -193,7 +202,10 @@ fn relation(row: &Row<'_>) -> rusqlite::Result<Relation> {
         kind: row.get(1)?,
         target: entity_of(row, 2)?,
         attributes: attributes_of(row, 3)?,
-        provenance: Provenance { session: given(row, 4, session_of)?, confidence: row.get(5)? },
+        provenance: Provenance {
+            session: read_optional(row, 4, session_of)?,
+            confidence: row.get(5)?,
+        },
         audience: audience_of(row, 7)?,
         author: author_of(row, 8)?,
         changed: moment(row.get(6)?),

@@ -22,7 +22,7 @@ pub(super) fn entity_of(row: &Row<'_>, column: usize) -> rusqlite::Result<Entity
 }
 
 /// The same, of a column that may be empty.
-pub(super) fn given<T>(
+pub(super) fn read_optional<T>(
     row: &Row<'_>,
     column: usize,
     read: impl FnOnce(&Row<'_>, usize) -> rusqlite::Result<T>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 use super::*;
-use crate::memory::Memory;
+use crate::memory::MemoryStore;
 use crate::memory::tests::suite::{
     WHOLE, entry, found, id, place, put, relation, remember, say, scope, session, vector,
 };
@@ -32,14 +32,14 @@ impl Folder {
         self.directory.path().join("memory.db")
     }
 
-    fn open(&self) -> Memory {
-        Memory::open_sqlite(&self.file()).unwrap()
+    fn open(&self) -> MemoryStore {
+        MemoryStore::open_sqlite(&self.file()).unwrap()
     }
 
     /// The memory, and the database below it.
-    fn both(&self) -> (Memory, Arc<Sqlite>) {
-        let sqlite = Arc::new(Sqlite::open(&self.file()).unwrap());
-        (Memory::over(Arc::clone(&sqlite) as Arc<dyn Database>), sqlite)
+    fn both(&self) -> (MemoryStore, Arc<SqliteMemory>) {
+        let sqlite = Arc::new(SqliteMemory::open(&self.file()).unwrap());
+        (MemoryStore::over(Arc::clone(&sqlite) as Arc<dyn MemoryDatabase>), sqlite)
     }
 
     /// Another process, as far as SQLite can tell.

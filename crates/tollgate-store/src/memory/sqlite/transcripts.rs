@@ -5,36 +5,36 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use tollgate_core::memory::{
-    Candidates, Entry, EntryId, NewEntry, Place, Query, Scope, Session, SessionId, milliseconds,
-    moment, terms,
+    EntryId, MemoryQuery, MemoryScope, MemoryTarget, NewEntry, SearchCandidates, SessionId,
+    TranscriptEntry, TranscriptSession, milliseconds, moment, terms,
 };
 
-use super::Trouble;
-use super::postings::{Index, Span, joined, row as number, said_by, words};
+use super::MemoryError;
+use super::partitions::{self, PartitionCounter, SqlitePartition, SqliteWriteTarget, author_of};
+use super::postings::{EntryIdSpan, SqliteTextIndex, join_words, row as number, said_by, words};
 use super::rows::session_of;
-use super::shelves::{self, Counter, Shelf, Spot, author_of};
-use crate::memory::candidates::{Lists, NEWEST, Stock};
-use crate::memory::{Page, Stretch};
-use crate::number::{size, unsigned};
+use crate::memory::candidates::{NEWEST, PartitionStats, PostingLists};
+use crate::memory::{Page, TranscriptPage};
+use crate::number::{size, to_unsigned};
 
 /// Of the newest entries with a word, those of one session are picked: that many are looked at.
 const LOOKED_AT: usize = 4 * NEWEST;
 
 /// An entry and its words, with those of its speaker: made before the writer has to wait for them.
-pub(super) struct Worded {
+pub(super) struct SqliteIndexedEntry {
     pub(super) entry: NewEntry,
     words: Vec<String>,
     names: Vec<String>,
 }
 
 /// A session as it stands in its table.
-pub(super) struct Known {
+pub(super) struct SqliteSessionRow {
     pub(super) number: i64,
-    pub(super) span: Span,
-    pub(super) session: Session,
+    pub(super) span: EntryIdSpan,
+    pub(super) session: TranscriptSession,
 }
 
-impl From<NewEntry> for Worded {
+impl From<NewEntry> for SqliteIndexedEntry {
     fn from(entry: NewEntry) -> Self {
         let (words, names) = (terms(&entry.text), terms(&entry.speaker));
         Self { entry, words, names }
@@ -43,24 +43,24 @@ impl From<NewEntry> for Worded {
 
 pub(super) fn append(
     to: &Connection,
-    place: &Place,
-    entries: &[Worded],
-) -> Result<Vec<EntryId>, Trouble> {
-    let spot = shelves::spot(to, place)?;
+    place: &MemoryTarget,
+    entries: &[SqliteIndexedEntry],
+) -> Result<Vec<EntryId>, MemoryError> {
+    let spot = partitions::claim_write_target(to, place)?;
     let mut sessions: HashMap<&str, i64> = HashMap::new();
     let mut numbers = Vec::with_capacity(entries.len());
-    for Worded { entry, words: said, names } in entries {
+    for SqliteIndexedEntry { entry, words: said, names } in entries {
         let name = entry.session.as_str();
         let session = match sessions.get(name) {
             Some(session) => *session,
             None => *sessions.entry(name).or_insert(session_for(to, spot, entry)?),
         };
         let id = insert(to, (session, spot.author), entry)?;
-        let names = joined(names.iter().map(|name| said_by(spot.shelf, name)));
-        Index::Entries.add(to, id, &(words(spot.shelf, said) + &names))?;
-        numbers.push(EntryId(unsigned(id)));
+        let names = join_words(names.iter().map(|name| said_by(spot.shelf, name)));
+        SqliteTextIndex::Entries.add(to, id, &(words(spot.shelf, said) + &names))?;
+        numbers.push(EntryId(to_unsigned(id)));
     }
-    shelves::count(to, spot.shelf, Counter::Entries, size(entries.len()))?;
+    partitions::count(to, spot.shelf, PartitionCounter::Entries, size(entries.len()))?;
     if let (Some(first), Some(last)) = (numbers.first(), numbers.last()) {
         let span = "UPDATE shelves SET last_entry = ?3,
                         first_entry = CASE first_entry WHEN 0 THEN ?2 ELSE first_entry END
@@ -71,7 +71,11 @@ pub(super) fn append(
 }
 
 /// The number of an entry's session, which begins with it if there is none.
-fn session_for(to: &Connection, spot: Spot, entry: &NewEntry) -> Result<i64, Trouble> {
+fn session_for(
+    to: &Connection,
+    spot: SqliteWriteTarget,
+    entry: &NewEntry,
+) -> Result<i64, MemoryError> {
     let name = entry.session.as_str();
     let mut find = to.prepare_cached("SELECT id FROM sessions WHERE shelf = ?1 AND name = ?2")?;
     if let Some(found) = find.query_row((spot.shelf, name), |row| row.get(0)).optional()? {
@@ -81,11 +85,11 @@ fn session_for(to: &Connection, spot: Spot, entry: &NewEntry) -> Result<i64, Tro
                   VALUES (?1, ?2, ?3, ?3, 0, 0)";
     to.prepare_cached(insert)?.execute((spot.shelf, name, milliseconds(entry.at)))?;
     let session = to.last_insert_rowid();
-    shelves::count(to, spot.shelf, Counter::Sessions, 1)?;
+    partitions::count(to, spot.shelf, PartitionCounter::Sessions, 1)?;
     Ok(session)
 }
 
-fn insert(to: &Connection, of: (i64, i64), entry: &NewEntry) -> Result<i64, Trouble> {
+fn insert(to: &Connection, of: (i64, i64), entry: &NewEntry) -> Result<i64, MemoryError> {
     let at = milliseconds(entry.at);
     let insert = "INSERT INTO entries (session, author, speaker, text, at)
                   VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -102,31 +106,35 @@ fn insert(to: &Connection, of: (i64, i64), entry: &NewEntry) -> Result<i64, Trou
 
 pub(super) fn with(
     connection: &Connection,
-    scope: &Scope,
-    query: &Query,
-) -> Result<Candidates<Entry>, Trouble> {
-    let shelves = shelves::seen(connection, scope)?;
-    candidates(connection, &Index::Entries.lists(connection, &shelves, query)?)
+    scope: &MemoryScope,
+    query: &MemoryQuery,
+) -> Result<SearchCandidates<TranscriptEntry>, MemoryError> {
+    let shelves = partitions::visible_partitions(connection, scope)?;
+    candidates(connection, &SqliteTextIndex::Entries.lists(connection, &shelves, query)?)
 }
 
 /// Of one session.
 pub(super) fn with_in(
     connection: &Connection,
-    scope: &Scope,
-    query: &Query,
+    scope: &MemoryScope,
+    query: &MemoryQuery,
     session: &SessionId,
-) -> Result<Candidates<Entry>, Trouble> {
-    let mut lists = Lists::new(query.terms.len());
+) -> Result<SearchCandidates<TranscriptEntry>, MemoryError> {
+    let mut lists = PostingLists::new(query.terms.len());
     if let Some((shelf, known)) = find(connection, scope, session)? {
-        let stock = Stock {
+        let stock = PartitionStats {
             texts: known.session.entries,
-            first: unsigned(known.span.first),
-            last: unsigned(known.span.last),
+            first: to_unsigned(known.span.first),
+            last: to_unsigned(known.span.last),
         };
-        lists.shelf(stock);
+        lists.add_partition(stock);
         for (at, term) in query.terms.iter().enumerate() {
-            for (word, most) in Index::Entries.spellings(shelf, term) {
-                let near = Index::Entries.newest(connection, &[word], (known.span, LOOKED_AT))?;
+            for (word, most) in SqliteTextIndex::Entries.spellings(shelf, term) {
+                let near = SqliteTextIndex::Entries.newest(
+                    connection,
+                    &[word],
+                    (known.span, LOOKED_AT),
+                )?;
                 lists.add(at, of_session(connection, (known.number, most), near)?, stock);
             }
         }
@@ -139,7 +147,7 @@ fn of_session(
     connection: &Connection,
     (session, most): (i64, usize),
     numbers: Vec<u64>,
-) -> Result<Vec<u64>, Trouble> {
+) -> Result<Vec<u64>, MemoryError> {
     let mut query = connection.prepare_cached("SELECT session FROM entries WHERE id = ?1")?;
     let mut kept = Vec::new();
     for entry in numbers {
@@ -154,45 +162,51 @@ fn of_session(
     Ok(kept)
 }
 
-pub(super) fn get(connection: &Connection, id: i64) -> Result<Option<Entry>, Trouble> {
+pub(super) fn get(
+    connection: &Connection,
+    id: i64,
+) -> Result<Option<TranscriptEntry>, MemoryError> {
     let mut query = connection.prepare_cached(&format!("{ENTRIES} WHERE e.id = ?1"))?;
     Ok(query.query_row([id], entry).optional()?)
 }
 
-fn candidates(connection: &Connection, lists: &Lists) -> Result<Candidates<Entry>, Trouble> {
+fn candidates(
+    connection: &Connection,
+    lists: &PostingLists,
+) -> Result<SearchCandidates<TranscriptEntry>, MemoryError> {
     let mut found = Vec::new();
-    for id in lists.chosen() {
+    for id in lists.choose_candidates() {
         found.extend(get(connection, number(id))?);
     }
-    Ok(Candidates { found, texts: lists.texts(), with: lists.with() })
+    Ok(SearchCandidates { found, texts: lists.texts(), with: lists.with() })
 }
 
 pub(super) fn sessions(
     connection: &Connection,
-    scope: &Scope,
+    scope: &MemoryScope,
     page: Page,
-) -> Result<Vec<Session>, Trouble> {
+) -> Result<Vec<TranscriptSession>, MemoryError> {
     let select = format!("{SESSIONS} WHERE shelf = ?1 ORDER BY last DESC, id DESC LIMIT ?2");
     let mut query = connection.prepare_cached(&select)?;
     let mut found = Vec::new();
-    for shelf in shelves::seen(connection, scope)? {
-        let rows = query.query_map((shelf.id, page.end()), |row| known(row, &shelf))?;
+    for shelf in partitions::visible_partitions(connection, scope)? {
+        let rows = query.query_map((shelf.id, page.end()), |row| read_session_row(row, &shelf))?;
         found.extend(rows.collect::<Result<Vec<_>, _>>()?);
     }
-    found.sort_by_key(|known: &Known| Reverse((known.session.last, known.number)));
+    found.sort_by_key(|known: &SqliteSessionRow| Reverse((known.session.last, known.number)));
     Ok(page.of(found).map(|known| known.session).collect())
 }
 
 /// The session of that name that goes before others, and its shelf.
 pub(super) fn find(
     connection: &Connection,
-    scope: &Scope,
+    scope: &MemoryScope,
     id: &SessionId,
-) -> Result<Option<(i64, Known)>, Trouble> {
+) -> Result<Option<(i64, SqliteSessionRow)>, MemoryError> {
     let select = format!("{SESSIONS} WHERE shelf = ?1 AND name = ?2");
     let mut query = connection.prepare_cached(&select)?;
-    for shelf in shelves::seen(connection, scope)? {
-        let found = query.query_row((shelf.id, id.as_str()), |row| known(row, &shelf));
+    for shelf in partitions::visible_partitions(connection, scope)? {
+        let found = query.query_row((shelf.id, id.as_str()), |row| read_session_row(row, &shelf));
         if let Some(known) = found.optional()? {
             return Ok(Some((shelf.id, known)));
         }
@@ -202,10 +216,10 @@ pub(super) fn find(
 
 pub(super) fn entries(
     connection: &Connection,
-    scope: &Scope,
+    scope: &MemoryScope,
     session: &SessionId,
-    stretch: Stretch,
-) -> Result<Vec<Entry>, Trouble> {
+    stretch: TranscriptPage,
+) -> Result<Vec<TranscriptEntry>, MemoryError> {
     let Some((_, known)) = find(connection, scope, session)? else { return Ok(Vec::new()) };
     let after = stretch.after.map_or(0, |after| number(after.0));
     after_in(connection, known.number, after, stretch.most)
@@ -216,7 +230,7 @@ pub(super) fn after_in(
     session: i64,
     after: i64,
     most: usize,
-) -> Result<Vec<Entry>, Trouble> {
+) -> Result<Vec<TranscriptEntry>, MemoryError> {
     let select = format!("{ENTRIES} WHERE e.session = ?1 AND e.id > ?2 ORDER BY e.id LIMIT ?3");
     let most = Page { skip: 0, most }.end();
     let mut query = connection.prepare_cached(&select)?;
@@ -226,12 +240,12 @@ pub(super) fn after_in(
 
 pub(super) fn summarise(
     to: &Connection,
-    place: &Place,
+    place: &MemoryTarget,
     session: &SessionId,
     summary: &str,
-) -> Result<bool, Trouble> {
-    let Some(shelf) = shelves::of(to, place)? else { return Ok(false) };
-    let author = shelves::author(to, shelf, &place.author)?;
+) -> Result<bool, MemoryError> {
+    let Some(shelf) = partitions::of(to, place)? else { return Ok(false) };
+    let author = partitions::author(to, shelf, &place.author)?;
     let update = "UPDATE sessions SET summary = ?3, summary_author = ?4
                   WHERE shelf = ?1 AND name = ?2";
     let values = (shelf, session.as_str(), summary, author);
@@ -244,7 +258,7 @@ pub(super) fn mark_read(
     shelf: i64,
     session: &SessionId,
     last: EntryId,
-) -> Result<(), Trouble> {
+) -> Result<(), MemoryError> {
     let update = "UPDATE sessions SET read_to = max(read_to, ?3), unread = (
                       SELECT count(*) FROM entries
                       WHERE entries.session = sessions.id AND entries.id > max(read_to, ?3))
@@ -256,9 +270,9 @@ pub(super) fn mark_read(
 const ENTRIES: &str = "SELECT e.id, s.name, e.speaker, e.text, e.at, a.name, a.via, a.trust
     FROM entries e JOIN sessions s ON s.id = e.session JOIN authors a ON a.id = e.author";
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    Ok(Entry {
-        id: EntryId(unsigned(row.get(0)?)),
+fn entry(row: &Row<'_>) -> rusqlite::Result<TranscriptEntry> {
+    Ok(TranscriptEntry {
+        id: EntryId(to_unsigned(row.get(0)?)),
         session: session_of(row, 1)?,
         speaker: row.get(2)?,
         text: row.get(3)?,
@@ -270,15 +284,15 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
 const SESSIONS: &str = "SELECT id, name, entries, began, last, summary, first_entry, last_entry
     FROM sessions";
 
-fn known(row: &Row<'_>, shelf: &Shelf) -> rusqlite::Result<Known> {
-    let session = Session {
+fn read_session_row(row: &Row<'_>, shelf: &SqlitePartition) -> rusqlite::Result<SqliteSessionRow> {
+    let session = TranscriptSession {
         id: session_of(row, 1)?,
         audience: shelf.audience.clone(),
-        entries: unsigned(row.get(2)?),
+        entries: to_unsigned(row.get(2)?),
         began: moment(row.get(3)?),
         last: moment(row.get(4)?),
         summary: row.get(5)?,
     };
-    let span = Span { first: row.get(6)?, last: row.get(7)? };
-    Ok(Known { number: row.get(0)?, span, session })
+    let span = EntryIdSpan { first: row.get(6)?, last: row.get(7)? };
+    Ok(SqliteSessionRow { number: row.get(0)?, span, session })
 }

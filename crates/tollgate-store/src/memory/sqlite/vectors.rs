@@ -6,54 +6,56 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use rusqlite::{Connection, OptionalExtension};
-use tollgate_core::memory::{Fact, FactId, Invalid, Scope};
+use tollgate_core::memory::{Fact, FactId, MemoryInputError, MemoryScope};
 
 use super::postings::row as number;
-use super::{Trouble, facts, shelves};
-use crate::memory::Vector;
-use crate::memory::sketch::{Sketch, Sketches, cosine, unit};
-use crate::number::{size, unsigned};
+use super::{MemoryError, facts, partitions};
+use crate::memory::EmbeddingVector;
+use crate::memory::simhash::{SimHash, SimHashIndex, cosine, unit};
+use crate::number::{size, to_unsigned};
 
 /// What this process knows of the vectors in the file.
 #[derive(Default)]
-pub(super) struct Meanings {
+pub(super) struct SqliteVectorSearch {
     /// Of each model.
-    sketches: Mutex<HashMap<i64, Arc<RwLock<Sketches>>>>,
+    sketches: Mutex<HashMap<i64, Arc<RwLock<SimHashIndex>>>>,
     /// Up to which fact all have a vector of a model.
     complete: Mutex<HashMap<String, u64>>,
 }
 
 /// Vectors that are compared exactly: at least so many, and so many for each that is wanted.
-const COMPARED: usize = 400;
+const MIN_COMPARED_VECTORS: usize = 400;
 const COMPARED_EACH: usize = 8;
 /// Facts that are looked at for one that has no vector, at once.
 const SLICE: i64 = 2_000;
 
-impl Meanings {
+impl SqliteVectorSearch {
     pub(super) fn near(
         &self,
         connection: &Connection,
-        scope: &Scope,
-        (vector, most): (&Vector, usize),
-    ) -> Result<Vec<(Fact, f32)>, Trouble> {
+        scope: &MemoryScope,
+        (vector, most): (&EmbeddingVector, usize),
+    ) -> Result<Vec<(Fact, f32)>, MemoryError> {
         let (Some(to), Some(model)) = (unit(&vector.numbers), model(connection, vector)?) else {
             return Ok(Vec::new());
         };
-        let shelves: Vec<i64> =
-            shelves::seen(connection, scope)?.into_iter().map(|shelf| shelf.id).collect();
+        let shelves: Vec<i64> = partitions::visible_partitions(connection, scope)?
+            .into_iter()
+            .map(|shelf| shelf.id)
+            .collect();
         let sketches = self.of(model);
         refresh(connection, model, &sketches)?;
-        let wanted = COMPARED.max(COMPARED_EACH * most);
-        let about = sketches.read().nearest(&shelves, &Sketch::of(&to), wanted);
-        let mut compared = Compared::of(connection, &about, &to)?;
+        let wanted = MIN_COMPARED_VECTORS.max(COMPARED_EACH * most);
+        let about = sketches.read().nearest(&shelves, &SimHash::of(&to), wanted);
+        let mut compared = ExactComparison::of(connection, &about, &to)?;
         if compared.gone.len() > wanted / 4 {
             // Much was forgotten: what is near may have been hidden behind it.
-            *sketches.write() = Sketches::default();
+            *sketches.write() = SimHashIndex::default();
             refresh(connection, model, &sketches)?;
-            let about = sketches.read().nearest(&shelves, &Sketch::of(&to), wanted);
-            compared = Compared::of(connection, &about, &to)?;
+            let about = sketches.read().nearest(&shelves, &SimHash::of(&to), wanted);
+            compared = ExactComparison::of(connection, &about, &to)?;
         }
-        let Compared { mut exact, gone } = compared;
+        let ExactComparison { mut exact, gone } = compared;
         if !gone.is_empty() {
             sketches.write().remove(&gone);
         }
@@ -65,7 +67,7 @@ impl Meanings {
         Ok(found)
     }
 
-    fn of(&self, model: i64) -> Arc<RwLock<Sketches>> {
+    fn of(&self, model: i64) -> Arc<RwLock<SimHashIndex>> {
         Arc::clone(self.sketches.lock().entry(model).or_default())
     }
 
@@ -75,7 +77,7 @@ impl Meanings {
         connection: &Connection,
         model: &str,
         most: usize,
-    ) -> Result<Vec<(FactId, String)>, Trouble> {
+    ) -> Result<Vec<(FactId, String)>, MemoryError> {
         let newest = "SELECT id FROM models WHERE name = ?1 ORDER BY id DESC LIMIT 1";
         let of: Option<i64> =
             connection.prepare_cached(newest)?.query_row([model], |row| row.get(0)).optional()?;
@@ -95,7 +97,7 @@ impl Meanings {
                 missing.extend(text(connection, *fact)?);
             }
             if missing.is_empty() {
-                self.complete.lock().insert(key.clone(), unsigned(looked));
+                self.complete.lock().insert(key.clone(), to_unsigned(looked));
             }
             if missing.len() >= most {
                 return Ok(missing);
@@ -109,10 +111,10 @@ pub(super) fn keep(
     to: &Connection,
     model: &str,
     vectors: &[(FactId, Vec<f32>)],
-) -> Result<(), Trouble> {
+) -> Result<(), MemoryError> {
     for (fact, numbers) in vectors {
         let fact = number(fact.0);
-        let numbers = unit(numbers).ok_or(Invalid::Range {
+        let numbers = unit(numbers).ok_or(MemoryInputError::Range {
             field: "vector",
             found: "no direction, or not a number".to_owned(),
             least: "-1".to_owned(),
@@ -133,7 +135,7 @@ fn replace(
     to: &Connection,
     (fact, shelf, model): (i64, i64, i64),
     numbers: &[f32],
-) -> Result<(), Trouble> {
+) -> Result<(), MemoryError> {
     // Also of another length: a model that changed leaves nothing behind.
     let alike = "SELECT vectors.id, vectors.model FROM vectors JOIN models ON models.id = model
                  WHERE fact = ?1 AND name = (SELECT name FROM models WHERE id = ?2)";
@@ -143,17 +145,17 @@ fn replace(
     to.prepare_cached(insert)?.execute((fact, model, bytes))?;
     let vector = to.last_insert_rowid();
     let insert = "INSERT INTO sketches (model, vector, shelf, bits) VALUES (?1, ?2, ?3, ?4)";
-    let bits = Sketch::of(numbers).bytes();
+    let bits = SimHash::of(numbers).bytes();
     to.prepare_cached(insert)?.execute((model, vector, shelf, bits))?;
     Ok(())
 }
 
 /// All vectors of a fact.
-pub(super) fn forget(to: &Connection, fact: i64) -> Result<(), Trouble> {
+pub(super) fn forget(to: &Connection, fact: i64) -> Result<(), MemoryError> {
     remove(to, "SELECT id, model FROM vectors WHERE fact = ?1 AND fact != ?2", (fact, -1))
 }
 
-fn remove(to: &Connection, which: &str, values: (i64, i64)) -> Result<(), Trouble> {
+fn remove(to: &Connection, which: &str, values: (i64, i64)) -> Result<(), MemoryError> {
     let mut query = to.prepare_cached(which)?;
     let rows = query.query_map(values, |row| row.try_into())?;
     for (vector, model) in rows.collect::<Result<Vec<(i64, i64)>, _>>()? {
@@ -164,14 +166,14 @@ fn remove(to: &Connection, which: &str, values: (i64, i64)) -> Result<(), Troubl
     Ok(())
 }
 
-fn model(connection: &Connection, vector: &Vector) -> Result<Option<i64>, Trouble> {
+fn model(connection: &Connection, vector: &EmbeddingVector) -> Result<Option<i64>, MemoryError> {
     let find = "SELECT id FROM models WHERE name = ?1 AND dimensions = ?2";
     let mut find = connection.prepare_cached(find)?;
     let values = (&*vector.model, size(vector.numbers.len()));
     Ok(find.query_row(values, |row| row.get(0)).optional()?)
 }
 
-fn model_for(to: &Connection, name: &str, dimensions: usize) -> Result<i64, Trouble> {
+fn model_for(to: &Connection, name: &str, dimensions: usize) -> Result<i64, MemoryError> {
     let insert = "INSERT INTO models (name, dimensions) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     to.prepare_cached(insert)?.execute((name, size(dimensions)))?;
     let find = "SELECT id FROM models WHERE name = ?1 AND dimensions = ?2";
@@ -183,8 +185,8 @@ fn model_for(to: &Connection, name: &str, dimensions: usize) -> Result<i64, Trou
 fn refresh(
     connection: &Connection,
     model: i64,
-    sketches: &RwLock<Sketches>,
-) -> Result<(), Trouble> {
+    sketches: &RwLock<SimHashIndex>,
+) -> Result<(), MemoryError> {
     let select = "SELECT vector, shelf, bits FROM sketches WHERE model = ?1 AND vector > ?2
                   ORDER BY vector";
     let mut query = connection.prepare_cached(select)?;
@@ -194,8 +196,8 @@ fn refresh(
     let mut sketches = sketches.write();
     let mut row = Some(first);
     while let Some(found) = row {
-        let vector = unsigned(found.get(0)?);
-        let sketch = Sketch::read(found.get_ref(2)?.as_blob().unwrap_or_default());
+        let vector = to_unsigned(found.get(0)?);
+        let sketch = SimHash::read(found.get_ref(2)?.as_blob().unwrap_or_default());
         // Another reader may have been here meanwhile.
         if let Some(sketch) = sketch.filter(|_| vector > sketches.last()) {
             sketches.add(vector, found.get(1)?, sketch);
@@ -206,15 +208,15 @@ fn refresh(
 }
 
 /// Vectors that seemed near.
-struct Compared {
+struct ExactComparison {
     /// How near each is, by its fact.
     exact: Vec<(i64, f32)>,
     /// Those that are no more.
     gone: HashSet<u64>,
 }
 
-impl Compared {
-    fn of(connection: &Connection, vectors: &[u64], to: &[f32]) -> Result<Self, Trouble> {
+impl ExactComparison {
+    fn of(connection: &Connection, vectors: &[u64], to: &[f32]) -> Result<Self, MemoryError> {
         let select = "SELECT fact, numbers FROM vectors WHERE id = ?1";
         let mut query = connection.prepare_cached(select)?;
         let mut compared = Self { exact: Vec::new(), gone: HashSet::new() };
@@ -240,17 +242,17 @@ fn texts_after(
     connection: &Connection,
     after: i64,
     most: usize,
-) -> Result<Vec<(FactId, String)>, Trouble> {
+) -> Result<Vec<(FactId, String)>, MemoryError> {
     let select = "SELECT id, text FROM facts WHERE id > ?1 ORDER BY id LIMIT ?2";
     let mut query = connection.prepare_cached(select)?;
     let rows =
-        query.query_map((after, size(most)), |row| Ok((unsigned(row.get(0)?), row.get(1)?)))?;
+        query.query_map((after, size(most)), |row| Ok((to_unsigned(row.get(0)?), row.get(1)?)))?;
     let rows: Vec<(u64, String)> = rows.collect::<Result<_, _>>()?;
     Ok(rows.into_iter().map(|(fact, text)| (FactId(fact), text)).collect())
 }
 
-fn text(connection: &Connection, fact: i64) -> Result<Option<(FactId, String)>, Trouble> {
+fn text(connection: &Connection, fact: i64) -> Result<Option<(FactId, String)>, MemoryError> {
     let mut query = connection.prepare_cached("SELECT text FROM facts WHERE id = ?1")?;
     let text = query.query_row([fact], |row| row.get(0)).optional()?;
-    Ok(text.map(|text| (FactId(unsigned(fact)), text)))
+    Ok(text.map(|text| (FactId(to_unsigned(fact)), text)))
 }

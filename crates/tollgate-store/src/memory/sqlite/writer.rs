@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use super::queue::Queue;
-use super::readers::{ended, refused};
-use super::{STATEMENTS, Trouble, now};
+use super::queue::BoundedQueue;
+use super::readers::{queue_error, threads_ended_error};
+use super::{MemoryError, STATEMENTS, now};
 use crate::error::Error;
 
 /// How long we wait for another process, and how long others wait for us.
-pub(super) const PATIENCE: Duration = Duration::from_millis(400);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_millis(400);
 const LONGEST_WAIT: Duration = Duration::from_millis(900);
 const WAITING: usize = 1_024;
 /// Rows of one commit: more take so long that others would notice.
@@ -25,46 +25,46 @@ const CACHE: i32 = 64 << 10;
 const LOG_PAGES: i32 = 4_000;
 const LOG_BYTES: i32 = 64 << 20;
 
-pub(super) struct Writer {
-    queue: Arc<Queue<Waiting>>,
+pub(super) struct SqliteWriter {
+    queue: Arc<BoundedQueue<QueuedWrite>>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Waiting {
-    job: Box<dyn Job>,
+struct QueuedWrite {
+    job: Box<dyn WriteJob>,
     rows: usize,
     asked: Instant,
 }
 
 /// One caller's work. It may be done a second time, when the first was undone with that of others.
-trait Job: Send {
-    fn run(&mut self, to: &Connection) -> Result<(), Trouble>;
-    fn answer(self: Box<Self>, ended: Result<(), Trouble>);
+trait WriteJob: Send {
+    fn run(&mut self, to: &Connection) -> Result<(), MemoryError>;
+    fn answer(self: Box<Self>, ended: Result<(), MemoryError>);
 }
 
-struct Work<T, F> {
+struct WriteWork<T, F> {
     work: F,
     done: Option<T>,
-    reply: oneshot::Sender<Result<T, Trouble>>,
+    reply: oneshot::Sender<Result<T, MemoryError>>,
 }
 
 /// The thread's own. However it ends, nobody waits for it in vain.
-struct Pen {
+struct WriterThread {
     connection: Connection,
-    queue: Arc<Queue<Waiting>>,
+    queue: Arc<BoundedQueue<QueuedWrite>>,
 }
 
-impl Writer {
+impl SqliteWriter {
     pub(super) fn start(connection: Connection) -> Result<Self, Error> {
         // What is acknowledged is on the disk, not only on its way there.
         connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "cache_size", -CACHE)?;
         connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
         connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        let queue = Arc::new(Queue::new(WAITING));
-        let pen = Pen { connection, queue: Arc::clone(&queue) };
+        let queue = Arc::new(BoundedQueue::new(WAITING));
+        let pen = WriterThread { connection, queue: Arc::clone(&queue) };
         let thread = thread::Builder::new().name("memory-write".to_owned());
         Ok(Self { queue, thread: Some(thread.spawn(move || pen.run())?) })
     }
@@ -73,16 +73,16 @@ impl Writer {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         rows: usize,
-        work: impl Fn(&Connection) -> Result<T, Trouble> + Send + 'static,
-    ) -> Result<T, Trouble> {
+        work: impl Fn(&Connection) -> Result<T, MemoryError> + Send + 'static,
+    ) -> Result<T, MemoryError> {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(Work { work, done: None, reply });
-        self.queue.push(Waiting { job, rows, asked: now() }).map_err(refused)?;
-        answer.await.unwrap_or_else(|_| Err(ended()))
+        let job = Box::new(WriteWork { work, done: None, reply });
+        self.queue.push(QueuedWrite { job, rows, asked: now() }).map_err(queue_error)?;
+        answer.await.unwrap_or_else(|_| Err(threads_ended_error()))
     }
 }
 
-impl Drop for Writer {
+impl Drop for SqliteWriter {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(thread) = self.thread.take() {
@@ -91,21 +91,21 @@ impl Drop for Writer {
     }
 }
 
-impl<T: Send, F: Fn(&Connection) -> Result<T, Trouble> + Send> Job for Work<T, F> {
-    fn run(&mut self, to: &Connection) -> Result<(), Trouble> {
+impl<T: Send, F: Fn(&Connection) -> Result<T, MemoryError> + Send> WriteJob for WriteWork<T, F> {
+    fn run(&mut self, to: &Connection) -> Result<(), MemoryError> {
         self.done = Some((self.work)(to)?);
         Ok(())
     }
 
-    fn answer(self: Box<Self>, ended: Result<(), Trouble>) {
+    fn answer(self: Box<Self>, ended: Result<(), MemoryError>) {
         let Self { done, reply, .. } = *self;
-        let missing = || Trouble::Failed(Error::Failed("nothing was done".to_owned()));
+        let missing = || MemoryError::Failed(Error::Failed("nothing was done".to_owned()));
         // Who does not wait any more reads what came of it.
         let _ = reply.send(ended.and_then(|()| done.ok_or_else(missing)));
     }
 }
 
-impl Pen {
+impl WriterThread {
     fn run(mut self) {
         while let Some(first) = self.queue.take() {
             let batch = self.with_all_that_waits(first);
@@ -113,7 +113,7 @@ impl Pen {
         }
     }
 
-    fn with_all_that_waits(&self, first: Waiting) -> Vec<Waiting> {
+    fn with_all_that_waits(&self, first: QueuedWrite) -> Vec<QueuedWrite> {
         let mut rows = first.rows;
         let mut batch = vec![first];
         while let Some(next) = self.queue.take_if(|next| rows + next.rows <= BATCH) {
@@ -121,21 +121,21 @@ impl Pen {
             batch.push(next);
         }
         let at = now();
-        let is_late = |waiting: &mut Waiting| at > waiting.asked + LONGEST_WAIT;
+        let is_late = |waiting: &mut QueuedWrite| at > waiting.asked + LONGEST_WAIT;
         for late in batch.extract_if(.., is_late) {
-            late.job.answer(Err(Trouble::Slow(LONGEST_WAIT)));
+            late.job.answer(Err(MemoryError::Slow(LONGEST_WAIT)));
         }
         batch
     }
 
-    fn commit(&mut self, mut batch: Vec<Waiting>) {
+    fn commit(&mut self, mut batch: Vec<QueuedWrite>) {
         match self.together(&mut batch) {
             Ok(each) => {
                 for (waiting, ended) in batch.into_iter().zip(each) {
                     waiting.job.answer(ended);
                 }
             }
-            Err(trouble @ Trouble::Slow(_)) => self.refuse(batch, &trouble),
+            Err(trouble @ MemoryError::Slow(_)) => self.refuse(batch, &trouble),
             Err(trouble) if batch.len() < 2 => self.refuse_each(batch, &trouble),
             // One of them took the others with it.
             Err(_) => batch.into_iter().for_each(|alone| self.commit(vec![alone])),
@@ -143,7 +143,10 @@ impl Pen {
     }
 
     /// How each ended, once all of them are on the disk.
-    fn together(&mut self, batch: &mut [Waiting]) -> Result<Vec<Result<(), Trouble>>, Trouble> {
+    fn together(
+        &mut self,
+        batch: &mut [QueuedWrite],
+    ) -> Result<Vec<Result<(), MemoryError>>, MemoryError> {
         let immediate = TransactionBehavior::Immediate;
         let mut transaction = self.connection.transaction_with_behavior(immediate)?;
         let mut each = Vec::with_capacity(batch.len());
@@ -163,21 +166,21 @@ impl Pen {
     }
 
     /// Another process has the file: whoever came meanwhile has waited long enough, too.
-    fn refuse(&self, batch: Vec<Waiting>, trouble: &Trouble) {
+    fn refuse(&self, batch: Vec<QueuedWrite>, trouble: &MemoryError) {
         self.refuse_each(batch, trouble);
         while let Some(waiting) = self.queue.take_if(|_| true) {
             waiting.job.answer(Err(trouble.clone()));
         }
     }
 
-    fn refuse_each(&self, batch: Vec<Waiting>, trouble: &Trouble) {
+    fn refuse_each(&self, batch: Vec<QueuedWrite>, trouble: &MemoryError) {
         for waiting in batch {
             waiting.job.answer(Err(trouble.clone()));
         }
     }
 }
 
-impl Drop for Pen {
+impl Drop for WriterThread {
     fn drop(&mut self) {
         if thread::panicking() {
             self.queue.abandon();

@@ -1,47 +1,47 @@
 //! The suite on PostgreSQL, as the system has it and with pgvector, and what only it can come to.
 
-use tollgate_testkit::postgres::{Build, Database};
+use tollgate_testkit::postgres::{PostgresBuild, TestDatabase};
 
 use super::suite::{Fresh, patiently};
-use crate::memory::{Memory, Trouble};
+use crate::memory::{MemoryError, MemoryStore};
 
-mod encrypted;
+mod tls;
 mod together;
 mod trouble;
 
 mod plain {
-    use super::{Build, Fresh};
+    use super::{Fresh, PostgresBuild};
 
     async fn fresh() -> Fresh {
-        super::fresh(Build::Plain).await
+        super::fresh(PostgresBuild::Plain).await
     }
 
     crate::memory::tests::suite::holds_for!(super::fresh);
 }
 
 mod with_vectors {
-    use super::{Build, Fresh};
+    use super::{Fresh, PostgresBuild};
 
     async fn fresh() -> Fresh {
-        super::fresh(Build::WithVectors).await
+        super::fresh(PostgresBuild::WithVectors).await
     }
 
     crate::memory::tests::suite::holds_for!(super::fresh);
 }
 
-async fn fresh(build: Build) -> Fresh {
-    let database = Database::new(build);
+async fn fresh(build: PostgresBuild) -> Fresh {
+    let database = TestDatabase::new(build);
     Fresh::new(ready(&database.url).await, database)
 }
 
 /// A memory whose tables are there: to make them may take longer than a call may.
-async fn ready(url: &str) -> Memory {
-    let memory = Memory::connect_postgres(url).unwrap();
+async fn ready(url: &str) -> MemoryStore {
+    let memory = MemoryStore::connect_postgres(url).unwrap();
     assert_eq!(answer(&memory).await, Ok(()));
     memory
 }
 
 /// What a server says, once it had the time for it.
-async fn answer(memory: &Memory) -> Result<(), Trouble> {
+async fn answer(memory: &MemoryStore) -> Result<(), MemoryError> {
     patiently(|| memory.ping()).await
 }

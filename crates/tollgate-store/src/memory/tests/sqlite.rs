@@ -3,11 +3,11 @@
 use std::future::{Ready, ready};
 
 use super::suite::Fresh;
-use crate::memory::Memory;
+use crate::memory::MemoryStore;
 
 fn fresh() -> Ready<Fresh> {
     let directory = tempfile::tempdir().unwrap();
-    let memory = Memory::open_sqlite(&directory.path().join("memory.db")).unwrap();
+    let memory = MemoryStore::open_sqlite(&directory.path().join("memory.db")).unwrap();
     ready(Fresh::new(memory, directory))
 }
 

@@ -7,11 +7,13 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value};
 use tollgate_core::id::AgentId;
 use tollgate_core::memory::{
-    Audience, Author, EntityId, Entry, EntryId, FactId, Namespace, NewEntity, NewEntry, NewFact,
-    NewRelation, Place, Provenance, Scope, SessionId, Trust,
+    Audience, AuthorTrust, EntityId, EntryId, FactId, MemoryAuthor, MemoryScope, MemoryTarget,
+    Namespace, NewEntity, NewEntry, NewFact, NewRelation, Provenance, SessionId, TranscriptEntry,
 };
 
-use crate::memory::{Known, Memory, Page, Search, Stretch, Trouble, Vector};
+use crate::memory::{
+    EmbeddingVector, MemoryError, MemoryItem, MemorySearch, MemoryStore, Page, TranscriptPage,
+};
 
 pub(crate) mod bad_input;
 pub(crate) mod facts;
@@ -24,12 +26,12 @@ pub(crate) mod transcripts;
 
 /// A database with nothing in it, and what it needs as long as it is there.
 pub(crate) struct Fresh {
-    pub(crate) memory: Memory,
+    pub(crate) memory: MemoryStore,
     _kept: Box<dyn Any + Send>,
 }
 
 impl Fresh {
-    pub(crate) fn new(memory: Memory, kept: impl Any + Send) -> Self {
+    pub(crate) fn new(memory: MemoryStore, kept: impl Any + Send) -> Self {
         Self { memory, _kept: Box::new(kept) }
     }
 }
@@ -124,14 +126,14 @@ macro_rules! sentences {
 pub(crate) use sentences;
 
 /// What it comes to once the machine has the time for it: a busy one lets calls end that kept nothing.
-pub(crate) async fn patiently<T, F>(mut ask: impl FnMut() -> F) -> Result<T, Trouble>
+pub(crate) async fn patiently<T, F>(mut ask: impl FnMut() -> F) -> Result<T, MemoryError>
 where
-    F: Future<Output = Result<T, Trouble>>,
+    F: Future<Output = Result<T, MemoryError>>,
 {
     for _ in 0..30 {
         match ask().await {
-            Err(Trouble::Slow(_)) => {}
-            Err(Trouble::Away(why)) if why.contains("did not answer") => {
+            Err(MemoryError::Slow(_)) => {}
+            Err(MemoryError::Away(why)) if why.contains("did not answer") => {
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
             ended => return ended,
@@ -153,26 +155,26 @@ pub(crate) fn agent(name: &str) -> AgentId {
     AgentId::parse(name).unwrap()
 }
 
-pub(crate) fn author(name: &str) -> Author {
-    Author { name: name.to_owned(), via: "chat".to_owned(), trust: Trust::Heard }
+pub(crate) fn author(name: &str) -> MemoryAuthor {
+    MemoryAuthor { name: name.to_owned(), via: "chat".to_owned(), trust: AuthorTrust::Heard }
 }
 
 /// `waterdeep` is shared there, `waterdeep:sage` is the sage's own.
-pub(crate) fn place(text: &str) -> Place {
+pub(crate) fn place(text: &str) -> MemoryTarget {
     let (name, owner) = text.split_once(':').unwrap_or((text, ""));
     let audience = if owner.is_empty() { Audience::Shared } else { Audience::Only(agent(owner)) };
-    Place { namespace: namespace(name), audience, author: author("alice") }
+    MemoryTarget { namespace: namespace(name), audience, author: author("alice") }
 }
 
-pub(crate) fn by(name: &str, place: Place) -> Place {
-    Place { author: author(name), ..place }
+pub(crate) fn by(name: &str, place: MemoryTarget) -> MemoryTarget {
+    MemoryTarget { author: author(name), ..place }
 }
 
 /// `waterdeep` as the operator sees it, `waterdeep:sage` as the sage does.
-pub(crate) fn scope(text: &str) -> Scope {
+pub(crate) fn scope(text: &str) -> MemoryScope {
     match text.split_once(':') {
-        None => Scope::of_operator(namespace(text)),
-        Some((name, owner)) => Scope::of_agent(namespace(name), agent(owner)),
+        None => MemoryScope::of_operator(namespace(text)),
+        Some((name, owner)) => MemoryScope::of_agent(namespace(name), agent(owner)),
     }
 }
 
@@ -188,33 +190,41 @@ pub(crate) fn entry(text: &str, seconds: u64) -> NewEntry {
 }
 
 /// Appends these, a second apart.
-pub(crate) async fn say(memory: &Memory, place: &Place, texts: &[&str]) -> Vec<EntryId> {
+pub(crate) async fn say(
+    memory: &MemoryStore,
+    place: &MemoryTarget,
+    texts: &[&str],
+) -> Vec<EntryId> {
     let entries = texts.iter().zip(0..).map(|(text, seconds)| entry(text, seconds));
     let entries: Vec<NewEntry> = entries.collect();
     patiently(|| memory.append(place, entries.clone())).await.unwrap()
 }
 
-pub(crate) fn search(query: &str) -> Search<'_> {
-    Search { query, session: None, most: 10, now: at(1_000) }
+pub(crate) fn search(query: &str) -> MemorySearch<'_> {
+    MemorySearch { query, session: None, most: 10, now: at(1_000) }
 }
 
 /// The texts of what was found, the best first.
-pub(crate) async fn found(memory: &Memory, eyes: &str, query: &str) -> Vec<String> {
+pub(crate) async fn found(memory: &MemoryStore, eyes: &str, query: &str) -> Vec<String> {
     let (eyes, search) = (scope(eyes), search(query));
     let hits = patiently(|| memory.search_entries(&eyes, &search)).await.unwrap();
     hits.into_iter().map(|hit| hit.found.text).collect()
 }
 
-pub(crate) fn texts(entries: &[Entry]) -> Vec<&str> {
+pub(crate) fn texts(entries: &[TranscriptEntry]) -> Vec<&str> {
     entries.iter().map(|entry| &*entry.text).collect()
 }
 
 pub(crate) fn fact(text: &str, seconds: u64) -> NewFact {
-    NewFact::stated(text, at(seconds)).unwrap()
+    NewFact::from_statement(text, at(seconds)).unwrap()
 }
 
 /// Remembers these, a second apart.
-pub(crate) async fn remember(memory: &Memory, place: &Place, texts: &[&str]) -> Vec<FactId> {
+pub(crate) async fn remember(
+    memory: &MemoryStore,
+    place: &MemoryTarget,
+    texts: &[&str],
+) -> Vec<FactId> {
     let facts = texts.iter().zip(0..).map(|(text, seconds)| fact(text, seconds));
     let facts: Vec<NewFact> = facts.collect();
     patiently(|| memory.remember(place, facts.clone())).await.unwrap()
@@ -222,22 +232,22 @@ pub(crate) async fn remember(memory: &Memory, place: &Place, texts: &[&str]) -> 
 
 /// The facts and entries that were found, the best first.
 pub(crate) async fn known(
-    memory: &Memory,
+    memory: &MemoryStore,
     eyes: &str,
     query: &str,
-    vector: Option<&Vector>,
+    vector: Option<&EmbeddingVector>,
 ) -> Vec<String> {
     let (eyes, search) = (scope(eyes), search(query));
     let hits = patiently(|| memory.search_facts(&eyes, &search, vector)).await.unwrap();
     let text = |known| match known {
-        Known::Fact(fact) => fact.text,
-        Known::Said(entry) => entry.text,
+        MemoryItem::Fact(fact) => fact.text,
+        MemoryItem::Said(entry) => entry.text,
     };
     hits.into_iter().map(|hit| text(hit.found)).collect()
 }
 
-pub(crate) fn vector(model: &str, numbers: &[f32]) -> Vector {
-    Vector { model: model.to_owned(), numbers: numbers.to_vec() }
+pub(crate) fn vector(model: &str, numbers: &[f32]) -> EmbeddingVector {
+    EmbeddingVector { model: model.to_owned(), numbers: numbers.to_vec() }
 }
 
 pub(crate) fn id(text: &str) -> EntityId {
@@ -251,7 +261,7 @@ pub(crate) fn entity(text: &str) -> NewEntity {
     NewEntity::new(id(key), kind, name, at(0)).unwrap()
 }
 
-pub(crate) async fn put(memory: &Memory, place: &Place, entities: &[&str]) {
+pub(crate) async fn put(memory: &MemoryStore, place: &MemoryTarget, entities: &[&str]) {
     let entities: Vec<NewEntity> = entities.iter().map(|it| entity(it)).collect();
     patiently(|| memory.put_entities(place, entities.clone())).await.unwrap();
 }
@@ -261,10 +271,10 @@ pub(crate) fn relation(text: &str) -> NewRelation {
     let words: Vec<&str> = text.split(' ').collect();
     let confidence = words.get(3).map_or(1.0, |it| it.parse().unwrap());
     let made = NewRelation::new(id(words[0]), words[1], id(words[2]), at(0)).unwrap();
-    made.known(Provenance { session: Some(session("one")), confidence }).unwrap()
+    made.with_provenance(Provenance { session: Some(session("one")), confidence }).unwrap()
 }
 
-pub(crate) async fn relate(memory: &Memory, place: &Place, relations: &[&str]) {
+pub(crate) async fn relate(memory: &MemoryStore, place: &MemoryTarget, relations: &[&str]) {
     let relations: Vec<NewRelation> = relations.iter().map(|it| relation(it)).collect();
     patiently(|| memory.relate(place, relations.clone())).await.unwrap();
 }
@@ -274,4 +284,4 @@ pub(crate) fn attributes(json: &str) -> Map<String, Value> {
 }
 
 pub(crate) const ALL: Page = Page { skip: 0, most: 100 };
-pub(crate) const WHOLE: Stretch = Stretch { after: None, most: 1_000 };
+pub(crate) const WHOLE: TranscriptPage = TranscriptPage { after: None, most: 1_000 };

@@ -8,19 +8,19 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::provider::CLIENTS_WORDS;
-use crate::realtime::{Chance, Ledger, Odds, Tools};
-use crate::ws::{Message, Wire};
+use crate::realtime::{ChaosOdds, RealtimeTestTools, SeededRng, TestCallLedger};
+use crate::ws::{RawWebSocket, RawWebSocketMessage};
 
-const PAUSE: Duration = Duration::from_millis(20);
+const MAX_CLIENT_PAUSE: Duration = Duration::from_millis(20);
 /// A session that says nothing for so long hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const HANG_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub struct Client {
-    wire: Wire,
-    ledger: Arc<Ledger>,
-    chance: Chance,
-    odds: Odds,
-    tools: Tools,
+pub struct GeminiTestClient {
+    wire: RawWebSocket,
+    ledger: Arc<TestCallLedger>,
+    chance: SeededRng,
+    odds: ChaosOdds,
+    tools: RealtimeTestTools,
     model: String,
     said: u64,
     /// The last audio of each of the provider's connections.
@@ -28,9 +28,14 @@ pub struct Client {
     answered: Vec<String>,
 }
 
-impl Client {
-    pub fn new(wire: Wire, model: &str, (ledger, tools): (Arc<Ledger>, Tools), odds: Odds) -> Self {
-        let chance = Chance::new(odds.seed ^ 0xc11e);
+impl GeminiTestClient {
+    pub fn new(
+        wire: RawWebSocket,
+        model: &str,
+        (ledger, tools): (Arc<TestCallLedger>, RealtimeTestTools),
+        odds: ChaosOdds,
+    ) -> Self {
+        let chance = SeededRng::new(odds.seed ^ 0xc11e);
         let (model, heard, answered) = (model.to_owned(), HashMap::new(), Vec::new());
         Self { wire, ledger, chance, odds, tools, model, said: 0, heard, answered }
     }
@@ -41,21 +46,21 @@ impl Client {
         let mut quiet = Duration::ZERO;
         let mut is_ready = false;
         loop {
-            let pause = self.chance.up_to(PAUSE);
+            let pause = self.chance.up_to(MAX_CLIENT_PAUSE);
             match tokio::time::timeout(pause, self.wire.message()).await {
-                Ok(Message::Text(text)) => {
+                Ok(RawWebSocketMessage::Text(text)) => {
                     quiet = Duration::ZERO;
                     is_ready |= self.look(&text).await.ok()?;
                 }
-                Ok(Message::Binary(bytes)) => {
+                Ok(RawWebSocketMessage::Binary(bytes)) => {
                     quiet = Duration::ZERO;
                     is_ready |= self.look(&String::from_utf8_lossy(&bytes)).await.ok()?;
                 }
-                Ok(Message::Close(code, _)) => return Some(code),
-                Ok(Message::Gone) => return None,
+                Ok(RawWebSocketMessage::Close(code, _)) => return Some(code),
+                Ok(RawWebSocketMessage::Gone) => return None,
                 Err(_) => {
-                    quiet += PAUSE / 2;
-                    if quiet > PATIENCE {
+                    quiet += MAX_CLIENT_PAUSE / 2;
+                    if quiet > HANG_TIMEOUT {
                         self.ledger.fault("a session hangs: its client hears nothing");
                         return None;
                     }

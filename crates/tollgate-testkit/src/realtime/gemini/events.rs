@@ -15,7 +15,7 @@ pub fn audio(data: &str) -> Value {
     content(&json!({"modelTurn": {"role": "model", "parts": [part]}}))
 }
 
-pub fn interrupted() -> Value {
+pub fn interruption() -> Value {
     content(&json!({"interrupted": true}))
 }
 

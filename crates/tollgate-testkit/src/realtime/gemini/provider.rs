@@ -1,4 +1,4 @@
-//! A provider that has turns, calls tools, is interrupted and breaks by chance.
+//! A provider that has turns, calls tools, is interrupted (barge-in) and breaks by chance.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -8,48 +8,50 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::events;
-use crate::realtime::{Chance, Due, Ledger, Odds, Runner, Tools};
-use crate::ws::{BINARY, Frame, Message, Wire};
+use crate::realtime::{
+    ChaosOdds, ExpectedAnswers, ExpectedRunner, RealtimeTestTools, SeededRng, TestCallLedger,
+};
+use crate::ws::{BINARY, RawWebSocket, RawWebSocketFrame, RawWebSocketMessage};
 
 /// Between two things that it says, at most.
-const PAUSE: Duration = Duration::from_millis(2);
+const MAX_PROVIDER_PAUSE: Duration = Duration::from_millis(2);
 /// How long it waits for the last answers before it hangs up.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(5);
 const QUIET: Duration = Duration::from_millis(150);
 /// What the client of this kit says to calls of its own.
 pub(super) const CLIENTS_WORDS: &str = "the client did it";
 const WORDS: &[&str] =
     &["hello", "roll for me", "please search for it", "take your time and explain everything"];
 
-pub struct Provider {
-    wire: Wire,
-    ledger: Arc<Ledger>,
-    chance: Chance,
-    odds: Odds,
-    tools: Tools,
+pub struct GeminiTestProvider {
+    wire: RawWebSocket,
+    ledger: Arc<TestCallLedger>,
+    chance: SeededRng,
+    odds: ChaosOdds,
+    tools: RealtimeTestTools,
     /// Before all ids, so that they are unique in the run.
     name: u64,
     ids: u64,
     said: u64,
     heard: Option<u64>,
     declares_own: bool,
-    script: VecDeque<Step>,
+    script: VecDeque<GeminiScriptStep>,
     /// Calls that wait for their answers.
-    open: BTreeMap<String, Runner>,
-    ended: Ending,
+    open: BTreeMap<String, ExpectedRunner>,
+    ended: GeminiSessionEnd,
     /// Since something happened, but for audio; roughly.
     quiet: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum GeminiSessionEnd {
     Not,
     /// It has no more turns.
     Tired,
     Over,
 }
 
-enum Step {
+enum GeminiScriptStep {
     Heard,
     Audio,
     Calls,
@@ -63,12 +65,17 @@ enum Step {
     Break,
 }
 
-impl Provider {
-    pub fn new(wire: Wire, name: u64, (ledger, tools): (Arc<Ledger>, Tools), odds: Odds) -> Self {
+impl GeminiTestProvider {
+    pub fn new(
+        wire: RawWebSocket,
+        name: u64,
+        (ledger, tools): (Arc<TestCallLedger>, RealtimeTestTools),
+        odds: ChaosOdds,
+    ) -> Self {
         Self {
             wire,
             ledger,
-            chance: Chance::new(odds.seed),
+            chance: SeededRng::new(odds.seed),
             odds,
             tools,
             name,
@@ -78,7 +85,7 @@ impl Provider {
             declares_own: false,
             script: VecDeque::new(),
             open: BTreeMap::new(),
-            ended: Ending::Not,
+            ended: GeminiSessionEnd::Not,
             quiet: Duration::ZERO,
         }
     }
@@ -93,17 +100,19 @@ impl Provider {
 
     async fn live(&mut self) -> io::Result<()> {
         match self.wire.message().await {
-            Message::Text(text) => self.set_up(&text).await?,
+            RawWebSocketMessage::Text(text) => self.set_up(&text).await?,
             _ => return Ok(()),
         }
-        while self.ended != Ending::Over {
-            let pause = self.chance.up_to(PAUSE);
+        while self.ended != GeminiSessionEnd::Over {
+            let pause = self.chance.up_to(MAX_PROVIDER_PAUSE);
             match tokio::time::timeout(pause, self.wire.message()).await {
-                Ok(Message::Text(text)) => self.take(&text).await?,
-                Ok(Message::Binary(_)) => self.ledger.fault("binary came to the provider"),
-                Ok(Message::Close(..) | Message::Gone) => return Ok(()),
+                Ok(RawWebSocketMessage::Text(text)) => self.take(&text).await?,
+                Ok(RawWebSocketMessage::Binary(_)) => {
+                    self.ledger.fault("binary came to the provider")
+                }
+                Ok(RawWebSocketMessage::Close(..) | RawWebSocketMessage::Gone) => return Ok(()),
                 Err(_) => {
-                    self.quiet += PAUSE / 2;
+                    self.quiet += MAX_PROVIDER_PAUSE / 2;
                     self.go_on().await?;
                 }
             }
@@ -165,7 +174,7 @@ impl Provider {
             let said = answer["response"].to_string();
             let is_clients = said.contains(CLIENTS_WORDS);
             match self.open.remove(id) {
-                Some(runner) if is_clients != (runner == Runner::Client) => {
+                Some(runner) if is_clients != (runner == ExpectedRunner::Client) => {
                     self.ledger.fault(format!("{id} was answered by the wrong one: {said:.100}"));
                 }
                 _ => {}
@@ -181,79 +190,86 @@ impl Provider {
             return self.step(step).await;
         }
         match self.ended {
-            Ending::Not if self.odds.turns == 0 => self.ended = Ending::Tired,
-            Ending::Not if self.open.is_empty() || self.chance.happens(20) => {
+            GeminiSessionEnd::Not if self.odds.turns == 0 => self.ended = GeminiSessionEnd::Tired,
+            GeminiSessionEnd::Not if self.open.is_empty() || self.chance.happens(20) => {
                 self.odds.turns -= 1;
                 self.plan_turn();
             }
-            Ending::Not if self.quiet > PATIENCE => self.ended = Ending::Tired,
-            Ending::Tired
-                if self.open.is_empty() && self.quiet > QUIET || self.quiet > PATIENCE =>
+            GeminiSessionEnd::Not if self.quiet > LAST_ANSWERS_TIMEOUT => {
+                self.ended = GeminiSessionEnd::Tired
+            }
+            GeminiSessionEnd::Tired
+                if self.open.is_empty() && self.quiet > QUIET
+                    || self.quiet > LAST_ANSWERS_TIMEOUT =>
             {
                 // What has no answer by now gets none: that is not excused.
                 self.open.clear();
                 self.close(1000).await?;
             }
-            Ending::Not | Ending::Tired | Ending::Over => {}
+            GeminiSessionEnd::Not | GeminiSessionEnd::Tired | GeminiSessionEnd::Over => {}
         }
         Ok(())
     }
 
     fn plan_turn(&mut self) {
         self.ledger.turn();
-        let mut steps = vec![Step::Heard];
+        let mut steps = vec![GeminiScriptStep::Heard];
         // New words while calls run are a new turn: the server gives these calls up.
         if !self.open.is_empty() {
-            steps.insert(0, Step::Interrupted);
+            steps.insert(0, GeminiScriptStep::Interrupted);
         }
-        steps.extend((0..self.chance.below(4)).map(|_| Step::Audio));
+        steps.extend((0..self.chance.below(4)).map(|_| GeminiScriptStep::Audio));
         if self.chance.happens(self.odds.calls) {
-            steps.push(Step::Calls);
+            steps.push(GeminiScriptStep::Calls);
         }
         if self.chance.happens(self.odds.barge_ins) {
             let at = 1 + self.chance.below(steps.len() as u64) as usize;
-            steps.insert(at, Step::Interrupted);
+            steps.insert(at, GeminiScriptStep::Interrupted);
             self.ledger.turn();
         }
-        steps.extend([Step::Generated, Step::Complete]);
+        steps.extend([GeminiScriptStep::Generated, GeminiScriptStep::Complete]);
         if self.chance.happens(self.odds.unknown) {
-            steps.push(Step::Unknown(self.chance.below(40) as usize));
+            steps.push(GeminiScriptStep::Unknown(self.chance.below(40) as usize));
         }
         if self.chance.happens(self.odds.garbage) {
-            steps.push(Step::Garbage);
+            steps.push(GeminiScriptStep::Garbage);
         }
         if self.chance.happens(self.odds.breaks) {
             let code = [1000, 1001, 1007, 1008, 1011][self.chance.below(5) as usize];
-            steps.push(if self.chance.happens(500) { Step::Close(code) } else { Step::Break });
+            steps.push(if self.chance.happens(500) {
+                GeminiScriptStep::Close(code)
+            } else {
+                GeminiScriptStep::Break
+            });
         }
         self.script.extend(steps);
     }
 
-    async fn step(&mut self, step: Step) -> io::Result<()> {
+    async fn step(&mut self, step: GeminiScriptStep) -> io::Result<()> {
         match step {
-            Step::Heard => {
+            GeminiScriptStep::Heard => {
                 let words = self.chance.pick(WORDS);
                 self.say(&events::heard(words)).await
             }
-            Step::Audio => {
+            GeminiScriptStep::Audio => {
                 self.said += 1;
                 let data = format!("{:04}{:04}", self.name % 10_000, self.said);
                 self.say(&events::audio(&data)).await
             }
-            Step::Calls => self.call().await,
-            Step::Interrupted => self.interrupt().await,
-            Step::Generated => self.say(&events::generation_complete()).await,
-            Step::Complete => self.say(&events::turn_complete()).await,
-            Step::Unknown(count) => {
+            GeminiScriptStep::Calls => self.call().await,
+            GeminiScriptStep::Interrupted => self.interrupt().await,
+            GeminiScriptStep::Generated => self.say(&events::generation_complete()).await,
+            GeminiScriptStep::Complete => self.say(&events::turn_complete()).await,
+            GeminiScriptStep::Unknown(count) => {
                 for _ in 0..count {
                     self.say(&json!({"usageMetadata": {"totalTokenCount": 1}})).await?;
                 }
                 Ok(())
             }
-            Step::Garbage => self.garbage().await,
-            Step::Close(code) => self.close(code).await,
-            Step::Break => {
-                self.ended = Ending::Over;
+            GeminiScriptStep::Garbage => self.garbage().await,
+            GeminiScriptStep::Close(code) => self.close(code).await,
+            GeminiScriptStep::Break => {
+                self.ended = GeminiSessionEnd::Over;
                 Ok(())
             }
         }
@@ -273,16 +289,16 @@ impl Provider {
         self.ids += 1;
         let id = format!("f_{}_{}", self.name, self.ids);
         let (name, runner) = match self.chance.below(10) {
-            0..5 => (self.chance.pick(self.tools.reads), Runner::Reads),
-            5..8 => (self.chance.pick(self.tools.writes), Runner::Writes),
-            8 if self.declares_own => (self.tools.own, Runner::Client),
-            _ => ("nobody_has_this", Runner::Nobody),
+            0..5 => (self.chance.pick(self.tools.reads), ExpectedRunner::Reads),
+            5..8 => (self.chance.pick(self.tools.writes), ExpectedRunner::Writes),
+            8 if self.declares_own => (self.tools.own, ExpectedRunner::Client),
+            _ => ("nobody_has_this", ExpectedRunner::Nobody),
         };
         let args = match self.chance.below(20) {
             0 => json!({"token": 7}),
             _ => json!({"token": id, "ms": self.chance.below(self.odds.slowest_ms)}),
         };
-        self.ledger.called(&id, runner, Due::Once);
+        self.ledger.called(&id, runner, ExpectedAnswers::Once);
         // When its turn stands only the gateway knows: some quiet after the call.
         self.ledger.confirm(&id);
         self.open.insert(id.clone(), runner);
@@ -290,7 +306,7 @@ impl Provider {
     }
 
     async fn interrupt(&mut self) -> io::Result<()> {
-        self.say(&events::interrupted()).await?;
+        self.say(&events::interruption()).await?;
         let ids: Vec<String> = std::mem::take(&mut self.open).into_keys().collect();
         if ids.is_empty() {
             return Ok(());
@@ -303,22 +319,22 @@ impl Provider {
     async fn garbage(&mut self) -> io::Result<()> {
         let huge = format!("{{\"huge\":\"{}\"}}", "x".repeat(self.odds.huge));
         let frame = match self.chance.below(4) {
-            0 => Frame::text("{not json"),
-            1 => Frame::text("{\"toolCall\":7}"),
-            2 => Frame::new(BINARY, vec![0, 159, 146, 150]),
-            _ => Frame::text(&huge),
+            0 => RawWebSocketFrame::text("{not json"),
+            1 => RawWebSocketFrame::text("{\"toolCall\":7}"),
+            2 => RawWebSocketFrame::new(BINARY, vec![0, 159, 146, 150]),
+            _ => RawWebSocketFrame::text(&huge),
         };
         self.wire.send(&frame).await
     }
 
     /// The real one says everything in binary frames.
     async fn say(&mut self, message: &Value) -> io::Result<()> {
-        self.wire.send(&Frame::new(BINARY, message.to_string())).await
+        self.wire.send(&RawWebSocketFrame::new(BINARY, message.to_string())).await
     }
 
     async fn close(&mut self, code: u16) -> io::Result<()> {
-        self.ended = Ending::Over;
-        self.wire.send(&Frame::close(code, "the provider ends it")).await?;
+        self.ended = GeminiSessionEnd::Over;
+        self.wire.send(&RawWebSocketFrame::close(code, "the provider ends it")).await?;
         let _ = tokio::time::timeout(QUIET, self.wire.message()).await;
         Ok(())
     }

@@ -9,19 +9,19 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::provider::CLIENTS_WORDS;
-use crate::realtime::{Chance, Ledger, Odds, Tools};
-use crate::ws::{Message, Wire};
+use crate::realtime::{ChaosOdds, RealtimeTestTools, SeededRng, TestCallLedger};
+use crate::ws::{RawWebSocket, RawWebSocketMessage};
 
-const PAUSE: Duration = Duration::from_millis(20);
+const MAX_CLIENT_PAUSE: Duration = Duration::from_millis(20);
 /// A session that says nothing for so long hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const HANG_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub struct Client {
-    wire: Wire,
-    ledger: Arc<Ledger>,
-    chance: Chance,
-    odds: Odds,
-    tools: Tools,
+pub struct OpenAiTestClient {
+    wire: RawWebSocket,
+    ledger: Arc<TestCallLedger>,
+    chance: SeededRng,
+    odds: ChaosOdds,
+    tools: RealtimeTestTools,
     /// How the provider calls the session, which its ids give away.
     session: String,
     said: u64,
@@ -32,9 +32,14 @@ pub struct Client {
     calls: Vec<String>,
 }
 
-impl Client {
-    pub fn new(wire: Wire, ledger: Arc<Ledger>, tools: Tools, odds: Odds) -> Self {
-        let chance = Chance::new(odds.seed ^ 0xc11e);
+impl OpenAiTestClient {
+    pub fn new(
+        wire: RawWebSocket,
+        ledger: Arc<TestCallLedger>,
+        tools: RealtimeTestTools,
+        odds: ChaosOdds,
+    ) -> Self {
+        let chance = SeededRng::new(odds.seed ^ 0xc11e);
         let (session, items, calls) = (String::new(), BTreeSet::new(), Vec::new());
         Self { wire, ledger, chance, odds, tools, session, said: 0, heard: 0, items, calls }
     }
@@ -44,18 +49,18 @@ impl Client {
         let mut quiet = Duration::ZERO;
         self.introduce().await.ok()?;
         loop {
-            let pause = self.chance.up_to(PAUSE);
+            let pause = self.chance.up_to(MAX_CLIENT_PAUSE);
             match tokio::time::timeout(pause, self.wire.message()).await {
-                Ok(Message::Text(text)) => {
+                Ok(RawWebSocketMessage::Text(text)) => {
                     quiet = Duration::ZERO;
                     self.look(&text).await.ok()?;
                 }
-                Ok(Message::Binary(_)) => {}
-                Ok(Message::Close(code, _)) => return Some(code),
-                Ok(Message::Gone) => return None,
+                Ok(RawWebSocketMessage::Binary(_)) => {}
+                Ok(RawWebSocketMessage::Close(code, _)) => return Some(code),
+                Ok(RawWebSocketMessage::Gone) => return None,
                 Err(_) => {
-                    quiet += PAUSE / 2;
-                    if quiet > PATIENCE {
+                    quiet += MAX_CLIENT_PAUSE / 2;
+                    if quiet > HANG_TIMEOUT {
                         self.ledger.fault("a session hangs: its client hears nothing");
                         return None;
                     }

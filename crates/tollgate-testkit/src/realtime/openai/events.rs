@@ -18,7 +18,7 @@ pub fn speech_stopped(item: &str) -> Value {
     json!({"type": "input_audio_buffer.speech_stopped", "audio_end_ms": 1, "item_id": item})
 }
 
-pub fn committed(item: &str, before: Option<&str>) -> Value {
+pub fn audio_commit(item: &str, before: Option<&str>) -> Value {
     json!({"type": "input_audio_buffer.committed", "item_id": item, "previous_item_id": before})
 }
 

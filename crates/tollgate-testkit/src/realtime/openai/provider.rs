@@ -1,4 +1,4 @@
-//! A provider that has turns, calls tools, is interrupted and breaks by chance, and is as strict
+//! A provider that has turns, calls tools, is interrupted (barge-in) and breaks by chance, and is as strict
 //! as the real one about what it is sent.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -8,26 +8,26 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use self::turns::Step;
+use self::turns::OpenAiScriptStep;
 use super::events;
-use crate::realtime::{Chance, Ledger, Odds, Runner, Tools};
-use crate::ws::{Frame, Message, Wire};
+use crate::realtime::{ChaosOdds, ExpectedRunner, RealtimeTestTools, SeededRng, TestCallLedger};
+use crate::ws::{RawWebSocket, RawWebSocketFrame, RawWebSocketMessage};
 
 mod turns;
 
 /// Between two things that it says, at most.
-const PAUSE: Duration = Duration::from_millis(2);
+const MAX_PROVIDER_PAUSE: Duration = Duration::from_millis(2);
 /// How long it waits for the last answers before it hangs up.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(5);
 const QUIET: Duration = Duration::from_millis(150);
 /// What the client of this kit says to calls of its own.
 pub(super) const CLIENTS_WORDS: &str = "the client did it";
-pub struct Provider {
-    wire: Wire,
-    ledger: Arc<Ledger>,
-    chance: Chance,
-    odds: Odds,
-    tools: Tools,
+pub struct OpenAiTestProvider {
+    wire: RawWebSocket,
+    ledger: Arc<TestCallLedger>,
+    chance: SeededRng,
+    odds: ChaosOdds,
+    tools: RealtimeTestTools,
     /// Before all ids, so that they are unique in the run.
     name: String,
     ids: u64,
@@ -35,19 +35,19 @@ pub struct Provider {
     last_item: Option<String>,
     said: u64,
     heard: u64,
-    active: Option<Active>,
-    script: VecDeque<Step>,
+    active: Option<OpenAiActiveResponse>,
+    script: VecDeque<OpenAiScriptStep>,
     /// Calls whose response is over, by id: whether they are the client's.
-    open: BTreeMap<String, Runner>,
+    open: BTreeMap<String, ExpectedRunner>,
     /// Ids that somebody put into the conversation by hand.
     told: BTreeSet<String>,
-    ended: Ending,
+    ended: OpenAiSessionEnd,
     /// Since something happened, but for audio; roughly.
     quiet: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum OpenAiSessionEnd {
     Not,
     /// It has no more turns.
     Tired,
@@ -55,23 +55,23 @@ enum Ending {
 }
 
 /// A response that is being given.
-struct Active {
+struct OpenAiActiveResponse {
     id: String,
     output: Vec<Value>,
-    calls: Vec<(String, Runner)>,
+    calls: Vec<(String, ExpectedRunner)>,
 }
 
-impl Provider {
+impl OpenAiTestProvider {
     pub fn new(
-        wire: Wire,
+        wire: RawWebSocket,
         name: String,
-        (ledger, tools): (Arc<Ledger>, Tools),
-        odds: Odds,
+        (ledger, tools): (Arc<TestCallLedger>, RealtimeTestTools),
+        odds: ChaosOdds,
     ) -> Self {
         Self {
             wire,
             ledger,
-            chance: Chance::new(odds.seed),
+            chance: SeededRng::new(odds.seed),
             odds,
             tools,
             name,
@@ -84,7 +84,7 @@ impl Provider {
             script: VecDeque::new(),
             open: BTreeMap::new(),
             told: BTreeSet::new(),
-            ended: Ending::Not,
+            ended: OpenAiSessionEnd::Not,
             quiet: Duration::ZERO,
         }
     }
@@ -104,14 +104,16 @@ impl Provider {
 
     async fn live(&mut self) -> io::Result<()> {
         self.say(events::session("session.created", &json!([]), "")).await?;
-        while self.ended != Ending::Over {
-            let pause = self.chance.up_to(PAUSE);
+        while self.ended != OpenAiSessionEnd::Over {
+            let pause = self.chance.up_to(MAX_PROVIDER_PAUSE);
             match tokio::time::timeout(pause, self.wire.message()).await {
-                Ok(Message::Text(text)) => self.take(&text).await?,
-                Ok(Message::Binary(_)) => self.ledger.fault("binary came to the provider"),
-                Ok(Message::Close(..) | Message::Gone) => return Ok(()),
+                Ok(RawWebSocketMessage::Text(text)) => self.take(&text).await?,
+                Ok(RawWebSocketMessage::Binary(_)) => {
+                    self.ledger.fault("binary came to the provider")
+                }
+                Ok(RawWebSocketMessage::Close(..) | RawWebSocketMessage::Gone) => return Ok(()),
                 Err(_) => {
-                    self.quiet += PAUSE / 2;
+                    self.quiet += MAX_PROVIDER_PAUSE / 2;
                     self.go_on().await?;
                 }
             }
@@ -129,23 +131,25 @@ impl Provider {
             return Ok(());
         }
         match self.ended {
-            Ending::Not if self.odds.turns == 0 => self.ended = Ending::Tired,
+            OpenAiSessionEnd::Not if self.odds.turns == 0 => self.ended = OpenAiSessionEnd::Tired,
             // Most callers wait for the answer; some do not.
-            Ending::Not if self.open.is_empty() || self.chance.happens(20) => {
+            OpenAiSessionEnd::Not if self.open.is_empty() || self.chance.happens(20) => {
                 self.odds.turns -= 1;
                 self.plan_turn();
             }
-            Ending::Not if self.quiet > PATIENCE => self.ended = Ending::Tired,
-            Ending::Not => {}
-            Ending::Tired => {
+            OpenAiSessionEnd::Not if self.quiet > LAST_ANSWERS_TIMEOUT => {
+                self.ended = OpenAiSessionEnd::Tired
+            }
+            OpenAiSessionEnd::Not => {}
+            OpenAiSessionEnd::Tired => {
                 let is_done = self.open.is_empty() && self.quiet > QUIET;
-                if is_done || self.quiet > PATIENCE {
+                if is_done || self.quiet > LAST_ANSWERS_TIMEOUT {
                     // What has no answer by now gets none: that is not excused.
                     self.open.clear();
                     self.close(1000).await;
                 }
             }
-            Ending::Over => {}
+            OpenAiSessionEnd::Over => {}
         }
         Ok(())
     }
@@ -217,11 +221,12 @@ impl Provider {
     }
 
     fn check_answer(&self, id: &str, output: &str) {
-        let is_active = |active: &Active| active.calls.iter().any(|(call, _)| call == id);
+        let is_active =
+            |active: &OpenAiActiveResponse| active.calls.iter().any(|(call, _)| call == id);
         if self.active.as_ref().is_some_and(is_active) {
             self.ledger.fault(format!("{id} was answered before its response was done"));
         }
-        let is_clients = self.open.get(id) == Some(&Runner::Client);
+        let is_clients = self.open.get(id) == Some(&ExpectedRunner::Client);
         if self.open.contains_key(id) && is_clients != (output == CLIENTS_WORDS) {
             self.ledger.fault(format!("{id} was answered by the wrong one: {output:.100}"));
         }
@@ -245,8 +250,8 @@ impl Provider {
     }
 
     async fn close(&mut self, code: u16) {
-        self.ended = Ending::Over;
-        let _ = self.wire.send(&Frame::close(code, "the provider ends it")).await;
+        self.ended = OpenAiSessionEnd::Over;
+        let _ = self.wire.send(&RawWebSocketFrame::close(code, "the provider ends it")).await;
         let _ = tokio::time::timeout(QUIET, self.wire.message()).await;
     }
 

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, setrlimit};
-use tollgate_sandbox::frames::{Fence, Kind};
+use tollgate_sandbox::frames::{InterpreterLimits, ProgramErrorKind};
 use tollgate_sandbox::limits::Limits;
 use tollgate_sandbox::source;
 use tollgate_worker::program;
@@ -20,8 +20,13 @@ use grammar::Dice;
 mod grammar;
 mod mutation;
 
-const FENCE: Fence =
-    Fence { steps: 2000, heap_bytes: 4 << 20, depth: 20, calls: 8, output_bytes: 4 << 10 };
+const FENCE: InterpreterLimits = InterpreterLimits {
+    steps: 2000,
+    heap_bytes: 4 << 20,
+    depth: 20,
+    calls: 8,
+    output_bytes: 4 << 10,
+};
 const MEMORY: u64 = 512 << 20;
 const STACK: usize = 32 << 20;
 /// No program of so few steps takes longer.
@@ -78,15 +83,15 @@ fn letter(ran: &Ran) -> u8 {
         Some(Ok(_)) => b'd',
         Some(Err(failed)) if failed.message.starts_with("the interpreter cannot run") => b'p',
         Some(Err(failed)) => match failed.kind {
-            Kind::Syntax => b's',
-            Kind::Runtime => b'e',
-            Kind::Tool => b't',
-            Kind::Steps => b'n',
-            Kind::Memory => b'm',
-            Kind::Depth => b'x',
-            Kind::Calls => b'c',
-            Kind::Output => b'o',
-            Kind::Time => b'?',
+            ProgramErrorKind::Syntax => b's',
+            ProgramErrorKind::Runtime => b'e',
+            ProgramErrorKind::Tool => b't',
+            ProgramErrorKind::Steps => b'n',
+            ProgramErrorKind::Memory => b'm',
+            ProgramErrorKind::Depth => b'x',
+            ProgramErrorKind::Calls => b'c',
+            ProgramErrorKind::Output => b'o',
+            ProgramErrorKind::Time => b'?',
         },
         None => b'?',
     }

@@ -4,7 +4,7 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Output};
 
-use tollgate_worker::confine::{self, Walls};
+use tollgate_worker::confine::{self, KernelLimits};
 
 /// What the second one tries.
 const TRY: &str = "TOLLGATE_TRIES";
@@ -15,7 +15,7 @@ const SIGSYS: i32 = 31;
 fn tries() {
     let Some(what) = std::env::var_os(TRY) else { return };
     let what = what.into_string().expect("a word");
-    confine::begin(Walls::default()).expect("it is shut in");
+    confine::begin(KernelLimits::default()).expect("it is shut in");
     confine::finish().expect("it is shut in");
     match what.as_str() {
         "nothing" => {}

@@ -2,16 +2,16 @@
 //! into the conversation. Pure.
 
 use serde_json::{Value, json};
-use tollgate_core::text::shortened;
+use tollgate_core::text::truncate_chars;
 
-use crate::gateway::Event;
+use crate::gateway::GatewayEvent;
 
 /// Characters of arguments and results that are shown.
-const SHOWN: usize = 200;
+const MAX_SUMMARY_CHARACTERS: usize = 200;
 
 /// Something to show.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
+pub(super) enum ChatDisplayStep {
     Text(String),
     /// A tool is called.
     Calling {
@@ -31,24 +31,24 @@ pub(super) enum Step {
 
 /// A call that waits for leave.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ChatToolCall {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) arguments: String,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct StreamedChatAnswer {
     pub(super) text: String,
-    pub(super) calls: Vec<Asked>,
+    pub(super) calls: Vec<ChatToolCall>,
     /// What the gateway did on the way.
     pub(super) told: Option<Value>,
     /// Why it broke off.
     pub(super) failed: Option<String>,
 }
 
-impl Answer {
-    pub(super) fn hear(&mut self, event: &Event) -> Option<Step> {
+impl StreamedChatAnswer {
+    pub(super) fn hear(&mut self, event: &GatewayEvent) -> Option<ChatDisplayStep> {
         if event.name == "tollgate" {
             return note(&event.data);
         }
@@ -67,7 +67,7 @@ impl Answer {
         let said = delta["content"].as_str().or(delta["refusal"].as_str());
         let said = said.filter(|said| !said.is_empty())?;
         self.text.push_str(said);
-        Some(Step::Text(said.to_owned()))
+        Some(ChatDisplayStep::Text(said.to_owned()))
     }
 
     fn call(&mut self, part: &Value) {
@@ -77,7 +77,7 @@ impl Answer {
             return;
         }
         if at == self.calls.len() {
-            self.calls.push(Asked::default());
+            self.calls.push(ChatToolCall::default());
         }
         let call = &mut self.calls[at];
         let more = |text: &mut String, value: &Value| {
@@ -107,7 +107,7 @@ impl Answer {
         if self.calls.is_empty() {
             return self.so_far();
         }
-        let calls: Vec<Value> = self.calls.iter().map(Asked::json).collect();
+        let calls: Vec<Value> = self.calls.iter().map(ChatToolCall::json).collect();
         let mut message = json!({"role": "assistant", "content": null, "tool_calls": calls});
         if !self.text.is_empty() {
             message["content"] = self.text.as_str().into();
@@ -116,7 +116,7 @@ impl Answer {
     }
 }
 
-impl Asked {
+impl ChatToolCall {
     /// As the model wrote it.
     pub(super) fn json(&self) -> Value {
         json!({"id": self.id, "type": "function",
@@ -129,25 +129,27 @@ impl Asked {
                "content": "the user did not allow this call; do not try it again unasked"})
     }
 
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         format!("{} {}", self.name, brief(&self.arguments))
     }
 }
 
-fn note(note: &Value) -> Option<Step> {
+fn note(note: &Value) -> Option<ChatDisplayStep> {
     let text = |key: &str| note[key].as_str().unwrap_or_default().to_owned();
     match note["type"].as_str()? {
-        "call" => {
-            Some(Step::Calling { id: text("id"), name: text("name"), arguments: text("arguments") })
-        }
-        "result" => Some(Step::Called {
+        "call" => Some(ChatDisplayStep::Calling {
+            id: text("id"),
+            name: text("name"),
+            arguments: text("arguments"),
+        }),
+        "result" => Some(ChatDisplayStep::Called {
             id: text("id"),
             name: text("name"),
             status: text("status"),
             milliseconds: note["duration_ms"].as_u64().unwrap_or(0),
         }),
-        "announcement" => Some(Step::Note(text("message"))),
-        "fallback" => Some(Step::Note(format!(
+        "announcement" => Some(ChatDisplayStep::Note(text("message"))),
+        "fallback" => Some(ChatDisplayStep::Note(format!(
             "{} could not answer: {}; asking {}",
             text("from"),
             text("why"),
@@ -158,7 +160,7 @@ fn note(note: &Value) -> Option<Step> {
             let message = progress["message"].as_str().map(str::to_owned);
             let (done, total) = (progress["progress"].as_f64(), progress["total"].as_f64());
             let share = done.zip(total).map(|(done, total)| format!("{done} of {total}"));
-            message.or(share).map(Step::Note)
+            message.or(share).map(ChatDisplayStep::Note)
         }
         _ => None,
     }
@@ -167,7 +169,7 @@ fn note(note: &Value) -> Option<Step> {
 /// On one line, and not too long.
 pub(super) fn brief(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
-    shortened(&line.join(" "), SHOWN)
+    truncate_chars(&line.join(" "), MAX_SUMMARY_CHARACTERS)
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Step, brief};
-use crate::output::{Form, Output, clean, counted, span};
+use super::answer::{ChatDisplayStep, StreamedChatAnswer, brief};
+use crate::output::{Output, OutputFormat, clean, pluralize, span};
 
-pub(super) struct Screen {
+pub(super) struct ChatScreen {
     output: Output,
     /// Where standard output stands in its line.
     is_in_line: bool,
@@ -15,38 +15,38 @@ pub(super) struct Screen {
     waiting: Option<String>,
 }
 
-impl Screen {
+impl ChatScreen {
     pub(super) fn new(output: Output) -> Self {
         Self { output, is_in_line: false, waiting: None }
     }
 
     /// Words that came whole.
     pub(super) fn say(&mut self, text: &str) {
-        self.show(&Step::Text(text.to_owned()));
+        self.show(&ChatDisplayStep::Text(text.to_owned()));
         self.end();
     }
 
-    pub(super) fn show(&mut self, step: &Step) {
+    pub(super) fn show(&mut self, step: &ChatDisplayStep) {
         match self.output.form {
-            Form::Json => self.output.line(&json(step).to_string()),
-            Form::Text => self.tell(step),
+            OutputFormat::Json => self.output.line(&json(step).to_string()),
+            OutputFormat::Text => self.tell(step),
         }
     }
 
-    fn tell(&mut self, step: &Step) {
+    fn tell(&mut self, step: &ChatDisplayStep) {
         match step {
-            Step::Text(text) => {
+            ChatDisplayStep::Text(text) => {
                 self.close_call();
                 self.output.raw(&clean(text));
                 self.is_in_line = !text.ends_with('\n');
             }
-            Step::Calling { id, name, arguments } => {
+            ChatDisplayStep::Calling { id, name, arguments } => {
                 self.end();
                 let line = format!("⚙ {name} {} … ", brief(arguments));
                 self.output.beside(&clean(&line));
                 self.waiting = Some(id.clone());
             }
-            Step::Called { id, name, status, milliseconds } => {
+            ChatDisplayStep::Called { id, name, status, milliseconds } => {
                 #[expect(
                     clippy::cast_precision_loss,
                     reason = "a span of this size has no digits to lose"
@@ -61,7 +61,7 @@ impl Screen {
                     self.output.beside(&clean(&format!("⚙ {name} … {how}\n")));
                 }
             }
-            Step::Note(text) => {
+            ChatDisplayStep::Note(text) => {
                 self.end();
                 self.output.beside(&clean(&format!("{}\n", brief(text))));
             }
@@ -83,11 +83,11 @@ impl Screen {
     }
 
     /// How the answer came about.
-    pub(super) fn sum_up(&mut self, answer: &Answer, head: &HeaderMap) {
+    pub(super) fn sum_up(&mut self, answer: &StreamedChatAnswer, head: &HeaderMap) {
         let header = |name: &str| head.get(name).and_then(|it| it.to_str().ok());
         let (tier, reason) = (header("x-tollgate-tier"), header("x-tollgate-tier-reason"));
         let told = answer.told.clone().unwrap_or(Value::Null);
-        if self.output.form == Form::Json {
+        if self.output.form == OutputFormat::Json {
             let line = json!({
                 "type": "end",
                 "tier": tier,
@@ -95,7 +95,7 @@ impl Screen {
                 "model": header("x-tollgate-model"),
                 "ended": told["ended"],
                 "calls": told["calls"],
-                "pending": answer.calls.iter().map(super::answer::Asked::json).collect::<Vec<_>>(),
+                "pending": answer.calls.iter().map(super::answer::ChatToolCall::json).collect::<Vec<_>>(),
             });
             return self.output.line(&line.to_string());
         }
@@ -105,7 +105,7 @@ impl Screen {
             None => tier.to_owned(),
         }));
         let calls = told["calls"].as_array().map_or(0, Vec::len);
-        parts.extend((calls > 0).then(|| counted(calls, "call")));
+        parts.extend((calls > 0).then(|| pluralize(calls, "call")));
         parts.extend(match told["ended"].as_str() {
             Some("max_depth" | "max_calls" | "deadline") => {
                 told["ended"].as_str().map(str::to_owned)
@@ -118,16 +118,16 @@ impl Screen {
     }
 }
 
-fn json(step: &Step) -> Value {
+fn json(step: &ChatDisplayStep) -> Value {
     match step {
-        Step::Text(text) => json!({"type": "text", "text": text}),
-        Step::Calling { id, name, arguments } => {
+        ChatDisplayStep::Text(text) => json!({"type": "text", "text": text}),
+        ChatDisplayStep::Calling { id, name, arguments } => {
             json!({"type": "call", "id": id, "name": name, "arguments": arguments})
         }
-        Step::Called { id, name, status, milliseconds } => {
+        ChatDisplayStep::Called { id, name, status, milliseconds } => {
             json!({"type": "result", "id": id, "name": name, "status": status,
                    "duration_ms": milliseconds})
         }
-        Step::Note(text) => json!({"type": "note", "text": text}),
+        ChatDisplayStep::Note(text) => json!({"type": "note", "text": text}),
     }
 }

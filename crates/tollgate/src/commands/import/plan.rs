@@ -6,17 +6,17 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use tollgate_core::secret::Secret;
 
-use crate::cli::import::Import;
-use crate::config::edit::{self, Edit};
-use crate::failure::Failure;
-use crate::import::variables::{There, Variables, refers};
-use crate::import::{Found, Imported, folded};
+use crate::cli::import::ImportArgs;
+use crate::command_error::CommandError;
+use crate::config::edit::{self, ConfigEdit};
+use crate::import::variables::{ExistingEntry, VariableNames, refers};
+use crate::import::{ImportedConfig, ImportedEntry, fold_name};
 use crate::output::Output;
 use crate::prompt;
 
 /// What to do about a name that is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Clash {
+pub(super) enum NameClashPolicy {
     Ask,
     Overwrite,
     Skip,
@@ -25,8 +25,8 @@ pub(super) enum Clash {
     Leave,
 }
 
-impl Clash {
-    pub(super) fn of(wanted: &Import, output: Output) -> Self {
+impl NameClashPolicy {
+    pub(super) fn of(wanted: &ImportArgs, output: Output) -> Self {
         match () {
             () if wanted.overwrite => Self::Overwrite,
             () if wanted.skip => Self::Skip,
@@ -38,15 +38,15 @@ impl Clash {
 }
 
 /// What the config has, by section and name; grows with what is planned.
-pub(super) struct Known(BTreeMap<(String, String), Entry>);
+pub(super) struct ConfiguredEntries(BTreeMap<(String, String), ConfiguredEntry>);
 
-struct Entry {
+struct ConfiguredEntry {
     /// As it is written; it is found by what it is taken for.
     name: String,
     keys: Value,
 }
 
-impl Known {
+impl ConfiguredEntries {
     pub(super) fn of(config: &Value) -> Self {
         let mut known = Self(BTreeMap::new());
         for section in ["servers", "agents", "providers", "models"] {
@@ -62,13 +62,13 @@ impl Known {
         known
     }
 
-    fn get(&self, section: &str, name: &str) -> Option<&Entry> {
-        self.0.get(&(section.to_owned(), folded(section, name)))
+    fn get(&self, section: &str, name: &str) -> Option<&ConfiguredEntry> {
+        self.0.get(&(section.to_owned(), fold_name(section, name)))
     }
 
     fn put(&mut self, section: &str, name: &str, keys: Value) {
-        let entry = Entry { name: name.to_owned(), keys };
-        self.0.insert((section.to_owned(), folded(section, name)), entry);
+        let entry = ConfiguredEntry { name: name.to_owned(), keys };
+        self.0.insert((section.to_owned(), fold_name(section, name)), entry);
     }
 
     fn free(&self, section: &str, name: &str) -> String {
@@ -90,7 +90,7 @@ fn without_name(mut entry: Value) -> Value {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ImportAction {
     Add,
     /// It is there, word for word.
     Same,
@@ -102,7 +102,7 @@ pub(super) enum Step {
     Open,
 }
 
-impl Step {
+impl ImportAction {
     pub(super) fn sign(&self) -> &'static str {
         match self {
             Self::Add | Self::Rename(_) => "+",
@@ -135,83 +135,85 @@ impl Step {
     }
 }
 
-struct Line {
+struct PlannedEntry {
     section: &'static str,
-    found: Found,
-    step: Step,
+    found: ImportedEntry,
+    step: ImportAction,
 }
 
-impl Line {
+impl PlannedEntry {
     /// The next one has to get along with it.
-    fn note(&self, known: &mut Known) {
+    fn note(&self, known: &mut ConfiguredEntries) {
         let name = match &self.step {
-            Step::Add => &self.found.name,
-            Step::Overwrite(name) | Step::Rename(name) => name,
-            Step::Same | Step::Skip | Step::Open => return,
+            ImportAction::Add => &self.found.name,
+            ImportAction::Overwrite(name) | ImportAction::Rename(name) => name,
+            ImportAction::Same | ImportAction::Skip | ImportAction::Open => return,
         };
         known.put(self.section, name, json!(self.found.keys));
     }
 }
 
-pub(super) struct Plan(Vec<Line>);
+pub(super) struct ImportPlan(Vec<PlannedEntry>);
 
-impl Plan {
+impl ImportPlan {
     pub(super) async fn make(
-        imported: &Imported,
-        known: &mut Known,
-        (variables, given): (&Variables<'_>, &mut Vec<(String, Secret)>),
-        (clash, output): (Clash, Output),
-    ) -> Result<Self, Failure> {
+        imported: &ImportedConfig,
+        known: &mut ConfiguredEntries,
+        (variables, given): (&VariableNames<'_>, &mut Vec<(String, Secret)>),
+        (clash, output): (NameClashPolicy, Output),
+    ) -> Result<Self, CommandError> {
         let mut lines = Vec::new();
         for found in &imported.servers {
             let there = known.get("servers", &found.name).map(|there| &there.keys);
             let there = match there {
-                Some(there) if clash == Clash::Rename => There::KeepsIfUnset(there),
-                Some(there) => There::Keeps(there),
-                None => There::Nothing,
+                Some(there) if clash == NameClashPolicy::Rename => {
+                    ExistingEntry::KeepsIfUnset(there)
+                }
+                Some(there) => ExistingEntry::Keeps(there),
+                None => ExistingEntry::Nothing,
             };
-            let mut fitted = variables.fitted(found, there, given);
+            let mut fitted = variables.fit_entry(found, there, given);
             let step = step(("servers", &fitted), known, (clash, output)).await?;
-            if let Step::Rename(_) = step {
-                fitted = variables.fitted(found, There::Nothing, given);
+            if let ImportAction::Rename(_) = step {
+                fitted = variables.fit_entry(found, ExistingEntry::Nothing, given);
             }
-            let line = Line { section: "servers", found: fitted, step };
+            let line = PlannedEntry { section: "servers", found: fitted, step };
             line.note(known);
             lines.push(line);
         }
         for other in &imported.others {
             // Only servers are taken out of a file again.
             let there = known.get(other.section, &other.found.name).map(|there| &there.keys);
-            let keeps = there.map_or(There::Nothing, There::Keeps);
-            let found = variables.fitted(&other.found, keeps, given);
+            let keeps = there.map_or(ExistingEntry::Nothing, ExistingEntry::Keeps);
+            let found = variables.fit_entry(&other.found, keeps, given);
             let step = match there {
-                Some(there) if *there == json!(found.keys) => Step::Same,
-                Some(_) => Step::Skip,
-                None => Step::Add,
+                Some(there) if *there == json!(found.keys) => ImportAction::Same,
+                Some(_) => ImportAction::Skip,
+                None => ImportAction::Add,
             };
-            let line = Line { section: other.section, found, step };
+            let line = PlannedEntry { section: other.section, found, step };
             line.note(known);
             lines.push(line);
         }
         Ok(Self(lines))
     }
 
-    pub(super) fn edits(&self) -> Vec<Edit> {
+    pub(super) fn edits(&self) -> Vec<ConfigEdit> {
         let mut edits = Vec::new();
-        for Line { section, found, step } in &self.0 {
+        for PlannedEntry { section, found, step } in &self.0 {
             let name = match step {
-                Step::Add => found.name.clone(),
-                Step::Rename(name) => name.clone(),
-                Step::Overwrite(there) => {
+                ImportAction::Add => found.name.clone(),
+                ImportAction::Rename(name) => name.clone(),
+                ImportAction::Overwrite(there) => {
                     // Agents may name it: it stays what it is called.
-                    edits.push(Edit::Remove { name: there.clone() });
+                    edits.push(ConfigEdit::Remove { name: there.clone() });
                     there.clone()
                 }
-                Step::Same | Step::Skip | Step::Open => continue,
+                ImportAction::Same | ImportAction::Skip | ImportAction::Open => continue,
             };
             edits.push(match *section {
-                "servers" => Edit::Add { name, server: found.keys.clone() },
-                section => Edit::Insert { section, name, keys: found.keys.clone() },
+                "servers" => ConfigEdit::Add { name, server: found.keys.clone() },
+                section => ConfigEdit::Insert { section, name, keys: found.keys.clone() },
             });
         }
         edits
@@ -225,16 +227,16 @@ impl Plan {
 
     /// Whether a variable is named in anything that is not left out.
     pub(super) fn names(&self, variable: &str) -> bool {
-        let mut kept = self.0.iter().filter(|line| line.step != Step::Skip);
+        let mut kept = self.0.iter().filter(|line| line.step != ImportAction::Skip);
         kept.any(|line| refers(&line.found, variable))
     }
 
     /// Whether somebody still has to say something.
     pub(super) fn is_open(&self) -> bool {
-        self.0.iter().any(|line| line.step == Step::Open)
+        self.0.iter().any(|line| line.step == ImportAction::Open)
     }
 
-    pub(super) fn lines(&self) -> impl Iterator<Item = (&str, String, &Step, &[String])> {
+    pub(super) fn lines(&self) -> impl Iterator<Item = (&str, String, &ImportAction, &[String])> {
         self.0.iter().map(|line| {
             (line.section, line.found.name.clone(), &line.step, line.found.notes.as_slice())
         })
@@ -242,34 +244,34 @@ impl Plan {
 }
 
 async fn step(
-    (section, found): (&str, &Found),
-    known: &Known,
-    (clash, output): (Clash, Output),
-) -> Result<Step, Failure> {
-    let Some(there) = known.get(section, &found.name) else { return Ok(Step::Add) };
+    (section, found): (&str, &ImportedEntry),
+    known: &ConfiguredEntries,
+    (clash, output): (NameClashPolicy, Output),
+) -> Result<ImportAction, CommandError> {
+    let Some(there) = known.get(section, &found.name) else { return Ok(ImportAction::Add) };
     if there.keys == json!(found.keys) {
-        return Ok(Step::Same);
+        return Ok(ImportAction::Same);
     }
-    let renamed = || Step::Rename(known.free(section, &found.name));
+    let renamed = || ImportAction::Rename(known.free(section, &found.name));
     Ok(match clash {
-        Clash::Overwrite => Step::Overwrite(there.name.clone()),
-        Clash::Skip => Step::Skip,
-        Clash::Rename => renamed(),
-        Clash::Leave => Step::Open,
-        Clash::Ask => {
+        NameClashPolicy::Overwrite => ImportAction::Overwrite(there.name.clone()),
+        NameClashPolicy::Skip => ImportAction::Skip,
+        NameClashPolicy::Rename => renamed(),
+        NameClashPolicy::Leave => ImportAction::Open,
+        NameClashPolicy::Ask => {
             let question = format!("there is a server `{}` already", there.name);
             let choices = [("skip", 's'), ("overwrite", 'o'), ("rename", 'r')];
             match prompt::choose(output, &question, &choices).await? {
-                'o' => Step::Overwrite(there.name.clone()),
+                'o' => ImportAction::Overwrite(there.name.clone()),
                 'r' => renamed(),
-                _ => Step::Skip,
+                _ => ImportAction::Skip,
             }
         }
     })
 }
 
 /// Leaves out what was not asked for.
-pub(super) fn only(imported: &mut Imported, names: &[String]) {
+pub(super) fn only(imported: &mut ImportedConfig, names: &[String]) {
     if names.is_empty() {
         return;
     }

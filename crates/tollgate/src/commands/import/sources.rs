@@ -4,24 +4,27 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::cli::import::Import;
-use crate::clients::{CLIENTS, Client, Folders};
-use crate::failure::Failure;
+use crate::cli::import::ImportArgs;
+use crate::client_apps::{CLIENTS, ClientApp, UserFolders};
+use crate::command_error::CommandError;
 
-pub(super) struct Source {
+pub(super) struct ImportSource {
     /// What people call it: a path, `standard input`.
     pub(super) label: String,
     pub(super) text: String,
     pub(super) file: Option<PathBuf>,
-    pub(super) client: Option<&'static Client>,
+    pub(super) client: Option<&'static ClientApp>,
 }
 
 /// One byte more than `import` takes: it says so itself.
-const LARGEST: u64 = (16 << 20) + 1;
+const MAX_READ_BYTES: u64 = (16 << 20) + 1;
 
-pub(super) fn find(wanted: &Import, folders: Option<&Folders>) -> Result<Vec<Source>, Failure> {
+pub(super) fn find(
+    wanted: &ImportArgs,
+    folders: Option<&UserFolders>,
+) -> Result<Vec<ImportSource>, CommandError> {
     let Some(typed) = wanted.source.as_deref() else {
-        let clients: Vec<&'static Client> = match wanted.from.is_empty() {
+        let clients: Vec<&'static ClientApp> = match wanted.from.is_empty() {
             true => CLIENTS.iter().collect(),
             false => wanted.from.iter().map(|typed| client(typed)).collect::<Result<_, _>>()?,
         };
@@ -36,11 +39,11 @@ pub(super) fn find(wanted: &Import, folders: Option<&Folders>) -> Result<Vec<Sou
         return Ok(vec![plain("standard input", text)]);
     }
     let path = Path::new(typed);
-    if let (Some(client), false) = (Client::find(typed), typed.contains(['/', '.'])) {
+    if let (Some(client), false) = (ClientApp::find(typed), typed.contains(['/', '.'])) {
         return of_client(client, folders, &[typed.to_owned()]);
     }
     if path.is_file() {
-        return Ok(vec![Source { file: Some(path.to_owned()), ..read(path)? }]);
+        return Ok(vec![ImportSource { file: Some(path.to_owned()), ..read(path)? }]);
     }
     // A pasted line; a path has no blanks, or is there.
     let is_link = ["vscode:", "vscode-insiders:"].iter().any(|it| typed.starts_with(it));
@@ -54,53 +57,53 @@ pub(super) fn find(wanted: &Import, folders: Option<&Folders>) -> Result<Vec<Sou
     Err(unknown(typed, "a file, a program or a command line in quotes"))
 }
 
-fn client(typed: &str) -> Result<&'static Client, Failure> {
-    Client::find(typed.trim()).ok_or_else(|| unknown(typed, "a program that is known"))
+fn client(typed: &str) -> Result<&'static ClientApp, CommandError> {
+    ClientApp::find(typed.trim()).ok_or_else(|| unknown(typed, "a program that is known"))
 }
 
-fn unknown(typed: &str, wanted: &str) -> Failure {
+fn unknown(typed: &str, wanted: &str) -> CommandError {
     let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
-    Failure::Usage(format!("`{typed}` is not {wanted}; programs are {}", known.join(", ")))
+    CommandError::Usage(format!("`{typed}` is not {wanted}; programs are {}", known.join(", ")))
 }
 
 /// The files of a client that are there. Whoever was asked for must have one.
 fn of_client(
-    client: &'static Client,
-    folders: Option<&Folders>,
+    client: &'static ClientApp,
+    folders: Option<&UserFolders>,
     asked: &[String],
-) -> Result<Vec<Source>, Failure> {
+) -> Result<Vec<ImportSource>, CommandError> {
     let Some(folders) = folders else {
-        return Err(Failure::failed("`HOME` is not set: nobody knows where files would be"));
+        return Err(CommandError::new("`HOME` is not set: nobody knows where files would be"));
     };
     let files = client.files(folders);
     let mut found = Vec::new();
     for path in files.iter().filter(|path| path.is_file()) {
-        found.push(Source { client: Some(client), file: Some(path.clone()), ..read(path)? });
+        found.push(ImportSource { client: Some(client), file: Some(path.clone()), ..read(path)? });
     }
     if found.is_empty() && !asked.is_empty() {
         let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
         let (name, files) = (client.name, files.join(", "));
-        return Err(Failure::failed(format!("{name} has no file here; looked for {files}")));
+        return Err(CommandError::new(format!("{name} has no file here; looked for {files}")));
     }
     Ok(found)
 }
 
-fn read(path: &Path) -> Result<Source, Failure> {
+fn read(path: &Path) -> Result<ImportSource, CommandError> {
     let label = path.display().to_string();
     let file = File::open(path);
-    let file = file.map_err(|why| Failure::failed(format!("cannot read `{label}`: {why}")))?;
+    let file = file.map_err(|why| CommandError::new(format!("cannot read `{label}`: {why}")))?;
     let text = text_of(file, &label)?;
     Ok(plain(&label, text))
 }
 
-fn text_of(from: impl io::Read, label: &str) -> Result<String, Failure> {
+fn text_of(from: impl io::Read, label: &str) -> Result<String, CommandError> {
     let mut bytes = Vec::new();
-    let read = from.take(LARGEST).read_to_end(&mut bytes);
-    read.map_err(|why| Failure::failed(format!("cannot read `{label}`: {why}")))?;
+    let read = from.take(MAX_READ_BYTES).read_to_end(&mut bytes);
+    read.map_err(|why| CommandError::new(format!("cannot read `{label}`: {why}")))?;
     String::from_utf8(bytes)
-        .map_err(|_| Failure::failed(format!("`{label}` is not UTF-8; save it as that")))
+        .map_err(|_| CommandError::new(format!("`{label}` is not UTF-8; save it as that")))
 }
 
-fn plain(label: &str, text: String) -> Source {
-    Source { label: label.to_owned(), text, file: None, client: None }
+fn plain(label: &str, text: String) -> ImportSource {
+    ImportSource { label: label.to_owned(), text, file: None, client: None }
 }

@@ -7,19 +7,22 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::Session;
+use super::MemoryCommandRun;
 use crate::app;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::output::{Form, Output, counted};
+use crate::output::{Output, OutputFormat, pluralize};
 
-pub(super) async fn run(session: &Session<'_>, file: Option<&Path>) -> Result<(), Failure> {
+pub(super) async fn run(
+    session: &MemoryCommandRun<'_>,
+    file: Option<&Path>,
+) -> Result<(), CommandError> {
     let mut lines = 0;
     let Some(file) = file else {
         let mut each = |part: &[u8]| session.output.raw(&String::from_utf8_lossy(part));
         return session.gateway.export(&session.query(), &mut each).await;
     };
-    let mut growing = Growing::begin(file)?;
+    let mut growing = ExportPartFile::begin(file)?;
     let mut trouble = None;
     let mut each = |part: &[u8]| {
         lines += part.iter().filter(|byte| **byte == b'\n').count();
@@ -29,13 +32,13 @@ pub(super) async fn run(session: &Session<'_>, file: Option<&Path>) -> Result<()
     };
     session.gateway.export(&session.query(), &mut each).await?;
     match trouble {
-        Some(error) => return Err(unwritten(file, &error)),
+        Some(error) => return Err(write_error(file, &error)),
         None => growing.finish(file)?,
     }
     match session.output.form {
-        Form::Json => session.output.json(&json!({ "file": file, "lines": lines })),
-        Form::Text => {
-            let lines = counted(lines, "line");
+        OutputFormat::Json => session.output.json(&json!({ "file": file, "lines": lines })),
+        OutputFormat::Text => {
+            let lines = pluralize(lines, "line");
             session.output.note(&format!("{lines} are in {}", file.display()));
         }
     }
@@ -43,30 +46,30 @@ pub(super) async fn run(session: &Session<'_>, file: Option<&Path>) -> Result<()
 }
 
 /// A file in the making. Nobody else reads what is in it, and a half of it is removed.
-struct Growing {
+struct ExportPartFile {
     file: File,
     path: PathBuf,
     is_whole: bool,
 }
 
-impl Growing {
-    fn begin(end: &Path) -> Result<Self, Failure> {
+impl ExportPartFile {
+    fn begin(end: &Path) -> Result<Self, CommandError> {
         let mut name = end.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.part", std::process::id()));
         let path = end.with_file_name(name);
         let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-        let file = opened.map_err(|error| unwritten(&path, &error))?;
+        let file = opened.map_err(|error| write_error(&path, &error))?;
         Ok(Self { file, path, is_whole: false })
     }
 
-    fn finish(mut self, end: &Path) -> Result<(), Failure> {
+    fn finish(mut self, end: &Path) -> Result<(), CommandError> {
         let done = self.file.sync_all().and_then(|()| fs::rename(&self.path, end));
         self.is_whole = done.is_ok();
-        done.map_err(|error| unwritten(end, &error))
+        done.map_err(|error| write_error(end, &error))
     }
 }
 
-impl Drop for Growing {
+impl Drop for ExportPartFile {
     fn drop(&mut self) {
         if !self.is_whole {
             let _ = fs::remove_file(&self.path);
@@ -74,18 +77,24 @@ impl Drop for Growing {
     }
 }
 
-fn unwritten(file: &Path, error: &io::Error) -> Failure {
-    Failure::failed(format!("cannot write `{}`: {error}", file.display()))
+fn write_error(file: &Path, error: &io::Error) -> CommandError {
+    CommandError::new(format!("cannot write `{}`: {error}", file.display()))
 }
 
 /// Asks the database itself: a gateway that runs need not know.
-pub(super) async fn backup(file: &Path, config: &Config, output: Output) -> Result<(), Failure> {
+pub(super) async fn backup(
+    file: &Path,
+    config: &Config,
+    output: Output,
+) -> Result<(), CommandError> {
     let memory = app::memory(config).await?;
-    let path = std::path::absolute(file).map_err(|error| unwritten(file, &error))?;
-    memory.backup(&path).await.map_err(|trouble| Failure::failed(trouble.to_string()))?;
+    let path = std::path::absolute(file).map_err(|error| write_error(file, &error))?;
+    memory.backup(&path).await.map_err(|trouble| CommandError::new(trouble.to_string()))?;
     match output.form {
-        Form::Json => output.json(&json!({ "file": file })),
-        Form::Text => output.note(&format!("a copy of the memory is in {}", file.display())),
+        OutputFormat::Json => output.json(&json!({ "file": file })),
+        OutputFormat::Text => {
+            output.note(&format!("a copy of the memory is in {}", file.display()))
+        }
     }
     Ok(())
 }

@@ -11,51 +11,60 @@ use serde_json::{Value, json};
 use tollgate_core::date;
 use tollgate_engine::clock::{Clock as _, SystemClock};
 
-use super::{Session, show};
-use crate::cli::memory::{Format, Import};
-use crate::failure::Failure;
-use crate::output::{Form, clean};
-use crate::transcript::{self, Transcript, date_in};
+use super::{MemoryCommandRun, show};
+use crate::cli::memory::{MemoryImportArgs, MemoryImportFormat};
+use crate::command_error::CommandError;
+use crate::output::{OutputFormat, clean};
+use crate::transcript::{self, ImportedTranscript, date_in};
 
 /// Of one request.
 const BATCH_BYTES: usize = 1 << 20;
 const BATCH_LINES: usize = 2_000;
 /// Bytes of a transcript; of lines there may be any number.
-const LARGEST: u64 = 64 << 20;
+const MAX_TRANSCRIPT_BYTES: u64 = 64 << 20;
 /// Bytes of one line of a file.
-const LONGEST: u64 = 2 << 20;
-const COUNTED: [&str; 5] = ["sessions", "entries", "facts", "entities", "relations"];
+const MAX_LINE_BYTES: u64 = 2 << 20;
+const COUNTED_KINDS: [&str; 5] = ["sessions", "entries", "facts", "entities", "relations"];
 
-pub(super) async fn run(session: &Session<'_>, wanted: &Import) -> Result<(), Failure> {
+pub(super) async fn run(
+    session: &MemoryCommandRun<'_>,
+    wanted: &MemoryImportArgs,
+) -> Result<(), CommandError> {
     if wanted.session.is_some() && wanted.files.len() > 1 {
         let message = "`--session` is for one file; others are named by their own names";
-        return Err(Failure::Usage(message.to_owned()));
+        return Err(CommandError::Usage(message.to_owned()));
     }
     let mut told = Vec::new();
     for file in &wanted.files {
-        let mut intake = Intake::new(session, file, wanted);
+        let mut intake = MemoryFileImport::new(session, file, wanted);
         match intake.format()? {
-            Format::Jsonl => intake.lines().await?,
-            Format::Text => intake.transcript(transcript::Form::Text).await?,
-            Format::Json => intake.transcript(transcript::Form::Json).await?,
-            Format::Vtt | Format::Srt => intake.transcript(transcript::Form::Captions).await?,
+            MemoryImportFormat::Jsonl => intake.lines().await?,
+            MemoryImportFormat::Text => {
+                intake.transcript(transcript::TranscriptFormat::Text).await?
+            }
+            MemoryImportFormat::Json => {
+                intake.transcript(transcript::TranscriptFormat::Json).await?
+            }
+            MemoryImportFormat::Vtt | MemoryImportFormat::Srt => {
+                intake.transcript(transcript::TranscriptFormat::Captions).await?
+            }
         }
-        if session.output.form == Form::Text {
+        if session.output.form == OutputFormat::Text {
             session.output.line(&clean(&intake.sentence()));
         }
-        told.push(intake.told());
+        told.push(intake.report_json());
     }
-    if session.output.form == Form::Json {
+    if session.output.form == OutputFormat::Json {
         session.output.json(&json!({ "files": told, "dry_run": wanted.dry_run }));
     }
     Ok(())
 }
 
 /// One file on its way.
-struct Intake<'i> {
-    session: &'i Session<'i>,
+struct MemoryFileImport<'i> {
+    session: &'i MemoryCommandRun<'i>,
     file: &'i Path,
-    wanted: &'i Import,
+    wanted: &'i MemoryImportArgs,
     batch: String,
     /// Of each line in the batch, where it stands in the file.
     places: Vec<u64>,
@@ -65,8 +74,12 @@ struct Intake<'i> {
     named: Option<(String, SystemTime)>,
 }
 
-impl<'i> Intake<'i> {
-    fn new(session: &'i Session<'i>, file: &'i Path, wanted: &'i Import) -> Self {
+impl<'i> MemoryFileImport<'i> {
+    fn new(
+        session: &'i MemoryCommandRun<'i>,
+        file: &'i Path,
+        wanted: &'i MemoryImportArgs,
+    ) -> Self {
         let (read, kept) = (json!({}), json!({}));
         let (batch, places) = (String::new(), Vec::new());
         Self { session, file, wanted, batch, places, read, kept, named: None }
@@ -76,23 +89,23 @@ impl<'i> Intake<'i> {
         self.file == Path::new("-")
     }
 
-    fn format(&self) -> Result<Format, Failure> {
+    fn format(&self) -> Result<MemoryImportFormat, CommandError> {
         let ending = self.file.extension().map(|it| it.to_string_lossy().to_lowercase());
         match (self.wanted.format, ending.as_deref()) {
             (Some(format), _) => Ok(format),
-            (None, Some("jsonl" | "ndjson")) => Ok(Format::Jsonl),
-            (None, Some("json")) => Ok(Format::Json),
-            (None, Some("vtt")) => Ok(Format::Vtt),
-            (None, Some("srt")) => Ok(Format::Srt),
+            (None, Some("jsonl" | "ndjson")) => Ok(MemoryImportFormat::Jsonl),
+            (None, Some("json")) => Ok(MemoryImportFormat::Json),
+            (None, Some("vtt")) => Ok(MemoryImportFormat::Vtt),
+            (None, Some("srt")) => Ok(MemoryImportFormat::Srt),
             (None, _) if self.is_standard_input() => {
                 let message = "what comes by standard input needs `--format`";
-                Err(Failure::Usage(message.to_owned()))
+                Err(CommandError::Usage(message.to_owned()))
             }
-            (None, _) => Ok(Format::Text),
+            (None, _) => Ok(MemoryImportFormat::Text),
         }
     }
 
-    fn open(&self) -> Result<Box<dyn Read>, Failure> {
+    fn open(&self) -> Result<Box<dyn Read>, CommandError> {
         if self.is_standard_input() {
             return Ok(Box::new(io::stdin()));
         }
@@ -101,30 +114,30 @@ impl<'i> Intake<'i> {
     }
 
     /// `FILE:LINE: why`
-    fn wrong(&self, line: Option<u64>, why: &dyn std::fmt::Display) -> Failure {
+    fn wrong(&self, line: Option<u64>, why: &dyn std::fmt::Display) -> CommandError {
         let file = self.file.display();
-        Failure::failed(match line.filter(|line| *line > 0) {
+        CommandError::new(match line.filter(|line| *line > 0) {
             Some(line) => format!("{file}:{line}: {why}"),
             None => format!("{file}: {why}"),
         })
     }
 
-    async fn lines(&mut self) -> Result<(), Failure> {
+    async fn lines(&mut self) -> Result<(), CommandError> {
         if self.wanted.session.is_some() || self.wanted.date.is_some() {
             let message =
                 "lines have their own sessions and times: leave `--session` and `--date` out";
-            return Err(Failure::Usage(message.to_owned()));
+            return Err(CommandError::Usage(message.to_owned()));
         }
         let mut reader = BufReader::new(self.open()?);
         for number in 1.. {
             let mut line = Vec::new();
-            let read = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line);
+            let read = reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
             if read.map_err(|error| self.wrong(Some(number), &error))? == 0 {
                 break;
             }
             let text = std::str::from_utf8(&line)
                 .map_err(|_| self.wrong(Some(number), &"it is not UTF-8"))?;
-            if text.len() as u64 == LONGEST {
+            if text.len() as u64 == MAX_LINE_BYTES {
                 return Err(self.wrong(Some(number), &"the line is too long"));
             }
             let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim();
@@ -135,11 +148,11 @@ impl<'i> Intake<'i> {
         self.flush().await
     }
 
-    async fn transcript(&mut self, form: transcript::Form) -> Result<(), Failure> {
+    async fn transcript(&mut self, form: transcript::TranscriptFormat) -> Result<(), CommandError> {
         let mut text = String::new();
-        let read = self.open()?.take(LARGEST + 1).read_to_string(&mut text);
+        let read = self.open()?.take(MAX_TRANSCRIPT_BYTES + 1).read_to_string(&mut text);
         let size = read.map_err(|error| self.wrong(None, &error))?;
-        if size as u64 > LARGEST {
+        if size as u64 > MAX_TRANSCRIPT_BYTES {
             return Err(self.wrong(None, &"it has more than 64 MiB; cut it into parts"));
         }
         let found = transcript::read(form, &text);
@@ -153,24 +166,24 @@ impl<'i> Intake<'i> {
         self.flush().await
     }
 
-    fn session_id(&self) -> Result<String, Failure> {
+    fn session_id(&self) -> Result<String, CommandError> {
         if let Some(session) = &self.wanted.session {
             return Ok(session.clone());
         }
         if self.is_standard_input() {
             let message = "what comes by standard input needs `--session`";
-            return Err(Failure::Usage(message.to_owned()));
+            return Err(CommandError::Usage(message.to_owned()));
         }
         let stem = self.file.file_stem().unwrap_or_default();
         Ok(stem.to_string_lossy().into_owned())
     }
 
     /// The same whenever the file is read, so that nothing is kept twice.
-    fn began(&self, found: &Transcript) -> Result<SystemTime, Failure> {
+    fn began(&self, found: &ImportedTranscript) -> Result<SystemTime, CommandError> {
         if let Some(typed) = &self.wanted.date {
             return date::parse(typed).ok_or_else(|| {
                 let message = "`--date` is like `2026-01-05` or `2026-01-05T19:00:00Z`";
-                Failure::Usage(message.to_owned())
+                CommandError::Usage(message.to_owned())
             });
         }
         let named = || self.file.file_name().and_then(|name| date_in(&name.to_string_lossy()));
@@ -180,7 +193,7 @@ impl<'i> Intake<'i> {
         }))
     }
 
-    async fn push(&mut self, number: u64, line: &str) -> Result<(), Failure> {
+    async fn push(&mut self, number: u64, line: &str) -> Result<(), CommandError> {
         let is_full = self.places.len() >= BATCH_LINES
             || !self.batch.is_empty() && self.batch.len() + line.len() > BATCH_BYTES;
         if is_full {
@@ -192,7 +205,7 @@ impl<'i> Intake<'i> {
         Ok(())
     }
 
-    async fn flush(&mut self) -> Result<(), Failure> {
+    async fn flush(&mut self) -> Result<(), CommandError> {
         if self.places.is_empty() {
             return Ok(());
         }
@@ -218,33 +231,33 @@ impl<'i> Intake<'i> {
 
     fn sentence(&self) -> String {
         let file = self.file.display();
-        let read = show::counted(&self.read);
+        let read = show::describe_counts(&self.read);
         let place = match &self.named {
             Some((session, began)) => {
-                format!(" of session `{session}`, from {}", date::written(*began))
+                format!(" of session `{session}`, from {}", date::format_rfc3339(*began))
             }
             None => String::new(),
         };
         let kept = match (self.wanted.dry_run, self.kept == self.read) {
             (true, _) => "; nothing was kept".to_owned(),
             (false, true) => String::new(),
-            (false, false) => format!("; new: {}", show::counted(&self.kept)),
+            (false, false) => format!("; new: {}", show::describe_counts(&self.kept)),
         };
         format!("{file}: {read}{place}{kept}")
     }
 
-    fn told(&self) -> Value {
+    fn report_json(&self) -> Value {
         let mut told = json!({ "file": self.file, "read": self.read, "kept": self.kept });
         if let Some((session, began)) = &self.named {
             told["session"] = json!(session);
-            told["began"] = json!(date::written(*began));
+            told["began"] = json!(date::format_rfc3339(*began));
         }
         told
     }
 }
 
 fn add(sum: &mut Value, more: &Value) {
-    for key in COUNTED {
+    for key in COUNTED_KINDS {
         let both = sum[key].as_u64().unwrap_or(0) + more[key].as_u64().unwrap_or(0);
         sum[key] = json!(both);
     }
@@ -252,6 +265,6 @@ fn add(sum: &mut Value, more: &Value) {
 
 /// Its beginning.
 fn day_of(time: SystemTime) -> SystemTime {
-    let written = date::written(time);
+    let written = date::format_rfc3339(time);
     written.get(..10).and_then(date::parse).unwrap_or(UNIX_EPOCH)
 }

@@ -2,61 +2,61 @@
 
 use serde_json::Value;
 
-use super::Session;
+use super::MemoryCommandRun;
+use crate::command_error::CommandError;
 use crate::commands::tools::{items, text};
-use crate::failure::Failure;
 use crate::gateway::memory::path;
-use crate::output::{Form, Table, clean};
+use crate::output::{OutputFormat, TextTable, clean};
 
 /// Entries that are asked for at once.
 const PAGE: usize = 1_000;
 
 /// `tollgate memory show ID`: an entity, or else a session.
-pub(super) async fn run(session: &Session<'_>, id: &str) -> Result<(), Failure> {
+pub(super) async fn run(session: &MemoryCommandRun<'_>, id: &str) -> Result<(), CommandError> {
     let query = session.query();
     if let Some(found) = session.gateway.recall(&path("entities", id), &query).await? {
         match session.output.form {
-            Form::Json => session.output.json(&found),
-            Form::Text => session.output.line(&clean(&snapshot(&found))),
+            OutputFormat::Json => session.output.json(&found),
+            OutputFormat::Text => session.output.line(&clean(&snapshot(&found))),
         }
         return Ok(());
     }
     match transcript(session, id).await? {
         true => Ok(()),
-        false => Err(Failure::failed(format!("there is no entity and no session `{id}`"))),
+        false => Err(CommandError::new(format!("there is no entity and no session `{id}`"))),
     }
 }
 
 /// Whether there is one.
-async fn transcript(session: &Session<'_>, id: &str) -> Result<bool, Failure> {
+async fn transcript(session: &MemoryCommandRun<'_>, id: &str) -> Result<bool, CommandError> {
     let (place, limit) = (path("sessions", id), ("limit", PAGE.to_string()));
     let first = session.gateway.recall(&place, &session.with(std::slice::from_ref(&limit))).await?;
     let Some(mut page) = first else { return Ok(false) };
     let about = page["session"].clone();
     let mut all = Vec::new();
-    if session.output.form == Form::Text {
-        session.output.line(&clean(&headed(&about)));
+    if session.output.form == OutputFormat::Text {
+        session.output.line(&clean(&session_header(&about)));
     }
     loop {
         match session.output.form {
-            Form::Json => all.extend_from_slice(items(&page, "entries")),
-            Form::Text => {
-                let said = items(&page, "entries").iter().map(said);
+            OutputFormat::Json => all.extend_from_slice(items(&page, "entries")),
+            OutputFormat::Text => {
+                let said = items(&page, "entries").iter().map(entry_line);
                 said.for_each(|line| session.output.line(&clean(&line)));
             }
         }
         let Some(next) = page["next"].as_u64() else { break };
         let query = session.with(&[limit.clone(), ("after", next.to_string())]);
-        page = session.gateway.remembered(&place, &query).await?;
+        page = session.gateway.get_memory(&place, &query).await?;
     }
-    if session.output.form == Form::Json {
+    if session.output.form == OutputFormat::Json {
         session.output.json(&serde_json::json!({ "session": about, "entries": all }));
     }
     Ok(true)
 }
 
-fn headed(session: &Value) -> String {
-    let entries = counted(&serde_json::json!({ "entries": session["entries"] }));
+fn session_header(session: &Value) -> String {
+    let entries = describe_counts(&serde_json::json!({ "entries": session["entries"] }));
     let head = format!("{}, {entries}, from {}", text(session, "id"), text(session, "began"));
     match session["summary"].as_str() {
         Some(summary) => format!("{head}\n{summary}\n"),
@@ -64,7 +64,7 @@ fn headed(session: &Value) -> String {
     }
 }
 
-fn said(entry: &Value) -> String {
+fn entry_line(entry: &Value) -> String {
     format!("{}  {}: {}", day(entry, "at"), text(entry, "speaker"), text(entry, "text"))
 }
 
@@ -96,8 +96,8 @@ fn snapshot(found: &Value) -> String {
     lines.join("\n")
 }
 
-pub(super) fn entities(found: &[Value]) -> Table {
-    let mut table = Table::new(&["ID", "TYPE", "NAME", "KNOWN"]);
+pub(super) fn entities(found: &[Value]) -> TextTable {
+    let mut table = TextTable::new(&["ID", "TYPE", "NAME", "KNOWN"]);
     for entity in found {
         let known: Vec<String> = entity["attributes"]
             .as_object()
@@ -119,8 +119,8 @@ pub(super) fn entities(found: &[Value]) -> Table {
 }
 
 /// What was found, the best first.
-pub(super) fn hits(found: &[Value]) -> Table {
-    let mut table = Table::new(&["WHERE", "WHEN", "WHO", "WHAT"]);
+pub(super) fn hits(found: &[Value]) -> TextTable {
+    let mut table = TextTable::new(&["WHERE", "WHEN", "WHO", "WHAT"]);
     for hit in found {
         let place = match (hit["session"].as_str(), hit["id"].as_u64()) {
             (Some(session), _) => session.to_owned(),
@@ -141,7 +141,7 @@ pub(super) fn day(value: &Value, key: &str) -> String {
 }
 
 /// `2 sessions, 34 entries`
-pub(super) fn counted(counts: &Value) -> String {
+pub(super) fn describe_counts(counts: &Value) -> String {
     let kinds = [
         ("sessions", "session", "sessions"),
         ("entries", "entry", "entries"),

@@ -5,91 +5,94 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tollgate_core::secret::Secret;
-use tollgate_server::operator::{Change, Mode, Order, Switch};
+use tollgate_server::config_service::{ApplyMode, ConfigChange, ConfigChangeRequest, ServerSwitch};
 
-use super::{added, search, tried, wizard};
-use crate::cli::servers::{Change as Typed, Named};
-use crate::config::edit::Edit;
-use crate::config::masked::Masks;
-use crate::config::{self, Environment, Request};
-use crate::failure::Failure;
+use super::{add, search, trial_run, wizard};
+use crate::cli::servers::{ChangeServersCommand as Typed, ServerNameArgs};
+use crate::command_error::CommandError;
+use crate::config::edit::ConfigEdit;
+use crate::config::secret_masking::SecretMasks;
+use crate::config::{self, ConfigRequest, Environment};
 use crate::gateway::Gateway;
-use crate::output::{Form, Output, clean};
+use crate::output::{Output, OutputFormat, clean};
 use crate::prompt;
-use crate::reload::{Draft, Origin, draft};
+use crate::reload::{ConfigDraft, ConfigFileSource, draft};
 
 /// A change, and what is to be said with it.
-pub(super) struct Wish {
-    pub(super) change: Change,
-    pub(super) mode: Mode,
+pub(super) struct RequestedServerChange {
+    pub(super) change: ConfigChange,
+    pub(super) mode: ApplyMode,
     /// Variables that the new text refers to, with their values.
     pub(super) given: Vec<(String, Secret)>,
 }
 
 pub(crate) async fn run(
     typed: Typed,
-    request: Request,
+    request: ConfigRequest,
     (output, environment): (Output, &dyn Environment),
-) -> Result<(), Failure> {
-    let mut trial = Trial::None;
+) -> Result<(), CommandError> {
+    let mut trial = TrialMode::None;
     let wish = match typed {
         Typed::Add(add) => {
             if !add.no_test && !add.dry_run {
-                trial = Trial::Wanted;
+                trial = TrialMode::Wanted;
             }
             match &add.from_registry {
                 Some(wanted) => {
-                    let origin = Origin::of(request.clone());
+                    let origin = ConfigFileSource::of(request.clone());
                     let text = origin.text()?;
-                    let known = added::Expected::new(Vec::new(), &[]).beside(&text);
+                    let known = add::ExpectedEnvironment::new(Vec::new(), &[]).beside(&text);
                     let loaded =
                         config::load_text(origin.path(), text.as_bytes(), &request, &known)?;
-                    search::wish((&add, wanted), &loaded.config, output).await?
+                    search::request_change((&add, wanted), &loaded.config, output).await?
                 }
                 None if add.is_bare() && prompt::is_possible(output) => {
                     // Whoever is asked has seen how it went.
-                    trial = Trial::None;
-                    wizard::wish(&add, &request, (output, environment)).await?
+                    trial = TrialMode::None;
+                    wizard::request_change(&add, &request, (output, environment)).await?
                 }
-                None => added::wish(&add, environment)?,
+                None => add::request_change(&add, environment)?,
             }
         }
-        Typed::Remove(named) => plain(&named, Change::Remove { name: named.name.clone() }),
-        Typed::Enable(named) => plain(&named, switch(&named, Switch::On)),
-        Typed::Disable(named) => plain(&named, switch(&named, Switch::Off)),
+        Typed::Remove(named) => plain(&named, ConfigChange::Remove { name: named.name.clone() }),
+        Typed::Enable(named) => plain(&named, switch(&named, ServerSwitch::On)),
+        Typed::Disable(named) => plain(&named, switch(&named, ServerSwitch::Off)),
     };
     let edits = match &wish.change {
-        Change::Add { name, server, .. } => {
-            vec![Edit::Add { name: name.clone(), server: server.clone() }]
+        ConfigChange::Add { name, server, .. } => {
+            vec![ConfigEdit::Add { name: name.clone(), server: server.clone() }]
         }
         _ => Vec::new(),
     };
-    let origin = Origin::of(request);
-    let expected = added::Expected::new(wish.given.clone(), &edits).beside(&origin.text()?);
+    let origin = ConfigFileSource::of(request);
+    let expected =
+        add::ExpectedEnvironment::new(wish.given.clone(), &edits).beside(&origin.text()?);
     let unset = expected.unset(environment);
     let origin = origin.knowing(Arc::new(expected));
     let (by, mode) = ("the command line".to_owned(), wish.mode);
-    let order = Order { by, version: None, change: wish.change.clone(), mode };
-    let draft = draft(&origin, &Masks::new(), &order)?;
-    if mode == Mode::Apply {
+    let order = ConfigChangeRequest { by, version: None, change: wish.change.clone(), mode };
+    let draft = draft(&origin, &SecretMasks::new(), &order)?;
+    if mode == ApplyMode::Apply {
         draft.write(&origin)?;
     }
     let gateway = match mode {
-        Mode::Apply if !draft.diff.is_empty() => Gateway::running(&draft.candidate.config).await,
-        Mode::Apply | Mode::Try => None,
+        ApplyMode::Apply if !draft.diff.is_empty() => {
+            Gateway::running(&draft.candidate.config).await
+        }
+        ApplyMode::Apply | ApplyMode::Try => None,
     };
     let answer = match &gateway {
         Some(gateway) => Some(gateway.reload().await),
         None => None,
     };
     let tried = match (&wish.change, trial) {
-        (Change::Add { name, .. }, Trial::Wanted) => {
+        (ConfigChange::Add { name, .. }, TrialMode::Wanted) => {
             let config = &draft.candidate.config;
             // What has no value yet would only be refused.
             let known = unset.iter().all(|name| wish.given.iter().any(|(given, _)| given == name));
             let taken =
                 gateway.filter(|_| matches!(&answer, Some(Ok(it)) if it["outcome"] != "refused"));
-            if known { tried::run(name, config, taken).await } else { None }
+            if known { trial_run::run(name, config, taken).await } else { None }
         }
         _ => None,
     };
@@ -98,34 +101,34 @@ pub(crate) async fn run(
 
 /// Whether a new server is asked for its tools at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Trial {
+enum TrialMode {
     Wanted,
     None,
 }
 
-fn plain(named: &Named, change: Change) -> Wish {
-    let mode = if named.dry_run { Mode::Try } else { Mode::Apply };
-    Wish { change, mode, given: Vec::new() }
+fn plain(named: &ServerNameArgs, change: ConfigChange) -> RequestedServerChange {
+    let mode = if named.dry_run { ApplyMode::Try } else { ApplyMode::Apply };
+    RequestedServerChange { change, mode, given: Vec::new() }
 }
 
-fn switch(named: &Named, to: Switch) -> Change {
-    Change::Switch { name: named.name.clone(), to }
+fn switch(named: &ServerNameArgs, to: ServerSwitch) -> ConfigChange {
+    ConfigChange::Switch { name: named.name.clone(), to }
 }
 
 fn say(
-    (wish, unset): (&Wish, &[String]),
-    (draft, origin): (&Draft, &Origin),
-    (answer, tried): (Option<Result<Value, Failure>>, Option<Value>),
+    (wish, unset): (&RequestedServerChange, &[String]),
+    (draft, origin): (&ConfigDraft, &ConfigFileSource),
+    (answer, tried): (Option<Result<Value, CommandError>>, Option<Value>),
     output: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let file = origin.path().display().to_string();
     let heard = match answer {
         Some(Ok(answer)) => Some(answer),
         Some(Err(error)) => Some(json!({ "outcome": "refused", "error": error.to_string() })),
         None => None,
     };
-    if output.form == Form::Json {
-        let applied = wish.mode == Mode::Apply;
+    if output.form == OutputFormat::Json {
+        let applied = wish.mode == ApplyMode::Apply;
         let diff = &draft.diff;
         output.json(&json!({
             "applied": applied, "file": file, "diff": diff, "gateway": heard, "test": tried,
@@ -142,27 +145,29 @@ fn say(
         output.note(&clean(&note));
     }
     match (wish.mode, heard) {
-        (Mode::Try, _) => output.note("nothing was changed"),
-        (Mode::Apply, None) => output.note(&format!("{file} was changed; no gateway runs yet")),
-        (Mode::Apply, Some(answer)) => {
-            output.note(&clean(&format!("{file} was changed; {}", taken(&answer))));
+        (ApplyMode::Try, _) => output.note("nothing was changed"),
+        (ApplyMode::Apply, None) => {
+            output.note(&format!("{file} was changed; no gateway runs yet"))
+        }
+        (ApplyMode::Apply, Some(answer)) => {
+            output.note(&clean(&format!("{file} was changed; {}", describe_reload(&answer))));
         }
     }
     if let Some(tried) = &tried {
-        output.note(&clean(&tried::sentence(tried)));
+        output.note(&clean(&trial_run::sentence(tried)));
     }
     Ok(())
 }
 
 /// What is still to be done.
-fn notes((wish, unset): (&Wish, &[String]), draft: &Draft) -> Vec<String> {
+fn notes((wish, unset): (&RequestedServerChange, &[String]), draft: &ConfigDraft) -> Vec<String> {
     let mut notes = Vec::new();
     for name in unset {
         notes.push(format!(
             "note: the gateway needs `{name}` in its environment; the file only names it"
         ));
     }
-    if let Change::Add { name, .. } = &wish.change {
+    if let ConfigChange::Add { name, .. } = &wish.change {
         let settings = &draft.candidate.config.settings;
         let sample = format!("{name}_tool");
         let sees = |agent: &tollgate_core::agent::Agent| {
@@ -180,7 +185,7 @@ fn notes((wish, unset): (&Wish, &[String]), draft: &Draft) -> Vec<String> {
 }
 
 /// What a gateway made of it, in a sentence.
-pub(crate) fn taken(answer: &Value) -> String {
+pub(crate) fn describe_reload(answer: &Value) -> String {
     let ids = |key: &str| -> Vec<&str> {
         let ids = answer["servers"][key].as_array();
         ids.into_iter().flatten().filter_map(Value::as_str).collect()

@@ -4,20 +4,20 @@
 use std::sync::Arc;
 
 use tollgate_core::turn::Principal;
-use tollgate_engine::audit::{Act, Decision};
+use tollgate_engine::audit::{AuditAction, Decision};
 
 use crate::app;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::consent::Consent;
-use crate::failure::Failure;
 use crate::gateway::Gateway;
-use crate::output::{Form, Output, clean};
+use crate::oauth_consent::OauthConsent;
+use crate::output::{Output, OutputFormat, clean};
 
-pub(super) async fn run(name: &str, config: &Config, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(name: &str, config: &Config, output: Output) -> Result<(), CommandError> {
     let server = config.settings.servers.iter().find(|server| server.id.as_str() == name);
     let server = server
-        .ok_or_else(|| Failure::failed(format!("there is no server `{name}` in the config")))?;
-    let consent = Consent::to(server).map_err(Failure::failed)?;
+        .ok_or_else(|| CommandError::new(format!("there is no server `{name}` in the config")))?;
+    let consent = OauthConsent::to(server).map_err(CommandError::new)?;
     let store = Arc::new(app::store(config).await?);
     let ledger = app::ledger(config, &store).await?;
     let show = move |url: String| {
@@ -26,7 +26,7 @@ pub(super) async fn run(name: &str, config: &Config, output: Output) -> Result<(
     };
     let outcome = consent.ask(store, Box::new(show)).await;
     let word = if outcome.is_ok() { "logged in" } else { "refused" };
-    let decision = Decision::new(Act::Login, &Principal::local(), word).server(&server.id);
+    let decision = Decision::new(AuditAction::Login, &Principal::local(), word).server(&server.id);
     let decision = match &outcome {
         Ok(()) => decision,
         Err(why) => decision.because(why),
@@ -34,14 +34,14 @@ pub(super) async fn run(name: &str, config: &Config, output: Output) -> Result<(
     if let Err(error) = ledger.note(decision).await {
         output.note(&format!("warning: the audit trail was not written: {error}"));
     }
-    outcome.map_err(|why| Failure::failed(format!("`{name}` was not logged in to: {why}")))?;
+    outcome.map_err(|why| CommandError::new(format!("`{name}` was not logged in to: {why}")))?;
     // One that waits for a login is tried at long intervals only.
     if let Some(gateway) = Gateway::running(config).await {
         let _ = gateway.restart(name).await;
     }
     match output.form {
-        Form::Json => output.json(&serde_json::json!({ "ok": true, "server": name })),
-        Form::Text => output.line(&format!("logged in to `{name}`")),
+        OutputFormat::Json => output.json(&serde_json::json!({ "ok": true, "server": name })),
+        OutputFormat::Text => output.line(&format!("logged in to `{name}`")),
     }
     Ok(())
 }

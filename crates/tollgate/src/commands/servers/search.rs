@@ -1,28 +1,29 @@
 //! `tollgate servers search` and `servers add --from-registry`: what the MCP registry has, and
 //! what would be started for it. Shown before anything is saved; nothing is run through a shell.
 
-use tollgate_server::operator::{Change, Mode};
+use tollgate_server::config_service::{ApplyMode, ConfigChange};
 
-use super::change::Wish;
-use crate::cli::servers::Add;
+use super::change::RequestedServerChange;
+use crate::cli::servers::AddServerArgs;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::output::{Form, Output, Table, clean};
+use crate::mcp_registry::{InstallOption, McpRegistryClient, McpRegistryError, short_name};
+use crate::output::{Output, OutputFormat, TextTable, clean};
 use crate::prompt;
-use crate::registry::{Choice, Registry, Unanswered, short_name};
 
 pub(super) async fn run(
     words: &[String],
     cursor: Option<&str>,
     config: &Config,
     output: Output,
-) -> Result<(), Failure> {
-    let page = registry(config)?.search(&words.join(" "), cursor).await.map_err(failed)?;
-    if output.form == Form::Json {
+) -> Result<(), CommandError> {
+    let page =
+        registry(config)?.search(&words.join(" "), cursor).await.map_err(to_command_error)?;
+    if output.form == OutputFormat::Json {
         output.json(&page.to_json());
         return Ok(());
     }
-    let mut table = Table::new(&["NAME", "VERSION", "AS", "WHAT"]);
+    let mut table = TextTable::new(&["NAME", "VERSION", "AS", "WHAT"]);
     for entry in &page.servers {
         let mut kinds: Vec<&str> = entry.choices.iter().map(|choice| choice.kind).collect();
         kinds.dedup();
@@ -47,12 +48,12 @@ pub(super) async fn run(
 }
 
 /// What is to be added, after somebody saw it.
-pub(super) async fn wish(
-    (add, wanted): (&Add, &str),
+pub(super) async fn request_change(
+    (add, wanted): (&AddServerArgs, &str),
     config: &Config,
     output: Output,
-) -> Result<Wish, Failure> {
-    let entry = registry(config)?.find(wanted).await.map_err(failed)?;
+) -> Result<RequestedServerChange, CommandError> {
+    let entry = registry(config)?.find(wanted).await.map_err(to_command_error)?;
     let choice = match &add.choice {
         Some(kind) => entry.choices.iter().find(|choice| choice.kind == kind),
         None => entry.choices.first(),
@@ -65,18 +66,18 @@ pub(super) async fn wish(
                 format!("`{wanted}` is not to be had like that; there is {}", kinds.join(", "))
             }
         };
-        return Err(Failure::failed(why));
+        return Err(CommandError::new(why));
     };
     show(choice, output);
-    let mode = if add.dry_run { Mode::Try } else { Mode::Apply };
-    if mode == Mode::Apply && !add.yes {
+    let mode = if add.dry_run { ApplyMode::Try } else { ApplyMode::Apply };
+    if mode == ApplyMode::Apply && !add.yes {
         if !prompt::is_possible(output) {
             let why = "say `--yes` if this is what you want; nothing was changed";
-            return Err(Failure::failed(why));
+            return Err(CommandError::new(why));
         }
         let answer = prompt::choose(output, "save it?", &[("no", 'n'), ("yes", 'y')]).await?;
         if answer != 'y' {
-            return Err(Failure::failed("nothing was changed"));
+            return Err(CommandError::new("nothing was changed"));
         }
     }
     let mut server = choice.server.clone();
@@ -87,14 +88,14 @@ pub(super) async fn wish(
         server.insert("start".to_owned(), start.as_str().into());
     }
     let name = add.name.clone().unwrap_or_else(|| short_name(wanted));
-    Ok(Wish {
-        change: Change::Add { name, server, agents: add.agents.clone() },
+    Ok(RequestedServerChange {
+        change: ConfigChange::Add { name, server, agents: add.agents.clone() },
         mode,
         given: Vec::new(),
     })
 }
 
-fn show(choice: &Choice, output: Output) {
+fn show(choice: &InstallOption, output: Output) {
     let verb = if choice.kind == "remote" { "would be reached at" } else { "would be started as" };
     output.note(&clean(&format!("{verb}: {}", choice.label)));
     for need in &choice.needs {
@@ -103,11 +104,11 @@ fn show(choice: &Choice, output: Output) {
     }
 }
 
-fn registry(config: &Config) -> Result<Registry, Failure> {
-    Registry::new(&config.registry).map_err(failed)
+fn registry(config: &Config) -> Result<McpRegistryClient, CommandError> {
+    McpRegistryClient::new(&config.registry).map_err(to_command_error)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
-fn failed(why: Unanswered) -> Failure {
-    Failure::failed(why.to_string())
+fn to_command_error(why: McpRegistryError) -> CommandError {
+    CommandError::new(why.to_string())
 }

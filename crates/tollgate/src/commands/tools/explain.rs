@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::{items, seen_by, text};
-use crate::output::{Form, Output, Table, clean, counted};
+use crate::output::{Output, OutputFormat, TextTable, clean, pluralize};
 
 pub(super) fn print(answer: &Value, output: Output) {
-    if output.form == Form::Json {
+    if output.form == OutputFormat::Json {
         return output.json(answer);
     }
     let tools = items(answer, "tools");
-    let mut table = Table::new(&["TOOL", "SERVER", "SEEN", "LEVEL", "WHY"]);
+    let mut table = TextTable::new(&["TOOL", "SERVER", "SEEN", "LEVEL", "WHY"]);
     for tool in tools {
         let seen = if is_visible(tool) { "yes" } else { "no" };
         let mut row = vec![text(tool, "name"), text(tool, "server"), seen.to_owned()];
@@ -19,7 +19,7 @@ pub(super) fn print(answer: &Value, output: Output) {
     }
     output.table(&table);
     let seen = tools.iter().filter(|tool| is_visible(tool)).count();
-    let all = counted(tools.len(), "tool");
+    let all = pluralize(tools.len(), "tool");
     output.note(&clean(&format!("{seen} of {all} {}", seen_by(answer))));
 }
 

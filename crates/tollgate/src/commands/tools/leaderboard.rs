@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{items, text, time};
-use crate::output::{Output, Table};
+use crate::output::{Output, TextTable};
 
 /// The ranks are the gateway's; the listing says more of each tool.
 pub(super) fn print(board: &Value, listed: &Value, output: Output) {
@@ -13,7 +13,7 @@ pub(super) fn print(board: &Value, listed: &Value, output: Output) {
         return;
     }
     let head = ["CATEGORY", "RANK", "TOOL", "SERVER", "P50", "P95", "CALLS", "BADGE", "FITS"];
-    let mut table = Table::new(&head);
+    let mut table = TextTable::new(&head);
     for category in categories {
         for ranked in items(category, "tools") {
             let same = |tool: &&Value| tool["name"] == ranked["name"];

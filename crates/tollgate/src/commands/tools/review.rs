@@ -1,35 +1,40 @@
-//! `tollgate tools review|diff|accept|reject`: a person's word on tools that others wrote. What
+//! `tollgate tools review|diff|accept|reject`: a person decides on tools in quarantine. What
 //! servers wrote is shown with everything in it that hides written out.
 
 use serde_json::Value;
-use tollgate_core::tool::hidden::visible;
+use tollgate_core::tool::hidden_text::visible;
 
 use super::items;
-use crate::cli::Trust;
+use crate::cli::TrustCommand;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::gateway::{Gateway, Judgement};
-use crate::output::{Form, Output, Table, counted};
+use crate::gateway::{Gateway, ToolReviewDecision};
+use crate::output::{Output, OutputFormat, TextTable, pluralize};
 
 /// Digits of a hash that tell definitions apart for a reader.
 const SHORT: usize = 12;
 
-pub(super) async fn run(trust: &Trust, config: &Config, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(
+    trust: &TrustCommand,
+    config: &Config,
+    output: Output,
+) -> Result<(), CommandError> {
     let gateway = Gateway::open(config).await?;
     let done = match trust {
-        Trust::Review { server } => waiting(&gateway, server.as_deref(), output).await,
-        Trust::Diff { name } => diff(&gateway, name, output).await,
-        Trust::Accept { names, all, server, hash } => {
-            let wanted = Wanted { names, server: server.as_deref(), hash: hash.as_deref() };
+        TrustCommand::Review { server } => list_waiting(&gateway, server.as_deref(), output).await,
+        TrustCommand::Diff { name } => diff(&gateway, name, output).await,
+        TrustCommand::Accept { names, all, server, hash } => {
+            let wanted = TrustSelection { names, server: server.as_deref(), hash: hash.as_deref() };
             let chosen = match all {
-                true => wanted.waiting(&gateway).await,
-                false => wanted.named(&gateway).await,
+                true => wanted.find_waiting(&gateway).await,
+                false => wanted.find_named(&gateway).await,
             };
-            judge(&gateway, chosen, Judgement::Accept, output).await
+            judge(&gateway, chosen, ToolReviewDecision::Accept, output).await
         }
-        Trust::Reject { names, hash } => {
-            let wanted = Wanted { names, server: None, hash: hash.as_deref() };
-            judge(&gateway, wanted.named(&gateway).await, Judgement::Reject, output).await
+        TrustCommand::Reject { names, hash } => {
+            let wanted = TrustSelection { names, server: None, hash: hash.as_deref() };
+            judge(&gateway, wanted.find_named(&gateway).await, ToolReviewDecision::Reject, output)
+                .await
         }
     };
     gateway.close().await;
@@ -37,23 +42,23 @@ pub(super) async fn run(trust: &Trust, config: &Config, output: Output) -> Resul
 }
 
 /// Whom a decision is about.
-struct Wanted<'a> {
+struct TrustSelection<'a> {
     names: &'a [String],
     server: Option<&'a str>,
     /// What its definition must be, or begin with.
     hash: Option<&'a str>,
 }
 
-impl Wanted<'_> {
-    async fn named(&self, gateway: &Gateway) -> Result<Vec<Value>, Failure> {
+impl TrustSelection<'_> {
+    async fn find_named(&self, gateway: &Gateway) -> Result<Vec<Value>, CommandError> {
         let listed = gateway.known_tools().await?;
         let found = self.names.iter().map(|name| find(&listed, name).cloned());
-        let found = found.collect::<Result<Vec<Value>, Failure>>()?;
+        let found = found.collect::<Result<Vec<Value>, CommandError>>()?;
         for tool in &found {
             let (now, wanted) = (text(tool, "hash"), self.hash.unwrap_or_default());
             if !now.starts_with(&wanted.to_ascii_lowercase()) {
-                let name = named(tool);
-                return Err(Failure::failed(format!(
+                let name = tool_name(tool);
+                return Err(CommandError::new(format!(
                     "`{name}` is offered with another definition now: {now}; look at \
                      `tollgate tools diff {name}`"
                 )));
@@ -62,7 +67,7 @@ impl Wanted<'_> {
         Ok(found)
     }
 
-    async fn waiting(&self, gateway: &Gateway) -> Result<Vec<Value>, Failure> {
+    async fn find_waiting(&self, gateway: &Gateway) -> Result<Vec<Value>, CommandError> {
         let listed = gateway.known_tools().await?;
         let waits = |tool: &&Value| {
             tool["verdict"] == "withheld" && tool["reason"] != "rejected" && self.is_of(tool)
@@ -75,7 +80,11 @@ impl Wanted<'_> {
     }
 }
 
-async fn waiting(gateway: &Gateway, server: Option<&str>, output: Output) -> Result<(), Failure> {
+async fn list_waiting(
+    gateway: &Gateway,
+    server: Option<&str>,
+    output: Output,
+) -> Result<(), CommandError> {
     let listed = gateway.known_tools().await?;
     let is_doubted = |tool: &&Value| {
         tool["verdict"] != "served"
@@ -83,11 +92,11 @@ async fn waiting(gateway: &Gateway, server: Option<&str>, output: Output) -> Res
             && server.is_none_or(|server| tool["server"] == server)
     };
     let doubted: Vec<&Value> = items(&listed, "tools").iter().filter(is_doubted).collect();
-    if output.form == Form::Json {
+    if output.form == OutputFormat::Json {
         output.json(&serde_json::json!({ "tools": doubted }));
         return Ok(());
     }
-    let mut table = Table::new(&["TOOL", "SERVER", "STATE", "DEFINITION", "WHY"]);
+    let mut table = TextTable::new(&["TOOL", "SERVER", "STATE", "DEFINITION", "WHY"]);
     for tool in &doubted {
         let mut row = vec![text(tool, "name"), text(tool, "server"), text(tool, "verdict")];
         row.extend([short(tool), text(tool, "why")]);
@@ -98,25 +107,25 @@ async fn waiting(gateway: &Gateway, server: Option<&str>, output: Output) -> Res
     }
     let withheld = doubted.iter().filter(|tool| tool["verdict"] == "withheld").count();
     let rest = doubted.len() - withheld;
-    output.note(&format!("{} withheld, {rest} served with a note", counted(withheld, "tool")));
+    output.note(&format!("{} withheld, {rest} served with a note", pluralize(withheld, "tool")));
     if withheld > 0 {
         output.note("look: tollgate tools diff NAME; then: tollgate tools accept|reject NAME");
     }
     Ok(())
 }
 
-async fn diff(gateway: &Gateway, name: &str, output: Output) -> Result<(), Failure> {
+async fn diff(gateway: &Gateway, name: &str, output: Output) -> Result<(), CommandError> {
     let listed = gateway.known_tools().await?;
     let tool = find(&listed, name)?;
     let (server, own) = (raw(tool, "server"), raw(tool, "tool"));
     let examined = gateway.examined_tool(server, own).await?;
-    if output.form == Form::Json {
+    if output.form == OutputFormat::Json {
         output.json(&examined);
         return Ok(());
     }
     let why = examined["why"].as_str().map(|why| format!(": {}", visible(why)));
     let why = why.unwrap_or_default();
-    output.line(&format!("{} is {}{why}", named(&examined), text(&examined, "verdict")));
+    output.line(&format!("{} is {}{why}", tool_name(&examined), text(&examined, "verdict")));
     output.line(&format!("offered {}", text(&examined, "hash")));
     for finding in items(&examined, "findings") {
         output.line(&format!("found: {}", text(finding, "text")));
@@ -124,7 +133,7 @@ async fn diff(gateway: &Gateway, name: &str, output: Output) -> Result<(), Failu
     match examined["changes"].as_array() {
         None => {
             output.line("nothing of it is trusted yet; this is what its server says:");
-            output.line(&shown(&examined["offered"]));
+            output.line(&render_definition(&examined["offered"]));
         }
         Some(changes) if changes.is_empty() => output.line("it is what was trusted"),
         Some(changes) => changes.iter().for_each(|change| {
@@ -141,30 +150,30 @@ async fn diff(gateway: &Gateway, name: &str, output: Output) -> Result<(), Failu
 
 async fn judge(
     gateway: &Gateway,
-    chosen: Result<Vec<Value>, Failure>,
-    judgement: Judgement,
+    chosen: Result<Vec<Value>, CommandError>,
+    judgement: ToolReviewDecision,
     output: Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let mut judged = Vec::new();
     for tool in chosen? {
         let named = (raw(&tool, "server"), raw(&tool, "tool"));
         let now = gateway.judge(named, raw(&tool, "hash"), judgement).await?;
-        if output.form == Form::Text {
+        if output.form == OutputFormat::Text {
             let verdict = text(&now, "verdict");
-            output.line(&format!("{} {}: {verdict} now", judgement.done(), self::named(&now)));
+            output.line(&format!("{} {}: {verdict} now", judgement.past_tense(), tool_name(&now)));
         }
         judged.push(now);
     }
     match output.form {
-        Form::Json => output.json(&serde_json::json!({ "tools": judged })),
-        Form::Text if judged.is_empty() => output.note("nothing waits"),
-        Form::Text => {}
+        OutputFormat::Json => output.json(&serde_json::json!({ "tools": judged })),
+        OutputFormat::Text if judged.is_empty() => output.note("nothing waits"),
+        OutputFormat::Text => {}
     }
     Ok(())
 }
 
 /// By its exposed name, or as `SERVER/TOOL`.
-fn find<'a>(listed: &'a Value, name: &str) -> Result<&'a Value, Failure> {
+fn find<'a>(listed: &'a Value, name: &str) -> Result<&'a Value, CommandError> {
     let is_it = |tool: &&Value| {
         tool["name"] == name
             || name
@@ -173,11 +182,13 @@ fn find<'a>(listed: &'a Value, name: &str) -> Result<&'a Value, Failure> {
     };
     items(listed, "tools").iter().find(is_it).ok_or_else(|| {
         let name = visible(name);
-        Failure::failed(format!("no server lists a tool `{name}` now; see `tollgate tools review`"))
+        CommandError::new(format!(
+            "no server lists a tool `{name}` now; see `tollgate tools review`"
+        ))
     })
 }
 
-fn named(tool: &Value) -> String {
+fn tool_name(tool: &Value) -> String {
     text(tool, "name")
 }
 
@@ -196,7 +207,7 @@ fn short(tool: &Value) -> String {
 }
 
 /// A definition on several lines; its strings are safe to print.
-fn shown(definition: &Value) -> String {
+fn render_definition(definition: &Value) -> String {
     let lines = format!("{definition:#}");
     lines.lines().map(visible).collect::<Vec<_>>().join("\n")
 }

@@ -9,12 +9,12 @@ use tollgate_core::date;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
 use tollgate_core::secret::Secret;
-use tollgate_core::turn::Grant;
-use tollgate_server::{Fingerprint, Right, Rights, Role};
+use tollgate_core::turn::PrincipalGrant;
+use tollgate_server::{Fingerprint, KeyRole, Right, Rights};
 
-use super::super::Request;
-use super::super::diagnostic::{Place, Problems};
-use super::super::raw::Fields;
+use super::super::ConfigRequest;
+use super::super::diagnostic::{DiagnosticLocation, Problems};
+use super::super::raw::SectionFields;
 use super::memory::tenant;
 use super::rate::rate_limit;
 use super::{absolute, is_new, unknown_name};
@@ -25,7 +25,7 @@ const MIN_KEY_CHARACTERS: usize = 20;
 
 /// Where the certificate comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tls {
+pub enum TlsSource {
     Files {
         cert: PathBuf,
         key: PathBuf,
@@ -35,26 +35,26 @@ pub enum Tls {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
+pub struct ConfiguredKey {
     pub name: String,
-    pub proof: Proof,
-    pub role: Role,
+    pub proof: KeyProof,
+    pub role: KeyRole,
     /// `None`: every agent. Never empty.
     pub agents: Option<Vec<AgentId>>,
     pub rights: Rights,
-    pub grant: Grant,
+    pub grant: PrincipalGrant,
     pub expires: Option<SystemTime>,
 }
 
 /// By what a key is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Proof {
+pub enum KeyProof {
     /// The key itself. Never empty.
     Key(Secret),
     Hash(Fingerprint),
 }
 
-impl Proof {
+impl KeyProof {
     pub fn fingerprint(&self) -> Fingerprint {
         match self {
             Self::Key(key) => Fingerprint::of(key.reveal().as_bytes()),
@@ -66,13 +66,13 @@ impl Proof {
 /// The address, which without keys must be loopback. Those that were made by command are not known
 /// here; the start asks for them.
 pub(crate) fn listen(
-    top: &Fields,
-    request: &Request,
+    top: &SectionFields,
+    request: &ConfigRequest,
     problems: &mut Problems,
 ) -> Option<SocketAddr> {
     let (text, place) = match (&request.listen, top.text("listen")) {
-        (Some(text), _) => (text.as_str(), Place::Flag("--listen")),
-        (None, Some(text)) => (text.value, Place::At(text.at)),
+        (Some(text), _) => (text.as_str(), DiagnosticLocation::Flag("--listen")),
+        (None, Some(text)) => (text.value, DiagnosticLocation::At(text.at)),
         (None, None) if top.has("listen") => return None,
         (None, None) => return Some(SocketAddr::from((Ipv4Addr::LOCALHOST, USUAL_PORT))),
     };
@@ -107,19 +107,23 @@ fn address(text: &str) -> Option<SocketAddr> {
     }
 }
 
-pub(crate) fn tls(top: &Fields, request: &Request, problems: &mut Problems) -> Option<Tls> {
-    let Some(tls) = top.section("tls") else { return request.tls.then_some(Tls::Local) };
+pub(crate) fn tls(
+    top: &SectionFields,
+    request: &ConfigRequest,
+    problems: &mut Problems,
+) -> Option<TlsSource> {
+    let Some(tls) = top.section("tls") else { return request.tls.then_some(TlsSource::Local) };
     if request.tls {
         problems
-            .error(Place::Flag("--tls"), "tls", "`--tls` and `tls` exclude each other")
+            .error(DiagnosticLocation::Flag("--tls"), "tls", "`--tls` and `tls` exclude each other")
             .help("`--tls` makes a certificate; `tls` of the config names one");
     }
     let mut path = |key: &str| absolute(tls.text(key)?, &tls.path(key), problems);
     let (cert, key) = (path("cert"), path("key"));
-    Some(Tls::Files { cert: cert?, key: key? })
+    Some(TlsSource::Files { cert: cert?, key: key? })
 }
 
-pub(crate) fn redis(top: &Fields, problems: &mut Problems) -> Option<Secret> {
+pub(crate) fn redis(top: &SectionFields, problems: &mut Problems) -> Option<Secret> {
     let text = top.text("redis")?;
     if has_scheme(text.value, &["redis", "rediss"]) {
         return Some(Secret::new(text.value));
@@ -135,15 +139,15 @@ pub(super) fn has_scheme(text: &str, schemes: &[&str]) -> bool {
         .is_some_and(|(scheme, rest)| schemes.contains(&scheme) && !rest.is_empty())
 }
 
-pub(crate) fn keys(top: &Fields, problems: &mut Problems) -> Vec<Key> {
+pub(crate) fn keys(top: &SectionFields, problems: &mut Problems) -> Vec<ConfiguredKey> {
     let agents: Vec<&str> =
-        top.named("agents").iter().map(|(name, _)| name.value.as_str()).collect();
+        top.named_sections("agents").iter().map(|(name, _)| name.value.as_str()).collect();
     let mut names = BTreeSet::new();
     let mut proofs = BTreeSet::new();
     let mut keys = Vec::new();
     for fields in top.entries("keys") {
         if let Some(name) = fields.text("name") {
-            let name = super::Marked { value: name.value.to_owned(), at: name.at };
+            let name = super::Spanned { value: name.value.to_owned(), at: name.at };
             is_new(&mut names, (&fields.path("name"), "key"), &name, problems);
         }
         let proof = proof(fields, problems);
@@ -159,15 +163,15 @@ pub(crate) fn keys(top: &Fields, problems: &mut Problems) -> Vec<Key> {
         let limit = rate_limit(fields, problems);
         let expires = expires(fields, problems);
         let (Some(name), Some(proof)) = (fields.text("name"), proof) else { continue };
-        let role = fields.text("role").and_then(|text| Role::parse(text.value));
-        let role = role.unwrap_or(Role::Caller);
-        let grant = Grant {
+        let role = fields.text("role").and_then(|text| KeyRole::parse(text.value));
+        let role = role.unwrap_or(KeyRole::Caller);
+        let grant = PrincipalGrant {
             tools: fields.has("tools").then(|| globs(fields)),
             rate_limit: limit,
             concurrent: fields.whole("concurrent").and_then(|it| u32::try_from(it.value).ok()),
             tenant: tenant(fields, problems),
         };
-        keys.push(Key {
+        keys.push(ConfiguredKey {
             name: name.value.to_owned(),
             proof,
             role,
@@ -180,11 +184,11 @@ pub(crate) fn keys(top: &Fields, problems: &mut Problems) -> Vec<Key> {
     keys
 }
 
-fn globs(fields: &Fields) -> Vec<Glob> {
+fn globs(fields: &SectionFields) -> Vec<Glob> {
     fields.texts("tools").iter().map(|text| Glob::new(text.value)).collect()
 }
 
-fn expires(fields: &Fields, problems: &mut Problems) -> Option<SystemTime> {
+fn expires(fields: &SectionFields, problems: &mut Problems) -> Option<SystemTime> {
     let text = fields.text("expires")?;
     let when = date::parse(text.value);
     if when.is_none() {
@@ -196,7 +200,7 @@ fn expires(fields: &Fields, problems: &mut Problems) -> Option<SystemTime> {
     when
 }
 
-fn proof(fields: &Fields, problems: &mut Problems) -> Option<Proof> {
+fn proof(fields: &SectionFields, problems: &mut Problems) -> Option<KeyProof> {
     match (fields.has("key"), fields.text("hash")) {
         (false, None) if fields.has("hash") => None,
         (false, None) => {
@@ -205,7 +209,7 @@ fn proof(fields: &Fields, problems: &mut Problems) -> Option<Proof> {
                 .help(format!("`{}` needs it, or `hash`", fields.path));
             None
         }
-        (true, None) => key_text(fields, problems).map(Proof::Key),
+        (true, None) => key_text(fields, problems).map(KeyProof::Key),
         (false, Some(text)) => {
             let hash = Fingerprint::parse(text.value.trim());
             if hash.is_none() {
@@ -213,7 +217,7 @@ fn proof(fields: &Fields, problems: &mut Problems) -> Option<Proof> {
                     .error(text.at, &fields.path("hash"), "the hash is not one of SHA-256")
                     .help("`sha256:` and 64 hexadecimal digits: `printf %s KEY | sha256sum`");
             }
-            hash.map(Proof::Hash)
+            hash.map(KeyProof::Hash)
         }
         (true, Some(text)) => {
             problems
@@ -224,7 +228,7 @@ fn proof(fields: &Fields, problems: &mut Problems) -> Option<Proof> {
     }
 }
 
-fn key_text(fields: &Fields, problems: &mut Problems) -> Option<Secret> {
+fn key_text(fields: &SectionFields, problems: &mut Problems) -> Option<Secret> {
     let text = fields.text("key")?;
     let value = text.value.trim();
     let path = fields.path("key");
@@ -252,7 +256,7 @@ fn key_text(fields: &Fields, problems: &mut Problems) -> Option<Secret> {
 }
 
 pub(super) fn key_agents(
-    fields: &Fields,
+    fields: &SectionFields,
     known: &[&str],
     problems: &mut Problems,
 ) -> Option<Vec<AgentId>> {
@@ -279,6 +283,6 @@ pub(super) fn key_agents(
     Some(agents)
 }
 
-pub(super) fn rights(fields: &Fields) -> Rights {
+pub(super) fn rights(fields: &SectionFields) -> Rights {
     fields.texts("rights").iter().filter_map(|text| Right::parse(text.value)).collect()
 }

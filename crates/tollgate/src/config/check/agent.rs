@@ -6,24 +6,28 @@ use tollgate_core::agent::{Agent, Engine, MixedResponse, OFFLINE, Persona, ToolS
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
-use tollgate_llm::settings::Settings;
+use tollgate_llm::settings::LlmSettings;
 
 use super::super::diagnostic::Problems;
-use super::super::raw::{Fields, Marked};
+use super::super::raw::{SectionFields, Spanned};
 use super::rate::rate_limit;
 use super::{budget, is_new, memory, unknown_name};
 
 /// `/mcp/NAME` means something else for these.
-const RESERVED: &[&str] = &["status", "test"];
+const RESERVED_AGENT_NAMES: &[&str] = &["status", "test"];
 
 /// At least one: a config without agents has the implicit one.
-pub(crate) fn agents(top: &Fields, llm: &Settings, problems: &mut Problems) -> Vec<Agent> {
-    if top.named("agents").is_empty() {
+pub(crate) fn agents(
+    top: &SectionFields,
+    llm: &LlmSettings,
+    problems: &mut Problems,
+) -> Vec<Agent> {
+    if top.named_sections("agents").is_empty() {
         return vec![Agent::implicit()];
     }
     let mut seen = BTreeSet::new();
     let mut agents = Vec::new();
-    for (name, fields) in top.named("agents") {
+    for (name, fields) in top.named_sections("agents") {
         let is_new = is_new(&mut seen, (&fields.path, "agent"), name, problems);
         let agent = agent(name, fields, problems);
         let persona = persona(fields, llm, problems);
@@ -33,7 +37,7 @@ pub(crate) fn agents(top: &Fields, llm: &Settings, problems: &mut Problems) -> V
     agents
 }
 
-fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Option<Agent> {
+fn agent(name: &Spanned<String>, fields: &SectionFields, problems: &mut Problems) -> Option<Agent> {
     let id = match AgentId::parse(&name.value) {
         Ok(id) => id,
         Err(error) => {
@@ -43,7 +47,7 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
             return None;
         }
     };
-    if RESERVED.contains(&id.as_str()) {
+    if RESERVED_AGENT_NAMES.contains(&id.as_str()) {
         problems
             .error(name.at, &fields.path, format!("an agent cannot be called `{id}`"))
             .help(format!("`/mcp/{id}` is for operators; take another name"));
@@ -74,17 +78,17 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
     })
 }
 
-fn globs(fields: &Fields, key: &str) -> Vec<Glob> {
+fn globs(fields: &SectionFields, key: &str) -> Vec<Glob> {
     fields.texts(key).iter().map(|text| Glob::new(text.value)).collect()
 }
 
 /// Of its calls, how many may run at the same time.
-fn concurrent(fields: &Fields) -> Option<u32> {
+fn concurrent(fields: &SectionFields) -> Option<u32> {
     let most = fields.section("limits")?.whole("concurrent")?;
     Some(u32::try_from(most.value).expect("the table says at most 10000"))
 }
 
-fn persona(fields: &Fields, llm: &Settings, problems: &mut Problems) -> Option<Persona> {
+fn persona(fields: &SectionFields, llm: &LlmSettings, problems: &mut Problems) -> Option<Persona> {
     let known: Vec<&str> = llm.models.iter().map(|model| model.name.as_str()).collect();
     let mut chosen = Vec::new();
     for model in fields.texts("models") {
@@ -133,7 +137,7 @@ fn persona(fields: &Fields, llm: &Settings, problems: &mut Problems) -> Option<P
     })
 }
 
-fn engine(fields: &Fields, llm: &Settings, problems: &mut Problems) -> Option<Engine> {
+fn engine(fields: &SectionFields, llm: &LlmSettings, problems: &mut Problems) -> Option<Engine> {
     let opener = fields.text("opener_model");
     let known: Vec<&str> = llm.models.iter().map(|model| model.name.as_str()).collect();
     if let Some(opener) = opener

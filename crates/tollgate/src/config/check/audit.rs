@@ -2,34 +2,35 @@
 
 use std::time::Duration;
 
-use tollgate_core::mask::Pattern;
+use tollgate_core::mask::MaskPattern;
 use tollgate_engine::settings::{
-    Audit, Durable, KeptArguments, MaskedArguments, MaskedResults, OnFailure, Secrets,
+    ArgumentRecording, Audit, AuditDurability, OnAuditFailure, SecretArgumentPolicy,
+    SecretResultPolicy, SecretSettings,
 };
 
 use super::super::diagnostic::Problems;
-use super::super::raw::Fields;
+use super::super::raw::SectionFields;
 
 const DAY: u64 = 24 * 3_600;
 
-pub(super) fn audit(top: &Fields) -> Audit {
+pub(super) fn audit(top: &SectionFields) -> Audit {
     let usual = Audit::default();
     let Some(fields) = top.section("audit") else { return usual };
     let chosen = |key: &str| fields.text(key).map(|text| text.value);
     Audit {
         arguments: match chosen("arguments") {
-            Some("redacted") => KeptArguments::Redacted,
-            _ => KeptArguments::None,
+            Some("redacted") => ArgumentRecording::Redacted,
+            _ => ArgumentRecording::None,
         },
         redact: fields.texts("redact").iter().map(|text| text.value.to_owned()).collect(),
         durable: match chosen("durable") {
-            Some("all") => Durable::All,
-            Some("none") => Durable::None,
-            _ => Durable::Mutating,
+            Some("all") => AuditDurability::All,
+            Some("none") => AuditDurability::None,
+            _ => AuditDurability::Mutating,
         },
         on_failure: match chosen("on_failure") {
-            Some("continue") => OnFailure::Continue,
-            _ => OnFailure::Refuse,
+            Some("continue") => OnAuditFailure::Continue,
+            _ => OnAuditFailure::Refuse,
         },
         keep: match fields.whole("keep_days").map(|days| days.value) {
             None => usual.keep,
@@ -40,8 +41,8 @@ pub(super) fn audit(top: &Fields) -> Audit {
     }
 }
 
-pub(super) fn secrets(top: &Fields, problems: &mut Problems) -> Secrets {
-    let Some(fields) = top.section("secrets") else { return Secrets::default() };
+pub(super) fn secrets(top: &SectionFields, problems: &mut Problems) -> SecretSettings {
+    let Some(fields) = top.section("secrets") else { return SecretSettings::default() };
     let chosen = |key: &str| fields.text(key).map(|text| text.value);
     let mut patterns = Vec::new();
     for entry in fields.entries("patterns") {
@@ -55,7 +56,7 @@ pub(super) fn secrets(top: &Fields, problems: &mut Problems) -> Secrets {
                 .error(name.at, &entry.path("name"), message)
                 .help("use letters, digits, `_` and `-`");
         }
-        match Pattern::new(name.value, pattern.value) {
+        match MaskPattern::new(name.value, pattern.value) {
             Ok(pattern) => patterns.push(pattern),
             Err(error) => {
                 problems
@@ -64,15 +65,15 @@ pub(super) fn secrets(top: &Fields, problems: &mut Problems) -> Secrets {
             }
         }
     }
-    Secrets {
+    SecretSettings {
         arguments: match chosen("arguments") {
-            Some("mask") => MaskedArguments::Masked,
-            Some("refuse") => MaskedArguments::Refused,
-            _ => MaskedArguments::Passed,
+            Some("mask") => SecretArgumentPolicy::Masked,
+            Some("refuse") => SecretArgumentPolicy::Refused,
+            _ => SecretArgumentPolicy::Passed,
         },
         results: match chosen("results") {
-            Some("mask") => MaskedResults::Masked,
-            _ => MaskedResults::Passed,
+            Some("mask") => SecretResultPolicy::Masked,
+            _ => SecretResultPolicy::Passed,
         },
         patterns,
     }

@@ -3,22 +3,22 @@
 use std::time::Duration;
 
 use tollgate_core::budget::Ceilings;
-use tollgate_core::selector::{self, Builtin, Keywords, Language};
-use tollgate_core::standing;
-use tollgate_engine::settings::Budget;
+use tollgate_core::tier_assignment;
+use tollgate_core::tier_selector::{self, BuiltinKeywords, KeywordLanguage, TierKeywords};
+use tollgate_engine::settings::TierSettings;
 
 use super::super::diagnostic::Problems;
-use super::super::raw::Fields;
+use super::super::raw::SectionFields;
 use super::milliseconds;
 
-pub(super) fn budget(top: &Fields, problems: &mut Problems) -> Budget {
-    let usual = Budget::default();
+pub(super) fn budget(top: &SectionFields, problems: &mut Problems) -> TierSettings {
+    let usual = TierSettings::default();
     let Some(fields) = top.section("budget") else { return usual };
     let small = "the table bounds it";
     let seconds = |key: &str, usual: Duration| {
         fields.whole(key).map_or(usual, |it| Duration::from_secs(it.value))
     };
-    let standing = standing::Rules {
+    let standing = tier_assignment::TierRules {
         ceilings: ceilings(fields, problems),
         percentile: fields
             .whole("percentile")
@@ -29,7 +29,7 @@ pub(super) fn budget(top: &Fields, problems: &mut Problems) -> Budget {
         recovery: seconds("recovery_s", usual.standing.recovery),
         hold: seconds("hold_s", usual.standing.hold),
     };
-    Budget {
+    TierSettings {
         standing,
         deep_interval: seconds("deep_interval_s", usual.deep_interval),
         calibrate_every: seconds("calibrate_interval_s", usual.calibrate_every),
@@ -38,12 +38,12 @@ pub(super) fn budget(top: &Fields, problems: &mut Problems) -> Budget {
 }
 
 /// Those of the installation, or of an agent: the section `keywords` of either.
-pub(super) fn keywords(parent: &Fields, problems: &mut Problems) -> Keywords {
-    let Some(fields) = parent.section("keywords") else { return Keywords::default() };
+pub(super) fn keywords(parent: &SectionFields, problems: &mut Problems) -> TierKeywords {
+    let Some(fields) = parent.section("keywords") else { return TierKeywords::default() };
     let mut listed = |key: &str| {
         let mut words = Vec::new();
         for text in fields.texts(key) {
-            if !selector::is_matchable(text.value) {
+            if !tier_selector::is_matchable(text.value) {
                 let message = format!("the keyword `{}` can never be heard", text.value);
                 problems
                     .error(text.at, &fields.path(key), message)
@@ -55,11 +55,11 @@ pub(super) fn keywords(parent: &Fields, problems: &mut Problems) -> Keywords {
     };
     let (deep, standard) = (listed("deep"), listed("standard"));
     let builtin = match fields.flag("replace") {
-        Some(true) => Builtin::Replaced,
-        Some(false) | None => Builtin::Kept,
+        Some(true) => BuiltinKeywords::Replaced,
+        Some(false) | None => BuiltinKeywords::Kept,
     };
     let languages = fields.texts("languages");
-    if builtin == Builtin::Replaced && !languages.is_empty() {
+    if builtin == BuiltinKeywords::Replaced && !languages.is_empty() {
         problems
             .warning(
                 fields.place("languages"),
@@ -68,11 +68,11 @@ pub(super) fn keywords(parent: &Fields, problems: &mut Problems) -> Keywords {
             )
             .help("`replace: true` forgets the built-in words of every language");
     }
-    let languages = languages.into_iter().filter_map(|text| Language::parse(text.value));
-    Keywords { deep, standard, builtin, languages: languages.collect() }
+    let languages = languages.into_iter().filter_map(|text| KeywordLanguage::parse(text.value));
+    TierKeywords { deep, standard, builtin, languages: languages.collect() }
 }
 
-fn ceilings(budget: &Fields, problems: &mut Problems) -> Ceilings {
+fn ceilings(budget: &SectionFields, problems: &mut Problems) -> Ceilings {
     let usual = Ceilings::default();
     let Some(fields) = budget.section("tiers") else { return usual };
     let read = |key: &str, usual: Duration| fields.whole(key).map_or(usual, milliseconds);

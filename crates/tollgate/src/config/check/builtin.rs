@@ -4,25 +4,29 @@ use std::path::{Path, PathBuf};
 
 use http::Uri;
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Builtin, Music};
+use tollgate_engine::settings::{BuiltinSettings, MusicSettings};
 
 use super::super::diagnostic::Problems;
-use super::super::raw::Fields;
+use super::super::raw::SectionFields;
 
-pub(super) fn builtin(top: &Fields, data: &Path, problems: &mut Problems) -> Builtin {
+pub(super) fn builtin(
+    top: &SectionFields,
+    data: &Path,
+    problems: &mut Problems,
+) -> BuiltinSettings {
     let usual = data.join("files");
-    let Some(fields) = top.section("builtin") else { return Builtin::new(usual) };
+    let Some(fields) = top.section("builtin") else { return BuiltinSettings::new(usual) };
     let path = |key: &str| fields.text(key).map(|text| PathBuf::from(text.value));
-    Builtin {
+    BuiltinSettings {
         tables: path("tables"),
         rules: path("rules"),
         web: super::web::web(top, problems),
         music: fields.section("music").and_then(|music| self::music(music, problems)),
-        ..Builtin::new(path("files").unwrap_or(usual))
+        ..BuiltinSettings::new(path("files").unwrap_or(usual))
     }
 }
 
-fn music(fields: &Fields, problems: &mut Problems) -> Option<Music> {
+fn music(fields: &SectionFields, problems: &mut Problems) -> Option<MusicSettings> {
     let webhook = match fields.text("webhook") {
         Some(text) if !is_web(text.value) => {
             // Such a URL may hold a token: it is not repeated.
@@ -35,7 +39,7 @@ fn music(fields: &Fields, problems: &mut Problems) -> Option<Music> {
         found => found.map(|text| Secret::new(text.value)),
     };
     let library = PathBuf::from(fields.text("library")?.value);
-    Some(Music { library, webhook })
+    Some(MusicSettings { library, webhook })
 }
 
 fn is_web(url: &str) -> bool {

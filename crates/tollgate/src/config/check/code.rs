@@ -2,16 +2,16 @@
 
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
-use tollgate_core::code::Binding;
-use tollgate_core::filter::House;
-use tollgate_engine::settings::{Code, Unapproved};
+use tollgate_core::code_mode::BindingLevel;
+use tollgate_core::filter::GlobalRules;
+use tollgate_engine::settings::{CodeModeSettings, UnapprovedCallPolicy};
 
 use super::super::diagnostic::Problems;
-use super::super::raw::Fields;
+use super::super::raw::SectionFields;
 use super::{absolute, milliseconds};
 
-pub(super) fn code(top: &Fields, problems: &mut Problems) -> Code {
-    let usual = Code::default();
+pub(super) fn code(top: &SectionFields, problems: &mut Problems) -> CodeModeSettings {
+    let usual = CodeModeSettings::default();
     let Some(fields) = top.section("code") else { return usual };
     let whole = |key: &str| fields.whole(key).map(|it| it.value);
     let count = |key: &str, usual: usize| {
@@ -39,18 +39,18 @@ pub(super) fn code(top: &Fields, problems: &mut Problems) -> Code {
             .warning(fields.place("spare_workers"), &fields.path("spare_workers"), message)
             .help("more than `max_programs` are never of use");
     }
-    Code {
+    CodeModeSettings {
         limits,
         memory_bytes,
         binding: match fields.text("binding_level").map(|text| text.value) {
-            Some("tool") => Binding::Tool,
-            _ => Binding::Server,
+            Some("tool") => BindingLevel::Tool,
+            _ => BindingLevel::Server,
         },
         spare: spare.min(together),
         together,
         unapproved: match fields.text("approval").map(|text| text.value) {
-            Some("refuse") => Unapproved::Refused,
-            _ => Unapproved::Waits,
+            Some("refuse") => UnapprovedCallPolicy::Refused,
+            _ => UnapprovedCallPolicy::Waits,
         },
         worker: fields
             .text("worker")
@@ -60,18 +60,18 @@ pub(super) fn code(top: &Fields, problems: &mut Problems) -> Code {
 }
 
 /// The least tier in which there is code mode.
-pub(super) fn least_tier(top: &Fields, usual: Tier) -> Tier {
+pub(super) fn least_tier(top: &SectionFields, usual: Tier) -> Tier {
     let typed = top.section("code").and_then(|code| code.text("tier"));
     typed.and_then(|text| Tier::parse(text.value)).unwrap_or(usual)
 }
 
 /// Agents that ask for code mode and can never have a turn in which there is one.
 pub(super) fn warn_of_turns_too_short(
-    top: &Fields,
-    (agents, house): (&[Agent], &House),
+    top: &SectionFields,
+    (agents, house): (&[Agent], &GlobalRules),
     problems: &mut Problems,
 ) {
-    for (name, fields) in top.named("agents") {
+    for (name, fields) in top.named_sections("agents") {
         let Some(agent) = agents.iter().find(|agent| agent.id.as_str() == name.value) else {
             continue;
         };

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::Command;
+use tollgate_engine::settings::StdioCommand;
 
 use super::super::diagnostic::Problems;
-use super::super::raw::Fields;
+use super::super::raw::SectionFields;
 use super::sandbox;
 
 /// What only a shell would understand.
@@ -24,7 +24,7 @@ const LOADERS: [&str; 8] = [
     "BASH_ENV",
 ];
 
-pub(super) fn command(fields: &Fields, problems: &mut Problems) -> Option<Command> {
+pub(super) fn command(fields: &SectionFields, problems: &mut Problems) -> Option<StdioCommand> {
     let env = env(fields, problems);
     let typed = fields.words("command")?;
     let path = fields.path("command");
@@ -51,10 +51,10 @@ pub(super) fn command(fields: &Fields, problems: &mut Problems) -> Option<Comman
             .help("write `${HOME}` instead");
     }
     let cwd = fields.text("cwd").map(|text| PathBuf::from(text.value));
-    Some(Command { words, env, cwd, sandbox: sandbox::sandbox(fields, problems) })
+    Some(StdioCommand { words, env, cwd, sandbox: sandbox::sandbox(fields, problems) })
 }
 
-fn env(fields: &Fields, problems: &mut Problems) -> BTreeMap<String, Secret> {
+fn env(fields: &SectionFields, problems: &mut Problems) -> BTreeMap<String, Secret> {
     let path = fields.path("env");
     let mut env = BTreeMap::new();
     for (name, value) in fields.table("env") {

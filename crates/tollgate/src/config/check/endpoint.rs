@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use http::{HeaderName, HeaderValue, Uri};
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Auth, ClientCredentials, Endpoint, Login};
+use tollgate_engine::settings::{ClientCredentials, HttpEndpoint, OauthLoginSettings, ServerAuth};
 
 use super::super::diagnostic::Problems;
-use super::super::raw::{Fields, Marked};
+use super::super::raw::{SectionFields, Spanned};
 
 /// Headers that belong to the transport or to the protocol.
 const OURS: [&str; 14] = [
@@ -27,25 +27,26 @@ const OURS: [&str; 14] = [
     "upgrade",
 ];
 
-pub(super) fn endpoint(fields: &Fields, problems: &mut Problems) -> Option<Endpoint> {
+pub(super) fn endpoint(fields: &SectionFields, problems: &mut Problems) -> Option<HttpEndpoint> {
     let mut headers = headers(fields, problems);
-    let auth =
-        fields.section("auth").map_or(Auth::None, |section| auth(section, &mut headers, problems));
-    if auth != Auth::None && headers.contains_key("authorization") {
+    let auth = fields
+        .section("auth")
+        .map_or(ServerAuth::None, |section| auth(section, &mut headers, problems));
+    if auth != ServerAuth::None && headers.contains_key("authorization") {
         problems
             .error(fields.place("headers"), &fields.path("headers"), "two ways to authorize")
             .help("take `authorization` out of `headers`, or `auth` out");
     }
     let text = fields.text("url")?;
     let url = url(text, &fields.path("url"), problems)?;
-    if auth != Auth::None || headers.contains_key("authorization") {
+    if auth != ServerAuth::None || headers.contains_key("authorization") {
         warn_of_open_wire(text, &fields.path("url"), problems);
     }
-    Some(Endpoint { url, headers, auth })
+    Some(HttpEndpoint { url, headers, auth })
 }
 
 /// http or https, with a host, without credentials.
-pub(super) fn url(text: Marked<&str>, path: &str, problems: &mut Problems) -> Option<String> {
+pub(super) fn url(text: Spanned<&str>, path: &str, problems: &mut Problems) -> Option<String> {
     let value = text.value.trim();
     let key = path.rsplit('.').next().unwrap_or(path);
     let rest = value.split_once("://").map(|(_, rest)| rest);
@@ -81,7 +82,7 @@ fn has_bad_port(uri: &Uri) -> bool {
     port.is_some_and(|port| !port.parse::<u16>().is_ok_and(|port| port != 0))
 }
 
-pub(super) fn headers(fields: &Fields, problems: &mut Problems) -> BTreeMap<String, Secret> {
+pub(super) fn headers(fields: &SectionFields, problems: &mut Problems) -> BTreeMap<String, Secret> {
     let path = fields.path("headers");
     let mut headers = BTreeMap::new();
     for (name, value) in fields.table("headers") {
@@ -104,7 +105,11 @@ pub(super) fn headers(fields: &Fields, problems: &mut Problems) -> BTreeMap<Stri
     headers
 }
 
-fn auth(fields: &Fields, headers: &mut BTreeMap<String, Secret>, problems: &mut Problems) -> Auth {
+fn auth(
+    fields: &SectionFields,
+    headers: &mut BTreeMap<String, Secret>,
+    problems: &mut Problems,
+) -> ServerAuth {
     if let Some(key) = credential(fields, "apiKey", problems)
         && headers.insert("x-api-key".to_owned(), key).is_some()
     {
@@ -114,7 +119,7 @@ fn auth(fields: &Fields, headers: &mut BTreeMap<String, Secret>, problems: &mut 
     }
     let token = credential(fields, "token", problems);
     if let Some(login) = login(fields, problems) {
-        return Auth::Login(login);
+        return ServerAuth::Login(login);
     }
     if let Some(oauth) = fields.section("oauth") {
         if fields.has("token") {
@@ -122,13 +127,14 @@ fn auth(fields: &Fields, headers: &mut BTreeMap<String, Secret>, problems: &mut 
                 .warning(fields.place("token"), &fields.path("token"), "`token` is not used")
                 .help("`oauth` wins; leave one of them out");
         }
-        return client_credentials(oauth, problems).map_or(Auth::None, Auth::ClientCredentials);
+        return client_credentials(oauth, problems)
+            .map_or(ServerAuth::None, ServerAuth::ClientCredentials);
     }
-    token.map_or(Auth::None, Auth::Token)
+    token.map_or(ServerAuth::None, ServerAuth::Token)
 }
 
 /// A person consents, by `tollgate servers login`.
-fn login(fields: &Fields, problems: &mut Problems) -> Option<Login> {
+fn login(fields: &SectionFields, problems: &mut Problems) -> Option<OauthLoginSettings> {
     if fields.flag("login") != Some(true) {
         for key in ["client_id", "client_secret", "issuer", "scopes"] {
             if fields.has(key) {
@@ -157,7 +163,7 @@ fn login(fields: &Fields, problems: &mut Problems) -> Option<Login> {
             .help("a secret is one client's: say which");
     }
     let issuer = fields.text("issuer").map(|text| url(text, &fields.path("issuer"), problems));
-    Some(Login {
+    Some(OauthLoginSettings {
         client_id: text("client_id").map(str::to_owned),
         client_secret: text("client_secret").map(Secret::new),
         issuer: issuer.flatten(),
@@ -166,7 +172,7 @@ fn login(fields: &Fields, problems: &mut Problems) -> Option<Login> {
 }
 
 /// A secret that goes into a header, without the word Bearer.
-fn credential(fields: &Fields, key: &str, problems: &mut Problems) -> Option<Secret> {
+fn credential(fields: &SectionFields, key: &str, problems: &mut Problems) -> Option<Secret> {
     let text = fields.text(key)?;
     let value = text.value.trim();
     let value = match value.split_once(char::is_whitespace) {
@@ -184,7 +190,10 @@ fn credential(fields: &Fields, key: &str, problems: &mut Problems) -> Option<Sec
     Some(Secret::new(value))
 }
 
-fn client_credentials(fields: &Fields, problems: &mut Problems) -> Option<ClientCredentials> {
+fn client_credentials(
+    fields: &SectionFields,
+    problems: &mut Problems,
+) -> Option<ClientCredentials> {
     let token_url = fields.text("token_url");
     let checked = token_url.map(|text| url(text, &fields.path("token_url"), problems));
     let secret = fields.text("client_secret")?;
@@ -201,7 +210,7 @@ fn client_credentials(fields: &Fields, problems: &mut Problems) -> Option<Client
     })
 }
 
-pub(super) fn warn_of_open_wire(text: Marked<&str>, path: &str, problems: &mut Problems) {
+pub(super) fn warn_of_open_wire(text: Spanned<&str>, path: &str, problems: &mut Problems) {
     let Ok(uri) = text.value.trim().parse::<Uri>() else { return };
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     let is_local = host == "localhost"

@@ -1,19 +1,19 @@
-//! Under which names clients may address the gateway. Without such a list a web page could reach
+//! Host allowlist: under which names clients may address the gateway. Without it a web page could reach
 //! it by a name of its own (DNS rebinding).
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use tollgate_server::TrustedProxies;
 
-use super::super::Request;
-use super::super::diagnostic::{Place, Problems};
-use super::super::raw::Fields;
+use super::super::ConfigRequest;
+use super::super::diagnostic::{DiagnosticLocation, Problems};
+use super::super::raw::SectionFields;
 
 /// The names of the config, and the address that is listened on where it is one.
 pub(super) fn hosts(
-    top: &Fields,
+    top: &SectionFields,
     listen: Option<SocketAddr>,
-    request: &Request,
+    request: &ConfigRequest,
     problems: &mut Problems,
 ) -> Vec<String> {
     let mut hosts = Vec::new();
@@ -30,12 +30,12 @@ pub(super) fn hosts(
     }
     let Some(listen) = listen else { return hosts };
     if !listen.ip().is_unspecified() {
-        hosts.push(written(listen.ip()));
+        hosts.push(format_host(listen.ip()));
     } else if !top.has("hosts") && (!top.entries("keys").is_empty() || top.has("auth")) {
         let place = match (&request.listen, top.text("listen")) {
-            (None, Some(text)) => Place::At(text.at),
-            (None, None) => Place::File,
-            (Some(_), _) => Place::Flag("--listen"),
+            (None, Some(text)) => DiagnosticLocation::At(text.at),
+            (None, None) => DiagnosticLocation::File,
+            (Some(_), _) => DiagnosticLocation::Flag("--listen"),
         };
         let message = format!("`{listen}` is every interface, but no `hosts` are named");
         problems
@@ -46,7 +46,7 @@ pub(super) fn hosts(
 }
 
 /// Proxies that are believed about who their clients are.
-pub(super) fn trusted_proxies(top: &Fields, problems: &mut Problems) -> TrustedProxies {
+pub(super) fn trusted_proxies(top: &SectionFields, problems: &mut Problems) -> TrustedProxies {
     let mut proxies = TrustedProxies::default();
     for typed in top.texts("trusted_proxies") {
         if let Err(why) = proxies.add(typed.value) {
@@ -68,16 +68,16 @@ pub(super) fn trusted_proxies(top: &Fields, problems: &mut Problems) -> TrustedP
 fn host(typed: &str) -> Option<String> {
     let bare = typed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     if let Some(inside) = bare {
-        return inside.parse::<Ipv6Addr>().ok().map(|ip| written(ip.into()));
+        return inside.parse::<Ipv6Addr>().ok().map(|ip| format_host(ip.into()));
     }
     if let Ok(ip) = typed.parse::<IpAddr>() {
-        return Some(written(ip));
+        return Some(format_host(ip));
     }
     let is_name = typed.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
     (is_name && !typed.is_empty() && typed.len() <= 253).then(|| typed.to_ascii_lowercase())
 }
 
-fn written(ip: IpAddr) -> String {
+fn format_host(ip: IpAddr) -> String {
     match ip {
         IpAddr::V4(ip) => ip.to_string(),
         IpAddr::V6(ip) => format!("[{ip}]"),

@@ -1,10 +1,10 @@
 //! Where pictures come from.
 
-use tollgate_engine::settings::Images;
-use tollgate_llm::settings::{Provider, ProviderKind};
+use tollgate_engine::settings::ImageSettings;
+use tollgate_llm::settings::{ProviderKind, ProviderSettings};
 
 use super::super::diagnostic::Problems;
-use super::super::raw::Fields;
+use super::super::raw::SectionFields;
 use super::unknown_name;
 
 /// Of providers that say nothing else.
@@ -12,10 +12,10 @@ const USUAL: &str = "https://api.openai.com/v1";
 
 /// `None` too where something is wrong: it has been reported.
 pub(super) fn images(
-    top: &Fields,
-    providers: &[Provider],
+    top: &SectionFields,
+    providers: &[ProviderSettings],
     problems: &mut Problems,
-) -> Option<Images> {
+) -> Option<ImageSettings> {
     let section = top.section("builtin")?.section("images")?;
     let size = section.text("size").map(|text| text.value.trim()).filter(|size| !size.is_empty());
     let model = section.text("model")?;
@@ -39,7 +39,7 @@ pub(super) fn images(
         return None;
     }
     let base_url = provider.base_url.as_deref().unwrap_or(USUAL);
-    Some(Images {
+    Some(ImageSettings {
         base_url: base_url.trim_end_matches('/').to_owned(),
         key: provider.api_key.clone(),
         headers: provider.headers.clone(),

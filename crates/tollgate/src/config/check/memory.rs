@@ -2,37 +2,37 @@
 
 use std::time::Duration;
 
-use tollgate_core::agent::{self, Recall, Record};
-use tollgate_core::memory::Name;
+use tollgate_core::agent::{self, RecallPolicy, RecordPolicy};
+use tollgate_core::memory::MemoryName;
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Database, Memory};
-use tollgate_llm::settings::{Embedding, ServedEmbedding};
+use tollgate_engine::settings::{MemoryDatabaseSettings, MemorySettings};
+use tollgate_llm::settings::{EmbeddingSettings, RemoteEmbeddingSettings};
 
 use super::super::diagnostic::Problems;
-use super::super::raw::{Fields, Marked};
+use super::super::raw::{SectionFields, Spanned};
 use super::access::has_scheme;
 use super::{absolute, unknown_name};
 
 const DAY: u64 = 24 * 3_600;
 /// The kinds of providers that have an API for it.
-const EMBED: &[&str] = &["openai", "gemini"];
+const EMBEDDING_PROVIDER_KINDS: &[&str] = &["openai", "gemini"];
 
-pub(super) fn memory(top: &Fields, problems: &mut Problems) -> Option<Memory> {
+pub(super) fn memory(top: &SectionFields, problems: &mut Problems) -> Option<MemorySettings> {
     let database = database(top, problems)?;
     let days = top.section("memory").and_then(|section| section.whole("keep_days"));
     let days = days.map_or(0, |days| days.value);
-    Some(Memory { database, keep: (days > 0).then(|| Duration::from_secs(days * DAY)) })
+    Some(MemorySettings { database, keep: (days > 0).then(|| Duration::from_secs(days * DAY)) })
 }
 
-fn database(top: &Fields, problems: &mut Problems) -> Option<Database> {
+fn database(top: &SectionFields, problems: &mut Problems) -> Option<MemoryDatabaseSettings> {
     let Some(text) = top.text("database") else {
-        return (!top.has("database")).then_some(Database::Sqlite);
+        return (!top.has("database")).then_some(MemoryDatabaseSettings::Sqlite);
     };
     if text.value == "sqlite" {
-        return Some(Database::Sqlite);
+        return Some(MemoryDatabaseSettings::Sqlite);
     }
     if has_scheme(text.value, &["postgres", "postgresql"]) {
-        return Some(Database::Postgres(Secret::new(text.value)));
+        return Some(MemoryDatabaseSettings::Postgres(Secret::new(text.value)));
     }
     problems
         .error(text.at, "database", "`database` must be `sqlite` or begin with postgres://")
@@ -41,10 +41,10 @@ fn database(top: &Fields, problems: &mut Problems) -> Option<Database> {
 }
 
 /// What makes numbers of texts; `None` with nothing reported: nothing does.
-pub(super) fn embedding(top: &Fields, problems: &mut Problems) -> Option<Embedding> {
+pub(super) fn embedding(top: &SectionFields, problems: &mut Problems) -> Option<EmbeddingSettings> {
     let fields = top.section("memory")?.section("embedding")?;
     match (fields.text("provider"), fields.text("local")) {
-        (Some(provider), None) => served(top, (fields, provider), problems),
+        (Some(provider), None) => check_served_embedding(top, (fields, provider), problems),
         (None, Some(path)) => local((fields, path), problems),
         (Some(_), Some(local)) => {
             problems
@@ -63,20 +63,20 @@ pub(super) fn embedding(top: &Fields, problems: &mut Problems) -> Option<Embeddi
     }
 }
 
-fn served(
-    top: &Fields,
-    (fields, provider): (&Fields, Marked<&str>),
+fn check_served_embedding(
+    top: &SectionFields,
+    (fields, provider): (&SectionFields, Spanned<&str>),
     problems: &mut Problems,
-) -> Option<Embedding> {
-    let providers = top.named("providers");
+) -> Option<EmbeddingSettings> {
+    let providers = top.named_sections("providers");
     let path = fields.path("provider");
     let Some((_, found)) = providers.iter().find(|(name, _)| name.value == provider.value) else {
         let known: Vec<&str> = providers.iter().map(|(name, _)| name.value.as_str()).collect();
         unknown_name(provider, (&path, "provider"), &known, problems);
         return None;
     };
-    let kind = found.text("kind").map_or(EMBED[0], |text| text.value);
-    if !EMBED.contains(&kind) {
+    let kind = found.text("kind").map_or(EMBEDDING_PROVIDER_KINDS[0], |text| text.value);
+    if !EMBEDDING_PROVIDER_KINDS.contains(&kind) {
         let message = format!("`{}` is of kind `{kind}`, which makes no vectors", provider.value);
         problems
             .error(provider.at, &path, message)
@@ -94,7 +94,7 @@ fn served(
     };
     let dimensions = fields.whole("dimensions").and_then(|it| u32::try_from(it.value).ok());
     let prefix = |key: &str| fields.text(key).map_or("", |text| text.value).to_owned();
-    Some(Embedding::Served(ServedEmbedding {
+    Some(EmbeddingSettings::Served(RemoteEmbeddingSettings {
         provider: provider.value.to_owned(),
         model,
         dimensions,
@@ -103,7 +103,10 @@ fn served(
     }))
 }
 
-fn local((fields, typed): (&Fields, Marked<&str>), problems: &mut Problems) -> Option<Embedding> {
+fn local(
+    (fields, typed): (&SectionFields, Spanned<&str>),
+    problems: &mut Problems,
+) -> Option<EmbeddingSettings> {
     let served = ["model", "dimensions", "passage_prefix", "question_prefix"];
     for key in served.into_iter().filter(|key| fields.has(key)) {
         let message = format!("`{key}` does nothing with `local`");
@@ -117,39 +120,43 @@ fn local((fields, typed): (&Fields, Marked<&str>), problems: &mut Problems) -> O
             .warning(typed.at, &fields.path("local"), format!("`{}` is not there", path.display()))
             .help("without the model the gateway does not start");
     }
-    Some(Embedding::Local(path))
+    Some(EmbeddingSettings::Local(path))
 }
 
 /// Which memory an agent has.
-pub(super) fn of_agent(agent: &Fields, problems: &mut Problems) -> agent::Memory {
-    let usual = agent::Memory::default();
+pub(super) fn of_agent(agent: &SectionFields, problems: &mut Problems) -> agent::AgentMemoryPolicy {
+    let usual = agent::AgentMemoryPolicy::default();
     let Some(fields) = agent.section("memory") else { return usual };
     let record = match fields.text("record").map(|text| text.value) {
-        Some("own") => Record::Own,
-        Some("shared") => Record::Shared,
-        _ => Record::Nothing,
+        Some("own") => RecordPolicy::Own,
+        Some("shared") => RecordPolicy::Shared,
+        _ => RecordPolicy::Nothing,
     };
-    if record == Record::Shared && !fields.has("namespace") {
+    if record == RecordPolicy::Shared && !fields.has("namespace") {
         let message = "what is said is shared with every agent that names no `namespace`";
         problems
             .warning(fields.place("record"), &fields.path("record"), message)
             .help("name one: `memory: { namespace: waterdeep, record: shared }`");
     }
-    agent::Memory {
+    agent::AgentMemoryPolicy {
         namespace: name(fields, "namespace", problems).unwrap_or(usual.namespace),
         record,
-        recall: if fields.flag("recall") == Some(true) { Recall::On } else { Recall::Off },
+        recall: if fields.flag("recall") == Some(true) {
+            RecallPolicy::On
+        } else {
+            RecallPolicy::Off
+        },
     }
 }
 
 /// Of a key, or of a rule for tokens.
-pub(super) fn tenant(fields: &Fields, problems: &mut Problems) -> Option<Name> {
+pub(super) fn tenant(fields: &SectionFields, problems: &mut Problems) -> Option<MemoryName> {
     name(fields, "tenant", problems)
 }
 
-fn name(fields: &Fields, key: &str, problems: &mut Problems) -> Option<Name> {
+fn name(fields: &SectionFields, key: &str, problems: &mut Problems) -> Option<MemoryName> {
     let text = fields.text(key)?;
-    match Name::parse(text.value) {
+    match MemoryName::parse(text.value) {
         Ok(name) => Some(name),
         Err(error) => {
             problems

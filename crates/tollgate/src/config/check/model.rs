@@ -4,20 +4,22 @@ use std::time::Duration;
 
 use tollgate_core::agent::OFFLINE;
 use tollgate_core::secret::Secret;
-use tollgate_llm::settings::{Api, Model, Patience, Provider, ProviderKind, ToolMode};
+use tollgate_llm::settings::{
+    ModelSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts, ToolMode,
+};
 
 use super::super::diagnostic::Problems;
-use super::super::raw::Fields;
+use super::super::raw::SectionFields;
 use super::{endpoint, unknown_name};
 
-pub(crate) fn providers(top: &Fields, problems: &mut Problems) -> Vec<Provider> {
+pub(crate) fn providers(top: &SectionFields, problems: &mut Problems) -> Vec<ProviderSettings> {
     let mut providers = Vec::new();
-    for (name, fields) in top.named("providers") {
+    for (name, fields) in top.named_sections("providers") {
         let base_url = fields
             .text("base_url")
             .map(|text| endpoint::url(text, &fields.path("base_url"), problems));
         let api_key = fields.text("api_key").filter(|text| !text.value.is_empty());
-        providers.push(Provider {
+        providers.push(ProviderSettings {
             name: name.value.clone(),
             kind: match fields.text("kind").map(|text| text.value) {
                 Some("anthropic") => ProviderKind::Anthropic,
@@ -30,28 +32,33 @@ pub(crate) fn providers(top: &Fields, problems: &mut Problems) -> Vec<Provider> 
             api_key: api_key.map(|text| Secret::new(text.value)),
             headers: endpoint::headers(fields, problems).into_iter().collect(),
             patience: patience(fields),
-            concurrent: small(fields, "concurrent").unwrap_or(Provider::CONCURRENT),
-            retries: small(fields, "retries").unwrap_or(Provider::RETRIES),
+            concurrent: small(fields, "concurrent")
+                .unwrap_or(ProviderSettings::DEFAULT_CONCURRENCY),
+            retries: small(fields, "retries").unwrap_or(ProviderSettings::DEFAULT_RETRIES),
         });
     }
     providers
 }
 
-fn patience(fields: &Fields) -> Patience {
-    let usual = Patience::default();
+fn patience(fields: &SectionFields) -> ProviderTimeouts {
+    let usual = ProviderTimeouts::default();
     let span = |key: &str, usual: Duration| {
         fields.whole(key).map_or(usual, |it| Duration::from_millis(it.value))
     };
-    Patience {
+    ProviderTimeouts {
         answer: span("timeout_ms", usual.answer),
         silence: span("idle_timeout_ms", usual.silence),
     }
 }
 
-pub(crate) fn models(top: &Fields, providers: &[Provider], problems: &mut Problems) -> Vec<Model> {
+pub(crate) fn models(
+    top: &SectionFields,
+    providers: &[ProviderSettings],
+    problems: &mut Problems,
+) -> Vec<ModelSettings> {
     let known: Vec<&str> = providers.iter().map(|provider| provider.name.as_str()).collect();
     let mut models = Vec::new();
-    for (name, fields) in top.named("models") {
+    for (name, fields) in top.named_sections("models") {
         let provider = fields.text("provider");
         if let Some(provider) = provider
             && !known.contains(&provider.value)
@@ -68,7 +75,7 @@ pub(crate) fn models(top: &Fields, providers: &[Provider], problems: &mut Proble
                 .error(fields.place("max_output"), &fields.path("max_output"), message)
                 .help("it is a part of `context_window`");
         }
-        models.push(Model {
+        models.push(ModelSettings {
             name: name.value.clone(),
             id: fields.text("id").map_or(&*name.value, |text| text.value).to_owned(),
             provider: provider.map(|text| text.value.to_owned()),
@@ -83,23 +90,29 @@ pub(crate) fn models(top: &Fields, providers: &[Provider], problems: &mut Proble
         });
     }
     if models.iter().all(|model| model.name != OFFLINE) {
-        models.push(Model::offline());
+        models.push(ModelSettings::offline());
     }
     models
 }
 
 /// Which of its provider's APIs, if that has it.
-fn api(fields: &Fields, served: Option<&Provider>, problems: &mut Problems) -> Api {
+fn api(
+    fields: &SectionFields,
+    served: Option<&ProviderSettings>,
+    problems: &mut Problems,
+) -> ProviderApi {
     let api = match fields.text("api").map(|text| text.value) {
-        Some("responses") => Api::Responses,
-        Some("realtime") => Api::Realtime,
-        _ => Api::Chat,
+        Some("responses") => ProviderApi::Responses,
+        Some("realtime") => ProviderApi::Realtime,
+        _ => ProviderApi::Chat,
     };
     let help = match (api, served.map(|provider| provider.kind)) {
-        (Api::Realtime, Some(ProviderKind::Anthropic | ProviderKind::Offline)) => {
+        (ProviderApi::Realtime, Some(ProviderKind::Anthropic | ProviderKind::Offline)) => {
             "live sessions are for providers of kind `openai`, `gemini` and `deepgram`"
         }
-        (Api::Chat | Api::Responses, Some(ProviderKind::Deepgram)) if fields.has("api") => {
+        (ProviderApi::Chat | ProviderApi::Responses, Some(ProviderKind::Deepgram))
+            if fields.has("api") =>
+        {
             "providers of kind `deepgram` have live sessions only: leave `api` out"
         }
         _ => return api,
@@ -111,6 +124,6 @@ fn api(fields: &Fields, served: Option<&Provider>, problems: &mut Problems) -> A
     api
 }
 
-fn small(fields: &Fields, key: &str) -> Option<u32> {
+fn small(fields: &SectionFields, key: &str) -> Option<u32> {
     fields.whole(key).map(|it| u32::try_from(it.value).expect("the table says at most 10^8"))
 }

@@ -1,12 +1,12 @@
-//! `30/min`: so many in so long.
+//! Rate limits as typed, `30/min`: capacity and refill time of a token bucket.
 
 use tollgate_core::rate::RateLimit;
 
 use super::super::diagnostic::Problems;
-use super::super::raw::Fields;
+use super::super::raw::SectionFields;
 
 /// The `rate_limit` of a section.
-pub(super) fn rate_limit(fields: &Fields, problems: &mut Problems) -> Option<RateLimit> {
+pub(super) fn rate_limit(fields: &SectionFields, problems: &mut Problems) -> Option<RateLimit> {
     let text = fields.text("rate_limit")?;
     let limit = RateLimit::parse(text.value);
     if limit.is_none() {

@@ -2,28 +2,30 @@
 
 use std::path::PathBuf;
 
-use tollgate_engine::settings::{GatewayFiles, Network, Privileges, ProcessLimits, Sandbox};
+use tollgate_engine::settings::{
+    GatewayFiles, NetworkAccess, Privileges, ProcessLimits, ServerSandbox,
+};
 
 use super::super::diagnostic::Problems;
-use super::super::raw::Fields;
+use super::super::raw::SectionFields;
 use super::absolute;
 
-pub(super) fn sandbox(server: &Fields, problems: &mut Problems) -> Sandbox {
+pub(super) fn sandbox(server: &SectionFields, problems: &mut Problems) -> ServerSandbox {
     if server.is_word("sandbox") {
         let path = server.path("sandbox");
         problems
             .warning(server.place("sandbox"), &path, "`sandbox: none` opens the gateway's own files to the server")
             .help("it can read the config, its secrets and the token in `admin.token`; leave it out where you can");
-        return Sandbox::none();
+        return ServerSandbox::none();
     }
-    let Some(fields) = server.section("sandbox") else { return Sandbox::default() };
-    let sandbox = Sandbox {
+    let Some(fields) = server.section("sandbox") else { return ServerSandbox::default() };
+    let sandbox = ServerSandbox {
         limits: limits(fields),
         read: paths(fields, "read", problems),
         write: paths(fields, "write", problems),
         network: match fields.text("network").map(|text| text.value) {
-            Some("deny") => Network::Deny,
-            _ => Network::Allow,
+            Some("deny") => NetworkAccess::Deny,
+            _ => NetworkAccess::Allow,
         },
         privileges: match fields.flag("no_new_privileges") {
             Some(false) => Privileges::AsFound,
@@ -31,7 +33,7 @@ pub(super) fn sandbox(server: &Fields, problems: &mut Problems) -> Sandbox {
         },
         gateway_files: GatewayFiles::Closed,
     };
-    let closes = sandbox.has_file_rules() || sandbox.network == Network::Deny;
+    let closes = sandbox.has_file_rules() || sandbox.network == NetworkAccess::Deny;
     if closes && sandbox.privileges == Privileges::AsFound {
         let key = "no_new_privileges";
         problems
@@ -45,7 +47,7 @@ pub(super) fn sandbox(server: &Fields, problems: &mut Problems) -> Sandbox {
     sandbox
 }
 
-fn limits(fields: &Fields) -> ProcessLimits {
+fn limits(fields: &SectionFields) -> ProcessLimits {
     let usual = ProcessLimits::default();
     let limit = |key: &str, unit: u64, usual: Option<u64>| match fields.whole(key) {
         None => usual,
@@ -60,7 +62,7 @@ fn limits(fields: &Fields) -> ProcessLimits {
     }
 }
 
-fn paths(fields: &Fields, key: &str, problems: &mut Problems) -> Vec<PathBuf> {
+fn paths(fields: &SectionFields, key: &str, problems: &mut Problems) -> Vec<PathBuf> {
     let path = fields.path(key);
     let typed = fields.texts(key).into_iter();
     typed.filter_map(|text| absolute(text, &path, problems)).collect()

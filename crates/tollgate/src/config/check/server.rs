@@ -1,30 +1,30 @@
-//! The servers: ids that cannot be mixed up, and one way to reach each.
+//! The servers: ids that cannot be mixed up, one way to reach each, and no `expose_as` collision between their tools.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tollgate_core::call::Mark;
+use tollgate_core::call::UntrustedMarking;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::ServerId;
-use tollgate_core::tool::{Reach, SlowResponse};
-use tollgate_core::trust::Policy;
+use tollgate_core::tool::{SlowResponse, ToolReach};
+use tollgate_core::trust::TrustPolicy;
 use tollgate_engine::settings::{
-    Calibrate, Protocol, Restart, RestartPolicy, ResultForm, Server, Slots, Start, Transport,
-    Wanted,
+    ConcurrencySettings, ProtocolSelection, RestartPolicy, RestartSettings, ResultForm, Server,
+    ServerCalibration, ServerDesiredState, ServerTransport, StartMode,
 };
 use tollgate_mcp::Revision;
 
 use super::super::diagnostic::Problems;
-use super::super::raw::{Fields, Marked};
-use super::{command, endpoint, folded, is_new, milliseconds, tool, trust};
+use super::super::raw::{SectionFields, Spanned};
+use super::{command, endpoint, fold_name, is_new, milliseconds, tool, trust};
 
-pub(super) fn servers(top: &Fields, problems: &mut Problems) -> Vec<Server> {
+pub(super) fn servers(top: &SectionFields, problems: &mut Problems) -> Vec<Server> {
     let mut servers = Vec::new();
     let mut seen = BTreeSet::new();
     let mut exposed = BTreeSet::new();
     let usual = trust::usual(top);
-    let usual_mark = trust::mark(top, Mark::Off);
-    for (name, fields) in top.named("servers") {
+    let usual_mark = trust::mark(top, UntrustedMarking::Off);
+    for (name, fields) in top.named_sections("servers") {
         let id = id(name, fields, problems);
         let is_new = is_new(&mut seen, (&fields.path, "server"), name, problems);
         exposed_once(fields, &mut exposed, problems);
@@ -36,7 +36,7 @@ pub(super) fn servers(top: &Fields, problems: &mut Problems) -> Vec<Server> {
     servers
 }
 
-fn id(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Option<ServerId> {
+fn id(name: &Spanned<String>, fields: &SectionFields, problems: &mut Problems) -> Option<ServerId> {
     match ServerId::parse(&name.value) {
         Ok(id) => Some(id),
         Err(error) => {
@@ -50,8 +50,8 @@ fn id(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Option
 
 fn server(
     id: ServerId,
-    name: &Marked<String>,
-    fields: &Fields,
+    name: &Spanned<String>,
+    fields: &SectionFields,
     problems: &mut Problems,
 ) -> Option<Server> {
     let transport = transport(name, fields, problems);
@@ -68,25 +68,25 @@ fn server(
         protocol: fields
             .text("protocol")
             .and_then(|text| Revision::parse(text.value))
-            .map_or(Protocol::Auto, Protocol::Pinned),
+            .map_or(ProtocolSelection::Auto, ProtocolSelection::Pinned),
         trusted: fields.flag("trusted").unwrap_or(false),
-        trust: Policy::default(),
+        trust: TrustPolicy::default(),
         results: match fields.text("results").map(|text| text.value) {
             Some("raw") => ResultForm::Raw,
             _ => ResultForm::Clean,
         },
-        mark: Mark::Off,
+        mark: UntrustedMarking::Off,
         calibrate: match fields.flag("calibrate") {
-            Some(false) => Calibrate::OnCommand,
-            Some(true) | None => Calibrate::ByItself,
+            Some(false) => ServerCalibration::OnCommand,
+            Some(true) | None => ServerCalibration::ByItself,
         },
         state: match fields.flag("enabled") {
-            Some(false) => Wanted::Disabled,
-            Some(true) | None => Wanted::Enabled,
+            Some(false) => ServerDesiredState::Disabled,
+            Some(true) | None => ServerDesiredState::Enabled,
         },
         start: match fields.text("start").map(|text| text.value) {
-            Some("lazy") => Start::Lazy,
-            _ => Start::Eager,
+            Some("lazy") => StartMode::Lazy,
+            _ => StartMode::Eager,
         },
         restart: restart(fields),
         timeout: timeout.map_or(Duration::from_secs(10), milliseconds),
@@ -97,14 +97,18 @@ fn server(
         category: fields.text("category").map(|text| text.value.to_owned()),
         slots: slots(fields),
         reach: match fields.flag("code_mode") {
-            Some(true) => Reach::Code,
-            Some(false) | None => Reach::Direct,
+            Some(true) => ToolReach::Code,
+            Some(false) | None => ToolReach::Direct,
         },
     })
 }
 
 /// `transport` may be left out: `command` or `url` say it.
-fn transport(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Option<Transport> {
+fn transport(
+    name: &Spanned<String>,
+    fields: &SectionFields,
+    problems: &mut Problems,
+) -> Option<ServerTransport> {
     let wanted = fields.text("transport").map(|text| text.value);
     let (is_command, is_url) = (fields.has("command"), fields.has("url"));
     let server = &name.value;
@@ -127,14 +131,14 @@ fn transport(name: &Marked<String>, fields: &Fields, problems: &mut Problems) ->
         ),
         (true, false, _) => {
             warn_of_idle(fields, &["headers", "auth"], problems);
-            return command::command(fields, problems).map(Transport::Stdio);
+            return command::command(fields, problems).map(ServerTransport::Stdio);
         }
         (false, true, _) => {
             warn_of_idle(fields, &["args", "env", "cwd", "sandbox"], problems);
             let endpoint = endpoint::endpoint(fields, problems)?;
             return Some(match wanted {
-                Some("sse") => Transport::Sse(endpoint),
-                _ => Transport::StreamableHttp(endpoint),
+                Some("sse") => ServerTransport::Sse(endpoint),
+                _ => ServerTransport::StreamableHttp(endpoint),
             });
         }
     };
@@ -142,7 +146,7 @@ fn transport(name: &Marked<String>, fields: &Fields, problems: &mut Problems) ->
     None
 }
 
-fn warn_of_idle(fields: &Fields, keys: &[&str], problems: &mut Problems) {
+fn warn_of_idle(fields: &SectionFields, keys: &[&str], problems: &mut Problems) {
     for key in keys {
         if fields.has(key) {
             let other = if fields.has("url") { "command" } else { "url" };
@@ -154,10 +158,10 @@ fn warn_of_idle(fields: &Fields, keys: &[&str], problems: &mut Problems) {
 }
 
 /// No two tools may be given one name; what servers call theirs is the registry's business.
-fn exposed_once(fields: &Fields, seen: &mut BTreeSet<String>, problems: &mut Problems) {
-    for (_, tool) in fields.named("tools") {
+fn exposed_once(fields: &SectionFields, seen: &mut BTreeSet<String>, problems: &mut Problems) {
+    for (_, tool) in fields.named_sections("tools") {
         if let Some(name) = tool.text("expose_as")
-            && !seen.insert(folded(name.value))
+            && !seen.insert(fold_name(name.value))
         {
             let message = format!("another tool is called `{}` already", name.value);
             problems
@@ -167,11 +171,11 @@ fn exposed_once(fields: &Fields, seen: &mut BTreeSet<String>, problems: &mut Pro
     }
 }
 
-fn restart(fields: &Fields) -> Restart {
+fn restart(fields: &SectionFields) -> RestartSettings {
     let section = fields.section("restart");
     let whole = |key: &str| section.and_then(|section| section.whole(key));
-    let usual = Restart::default();
-    Restart {
+    let usual = RestartSettings::default();
+    RestartSettings {
         policy: match section.and_then(|section| section.flag("enabled")) {
             Some(false) => RestartPolicy::Never,
             Some(true) => RestartPolicy::Always,
@@ -184,17 +188,20 @@ fn restart(fields: &Fields) -> Restart {
     }
 }
 
-fn slots(fields: &Fields) -> Slots {
+fn slots(fields: &SectionFields) -> ConcurrencySettings {
     let section = fields.section("limits");
     let whole = |key: &str, usual: usize| {
         let count = section.and_then(|section| section.whole(key));
         count.map_or(usual, |count| usize::try_from(count.value).unwrap_or(usize::MAX))
     };
-    let usual = Slots::default();
-    Slots { concurrent: whole("concurrent", usual.concurrent), queue: whole("queue", usual.queue) }
+    let usual = ConcurrencySettings::default();
+    ConcurrencySettings {
+        concurrent: whole("concurrent", usual.concurrent),
+        queue: whole("queue", usual.queue),
+    }
 }
 
-fn slow_response(defaults: &Fields) -> Option<SlowResponse> {
+fn slow_response(defaults: &SectionFields) -> Option<SlowResponse> {
     let threshold = defaults.whole("slow_response_threshold_ms");
     let message = defaults.text("slow_response_message").filter(|text| !text.value.is_empty())?;
     Some(SlowResponse {

@@ -1,32 +1,35 @@
-//! What the operator says of single tools.
+//! Overrides of single tools: `expose_as`, durations, hedging, rate limits, effects, approval.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tollgate_core::id::{ExposedName, ToolName};
-use tollgate_core::tool::{Approval, Delivery, Effect, Override, Speech};
+use tollgate_core::tool::{ApprovalMode, ResultDelivery, SpeechTemplate, ToolEffect, ToolOverride};
 
 use super::super::diagnostic::Problems;
-use super::super::raw::{Fields, Marked};
+use super::super::raw::{SectionFields, Spanned};
 use super::milliseconds;
 use super::rate::rate_limit;
 
-pub(super) fn tools(server: &Fields, problems: &mut Problems) -> BTreeMap<ToolName, Override> {
-    let one = |(name, fields): &(Marked<String>, Fields)| {
+pub(super) fn tools(
+    server: &SectionFields,
+    problems: &mut Problems,
+) -> BTreeMap<ToolName, ToolOverride> {
+    let one = |(name, fields): &(Spanned<String>, SectionFields)| {
         warn_of_repeats(server, fields, problems);
         warn_of_silence(fields, problems);
         (ToolName::new(&name.value), one(fields, problems))
     };
-    server.named("tools").iter().map(one).collect()
+    server.named_sections("tools").iter().map(one).collect()
 }
 
-fn one(fields: &Fields, problems: &mut Problems) -> Override {
+fn one(fields: &SectionFields, problems: &mut Problems) -> ToolOverride {
     let text = |key: &str| fields.text(key).map(|text| text.value.to_owned());
-    Override {
+    ToolOverride {
         expose_as: expose_as(fields, problems),
         description: text("description"),
-        speech: Speech { template: text("speech_template"), field: text("speech_field") },
-        estimated: estimated(fields, problems),
+        speech: SpeechTemplate { template: text("speech_template"), field: text("speech_field") },
+        estimated: estimated_duration(fields, problems),
         max: fields.whole("max_duration_ms").map(milliseconds),
         idempotent: fields.flag("idempotent"),
         cacheable: fields.whole("cacheable_seconds").map(|it| Duration::from_secs(it.value)),
@@ -36,34 +39,34 @@ fn one(fields: &Fields, problems: &mut Problems) -> Override {
         effect: effect(fields),
         delivery: delivery(fields),
         approval: fields.text("approval").map(|text| match text.value {
-            "always" => Approval::Always,
-            "never" => Approval::Never,
-            _ => Approval::Auto,
+            "always" => ApprovalMode::Always,
+            "never" => ApprovalMode::Never,
+            _ => ApprovalMode::Auto,
         }),
     }
 }
 
-fn delivery(fields: &Fields) -> Option<Delivery> {
+fn delivery(fields: &SectionFields) -> Option<ResultDelivery> {
     fields.text("delivery").map(|text| match text.value {
-        "when_idle" => Delivery::WhenIdle,
-        "interrupt" => Delivery::Interrupt,
-        "silent" => Delivery::Silent,
-        _ => Delivery::Wait,
+        "when_idle" => ResultDelivery::WhenIdle,
+        "interrupt" => ResultDelivery::Interrupt,
+        "silent" => ResultDelivery::Silent,
+        _ => ResultDelivery::Wait,
     })
 }
 
-fn effect(fields: &Fields) -> Option<Effect> {
+fn effect(fields: &SectionFields) -> Option<ToolEffect> {
     fields.text("effect").map(|text| match text.value {
-        "read_only" => Effect::ReadOnly,
-        "mutating" => Effect::Mutating,
-        _ => Effect::Destructive,
+        "read_only" => ToolEffect::ReadOnly,
+        "mutating" => ToolEffect::Mutating,
+        _ => ToolEffect::Destructive,
     })
 }
 
 /// What needs the same call twice, of a tool that nobody says may be called twice.
-fn warn_of_repeats(server: &Fields, fields: &Fields, problems: &mut Problems) {
+fn warn_of_repeats(server: &SectionFields, fields: &SectionFields, problems: &mut Problems) {
     // What only reads may be repeated, and a trusted server may still say so of its tools.
-    let reads = (effect(fields) == Some(Effect::ReadOnly)).then_some(true);
+    let reads = (effect(fields) == Some(ToolEffect::ReadOnly)).then_some(true);
     if fields.flag("idempotent").or(reads).or(server.flag("trusted")) == Some(true) {
         return;
     }
@@ -81,7 +84,7 @@ fn warn_of_repeats(server: &Fields, fields: &Fields, problems: &mut Problems) {
 }
 
 /// Words that no result can ever fill.
-fn warn_of_silence(fields: &Fields, problems: &mut Problems) {
+fn warn_of_silence(fields: &SectionFields, problems: &mut Problems) {
     let mut warn = |key: &str, help: &str| {
         let message = format!("`{key}` will never be spoken");
         problems.warning(fields.place(key), &fields.path(key), message).help(help);
@@ -114,7 +117,7 @@ fn flaw(template: &str) -> Option<&'static str> {
     None
 }
 
-fn expose_as(fields: &Fields, problems: &mut Problems) -> Option<ExposedName> {
+fn expose_as(fields: &SectionFields, problems: &mut Problems) -> Option<ExposedName> {
     let text = fields.text("expose_as")?;
     match ExposedName::parse(text.value) {
         Ok(name) => Some(name),
@@ -128,7 +131,7 @@ fn expose_as(fields: &Fields, problems: &mut Problems) -> Option<ExposedName> {
     }
 }
 
-fn estimated(fields: &Fields, problems: &mut Problems) -> Option<Duration> {
+fn estimated_duration(fields: &SectionFields, problems: &mut Problems) -> Option<Duration> {
     let estimated = fields.whole("estimated_duration_ms")?;
     if let Some(max) = fields.whole("max_duration_ms")
         && estimated.value > max.value
@@ -144,7 +147,7 @@ fn estimated(fields: &Fields, problems: &mut Problems) -> Option<Duration> {
     Some(milliseconds(estimated))
 }
 
-fn probe(fields: &Fields, problems: &mut Problems) -> Option<serde_json::Value> {
+fn probe(fields: &SectionFields, problems: &mut Problems) -> Option<serde_json::Value> {
     let probe = fields.json("probe")?;
     if !probe.value.is_object() {
         problems

@@ -1,21 +1,21 @@
-//! Trust in tools that others wrote: a server's own words first, then those for all.
+//! Trust in tools that others wrote: pins, quarantine on a change or on a prompt injection finding; a server's own words first.
 
-use tollgate_core::call::Mark;
+use tollgate_core::call::UntrustedMarking;
 use tollgate_core::tool::TaintRule;
-use tollgate_core::trust::{OnChange, OnFinding, Pinning, Policy};
+use tollgate_core::trust::{OnChange, OnFinding, Pinning, TrustPolicy};
 
-use super::super::raw::Fields;
+use super::super::raw::SectionFields;
 
 /// What holds for a server without words of its own.
-pub(super) fn usual(top: &Fields) -> Policy {
-    policy(top, Policy::default())
+pub(super) fn usual(top: &SectionFields) -> TrustPolicy {
+    policy(top, TrustPolicy::default())
 }
 
 /// What `fields` say under `trust`, on top of `usual`.
-pub(super) fn policy(fields: &Fields, usual: Policy) -> Policy {
+pub(super) fn policy(fields: &SectionFields, usual: TrustPolicy) -> TrustPolicy {
     let Some(said) = fields.section("trust") else { return usual };
     let word = |key: &str| said.text(key).map(|text| text.value);
-    Policy {
+    TrustPolicy {
         pin: match word("pin") {
             Some("first_use") => Pinning::FirstUse,
             Some("reviewed") => Pinning::Reviewed,
@@ -42,11 +42,11 @@ pub(super) fn policy(fields: &Fields, usual: Policy) -> Policy {
 }
 
 /// Whether models are told in the text of results whose they are, on top of `usual`.
-pub(super) fn mark(fields: &Fields, usual: Mark) -> Mark {
+pub(super) fn mark(fields: &SectionFields, usual: UntrustedMarking) -> UntrustedMarking {
     let said = fields.section("trust").and_then(|said| said.text("mark"));
     match said.map(|text| text.value) {
-        Some("on") => Mark::On,
-        Some("off") => Mark::Off,
+        Some("on") => UntrustedMarking::On,
+        Some("off") => UntrustedMarking::Off,
         _ => usual,
     }
 }

@@ -1,22 +1,25 @@
-//! The web, as far as built-in tools may go there.
+//! How far built-in tools may go on the web, and which private addresses the SSRF guard lets pass (`allow_private`).
 
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Search, Searcher, Web};
-use tollgate_engine::web::Opened;
+use tollgate_engine::settings::{SearchProvider, WebSearchSettings, WebSettings};
+use tollgate_engine::web::AllowedHost;
 
 use super::super::diagnostic::Problems;
-use super::super::raw::Fields;
+use super::super::raw::SectionFields;
 use super::endpoint::{url, warn_of_open_wire};
 
 const BRAVE: &str = "https://api.search.brave.com/res/v1/web/search";
 
 /// `None` too where something is wrong: it has been reported.
-pub(super) fn web(top: &Fields, problems: &mut Problems) -> Option<Web> {
+pub(super) fn web(top: &SectionFields, problems: &mut Problems) -> Option<WebSettings> {
     let section = top.section("builtin")?.section("web")?;
-    Some(Web { search: search(section, problems), allow_private: allow_private(section, problems) })
+    Some(WebSettings {
+        search: search(section, problems),
+        allow_private: allow_private(section, problems),
+    })
 }
 
-fn search(section: &Fields, problems: &mut Problems) -> Option<Search> {
+fn search(section: &SectionFields, problems: &mut Problems) -> Option<WebSearchSettings> {
     let Some(kind) = section.text("search") else {
         // What was typed for it and is none has been reported.
         let lonely = |key: &&str| section.has(key) && !section.has("search");
@@ -29,11 +32,11 @@ fn search(section: &Fields, problems: &mut Problems) -> Option<Search> {
         return None;
     };
     let searcher = match kind.value {
-        "brave" => Searcher::Brave,
-        _ => Searcher::Searxng,
+        "brave" => SearchProvider::Brave,
+        _ => SearchProvider::Searxng,
     };
     let key = section.text("api_key").map(|text| text.value.trim()).filter(|key| !key.is_empty());
-    if searcher == Searcher::Brave && key.is_none() {
+    if searcher == SearchProvider::Brave && key.is_none() {
         problems
             .error(section.place("api_key"), &section.path("api_key"), "`brave` needs an `api_key`")
             .help("like `api_key: ${BRAVE_KEY}`");
@@ -45,8 +48,8 @@ fn search(section: &Fields, problems: &mut Problems) -> Option<Search> {
             }
             url(text, &section.path("url"), problems)?
         }
-        (None, Searcher::Brave) => BRAVE.to_owned(),
-        (None, Searcher::Searxng) => {
+        (None, SearchProvider::Brave) => BRAVE.to_owned(),
+        (None, SearchProvider::Searxng) => {
             if !section.has("url") {
                 problems
                     .error(section.at, &section.path("url"), "`searxng` needs a `url`")
@@ -55,13 +58,13 @@ fn search(section: &Fields, problems: &mut Problems) -> Option<Search> {
             return None;
         }
     };
-    Some(Search { searcher, url, key: key.map(Secret::new) })
+    Some(WebSearchSettings { searcher, url, key: key.map(Secret::new) })
 }
 
-fn allow_private(section: &Fields, problems: &mut Problems) -> Vec<Opened> {
+fn allow_private(section: &SectionFields, problems: &mut Problems) -> Vec<AllowedHost> {
     let mut opened = Vec::new();
     for text in section.texts("allow_private") {
-        match Opened::parse(text.value.trim()) {
+        match AllowedHost::parse(text.value.trim()) {
             Ok(place) => opened.push(place),
             Err(wrong) => {
                 problems

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::layout::{self, Form, Shape};
+use super::layout::{self, LayoutForm, LayoutShape};
 use super::{document, value};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub fn entry(config: &Value, name: &str) -> Option<Map<String, Value>> {
 
 /// How it is typed, with its comments, moved to the left; written anew where it cannot be taken out
 /// as it stands.
-pub fn typed(text: &str, name: &str, keys: &Map<String, Value>) -> String {
+pub fn entry_source(text: &str, name: &str, keys: &Map<String, Value>) -> String {
     let own = lines(text, name).filter(|own| says(own, name, keys));
     own.unwrap_or_else(|| {
         let whole = document(name, keys.clone());
@@ -34,7 +34,9 @@ pub fn typed(text: &str, name: &str, keys: &Map<String, Value>) -> String {
 /// The lines of a server that has its own.
 fn lines(text: &str, name: &str) -> Option<String> {
     let root = layout::parse(text)?;
-    let Shape::Map(Form::Block, pairs) = &root.pair("servers")?.value.shape else { return None };
+    let LayoutShape::Map(LayoutForm::Block, pairs) = &root.pair("servers")?.value.shape else {
+        return None;
+    };
     let pair = pairs.iter().find(|pair| pair.key == name)?;
     let start = text[..pair.from].rfind('\n').map_or(0, |at| at + 1);
     let indent = &text[start..pair.from];

@@ -4,28 +4,28 @@
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 #[derive(Debug, Clone)]
-pub(in crate::config) struct Node {
+pub(in crate::config) struct LayoutNode {
     /// The first byte; of a block, that of its first key or dash.
     pub from: usize,
     /// Behind the last byte that is not blank.
     pub to: usize,
     /// 0: nobody refers to it.
     pub anchor: usize,
-    pub shape: Shape,
+    pub shape: LayoutShape,
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::config) enum Shape {
+pub(in crate::config) enum LayoutShape {
     /// What it says, quotes and escapes undone.
     Scalar(String),
     /// Stands for the node with this anchor.
     Alias(usize),
-    List(Form, Vec<Node>),
-    Map(Form, Vec<Pair>),
+    List(LayoutForm, Vec<LayoutNode>),
+    Map(LayoutForm, Vec<LayoutPair>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::config) enum Form {
+pub(in crate::config) enum LayoutForm {
     /// By lines and indentation.
     Block,
     /// In brackets or braces.
@@ -33,26 +33,26 @@ pub(in crate::config) enum Form {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::config) struct Pair {
+pub(in crate::config) struct LayoutPair {
     pub key: String,
     pub from: usize,
     /// Behind the colon; behind the key where there is none.
     pub colon: usize,
-    pub value: Node,
+    pub value: LayoutNode,
 }
 
-impl Pair {
+impl LayoutPair {
     /// Behind the last byte of it.
     pub(in crate::config) fn to(&self) -> usize {
         self.value.to.max(self.colon)
     }
 }
 
-impl Node {
-    pub(in crate::config) fn pair(&self, key: &str) -> Option<&Pair> {
+impl LayoutNode {
+    pub(in crate::config) fn pair(&self, key: &str) -> Option<&LayoutPair> {
         match &self.shape {
-            Shape::Map(_, pairs) => pairs.iter().find(|pair| pair.key == key),
-            Shape::Scalar(_) | Shape::Alias(_) | Shape::List(..) => None,
+            LayoutShape::Map(_, pairs) => pairs.iter().find(|pair| pair.key == key),
+            LayoutShape::Scalar(_) | LayoutShape::Alias(_) | LayoutShape::List(..) => None,
         }
     }
 
@@ -63,8 +63,8 @@ impl Node {
 }
 
 /// The one document of `text`; `None` when there is nothing in it.
-pub(in crate::config) fn parse(text: &str) -> Option<Node> {
-    let mut builder = Builder { text, offsets: offsets(text), open: Vec::new(), root: None };
+pub(in crate::config) fn parse(text: &str) -> Option<LayoutNode> {
+    let mut builder = LayoutBuilder { text, offsets: offsets(text), open: Vec::new(), root: None };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.ok()?;
         builder.take(event, (span.start.index(), span.end.index()));
@@ -77,50 +77,72 @@ fn offsets(text: &str) -> Vec<usize> {
     text.char_indices().map(|(at, _)| at).chain([text.len()]).collect()
 }
 
-struct Builder<'a> {
+struct LayoutBuilder<'a> {
     text: &'a str,
     offsets: Vec<usize>,
-    open: Vec<Open>,
-    root: Option<Node>,
+    open: Vec<OpenLayoutNode>,
+    root: Option<LayoutNode>,
 }
 
-struct Open {
+struct OpenLayoutNode {
     from: usize,
     anchor: usize,
-    form: Form,
-    items: Items,
+    form: LayoutForm,
+    items: OpenLayoutItems,
 }
 
-enum Items {
-    List(Vec<Node>),
-    Map(Vec<Pair>, Option<(String, usize, usize)>),
+enum OpenLayoutItems {
+    List(Vec<LayoutNode>),
+    Map(Vec<LayoutPair>, Option<(String, usize, usize)>),
 }
 
-impl Builder<'_> {
+impl LayoutBuilder<'_> {
     fn take(&mut self, event: Event<'_>, (start, end): (usize, usize)) {
         let (start, end) = (self.byte(start), self.byte(end));
         match event {
             Event::Scalar(said, style, anchor, _) => {
                 let start = self.past_anchor(start, anchor);
                 let to = match style {
-                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => self.unquoted(start),
+                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+                        self.end_of_quoted(start)
+                    }
                     _ => start + self.text[start..end.max(start)].trim_end().len(),
                 };
                 let is_bare = style == ScalarStyle::Plain && said.is_empty();
                 let (from, to) = if is_bare { (start, start) } else { (start, to) };
-                self.done(Node { from, to, anchor, shape: Shape::Scalar(said.into_owned()) });
+                self.finish_node(LayoutNode {
+                    from,
+                    to,
+                    anchor,
+                    shape: LayoutShape::Scalar(said.into_owned()),
+                });
             }
             Event::Alias(anchor) => {
                 let to = start + self.text[start..end].trim_end().len();
-                self.done(Node { from: start, to, anchor: 0, shape: Shape::Alias(anchor) });
+                self.finish_node(LayoutNode {
+                    from: start,
+                    to,
+                    anchor: 0,
+                    shape: LayoutShape::Alias(anchor),
+                });
             }
             Event::SequenceStart(anchor, _) => {
-                let (from, form) = self.opened(self.past_anchor(start, anchor), '[');
-                self.open.push(Open { from, anchor, form, items: Items::List(Vec::new()) });
+                let (from, form) = self.collection_start(self.past_anchor(start, anchor), '[');
+                self.open.push(OpenLayoutNode {
+                    from,
+                    anchor,
+                    form,
+                    items: OpenLayoutItems::List(Vec::new()),
+                });
             }
             Event::MappingStart(anchor, _) => {
-                let (from, form) = self.opened(self.past_anchor(start, anchor), '{');
-                self.open.push(Open { from, anchor, form, items: Items::Map(Vec::new(), None) });
+                let (from, form) = self.collection_start(self.past_anchor(start, anchor), '{');
+                self.open.push(OpenLayoutNode {
+                    from,
+                    anchor,
+                    form,
+                    items: OpenLayoutItems::Map(Vec::new(), None),
+                });
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(start),
             Event::Nothing
@@ -142,7 +164,7 @@ impl Builder<'_> {
     }
 
     /// Behind the closing quote: the parser takes in blanks and comments that follow it.
-    fn unquoted(&self, start: usize) -> usize {
+    fn end_of_quoted(&self, start: usize) -> usize {
         let mut rest = self.text[start..].char_indices();
         let quote = rest.next().map_or('"', |(_, quote)| quote);
         while let Some((at, c)) = rest.next() {
@@ -159,10 +181,10 @@ impl Builder<'_> {
         self.text.len()
     }
 
-    fn opened(&self, from: usize, bracket: char) -> (usize, Form) {
+    fn collection_start(&self, from: usize, bracket: char) -> (usize, LayoutForm) {
         match self.text[from..].starts_with(bracket) {
-            true => (from, Form::Flow),
-            false => (from, Form::Block),
+            true => (from, LayoutForm::Flow),
+            false => (from, LayoutForm::Block),
         }
     }
 
@@ -170,25 +192,31 @@ impl Builder<'_> {
     fn close(&mut self, bracket: usize) {
         let Some(open) = self.open.pop() else { return };
         let (last, shape) = match open.items {
-            Items::List(items) => (items.last().map(|it| it.to), Shape::List(open.form, items)),
-            Items::Map(pairs, _) => (pairs.last().map(Pair::to), Shape::Map(open.form, pairs)),
+            OpenLayoutItems::List(items) => {
+                (items.last().map(|it| it.to), LayoutShape::List(open.form, items))
+            }
+            OpenLayoutItems::Map(pairs, _) => {
+                (pairs.last().map(LayoutPair::to), LayoutShape::Map(open.form, pairs))
+            }
         };
         let to = match open.form {
-            Form::Flow => (bracket + 1).min(self.text.len()),
-            Form::Block => last.unwrap_or(open.from),
+            LayoutForm::Flow => (bracket + 1).min(self.text.len()),
+            LayoutForm::Block => last.unwrap_or(open.from),
         };
-        self.done(Node { from: open.from, to, anchor: open.anchor, shape });
+        self.finish_node(LayoutNode { from: open.from, to, anchor: open.anchor, shape });
     }
 
-    fn done(&mut self, mut node: Node) {
+    fn finish_node(&mut self, mut node: LayoutNode) {
         match self.open.last_mut().map(|open| &mut open.items) {
             None => self.root = Some(node),
-            Some(Items::List(items)) => items.push(node),
-            Some(Items::Map(pairs, key)) => match key.take() {
+            Some(OpenLayoutItems::List(items)) => items.push(node),
+            Some(OpenLayoutItems::Map(pairs, key)) => match key.take() {
                 None => {
                     let said = match node.shape {
-                        Shape::Scalar(said) => said,
-                        Shape::Alias(_) | Shape::List(..) | Shape::Map(..) => String::new(),
+                        LayoutShape::Scalar(said) => said,
+                        LayoutShape::Alias(_) | LayoutShape::List(..) | LayoutShape::Map(..) => {
+                            String::new()
+                        }
                     };
                     *key = Some((said, node.from, node.to));
                 }
@@ -199,7 +227,7 @@ impl Builder<'_> {
                     if node.is_empty() {
                         (node.from, node.to) = (colon, colon);
                     }
-                    pairs.push(Pair { key, from, colon, value: node });
+                    pairs.push(LayoutPair { key, from, colon, value: node });
                 }
             },
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::{Edit, Refused, apply, diff};
+use super::{ConfigEdit, ConfigEditError, apply, diff};
 
 mod any;
 
@@ -15,43 +15,48 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-fn add(name: &str, server: Value) -> Edit {
-    Edit::Add { name: name.to_owned(), server: object(server) }
+fn add(name: &str, server: Value) -> ConfigEdit {
+    ConfigEdit::Add { name: name.to_owned(), server: object(server) }
 }
 
-fn web() -> Edit {
+fn web() -> ConfigEdit {
     add("web", json!({ "url": "https://x.test/mcp" }))
 }
 
-fn remove(name: &str) -> Edit {
-    Edit::Remove { name: name.to_owned() }
+fn remove(name: &str) -> ConfigEdit {
+    ConfigEdit::Remove { name: name.to_owned() }
 }
 
-fn set(name: &str, key: &str, value: Value) -> Edit {
-    Edit::Set { section: "servers", name: name.to_owned(), key: key.to_owned(), value: Some(value) }
+fn set(name: &str, key: &str, value: Value) -> ConfigEdit {
+    ConfigEdit::Set {
+        section: "servers",
+        name: name.to_owned(),
+        key: key.to_owned(),
+        value: Some(value),
+    }
 }
 
-fn unset(name: &str, key: &str) -> Edit {
-    Edit::Set { section: "servers", name: name.to_owned(), key: key.to_owned(), value: None }
+fn unset(name: &str, key: &str) -> ConfigEdit {
+    ConfigEdit::Set { section: "servers", name: name.to_owned(), key: key.to_owned(), value: None }
 }
 
-fn tools_of(agent: &str, tools: &[&str]) -> Edit {
+fn tools_of(agent: &str, tools: &[&str]) -> ConfigEdit {
     let (name, key, value) = (agent.to_owned(), "tools".to_owned(), Some(json!(tools)));
-    Edit::Set { section: "agents", name, key, value }
+    ConfigEdit::Set { section: "agents", name, key, value }
 }
 
-fn applied(text: &str, edit: &Edit) -> Result<String, Refused> {
+fn applied(text: &str, edit: &ConfigEdit) -> Result<String, ConfigEditError> {
     apply(Path::new("t.yaml"), text, edit)
 }
 
-fn check(text: &str, edit: &Edit, expected: &str) {
+fn check(text: &str, edit: &ConfigEdit, expected: &str) {
     match applied(text, edit) {
         Ok(found) => assert!(found == expected, "found:\n{found}\nexpected:\n{expected}"),
         Err(error) => panic!("{error}\nin:\n{text}"),
     }
 }
 
-fn refused(text: &str, edit: &Edit, expected: &str) {
+fn refused(text: &str, edit: &ConfigEdit, expected: &str) {
     let found = applied(text, edit).expect_err(text).to_string();
     assert!(found.contains(expected), "{found}");
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// How a piece of YAML is laid out.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Style<'a> {
+pub(super) struct YamlStyle<'a> {
     /// Columns of one level.
     pub step: usize,
     /// `\n` or `\r\n`.
@@ -14,13 +14,13 @@ pub(super) struct Style<'a> {
 
 /// Whether keys and texts are always in quotes, as JSON has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quotes {
+pub(super) enum QuoteStyle {
     WhereNeeded,
     Always,
 }
 
 /// The pairs of a map, one on each line, at this column; without the last line's end.
-pub(super) fn block(pairs: &Map<String, Value>, column: usize, style: Style<'_>) -> String {
+pub(super) fn block(pairs: &Map<String, Value>, column: usize, style: YamlStyle<'_>) -> String {
     let lines: Vec<String> = pairs
         .iter()
         .map(|(key, value)| format!("{:column$}{}", "", pair(key, value, column, style)))
@@ -29,8 +29,8 @@ pub(super) fn block(pairs: &Map<String, Value>, column: usize, style: Style<'_>)
 }
 
 /// One `key: value` whose key stands at `column`, without the blanks before it.
-pub(super) fn pair(key: &str, value: &Value, column: usize, style: Style<'_>) -> String {
-    let key = text(key, Quotes::WhereNeeded, Place::Block);
+pub(super) fn pair(key: &str, value: &Value, column: usize, style: YamlStyle<'_>) -> String {
+    let key = text(key, QuoteStyle::WhereNeeded, YamlContext::Block);
     match value {
         Value::Object(inner) if !inner.is_empty() => {
             let inner = block(inner, column + style.step, style);
@@ -39,17 +39,19 @@ pub(super) fn pair(key: &str, value: &Value, column: usize, style: Style<'_>) ->
         Value::Array(items) if items.iter().any(Value::is_object) => {
             let column = column + style.step;
             let entry =
-                |item: &Value| format!("{:column$}- {}", "", flow(item, Quotes::WhereNeeded));
+                |item: &Value| format!("{:column$}- {}", "", flow(item, QuoteStyle::WhereNeeded));
             let items: Vec<String> = items.iter().map(entry).collect();
             format!("{key}:{}{}", style.line, items.join(style.line))
         }
-        Value::String(said) => format!("{key}: {}", text(said, Quotes::WhereNeeded, Place::Block)),
-        other => format!("{key}: {}", flow(other, Quotes::WhereNeeded)),
+        Value::String(said) => {
+            format!("{key}: {}", text(said, QuoteStyle::WhereNeeded, YamlContext::Block))
+        }
+        other => format!("{key}: {}", flow(other, QuoteStyle::WhereNeeded)),
     }
 }
 
 /// All of it on one line.
-pub(super) fn flow(value: &Value, quotes: Quotes) -> String {
+pub(super) fn flow(value: &Value, quotes: QuoteStyle) -> String {
     match value {
         Value::Object(pairs) if pairs.is_empty() => "{}".to_owned(),
         Value::Object(pairs) => {
@@ -60,36 +62,36 @@ pub(super) fn flow(value: &Value, quotes: Quotes) -> String {
         Value::Array(items) => {
             // A list of words has quotes around all of them, as `-y` and `@scope/name` need them.
             let item = |item: &Value| match item {
-                Value::String(said) => quoted(said),
+                Value::String(said) => quote(said),
                 other => flow(other, quotes),
             };
             let items: Vec<String> = items.iter().map(item).collect();
             format!("[{}]", items.join(", "))
         }
-        Value::String(said) => text(said, quotes, Place::Flow),
+        Value::String(said) => text(said, quotes, YamlContext::Flow),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }
 
-pub(super) fn flow_pair(key: &str, value: &Value, quotes: Quotes) -> String {
-    format!("{}: {}", text(key, quotes, Place::Flow), flow(value, quotes))
+pub(super) fn flow_pair(key: &str, value: &Value, quotes: QuoteStyle) -> String {
+    format!("{}: {}", text(key, quotes, YamlContext::Flow), flow(value, quotes))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum YamlContext {
     Block,
     Flow,
 }
 
-fn text(said: &str, quotes: Quotes, place: Place) -> String {
-    match quotes == Quotes::WhereNeeded && is_plain(said, place) {
+fn text(said: &str, quotes: QuoteStyle, place: YamlContext) -> String {
+    match quotes == QuoteStyle::WhereNeeded && is_plain(said, place) {
         true => said.to_owned(),
-        false => quoted(said),
+        false => quote(said),
     }
 }
 
 /// In double quotes; what JSON escapes, YAML reads.
-pub(in crate::config) fn quoted(said: &str) -> String {
+pub(in crate::config) fn quote(said: &str) -> String {
     let mut out = String::with_capacity(said.len() + 2);
     for c in Value::from(said).to_string().chars() {
         match c {
@@ -104,7 +106,7 @@ pub(in crate::config) fn quoted(said: &str) -> String {
 }
 
 /// Whether it can stand without quotes and still be a text.
-fn is_plain(said: &str, place: Place) -> bool {
+fn is_plain(said: &str, place: YamlContext) -> bool {
     let begins_well =
         said.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '_' | '$'));
     let is_word = matches!(
@@ -112,7 +114,7 @@ fn is_plain(said: &str, place: Place) -> bool {
         "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
     );
     let fits = |c: char| match c {
-        '$' | '{' | '}' => place == Place::Block,
+        '$' | '{' | '}' => place == YamlContext::Block,
         c => c.is_ascii_alphanumeric() || "_-./:@+".contains(c),
     };
     begins_well && !is_word && said.chars().all(fits) && !said.ends_with(':')

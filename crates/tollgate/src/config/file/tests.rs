@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use super::{Snapshot, Unwritten, create};
+use super::{ConfigFileSnapshot, ConfigWriteError, create};
 
 #[test]
 fn what_was_read_is_replaced_whole_with_its_mode() {
@@ -11,12 +11,12 @@ fn what_was_read_is_replaced_whole_with_its_mode() {
     let path = folder.path().join("t.yaml");
     fs::write(&path, "\u{feff}a: 1\n").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    let read = Snapshot::read(&path).unwrap();
+    let read = ConfigFileSnapshot::read(&path).unwrap();
     assert_eq!(read.text, "a: 1\n");
     let after = read.write("a: 2\n").unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "\u{feff}a: 2\n");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-    assert_eq!(Snapshot::read(&path).unwrap(), after);
+    assert_eq!(ConfigFileSnapshot::read(&path).unwrap(), after);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
 }
 
@@ -26,7 +26,7 @@ fn a_link_stays_a_link() {
     let (target, link) = (folder.path().join("real.yaml"), folder.path().join("t.yaml"));
     fs::write(&target, "a: 1\n").unwrap();
     symlink("real.yaml", &link).unwrap();
-    Snapshot::read(&link).unwrap().write("a: 2\n").unwrap();
+    ConfigFileSnapshot::read(&link).unwrap().write("a: 2\n").unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::read_to_string(&target).unwrap(), "a: 2\n");
 }
@@ -36,19 +36,19 @@ fn b_cf_11_what_changed_meanwhile_or_may_not_be_written_stays() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.yaml");
     fs::write(&path, "a: 1\n").unwrap();
-    let read = Snapshot::read(&path).unwrap();
+    let read = ConfigFileSnapshot::read(&path).unwrap();
     fs::write(&path, "a: 3\n").unwrap();
-    assert!(matches!(read.write("a: 2\n"), Err(Unwritten::Changed(_))));
+    assert!(matches!(read.write("a: 2\n"), Err(ConfigWriteError::Changed(_))));
     assert_eq!(fs::read_to_string(&path).unwrap(), "a: 3\n");
-    let read = Snapshot::read(&path).unwrap();
+    let read = ConfigFileSnapshot::read(&path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
-    assert!(matches!(read.write("a: 2\n"), Err(Unwritten::ReadOnly { .. })));
+    assert!(matches!(read.write("a: 2\n"), Err(ConfigWriteError::ReadOnly { .. })));
     fs::remove_file(&path).unwrap();
     assert!(read.write("a: 2\n").is_err());
     fs::create_dir(&path).unwrap();
     assert!(read.write("a: 2\n").is_err());
-    assert!(Snapshot::read(&path).is_err());
-    assert!(matches!(create(&path, "a"), Err(Unwritten::Changed(_))));
+    assert!(ConfigFileSnapshot::read(&path).is_err());
+    assert!(matches!(create(&path, "a"), Err(ConfigWriteError::Changed(_))));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn b_me_6_of_many_who_write_at_once_one_does_and_the_others_hear_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.yaml");
     fs::write(&path, "a: 0\n").unwrap();
-    let read = Snapshot::read(&path).unwrap();
+    let read = ConfigFileSnapshot::read(&path).unwrap();
     let wrote = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..8)
             .map(|number| {

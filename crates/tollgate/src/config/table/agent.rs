@@ -2,16 +2,16 @@
 
 use super::memory::{AGENT_MEMORY, TENANT};
 use super::{
-    Key, Kind, MILLISECONDS, PLAIN, PLAINS, PROSE, PROSES, SECRET, Section, TIERS, key, required,
-    whole,
+    KeyKind, KeySpec, MILLISECONDS, PLAIN, PLAINS, PROSE, PROSES, SECRET, SectionSpec, TIERS, key,
+    required_key, whole,
 };
 
-pub(super) const BUDGET: Section = Section {
+pub(super) const BUDGET: SectionSpec = SectionSpec {
     title: "budget",
     keys: &[
         key(
             "tiers",
-            Kind::Section(&CEILINGS),
+            KeyKind::Section(&CEILINGS),
             "see there",
             "How long the tools of a turn may take",
         ),
@@ -48,7 +48,7 @@ pub(super) const BUDGET: Section = Section {
         ),
         key(
             "keywords",
-            Kind::Section(&KEYWORDS),
+            KeyKind::Section(&KEYWORDS),
             "the built-in ones",
             "Words that ask for more time, for every agent",
         ),
@@ -56,7 +56,7 @@ pub(super) const BUDGET: Section = Section {
     elsewhere: &[],
 };
 
-const CEILINGS: Section = Section {
+const CEILINGS: SectionSpec = SectionSpec {
     title: "budget.tiers",
     keys: &[
         key("fast_ms", MILLISECONDS, "500", "All tools of a fast turn together"),
@@ -70,34 +70,35 @@ const CEILINGS: Section = Section {
     ],
 };
 
-const KEYWORDS: Section = Section { title: "budget.keywords", keys: KEYWORD_LISTS, elsewhere: &[] };
+const KEYWORDS: SectionSpec =
+    SectionSpec { title: "budget.keywords", keys: KEYWORD_LISTS, elsewhere: &[] };
 
-const AGENT_KEYWORDS: Section =
-    Section { title: "agents.NAME.keywords", keys: KEYWORD_LISTS, elsewhere: &[] };
+const AGENT_KEYWORDS: SectionSpec =
+    SectionSpec { title: "agents.NAME.keywords", keys: KEYWORD_LISTS, elsewhere: &[] };
 
-const KEYWORD_LISTS: &[Key] = &[
+const KEYWORD_LISTS: &[KeySpec] = &[
     key("deep", PROSES, "[]", "Whole words or phrases that make a turn deep, in any case"),
     key("standard", PROSES, "[]", "Whole words or phrases that make a turn standard, in any case"),
-    key("replace", Kind::Flag, "false", "Forget the built-in words"),
+    key("replace", KeyKind::Flag, "false", "Forget the built-in words"),
     key(
         "languages",
-        Kind::List(&Kind::Choice(&["de", "en"])),
+        KeyKind::List(&KeyKind::Choice(&["de", "en"])),
         "all of them",
         "Which of the built-in lists count",
     ),
 ];
 
-pub(super) const PROVIDER: Section = Section {
+pub(super) const PROVIDER: SectionSpec = SectionSpec {
     title: "providers.NAME",
     keys: &[
-        required(
+        required_key(
             "kind",
-            Kind::Choice(&["openai", "anthropic", "gemini", "deepgram", "offline"]),
+            KeyKind::Choice(&["openai", "anthropic", "gemini", "deepgram", "offline"]),
             "`openai` is every compatible API, `deepgram` its voice agent, `offline` the small model built in",
         ),
         key("base_url", PLAIN, "the vendor's", "Where the API begins"),
         key("api_key", SECRET, "none", "Sent as the API wants it"),
-        key("headers", Kind::Table(&SECRET), "{}", "Sent with every request"),
+        key("headers", KeyKind::Table(&SECRET), "{}", "Sent with every request"),
         key(
             "timeout_ms",
             whole(100, 3_600_000, "milliseconds"),
@@ -116,14 +117,14 @@ pub(super) const PROVIDER: Section = Section {
     elsewhere: &[("type", "write `kind:`")],
 };
 
-pub(super) const MODEL: Section = Section {
+pub(super) const MODEL: SectionSpec = SectionSpec {
     title: "models.NAME",
     keys: &[
-        required("provider", PLAIN, "One of `providers`"),
+        required_key("provider", PLAIN, "One of `providers`"),
         key("id", PLAIN, "the name", "What the provider calls it"),
         key(
             "api",
-            Kind::Choice(&["chat", "responses", "realtime"]),
+            KeyKind::Choice(&["chat", "responses", "realtime"]),
             "chat",
             "Which API of its provider is used: `responses` of kind `openai`; `realtime` for live sessions",
         ),
@@ -141,7 +142,7 @@ pub(super) const MODEL: Section = Section {
         ),
         key(
             "tool_mode",
-            Kind::Choice(&["native", "schema", "auto"]),
+            KeyKind::Choice(&["native", "schema", "auto"]),
             "auto",
             "`schema` gives small models tools through constrained JSON",
         ),
@@ -149,7 +150,7 @@ pub(super) const MODEL: Section = Section {
     elsewhere: &[],
 };
 
-pub(super) const AGENT: Section = Section {
+pub(super) const AGENT: SectionSpec = SectionSpec {
     title: "agents.NAME",
     keys: &[
         key("description", PROSE, "", "For people and for lists of models"),
@@ -158,7 +159,7 @@ pub(super) const AGENT: Section = Section {
         key("models", PLAINS, "[offline]", "In order of preference"),
         key(
             "engine",
-            Kind::Choice(&["cascaded", "sentence_cascade", "s2s"]),
+            KeyKind::Choice(&["cascaded", "sentence_cascade", "s2s"]),
             "cascaded",
             "How a turn is answered. `s2s`: in live sessions by a realtime model, which must be among `models`; deep turns go to the first one that is none, where there is one",
         ),
@@ -183,7 +184,7 @@ pub(super) const AGENT: Section = Section {
         ),
         key(
             "keywords",
-            Kind::Section(&AGENT_KEYWORDS),
+            KeyKind::Section(&AGENT_KEYWORDS),
             "none of its own",
             "Words that ask for more time, beside those of `budget.keywords`",
         ),
@@ -202,31 +203,36 @@ pub(super) const AGENT: Section = Section {
         ),
         key(
             "tool_search",
-            Kind::Choice(&["off", "auto", "always"]),
+            KeyKind::Choice(&["off", "auto", "always"]),
             "off",
             "Show the model its pinned tools and one that searches all others, which are added as they are found. `auto`: where they are more than `max_tools`, or do not fit into the model's window",
         ),
         key(
             "mixed_response",
-            Kind::Choice(&["native", "inline"]),
+            KeyKind::Choice(&["native", "inline"]),
             "native",
             "An answer in which some calls were run and others wait for the client: as tool calls of the API, or `inline` as JSON in the text",
         ),
         key(
             "code_mode",
-            Kind::Flag,
+            KeyKind::Flag,
             "false",
             "The model calls its tools in programs that it writes, instead of one by one (docs/code.md)",
         ),
         key(
             "memory",
-            Kind::Section(&AGENT_MEMORY),
+            KeyKind::Section(&AGENT_MEMORY),
             "see there",
             "Which memory it has, and what goes into it by itself (docs/memory.md)",
         ),
-        key("variables", Kind::Table(&PLAIN), "{}", "Defaults of placeholders"),
+        key("variables", KeyKind::Table(&PLAIN), "{}", "Defaults of placeholders"),
         key("rate_limit", PLAIN, "none", "Calls of this agent, by whomever it is used: `600/min`"),
-        key("limits", Kind::Section(&AGENT_LIMITS), "none", "How much of it there may be at once"),
+        key(
+            "limits",
+            KeyKind::Section(&AGENT_LIMITS),
+            "none",
+            "How much of it there may be at once",
+        ),
     ],
     elsewhere: &[
         ("model", "write a list: `models: [name]`"),
@@ -235,7 +241,7 @@ pub(super) const AGENT: Section = Section {
     ],
 };
 
-const AGENT_LIMITS: Section = Section {
+const AGENT_LIMITS: SectionSpec = SectionSpec {
     title: "agents.NAME.limits",
     keys: &[key(
         "concurrent",
@@ -246,13 +252,13 @@ const AGENT_LIMITS: Section = Section {
     elsewhere: &[],
 };
 
-pub(super) const RIGHTS: Kind =
-    Kind::List(&Kind::Choice(&["execute", "override_tier", "approve", "observe", "admin"]));
+pub(super) const RIGHTS: KeyKind =
+    KeyKind::List(&KeyKind::Choice(&["execute", "override_tier", "approve", "observe", "admin"]));
 
-pub(super) const KEY: Section = Section {
+pub(super) const KEY: SectionSpec = SectionSpec {
     title: "keys[]",
     keys: &[
-        required("name", PLAIN, "Who holds it; shown in the audit trail"),
+        required_key("name", PLAIN, "Who holds it; shown in the audit trail"),
         key("key", SECRET, "none: needs `hash`", "The key itself; never empty"),
         key(
             "hash",
@@ -262,7 +268,7 @@ pub(super) const KEY: Section = Section {
         ),
         key(
             "role",
-            Kind::Choice(&["admin", "operator", "caller"]),
+            KeyKind::Choice(&["admin", "operator", "caller"]),
             "caller",
             "`admin` has every right; the usual rights of an `operator` are `approve` and `observe`",
         ),

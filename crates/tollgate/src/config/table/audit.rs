@@ -1,13 +1,13 @@
 //! What is kept of calls, and what must not be seen in them.
 
-use super::{Kind, PLAIN, PLAINS, Section, key, required, whole};
+use super::{KeyKind, PLAIN, PLAINS, SectionSpec, key, required_key, whole};
 
-pub(super) const AUDIT: Section = Section {
+pub(super) const AUDIT: SectionSpec = SectionSpec {
     title: "audit",
     keys: &[
         key(
             "arguments",
-            Kind::Choice(&["none", "redacted"]),
+            KeyKind::Choice(&["none", "redacted"]),
             "none",
             "What is kept of arguments beside their SHA-256. `redacted`: up to 16 KB, without secrets",
         ),
@@ -19,14 +19,14 @@ pub(super) const AUDIT: Section = Section {
         ),
         key(
             "durable",
-            Kind::Choice(&["mutating", "all", "none"]),
+            KeyKind::Choice(&["mutating", "all", "none"]),
             "mutating",
             "Whose row is on the disk before the answer leaves: calls of tools that are not believed to \
              only read, all, or none",
         ),
         key(
             "on_failure",
-            Kind::Choice(&["refuse", "continue"]),
+            KeyKind::Choice(&["refuse", "continue"]),
             "refuse",
             "What becomes of those calls while nothing can be written",
         ),
@@ -46,24 +46,24 @@ pub(super) const AUDIT: Section = Section {
     elsewhere: &[],
 };
 
-pub(super) const SECRETS: Section = Section {
+pub(super) const SECRETS: SectionSpec = SectionSpec {
     title: "secrets",
     keys: &[
         key(
             "arguments",
-            Kind::Choice(&["off", "mask", "refuse"]),
+            KeyKind::Choice(&["off", "mask", "refuse"]),
             "off",
             "What becomes of a call that has secrets in its arguments",
         ),
         key(
             "results",
-            Kind::Choice(&["off", "mask"]),
+            KeyKind::Choice(&["off", "mask"]),
             "off",
             "Whether secrets in results are replaced by `[masked:KIND]`",
         ),
         key(
             "patterns",
-            Kind::Entries(&PATTERN),
+            KeyKind::Entries(&PATTERN),
             "none",
             "What else is a secret, beside the keys and tokens that everybody knows",
         ),
@@ -71,11 +71,11 @@ pub(super) const SECRETS: Section = Section {
     elsewhere: &[],
 };
 
-const PATTERN: Section = Section {
+const PATTERN: SectionSpec = SectionSpec {
     title: "secrets.patterns[]",
     keys: &[
-        required("name", PLAIN, "Stands in its place: `[masked:NAME]`"),
-        required("pattern", super::PROSE, "A regular expression, without look-around"),
+        required_key("name", PLAIN, "Stands in its place: `[masked:NAME]`"),
+        required_key("pattern", super::PROSE, "A regular expression, without look-around"),
     ],
     elsewhere: &[],
 };

@@ -2,12 +2,12 @@
 
 use super::agent::RIGHTS;
 use super::memory::TENANT;
-use super::{Kind, PLAIN, PLAINS, Section, key, required, whole};
+use super::{KeyKind, PLAIN, PLAINS, SectionSpec, key, required_key, whole};
 
-pub(super) const AUTH: Section = Section {
+pub(super) const AUTH: SectionSpec = SectionSpec {
     title: "auth",
     keys: &[
-        required(
+        required_key(
             "issuer",
             PLAIN,
             "Who signs the tokens, as they write it in `iss`; https, or http on this machine",
@@ -26,10 +26,10 @@ pub(super) const AUTH: Section = Section {
             "Where the issuer's public keys are",
         ),
         key("scopes", PLAINS, "[tollgate:execute]", "Scopes that clients are told to ask for"),
-        key("principals", Kind::Section(&PRINCIPALS), "see there", "Whose a token is"),
+        key("principals", KeyKind::Section(&PRINCIPALS), "see there", "Whose a token is"),
         key(
             "rules",
-            Kind::Entries(&RULE),
+            KeyKind::Entries(&RULE),
             "scopes alone give rights",
             "What tokens are good for: the first one that fits counts, and with rules a token that none fits is refused. Scopes `tollgate:RIGHT` add rights",
         ),
@@ -40,13 +40,13 @@ pub(super) const AUTH: Section = Section {
     ],
 };
 
-const PRINCIPALS: Section = Section {
+const PRINCIPALS: SectionSpec = SectionSpec {
     title: "auth.principals",
     keys: &[key("claim", PLAIN, "sub", "The claim that names the holder: `oidc:` and its value")],
     elsewhere: &[],
 };
 
-const RULE: Section = Section {
+const RULE: SectionSpec = SectionSpec {
     title: "auth.rules[]",
     keys: &[
         key(
@@ -63,7 +63,7 @@ const RULE: Section = Section {
         ),
         key(
             "role",
-            Kind::Choice(&["admin", "operator", "caller"]),
+            KeyKind::Choice(&["admin", "operator", "caller"]),
             "none: only `rights`",
             "As for keys",
         ),

@@ -1,9 +1,9 @@
 //! The keys of the built-in tools: where they may work, and what they are given.
 
 use super::web::{IMAGES, WEB};
-use super::{Kind, PLAIN, SECRET, Section, key, required};
+use super::{KeyKind, PLAIN, SECRET, SectionSpec, key, required_key};
 
-pub(super) const BUILTIN: Section = Section {
+pub(super) const BUILTIN: SectionSpec = SectionSpec {
     title: "builtin",
     keys: &[
         key(
@@ -21,19 +21,19 @@ pub(super) const BUILTIN: Section = Section {
         ),
         key(
             "web",
-            Kind::Section(&WEB),
+            KeyKind::Section(&WEB),
             "no such tools",
             "Gives the tools `fetch_page` and `search`; `{}` is enough for the first one",
         ),
         key(
             "images",
-            Kind::Section(&IMAGES),
+            KeyKind::Section(&IMAGES),
             "no such tool",
             "Gives the tool `generate_image`; its files are in `files`",
         ),
         key(
             "music",
-            Kind::Section(&MUSIC),
+            KeyKind::Section(&MUSIC),
             "none: there is no `play_track`",
             "What `play_track` and `stop_music` play, and who is told",
         ),
@@ -41,10 +41,10 @@ pub(super) const BUILTIN: Section = Section {
     elsewhere: &[],
 };
 
-const MUSIC: Section = Section {
+const MUSIC: SectionSpec = SectionSpec {
     title: "builtin.music",
     keys: &[
-        required("library", PLAIN, "The file that lists the tracks, YAML or JSON"),
+        required_key("library", PLAIN, "The file that lists the tracks, YAML or JSON"),
         key(
             "webhook",
             SECRET,

@@ -1,13 +1,13 @@
 //! How programs that models write are run.
 
-use super::{Key, Kind, PLAIN, Section, TIERS, key, whole};
+use super::{KeyKind, KeySpec, PLAIN, SectionSpec, TIERS, key, whole};
 
-pub(super) const CODE: Section = Section {
+pub(super) const CODE: SectionSpec = SectionSpec {
     title: "code",
     keys: &[
         key(
             "binding_level",
-            Kind::Choice(&["server", "tool"]),
+            KeyKind::Choice(&["server", "tool"]),
             "server",
             "Whether there is a `.pyi` file for each server or for each tool; many large tools are better read one by one",
         ),
@@ -56,7 +56,7 @@ pub(super) const CODE: Section = Section {
         ),
         key(
             "approval",
-            Kind::Choice(&["wait", "refuse"]),
+            KeyKind::Choice(&["wait", "refuse"]),
             "wait",
             "A call in a program that needs a person's leave: the program waits for it, or the call fails",
         ),
@@ -75,7 +75,7 @@ pub(super) const CODE: Section = Section {
     ],
 };
 
-const TIER: Key = key(
+const TIER: KeySpec = key(
     "tier",
     TIERS,
     "fast: every turn",

@@ -1,13 +1,13 @@
 //! The keys of the memory: where vectors come from, how long transcripts stay, whose an agent's is.
 
-use super::{Key, Kind, PLAIN, PROSE, Section, key, whole};
+use super::{KeyKind, KeySpec, PLAIN, PROSE, SectionSpec, key, whole};
 
-pub(super) const MEMORY: Section = Section {
+pub(super) const MEMORY: SectionSpec = SectionSpec {
     title: "memory",
     keys: &[
         key(
             "embedding",
-            Kind::Section(&EMBEDDING),
+            KeyKind::Section(&EMBEDDING),
             "none: things are found by their words",
             "The model that says what texts mean, so that they are found in other words, too",
         ),
@@ -27,7 +27,7 @@ pub(super) const MEMORY: Section = Section {
     ],
 };
 
-const EMBEDDING: Section = Section {
+const EMBEDDING: SectionSpec = SectionSpec {
     title: "memory.embedding",
     keys: &[
         key(
@@ -55,7 +55,7 @@ const EMBEDDING: Section = Section {
     elsewhere: &[("path", "write `local:`"), ("url", "write it as `base_url:` of a provider")],
 };
 
-pub(super) const AGENT_MEMORY: Section = Section {
+pub(super) const AGENT_MEMORY: SectionSpec = SectionSpec {
     title: "agents.NAME.memory",
     keys: &[
         key(
@@ -66,13 +66,13 @@ pub(super) const AGENT_MEMORY: Section = Section {
         ),
         key(
             "record",
-            Kind::Choice(&["off", "own", "shared"]),
+            KeyKind::Choice(&["off", "own", "shared"]),
             "off",
             "What becomes of what is said in its conversations: kept for this agent, or for all of its namespace",
         ),
         key(
             "recall",
-            Kind::Flag,
+            KeyKind::Flag,
             "false",
             "Look up what has to do with a turn before its model is asked",
         ),
@@ -80,7 +80,7 @@ pub(super) const AGENT_MEMORY: Section = Section {
     elsewhere: &[("campaign", "write `namespace:`"), ("tenant", "write it where the key is")],
 };
 
-pub(super) const TENANT: Key = key(
+pub(super) const TENANT: KeySpec = key(
     "tenant",
     PLAIN,
     "none",

@@ -1,43 +1,45 @@
 //! The keys of one server and of its tools.
 
 use super::trust::SERVER_TRUST;
-use super::{Kind, MILLISECONDS, PLAIN, PLAINS, PROSE, SECRET, Section, key, required, whole};
+use super::{
+    KeyKind, MILLISECONDS, PLAIN, PLAINS, PROSE, SECRET, SectionSpec, key, required_key, whole,
+};
 
-pub(super) const SERVER: Section = Section {
+pub(super) const SERVER: SectionSpec = SectionSpec {
     title: "servers.ID",
     keys: &[
         key(
             "transport",
-            Kind::Choice(&["stdio", "streamable-http", "sse"]),
+            KeyKind::Choice(&["stdio", "streamable-http", "sse"]),
             "`stdio` with `command`, `streamable-http` with `url`",
             "How the server is reached",
         ),
         key(
             "command",
-            Kind::Words,
+            KeyKind::Words,
             "",
             "Program and arguments: a list, or one text split like a shell does. No shell runs it",
         ),
         key("args", PLAINS, "[]", "Appended to `command`"),
         key(
             "env",
-            Kind::Table(&SECRET),
+            KeyKind::Table(&SECRET),
             "{}",
             "Added to a clean environment (PATH, HOME, LANG, TMPDIR)",
         ),
         key("cwd", PLAIN, "the gateway's", "Working directory of the process"),
         key(
             "sandbox",
-            Kind::SectionOr(&SANDBOX, "none"),
+            KeyKind::SectionOr(&SANDBOX, "none"),
             "see there",
             "What the process may do. Always closed: the gateway's config, secret files and data directory. `none`: no limits, and nothing is closed",
         ),
         key("url", PLAIN, "", "Endpoint, http or https, without user and password"),
-        key("headers", Kind::Table(&SECRET), "{}", "Sent with every request"),
-        key("auth", Kind::Section(&AUTH), "none", "How we prove who we are"),
+        key("headers", KeyKind::Table(&SECRET), "{}", "Sent with every request"),
+        key("auth", KeyKind::Section(&AUTH), "none", "How we prove who we are"),
         key(
             "protocol",
-            Kind::Choice(&[
+            KeyKind::Choice(&[
                 "auto",
                 "2024-11-05",
                 "2025-03-26",
@@ -50,50 +52,50 @@ pub(super) const SERVER: Section = Section {
         ),
         key(
             "trusted",
-            Kind::Flag,
+            KeyKind::Flag,
             "false",
             "May its annotations allow retries, caching and probes, and are its results free of orders by strangers?",
         ),
         key(
             "trust",
-            Kind::Section(&SERVER_TRUST),
+            KeyKind::Section(&SERVER_TRUST),
             "as `trust` says for all",
             "New, changed and suspicious tools of this server",
         ),
         key(
             "results",
-            Kind::Choice(&["clean", "raw"]),
+            KeyKind::Choice(&["clean", "raw"]),
             "clean",
             "`clean`: without terminal sequences, control, bidirectional and invisible characters. `raw`: as it sends them",
         ),
-        key("enabled", Kind::Flag, "true", "`false` keeps the entry and starts nothing"),
+        key("enabled", KeyKind::Flag, "true", "`false` keeps the entry and starts nothing"),
         key(
             "start",
-            Kind::Choice(&["eager", "lazy"]),
+            KeyKind::Choice(&["eager", "lazy"]),
             "eager",
             "With the gateway, or on first use (the very first time at once, to learn its tools)",
         ),
         key(
             "restart",
-            Kind::Section(&RESTART),
+            KeyKind::Section(&RESTART),
             "see there",
             "What happens after a command ended; URLs are tried every 1.5 s, after 5 minutes every 15 s",
         ),
         key(
             "code_mode",
-            Kind::Flag,
+            KeyKind::Flag,
             "false",
             "Models call its tools in programs that they write, instead of one by one (docs/code.md)",
         ),
         key(
             "calibrate",
-            Kind::Flag,
+            KeyKind::Flag,
             "true",
             "Measure its tools on connect, while idle, and when they might be better again; only those with `probe`, or read-only on a trusted server. `false`: never by itself",
         ),
         key("category", PLAIN, "none", "Groups the leaderboard"),
-        key("limits", Kind::Section(&SLOTS), "see there", "How many calls it gets at a time"),
-        key("defaults", Kind::Section(&DEFAULTS), "see there", "For every tool of this server"),
+        key("limits", KeyKind::Section(&SLOTS), "see there", "How many calls it gets at a time"),
+        key("defaults", KeyKind::Section(&DEFAULTS), "see there", "For every tool of this server"),
         key(
             "allow",
             PLAINS,
@@ -103,7 +105,7 @@ pub(super) const SERVER: Section = Section {
         key("deny", PLAINS, "[]", "Tools never offered; wins over `allow`"),
         key(
             "tools",
-            Kind::Named(&TOOL),
+            KeyKind::Named(&TOOL),
             "{}",
             "What you know better than the server, by its own tool names",
         ),
@@ -123,7 +125,7 @@ pub(super) const SERVER: Section = Section {
     ],
 };
 
-const SANDBOX: Section = Section {
+const SANDBOX: SectionSpec = SectionSpec {
     title: "servers.ID.sandbox",
     keys: &[
         key(
@@ -165,13 +167,13 @@ const SANDBOX: Section = Section {
         key("write", PLAINS, "[]", "What it may read and change, but not run"),
         key(
             "network",
-            Kind::Choice(&["allow", "deny"]),
+            KeyKind::Choice(&["allow", "deny"]),
             "allow",
             "`deny`: it can make no socket, not even to this machine",
         ),
         key(
             "no_new_privileges",
-            Kind::Flag,
+            KeyKind::Flag,
             "true",
             "No `sudo`, no powers of root beyond files, and hands off other processes",
         ),
@@ -183,7 +185,7 @@ const SANDBOX: Section = Section {
     ],
 };
 
-const AUTH: Section = Section {
+const AUTH: SectionSpec = SectionSpec {
     title: "servers.ID.auth",
     keys: &[
         key(
@@ -195,13 +197,13 @@ const AUTH: Section = Section {
         key("apiKey", SECRET, "none", "Sent as `x-api-key`"),
         key(
             "oauth",
-            Kind::Section(&OAUTH),
+            KeyKind::Section(&OAUTH),
             "none",
             "OAuth 2.1 client credentials; wins over `token`",
         ),
         key(
             "login",
-            Kind::Flag,
+            KeyKind::Flag,
             "false",
             "OAuth 2.1 with a person's consent, given once by `tollgate servers login ID`",
         ),
@@ -218,21 +220,21 @@ const AUTH: Section = Section {
     elsewhere: &[],
 };
 
-const OAUTH: Section = Section {
+const OAUTH: SectionSpec = SectionSpec {
     title: "servers.ID.auth.oauth",
     keys: &[
-        required("client_id", PLAIN, "Who we are"),
-        required("client_secret", SECRET, "How we prove it"),
+        required_key("client_id", PLAIN, "Who we are"),
+        required_key("client_secret", SECRET, "How we prove it"),
         key("token_url", PLAIN, "found by discovery", "Where tokens are issued"),
         key("scopes", PLAINS, "[]", "What to ask for"),
     ],
     elsewhere: &[],
 };
 
-const RESTART: Section = Section {
+const RESTART: SectionSpec = SectionSpec {
     title: "servers.ID.restart",
     keys: &[
-        key("enabled", Kind::Flag, "true", "Start it again after it ended by itself"),
+        key("enabled", KeyKind::Flag, "true", "Start it again after it ended by itself"),
         key(
             "max_restarts",
             whole(0, 1000, "restarts"),
@@ -249,7 +251,7 @@ const RESTART: Section = Section {
     elsewhere: &[],
 };
 
-const SLOTS: Section = Section {
+const SLOTS: SectionSpec = SectionSpec {
     title: "servers.ID.limits",
     keys: &[
         key("concurrent", whole(1, 10_000, "calls"), "64", "Calls that run at the same time"),
@@ -263,7 +265,7 @@ const SLOTS: Section = Section {
     elsewhere: &[],
 };
 
-const DEFAULTS: Section = Section {
+const DEFAULTS: SectionSpec = SectionSpec {
     title: "servers.ID.defaults",
     keys: &[
         key(
@@ -288,7 +290,7 @@ const DEFAULTS: Section = Section {
     elsewhere: &[],
 };
 
-const TOOL: Section = Section {
+const TOOL: SectionSpec = SectionSpec {
     title: "servers.ID.tools.NAME",
     keys: &[
         key("expose_as", PLAIN, "by `names.pattern`", "The name towards models"),
@@ -309,7 +311,7 @@ const TOOL: Section = Section {
         key("max_duration_ms", MILLISECONDS, "the server's word", "Hard limit"),
         key(
             "idempotent",
-            Kind::Flag,
+            KeyKind::Flag,
             "the word of a trusted server",
             "May the same call be sent twice?",
         ),
@@ -321,19 +323,19 @@ const TOOL: Section = Section {
         ),
         key(
             "probe",
-            Kind::Json,
+            KeyKind::Json,
             "never probed",
             "Arguments of a call that measures and changes nothing",
         ),
         key(
             "hedge",
-            Kind::Flag,
+            KeyKind::Flag,
             "false",
             "Send a second attempt when the first is slower than usual; for idempotent tools",
         ),
         key(
             "delivery",
-            Kind::Choice(&["wait", "when_idle", "interrupt", "silent"]),
+            KeyKind::Choice(&["wait", "when_idle", "interrupt", "silent"]),
             "wait",
             "In live sessions: whether the model waits for the result or talks on, and what then",
         ),
@@ -345,13 +347,13 @@ const TOOL: Section = Section {
         ),
         key(
             "effect",
-            Kind::Choice(&["read_only", "mutating", "destructive"]),
+            KeyKind::Choice(&["read_only", "mutating", "destructive"]),
             "by its annotations, where trusted",
             "What calls do to the world. Annotations of the server then say nothing of it",
         ),
         key(
             "approval",
-            Kind::Choice(&["auto", "always", "never"]),
+            KeyKind::Choice(&["auto", "always", "never"]),
             "auto",
             "Must a person agree? `auto` asks nobody about calls that a client made itself; `auto_execute` and destructive hints count for calls that a model of the gateway decided",
         ),

@@ -1,13 +1,13 @@
 //! What is told of calls to those who follow them.
 
-use super::{Kind, MILLISECONDS, PLAIN, SECRET, Section, key, whole};
+use super::{KeyKind, MILLISECONDS, PLAIN, SECRET, SectionSpec, key, whole};
 
-pub(super) const TELEMETRY: Section = Section {
+pub(super) const TELEMETRY: SectionSpec = SectionSpec {
     title: "telemetry",
     keys: &[
         key(
             "otlp",
-            Kind::Section(&OTLP),
+            KeyKind::Section(&OTLP),
             "as `OTEL_EXPORTER_OTLP_ENDPOINT` and its like say",
             "Where spans and histograms are sent",
         ),
@@ -25,19 +25,19 @@ pub(super) const TELEMETRY: Section = Section {
         ),
         key(
             "resource",
-            Kind::Table(&PLAIN),
+            KeyKind::Table(&PLAIN),
             "as `OTEL_RESOURCE_ATTRIBUTES` says",
             "What else is said of the gateway: `deployment.environment.name: staging`",
         ),
         key(
             "capture",
-            Kind::Choice(&["none", "redacted"]),
+            KeyKind::Choice(&["none", "redacted"]),
             "none",
             "Whether spans hold arguments and results of tools, and what servers and providers say of errors. `redacted`: up to 16 KB of each, without secrets",
         ),
         key(
             "baggage",
-            Kind::Choice(&["drop", "pass"]),
+            KeyKind::Choice(&["drop", "pass"]),
             "drop",
             "What becomes of the W3C `baggage` of clients. `pass`: MCP servers get it, whatever it says; \
              models' providers never do",
@@ -46,7 +46,7 @@ pub(super) const TELEMETRY: Section = Section {
     elsewhere: &[("endpoint", "write it under `otlp:`"), ("headers", "write them under `otlp:`")],
 };
 
-const OTLP: Section = Section {
+const OTLP: SectionSpec = SectionSpec {
     title: "telemetry.otlp",
     keys: &[
         key(
@@ -55,10 +55,10 @@ const OTLP: Section = Section {
             "none: nothing is sent",
             "Base URL of a collector, such as `http://127.0.0.1:4318`; `/v1/traces` and `/v1/metrics` are put behind it",
         ),
-        key("headers", Kind::Table(&SECRET), "none", "Sent with every request"),
+        key("headers", KeyKind::Table(&SECRET), "none", "Sent with every request"),
         key(
             "protocol",
-            Kind::Choice(&["http/protobuf", "http/json"]),
+            KeyKind::Choice(&["http/protobuf", "http/json"]),
             "http/protobuf",
             "How it is written",
         ),

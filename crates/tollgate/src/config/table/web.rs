@@ -1,13 +1,13 @@
 //! What built-in tools may ask of the web.
 
-use super::{Kind, PLAIN, PLAINS, SECRET, Section, key, required};
+use super::{KeyKind, PLAIN, PLAINS, SECRET, SectionSpec, key, required_key};
 
-pub(super) const WEB: Section = Section {
+pub(super) const WEB: SectionSpec = SectionSpec {
     title: "builtin.web",
     keys: &[
         key(
             "search",
-            Kind::Choice(&["searxng", "brave"]),
+            KeyKind::Choice(&["searxng", "brave"]),
             "no `search`",
             "What kind of search service `search` asks",
         ),
@@ -28,15 +28,15 @@ pub(super) const WEB: Section = Section {
     elsewhere: &[("engine", "search"), ("token", "api_key"), ("allow", "allow_private")],
 };
 
-pub(super) const IMAGES: Section = Section {
+pub(super) const IMAGES: SectionSpec = SectionSpec {
     title: "builtin.images",
     keys: &[
-        required(
+        required_key(
             "provider",
             PLAIN,
             "One of `providers`, of kind `openai`: its address and its key are used",
         ),
-        required("model", PLAIN, "What the provider calls it, like `gpt-image-1`"),
+        required_key("model", PLAIN, "What the provider calls it, like `gpt-image-1`"),
         key("size", PLAIN, "the service's own", "Like `1024x1024`"),
     ],
     elsewhere: &[],

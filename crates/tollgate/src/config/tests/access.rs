@@ -2,8 +2,8 @@
 
 use tollgate_core::date;
 use tollgate_core::glob::Glob;
-use tollgate_engine::settings::{Auth, Login, Transport};
-use tollgate_server::{Fingerprint, Right, Role};
+use tollgate_engine::settings::{OauthLoginSettings, ServerAuth, ServerTransport};
+use tollgate_server::{Fingerprint, KeyRole, Right};
 
 use super::{check, good, mistakes, refused, report};
 
@@ -103,7 +103,7 @@ fn a_key_is_known_by_itself_or_by_its_hash() {
     let config = good(&text);
     let key = &config.keys[0];
     assert_eq!(key.proof.fingerprint(), Fingerprint::of(b"abc"));
-    assert_eq!((key.role, key.grant.concurrent), (Role::Operator, Some(3)));
+    assert_eq!((key.role, key.grant.concurrent), (KeyRole::Operator, Some(3)));
     assert_eq!(key.rights, [Right::Approve, Right::Observe].into_iter().collect());
     assert_eq!(key.grant.tools.as_deref(), Some(&[Glob::new("roll*")][..]));
     assert_eq!(key.expires, date::parse("2030-02-28"));
@@ -237,13 +237,14 @@ agents: { sage: { tools: [roll], limits: { concurrent: 2 }, rate_limit: 5/min } 
 fn a_login_is_one_way_to_authorize_and_no_other_beside_it() {
     let server =
         |auth: &str| format!("servers:\n  web:\n    url: https://x.test\n    auth: {auth}\n");
-    let Transport::StreamableHttp(endpoint) =
+    let ServerTransport::StreamableHttp(endpoint) =
         &good(&server("{ login: true, scopes: [a] }")).settings.servers[0].transport
     else {
         panic!("a url is streamable http")
     };
-    let login = Login { scopes: vec!["a".to_owned()], ..Login::default() };
-    assert_eq!(endpoint.auth, Auth::Login(login));
+    let login =
+        OauthLoginSettings { scopes: vec!["a".to_owned()], ..OauthLoginSettings::default() };
+    assert_eq!(endpoint.auth, ServerAuth::Login(login));
     good(&server("{ login: true, issuer: https://id.test/tenant }"));
     refused(
         &server("{ login: true, issuer: id.test }"),

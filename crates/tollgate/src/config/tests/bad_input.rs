@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::super::{Request, load_text};
+use super::super::{ConfigRequest, load_text};
 use super::{Fake, good, load, load_with, mistakes, refused, report};
 
 const FINE: &str = "servers: { a: { command: x } }";
@@ -26,11 +26,11 @@ fn b_cf_01_empty_comment_tab_mark_and_other_encodings() {
     let environment = Fake::default();
     for bytes in [wide("listen: x"), wide("listen: x")[2..].to_vec(), vec![0xfe, 0xff, 0, b'a']] {
         let path = std::path::Path::new("t.yaml");
-        let report = load_text(path, &bytes, &Request::default(), &environment).unwrap_err();
+        let report = load_text(path, &bytes, &ConfigRequest::default(), &environment).unwrap_err();
         assert_eq!(report.to_string(), "t.yaml: the config is UTF-16 or UTF-32, not UTF-8");
     }
     let path = std::path::Path::new("t.yaml");
-    let latin = load_text(path, b"a: 1\nb: caf\xe9\n", &Request::default(), &environment);
+    let latin = load_text(path, b"a: 1\nb: caf\xe9\n", &ConfigRequest::default(), &environment);
     assert_eq!(latin.unwrap_err().to_string(), "t.yaml: the config is not UTF-8 (line 2)");
 }
 
@@ -355,7 +355,7 @@ fn b_cf_12_secrets_from_files() {
 #[test]
 fn s_01_a_command_is_words_and_no_shell_sees_it() {
     let config = good("servers: { a: { command: \"sh -c 'touch /x; id' && rm\" } }");
-    let tollgate_engine::settings::Transport::Stdio(command) =
+    let tollgate_engine::settings::ServerTransport::Stdio(command) =
         &config.settings.servers[0].transport
     else {
         panic!("a command")

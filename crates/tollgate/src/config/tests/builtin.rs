@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Builtin, Music};
+use tollgate_engine::settings::{BuiltinSettings, MusicSettings};
 
 use super::{good, refused};
 
 #[test]
 fn files_and_directories_are_read() {
-    assert_eq!(good("data: /d").settings.builtin, Builtin::new(PathBuf::from("/d/files")));
+    assert_eq!(good("data: /d").settings.builtin, BuiltinSettings::new(PathBuf::from("/d/files")));
     let config = good(
         "
 builtin:
@@ -19,17 +19,17 @@ builtin:
   music: { library: ./music.yaml, webhook: \"http://127.0.0.1:9000/music\" }
 ",
     );
-    let music = Music {
+    let music = MusicSettings {
         library: PathBuf::from("./music.yaml"),
         webhook: Some(Secret::new("http://127.0.0.1:9000/music")),
     };
     assert_eq!(
         config.settings.builtin,
-        Builtin {
+        BuiltinSettings {
             tables: Some(PathBuf::from("./tables")),
             rules: Some(PathBuf::from("./rules")),
             music: Some(music),
-            ..Builtin::new(PathBuf::from("/f"))
+            ..BuiltinSettings::new(PathBuf::from("/f"))
         }
     );
 }

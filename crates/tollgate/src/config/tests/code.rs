@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tollgate_core::budget::Tier;
-use tollgate_core::code::Binding;
-use tollgate_core::tool::Reach;
-use tollgate_engine::settings::{Code, Unapproved};
+use tollgate_core::code_mode::BindingLevel;
+use tollgate_core::tool::ToolReach;
+use tollgate_engine::settings::{CodeModeSettings, UnapprovedCallPolicy};
 
 use super::{check, good, refused, report};
 
@@ -14,7 +14,7 @@ use super::{check, good, refused, report};
 fn what_is_left_out_is_as_usual() {
     for text in ["environment: a", "code: {}", "code: { spare_workers: 1 }"] {
         let settings = good(text).settings;
-        assert_eq!(settings.code, Code::default(), "{text}");
+        assert_eq!(settings.code, CodeModeSettings::default(), "{text}");
         assert_eq!(settings.house.code_from, Tier::Fast, "{text}");
     }
     assert!(!good("").settings.has_code_mode(), "nobody asked for it");
@@ -39,14 +39,14 @@ code:
 ",
     );
     assert_eq!(config.settings.house.code_from, Tier::Deep);
-    let Code { limits, memory_bytes, binding, spare, together, unapproved, worker } =
+    let CodeModeSettings { limits, memory_bytes, binding, spare, together, unapproved, worker } =
         config.settings.code;
     assert_eq!(limits.time, Duration::from_secs(5));
-    assert_eq!((memory_bytes, binding), (128 << 20, Binding::Tool));
+    assert_eq!((memory_bytes, binding), (128 << 20, BindingLevel::Tool));
     let fence = limits.fence;
     assert_eq!((fence.calls, fence.steps), (7, 2000));
     assert_eq!((fence.heap_bytes, fence.output_bytes), (32 << 20, 8 << 10));
-    assert_eq!((spare, together, unapproved), (2, 3, Unapproved::Refused));
+    assert_eq!((spare, together, unapproved), (2, 3, UnapprovedCallPolicy::Refused));
     assert_eq!(worker, PathBuf::from("/opt/tollgate-worker"));
 }
 
@@ -58,8 +58,8 @@ servers: { a: { command: x, code_mode: true }, b: { command: x, code_mode: false
 agents: { sage: { tools: [roll], code_mode: true }, quick: { tools: [roll] } }
 ",
     );
-    let reach: Vec<Reach> = config.settings.servers.iter().map(|server| server.reach).collect();
-    assert_eq!(reach, [Reach::Code, Reach::Direct, Reach::Direct]);
+    let reach: Vec<ToolReach> = config.settings.servers.iter().map(|server| server.reach).collect();
+    assert_eq!(reach, [ToolReach::Code, ToolReach::Direct, ToolReach::Direct]);
     let in_code: Vec<bool> =
         config.settings.agents.iter().map(|agent| agent.persona.code_mode).collect();
     assert_eq!(in_code, [true, false]);

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::super::{Loaded, Origin, Report, Request, Severity, load};
+use super::super::{ConfigOrigin, ConfigReport, ConfigRequest, LoadedConfig, Severity, load};
 use super::Fake;
 
-fn read(path: &Path) -> Result<Loaded, Report> {
-    let request = Request { file: Some(path.to_owned()), ..Request::default() };
+fn read(path: &Path) -> Result<LoadedConfig, ConfigReport> {
+    let request = ConfigRequest { file: Some(path.to_owned()), ..ConfigRequest::default() };
     load(&request, &Fake::default())
 }
 
@@ -28,7 +28,7 @@ fn b_cf_11_only_a_readable_regular_file_is_a_config() {
     fs::write(at("good.yaml"), "environment: one\n").unwrap();
     let loaded = read(&at("good.yaml")).unwrap();
     assert_eq!(loaded.config.settings.environment, "one");
-    assert_eq!(loaded.config.origin, Origin::File(at("good.yaml")));
+    assert_eq!(loaded.config.origin, ConfigOrigin::File(at("good.yaml")));
 
     fs::write(at("huge.yaml"), vec![b'#'; 5 * 1024 * 1024]).unwrap();
     assert_eq!(why(&at("huge.yaml")), "the config is larger than 1 MiB");

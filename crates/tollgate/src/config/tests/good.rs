@@ -7,18 +7,21 @@ use jsonschema::Draft;
 use tollgate_core::agent::{Agent, Engine, MixedResponse, ToolSearch};
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
-use tollgate_core::selector::{Builtin, Keywords, Language};
-use tollgate_core::tool::{Approval, Effect, TaintRule};
-use tollgate_core::trust::{OnChange, OnFinding, Pinning, Policy};
+use tollgate_core::tier_selector::{BuiltinKeywords, KeywordLanguage, TierKeywords};
+use tollgate_core::tool::{ApprovalMode, TaintRule, ToolEffect};
+use tollgate_core::trust::{OnChange, OnFinding, Pinning, TrustPolicy};
 use tollgate_engine::settings::{
-    Auth, Budget, Calibrate, Command, Database, Endpoint, GatewayFiles, Network, Privileges,
-    Protocol, Sandbox, Start, Transport, Wanted,
+    GatewayFiles, HttpEndpoint, MemoryDatabaseSettings, NetworkAccess, Privileges,
+    ProtocolSelection, ServerAuth, ServerCalibration, ServerDesiredState, ServerSandbox,
+    ServerTransport, StartMode, StdioCommand, TierSettings,
 };
 use tollgate_mcp::Revision;
-use tollgate_server::{Right, Role};
+use tollgate_server::{KeyRole, Right};
 
 use super::super::diagnostic::Problems;
-use super::super::{Paint, Request, Severity, Tls, json, load_text, manual, schema, tree};
+use super::super::{
+    ColorMode, ConfigRequest, Severity, TlsSource, json, load_text, manual, schema, yaml_tree,
+};
 use super::{Fake, good, load, load_with, report};
 
 const EXAMPLE: &str = include_str!("../../../../../docs/tollgate.example.yaml");
@@ -32,72 +35,74 @@ fn everything_set() -> Fake {
     Fake { variables: variables.collect(), ..Fake::default() }
 }
 
-fn command(text: &str) -> Command {
+fn command(text: &str) -> StdioCommand {
     match good(text).settings.servers.remove(0).transport {
-        Transport::Stdio(command) => command,
+        ServerTransport::Stdio(command) => command,
         other => panic!("{other:?}"),
     }
 }
 
-fn endpoint(text: &str) -> Endpoint {
+fn endpoint(text: &str) -> HttpEndpoint {
     match good(text).settings.servers.remove(0).transport {
-        Transport::StreamableHttp(endpoint) | Transport::Sse(endpoint) => endpoint,
-        other @ Transport::Stdio(_) => panic!("{other:?}"),
+        ServerTransport::StreamableHttp(endpoint) | ServerTransport::Sse(endpoint) => endpoint,
+        other @ ServerTransport::Stdio(_) => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn the_example_of_the_documentation_is_read() {
     let loaded = load_with(EXAMPLE, &everything_set())
-        .unwrap_or_else(|report| panic!("{}", report.render(Paint::Plain)));
+        .unwrap_or_else(|report| panic!("{}", report.render(ColorMode::Plain)));
     let odd = loaded.report.diagnostics.iter();
     assert!(
         odd.clone().all(|it| it.severity == Severity::Warning && it.message.contains("version"))
     );
     let config = loaded.config;
     let (cert, key) = ("/etc/tollgate/cert.pem".into(), "/etc/tollgate/key.pem".into());
-    assert_eq!(config.tls, Some(Tls::Files { cert, key }));
+    assert_eq!(config.tls, Some(TlsSource::Files { cert, key }));
     assert_eq!(config.hosts, ["tollgate.example.com", "127.0.0.1"]);
     let settings = &config.settings;
     assert_eq!(settings.environment, "production");
     let [files, search] = settings.servers.as_slice() else { panic!("two servers") };
     assert_eq!(files.id.as_str(), "filesystem");
-    assert!(matches!(&files.transport, Transport::Stdio(command) if command.words[0] == "npx"));
-    let Transport::StreamableHttp(endpoint) = &search.transport else { panic!("http") };
     assert!(
-        matches!(&endpoint.auth, Auth::ClientCredentials(oauth) if oauth.scopes == ["tools:read"])
+        matches!(&files.transport, ServerTransport::Stdio(command) if command.words[0] == "npx")
     );
-    assert_eq!(search.protocol, Protocol::Auto);
+    let ServerTransport::StreamableHttp(endpoint) = &search.transport else { panic!("http") };
+    assert!(
+        matches!(&endpoint.auth, ServerAuth::ClientCredentials(oauth) if oauth.scopes == ["tools:read"])
+    );
+    assert_eq!(search.protocol, ProtocolSelection::Auto);
     assert_eq!(search.timeout, Duration::from_secs(10));
     let (name, tool) = search.tools.first_key_value().unwrap();
     assert_eq!(name.as_str(), "get_atis");
     assert_eq!(tool.max, Some(Duration::from_millis(800)));
-    assert_eq!(tool.approval, Some(Approval::Auto));
+    assert_eq!(tool.approval, Some(ApprovalMode::Auto));
     assert_eq!(tool.probe, Some(serde_json::json!({ "icao": "EDDF" })));
     assert_eq!(settings.default_agent.as_ref().unwrap().as_str(), "sage");
     assert_eq!(settings.agents[0].ceiling, Some(Tier::Standard));
     assert_eq!(config.settings.agents[0].persona.models, ["gpt-4o-mini", "small"]);
     assert_eq!(config.llm.models.len(), 3, "two, and the one built in");
-    assert_eq!(config.keys[0].role, Role::Admin);
+    assert_eq!(config.keys[0].role, KeyRole::Admin);
     assert!(config.keys[0].rights.has(Right::Approve));
     assert_eq!(config.keys[1].rights, [Right::Execute].into_iter().collect());
-    assert_eq!(config.settings.memory.database, Database::Sqlite);
-    assert_eq!([files.calibrate, search.calibrate], [Calibrate::ByItself; 2]);
+    assert_eq!(config.settings.memory.database, MemoryDatabaseSettings::Sqlite);
+    assert_eq!([files.calibrate, search.calibrate], [ServerCalibration::ByItself; 2]);
     assert_eq!(search.category.as_deref(), Some("search"));
     assert_eq!(tool.hedge, Some(false));
     let budget = &settings.budget;
     assert_eq!(budget.keywords.deep, ["think carefully"]);
-    assert_eq!(budget.keywords.languages, [Language::German, Language::English]);
+    assert_eq!(budget.keywords.languages, [KeywordLanguage::German, KeywordLanguage::English]);
     assert_eq!(budget.standing.recovery, Duration::from_secs(600));
     assert_eq!(budget.calibrate_every, Duration::from_secs(300));
     assert_eq!(settings.agents[0].keywords.deep, ["consult the archives"]);
-    assert_eq!(settings.agents[0].keywords.builtin, Builtin::Kept);
+    assert_eq!(settings.agents[0].keywords.builtin, BuiltinKeywords::Kept);
 }
 
 #[test]
 fn what_is_left_out_of_the_budget_is_as_usual() {
     for text in ["environment: a", "budget: {}", "budget: { tiers: {}, keywords: {} }"] {
-        let (found, usual) = (good(text).settings.budget, Budget::default());
+        let (found, usual) = (good(text).settings.budget, TierSettings::default());
         assert_eq!(format!("{found:?}"), format!("{usual:?}"), "{text}");
     }
     let budget = good(
@@ -112,7 +117,7 @@ fn what_is_left_out_of_the_budget_is_as_usual() {
     assert_eq!(budget.standing.recovery, Duration::from_secs(60));
     assert_eq!(budget.calibrate_every, Duration::ZERO);
     assert_eq!(budget.keywords.standard, ["Zauber"]);
-    assert_eq!(budget.keywords.builtin, Builtin::Replaced);
+    assert_eq!(budget.keywords.builtin, BuiltinKeywords::Replaced);
 }
 
 #[test]
@@ -123,10 +128,10 @@ fn an_agent_without_a_tier_has_no_budget_and_may_have_words_of_its_own() {
 ";
     let [a, b] = good(text).settings.agents.try_into().unwrap();
     assert_eq!((a.ceiling, b.ceiling), (None, Some(Tier::Fast)));
-    assert_eq!(a.keywords, Keywords::default());
+    assert_eq!(a.keywords, TierKeywords::default());
     assert_eq!(
         (b.keywords.deep, b.keywords.languages),
-        (vec!["im Detail".to_owned()], vec![Language::German])
+        (vec!["im Detail".to_owned()], vec![KeywordLanguage::German])
     );
 }
 
@@ -143,7 +148,7 @@ servers:
 ";
     assert_eq!(report(text).diagnostics, []);
     let server = good(text).settings.servers.remove(0);
-    assert_eq!(server.calibrate, Calibrate::OnCommand);
+    assert_eq!(server.calibrate, ServerCalibration::OnCommand);
     let tool = server.tools.into_values().next().unwrap();
     assert_eq!((tool.hedge, tool.cacheable), (Some(true), Some(Duration::from_secs(5))));
 }
@@ -158,16 +163,19 @@ servers:
 ";
     assert_eq!(report(text).diagnostics, []);
     let [a, b, c] = good(text).settings.servers.try_into().unwrap();
-    let usual = Policy {
+    let usual = TrustPolicy {
         pin: Pinning::Reviewed,
         on_change: OnChange::Quarantine,
         on_finding: OnFinding::Quarantine,
         taint: TaintRule::Ask,
     };
     assert_eq!((a.trust, c.trust), (usual, usual));
-    assert_eq!(b.trust, Policy { pin: Pinning::Off, on_change: OnChange::Flag, ..usual });
-    assert_eq!(c.tools.into_values().next().unwrap().effect, Some(Effect::ReadOnly));
-    assert_eq!(good("servers: { a: { command: x } }").settings.servers[0].trust, Policy::default());
+    assert_eq!(b.trust, TrustPolicy { pin: Pinning::Off, on_change: OnChange::Flag, ..usual });
+    assert_eq!(c.tools.into_values().next().unwrap().effect, Some(ToolEffect::ReadOnly));
+    assert_eq!(
+        good("servers: { a: { command: x } }").settings.servers[0].trust,
+        TrustPolicy::default()
+    );
 }
 
 #[test]
@@ -191,7 +199,7 @@ fn the_schema_takes_the_example_and_refuses_a_typo() {
         .expect("a schema of draft 2020-12");
     let as_json = |text: &str| {
         let mut problems = Problems::default();
-        json::from_node(&tree::parse(text, &mut problems).expect("good YAML"))
+        json::from_node(&yaml_tree::parse(text, &mut problems).expect("good YAML"))
     };
     for good in [EXAMPLE, super::super::DEFAULT, LIST_FORM, "servers:\n"] {
         let value = as_json(good);
@@ -279,7 +287,7 @@ fn the_list_form_of_servers_and_tools_is_read() {
     let config = good(LIST_FORM);
     let ids: Vec<&str> = config.settings.servers.iter().map(|it| it.id.as_str()).collect();
     assert_eq!(ids, ["dice-extended", "premium-tools"]);
-    let Transport::Stdio(command) = &config.settings.servers[0].transport else { panic!() };
+    let ServerTransport::Stdio(command) = &config.settings.servers[0].transport else { panic!() };
     assert_eq!(command.words, ["/usr/local/bin/mcp-dice-server", "--config", "/etc/dice.json"]);
     assert_eq!(command.env["DICE_MAX_SIDES"].reveal(), "100");
     assert_eq!(config.settings.servers[1].tools.len(), 1);
@@ -307,7 +315,7 @@ fn a_variable_cannot_add_words_to_a_command() {
         Fake { variables: [("X", "a b; 'c")].into_iter().collect(), ..Fake::default() };
     let text = "servers: { a: { command: \"run ${X} --y=${X}\" } }";
     let config = load_with(text, &environment).unwrap().config;
-    let Transport::Stdio(command) = &config.settings.servers[0].transport else { panic!() };
+    let ServerTransport::Stdio(command) = &config.settings.servers[0].transport else { panic!() };
     assert_eq!(command.words, ["run", "a b; 'c", "--y=a b; 'c"]);
 }
 
@@ -316,11 +324,13 @@ fn tokens_lose_the_word_bearer_and_api_keys_become_a_header() {
     for token in ["abc", "Bearer abc", "bearer   abc", " abc "] {
         let text =
             format!("servers: {{ a: {{ url: https://h/, auth: {{ token: \"{token}\" }} }} }}");
-        assert!(matches!(endpoint(&text).auth, Auth::Token(token) if token.reveal() == "abc"));
+        assert!(
+            matches!(endpoint(&text).auth, ServerAuth::Token(token) if token.reveal() == "abc")
+        );
     }
     let text = "servers: { a: { url: https://h/, auth: { apiKey: abc }, headers: { X-A: b } } }";
     let endpoint = endpoint(text);
-    assert_eq!(endpoint.auth, Auth::None);
+    assert_eq!(endpoint.auth, ServerAuth::None);
     assert_eq!(endpoint.headers["x-api-key"].reveal(), "abc");
     assert_eq!(endpoint.headers["x-a"].reveal(), "b");
 }
@@ -331,18 +341,18 @@ fn the_transport_follows_from_command_or_url() {
         "servers:\n  a: { command: x }\n  b: { url: http://localhost:1/ }\n  c: { url: \"http://[::1]/\", transport: sse, protocol: 2024-11-05, enabled: false, start: lazy }\n",
     );
     let [a, b, c] = config.settings.servers.as_slice() else { panic!() };
-    assert!(matches!(a.transport, Transport::Stdio(_)));
-    assert!(matches!(b.transport, Transport::StreamableHttp(_)));
-    assert!(matches!(c.transport, Transport::Sse(_)));
-    assert_eq!(c.protocol, Protocol::Pinned(Revision::V2024_11_05));
-    assert_eq!((c.state, c.start), (Wanted::Disabled, Start::Lazy));
-    assert_eq!((a.state, a.start), (Wanted::Enabled, Start::Eager));
+    assert!(matches!(a.transport, ServerTransport::Stdio(_)));
+    assert!(matches!(b.transport, ServerTransport::StreamableHttp(_)));
+    assert!(matches!(c.transport, ServerTransport::Sse(_)));
+    assert_eq!(c.protocol, ProtocolSelection::Pinned(Revision::V2024_11_05));
+    assert_eq!((c.state, c.start), (ServerDesiredState::Disabled, StartMode::Lazy));
+    assert_eq!((a.state, a.start), (ServerDesiredState::Enabled, StartMode::Eager));
     assert!(a.allow[0].matches("anything") && !a.trusted);
 }
 
 #[test]
 fn flags_win_over_the_file() {
-    let request = Request {
+    let request = ConfigRequest {
         file: None,
         listen: Some("127.0.0.1:1".to_owned()),
         data: Some(PathBuf::from("/d")),
@@ -367,7 +377,7 @@ fn anchors_aliases_and_merge_keys_work() {
         .servers
         .iter()
         .map(|server| match &server.transport {
-            Transport::Stdio(command) => {
+            ServerTransport::Stdio(command) => {
                 format!("{} {}", command.words[0], command.env["K"].reveal())
             }
             other => panic!("{other:?}"),
@@ -428,8 +438,8 @@ fn odd_but_possible_configs_only_warn() {
 fn s_05_a_sandbox_has_limits_rules_and_sensible_defaults() {
     let sandbox =
         |text: &str| command(&format!("servers: {{ a: {{ command: x, {text} }} }}")).sandbox;
-    assert_eq!(sandbox("args: []"), Sandbox::default());
-    assert_eq!(sandbox("sandbox: {}"), Sandbox::default());
+    assert_eq!(sandbox("args: []"), ServerSandbox::default());
+    assert_eq!(sandbox("sandbox: {}"), ServerSandbox::default());
     let tight = sandbox(
         "sandbox: { memory_mb: 512, cpu_s: 60, open_files: 0, processes: 9, read: [/srv], write: [out], network: deny }",
     );
@@ -439,11 +449,11 @@ fn s_05_a_sandbox_has_limits_rules_and_sensible_defaults() {
     assert_eq!(limits.file_bytes, Some(4096 << 20));
     let here = std::env::current_dir().unwrap();
     assert_eq!((tight.read, tight.write), (vec!["/srv".into()], vec![here.join("out")]));
-    assert_eq!((tight.network, tight.privileges), (Network::Deny, Privileges::Frozen));
+    assert_eq!((tight.network, tight.privileges), (NetworkAccess::Deny, Privileges::Frozen));
     let free = sandbox("sandbox: { no_new_privileges: false }");
     assert_eq!(free.privileges, Privileges::AsFound);
     assert_eq!(free.gateway_files, GatewayFiles::Closed, "whatever it says");
-    assert_eq!(sandbox("sandbox: none"), Sandbox::none());
+    assert_eq!(sandbox("sandbox: none"), ServerSandbox::none());
     let warned = report("servers: { a: { command: x, sandbox: none } }");
     let message = &warned.diagnostics[0].message;
     assert_eq!(message, "`sandbox: none` opens the gateway's own files to the server");

@@ -2,32 +2,32 @@
 
 use std::time::Duration;
 
-use tollgate_core::agent::{self, Recall, Record};
-use tollgate_core::memory::Name;
+use tollgate_core::agent::{self, RecallPolicy, RecordPolicy};
+use tollgate_core::memory::MemoryName;
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Database, Memory};
-use tollgate_llm::settings::{Embedding, ServedEmbedding};
+use tollgate_engine::settings::{MemoryDatabaseSettings, MemorySettings};
+use tollgate_llm::settings::{EmbeddingSettings, RemoteEmbeddingSettings};
 
 use super::{check, good, mistakes, refused, report};
 
 const OPENAI: &str = "providers: { openai: { kind: openai }, claude: { kind: anthropic } }\n";
 
-fn memory(text: &str) -> Memory {
+fn memory(text: &str) -> MemorySettings {
     good(&format!("{OPENAI}{text}")).settings.memory
 }
 
-fn embedding(text: &str) -> Option<Embedding> {
+fn embedding(text: &str) -> Option<EmbeddingSettings> {
     good(&format!("{OPENAI}memory: {{ embedding: {text} }}")).embedding
 }
 
 #[test]
 fn what_is_left_out_is_as_usual() {
     for text in ["environment: a", "memory: {}", "memory:", "memory: { keep_days: 0 }"] {
-        assert_eq!(good(text).settings.memory, Memory::default(), "{text}");
+        assert_eq!(good(text).settings.memory, MemorySettings::default(), "{text}");
     }
     let config = good("agents: { a: { tools: [roll] }, b: { tools: [roll], memory: {} } }");
     for found in config.settings.agents {
-        assert_eq!(found.memory, agent::Memory::default());
+        assert_eq!(found.memory, agent::AgentMemoryPolicy::default());
     }
 }
 
@@ -35,10 +35,10 @@ fn what_is_left_out_is_as_usual() {
 fn the_database_is_the_memorys_and_no_promise_any_more() {
     for url in ["postgres://u:p@h/db", "postgresql://h/db?sslmode=require", "postgres:///db"] {
         let text = format!("database: {url}");
-        assert_eq!(memory(&text).database, Database::Postgres(Secret::new(url)));
+        assert_eq!(memory(&text).database, MemoryDatabaseSettings::Postgres(Secret::new(url)));
         assert_eq!(report(&text).diagnostics, [], "it holds");
     }
-    assert_eq!(memory("database: sqlite").database, Database::Sqlite);
+    assert_eq!(memory("database: sqlite").database, MemoryDatabaseSettings::Sqlite);
     for url in ["mysql://h/db", "postgres", "postgres://", "\"\"", "SQLite", "./memory.db"] {
         let expected = "1:11 `database` must be `sqlite` or begin with postgres://";
         refused(&format!("database: {url}"), expected);
@@ -48,7 +48,7 @@ fn the_database_is_the_memorys_and_no_promise_any_more() {
 #[test]
 fn an_embedding_is_served_or_on_this_machine() {
     let served = |dimensions, passage: &str, question: &str| {
-        Some(Embedding::Served(ServedEmbedding {
+        Some(EmbeddingSettings::Served(RemoteEmbeddingSettings {
             provider: "openai".to_owned(),
             model: "e".to_owned(),
             dimensions,
@@ -60,7 +60,7 @@ fn an_embedding_is_served_or_on_this_machine() {
     assert_eq!(embedding(text), served(Some(256), "", ""));
     let text = "{ provider: openai, model: e, passage_prefix: 'p: ', question_prefix: 'q: ' }";
     assert_eq!(embedding(text), served(None, "p: ", "q: "));
-    assert_eq!(embedding("{ local: / }"), Some(Embedding::Local("/".into())));
+    assert_eq!(embedding("{ local: / }"), Some(EmbeddingSettings::Local("/".into())));
     assert_eq!(report("memory: { embedding: { local: / } }").diagnostics, []);
     assert_eq!(memory("memory: { keep_days: 2 }").keep, Some(Duration::from_secs(172_800)));
     assert_eq!(good("environment: a").embedding, None);
@@ -142,13 +142,17 @@ fn an_agent_has_one_memory_and_says_what_goes_into_it() {
 ";
     let agents = good(text).settings.agents;
     let found: Vec<_> = agents.into_iter().map(|agent| agent.memory).collect();
-    let name = |text| Name::parse(text).unwrap();
-    let usual = agent::Memory::default();
-    let a = agent::Memory { namespace: name("waterdeep"), record: Record::Own, recall: Recall::On };
-    let b = agent::Memory {
+    let name = |text| MemoryName::parse(text).unwrap();
+    let usual = agent::AgentMemoryPolicy::default();
+    let a = agent::AgentMemoryPolicy {
+        namespace: name("waterdeep"),
+        record: RecordPolicy::Own,
+        recall: RecallPolicy::On,
+    };
+    let b = agent::AgentMemoryPolicy {
         namespace: name("a.b-c_1"),
-        record: Record::Shared,
-        ..agent::Memory::default()
+        record: RecordPolicy::Shared,
+        ..agent::AgentMemoryPolicy::default()
     };
     assert_eq!(found, [a, b, usual]);
     assert_eq!(report(text).diagnostics, []);
@@ -181,7 +185,7 @@ auth:
   rules: [{ claim: org, value: acme, role: caller, tenant: acme }]
 ",
     );
-    let acme = Some(Name::parse("acme").unwrap());
+    let acme = Some(MemoryName::parse("acme").unwrap());
     let tenants: Vec<_> = config.keys.iter().map(|key| key.grant.tenant.clone()).collect();
     assert_eq!(tenants, [acme.clone(), None]);
     assert_eq!(config.auth.unwrap().rules[0].grant.tenant, acme);

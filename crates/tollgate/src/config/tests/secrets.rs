@@ -1,6 +1,6 @@
 //! Secrets stay out of everything that is printed.
 
-use super::super::Paint;
+use super::super::ColorMode;
 use super::{Fake, load_with, report};
 
 const CANARY: &str = "hunter2canary";
@@ -10,8 +10,8 @@ fn never_shown(text: &str) {
     let report = report(&text);
     assert!(!report.diagnostics.is_empty(), "{text}");
     for shown in [
-        report.render(Paint::Plain),
-        report.render(Paint::Coloured),
+        report.render(ColorMode::Plain),
+        report.render(ColorMode::Coloured),
         report.to_json().to_string(),
         report.to_string(),
         format!("{report:?}"),
@@ -74,5 +74,5 @@ keys: [{ name: k, key: \"${C}-0123456789abcdef\" }]
 #[test]
 fn the_name_of_a_variable_is_no_secret() {
     let report = report("keys: [{ name: a, key: \"${NOT_SET}\" }]");
-    assert!(report.render(Paint::Plain).contains("key: \"${NOT_SET}\" }]"));
+    assert!(report.render(ColorMode::Plain).contains("key: \"${NOT_SET}\" }]"));
 }

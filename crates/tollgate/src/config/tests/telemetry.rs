@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use tollgate_engine::settings::{Baggage, Capture, Telemetry};
+use tollgate_engine::settings::{BaggagePolicy, ContentCapture, EngineTelemetrySettings};
 
 use super::{good, refused};
-use crate::otlp::{Configured, Protocol};
+use crate::otlp::{OtlpConfig, OtlpProtocol};
 
 #[test]
 fn what_is_left_out_is_the_environments() {
     for text in ["environment: a", "telemetry: {}", "telemetry: { otlp: {} }"] {
         let config = good(text);
-        assert_eq!(config.otlp, Configured::default(), "{text}");
-        assert_eq!(config.settings.telemetry, Telemetry::default(), "{text}");
+        assert_eq!(config.otlp, OtlpConfig::default(), "{text}");
+        assert_eq!(config.settings.telemetry, EngineTelemetrySettings::default(), "{text}");
     }
 }
 
@@ -35,14 +35,17 @@ telemetry:
   baggage: pass
 ",
     );
-    let telemetry = Telemetry { baggage: Baggage::Passed, capture: Capture::Redacted };
+    let telemetry = EngineTelemetrySettings {
+        baggage: BaggagePolicy::Passed,
+        capture: ContentCapture::Redacted,
+    };
     assert_eq!(config.settings.telemetry, telemetry);
-    let Configured { headers, .. } = &config.otlp;
+    let OtlpConfig { headers, .. } = &config.otlp;
     assert_eq!((&*headers[0].0, headers[0].1.reveal()), ("authorization", "Bearer x"));
-    let expected = Configured {
+    let expected = OtlpConfig {
         endpoint: Some("https://otlp.example.com/base".to_owned()),
         headers: headers.clone(),
-        protocol: Some(Protocol::Json),
+        protocol: Some(OtlpProtocol::Json),
         timeout: Some(Duration::from_millis(700)),
         spans_every: Some(Duration::from_millis(100)),
         metrics_every: Some(Duration::from_secs(2)),

@@ -1,28 +1,29 @@
 //! `builtin.web` and `builtin.images`.
 
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Images, Search, Searcher, Web};
-use tollgate_engine::web::Opened;
+use tollgate_engine::settings::{ImageSettings, SearchProvider, WebSearchSettings, WebSettings};
+use tollgate_engine::web::AllowedHost;
 
 use super::{good, refused, report};
 
-fn web(typed: &str) -> Option<Web> {
+fn web(typed: &str) -> Option<WebSettings> {
     good(&format!("builtin: {{ web: {typed} }}")).settings.builtin.web
 }
 
 #[test]
 fn the_tools_of_the_web_are_there_when_asked_for() {
     assert_eq!(good("").settings.builtin.web, None);
-    assert_eq!(web("{}"), Some(Web { search: None, allow_private: Vec::new() }));
-    let searcher = Searcher::Searxng;
+    assert_eq!(web("{}"), Some(WebSettings { search: None, allow_private: Vec::new() }));
+    let searcher = SearchProvider::Searxng;
     let url = "http://10.0.0.9:8888/search".to_owned();
-    let search = Some(Search { searcher, url, key: None });
-    let allow_private = ["10.0.0.5:8080", "intranet.example"].map(|it| Opened::parse(it).unwrap());
+    let search = Some(WebSearchSettings { searcher, url, key: None });
+    let allow_private =
+        ["10.0.0.5:8080", "intranet.example"].map(|it| AllowedHost::parse(it).unwrap());
     assert_eq!(
         web(
             "{ search: searxng, url: 'http://10.0.0.9:8888/search', allow_private: ['10.0.0.5:8080', intranet.example] }"
         ),
-        Some(Web { search, allow_private: allow_private.into() })
+        Some(WebSettings { search, allow_private: allow_private.into() })
     );
     let brave = web("{ search: brave, api_key: k }").unwrap().search.unwrap();
     assert_eq!(brave.url, "https://api.search.brave.com/res/v1/web/search");
@@ -58,7 +59,7 @@ fn pictures_come_from_a_provider() {
     assert_eq!(good(PROVIDERS).settings.builtin.images, None);
     assert_eq!(
         images("{ provider: a, model: painter, size: 512x512 }"),
-        Some(Images {
+        Some(ImageSettings {
             base_url: "http://10.0.0.9:8080/v1".to_owned(),
             key: Some(Secret::new("k")),
             headers: Vec::new(),

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::super::{Asked, Unreadable, read};
+use super::super::{ImportContext, ImportError, read};
 use super::{asked, dropped, imported, refused, servers};
-use crate::clients::Client;
-use crate::config::{Environment, Request, load_text};
+use crate::client_apps::ClientApp;
+use crate::config::{ConfigRequest, Environment, load_text};
 
 #[test]
 fn b_cf_1_nothing_is_said_to_be_nothing() {
     for text in ["", "  \n ", "\u{feff}", "# only a comment", "// only\n", "{}", "[]"] {
         let why = refused(text);
-        assert!(!matches!(why, Unreadable::Shell(_)), "{text:?}: {why}");
+        assert!(!matches!(why, ImportError::Shell(_)), "{text:?}: {why}");
     }
     let marked = "\u{feff}{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}";
     assert_eq!(servers(&imported(marked)), json!({"a": {"command": ["x"]}}));
@@ -22,11 +22,11 @@ fn b_cf_1_nothing_is_said_to_be_nothing() {
 #[test]
 fn b_cf_2_depth_and_size_have_an_end() {
     for text in ["[".repeat(100_000), "{\"a\":".repeat(100_000), "a: [".repeat(100_000)] {
-        assert!(matches!(refused(&text), Unreadable::Syntax(_)));
+        assert!(matches!(refused(&text), ImportError::Syntax(_)));
     }
     let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nservers: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
-    assert!(matches!(refused(bomb), Unreadable::Syntax(_)));
-    assert_eq!(refused(&" ".repeat((16 << 20) + 1)), Unreadable::TooLarge(16));
+    assert!(matches!(refused(bomb), ImportError::Syntax(_)));
+    assert_eq!(refused(&" ".repeat((16 << 20) + 1)), ImportError::TooLarge(16));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn broken_texts_are_refused_with_the_place() {
         assert!(found.contains(why), "{text}: {found}");
     }
     let strange = "{\"users\": {\"a\": {\"name\": \"b\"}}}";
-    assert_eq!(refused(strange), Unreadable::Unknown);
+    assert_eq!(refused(strange), ImportError::Unknown);
 }
 
 /// Whoever wrote the file would be sent what is in it.
@@ -155,7 +155,7 @@ fn files_are_read_only_for_those_whose_syntax_has_them() {
             ),
         ] {
             let config = json!({"servers": servers(&imported)}).to_string();
-            let _ = load_text(Path::new("t"), config.as_bytes(), &Request::default(), &Files);
+            let _ = load_text(Path::new("t"), config.as_bytes(), &ConfigRequest::default(), &Files);
         }
     }
     let one = r#"{"mcpServers": {"a": {"url": "https://x.test", "headers": {"X": "${file:/x}"}}}}"#;
@@ -164,7 +164,7 @@ fn files_are_read_only_for_those_whose_syntax_has_them() {
     assert_eq!(one.servers[0].notes, ["`${file:/x}` means nothing here and is kept as it stands"]);
     let own = r#"{"servers": {"a": {"url": "https://x.test", "headers": {"X": "${file:/x}"}}}}"#;
     assert_eq!(servers(&imported(own))["a"]["headers"]["X"], "${file:/x}");
-    let theirs = Asked { client: Client::find("vscode"), ..asked() };
+    let theirs = ImportContext { client: ClientApp::find("vscode"), ..asked() };
     assert_eq!(servers(&read(own, &theirs).unwrap())["a"]["headers"]["X"], "$${file:/x}");
     let opencode = r#"{"mcp": {"a": {"type": "remote", "url": "https://x.test", "headers": {"X": "{file:/x}", "Y": "{file:~/y}"}}}}"#;
     let opencode = imported(opencode);
@@ -222,7 +222,7 @@ fn any_prefix_of_a_good_file_ends_in_an_answer() {
         // Any seventh: each is read from two sides.
         for (at, _) in sample.char_indices().step_by(7) {
             let _ = read(&sample[..at], &asked());
-            let _ = read(&sample[at..], &Asked { name: Some("x"), ..asked() });
+            let _ = read(&sample[at..], &ImportContext { name: Some("x"), ..asked() });
         }
     }
 }

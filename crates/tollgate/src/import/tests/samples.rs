@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::{Asked, Imported, Secrets, read};
+use super::super::{ImportContext, ImportedConfig, SecretPlacement, read};
 use super::{asked, dropped, imported, servers};
-use crate::clients::Client;
-use crate::config::{Environment, Request, load_text};
+use crate::client_apps::ClientApp;
+use crate::config::{ConfigRequest, Environment, load_text};
 
 const CLAUDE_CODE: &str = include_str!("samples/claude-code.json");
 const CLAUDE_DESKTOP: &str = include_str!("samples/claude-desktop.json");
@@ -26,7 +26,7 @@ const AVA: &str = include_str!("samples/ava.yaml");
 const GLYPHOXA: &str = include_str!("samples/glyphoxa.yaml");
 const FRUGALROUTE: &str = include_str!("samples/frugalroute.yaml");
 
-fn others(imported: &Imported, section: &str) -> Value {
+fn others(imported: &ImportedConfig, section: &str) -> Value {
     let of = imported.others.iter().filter(|other| other.section == section);
     let pairs = of.map(|other| (other.found.name.clone(), json!(other.found.keys)));
     Value::Object(pairs.collect())
@@ -425,7 +425,8 @@ fn what_comes_out_of_every_sample_is_a_good_config() {
             }
         }
         let text = config.to_string();
-        let loaded = load_text(Path::new("t"), text.as_bytes(), &Request::default(), &Anything);
+        let loaded =
+            load_text(Path::new("t"), text.as_bytes(), &ConfigRequest::default(), &Anything);
         if let Err(report) = loaded {
             panic!("{}: {report}\n{text}", imported.format);
         }
@@ -435,15 +436,15 @@ fn what_comes_out_of_every_sample_is_a_good_config() {
 #[test]
 fn whose_a_file_is_may_be_said() {
     let text = r#"{"mcpServers": {"a": {"url": "https://a.test/x", "timeout": 20}}}"#;
-    let check = |client: Option<&'static Client>| {
-        let imported = read(text, &Asked { client, ..asked() }).unwrap();
+    let check = |client: Option<&'static ClientApp>| {
+        let imported = read(text, &ImportContext { client, ..asked() }).unwrap();
         servers(&imported)["a"].clone()
     };
-    assert_eq!(check(Client::find("gemini"))["transport"], "sse");
-    assert_eq!(check(Client::find("cline"))["defaults"]["timeout_ms"], 20_000);
-    assert_eq!(check(Client::find("cursor"))["defaults"]["timeout_ms"], 20);
+    assert_eq!(check(ClientApp::find("gemini"))["transport"], "sse");
+    assert_eq!(check(ClientApp::find("cline"))["defaults"]["timeout_ms"], 20_000);
+    assert_eq!(check(ClientApp::find("cursor"))["defaults"]["timeout_ms"], 20);
     let file = Some(Path::new("/home/a/.gemini/settings.json"));
-    let imported = read(text, &Asked { file, ..asked() }).unwrap();
+    let imported = read(text, &ImportContext { file, ..asked() }).unwrap();
     assert_eq!(
         (imported.format, &servers(&imported)["a"]["transport"]),
         ("Gemini CLI", &json!("sse"))
@@ -452,7 +453,7 @@ fn whose_a_file_is_may_be_said() {
 
 #[test]
 fn secrets_may_stay_where_that_is_wanted() {
-    let asked = Asked { secrets: Secrets::InTheFile, ..asked() };
+    let asked = ImportContext { secrets: SecretPlacement::InTheFile, ..asked() };
     let imported = read(CLAUDE_DESKTOP, &asked).unwrap();
     assert_eq!(servers(&imported)["brave"]["env"]["BRAVE_API_KEY"], "canary-of-mine-123");
     assert!(imported.given.is_empty());

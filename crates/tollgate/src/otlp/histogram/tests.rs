@@ -2,19 +2,20 @@ use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value as Json, json};
-use tollgate_core::trace::Context;
-use tollgate_engine::spans::{Attributes, Ended, Kind, Value as Told};
+use tollgate_core::trace::SpanContext;
+use tollgate_engine::spans::{FinishedSpan, SpanAttributes, SpanKind, Value as Told};
 
-use super::{Histograms, Lost, MOST_SERIES};
-use crate::otlp::message::Message;
+use super::{DroppedSpans, Histograms, MOST_SERIES};
+use crate::otlp::message::OtlpMessage;
 
-fn span(kind: Kind, said: &[(&'static str, Told)], took: u64) -> Ended {
-    let mut attributes = Attributes::default();
+fn span(kind: SpanKind, said: &[(&'static str, Told)], took: u64) -> FinishedSpan {
+    let mut attributes = SpanAttributes::default();
     for (name, value) in said {
         attributes.set(name, value.clone());
     }
-    Ended {
-        context: Context::parse(&format!("00-{}-{}-00", "1".repeat(32), "2".repeat(16))).unwrap(),
+    FinishedSpan {
+        context: SpanContext::parse(&format!("00-{}-{}-00", "1".repeat(32), "2".repeat(16)))
+            .unwrap(),
         parent: None,
         name: Cow::Borrowed("it"),
         kind,
@@ -32,8 +33,8 @@ fn text(text: &'static str) -> Told {
 
 /// By name: the points, each with its labels, its count and where it stands among the buckets.
 fn told(histograms: &Histograms, name: &str) -> Vec<Json> {
-    let lost = Lost { since: SystemTime::UNIX_EPOCH, spans: 3 };
-    let request = histograms.request(&Message::default(), SystemTime::UNIX_EPOCH, &lost);
+    let lost = DroppedSpans { since: SystemTime::UNIX_EPOCH, spans: 3 };
+    let request = histograms.request(&OtlpMessage::default(), SystemTime::UNIX_EPOCH, &lost);
     let request: Json = serde_json::from_str(&request.to_json()).unwrap();
     let metrics = request["resourceMetrics"][0]["scopeMetrics"][0]["metrics"].as_array().unwrap();
     let found = metrics.iter().find(|metric| metric["name"] == name);
@@ -46,9 +47,9 @@ fn spans_are_counted_under_the_names_of_the_conventions() {
     let mut histograms = Histograms::default();
     let call = [("mcp.method.name", text("tools/call")), ("gen_ai.tool.name", text("roll"))];
     for took in [10, 11, 400_000] {
-        histograms.hear(&span(Kind::Client, &call, took));
+        histograms.hear(&span(SpanKind::Client, &call, took));
     }
-    histograms.hear(&span(Kind::Server, &call, 20));
+    histograms.hear(&span(SpanKind::Server, &call, 20));
     let points = told(&histograms, "mcp.client.operation.duration");
     assert_eq!(points.len(), 1);
     let buckets = points[0]["bucketCounts"].as_array().unwrap();
@@ -69,9 +70,17 @@ fn a_question_to_a_model_has_tokens_and_a_first_chunk() {
         ("gen_ai.usage.output_tokens", Told::Whole(5)),
         ("gen_ai.response.time_to_first_chunk", Told::Real(0.3)),
     ];
-    histograms.hear(&span(Kind::Client, &asked, 900));
-    histograms.hear(&span(Kind::Internal, &[("gen_ai.operation.name", text("execute_tool"))], 5));
-    histograms.hear(&span(Kind::Internal, &[("gen_ai.operation.name", text("invoke_agent"))], 5));
+    histograms.hear(&span(SpanKind::Client, &asked, 900));
+    histograms.hear(&span(
+        SpanKind::Internal,
+        &[("gen_ai.operation.name", text("execute_tool"))],
+        5,
+    ));
+    histograms.hear(&span(
+        SpanKind::Internal,
+        &[("gen_ai.operation.name", text("invoke_agent"))],
+        5,
+    ));
     let mut usage: Vec<String> = told(&histograms, "gen_ai.client.token.usage")
         .iter()
         .map(|point| {
@@ -99,7 +108,7 @@ fn too_many_series_are_counted_together() {
     for number in 0..MOST_SERIES + 10 {
         let name = Told::from(format!("tool{number}"));
         let said = [("mcp.method.name", text("tools/call")), ("gen_ai.tool.name", name)];
-        histograms.hear(&span(Kind::Client, &said, 1));
+        histograms.hear(&span(SpanKind::Client, &said, 1));
     }
     let points = told(&histograms, "mcp.client.operation.duration");
     assert_eq!(points.len(), MOST_SERIES + 1);

@@ -1,4 +1,4 @@
-use tollgate_core::trace::{Context, Sampling, TraceId};
+use tollgate_core::trace::{Sampling, SpanContext, TraceId};
 
 use super::Sampler;
 
@@ -11,7 +11,7 @@ fn trace(randomness: u64) -> TraceId {
 #[test]
 fn samplers_have_the_names_of_the_specification() {
     let parent = |flags: &str| {
-        Context::parse(&format!("00-{}-{}-{flags}", "1".repeat(32), "2".repeat(16))).unwrap()
+        SpanContext::parse(&format!("00-{}-{}-{flags}", "1".repeat(32), "2".repeat(16))).unwrap()
     };
     let (kept, dropped) = (parent("01"), parent("00"));
     let most = (1 << 56) - 1;
@@ -28,7 +28,7 @@ fn samplers_have_the_names_of_the_specification() {
         ("parentbased_traceidratio", Some("1"), "yyy yn"),
     ] {
         let sampler = Sampler::parse(name, argument).unwrap();
-        let decide = |parent: Option<&Context>, randomness: u64| match sampler
+        let decide = |parent: Option<&SpanContext>, randomness: u64| match sampler
             .samples(parent, trace(randomness))
         {
             Sampling::Kept => 'y',

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tollgate_core::secret::Secret;
 
-use super::{Configured, Protocol, Settings};
+use super::{OtlpConfig, OtlpProtocol, OtlpSettings};
 use crate::config::Environment;
 
 struct Table(HashMap<&'static str, &'static str>);
@@ -20,21 +20,21 @@ impl Environment for Table {
 }
 
 fn of(
-    configured: &Configured,
+    configured: &OtlpConfig,
     variables: &[(&'static str, &'static str)],
-) -> Result<Option<Settings>, String> {
-    Settings::of(configured, &Table(variables.iter().copied().collect()))
+) -> Result<Option<OtlpSettings>, String> {
+    OtlpSettings::of(configured, &Table(variables.iter().copied().collect()))
 }
 
 /// Where spans and metrics go, or why nothing does.
 fn check(variables: &[(&'static str, &'static str)], expected: &str) {
-    let told = match of(&Configured::default(), variables) {
+    let told = match of(&OtlpConfig::default(), variables) {
         Err(why) => why,
         Ok(None) => "off".to_owned(),
         Ok(Some(settings)) => {
-            let place = |target: &Option<super::Target>| {
+            let place = |target: &Option<super::OtlpTarget>| {
                 target.as_ref().map_or("-".to_owned(), |target| {
-                    let Protocol::Protobuf = target.protocol else {
+                    let OtlpProtocol::Protobuf = target.protocol else {
                         return format!("{} json", target.url);
                     };
                     target.url.to_string()
@@ -109,14 +109,14 @@ fn what_cannot_be_is_named() {
 
 #[test]
 fn what_the_config_says_goes_before_the_environment() {
-    let configured = Configured {
+    let configured = OtlpConfig {
         endpoint: Some("http://own:1/otlp".to_owned()),
         headers: vec![("x-key".to_owned(), Secret::new("s"))],
-        protocol: Some(Protocol::Json),
+        protocol: Some(OtlpProtocol::Json),
         timeout: Some(Duration::from_secs(1)),
         service: Some("front".to_owned()),
         resource: vec![("region".to_owned(), "eu".to_owned())],
-        ..Configured::default()
+        ..OtlpConfig::default()
     };
     let variables = [
         BASE,

@@ -1,14 +1,14 @@
 //! What in an entry is rolled.
 
-use super::{Entry, Piece};
+use super::{TableEntry, TableEntryPiece};
 
 fn check(text: &str, expected: &str) {
-    let entry = Entry::new(1, text);
+    let entry = TableEntry::new(1, text);
     let shown = entry.pieces().iter().map(|piece| match piece {
-        Piece::Text(text) => text.clone(),
-        Piece::Dice { said, .. } => format!("<dice {said}>"),
-        Piece::Table(name) => format!("<table {name}>"),
-        Piece::Neither(said) => format!("<neither {said}>"),
+        TableEntryPiece::Text(text) => text.clone(),
+        TableEntryPiece::Dice { said, .. } => format!("<dice {said}>"),
+        TableEntryPiece::Table(name) => format!("<table {name}>"),
+        TableEntryPiece::Neither(said) => format!("<neither {said}>"),
     });
     assert_eq!(shown.collect::<String>(), expected, "{text}");
 }

@@ -1,11 +1,11 @@
 //! What may follow a die: keep and drop, explosions, rerolls, advantage. In any order, each once.
 
-use super::super::expression::{Dice, Explosion, Faces, Reroll, Selection, Times};
-use super::{Invalid, Reader};
+use super::super::expression::{Dice, Explosion, Faces, Reroll, RerollTimes, Selection};
+use super::{DiceParseError, DiceParser};
 
-impl Reader<'_> {
+impl DiceParser<'_> {
     /// Reads what follows the sides of `dice`, up to the next operator.
-    pub(super) fn modified(&mut self, mut dice: Dice) -> Result<Dice, Invalid> {
+    pub(super) fn parse_modifiers(&mut self, mut dice: Dice) -> Result<Dice, DiceParseError> {
         loop {
             self.skip_spaces();
             let start = self.at;
@@ -49,7 +49,7 @@ impl Reader<'_> {
         }
     }
 
-    fn check_advantage(&self, dice: &Dice, start: usize) -> Result<(), Invalid> {
+    fn check_advantage(&self, dice: &Dice, start: usize) -> Result<(), DiceParseError> {
         if dice.count == 1 && dice.selection == Selection::All {
             return Ok(());
         }
@@ -57,7 +57,7 @@ impl Reader<'_> {
     }
 
     /// `kh2`, `kl`, `k3`, `dl1`, `dh`: without a number it is one.
-    fn selection(&mut self, count: u32) -> Result<Selection, Invalid> {
+    fn selection(&mut self, count: u32) -> Result<Selection, DiceParseError> {
         let start = self.at;
         let make: fn(u32) -> Selection = if self.eat_word("kh") {
             Selection::KeepHighest
@@ -91,7 +91,7 @@ impl Reader<'_> {
         }
     }
 
-    fn explosion(&mut self, dice: &Dice) -> Result<(), Invalid> {
+    fn explosion(&mut self, dice: &Dice) -> Result<(), DiceParseError> {
         if dice.explosion != Explosion::None {
             return Err(self.wrong("explode only once", "3d6!"));
         }
@@ -108,18 +108,18 @@ impl Reader<'_> {
     }
 
     /// `r1`, `r<3`, `r>=5`, and with `ro` once per die.
-    fn reroll(&mut self, faces: Faces) -> Result<Reroll, Invalid> {
+    fn reroll(&mut self, faces: Faces) -> Result<Reroll, DiceParseError> {
         const EXAMPLE: &str = "2d6r<2";
         let start = self.at;
         let Faces::Numbered(sides) = faces else {
             return Err(self.wrong("fate dice are not rerolled", "4dF"));
         };
         self.eat('r');
-        let times = if self.eat('o') { Times::Once } else { Times::UntilItDiffers };
+        let times = if self.eat('o') { RerollTimes::Once } else { RerollTimes::UntilItDiffers };
         let comparison = ["<=", ">=", "<", ">", "="].into_iter().find(|sign| self.eat_word(sign));
         let Some(face) = self.number()? else {
             return Err(match self.peek() {
-                Some(stray) if !stray.is_ascii() => self.unexpected("the face to reroll"),
+                Some(stray) if !stray.is_ascii() => self.syntax_error("the face to reroll"),
                 _ => self.wrong("reroll needs the face to roll again", EXAMPLE),
             });
         };
@@ -136,7 +136,7 @@ impl Reader<'_> {
             let problem = format!("a die with {sides} sides never shows that");
             return Err(self.wrong_at(start, problem, EXAMPLE));
         }
-        if (lowest, highest, times) == (1, top, Times::UntilItDiffers) {
+        if (lowest, highest, times) == (1, top, RerollTimes::UntilItDiffers) {
             let problem = "every face would be rolled again without end";
             return Err(self.wrong_at(start, problem, EXAMPLE));
         }

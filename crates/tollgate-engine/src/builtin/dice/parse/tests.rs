@@ -5,7 +5,8 @@ use proptest::prelude::{ProptestConfig, any, prop_assert, proptest};
 use proptest::sample::select;
 
 use super::super::expression::{
-    Dice, Explosion, Faces, MOST_DICE, MOST_EXTRA, Product, Reroll, Selection, Sign, Term, Times,
+    Dice, DiceTerm, Explosion, Faces, MOST_DICE, MOST_EXTRA, Product, Reroll, RerollTimes,
+    Selection, Sign,
 };
 use super::super::roll::roll;
 use super::parse;
@@ -17,7 +18,7 @@ fn check(text: &str, understood: &str) {
     assert_eq!(shown, understood, "`{text}`");
 }
 
-fn product(product: &Product<Term>) -> String {
+fn product(product: &Product<DiceTerm>) -> String {
     let sign = match product.sign {
         Sign::Plus => '+',
         Sign::Minus => '-',
@@ -26,10 +27,10 @@ fn product(product: &Product<Term>) -> String {
     format!("{sign}{}", factors.join("*"))
 }
 
-fn term(term: &Term) -> String {
+fn term(term: &DiceTerm) -> String {
     let dice = match term {
-        Term::Number(number) => return number.to_string(),
-        Term::Dice(dice) => dice,
+        DiceTerm::Number(number) => return number.to_string(),
+        DiceTerm::Dice(dice) => dice,
     };
     let Dice { count, faces, reroll, explosion, selection } = dice;
     let faces = match faces {
@@ -37,8 +38,8 @@ fn term(term: &Term) -> String {
         Faces::Fate => "F".to_owned(),
     };
     let reroll = reroll.map_or_else(String::new, |Reroll { times, lowest, highest }| match times {
-        Times::Once => format!("ro[{lowest}-{highest}]"),
-        Times::UntilItDiffers => format!("r[{lowest}-{highest}]"),
+        RerollTimes::Once => format!("ro[{lowest}-{highest}]"),
+        RerollTimes::UntilItDiffers => format!("r[{lowest}-{highest}]"),
     });
     let explosion = match explosion {
         Explosion::None => "",
@@ -150,7 +151,7 @@ fn survives(text: &str, seed: u64) -> bool {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         u32::try_from((state >> 33) % u64::from(sides)).expect("less than the sides") + 1
     });
-    rolled.kept().len() + rolled.dropped().len() <= (MOST_DICE + MOST_EXTRA) as usize
+    rolled.kept_faces().len() + rolled.dropped().len() <= (MOST_DICE + MOST_EXTRA) as usize
 }
 
 const TOKENS: &[&str] = &[

@@ -1,9 +1,9 @@
 //! How dice fall, with every fall written down.
 
 use super::super::parse::parse;
-use super::{Extra, Rolled, roll};
+use super::{ExtraRolls, RollResult, roll};
 
-fn fall(expression: &str, falls: &[u32]) -> Rolled {
+fn fall(expression: &str, falls: &[u32]) -> RollResult {
     let mut falls = falls.iter().copied();
     let rolled = roll(&parse(expression).unwrap(), &mut |sides| {
         let fall = falls.next().expect("more dice fell than were written down");
@@ -16,7 +16,7 @@ fn fall(expression: &str, falls: &[u32]) -> Rolled {
 
 fn check(expression: &str, falls: &[u32], kept_dropped_total: (&[i64], &[i64], i64)) {
     let rolled = fall(expression, falls);
-    let (kept, dropped) = (rolled.kept(), rolled.dropped());
+    let (kept, dropped) = (rolled.kept_faces(), rolled.dropped());
     assert_eq!((&kept[..], &dropped[..], rolled.total), kept_dropped_total, "`{expression}`");
 }
 
@@ -69,8 +69,8 @@ fn explosions_and_rerolls_end_at_a_limit() {
     for expression in ["1d2!", "1d2r1", "2d2!r1", "1000d2!", "100d1000000r<1000000"] {
         let face = if expression.contains('!') { 2 } else { 1 };
         let rolled = roll(&parse(expression).unwrap(), &mut |_| face);
-        assert_eq!(rolled.extra, Extra::RanOut, "`{expression}`");
-        assert!(rolled.kept().len() + rolled.dropped().len() <= 2_000, "`{expression}`");
+        assert_eq!(rolled.extra, ExtraRolls::RanOut, "`{expression}`");
+        assert!(rolled.kept_faces().len() + rolled.dropped().len() <= 2_000, "`{expression}`");
     }
-    assert_eq!(fall("2d6!", &[1, 2]).extra, Extra::Enough);
+    assert_eq!(fall("2d6!", &[1, 2]).extra, ExtraRolls::Enough);
 }

@@ -2,27 +2,28 @@
 
 use std::fs;
 
-use super::{Lines, Wrong, read_directory, read_list};
-use crate::builtin::dice::tables::{Table, Tables};
+use super::{DocumentLineError, TableWithLines, read_directory, read_list};
+use crate::builtin::dice::tables::{RandomTable, RandomTables};
 use crate::builtin::document;
-use crate::builtin::scratch::Scratch;
+use crate::builtin::scratch::ScratchDir;
 
 /// What each roll gives.
-fn shown(table: &Table) -> Vec<String> {
-    let found = |roll: u32| Tables::of(table.clone()).roll("it", &mut |_| roll).unwrap().result;
+fn shown(table: &RandomTable) -> Vec<String> {
+    let found =
+        |roll: u32| RandomTables::of(table.clone()).roll("it", &mut |_| roll).unwrap().result;
     (1..=table.sides()).map(found).collect()
 }
 
-fn read_lines(text: &str) -> Result<Table, String> {
+fn read_lines(text: &str) -> Result<RandomTable, String> {
     told(super::read_lines(text))
 }
 
-fn read_yaml(text: &str) -> Result<Table, String> {
+fn read_yaml(text: &str) -> Result<RandomTable, String> {
     told(document::yaml(text).and_then(|node| read_list(&node)))
 }
 
-fn told(read: Result<Lines, Wrong>) -> Result<Table, String> {
-    let told = |wrong: Wrong| match wrong.line {
+fn told(read: Result<TableWithLines, DocumentLineError>) -> Result<RandomTable, String> {
+    let told = |wrong: DocumentLineError| match wrong.line {
         Some(line) => format!("line {line}: {}", wrong.problem),
         None => wrong.problem,
     };
@@ -83,7 +84,7 @@ fn lists_hold_texts_with_or_without_weight() {
 
 #[test]
 fn a_directory_adds_tables_and_reports_what_it_leaves_out() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDir::new();
     let write = |name: &str, text: &str| fs::write(scratch.path().join(name), text).unwrap();
     write("taverns.txt", "The Broken Oar\n");
     write("taverns.json", r#"["The Owl"]"#);
@@ -95,7 +96,7 @@ fn a_directory_adds_tables_and_reports_what_it_leaves_out() {
     write("huge.txt", &"x\n".repeat(200_000));
     fs::create_dir(scratch.path().join("folder.txt")).unwrap();
 
-    let (tables, flaws) = Tables::with_directory(scratch.path());
+    let (tables, flaws) = RandomTables::with_directory(scratch.path());
     let names: Vec<&str> = tables.names().collect();
     assert_eq!(names, ["random_encounter", "taverns", "treasure_hoard", "weather", "wild_magic"]);
     assert_eq!(shown(tables.get("taverns").unwrap()), ["The Owl"]);
@@ -119,7 +120,7 @@ fn a_directory_adds_tables_and_reports_what_it_leaves_out() {
 
 #[test]
 fn a_directory_that_is_not_there_is_reported() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDir::new();
     let (tables, flaws) = read_directory(&scratch.path().join("nowhere"));
     assert!(tables.is_empty());
     assert_eq!(flaws.len(), 1);

@@ -1,10 +1,10 @@
 //! Weighted entries and the tables that ship.
 
-use super::{Entry, SHIPPED, Table, Tables};
+use super::{BUILTIN_TABLES, RandomTable, RandomTables, TableEntry};
 
-fn table(weights: &[u32]) -> Option<Table> {
-    let entry = |weight: &u32| Entry::new(*weight, &format!("of {weight}"));
-    Table::new(weights.iter().map(entry).collect())
+fn table(weights: &[u32]) -> Option<RandomTable> {
+    let entry = |weight: &u32| TableEntry::new(*weight, &format!("of {weight}"));
+    RandomTable::new(weights.iter().map(entry).collect())
 }
 
 #[test]
@@ -23,8 +23,8 @@ fn tables_without_entries_or_with_impossible_weights_are_refused() {
 
 #[test]
 fn every_shipped_table_has_at_least_twenty_entries_and_no_twins() {
-    let tables = Tables::shipped();
-    assert_eq!(tables.names().count(), SHIPPED.len());
+    let tables = RandomTables::builtin();
+    assert_eq!(tables.names().count(), BUILTIN_TABLES.len());
     for name in tables.names() {
         let table = tables.get(name).unwrap();
         let mut texts: Vec<String> =
@@ -33,7 +33,7 @@ fn every_shipped_table_has_at_least_twenty_entries_and_no_twins() {
         texts.dedup();
         assert_eq!(texts.len(), table.entries.len(), "{name}");
         assert!(texts.len() >= 20, "{name}");
-        let pieces = table.entries.iter().flat_map(Entry::pieces);
+        let pieces = table.entries.iter().flat_map(TableEntry::pieces);
         assert_eq!(pieces.filter_map(|piece| tables.unknown(piece)).next(), None, "{name}");
     }
 }
@@ -41,9 +41,9 @@ fn every_shipped_table_has_at_least_twenty_entries_and_no_twins() {
 /// Tables of one entry each, and what comes up when all dice show their first face.
 fn check(tables: &[(&str, &str)], expected: &str) {
     let table = |(name, text): &(&str, &str)| {
-        ((*name).to_owned(), Table::new(vec![Entry::new(1, text)]).unwrap())
+        ((*name).to_owned(), RandomTable::new(vec![TableEntry::new(1, text)]).unwrap())
     };
-    let tables = Tables { by_name: tables.iter().map(table).collect() };
+    let tables = RandomTables { by_name: tables.iter().map(table).collect() };
     assert_eq!(tables.roll("it", &mut |_| 1).unwrap().result, expected);
 }
 
@@ -55,7 +55,8 @@ fn dice_and_tables_in_an_entry_are_rolled() {
         "The Owl (1 guests), The Owl (1 guests)",
     );
     check(&[("it", "{nowhere} and {so on}")], "{nowhere} and {so on}");
-    let tables = Tables::of(Table::new(vec![Entry::new(1, "{2d6} wolves")]).unwrap());
+    let tables =
+        RandomTables::of(RandomTable::new(vec![TableEntry::new(1, "{2d6} wolves")]).unwrap());
     let found = tables.roll("it", &mut |sides| sides).unwrap();
     assert_eq!(found.dice, [("2d6".to_owned(), 12)]);
     assert_eq!(tables.roll("other", &mut |_| 1), None);
@@ -64,9 +65,11 @@ fn dice_and_tables_in_an_entry_are_rolled() {
 #[test]
 fn a_table_that_leads_back_to_itself_ends() {
     check(&[("it", "a{it}")], "aaaaaa…");
-    let twice = Tables::of(Table::new(vec![Entry::new(1, "x{it}{it}{it}")]).unwrap());
+    let twice =
+        RandomTables::of(RandomTable::new(vec![TableEntry::new(1, "x{it}{it}{it}")]).unwrap());
     let found = twice.roll("it", &mut |_| 1).unwrap();
     assert_eq!(found.result.matches('x').count(), 51);
-    let dice = Tables::of(Table::new(vec![Entry::new(1, &"{d6}".repeat(60))]).unwrap());
+    let dice =
+        RandomTables::of(RandomTable::new(vec![TableEntry::new(1, &"{d6}".repeat(60))]).unwrap());
     assert_eq!(dice.roll("it", &mut |_| 1).unwrap().dice.len(), 50);
 }

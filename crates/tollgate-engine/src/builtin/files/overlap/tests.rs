@@ -5,11 +5,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::overlaps;
-use crate::builtin::scratch::Scratch;
+use crate::builtin::scratch::ScratchDir;
 
 #[test]
 fn b_fp_11_a_base_that_holds_config_or_data_is_found() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDir::new();
     let home = scratch.path();
     let (config, data) = (home.join("tollgate.yaml"), home.join("data"));
     fs::write(&config, "").unwrap();
@@ -27,7 +27,7 @@ fn b_fp_11_a_base_that_holds_config_or_data_is_found() {
 
 #[test]
 fn b_fp_11_a_base_beside_or_below_them_is_fine() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDir::new();
     let home = scratch.path();
     let (config, data) = (home.join("tollgate.yaml"), home.join("data"));
     let others: [&Path; 2] = [&config, &data];
@@ -38,7 +38,7 @@ fn b_fp_11_a_base_beside_or_below_them_is_fine() {
 
 #[test]
 fn b_fp_11_files_that_do_not_exist_yet_are_judged_by_name() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDir::new();
     let base = scratch.path().join("files");
     let audit = base.join("audit/log.db");
     assert_eq!(overlaps(&base, &[&audit]), Some(&*audit));

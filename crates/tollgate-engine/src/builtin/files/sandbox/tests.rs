@@ -4,23 +4,23 @@ use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 
-use super::{Problem, SandboxError, Temporary};
-use crate::builtin::scratch::Scratch;
+use super::{FileAccessError, SandboxError, TemporaryFile};
+use crate::builtin::scratch::ScratchDir;
 
 #[test]
 fn b_fp_13_a_file_in_the_making_goes_away_unless_it_is_renamed() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDir::new();
     let folder: OwnedFd = std::fs::File::open(scratch.path()).unwrap().into();
     let count = || scratch.path().read_dir().unwrap().count();
 
-    let temporary = Temporary::create(&folder).unwrap().fill(b"half").unwrap();
+    let temporary = TemporaryFile::create(&folder).unwrap().fill(b"half").unwrap();
     assert_eq!(count(), 1);
     drop(temporary);
     assert_eq!(count(), 0);
 
     std::fs::create_dir(scratch.path().join("in_the_way")).unwrap();
-    let temporary = Temporary::create(&folder).unwrap();
-    assert_eq!(temporary.rename("in_the_way").unwrap_err(), Problem::Folder);
+    let temporary = TemporaryFile::create(&folder).unwrap();
+    assert_eq!(temporary.rename("in_the_way").unwrap_err(), FileAccessError::Folder);
     assert_eq!(count(), 1);
 }
 

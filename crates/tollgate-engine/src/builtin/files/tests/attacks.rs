@@ -11,7 +11,7 @@ use rustix::fs::{CWD, FileType, Mode, RenameFlags};
 use super::{SECRET, World};
 use crate::builtin::files::path::RelativePath;
 use crate::builtin::files::quota::Quota;
-use crate::builtin::files::sandbox::Sandbox;
+use crate::builtin::files::sandbox::FileSandbox;
 
 #[tokio::test]
 async fn b_fp_06_symbolic_links_are_not_followed() {
@@ -53,7 +53,7 @@ fn s_34_b_fp_06_a_folder_swapped_for_a_link_lets_nothing_out_or_in() {
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("secret.txt"), "inside").unwrap();
     symlink(world.outside(), &link).unwrap();
-    let sandbox = Sandbox::new(world.base(), Quota::DEFAULT);
+    let sandbox = FileSandbox::new(world.base(), Quota::DEFAULT);
     let done = Arc::new(AtomicBool::new(false));
     let (mut written, mut refused) = (0, 0);
     std::thread::scope(|scope| {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::World;
 use crate::builtin::files::path::RelativePath;
 use crate::builtin::files::quota::Quota;
-use crate::builtin::files::sandbox::{Problem, Sandbox};
+use crate::builtin::files::sandbox::{FileAccessError, FileSandbox};
 
 const MEBIBYTE: usize = 1024 * 1024;
 
@@ -44,7 +44,7 @@ fn b_fp_09_a_file_that_grows_while_read_is_cut_off() {
     const MOST: usize = 64 * 1024;
     let world = World::with_base();
     let quota = Quota { file_bytes: MOST as u64, ..Quota::DEFAULT };
-    let sandbox = Sandbox::new(world.base(), quota);
+    let sandbox = FileSandbox::new(world.base(), quota);
     let path = RelativePath::parse("grows").unwrap();
     let done = Arc::new(AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -61,7 +61,9 @@ fn b_fp_09_a_file_that_grows_while_read_is_cut_off() {
         for _ in 0..500 {
             match sandbox.read(&path) {
                 Ok(content) => assert!(content.len() <= MOST),
-                Err(error) => assert_eq!(error.problem, Problem::TooLarge { most: MOST as u64 }),
+                Err(error) => {
+                    assert_eq!(error.problem, FileAccessError::TooLarge { most: MOST as u64 })
+                }
             }
         }
         done.store(true, Ordering::Release);
@@ -122,7 +124,7 @@ async fn b_fp_13_a_refused_write_leaves_nothing_behind() {
 fn b_fp_14_of_two_writers_one_whole_content_wins() {
     const ROUNDS: usize = 1_000;
     let world = World::new();
-    let sandbox = Sandbox::new(world.base(), Quota::DEFAULT);
+    let sandbox = FileSandbox::new(world.base(), Quota::DEFAULT);
     let path = RelativePath::parse("shared").unwrap();
     let contents = ["a".repeat(8_000), "b".repeat(5_000)];
     sandbox.write(&path, contents[0].as_bytes()).unwrap();

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Library, Track, library};
-use crate::builtin::dice::Random;
-use crate::builtin::document::{Wrong, yaml};
+use super::{MusicLibrary, Track, library};
+use crate::builtin::dice::DiceRandom;
+use crate::builtin::document::{DocumentLineError, yaml};
 
 const TRACKS: &str = "\
 tracks:
@@ -16,13 +16,13 @@ moods:
   tavern: [the broken oar]
 ";
 
-fn read(text: &str) -> Result<(Library, Vec<Wrong>), Wrong> {
+fn read(text: &str) -> Result<(MusicLibrary, Vec<DocumentLineError>), DocumentLineError> {
     yaml(text).and_then(|node| library(&node))
 }
 
 /// The title and the mood that are picked when chance always says this number.
 fn pick(asked: &str, last: Option<&Track>, chance: u32) -> Option<(Arc<Track>, String)> {
-    let random: Random = Arc::new(move |sides| chance.min(sides));
+    let random: DiceRandom = Arc::new(move |sides| chance.min(sides));
     read(TRACKS).unwrap().0.pick(asked, last, &random)
 }
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tollgate_mcp::tasks::{self, Task};
 
-use super::{Told, Webhook};
+use super::{Webhook, WebhookDelivery};
 
 /// Answers one request after the other with these statuses, and keeps what it was sent.
 async fn player(statuses: &'static [u16]) -> (String, Arc<Mutex<Vec<String>>>, Task) {
@@ -42,7 +42,7 @@ async fn a_player_gets_the_event_as_json() {
     let (url, heard, _player) = player(&[204]).await;
     let webhook = Webhook::new(&url).unwrap();
     let told = webhook.tell(json!({ "event": "stop" })).await;
-    assert!(matches!(told, Told::Yes | Told::Pending), "{told:?}");
+    assert!(matches!(told, WebhookDelivery::Yes | WebhookDelivery::Pending), "{told:?}");
     until(|| heard.lock().len() == 1).await;
     let request = heard.lock()[0].clone();
     assert!(request.starts_with("POST /music HTTP/1.1\r\n"), "{request}");
@@ -55,7 +55,7 @@ async fn an_event_that_was_refused_is_sent_once_more() {
     let (url, heard, _player) = player(&[503, 200]).await;
     let webhook = Webhook::new(&url).unwrap();
     let told = webhook.tell(json!({ "event": "play" })).await;
-    assert!(!matches!(told, Told::No(_)), "{told:?}");
+    assert!(!matches!(told, WebhookDelivery::No(_)), "{told:?}");
     until(|| heard.lock().len() == 2).await;
 }
 
@@ -63,10 +63,12 @@ async fn an_event_that_was_refused_is_sent_once_more() {
 async fn a_player_that_is_not_there_is_told_of() {
     let webhook = Webhook::new("http://127.0.0.1:9/").unwrap();
     match webhook.tell(json!({})).await {
-        Told::No(why) => assert!(why.contains("127.0.0.1:9") || !why.is_empty(), "{why}"),
+        WebhookDelivery::No(why) => {
+            assert!(why.contains("127.0.0.1:9") || !why.is_empty(), "{why}")
+        }
         // On a machine that is busy.
-        Told::Pending => {}
-        Told::Yes => panic!("nobody is there"),
+        WebhookDelivery::Pending => {}
+        WebhookDelivery::Yes => panic!("nobody is there"),
     }
     assert!(Webhook::new("not a url").is_err());
 }
@@ -76,10 +78,10 @@ async fn nobody_waits_for_a_player_that_hangs() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let webhook = Webhook::new(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
     for _ in 0..super::MOST_WAITING {
-        assert_eq!(webhook.tell(json!({})).await, Told::Pending);
+        assert_eq!(webhook.tell(json!({})).await, WebhookDelivery::Pending);
     }
     let told = webhook.tell(json!({})).await;
-    assert!(matches!(told, Told::No(_) | Told::Pending), "{told:?}");
+    assert!(matches!(told, WebhookDelivery::No(_) | WebhookDelivery::Pending), "{told:?}");
 }
 
 async fn until(is_so: impl Fn() -> bool) {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::Book;
-use crate::builtin::scratch::Scratch;
+use super::RuleBook;
+use crate::builtin::scratch::ScratchDir;
 
 /// The ids that come first for a question.
 fn check(asked: &str, expected: &[&str]) {
-    let book = Book::shipped();
+    let book = RuleBook::builtin();
     let found: Vec<&str> =
         book.search(asked, None, expected.len()).iter().map(|rule| rule.id.as_str()).collect();
     assert_eq!(found, expected, "{asked}");
@@ -16,7 +16,7 @@ fn check(asked: &str, expected: &[&str]) {
 
 #[test]
 fn every_shipped_rule_is_whole() {
-    let book = Book::shipped();
+    let book = RuleBook::builtin();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for rule in &book.rules {
         *counts.entry(&rule.category).or_default() += 1;
@@ -37,7 +37,7 @@ fn every_shipped_rule_is_whole() {
 
 #[test]
 fn rules_that_are_in_no_srd_are_not_there() {
-    let book = Book::shipped();
+    let book = RuleBook::builtin();
     for rule in &book.rules {
         let text = format!("{} {}", rule.name, rule.text).to_lowercase();
         for name in ["flanking", "bigby", "tasha", "melf", "mordenkainen", "leomund", "otiluke"] {
@@ -48,7 +48,7 @@ fn rules_that_are_in_no_srd_are_not_there() {
 
 #[test]
 fn every_rule_is_found_first_by_its_own_name() {
-    let book = Book::shipped();
+    let book = RuleBook::builtin();
     for rule in &book.rules {
         let found = book.search(&rule.name, None, 1);
         assert_eq!(found[0].name, rule.name, "{}", rule.id);
@@ -87,7 +87,7 @@ fn typos_are_forgiven() {
 
 #[test]
 fn a_rule_is_known_by_its_id_or_its_name() {
-    let book = Book::shipped();
+    let book = RuleBook::builtin();
     for wanted in ["condition-blinded", "Condition_Blinded", "conditionblinded", "Blinded"] {
         assert_eq!(book.rule(wanted).unwrap().id, "condition-blinded", "{wanted}");
     }
@@ -99,7 +99,7 @@ fn a_rule_is_known_by_its_id_or_its_name() {
 
 #[test]
 fn packs_add_rules_and_may_replace_those_of_their_system() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDir::new();
     let write = |name: &str, text: &str| fs::write(scratch.path().join(name), text).unwrap();
     write(
         "house.yaml",
@@ -114,7 +114,7 @@ fn packs_add_rules_and_may_replace_those_of_their_system() {
             {"id": "condition-blinded", "name": "Blinded", "text": "Other game."},
             {"id": "pf2e-blinded", "name": "Blinded", "text": "You cannot see."}]}"#,
     );
-    let (book, flaws) = Book::with_directory(scratch.path());
+    let (book, flaws) = RuleBook::with_directory(scratch.path());
     assert_eq!(book.systems().into_iter().collect::<Vec<_>>(), ["dnd5e", "pf2e"]);
     assert_eq!(book.rule("condition-blinded").unwrap().text, "With us it hurts.");
     assert_eq!(book.rule("combat-flanking").unwrap().pack.source, "our table");
@@ -136,6 +136,6 @@ fn packs_add_rules_and_may_replace_those_of_their_system() {
         "{told:?}"
     );
     assert_eq!(told.len(), 2);
-    assert_eq!(Book::shipped().rule("condition-blinded").unwrap().pack.system, "dnd5e");
-    assert!(Book::shipped().rule("combat-flanking").is_none());
+    assert_eq!(RuleBook::builtin().rule("condition-blinded").unwrap().pack.system, "dnd5e");
+    assert!(RuleBook::builtin().rule("combat-flanking").is_none());
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{pack, read_directory};
 use crate::builtin::document::yaml;
-use crate::builtin::scratch::Scratch;
+use crate::builtin::scratch::ScratchDir;
 
 const GOOD: &str = "\
 system: pf2e
@@ -83,7 +83,7 @@ fn a_wrong_rule_leaves_the_others() {
 
 #[test]
 fn a_directory_gives_all_packs_and_tells_what_it_leaves_out() {
-    let scratch = Scratch::new();
+    let scratch = ScratchDir::new();
     let write = |name: &str, text: &str| fs::write(scratch.path().join(name), text).unwrap();
     write("b.yaml", GOOD);
     write("a.json", r#"{"system": "a", "rules": [{"id": "x", "name": "X", "text": "t"}]}"#);

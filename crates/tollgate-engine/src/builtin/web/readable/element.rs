@@ -2,7 +2,7 @@
 
 /// What becomes of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ElementKind {
     /// Never seen: scripts, styles, what is played.
     Unseen,
     /// Around the text.
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Inline,
 }
 
-impl Kind {
+impl ElementKind {
     pub(super) fn of(name: &str) -> Self {
         match name {
             "script" | "style" | "noscript" | "template" | "svg" | "math" | "iframe" | "object"

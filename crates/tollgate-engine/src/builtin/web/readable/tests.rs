@@ -26,7 +26,7 @@ fn a_page_becomes_title_headings_text_lists_and_tables() {
          West\n\nNight | Price\nOne | 5 sp\n\n  a\n    b\n\nLine one\nLine two ❤ <tag>"
     );
     let link =
-        Link { text: "Bree".to_owned(), url: "https://site.example/bree?x=1#top".to_owned() };
+        PageLink { text: "Bree".to_owned(), url: "https://site.example/bree?x=1#top".to_owned() };
     assert_eq!(read.links, [link]);
 }
 
@@ -86,7 +86,10 @@ fn links_lead_to_the_web_only_and_are_bounded() {
     let links = "<a href='javascript:x'>a</a><a href='mailto:x@y'>b</a><a href='../c'>c <b>d</b></a><a \
                  href='//other.example'> </a><a>e</a><a href='http://[bad'>f</a>";
     let found = read(links, base).links;
-    assert_eq!(found, [Link { text: "c d".to_owned(), url: "https://site.example/c".to_owned() }]);
+    assert_eq!(
+        found,
+        [PageLink { text: "c d".to_owned(), url: "https://site.example/c".to_owned() }]
+    );
     let many = "<a href=/x>x".repeat(1_000);
     assert_eq!(read(&many, base).links.len(), MOST_LINKS);
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::fetch_page::FetchPage;
 use super::*;
-use crate::builtin::{Asker, Reply};
+use crate::builtin::{BuiltinToolContext, Reply};
 use crate::clock::{Clock as _, SystemClock};
 use crate::web::tests::{Script, Site, egress, here, html, redirect, response};
 
@@ -15,7 +15,8 @@ async fn fetched(site: &Site, path: &str) -> Result<Reply, String> {
     let url = format!("http://site.example:{}{path}", site.port());
     let arguments = Map::from_iter([("url".to_owned(), Value::from(url))]);
     let until = Some(SystemClock.now() + Duration::from_secs(5));
-    let reply = tool.call(&arguments, &Asker { until, ..Asker::local() }).await;
+    let reply =
+        tool.call(&arguments, &BuiltinToolContext { until, ..BuiltinToolContext::local() }).await;
     reply.map_err(|failure| failure.message)
 }
 

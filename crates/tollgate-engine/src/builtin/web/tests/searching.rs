@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 use tollgate_core::secret::Secret;
 
-use super::super::search::Search;
+use super::super::search::WebSearch;
 use super::*;
-use crate::builtin::{Asker, Reply};
-use crate::settings::{self, Searcher};
+use crate::builtin::{BuiltinToolContext, Reply};
+use crate::settings::{self, SearchProvider};
 use crate::web::tests::{Site, redirect, response};
 
 const KEY: &str = "canary-key";
@@ -15,11 +15,14 @@ fn json_answer(body: &Value) -> crate::web::tests::Script {
     response("200 OK\ncontent-type: application/json", body.to_string())
 }
 
-async fn found(searcher: Searcher, url: String, query: &str) -> Result<Reply, String> {
+async fn found(searcher: SearchProvider, url: String, query: &str) -> Result<Reply, String> {
     let key = Some(Secret::new(KEY));
-    let tool = Search::new(&settings::Search { searcher, url, key });
+    let tool = WebSearch::new(&settings::WebSearchSettings { searcher, url, key });
     let arguments = Map::from_iter([("query".to_owned(), Value::from(query))]);
-    let reply = tool.call(&arguments, &Asker::local()).await.map_err(|failure| failure.message);
+    let reply = tool
+        .call(&arguments, &BuiltinToolContext::local())
+        .await
+        .map_err(|failure| failure.message);
     assert!(!format!("{reply:?}").contains(KEY));
     reply
 }
@@ -38,7 +41,7 @@ async fn a_searxng_service_is_asked() {
     });
     let site = Site::start(move |_| json_answer(&answer)).await;
     let url = format!("http://127.0.0.1:{}", site.port());
-    let reply = found(Searcher::Searxng, url, " elves & dwarves ").await.unwrap();
+    let reply = found(SearchProvider::Searxng, url, " elves & dwarves ").await.unwrap();
     let asked = site.asked().remove(0);
     assert!(
         asked.starts_with("GET /search?q=elves%20%26%20dwarves&format=json HTTP/1.1\r\n"),
@@ -62,7 +65,7 @@ async fn a_brave_service_is_asked_with_its_token() {
     });
     let site = Site::start(move |_| json_answer(&answer)).await;
     let url = format!("http://127.0.0.1:{}/res/v1/web/search", site.port());
-    let reply = found(Searcher::Brave, url, "x").await.unwrap();
+    let reply = found(SearchProvider::Brave, url, "x").await.unwrap();
     let asked = site.asked().remove(0);
     assert!(asked.starts_with("GET /res/v1/web/search?q=x&count=10 HTTP/1.1\r\n"), "{asked}");
     assert!(asked.contains("x-subscription-token: canary-key\r\n"), "{asked}");
@@ -76,8 +79,8 @@ async fn a_brave_service_is_asked_with_its_token() {
 #[tokio::test]
 async fn nothing_found_is_an_answer() {
     for (searcher, answer) in [
-        (Searcher::Searxng, json!({"results": []})),
-        (Searcher::Brave, json!({"type": "search", "query": {}})),
+        (SearchProvider::Searxng, json!({"results": []})),
+        (SearchProvider::Brave, json!({"type": "search", "query": {}})),
     ] {
         let site = Site::start(move |_| json_answer(&answer)).await;
         let reply =
@@ -91,14 +94,16 @@ async fn long_answers_are_bounded() {
     let one = |nth: usize| json!({"title": "t".repeat(9_000), "url": format!("https://a.example/{nth}"), "content": "<i>".repeat(20_000)});
     let answer = json!({"results": (0..50).map(one).collect::<Vec<_>>()});
     let site = Site::start(move |_| json_answer(&answer)).await;
-    let reply = found(Searcher::Searxng, format!("http://127.0.0.1:{}", site.port()), "q").await;
+    let reply =
+        found(SearchProvider::Searxng, format!("http://127.0.0.1:{}", site.port()), "q").await;
     assert_eq!(
         reply.unwrap_err(),
         "the search service cannot be asked: the answer is larger than 1048576 bytes"
     );
     let answer = json!({"results": (0..15).map(one).collect::<Vec<_>>()});
     let site = Site::start(move |_| json_answer(&answer)).await;
-    let reply = found(Searcher::Searxng, format!("http://127.0.0.1:{}", site.port()), "q").await;
+    let reply =
+        found(SearchProvider::Searxng, format!("http://127.0.0.1:{}", site.port()), "q").await;
     assert!(reply.unwrap().text.len() < 3_000);
 }
 
@@ -112,25 +117,31 @@ async fn trouble_with_the_service_is_told_without_the_key() {
     };
     let key = "the search service refuses the key; whoever runs the gateway must check \
                `builtin.web.api_key`";
-    check(Searcher::Brave, "401 Unauthorized", key).await;
+    check(SearchProvider::Brave, "401 Unauthorized", key).await;
     let plan = "the search service refuses the request; whoever runs the gateway must check \
                 `builtin.web.api_key` and its plan";
-    check(Searcher::Brave, "422 Unprocessable", plan).await;
-    check(Searcher::Brave, "429 Slow", "the search service wants fewer questions; try again later")
-        .await;
+    check(SearchProvider::Brave, "422 Unprocessable", plan).await;
+    check(
+        SearchProvider::Brave,
+        "429 Slow",
+        "the search service wants fewer questions; try again later",
+    )
+    .await;
     let formats = "the search service refuses to answer; `json` must be among its `search.formats`, \
                    and its limiter must let the gateway in";
-    check(Searcher::Searxng, "403 Forbidden", formats).await;
+    check(SearchProvider::Searxng, "403 Forbidden", formats).await;
     let html =
         "the search service did not answer in JSON; `json` must be among its `search.formats`";
-    check(Searcher::Searxng, "200 OK\ncontent-type: text/html", html).await;
-    check(Searcher::Brave, "500 No", "the search service answered with status 500").await;
-    let gone = found(Searcher::Brave, "http://127.0.0.1:9/".to_owned(), "q").await.unwrap_err();
+    check(SearchProvider::Searxng, "200 OK\ncontent-type: text/html", html).await;
+    check(SearchProvider::Brave, "500 No", "the search service answered with status 500").await;
+    let gone =
+        found(SearchProvider::Brave, "http://127.0.0.1:9/".to_owned(), "q").await.unwrap_err();
     assert_eq!(
         gone,
         "the search service cannot be asked: `127.0.0.1` cannot be reached: connection refused"
     );
-    let empty = found(Searcher::Brave, "http://127.0.0.1:9/".to_owned(), "  ").await.unwrap_err();
+    let empty =
+        found(SearchProvider::Brave, "http://127.0.0.1:9/".to_owned(), "  ").await.unwrap_err();
     assert_eq!(empty, "`query` is empty: say what to look for");
 }
 
@@ -140,7 +151,7 @@ async fn b_fe_3_the_key_follows_no_redirect() {
     let to = format!("http://127.0.0.1:{}/", thief.port());
     let site = Site::start(move |_| redirect(&to)).await;
     let url = format!("http://127.0.0.1:{}/s", site.port());
-    let error = found(Searcher::Brave, url, "q").await.unwrap_err();
+    let error = found(SearchProvider::Brave, url, "q").await.unwrap_err();
     assert_eq!(
         error,
         "the search service has moved; whoever runs the gateway must set `builtin.web.url` anew"

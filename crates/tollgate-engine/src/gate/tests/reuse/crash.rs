@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::settings::{Calibrate, Command, Restart, Server as Wanting, Settings, Transport};
+use crate::settings::{
+    EngineSettings, RestartSettings, Server as Wanting, ServerCalibration, ServerTransport,
+    StdioCommand,
+};
 use crate::{Parts, start};
 
 /// Exits in its first call and leaves a mark; whoever finds the mark answers.
@@ -29,19 +32,22 @@ for line in sys.stdin:
         say({"id": id, "error": {"code": -32601, "message": "unknown"}})
 "#;
 
-fn settings(data: &std::path::Path) -> Settings {
-    let idempotent = Override { idempotent: Some(true), ..Override::default() };
+fn settings(data: &std::path::Path) -> EngineSettings {
+    let idempotent = ToolOverride { idempotent: Some(true), ..ToolOverride::default() };
     let mark = data.join("mark").display().to_string();
     let words = ["python3", "-c", CRASHES_ONCE, &mark].map(str::to_owned).into();
-    let transport = Transport::Stdio(Command::new(words));
+    let transport = ServerTransport::Stdio(StdioCommand::new(words));
     let server = Wanting {
-        calibrate: Calibrate::OnCommand,
-        restart: Restart { backoff: Duration::from_millis(50), ..Restart::default() },
+        calibrate: ServerCalibration::OnCommand,
+        restart: RestartSettings {
+            backoff: Duration::from_millis(50),
+            ..RestartSettings::default()
+        },
         timeout: Duration::from_secs(30),
         tools: BTreeMap::from([(ToolName::new("a"), idempotent)]),
         ..Wanting::new(ServerId::parse("s").unwrap(), transport)
     };
-    Settings { servers: vec![server], ..Settings::new(data.to_owned()) }
+    EngineSettings { servers: vec![server], ..EngineSettings::new(data.to_owned()) }
 }
 
 /// What a call of the tool says, the first time ever.
@@ -50,7 +56,7 @@ async fn crash(tool: &str) -> String {
     std::fs::create_dir_all(&data).unwrap();
     let running = start(&settings(&data), Parts::default()).unwrap();
     running.gate.settled().await;
-    let asked = Asked::by(Actor::endless(Principal::local()));
+    let asked = TurnRequest::by(Actor::endless(Principal::local()));
     let turn = running.gate.turn(asked).unwrap();
     let params = json!({"name": tool}).to_string();
     let reply = running.gate.call(&turn, request(&params), Caller::silent(&nobody())).await;

@@ -1,10 +1,10 @@
 //! Calls that are not over when their turn is.
 
-use tollgate_core::call::{Outcome, Retry as Again};
+use tollgate_core::call::{Outcome, Retryability as Again};
 
 use super::*;
 use crate::notices::Notice;
-use crate::results::Read;
+use crate::results::ResultLookup;
 
 fn slow(n: u64) -> String {
     json!({"name": "s_a", "arguments": {"n": n}}).to_string()
@@ -19,10 +19,10 @@ async fn outcome(test: &Reusing, turn: &Turn, params: &str, caller: Caller<'_>) 
 
 /// What is behind a handle: `pending 400 ms`, `ok 1`, `nothing`.
 fn behind(test: &Reusing, principal: &str, handle: &str) -> String {
-    match test.gate.result(&Principal::named(principal), handle) {
-        Read::Unknown => "nothing".to_owned(),
-        Read::Pending { since } => format!("pending {} ms", since.as_millis()),
-        Read::Ready(kept) => said(&Ok(Reply::Tool(kept.outcome.clone()))),
+    match test.gate.result(&Principal::from_name(principal), handle) {
+        ResultLookup::Unknown => "nothing".to_owned(),
+        ResultLookup::Pending { since } => format!("pending {} ms", since.as_millis()),
+        ResultLookup::Ready(kept) => said(&Ok(Reply::Tool(kept.outcome.clone()))),
     }
 }
 
@@ -33,7 +33,7 @@ async fn what_comes_after_the_turn_is_behind_a_handle_told_of_and_kept() {
     let client = nobody();
     let began = SystemClock.now();
     let pending = outcome(&test, &test.short(500), &slow(900), Caller::silent(&client)).await;
-    assert_eq!(pending.status, Status::Pending);
+    assert_eq!(pending.status, CallStatus::Pending);
     assert_eq!((SystemClock.now() - began).as_millis(), 500, "not a moment later");
     assert_eq!(pending.duration.as_millis(), 500);
     let handle = pending.handle.expect("it is to come").to_string();
@@ -47,8 +47,8 @@ async fn what_comes_after_the_turn_is_behind_a_handle_told_of_and_kept() {
     let notice = notices.recv().await.unwrap();
     assert_eq!((SystemClock.now() - began).as_millis(), 900);
     let Notice::Late { call, handle: told, status } = &*notice else { panic!("{notice:?}") };
-    assert_eq!((&**told, *status, &*call.exposed), (&*handle, Status::Ok, "s_a"));
-    assert_eq!(call.principal, Principal::named("ada"));
+    assert_eq!((&**told, *status, &*call.exposed), (&*handle, CallStatus::Ok, "s_a"));
+    assert_eq!(call.principal, Principal::from_name("ada"));
     assert_eq!(behind(&test, "ada", &handle), "ok 1");
     assert_eq!(behind(&test, "bob", &handle), "nothing");
 
@@ -95,23 +95,23 @@ async fn only_what_can_be_kept_or_was_asked_for_goes_on_after_the_turn() {
     let client = nobody();
     let b = r#"{"name":"s_b","arguments":{"n":900}}"#;
     let dropped = outcome(&test, &test.short(500), b, Caller::silent(&client)).await;
-    assert_eq!(dropped.status, Status::Timeout);
+    assert_eq!(dropped.status, CallStatus::Timeout);
     assert_eq!(dropped.retry, Again::Sensible { hint: None, after: None });
     assert_eq!((*test.dropped.lock(), test.calls()), (1, 1));
 
-    let wanted = || Caller { late: Late::Delivered, ..Caller::silent(&client) };
+    let wanted = || Caller { late: LateResultPolicy::Delivered, ..Caller::silent(&client) };
     let pending = outcome(&test, &test.short(500), b, wanted()).await;
-    assert_eq!(pending.status, Status::Pending);
+    assert_eq!(pending.status, CallStatus::Pending);
     let handle = pending.handle.unwrap().to_string();
     let mut notices = test.gate.notices();
     notices.recv().await.unwrap();
     assert_eq!(behind(&test, "ada", &handle), "ok 2");
     assert_eq!(test.ask(&test.turn(), b).await, "ok 3", "it was delivered, not kept");
 
-    let once = |rules: &mut Rules, _: &mut Vec<Value>| rules.tools.clear();
+    let once = |rules: &mut ServerRules, _: &mut Vec<Value>| rules.tools.clear();
     let test = reusing_of(Era::Modern, once, numbered).await;
     let once = outcome(&test, &test.short(500), b, wanted()).await;
-    assert_eq!(once.status, Status::Timeout, "what must not be repeated is not left running");
+    assert_eq!(once.status, CallStatus::Timeout, "what must not be repeated is not left running");
     assert_eq!(once.retry, Again::Pointless, "nobody knows whether it had its effect");
     assert_eq!(*test.dropped.lock(), 1);
 }
@@ -121,10 +121,10 @@ async fn nothing_is_promised_to_those_who_cannot_come_back_for_it() {
     let test = reusing(Era::Modern, numbered).await;
     let client = nobody();
     for params in [r#"{"name":"s_b","arguments":{"n":900}}"#.to_owned(), slow(900)] {
-        let (late, rest) = (Late::Delivered, Rest::Lost);
+        let (late, rest) = (LateResultPolicy::Delivered, OverflowPolicy::Lost);
         let caller = Caller { late, rest, ..Caller::silent(&client) };
         let over = outcome(&test, &test.short(500), &params, caller).await;
-        assert_eq!((over.status, over.handle), (Status::Timeout, None));
+        assert_eq!((over.status, over.handle), (CallStatus::Timeout, None));
     }
     test.settle().await;
     assert_eq!(*test.dropped.lock(), 2);
@@ -138,7 +138,7 @@ async fn r_15_a_late_call_ends_at_its_own_limit_and_says_so_behind_the_handle() 
     let began = SystemClock.now();
     let pending = outcome(&test, &test.short(500), &slow(0), Caller::silent(&client)).await;
     let notice = notices.recv().await.unwrap();
-    assert!(matches!(&*notice, Notice::Late { status: Status::Timeout, .. }), "{notice:?}");
+    assert!(matches!(&*notice, Notice::Late { status: CallStatus::Timeout, .. }), "{notice:?}");
     assert_eq!((SystemClock.now() - began).as_millis(), 10_000);
     assert_eq!(*test.dropped.lock(), 1, "and is cancelled then");
     let handle = pending.handle.unwrap().to_string();
@@ -177,12 +177,12 @@ async fn many_who_wait_for_one_late_call_take_one_place() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_failure_is_told_too_and_not_kept() {
-    fn react(number: usize, _: Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
+    fn react(number: usize, _: Seen) -> BoxFuture<'static, Result<Answer, BackendError>> {
         Box::pin(async move {
             match number {
                 1 => {
                     pass(900).await;
-                    Err(Failure::Unauthorized("no".to_owned()))
+                    Err(BackendError::Unauthorized("no".to_owned()))
                 }
                 _ => Ok(text("fine")),
             }
@@ -192,6 +192,6 @@ async fn a_late_failure_is_told_too_and_not_kept() {
     let mut notices = test.gate.notices();
     assert!(test.ask(&test.short(500), &slow(0)).await.starts_with("pending"));
     let notice = notices.recv().await.unwrap();
-    assert!(matches!(&*notice, Notice::Late { status: Status::Error, .. }), "{notice:?}");
+    assert!(matches!(&*notice, Notice::Late { status: CallStatus::Error, .. }), "{notice:?}");
     assert_eq!(test.ask(&test.turn(), &slow(0)).await, "ok fine");
 }

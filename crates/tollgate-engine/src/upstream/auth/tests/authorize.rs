@@ -1,6 +1,8 @@
 //! Consent given by a function, tokens by the small server.
 
-use super::super::authorize::{Authorization, AuthorizationCode, Identity, Open};
+use super::super::authorize::{
+    Authorization, AuthorizationCode, ConsentPrompt, OauthClientIdentity,
+};
 use super::*;
 
 impl Server {
@@ -25,7 +27,7 @@ impl Server {
         self.answers("/register", 201, &client);
     }
 
-    fn code(&self, identity: Identity, open: Open) -> AuthorizationCode {
+    fn code(&self, identity: OauthClientIdentity, open: ConsentPrompt) -> AuthorizationCode {
         let authorization = Authorization {
             server_url: format!("{}/mcp", self.origin),
             redirect_uri: "http://localhost:3000/cb".to_owned(),
@@ -40,11 +42,11 @@ impl Server {
     pub(super) fn consenting(
         &self,
         change: fn(String) -> String,
-    ) -> (Open, Arc<Mutex<Vec<String>>>) {
+    ) -> (ConsentPrompt, Arc<Mutex<Vec<String>>>) {
         let shown = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&shown);
         let origin = self.origin.clone();
-        let open: Open = Box::new(move |url| {
+        let open: ConsentPrompt = Box::new(move |url| {
             let state = parameter(&url, "state").unwrap_or_default();
             noted.lock().push(url);
             let back = format!(
@@ -63,8 +65,8 @@ fn parameter(url: &str, name: &str) -> Option<String> {
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
 }
 
-fn stranger() -> Identity {
-    Identity::Unregistered { name: "Tollgate".to_owned(), metadata_url: None }
+fn stranger() -> OauthClientIdentity {
+    OauthClientIdentity::Unregistered { name: "Tollgate".to_owned(), metadata_url: None }
 }
 
 #[tokio::test]
@@ -94,7 +96,8 @@ async fn a_client_known_beforehand_is_not_registered() {
     server.takes_strangers();
     let (open, shown) = server.consenting(|back| back);
     let secret = Some(Secret::new(SECRET));
-    let known = Identity::Registered { client_id: "known".to_owned(), client_secret: secret };
+    let known =
+        OauthClientIdentity::Registered { client_id: "known".to_owned(), client_secret: secret };
     let code = server.code(known, open);
     assert_eq!(after_401(&code, None).await.unwrap(), "Bearer t1");
     assert_eq!(parameter(&shown.lock()[0], "client_id").as_deref(), Some("known"));

@@ -9,7 +9,7 @@ use http_body_util::StreamBody;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Frame;
 
-use super::super::authorize::{Authorization, AuthorizationCode, Identity};
+use super::super::authorize::{Authorization, AuthorizationCode, OauthClientIdentity};
 use super::*;
 
 pub(super) const PRM: &str = "/.well-known/oauth-protected-resource/mcp";
@@ -106,7 +106,7 @@ impl Hostile {
         let (answers, asked) = (Arc::default(), Arc::<Mutex<Vec<String>>>::default());
         let (serving, noting) = (Arc::clone(&answers), Arc::clone(&asked));
         let task = tasks::spawn("hostile authorization server", async move {
-            let group = tasks::Group::new("connection", 200);
+            let group = tasks::TaskGroup::new("connection", 200);
             while let Ok((stream, _)) = listener.accept().await {
                 let (answers, asked) = (Arc::clone(&serving), Arc::clone(&noting));
                 let service = service_fn(move |request| {
@@ -182,7 +182,7 @@ impl Hostile {
 
     pub(super) fn code(
         &self,
-        identity: Identity,
+        identity: OauthClientIdentity,
         change: fn(String) -> String,
     ) -> AuthorizationCode {
         let origin = self.origin.clone();
@@ -222,9 +222,9 @@ impl Hostile {
     }
 }
 
-pub(super) fn stranger(metadata_url: Option<&str>) -> Identity {
+pub(super) fn stranger(metadata_url: Option<&str>) -> OauthClientIdentity {
     let metadata_url = metadata_url.map(str::to_owned);
-    Identity::Unregistered { name: "Tollgate".to_owned(), metadata_url }
+    OauthClientIdentity::Unregistered { name: "Tollgate".to_owned(), metadata_url }
 }
 
 fn changed(mut document: Value, changes: &Value) -> Value {

@@ -2,13 +2,15 @@
 
 use tollgate_core::id::ServerId;
 use tollgate_store::Store;
-use tollgate_store::logins::{Holder, Login as Row};
+use tollgate_store::logins::{LoginHolder, StoredLogin as Row};
 
-use super::super::authorize::{Authorization, AuthorizationCode, Identity, Open};
-use super::super::login::{Kept, LoginGrant};
+use super::super::authorize::{
+    Authorization, AuthorizationCode, ConsentPrompt, OauthClientIdentity,
+};
+use super::super::login::{LoginGrant, LoginTokenStore};
 use super::hostile::{ASM, Answer, Hostile, PRM, stranger};
 use super::*;
-use crate::settings::Login;
+use crate::settings::OauthLoginSettings;
 
 /// A server whose authorization server is another one, and a store for its tokens.
 struct Stage {
@@ -33,15 +35,15 @@ impl Stage {
         self.server.says(PRM, Answer::Json(200, self.server.resource(&named)));
     }
 
-    fn kept(&self) -> Kept {
-        Kept::new(Arc::clone(&self.store), &web(), &self.server.url()).unwrap()
+    fn kept(&self) -> LoginTokenStore {
+        LoginTokenStore::new(Arc::clone(&self.store), &web(), &self.server.url()).unwrap()
     }
 
     async fn log_in(&self, issuer: &Hostile, wanted: Option<&str>) -> Result<(), String> {
         let authorization = Authorization {
             server_url: self.server.url(),
             redirect_uri: "http://localhost:3000/cb".to_owned(),
-            identity: Identity::Registered {
+            identity: OauthClientIdentity::Registered {
                 client_id: "known".to_owned(),
                 client_secret: Some(Secret::new(SECRET)),
             },
@@ -49,7 +51,7 @@ impl Stage {
             scopes: Vec::new(),
         };
         let origin = issuer.origin.clone();
-        let open: Open = Box::new(move |url| {
+        let open: ConsentPrompt = Box::new(move |url| {
             let state = state_of(&url);
             let back = format!("http://localhost:3000/cb?code=c&state={state}&iss={origin}");
             Box::pin(std::future::ready(Ok(back)))
@@ -58,10 +60,10 @@ impl Stage {
     }
 
     fn grant(&self) -> LoginGrant {
-        let login = Login {
+        let login = OauthLoginSettings {
             client_id: Some("known".to_owned()),
             client_secret: Some(Secret::new(SECRET)),
-            ..Login::default()
+            ..OauthLoginSettings::default()
         };
         let url = self.server.url();
         LoginGrant::new(&web(), (&login, &url), Some(&self.store), Arc::new(SystemClock))
@@ -69,7 +71,7 @@ impl Stage {
 
     /// The kept token is over.
     fn expire(&self) {
-        let holder = Holder { server: "web".to_owned(), resource: self.server.url() };
+        let holder = LoginHolder { server: "web".to_owned(), resource: self.server.url() };
         let login = self.store.logins().load(&holder).unwrap().unwrap();
         let mut kept: Value = serde_json::from_str(login.credentials.reveal()).unwrap();
         kept["token_received_at"] = json!(1_000_000);
@@ -161,14 +163,14 @@ async fn b_oa_5_what_an_authorization_server_refuses_is_told_by_its_code_only() 
         ("error=a%1B%5B2Jb", "a1B5B2Jb"),
     ] {
         let back = format!("http://localhost:3000/cb?{back}");
-        let open: Open = Box::new(move |_| Box::pin(std::future::ready(Ok(back.clone()))));
+        let open: ConsentPrompt = Box::new(move |_| Box::pin(std::future::ready(Ok(back.clone()))));
         let error = after_401(&with(&server, open), None).await.unwrap_err();
         assert_eq!(error, format!("the authorization server refused: `{said}`"));
     }
     assert!(Stage::sent_tokens(&server).is_empty());
 }
 
-fn with(server: &Hostile, open: Open) -> AuthorizationCode {
+fn with(server: &Hostile, open: ConsentPrompt) -> AuthorizationCode {
     let authorization = Authorization {
         server_url: server.url(),
         redirect_uri: "http://localhost:3000/cb".to_owned(),
@@ -185,7 +187,7 @@ async fn s_21_b_oa_5_a_state_counts_once() {
     let server = Hostile::start().await;
     let first: Arc<Mutex<Option<String>>> = Arc::default();
     let (noted, origin) = (Arc::clone(&first), server.origin.clone());
-    let open: Open = Box::new(move |url| {
+    let open: ConsentPrompt = Box::new(move |url| {
         let back = format!("http://localhost:3000/cb?code=c&state={}&iss={origin}", state_of(&url));
         // Every round is answered with the answer to the first.
         let back = noted.lock().get_or_insert(back).clone();
@@ -207,7 +209,7 @@ async fn s_21_b_oa_5_a_state_counts_once() {
 async fn s_21_b_oa_5_a_state_counts_for_ten_minutes() {
     let server = Hostile::start().await;
     let origin = server.origin.clone();
-    let open: Open = Box::new(move |url| {
+    let open: ConsentPrompt = Box::new(move |url| {
         let back = format!("http://localhost:3000/cb?code=c&state={}&iss={origin}", state_of(&url));
         Box::pin(async move {
             tokio::time::pause();

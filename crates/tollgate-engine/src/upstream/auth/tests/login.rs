@@ -2,12 +2,12 @@
 
 use tollgate_core::id::ServerId;
 use tollgate_store::Store;
-use tollgate_store::logins::{Holder, Login as Row};
+use tollgate_store::logins::{LoginHolder, StoredLogin as Row};
 
-use super::super::authorize::{Authorization, AuthorizationCode, Identity};
-use super::super::login::{Kept, LoginGrant};
+use super::super::authorize::{Authorization, AuthorizationCode, OauthClientIdentity};
+use super::super::login::{LoginGrant, LoginTokenStore};
 use super::*;
-use crate::settings::Login;
+use crate::settings::OauthLoginSettings;
 
 const NEEDS: &str = "needs login: run `tollgate servers login web`";
 
@@ -28,7 +28,7 @@ impl Stage {
     }
 
     fn grant(&self) -> LoginGrant {
-        let login = Login::default();
+        let login = OauthLoginSettings::default();
         let clock: Arc<Shared> = Arc::clone(&self.server.state);
         LoginGrant::new(&web(), (&login, &self.url()), Some(&self.store), clock)
     }
@@ -38,18 +38,21 @@ impl Stage {
         let authorization = Authorization {
             server_url: self.url(),
             redirect_uri: "http://localhost:3000/cb".to_owned(),
-            identity: Identity::Unregistered { name: "tollgate".to_owned(), metadata_url: None },
+            identity: OauthClientIdentity::Unregistered {
+                name: "tollgate".to_owned(),
+                metadata_url: None,
+            },
             issuer: None,
             scopes: Vec::new(),
         };
-        let kept = Kept::new(Arc::clone(&self.store), &web(), &self.url()).unwrap();
+        let kept = LoginTokenStore::new(Arc::clone(&self.store), &web(), &self.url()).unwrap();
         AuthorizationCode::new(authorization, open).keeping(kept).ask().await
     }
 
     /// The kept tokens become so much older.
     fn ages(&self, seconds: u64) {
         let resource = self.url();
-        let holder = Holder { server: "web".to_owned(), resource };
+        let holder = LoginHolder { server: "web".to_owned(), resource };
         let login = self.store.logins().load(&holder).unwrap().unwrap();
         let mut kept: Value = serde_json::from_str(login.credentials.reveal()).unwrap();
         let received = kept["token_received_at"].as_u64().unwrap();
@@ -128,7 +131,7 @@ async fn s_21_a_server_that_moved_gets_no_token_of_the_old_place() {
     let stage = Stage::start().await;
     stage.gives("one", "");
     stage.log_in().await.unwrap();
-    let login = Login::default();
+    let login = OauthLoginSettings::default();
     let clock: Arc<Shared> = Arc::clone(&stage.server.state);
     let moved = (&login, "https://elsewhere.test/mcp");
     let grant = LoginGrant::new(&web(), moved, Some(&stage.store), clock);

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::Anthropic;
-use crate::failure::Kind;
-use crate::format::{Address, Format};
+use super::super::AnthropicCodec;
+use crate::error::LlmErrorKind;
+use crate::format::{DialectCodec, RequestUrlParams};
 
 /// A good request with some fields replaced.
 fn check(fields: Value, at: &str, said: &str) {
@@ -17,8 +17,9 @@ fn check(fields: Value, at: &str, said: &str) {
     for (key, value) in fields {
         body[key] = value;
     }
-    let failure = Anthropic.read_request(body.clone(), &Address::default()).unwrap_err();
-    assert_eq!(failure.kind, Kind::Invalid);
+    let failure =
+        AnthropicCodec.read_request(body.clone(), &RequestUrlParams::default()).unwrap_err();
+    assert_eq!(failure.kind, LlmErrorKind::Invalid);
     assert_eq!(failure.at.as_deref(), Some(at), "{body}");
     assert!(failure.message.contains(said), "{}", failure.message);
 }
@@ -33,7 +34,7 @@ fn b_ch_01_messages_must_be_a_list_with_something_in_it() {
     messages(json!([]), "messages", "at least one");
     messages(json!({}), "messages", "a list, not an object");
     messages(json!(["hi"]), "messages[0]", "an object, not a string");
-    let whole = Anthropic.read_request(json!([]), &Address::default()).unwrap_err();
+    let whole = AnthropicCodec.read_request(json!([]), &RequestUrlParams::default()).unwrap_err();
     assert!(whole.message.contains("the body"), "{}", whole.message);
 }
 
@@ -107,7 +108,7 @@ fn b_ch_03_content_must_be_text_or_blocks() {
     let many: Vec<Value> = (0..10_000).map(|_| json!({"type": "text", "text": "x"})).collect();
     let body =
         json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": many}]});
-    let request = Anthropic.read_request(body, &Address::default()).unwrap();
+    let request = AnthropicCodec.read_request(body, &RequestUrlParams::default()).unwrap();
     assert_eq!(request.messages[0].parts.len(), 10_000);
 }
 
@@ -130,7 +131,7 @@ fn b_ch_04_tools_need_names_of_their_own() {
         "messages": [{"role": "user", "content": "x"}],
         "tools": [named(&"a".repeat(128))],
     });
-    assert!(Anthropic.read_request(body, &Address::default()).is_ok());
+    assert!(AnthropicCodec.read_request(body, &RequestUrlParams::default()).is_ok());
 }
 
 #[test]

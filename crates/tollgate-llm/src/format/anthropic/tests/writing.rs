@@ -2,49 +2,55 @@
 
 use serde_json::{Value, json};
 
-use super::super::Anthropic;
+use super::super::AnthropicCodec;
 use crate::conversation::{
-    Call, CallEnd, CallResult, Content, Function, Media, MediaKind, MediaSource, Message, Options,
-    OutputForm, Parallel, Part, Request, Role, Signature, Tool, ToolChoice,
+    CallEnd, CallResult, ChatMedia, ChatMessage, ChatRequest, ChatRole, ChatTool, Function,
+    FunctionCall, GenerationOptions, MediaKind, MediaSource, MessagePart, ParallelCalls,
+    PartContent, ResponseFormat, ThoughtSignature, ToolChoice,
 };
 use crate::dialect::Dialect;
 use crate::extra::Extra;
-use crate::format::{Format, recorded};
+use crate::format::{DialectCodec, test_fixtures};
 
-fn write(request: &Request) -> (Value, Vec<String>) {
-    let written = Anthropic.write_request(request).unwrap();
+fn write(request: &ChatRequest) -> (Value, Vec<String>) {
+    let written = AnthropicCodec.write_request(request).unwrap();
     (written.body, written.lost)
 }
 
-fn messages(messages: Vec<Message>) -> Value {
-    write(&recorded::request(messages)).0
+fn messages(messages: Vec<ChatMessage>) -> Value {
+    write(&test_fixtures::request(messages)).0
 }
 
-fn text(role: Role, text: &str) -> Message {
-    Message::text(role, text)
+fn text(role: ChatRole, text: &str) -> ChatMessage {
+    ChatMessage::text(role, text)
 }
 
-fn call(id: &str, arguments: &str) -> Part {
+fn call(id: &str, arguments: &str) -> MessagePart {
     let (id, name, arguments) = (id.to_owned(), "t".to_owned(), arguments.to_owned());
-    Part::new(Content::Call(Call { id, name, arguments }))
+    MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments }))
 }
 
-fn result(id: &str, text: &str) -> Part {
-    let parts = vec![Part::text(text)];
+fn result(id: &str, text: &str) -> MessagePart {
+    let parts = vec![MessagePart::text(text)];
     let call_id = id.to_owned();
-    Part::new(Content::Result(CallResult { call_id, name: None, parts, end: CallEnd::Well }))
+    MessagePart::new(PartContent::Result(CallResult {
+        call_id,
+        name: None,
+        parts,
+        end: CallEnd::Well,
+    }))
 }
 
-fn refused(request: &Request) -> String {
-    Anthropic.write_request(request).unwrap_err().message
+fn refused(request: &ChatRequest) -> String {
+    AnthropicCodec.write_request(request).unwrap_err().message
 }
 
 #[test]
 fn leading_system_messages_go_to_the_front_in_order() {
     let body = messages(vec![
-        text(Role::System, "one"),
-        text(Role::Developer, "two"),
-        text(Role::User, "hi"),
+        text(ChatRole::System, "one"),
+        text(ChatRole::Developer, "two"),
+        text(ChatRole::User, "hi"),
     ]);
     let blocks = json!([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]);
     assert_eq!(body["system"], blocks);
@@ -54,21 +60,21 @@ fn leading_system_messages_go_to_the_front_in_order() {
 #[test]
 fn later_system_messages_stand_behind_a_turn_of_the_user() {
     let body = messages(vec![
-        text(Role::User, "a"),
-        text(Role::Assistant, "b"),
-        text(Role::System, "now in German"),
-        text(Role::User, "c"),
-        text(Role::Assistant, "d"),
-        text(Role::User, "e"),
-        text(Role::System, "short"),
+        text(ChatRole::User, "a"),
+        text(ChatRole::Assistant, "b"),
+        text(ChatRole::System, "now in German"),
+        text(ChatRole::User, "c"),
+        text(ChatRole::Assistant, "d"),
+        text(ChatRole::User, "e"),
+        text(ChatRole::System, "short"),
     ]);
     let roles: Vec<_> = body["messages"].as_array().unwrap().iter().map(|it| &it["role"]).collect();
     let expected = ["user", "assistant", "user", "system", "assistant", "user", "system"];
     assert_eq!(roles, expected);
-    let request = recorded::request(vec![
-        text(Role::User, "a"),
-        text(Role::Assistant, "b"),
-        text(Role::System, "go on"),
+    let request = test_fixtures::request(vec![
+        text(ChatRole::User, "a"),
+        text(ChatRole::Assistant, "b"),
+        text(ChatRole::System, "go on"),
     ]);
     let (body, lost) = write(&request);
     assert_eq!(body["messages"][2], json!({"role": "user", "content": "go on"}));
@@ -78,13 +84,13 @@ fn later_system_messages_stand_behind_a_turn_of_the_user() {
 #[test]
 fn messages_of_one_role_become_one_and_results_come_first_in_the_order_of_calls() {
     let body = messages(vec![
-        text(Role::User, "a"),
-        text(Role::User, "b"),
-        Message::new(Role::Assistant, vec![Part::text(""), call("1", "{}")]),
-        Message::new(Role::Assistant, vec![call("2", "")]),
-        text(Role::User, "meanwhile"),
-        Message::new(Role::User, vec![result("2", "two")]),
-        Message::new(Role::User, vec![result("1", "one")]),
+        text(ChatRole::User, "a"),
+        text(ChatRole::User, "b"),
+        ChatMessage::new(ChatRole::Assistant, vec![MessagePart::text(""), call("1", "{}")]),
+        ChatMessage::new(ChatRole::Assistant, vec![call("2", "")]),
+        text(ChatRole::User, "meanwhile"),
+        ChatMessage::new(ChatRole::User, vec![result("2", "two")]),
+        ChatMessage::new(ChatRole::User, vec![result("1", "one")]),
     ]);
     let expected = json!([
         {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
@@ -103,24 +109,29 @@ fn messages_of_one_role_become_one_and_results_come_first_in_the_order_of_calls(
 
 #[test]
 fn b_ch_02_results_that_do_not_fit_are_refused() {
-    let ask = |parts: Vec<Part>| {
-        let asked = Message::new(Role::Assistant, vec![call("1", "{}")]);
-        recorded::request(vec![asked, Message::new(Role::User, parts)])
+    let ask = |parts: Vec<MessagePart>| {
+        let asked = ChatMessage::new(ChatRole::Assistant, vec![call("1", "{}")]);
+        test_fixtures::request(vec![asked, ChatMessage::new(ChatRole::User, parts)])
     };
     assert!(refused(&ask(vec![result("1", "a"), result("1", "b")])).contains("already"));
     assert!(refused(&ask(vec![result("2", "a")])).contains("`2`"));
-    assert!(refused(&ask(vec![Part::text("so?")])).contains("no result"));
-    let open = vec![text(Role::User, "a"), Message::new(Role::Assistant, vec![call("1", "{}")])];
-    assert!(refused(&recorded::request(open)).contains("no result"));
-    assert!(refused(&recorded::request(vec![text(Role::System, "a")])).contains("nothing"));
+    assert!(refused(&ask(vec![MessagePart::text("so?")])).contains("no result"));
+    let open = vec![
+        text(ChatRole::User, "a"),
+        ChatMessage::new(ChatRole::Assistant, vec![call("1", "{}")]),
+    ];
+    assert!(refused(&test_fixtures::request(open)).contains("no result"));
+    assert!(
+        refused(&test_fixtures::request(vec![text(ChatRole::System, "a")])).contains("nothing")
+    );
 }
 
 #[test]
 fn b_ch_06_arguments_that_are_no_object_are_sent_as_text() {
     for arguments in ["not json", "{'a': 1}", "[1]", "{\"a\":", "{\"a\": NaN}", &"[".repeat(1000)] {
-        let answer = Message::new(Role::Assistant, vec![call("1", arguments)]);
-        let result = Message::new(Role::User, vec![result("1", "no")]);
-        let (body, lost) = write(&recorded::request(vec![answer, result]));
+        let answer = ChatMessage::new(ChatRole::Assistant, vec![call("1", arguments)]);
+        let result = ChatMessage::new(ChatRole::User, vec![result("1", "no")]);
+        let (body, lost) = write(&test_fixtures::request(vec![answer, result]));
         assert_eq!(body["messages"][0]["content"][0]["input"], json!({"arguments": arguments}));
         assert_eq!(lost.len(), 1, "{lost:?}");
     }
@@ -129,9 +140,9 @@ fn b_ch_06_arguments_that_are_no_object_are_sent_as_text() {
 #[test]
 fn ids_of_other_dialects_are_written_in_letters_that_anthropic_takes() {
     let answer =
-        Message::new(Role::Assistant, vec![call("functions.t:0", "{}"), call("a b", "{}")]);
+        ChatMessage::new(ChatRole::Assistant, vec![call("functions.t:0", "{}"), call("a b", "{}")]);
     let results = vec![result("a b", "two"), result("functions.t:0", "one")];
-    let body = messages(vec![answer, Message::new(Role::User, results)]);
+    let body = messages(vec![answer, ChatMessage::new(ChatRole::User, results)]);
     let content = |message: usize| body["messages"][message]["content"].as_array().unwrap().clone();
     for (call, result) in content(0).iter().zip(content(1)) {
         let id = call["id"].as_str().unwrap();
@@ -143,19 +154,27 @@ fn ids_of_other_dialects_are_written_in_letters_that_anthropic_takes() {
 #[test]
 fn only_thoughts_that_anthropic_signed_are_sent_to_it() {
     let thought = |maker| {
-        let signature = Some(Signature { maker, text: "sig".to_owned() });
-        Part::new(Content::Thinking { text: "hm".to_owned(), signature })
+        let signature = Some(ThoughtSignature { maker, text: "sig".to_owned() });
+        MessagePart::new(PartContent::Thinking { text: "hm".to_owned(), signature })
     };
-    let unsigned = Part::new(Content::Thinking { text: "hm".to_owned(), signature: None });
-    let parts =
-        vec![thought(Dialect::Anthropic), thought(Dialect::Gemini), unsigned, Part::text("a")];
-    let answer = Message::new(Role::Assistant, parts);
-    let request =
-        recorded::request(vec![text(Role::User, "x"), answer.clone(), text(Role::User, "y")]);
+    let unsigned =
+        MessagePart::new(PartContent::Thinking { text: "hm".to_owned(), signature: None });
+    let parts = vec![
+        thought(Dialect::Anthropic),
+        thought(Dialect::Gemini),
+        unsigned,
+        MessagePart::text("a"),
+    ];
+    let answer = ChatMessage::new(ChatRole::Assistant, parts);
+    let request = test_fixtures::request(vec![
+        text(ChatRole::User, "x"),
+        answer.clone(),
+        text(ChatRole::User, "y"),
+    ]);
     let (body, lost) = write(&request);
     assert_eq!(body["messages"][1]["content"].as_array().unwrap().len(), 2);
     assert_eq!(lost, ["thoughts that Anthropic did not sign"]);
-    let kept = Anthropic.write_history(std::slice::from_ref(&answer));
+    let kept = AnthropicCodec.write_history(std::slice::from_ref(&answer));
     assert_eq!(kept[0]["content"][1]["signature"], "tollgate:gemini:sig");
     let body = json!({"model": "m", "max_tokens": 1, "messages": kept});
     assert_eq!(super::read(body).messages, [answer]);
@@ -163,18 +182,18 @@ fn only_thoughts_that_anthropic_signed_are_sent_to_it() {
 
 #[test]
 fn what_anthropic_has_no_word_for_is_named() {
-    let mut request = recorded::request(vec![text(Role::User, "x")]);
-    request.options = Options {
+    let mut request = test_fixtures::request(vec![text(ChatRole::User, "x")]);
+    request.options = GenerationOptions {
         temperature: serde_json::Number::from_f64(1.4),
         seed: Some(7.into()),
         presence_penalty: Some(1.into()),
         frequency_penalty: Some(1.into()),
         candidates: Some(3),
         effort: Some("minimal".to_owned()),
-        output: Some(OutputForm::Json),
+        output: Some(ResponseFormat::Json),
         top_k: serde_json::Number::from_f64(40.0),
-        parallel_calls: Some(Parallel::Forbidden),
-        ..Options::default()
+        parallel_calls: Some(ParallelCalls::Forbidden),
+        ..GenerationOptions::default()
     };
     request.tool_choice = ToolChoice::Required;
     let (body, lost) = write(&request);
@@ -188,14 +207,14 @@ fn what_anthropic_has_no_word_for_is_named() {
 
 #[test]
 fn tools_and_choices_are_written_as_anthropic_takes_them() {
-    let mut request = recorded::request(vec![text(Role::User, "x")]);
-    request.tools = vec![Tool::Function(Function {
+    let mut request = test_fixtures::request(vec![text(ChatRole::User, "x")]);
+    request.tools = vec![ChatTool::Function(Function {
         name: "t".to_owned(),
         description: None,
         parameters: None,
         extra: Extra::none(),
     })];
-    request.options.parallel_calls = Some(Parallel::Forbidden);
+    request.options.parallel_calls = Some(ParallelCalls::Forbidden);
     for (choice, expected) in [
         (ToolChoice::Unsaid, json!({"type": "auto", "disable_parallel_tool_use": true})),
         (ToolChoice::Required, json!({"type": "any", "disable_parallel_tool_use": true})),
@@ -211,7 +230,7 @@ fn tools_and_choices_are_written_as_anthropic_takes_them() {
         assert_eq!(body["tools"], json!([{"name": "t", "input_schema": {"type": "object"}}]));
     }
     let value = json!({"google_search": {}});
-    request.tools.push(Tool::Hosted { dialect: Dialect::Gemini, value });
+    request.tools.push(ChatTool::Hosted { dialect: Dialect::Gemini, value });
     assert!(refused(&request).contains("`tools[1]` is run by providers that speak gemini"));
 }
 
@@ -220,8 +239,8 @@ fn media_that_anthropic_does_not_take_is_refused() {
     let media = |kind, media_type: &str, data: &str| {
         let (media_type, data) = (media_type.to_owned(), data.to_owned());
         let source = MediaSource::Base64 { media_type, data };
-        let part = Part::new(Content::Media(Media { kind, source, name: None }));
-        recorded::request(vec![Message::new(Role::User, vec![part])])
+        let part = MessagePart::new(PartContent::Media(ChatMedia { kind, source, name: None }));
+        test_fixtures::request(vec![ChatMessage::new(ChatRole::User, vec![part])])
     };
     assert!(refused(&media(MediaKind::Audio, "audio/wav", "AA==")).contains("takes no sound"));
     assert!(refused(&media(MediaKind::Video, "video/mp4", "AA==")).contains("takes no video"));

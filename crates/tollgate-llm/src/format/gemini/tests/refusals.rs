@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::Gemini;
+use super::super::GeminiCodec;
 use super::{address, with_fields};
-use crate::failure::Kind;
-use crate::format::Format;
+use crate::error::LlmErrorKind;
+use crate::format::DialectCodec;
 
 fn check(fields: Value, at: &str, said: &str) {
     let Value::Object(fields) = fields else { panic!("an object") };
     let body = with_fields(fields);
-    let failure = Gemini.read_request(body.clone(), &address()).unwrap_err();
-    assert_eq!(failure.kind, Kind::Invalid);
+    let failure = GeminiCodec.read_request(body.clone(), &address()).unwrap_err();
+    assert_eq!(failure.kind, LlmErrorKind::Invalid);
     assert_eq!(failure.at.as_deref(), Some(at), "{body}");
     assert!(failure.message.contains(said), "{}", failure.message);
 }

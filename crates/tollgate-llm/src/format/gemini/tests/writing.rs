@@ -2,45 +2,47 @@
 
 use serde_json::{Value, json};
 
-use super::super::Gemini;
+use super::super::GeminiCodec;
 use crate::conversation::{
-    Call, CallEnd, CallResult, Content, Function, Media, MediaKind, MediaSource, Message, Options,
-    OutputForm, Parallel, Part, Request, Role, Signature, Tool, ToolChoice,
+    CallEnd, CallResult, ChatMedia, ChatMessage, ChatRequest, ChatRole, ChatTool, Function,
+    FunctionCall, GenerationOptions, MediaKind, MediaSource, MessagePart, ParallelCalls,
+    PartContent, ResponseFormat, ThoughtSignature, ToolChoice,
 };
 use crate::dialect::Dialect;
 use crate::extra::Extra;
-use crate::format::{Format, recorded};
+use crate::format::{DialectCodec, test_fixtures};
 
-fn write(request: &Request) -> (Value, Vec<String>) {
-    let written = Gemini.write_request(request).unwrap();
+fn write(request: &ChatRequest) -> (Value, Vec<String>) {
+    let written = GeminiCodec.write_request(request).unwrap();
     (written.body, written.lost)
 }
 
-fn text(role: Role, text: &str) -> Message {
-    Message::text(role, text)
+fn text(role: ChatRole, text: &str) -> ChatMessage {
+    ChatMessage::text(role, text)
 }
 
-fn call(id: &str, arguments: &str) -> Part {
+fn call(id: &str, arguments: &str) -> MessagePart {
     let (id, name, arguments) = (id.to_owned(), "t".to_owned(), arguments.to_owned());
-    Part::new(Content::Call(Call { id, name, arguments }))
+    MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments }))
 }
 
-fn result(id: &str, text: &str, end: CallEnd) -> Part {
-    let (call_id, name, parts) = (id.to_owned(), Some("t".to_owned()), vec![Part::text(text)]);
-    Part::new(Content::Result(CallResult { call_id, name, parts, end }))
+fn result(id: &str, text: &str, end: CallEnd) -> MessagePart {
+    let (call_id, name, parts) =
+        (id.to_owned(), Some("t".to_owned()), vec![MessagePart::text(text)]);
+    MessagePart::new(PartContent::Result(CallResult { call_id, name, parts, end }))
 }
 
-fn refused(request: &Request) -> String {
-    Gemini.write_request(request).unwrap_err().message
+fn refused(request: &ChatRequest) -> String {
+    GeminiCodec.write_request(request).unwrap_err().message
 }
 
 #[test]
 fn system_messages_stand_before_all_others() {
-    let request = recorded::request(vec![
-        text(Role::System, "one"),
-        text(Role::User, "hi"),
-        text(Role::Developer, "two"),
-        text(Role::User, "there"),
+    let request = test_fixtures::request(vec![
+        text(ChatRole::System, "one"),
+        text(ChatRole::User, "hi"),
+        text(ChatRole::Developer, "two"),
+        text(ChatRole::User, "there"),
     ]);
     let (body, lost) = write(&request);
     assert_eq!(body["systemInstruction"], json!({"parts": [{"text": "one"}, {"text": "two"}]}));
@@ -53,11 +55,14 @@ fn system_messages_stand_before_all_others() {
 
 #[test]
 fn results_come_first_in_the_order_of_calls() {
-    let request = recorded::request(vec![
-        Message::new(Role::Assistant, vec![Part::text(""), call("a", "{}"), call("call_1", "")]),
-        text(Role::User, "meanwhile"),
-        Message::new(Role::User, vec![result("call_1", "{\"x\":1}", CallEnd::Well)]),
-        Message::new(Role::User, vec![result("a", "broken", CallEnd::Failed)]),
+    let request = test_fixtures::request(vec![
+        ChatMessage::new(
+            ChatRole::Assistant,
+            vec![MessagePart::text(""), call("a", "{}"), call("call_1", "")],
+        ),
+        text(ChatRole::User, "meanwhile"),
+        ChatMessage::new(ChatRole::User, vec![result("call_1", "{\"x\":1}", CallEnd::Well)]),
+        ChatMessage::new(ChatRole::User, vec![result("a", "broken", CallEnd::Failed)]),
     ]);
     let expected = json!([
         {"role": "model", "parts": [
@@ -75,25 +80,30 @@ fn results_come_first_in_the_order_of_calls() {
 
 #[test]
 fn b_ch_02_results_that_do_not_fit_are_refused() {
-    let ask = |parts: Vec<Part>| {
-        let asked = Message::new(Role::Assistant, vec![call("a", "{}")]);
-        recorded::request(vec![asked, Message::new(Role::User, parts)])
+    let ask = |parts: Vec<MessagePart>| {
+        let asked = ChatMessage::new(ChatRole::Assistant, vec![call("a", "{}")]);
+        test_fixtures::request(vec![asked, ChatMessage::new(ChatRole::User, parts)])
     };
     let well = |id: &str| result(id, "x", CallEnd::Well);
     assert!(refused(&ask(vec![well("a"), well("a")])).contains("already"));
     assert!(refused(&ask(vec![well("b")])).contains("`b`"));
-    assert!(refused(&ask(vec![Part::text("so?")])).contains("no result"));
-    let open = vec![text(Role::User, "x"), Message::new(Role::Assistant, vec![call("a", "{}")])];
-    assert!(refused(&recorded::request(open)).contains("no result"));
-    assert!(refused(&recorded::request(vec![text(Role::System, "x")])).contains("nothing"));
+    assert!(refused(&ask(vec![MessagePart::text("so?")])).contains("no result"));
+    let open = vec![
+        text(ChatRole::User, "x"),
+        ChatMessage::new(ChatRole::Assistant, vec![call("a", "{}")]),
+    ];
+    assert!(refused(&test_fixtures::request(open)).contains("no result"));
+    assert!(
+        refused(&test_fixtures::request(vec![text(ChatRole::System, "x")])).contains("nothing")
+    );
 }
 
 #[test]
 fn b_ch_06_arguments_that_are_no_object_are_sent_as_text() {
     for arguments in ["not json", "{'a': 1}", "[1]", "{\"a\":"] {
-        let answer = Message::new(Role::Assistant, vec![call("a", arguments)]);
-        let result = Message::new(Role::User, vec![result("a", "no", CallEnd::Failed)]);
-        let (body, lost) = write(&recorded::request(vec![answer, result]));
+        let answer = ChatMessage::new(ChatRole::Assistant, vec![call("a", arguments)]);
+        let result = ChatMessage::new(ChatRole::User, vec![result("a", "no", CallEnd::Failed)]);
+        let (body, lost) = write(&test_fixtures::request(vec![answer, result]));
         let args = &body["contents"][0]["parts"][0]["functionCall"]["args"];
         assert_eq!(*args, json!({"arguments": arguments}));
         assert_eq!(lost.len(), 1, "{lost:?}");
@@ -103,13 +113,13 @@ fn b_ch_06_arguments_that_are_no_object_are_sent_as_text() {
 #[test]
 fn signatures_go_back_to_the_part_that_they_stood_on() {
     let signed = |maker| {
-        let signature = Some(Signature { maker, text: "CiQB".to_owned() });
-        Part::new(Content::Thinking { text: String::new(), signature })
+        let signature = Some(ThoughtSignature { maker, text: "CiQB".to_owned() });
+        MessagePart::new(PartContent::Thinking { text: String::new(), signature })
     };
-    let results = Message::new(Role::User, vec![result("a", "x", CallEnd::Well)]);
+    let results = ChatMessage::new(ChatRole::User, vec![result("a", "x", CallEnd::Well)]);
     let ask = |maker, model: &str| {
-        let answer = Message::new(Role::Assistant, vec![signed(maker), call("a", "{}")]);
-        let mut request = recorded::request(vec![answer, results.clone()]);
+        let answer = ChatMessage::new(ChatRole::Assistant, vec![signed(maker), call("a", "{}")]);
+        let mut request = test_fixtures::request(vec![answer, results.clone()]);
         request.model = model.to_owned();
         let (body, lost) = write(&request);
         (body["contents"][0]["parts"][0]["thoughtSignature"].clone(), lost.len())
@@ -123,10 +133,10 @@ fn signatures_go_back_to_the_part_that_they_stood_on() {
 
 #[test]
 fn clients_keep_the_signatures_of_others_in_bytes() {
-    let signature = Some(Signature { maker: Dialect::Anthropic, text: "Eq:+/".to_owned() });
-    let thought = Part::new(Content::Thinking { text: "hm".to_owned(), signature });
-    let answer = Message::new(Role::Assistant, vec![thought, Part::text("a")]);
-    let kept = Gemini.write_history(std::slice::from_ref(&answer));
+    let signature = Some(ThoughtSignature { maker: Dialect::Anthropic, text: "Eq:+/".to_owned() });
+    let thought = MessagePart::new(PartContent::Thinking { text: "hm".to_owned(), signature });
+    let answer = ChatMessage::new(ChatRole::Assistant, vec![thought, MessagePart::text("a")]);
+    let kept = GeminiCodec.write_history(std::slice::from_ref(&answer));
     let packed = kept[0]["parts"][0]["thoughtSignature"].as_str().unwrap();
     assert!(
         packed.bytes().all(|it| it.is_ascii_alphanumeric() || b"+/=".contains(&it)),
@@ -137,13 +147,13 @@ fn clients_keep_the_signatures_of_others_in_bytes() {
 
 #[test]
 fn what_gemini_has_no_word_for_is_named() {
-    let mut request = recorded::request(vec![text(Role::User, "x")]);
-    request.options = Options {
-        parallel_calls: Some(Parallel::Forbidden),
+    let mut request = test_fixtures::request(vec![text(ChatRole::User, "x")]);
+    request.options = GenerationOptions {
+        parallel_calls: Some(ParallelCalls::Forbidden),
         user: Some("me".to_owned()),
         effort: Some("xhigh".to_owned()),
-        output: Some(OutputForm::Json),
-        ..Options::default()
+        output: Some(ResponseFormat::Json),
+        ..GenerationOptions::default()
     };
     request.tool_choice = ToolChoice::Required;
     request.model = "gemini-2.5-pro".to_owned();
@@ -159,9 +169,9 @@ fn what_gemini_has_no_word_for_is_named() {
 
 #[test]
 fn functions_carry_their_json_schema() {
-    let mut request = recorded::request(vec![text(Role::User, "x")]);
+    let mut request = test_fixtures::request(vec![text(ChatRole::User, "x")]);
     let schema = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}});
-    request.tools = vec![Tool::Function(Function {
+    request.tools = vec![ChatTool::Function(Function {
         name: "t".to_owned(),
         description: Some("does".to_owned()),
         parameters: Some(schema.clone()),
@@ -180,15 +190,19 @@ fn functions_carry_their_json_schema() {
         assert_eq!(body["tools"], json!([{"functionDeclarations": [declared]}]));
     }
     let value = json!({"type": "web_search_20260209", "name": "web_search"});
-    request.tools.push(Tool::Hosted { dialect: Dialect::Anthropic, value });
+    request.tools.push(ChatTool::Hosted { dialect: Dialect::Anthropic, value });
     assert!(refused(&request).contains("`tools[1]` is run by providers that speak anthropic"));
 }
 
 #[test]
 fn media_says_what_it_is() {
     let media = |kind, source| {
-        let part = Part::new(Content::Media(Media { kind, source, name: Some("n".to_owned()) }));
-        recorded::request(vec![Message::new(Role::User, vec![part])])
+        let part = MessagePart::new(PartContent::Media(ChatMedia {
+            kind,
+            source,
+            name: Some("n".to_owned()),
+        }));
+        test_fixtures::request(vec![ChatMessage::new(ChatRole::User, vec![part])])
     };
     let url = |url: &str| MediaSource::Url(url.to_owned());
     for (kind, address, expected) in [

@@ -5,22 +5,22 @@ use serde_json::{Map, Value};
 
 use super::super::DIALECT;
 use super::super::tool::read_arguments;
-use super::Parts;
-use crate::delta::{Delta, Opening};
+use super::OpenAiChatParts;
+use crate::delta::{PartOpening, ResponseDelta};
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::Malformed;
-use crate::format::fields::Fields;
+use crate::format::MalformedResponseError;
+use crate::format::fields::FieldReader;
 
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct ChatCallAssembler {
     /// The answer's id, for calls that come without one.
     pub(super) answer: String,
-    slots: Vec<Slot>,
+    slots: Vec<ChatCallSlot>,
 }
 
 #[derive(Debug, Default)]
-struct Slot {
+struct ChatCallSlot {
     at: Option<i64>,
     id: String,
     name: String,
@@ -31,14 +31,14 @@ struct Slot {
     opaque: Option<Map<String, Value>>,
 }
 
-impl Calls {
+impl ChatCallAssembler {
     pub(super) fn read(
         &mut self,
         value: Value,
-        parts: &mut Parts,
-        out: &mut Vec<Delta>,
-    ) -> Result<(), Failure> {
-        let mut fields = Fields::new(value, "tool_calls")?;
+        parts: &mut OpenAiChatParts,
+        out: &mut Vec<ResponseDelta>,
+    ) -> Result<(), LlmError> {
+        let mut fields = FieldReader::new(value, "tool_calls")?;
         let at = fields.take("index").and_then(|index| index.as_i64());
         let id = fields.text("id")?.unwrap_or_default();
         let kind = fields.peek("type").and_then(Value::as_str).unwrap_or("function").to_owned();
@@ -69,20 +69,20 @@ impl Calls {
                 arguments.insert_str(0, &std::mem::take(&mut slot.waiting));
                 self.open(found, extra, (parts, out));
             }
-            Some(index) if !extra.is_empty() => out.push(Delta::Extra { index, extra }),
+            Some(index) if !extra.is_empty() => out.push(ResponseDelta::Extra { index, extra }),
             Some(_) => {}
         }
         if let Some(index) = self.slots[found].part
             && !arguments.is_empty()
         {
-            out.push(Delta::Grow { index, text: arguments, extra: Extra::none() });
+            out.push(ResponseDelta::Grow { index, text: arguments, extra: Extra::none() });
         }
         Ok(())
     }
 
     /// The place of the call that this piece is of.
     fn slot(&mut self, at: Option<i64>, id: &str, name: &str) -> usize {
-        let same = |slot: &Slot| match at {
+        let same = |slot: &ChatCallSlot| match at {
             Some(_) => slot.at == at,
             None => id.is_empty() || slot.id == id,
         };
@@ -92,18 +92,23 @@ impl Calls {
             !other || name.is_empty()
         });
         found.unwrap_or_else(|| {
-            self.slots.push(Slot { at, ..Slot::default() });
+            self.slots.push(ChatCallSlot { at, ..ChatCallSlot::default() });
             self.slots.len() - 1
         })
     }
 
-    fn open(&mut self, found: usize, extra: Extra, (parts, out): (&mut Parts, &mut Vec<Delta>)) {
+    fn open(
+        &mut self,
+        found: usize,
+        extra: Extra,
+        (parts, out): (&mut OpenAiChatParts, &mut Vec<ResponseDelta>),
+    ) {
         let answer: String = self.answer.chars().filter(char::is_ascii_alphanumeric).collect();
         let slot = &mut self.slots[found];
         if slot.id.is_empty() {
             slot.id = format!("call_{found}_{answer}");
         }
-        let opening = Opening::Call { id: slot.id.clone(), name: slot.name.clone() };
+        let opening = PartOpening::Call { id: slot.id.clone(), name: slot.name.clone() };
         let index = parts.open(opening, extra, out);
         parts.calls.push(index);
         slot.part = Some(index);
@@ -112,14 +117,14 @@ impl Calls {
     /// Calls of other kinds are whole now. A call without a name is none.
     pub(super) fn finish(
         &mut self,
-        parts: &mut Parts,
-        out: &mut Vec<Delta>,
-    ) -> Result<(), Malformed> {
+        parts: &mut OpenAiChatParts,
+        out: &mut Vec<ResponseDelta>,
+    ) -> Result<(), MalformedResponseError> {
         for slot in &mut self.slots {
             match slot.opaque.take() {
                 Some(call) => parts.opaque(Value::Object(call), out),
                 None if slot.part.is_none() => {
-                    return Err(Malformed("a tool call has no name".to_owned()));
+                    return Err(MalformedResponseError("a tool call has no name".to_owned()));
                 }
                 None => {}
             }
@@ -128,19 +133,19 @@ impl Calls {
     }
 }
 
-impl Slot {
+impl ChatCallSlot {
     /// The name may be repeated, but is what it is: what it was may have been shown or run.
-    fn name(&mut self, name: &str) -> Result<(), Failure> {
+    fn name(&mut self, name: &str) -> Result<(), LlmError> {
         if self.name.is_empty() {
             name.clone_into(&mut self.name);
         } else if !name.is_empty() && name != self.name {
             let message = format!("a tool call changes its name from `{}` to `{name}`", self.name);
-            return Err(Failure::invalid("tool_calls", message));
+            return Err(LlmError::invalid("tool_calls", message));
         }
         Ok(())
     }
 
-    fn grow_opaque(&mut self, id: &str, fields: Fields) {
+    fn grow_opaque(&mut self, id: &str, fields: FieldReader) {
         let call = self.opaque.get_or_insert_default();
         if !id.is_empty() && !call.contains_key("id") {
             call.insert("id".to_owned(), id.into());

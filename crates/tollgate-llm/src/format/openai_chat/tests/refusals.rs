@@ -1,7 +1,7 @@
 //! B-CH 1 to 4, 9 and 10: requests that are refused, each with its place.
 
 use super::*;
-use crate::failure::Kind;
+use crate::error::LlmErrorKind;
 
 /// Changes one field of a good request.
 fn check(key: &str, value: Value, at: &str, message: &str) {
@@ -11,8 +11,8 @@ fn check(key: &str, value: Value, at: &str, message: &str) {
     } else {
         body[key] = value;
     }
-    let failure = OpenAiChat.read_request(body, &Address::default()).unwrap_err();
-    assert_eq!(failure.kind, Kind::Invalid);
+    let failure = OpenAiChatCodec.read_request(body, &RequestUrlParams::default()).unwrap_err();
+    assert_eq!(failure.kind, LlmErrorKind::Invalid);
     assert_eq!(failure.at.as_deref(), Some(at), "{}", failure.message);
     assert!(failure.message.contains(message), "{}", failure.message);
 }
@@ -24,7 +24,7 @@ fn message(value: Value, at: &str, message: &str) {
 #[test]
 fn a_body_that_is_no_object_is_refused() {
     for body in [json!([]), json!("x"), json!(null), json!(1)] {
-        let failure = OpenAiChat.read_request(body, &Address::default()).unwrap_err();
+        let failure = OpenAiChatCodec.read_request(body, &RequestUrlParams::default()).unwrap_err();
         assert!(failure.message.starts_with("`the body` must be an object"), "{}", failure.message);
     }
     check("model", Value::Null, "model", "`model` is missing");
@@ -132,7 +132,7 @@ fn b_ch_09_limits_must_be_numbers_that_make_sense() {
     check("response_format", json!({"type": "json_schema"}), "response_format.json_schema", "");
     let both = json!({"model": "m", "max_tokens": 1, "max_completion_tokens": 1,
         "messages": [{"role": "user", "content": "hi"}]});
-    let failure = OpenAiChat.read_request(both, &Address::default()).unwrap_err();
+    let failure = OpenAiChatCodec.read_request(both, &RequestUrlParams::default()).unwrap_err();
     assert!(failure.message.contains("give one of them"));
 }
 

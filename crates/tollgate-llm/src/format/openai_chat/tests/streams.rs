@@ -1,8 +1,8 @@
 //! B-CH 13: streams as they should not be.
 
 use super::*;
-use crate::conversation::Stop;
-use crate::format::Fault;
+use crate::conversation::StopReason;
+use crate::format::ProviderFault;
 
 fn chunk(delta: Value) -> String {
     let mut chunk = json!({"id": "x-1", "choices": [{"index": 0}]});
@@ -15,21 +15,21 @@ fn finish(reason: &str) -> String {
         .to_string()
 }
 
-fn read_all(events: &[String]) -> Result<Vec<Delta>, Broken> {
+fn read_all(events: &[String]) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
     let events: Vec<_> = events.iter().map(|data| (None, data.clone())).collect();
-    recorded::steps(&OpenAiChat, &events)
+    test_fixtures::steps(&OpenAiChatCodec, &events)
 }
 
 /// An answer in one line.
 fn check(events: &[String], expected: &str) {
-    let response = recorded::whole(&read_all(events).unwrap());
+    let response = test_fixtures::whole(&read_all(events).unwrap());
     let mut words: Vec<String> = Vec::new();
     for part in &response.parts {
         words.push(match &part.content {
-            Content::Text(text) => format!("text {text}"),
-            Content::Thinking { text, .. } => format!("thought {text}"),
-            Content::Call(call) => format!("{} {} {}", call.id, call.name, call.arguments),
-            Content::Opaque { value, .. } => value.to_string(),
+            PartContent::Text(text) => format!("text {text}"),
+            PartContent::Thinking { text, .. } => format!("thought {text}"),
+            PartContent::Call(call) => format!("{} {} {}", call.id, call.name, call.arguments),
+            PartContent::Opaque { value, .. } => value.to_string(),
             other => format!("{other:?}"),
         });
     }
@@ -92,13 +92,16 @@ fn b_ch_13_a_call_that_changes_its_name_or_has_none_breaks_the_stream() {
     let broken = read_all(&[begin, change]).unwrap_err();
     assert_eq!(
         broken,
-        Broken::Malformed(Malformed(
+        BrokenStreamError::Malformed(MalformedResponseError(
             "a tool call changes its name from `safe` to `other`".to_owned()
         ))
     );
     let nameless = call(json!({"index": 0, "id": "a", "function": {"arguments": "{}"}}));
     let broken = read_all(&[nameless, finish("tool_calls")]).unwrap_err();
-    assert_eq!(broken, Broken::Malformed(Malformed("a tool call has no name".to_owned())));
+    assert_eq!(
+        broken,
+        BrokenStreamError::Malformed(MalformedResponseError("a tool call has no name".to_owned()))
+    );
 }
 
 #[test]
@@ -109,7 +112,7 @@ fn b_ch_13_the_end_may_come_early_twice_or_without_a_word() {
     for short in
         [vec![], vec![text.clone()], vec![text.clone(), done.clone()], vec![done, text, stop]]
     {
-        assert_eq!(read_all(&short).unwrap_err(), Broken::Short);
+        assert_eq!(read_all(&short).unwrap_err(), BrokenStreamError::Short);
     }
 }
 
@@ -117,7 +120,7 @@ fn b_ch_13_the_end_may_come_early_twice_or_without_a_word() {
 fn b_ch_13_what_is_no_chunk_breaks_the_stream() {
     for data in ["<html>", "{", "[]", "5", "{\"choices\":{}}", "{\"choices\":[5]}"] {
         let broken = read_all(&[data.to_owned()]).unwrap_err();
-        assert!(matches!(broken, Broken::Malformed(_)), "{data}: {broken:?}");
+        assert!(matches!(broken, BrokenStreamError::Malformed(_)), "{data}: {broken:?}");
     }
     check(&[String::new(), "  ".to_owned(), "{}".to_owned(), finish("stop")], "End");
 }
@@ -126,26 +129,32 @@ fn b_ch_13_what_is_no_chunk_breaks_the_stream() {
 fn an_error_in_the_middle_is_reported() {
     let text = chunk(json!({"content": "hi"}));
     let error = json!({"error": {"message": "The server had an error", "type": "server_error"}});
-    let Broken::Reported(said) = read_all(&[text.clone(), error.to_string()]).unwrap_err() else {
+    let BrokenStreamError::Reported(said) =
+        read_all(&[text.clone(), error.to_string()]).unwrap_err()
+    else {
         panic!("not reported")
     };
-    assert_eq!((said.fault, said.message.as_str()), (Fault::Provider, "The server had an error"));
+    assert_eq!(
+        (said.fault, said.message.as_str()),
+        (ProviderFault::Provider, "The server had an error")
+    );
     let error =
         json!({"error": {"message": "later", "code": "rate_limit_exceeded"}, "choices": []});
-    let Broken::Reported(said) = read_all(&[text, error.to_string()]).unwrap_err() else {
+    let BrokenStreamError::Reported(said) = read_all(&[text, error.to_string()]).unwrap_err()
+    else {
         panic!("not reported")
     };
-    assert_eq!(said.fault, Fault::TooOften);
-    let mut reader = OpenAiChat.stream_reader();
+    assert_eq!(said.fault, ProviderFault::TooOften);
+    let mut reader = OpenAiChatCodec.stream_reader();
     let broken = reader.read(Some("error"), "{\"message\":\"no\"}").unwrap_err();
-    assert!(matches!(broken, Broken::Reported(_)));
+    assert!(matches!(broken, BrokenStreamError::Reported(_)));
 }
 
 #[test]
 fn b_ch_13_counts_below_zero_are_none() {
     let usage = json!({"choices": [], "usage": {"prompt_tokens": -5, "completion_tokens": 2.5}});
     let events = [chunk(json!({"content": "hi"})), finish("stop"), usage.to_string()];
-    let response = recorded::whole(&read_all(&events).unwrap());
+    let response = test_fixtures::whole(&read_all(&events).unwrap());
     assert_eq!((response.usage.input, response.usage.output), (0, 0));
 }
 
@@ -178,11 +187,12 @@ fn thoughts_may_stand_in_the_content() {
     check(&events, "thought hmhm | text ab | End");
     let message = json!({"role": "assistant", "content": [thinking, text]});
     let body = json!({"id": "x", "choices": [{"message": message, "finish_reason": "stop"}]});
-    let response = OpenAiChat.read_response(body).unwrap();
-    let written = OpenAiChat.write_response(&response, &asked(), None);
+    let response = OpenAiChatCodec.read_response(body).unwrap();
+    let written = OpenAiChatCodec.write_response(&response, &asked(), None);
     let said = &written["choices"][0]["message"];
     assert_eq!((&said["reasoning_content"], &said["content"]), (&json!("hm"), &json!("a")));
-    let history = OpenAiChat.write_request(&recorded::request(vec![response.into_message()]));
+    let history =
+        OpenAiChatCodec.write_request(&test_fixtures::request(vec![response.into_message()]));
     let messages = &history.unwrap().body["messages"];
     assert_eq!(*messages, json!([{"role": "assistant", "content": "a"}]));
 }
@@ -195,33 +205,36 @@ fn recorded_streams_say_what_they_say() {
         ("stream_text", "Hello world"),
     ];
     for (name, expected) in cases {
-        let (_, sse) = recorded::files(FOLDER, name).remove(0);
-        let response =
-            recorded::whole(&recorded::steps(&OpenAiChat, &recorded::events(&sse)).unwrap());
+        let (_, sse) = test_fixtures::files(FOLDER, name).remove(0);
+        let response = test_fixtures::whole(
+            &test_fixtures::steps(&OpenAiChatCodec, &test_fixtures::events(&sse)).unwrap(),
+        );
         let parts = response.parts.iter().map(|part| match &part.content {
-            Content::Text(text) | Content::Thinking { text, .. } => text.clone(),
-            Content::Call(call) => format!("{} {}{}", call.id, call.name, call.arguments),
+            PartContent::Text(text) | PartContent::Thinking { text, .. } => text.clone(),
+            PartContent::Call(call) => format!("{} {}{}", call.id, call.name, call.arguments),
             other => format!("{other:?}"),
         });
         assert_eq!(parts.collect::<Vec<_>>().join(" | "), expected);
     }
-    let (_, sse) = recorded::files(FOLDER, "stream_refusal").remove(0);
-    let response = recorded::whole(&recorded::steps(&OpenAiChat, &recorded::events(&sse)).unwrap());
-    assert_eq!(response.stop, Stop::Refused);
+    let (_, sse) = test_fixtures::files(FOLDER, "stream_refusal").remove(0);
+    let response = test_fixtures::whole(
+        &test_fixtures::steps(&OpenAiChatCodec, &test_fixtures::events(&sse)).unwrap(),
+    );
+    assert_eq!(response.stop, StopReason::Refused);
 }
 
 #[test]
 fn a_stream_begins_with_the_role_and_fails_with_an_error() {
-    let (_, sse) = recorded::files(FOLDER, "stream_text").remove(0);
-    let steps = recorded::steps(&OpenAiChat, &recorded::events(&sse)).unwrap();
-    let mut writer = OpenAiChat.stream_writer(&asked());
+    let (_, sse) = test_fixtures::files(FOLDER, "stream_text").remove(0);
+    let steps = test_fixtures::steps(&OpenAiChatCodec, &test_fixtures::events(&sse)).unwrap();
+    let mut writer = OpenAiChatCodec.stream_writer(&asked());
     let first = writer.write(&steps[0]);
     let first: Value = serde_json::from_str(&first[0].data).unwrap();
     assert_eq!(first["choices"][0]["delta"], json!({"role": "assistant", "content": ""}));
     assert_eq!(first["system_fingerprint"], "fp_44709d6fcb");
     assert_eq!(first.get("usage"), None);
     let failure =
-        crate::failure::Failure::new(crate::failure::Kind::Timeout, "the model is silent");
+        crate::error::LlmError::new(crate::error::LlmErrorKind::Timeout, "the model is silent");
     let frames = writer.fail(&failure);
     assert!(frames[0].data.contains("\"code\":\"provider_timeout\""), "{}", frames[0].data);
     assert_eq!(sent(&asked(), &steps).len(), 5, "no usage for who did not ask");

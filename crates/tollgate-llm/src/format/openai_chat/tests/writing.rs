@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
-use tollgate_core::call::Status;
+use tollgate_core::call::CallStatus;
 
 use super::*;
 use crate::conversation::{
-    Call, CallEnd, CallResult, Delivery, Media, MediaKind, MediaSource, Message, Part, Role,
-    Signature, Stop, Tool, ToolChoice,
+    CallEnd, CallResult, ChatMedia, ChatMessage, ChatRole, ChatTool, FunctionCall, MediaKind,
+    MediaSource, MessagePart, ResponseDelivery, StopReason, ThoughtSignature, ToolChoice,
 };
-use crate::told::{Ended, Ran, Told};
+use crate::gateway_report::{ExecutedCall, GatewayReport, LoopEnd};
 
-fn chat(fields: Value) -> Request {
+fn chat(fields: Value) -> ChatRequest {
     let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
     let Value::Object(fields) = fields else { panic!("an object") };
     body.as_object_mut().unwrap().extend(fields);
     read(body)
 }
 
-fn messages_of(messages: Vec<Message>) -> (Value, Vec<String>) {
-    let written = OpenAiChat.write_request(&recorded::request(messages)).unwrap();
+fn messages_of(messages: Vec<ChatMessage>) -> (Value, Vec<String>) {
+    let written = OpenAiChatCodec.write_request(&test_fixtures::request(messages)).unwrap();
     (written.body["messages"].clone(), written.lost)
 }
 
@@ -61,7 +61,7 @@ fn streams_are_asked_for_their_usage_and_others_are_not() {
     assert_eq!(written(&request)["stream_options"], json!({"include_usage": true}));
     request = chat(json!({"stream": true, "stream_options": {"include_usage": false, "x": 1}}));
     assert_eq!(written(&request)["stream_options"], json!({"include_usage": true, "x": 1}));
-    request.delivery = Delivery::Whole;
+    request.delivery = ResponseDelivery::Whole;
     assert_eq!(written(&request).get("stream_options"), None);
     assert_eq!(written(&request).get("stream"), None);
 }
@@ -69,8 +69,8 @@ fn streams_are_asked_for_their_usage_and_others_are_not() {
 #[test]
 fn tools_of_other_providers_are_refused() {
     let value = json!({"type": "web_search_20250305", "name": "web_search"});
-    let tools = vec![Tool::Hosted { dialect: Dialect::Anthropic, value }];
-    let failure = OpenAiChat.write_request(&Request { tools, ..asked() }).unwrap_err();
+    let tools = vec![ChatTool::Hosted { dialect: Dialect::Anthropic, value }];
+    let failure = OpenAiChatCodec.write_request(&ChatRequest { tools, ..asked() }).unwrap_err();
     assert_eq!(failure.at.as_deref(), Some("tools"));
     assert!(failure.message.contains("`web_search_20250305`"), "{}", failure.message);
 }
@@ -80,7 +80,7 @@ fn a_choice_among_some_is_carried_from_responses() {
     let value = json!({"type": "allowed_tools", "mode": "required",
         "tools": [{"type": "function", "name": "roll"}]});
     let tool_choice = ToolChoice::Opaque { dialect: Dialect::OpenAiResponses, value };
-    let request = Request { tool_choice, ..asked() };
+    let request = ChatRequest { tool_choice, ..asked() };
     assert_eq!(
         written(&request)["tool_choice"],
         json!({"type": "allowed_tools", "allowed_tools": {"mode": "required",
@@ -88,28 +88,32 @@ fn a_choice_among_some_is_carried_from_responses() {
     );
     let value = json!({"type": "mcp", "server_label": "x"});
     let tool_choice = ToolChoice::Opaque { dialect: Dialect::OpenAiResponses, value };
-    let lost = OpenAiChat.write_request(&Request { tool_choice, ..asked() }).unwrap().lost;
+    let lost = OpenAiChatCodec.write_request(&ChatRequest { tool_choice, ..asked() }).unwrap().lost;
     assert_eq!(lost, ["field `tool_choice`"]);
 }
 
 #[test]
 fn results_come_first_and_their_pictures_behind_them() {
-    let image = Media {
+    let image = ChatMedia {
         kind: MediaKind::Image,
         source: MediaSource::Base64 { media_type: "image/png".into(), data: "AA".into() },
         name: None,
     };
-    let result = |id: &str, part: Part| {
-        Part::new(Content::Result(CallResult {
+    let result = |id: &str, part: MessagePart| {
+        MessagePart::new(PartContent::Result(CallResult {
             call_id: id.into(),
             name: None,
             parts: vec![part],
             end: CallEnd::Well,
         }))
     };
-    let picture = Part::new(Content::Media(image));
-    let parts = vec![Part::text("look"), result("a", picture), result("b", Part::text("two"))];
-    let (messages, lost) = messages_of(vec![Message::new(Role::User, parts)]);
+    let picture = MessagePart::new(PartContent::Media(image));
+    let parts = vec![
+        MessagePart::text("look"),
+        result("a", picture),
+        result("b", MessagePart::text("two")),
+    ];
+    let (messages, lost) = messages_of(vec![ChatMessage::new(ChatRole::User, parts)]);
     assert_eq!(
         messages,
         json!([
@@ -125,13 +129,16 @@ fn results_come_first_and_their_pictures_behind_them() {
 
 #[test]
 fn thoughts_of_others_are_left_out_for_providers_and_kept_by_clients() {
-    let signature = Signature { maker: Dialect::Anthropic, text: "sig".into() };
-    let content = Content::Thinking { text: "hm".into(), signature: Some(signature) };
-    let message = Message::new(Role::Assistant, vec![Part::new(content), Part::text("yes")]);
+    let signature = ThoughtSignature { maker: Dialect::Anthropic, text: "sig".into() };
+    let content = PartContent::Thinking { text: "hm".into(), signature: Some(signature) };
+    let message = ChatMessage::new(
+        ChatRole::Assistant,
+        vec![MessagePart::new(content), MessagePart::text("yes")],
+    );
     let (messages, lost) = messages_of(vec![message.clone()]);
     assert_eq!(messages, json!([{"role": "assistant", "content": "yes"}]));
     assert_eq!(lost, ["thoughts of another model"]);
-    let kept = OpenAiChat.write_history(std::slice::from_ref(&message));
+    let kept = OpenAiChatCodec.write_history(std::slice::from_ref(&message));
     assert_eq!(
         kept,
         json!([{"role": "assistant", "reasoning_content": "hm",
@@ -143,21 +150,22 @@ fn thoughts_of_others_are_left_out_for_providers_and_kept_by_clients() {
 
 #[test]
 fn what_has_no_words_here_is_named() {
-    let video = Media {
+    let video = ChatMedia {
         kind: MediaKind::Video,
         source: MediaSource::Url("https://e.com/v".into()),
         name: None,
     };
-    let foreign = Content::Opaque { dialect: Dialect::Gemini, value: json!({"type": "code"}) };
-    let cached = Part {
+    let foreign = PartContent::Opaque { dialect: Dialect::Gemini, value: json!({"type": "code"}) };
+    let cached = MessagePart {
         extra: Extra::new(
             Dialect::Anthropic,
             json!({"cache_control": {"type": "ephemeral"}}).as_object().cloned().unwrap(),
         ),
-        ..Part::text("x")
+        ..MessagePart::text("x")
     };
-    let parts = vec![Part::new(Content::Media(video)), Part::new(foreign), cached];
-    let (messages, lost) = messages_of(vec![Message::new(Role::User, parts)]);
+    let parts =
+        vec![MessagePart::new(PartContent::Media(video)), MessagePart::new(foreign), cached];
+    let (messages, lost) = messages_of(vec![ChatMessage::new(ChatRole::User, parts)]);
     assert_eq!(messages, json!([{"role": "user", "content": "x"}]));
     assert_eq!(
         lost,
@@ -186,62 +194,62 @@ fn clients_that_know_functions_only_get_functions() {
     assert_eq!((body.get("functions"), body.get("function_call")), (None, None));
     assert_eq!(body["messages"][0]["tool_calls"][0]["id"], body["messages"][1]["tool_call_id"]);
 
-    let call = Call { id: "c".into(), name: "roll".into(), arguments: "{}".into() };
-    let response = Response {
+    let call = FunctionCall { id: "c".into(), name: "roll".into(), arguments: "{}".into() };
+    let response = ChatResponse {
         id: "r".into(),
         model: "m".into(),
         created: 1,
-        parts: vec![Part::new(Content::Call(call))],
-        stop: Stop::Calls,
-        usage: crate::conversation::Usage::default(),
+        parts: vec![MessagePart::new(PartContent::Call(call))],
+        stop: StopReason::Calls,
+        usage: crate::conversation::TokenUsage::default(),
         extra: Extra::none(),
     };
     let custom = json!({"id": "c", "type": "custom", "custom": {"name": "x", "input": ""}});
-    let custom = Content::Opaque { dialect: Dialect::OpenAiChat, value: custom };
-    let other = Response { parts: vec![Part::new(custom)], ..response.clone() };
-    let mut writer = OpenAiChat.stream_writer(&legacy);
+    let custom = PartContent::Opaque { dialect: Dialect::OpenAiChat, value: custom };
+    let other = ChatResponse { parts: vec![MessagePart::new(custom)], ..response.clone() };
+    let mut writer = OpenAiChatCodec.stream_writer(&legacy);
     for step in delta::steps(&other) {
         let said: String = writer.write(&step).into_iter().map(|frame| frame.data).collect();
         assert!(!said.contains("function_call"), "the old form has no word for it: {said}");
     }
-    let choice = &OpenAiChat.write_response(&response, &legacy, None)["choices"][0];
+    let choice = &OpenAiChatCodec.write_response(&response, &legacy, None)["choices"][0];
     assert_eq!(choice["finish_reason"], "function_call");
     assert_eq!(choice["message"]["function_call"], json!({"name": "roll", "arguments": "{}"}));
     assert_eq!(choice["message"].get("tool_calls"), None);
     let events = sent(&legacy, &delta::steps(&response));
     assert!(events.iter().all(|(_, data)| !data.contains("tool_calls")));
-    let again = recorded::whole(&recorded::steps(&OpenAiChat, &events).unwrap());
+    let again = test_fixtures::whole(&test_fixtures::steps(&OpenAiChatCodec, &events).unwrap());
     assert_eq!(again.calls().next().map(|call| call.name.as_str()), Some("roll"));
-    assert_eq!(again.stop, Stop::Calls);
+    assert_eq!(again.stop, StopReason::Calls);
 }
 
 #[test]
 fn what_was_done_is_told_in_the_answer_and_in_the_last_chunk() {
-    let told = Told {
-        ended: Ended::Answered,
+    let told = GatewayReport {
+        ended: LoopEnd::Answered,
         model: "m".to_owned(),
         rounds: 2,
-        calls: vec![Ran {
+        calls: vec![ExecutedCall {
             id: "c".into(),
             name: "roll".into(),
-            status: Status::Ok,
+            status: CallStatus::Ok,
             took: Duration::from_millis(3),
         }],
-        history: vec![Message::text(Role::Assistant, "4")],
+        history: vec![ChatMessage::text(ChatRole::Assistant, "4")],
     };
     let expected = json!({"ended": "answered", "model": "m", "rounds": 2,
         "calls": [{"id": "c", "name": "roll", "status": "ok", "duration_ms": 3}],
         "history": [{"role": "assistant", "content": "4"}]});
-    let (_, body) = recorded::json(FOLDER, "response_text").remove(0);
-    let response = OpenAiChat.read_response(body).unwrap();
-    let whole = OpenAiChat.write_response(&response, &asked(), Some(&told));
+    let (_, body) = test_fixtures::json(FOLDER, "response_text").remove(0);
+    let response = OpenAiChatCodec.read_response(body).unwrap();
+    let whole = OpenAiChatCodec.write_response(&response, &asked(), Some(&told));
     assert_eq!(whole["tollgate"], expected);
 
-    let mut writer = OpenAiChat.stream_writer(&asked_for_usage());
+    let mut writer = OpenAiChatCodec.stream_writer(&asked_for_usage());
     for step in delta::steps(&response) {
         writer.write(&step);
     }
-    let frames = recorded::arrived(&writer.end(Some(&told)));
+    let frames = test_fixtures::to_events(&writer.end(Some(&told)));
     assert_eq!(frames.len(), 3);
     let [last, usage] = [0, 1].map(|at| serde_json::from_str::<Value>(&frames[at].1).unwrap());
     assert_eq!(last["tollgate"], expected);

@@ -4,26 +4,26 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::super::{DIALECT, ITEM, output, part, with_item};
-use crate::conversation::{Content, Part, Signature, Stop};
-use crate::delta::{Delta, Opening};
+use super::super::{DIALECT, ITEM_KEY, output, part, with_item};
+use crate::conversation::{MessagePart, PartContent, StopReason, ThoughtSignature};
+use crate::delta::{PartOpening, ResponseDelta};
+use crate::error::LlmError;
 use crate::extra::Extra;
-use crate::failure::Failure;
-use crate::format::fields::Fields;
+use crate::format::fields::FieldReader;
 
 #[derive(Debug, Default)]
-pub(super) struct Items {
+pub(super) struct ResponsesStreamItems {
     /// The steps that nobody has taken yet.
-    pub(super) out: Vec<Delta>,
+    pub(super) out: Vec<ResponseDelta>,
     /// By their place in the output.
-    items: BTreeMap<u64, Item>,
+    items: BTreeMap<u64, ResponsesStreamItem>,
     parts: usize,
-    plain: Plain,
+    plain: PlainStop,
 }
 
 /// What the answer comes to if it is complete; what stands further down wins.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Plain {
+enum PlainStop {
     #[default]
     End,
     Refused,
@@ -31,105 +31,111 @@ enum Plain {
 }
 
 #[derive(Debug)]
-enum Item {
+enum ResponsesStreamItem {
     /// Its content by number; the fields are those of the item.
     Message {
         fields: Map<String, Value>,
-        contents: BTreeMap<u64, Spoken>,
+        contents: BTreeMap<u64, ResponsesOpenPart>,
     },
-    Call(Spoken),
+    Call(ResponsesOpenPart),
     Thoughts {
         fields: Map<String, Value>,
-        spoken: Option<Spoken>,
+        spoken: Option<ResponsesOpenPart>,
     },
-    Opaque(Spoken),
+    Opaque(ResponsesOpenPart),
     Done,
 }
 
 /// A part that is open.
 #[derive(Debug)]
-struct Spoken {
+struct ResponsesOpenPart {
     index: usize,
     text: String,
 }
 
-impl Items {
+impl ResponsesStreamItems {
     pub(super) fn is_empty(&self) -> bool {
         self.parts == 0
     }
 
-    pub(super) fn plain_stop(&self) -> Stop {
+    pub(super) fn plain_stop(&self) -> StopReason {
         match self.plain {
-            Plain::End => Stop::End,
-            Plain::Refused => Stop::Refused,
-            Plain::Calls => Stop::Calls,
+            PlainStop::End => StopReason::End,
+            PlainStop::Refused => StopReason::Refused,
+            PlainStop::Calls => StopReason::Calls,
         }
     }
 
-    fn saw(&mut self, part: &Part) {
+    fn note_part(&mut self, part: &MessagePart) {
         let plain = match output::plain_stop(std::slice::from_ref(part)) {
-            Stop::Calls => Plain::Calls,
-            Stop::Refused => Plain::Refused,
-            _ => Plain::End,
+            StopReason::Calls => PlainStop::Calls,
+            StopReason::Refused => PlainStop::Refused,
+            _ => PlainStop::End,
         };
         self.plain = self.plain.max(plain);
     }
 
-    pub(super) fn added(&mut self, at: u64, mut fields: Fields) -> Result<(), Failure> {
+    pub(super) fn add_item(&mut self, at: u64, mut fields: FieldReader) -> Result<(), LlmError> {
         self.close_item(at);
         let kind = fields.peek("type").and_then(Value::as_str).unwrap_or_default().to_owned();
         let item = match kind.as_str() {
             "message" => {
                 let known = ["role", "content", "status"];
-                let fields = kept(fields.into_value(), &known);
-                Item::Message { fields, contents: BTreeMap::new() }
+                let fields = remaining_fields(fields.into_value(), &known);
+                ResponsesStreamItem::Message { fields, contents: BTreeMap::new() }
             }
             "reasoning" => {
                 let known = ["type", "summary", "content", "status", "encrypted_content"];
-                Item::Thoughts { fields: kept(fields.into_value(), &known), spoken: None }
+                ResponsesStreamItem::Thoughts {
+                    fields: remaining_fields(fields.into_value(), &known),
+                    spoken: None,
+                }
             }
             "function_call" if !fields.has("namespace") => {
                 let id = fields.needed_text("call_id")?;
                 let name = fields.needed_text("name")?;
                 let arguments = fields.text("arguments")?.unwrap_or_default();
-                let extra = with_item(kept(fields.into_value(), &["type", "status"]));
-                let mut spoken = self.open(Opening::Call { id, name }, extra);
-                self.plain = Plain::Calls;
+                let extra = with_item(remaining_fields(fields.into_value(), &["type", "status"]));
+                let mut spoken = self.open(PartOpening::Call { id, name }, extra);
+                self.plain = PlainStop::Calls;
                 self.out.extend(spoken.grow(arguments, Extra::none()));
-                Item::Call(spoken)
+                ResponsesStreamItem::Call(spoken)
             }
             _ => {
                 let part = output::opaque(fields.into_value());
-                self.saw(&part);
-                Item::Opaque(self.open(Opening::Whole(part.content), part.extra))
+                self.note_part(&part);
+                ResponsesStreamItem::Opaque(self.open(PartOpening::Whole(part.content), part.extra))
             }
         };
         self.items.insert(at, item);
         Ok(())
     }
 
-    pub(super) fn done(&mut self, at: u64, value: Value) -> Result<(), Failure> {
+    pub(super) fn finish_item(&mut self, at: u64, value: Value) -> Result<(), LlmError> {
         match self.items.get_mut(&at) {
-            Some(Item::Done) => {}
-            Some(Item::Message { contents, .. }) if !contents.is_empty() => {
-                let extra = with_item(kept(value, &["role", "content"]));
+            Some(ResponsesStreamItem::Done) => {}
+            Some(ResponsesStreamItem::Message { contents, .. }) if !contents.is_empty() => {
+                let extra = with_item(remaining_fields(value, &["role", "content"]));
                 let indices = contents.values().map(|spoken| spoken.index);
-                self.out.extend(indices.map(|index| Delta::Extra { index, extra: extra.clone() }));
+                self.out.extend(
+                    indices.map(|index| ResponseDelta::Extra { index, extra: extra.clone() }),
+                );
             }
-            None | Some(Item::Message { .. }) => {
-                self.items.insert(at, Item::Done);
+            None | Some(ResponsesStreamItem::Message { .. }) => {
+                self.items.insert(at, ResponsesStreamItem::Done);
                 self.whole(output::read(value, "item".to_owned())?);
             }
-            Some(Item::Call(spoken)) => {
+            Some(ResponsesStreamItem::Call(spoken)) => {
                 let index = spoken.index;
                 self.out.extend(spoken.rest(value["arguments"].as_str().unwrap_or_default()));
-                let extra = with_item(kept(value, &["type", "call_id", "name", "arguments"]));
-                self.out.push(Delta::Extra { index, extra });
+                let extra =
+                    with_item(remaining_fields(value, &["type", "call_id", "name", "arguments"]));
+                self.out.push(ResponseDelta::Extra { index, extra });
             }
-            Some(Item::Thoughts { .. }) => self.thoughts_done(at, value)?,
-            Some(Item::Opaque(spoken)) => {
-                let extra = Extra::new(DIALECT, Map::from_iter([(ITEM.to_owned(), value)]));
-                self.out.push(Delta::Extra { index: spoken.index, extra });
+            Some(ResponsesStreamItem::Thoughts { .. }) => self.finish_thoughts(at, value)?,
+            Some(ResponsesStreamItem::Opaque(spoken)) => {
+                let extra = Extra::new(DIALECT, Map::from_iter([(ITEM_KEY.to_owned(), value)]));
+                self.out.push(ResponseDelta::Extra { index: spoken.index, extra });
             }
         }
         self.close_item(at);
@@ -137,47 +143,51 @@ impl Items {
     }
 
     /// Its words, its signature, and all that the next round must say of it.
-    fn thoughts_done(&mut self, at: u64, value: Value) -> Result<(), Failure> {
+    fn finish_thoughts(&mut self, at: u64, value: Value) -> Result<(), LlmError> {
         let signature = value["encrypted_content"].as_str().map(str::to_owned);
-        let part = output::read_item(Fields::new(value, "item")?, "reasoning")?;
+        let part = output::read_item(FieldReader::new(value, "item")?, "reasoning")?;
         self.think(at, (String::new(), Extra::none()), Extra::none());
-        let Some(Item::Thoughts { spoken: Some(spoken), .. }) = self.items.get_mut(&at) else {
+        let Some(ResponsesStreamItem::Thoughts { spoken: Some(spoken), .. }) =
+            self.items.get_mut(&at)
+        else {
             return Ok(());
         };
         let index = spoken.index;
-        if let Content::Thinking { text, .. } = &part.content {
+        if let PartContent::Thinking { text, .. } = &part.content {
             self.out.extend(spoken.rest(text));
         }
-        self.out.push(Delta::Extra { index, extra: part.extra });
-        let signature = signature.map(|text| Signature { maker: DIALECT, text });
-        self.out.extend(signature.map(|signature| Delta::Sign { index, signature }));
+        self.out.push(ResponseDelta::Extra { index, extra: part.extra });
+        let signature = signature.map(|text| ThoughtSignature { maker: DIALECT, text });
+        self.out.extend(signature.map(|signature| ResponseDelta::Sign { index, signature }));
         Ok(())
     }
 
     /// Parts of which only the end came.
-    pub(super) fn whole(&mut self, parts: Vec<Part>) {
+    pub(super) fn whole(&mut self, parts: Vec<MessagePart>) {
         for part in parts {
-            self.saw(&part);
+            self.note_part(&part);
             let (opening, text, signature) = match part.content {
-                Content::Text(text) => (Opening::Text, text, None),
-                Content::Refusal(text) => (Opening::Refusal, text, None),
-                Content::Thinking { text, signature } => (Opening::Thinking, text, signature),
-                Content::Call(call) => {
-                    (Opening::Call { id: call.id, name: call.name }, call.arguments, None)
+                PartContent::Text(text) => (PartOpening::Text, text, None),
+                PartContent::Refusal(text) => (PartOpening::Refusal, text, None),
+                PartContent::Thinking { text, signature } => {
+                    (PartOpening::Thinking, text, signature)
                 }
-                whole => (Opening::Whole(whole), String::new(), None),
+                PartContent::Call(call) => {
+                    (PartOpening::Call { id: call.id, name: call.name }, call.arguments, None)
+                }
+                whole => (PartOpening::Whole(whole), String::new(), None),
             };
             let mut spoken = self.open(opening, part.extra);
             let index = spoken.index;
             self.out.extend(spoken.grow(text, Extra::none()));
-            self.out.extend(signature.map(|signature| Delta::Sign { index, signature }));
-            self.out.push(Delta::Close { index });
+            self.out.extend(signature.map(|signature| ResponseDelta::Sign { index, signature }));
+            self.out.push(ResponseDelta::Close { index });
         }
     }
 
-    pub(super) fn event(&mut self, kind: &str, mut fields: Fields) -> Result<(), Failure> {
+    pub(super) fn event(&mut self, kind: &str, mut fields: FieldReader) -> Result<(), LlmError> {
         let at = output_index(&fields);
-        if let Some(Item::Opaque(_)) = self.items.get(&at) {
+        if let Some(ResponsesStreamItem::Opaque(_)) = self.items.get(&at) {
             self.pass(at, kind, fields);
             return Ok(());
         }
@@ -190,7 +200,7 @@ impl Items {
                     self.open_content(place, part.peek("type").and_then(Value::as_str));
                 }
             }
-            "response.content_part.done" => self.content_done(place, &mut fields)?,
+            "response.content_part.done" => self.finish_content(place, &mut fields)?,
             "response.output_text.delta" => self.grow(place, delta, logprobs(&fields)),
             "response.refusal.delta" => {
                 self.open_content(place, Some("refusal"));
@@ -226,30 +236,38 @@ impl Items {
 
     /// Begins a part, where there is a message for it and no part yet.
     fn open_content(&mut self, (at, number): (u64, u64), kind: Option<&str>) {
-        let Some(Item::Message { fields, contents }) = self.items.get(&at) else { return };
+        let Some(ResponsesStreamItem::Message { fields, contents }) = self.items.get(&at) else {
+            return;
+        };
         if contents.contains_key(&number) {
             return;
         }
         let opening = match kind {
-            Some("refusal") => Opening::Refusal,
-            _ => Opening::Text,
+            Some("refusal") => PartOpening::Refusal,
+            _ => PartOpening::Text,
         };
-        if opening == Opening::Refusal {
-            self.plain = self.plain.max(Plain::Refused);
+        if opening == PartOpening::Refusal {
+            self.plain = self.plain.max(PlainStop::Refused);
         }
         let spoken = self.open(opening, with_item(fields.clone()));
-        if let Some(Item::Message { contents, .. }) = self.items.get_mut(&at) {
+        if let Some(ResponsesStreamItem::Message { contents, .. }) = self.items.get_mut(&at) {
             contents.insert(number, spoken);
         }
     }
 
     /// Citations and the like are known whole when the content is.
-    fn content_done(&mut self, place: (u64, u64), fields: &mut Fields) -> Result<(), Failure> {
+    fn finish_content(
+        &mut self,
+        place: (u64, u64),
+        fields: &mut FieldReader,
+    ) -> Result<(), LlmError> {
         let Some(part) = fields.take("part") else { return Ok(()) };
-        let Some(index) = self.spoken(place).map(|spoken| spoken.index) else { return Ok(()) };
-        let Part { extra, .. } = part::read(part, "part".to_owned())?;
+        let Some(index) = self.open_part_mut(place).map(|spoken| spoken.index) else {
+            return Ok(());
+        };
+        let MessagePart { extra, .. } = part::read(part, "part".to_owned())?;
         if !extra.is_empty() {
-            self.out.push(Delta::Extra { index, extra });
+            self.out.push(ResponseDelta::Extra { index, extra });
         }
         Ok(())
     }
@@ -257,7 +275,7 @@ impl Items {
     /// More of a message or of a call.
     fn grow(&mut self, place: (u64, u64), text: String, extra: Extra) {
         self.open_content(place, None);
-        let step = self.spoken(place).and_then(|spoken| spoken.grow(text, extra));
+        let step = self.open_part_mut(place).and_then(|spoken| spoken.grow(text, extra));
         self.out.extend(step);
     }
 
@@ -265,47 +283,47 @@ impl Items {
     fn rest(&mut self, place: (u64, u64), whole: Option<String>) {
         self.open_content(place, None);
         let whole = whole.unwrap_or_default();
-        let step = self.spoken(place).and_then(|spoken| spoken.rest(&whole));
+        let step = self.open_part_mut(place).and_then(|spoken| spoken.rest(&whole));
         self.out.extend(step);
     }
 
     /// More of a thought, which begins with its first words.
     fn think(&mut self, at: u64, (text, extra): (String, Extra), said_as: Extra) {
-        if let Some(Item::Thoughts { fields, spoken: None }) = self.items.get(&at) {
+        if let Some(ResponsesStreamItem::Thoughts { fields, spoken: None }) = self.items.get(&at) {
             let mut kept = with_item(fields.clone());
             kept.merge(said_as);
-            let begun = self.open(Opening::Thinking, kept);
-            if let Some(Item::Thoughts { spoken, .. }) = self.items.get_mut(&at) {
+            let begun = self.open(PartOpening::Thinking, kept);
+            if let Some(ResponsesStreamItem::Thoughts { spoken, .. }) = self.items.get_mut(&at) {
                 *spoken = Some(begun);
             }
         }
-        let step = self.spoken((at, 0)).and_then(|spoken| spoken.grow(text, extra));
+        let step = self.open_part_mut((at, 0)).and_then(|spoken| spoken.grow(text, extra));
         self.out.extend(step);
     }
 
     /// What is said of an item that only this dialect has, or of a content beside its words.
-    fn pass(&mut self, at: u64, kind: &str, mut fields: Fields) {
+    fn pass(&mut self, at: u64, kind: &str, mut fields: FieldReader) {
         let place = (at, content_index(&fields));
-        let Some(index) = self.spoken(place).map(|spoken| spoken.index) else { return };
+        let Some(index) = self.open_part_mut(place).map(|spoken| spoken.index) else { return };
         fields.put("type", kind);
         let extra = note("event", fields.into_value());
-        self.out.push(Delta::Grow { index, text: String::new(), extra });
+        self.out.push(ResponseDelta::Grow { index, text: String::new(), extra });
     }
 
-    fn spoken(&mut self, (at, number): (u64, u64)) -> Option<&mut Spoken> {
+    fn open_part_mut(&mut self, (at, number): (u64, u64)) -> Option<&mut ResponsesOpenPart> {
         match self.items.get_mut(&at)? {
-            Item::Message { contents, .. } => contents.get_mut(&number),
-            Item::Call(spoken) | Item::Opaque(spoken) => Some(spoken),
-            Item::Thoughts { spoken, .. } => spoken.as_mut(),
-            Item::Done => None,
+            ResponsesStreamItem::Message { contents, .. } => contents.get_mut(&number),
+            ResponsesStreamItem::Call(spoken) | ResponsesStreamItem::Opaque(spoken) => Some(spoken),
+            ResponsesStreamItem::Thoughts { spoken, .. } => spoken.as_mut(),
+            ResponsesStreamItem::Done => None,
         }
     }
 
-    fn open(&mut self, opening: Opening, extra: Extra) -> Spoken {
+    fn open(&mut self, opening: PartOpening, extra: Extra) -> ResponsesOpenPart {
         let index = self.parts;
         self.parts += 1;
-        self.out.push(Delta::Open { index, opening, extra });
-        Spoken { index, text: String::new() }
+        self.out.push(ResponseDelta::Open { index, opening, extra });
+        ResponsesOpenPart { index, text: String::new() }
     }
 
     /// Whatever is open.
@@ -316,41 +334,43 @@ impl Items {
 
     fn close_item(&mut self, at: u64) {
         let Some(item) = self.items.get_mut(&at) else { return };
-        let open: Vec<Spoken> = match std::mem::replace(item, Item::Done) {
-            Item::Message { contents, .. } => contents.into_values().collect(),
-            Item::Call(spoken) | Item::Opaque(spoken) => vec![spoken],
-            Item::Thoughts { spoken, .. } => Vec::from_iter(spoken),
-            Item::Done => Vec::new(),
+        let open: Vec<ResponsesOpenPart> = match std::mem::replace(item, ResponsesStreamItem::Done)
+        {
+            ResponsesStreamItem::Message { contents, .. } => contents.into_values().collect(),
+            ResponsesStreamItem::Call(spoken) | ResponsesStreamItem::Opaque(spoken) => vec![spoken],
+            ResponsesStreamItem::Thoughts { spoken, .. } => Vec::from_iter(spoken),
+            ResponsesStreamItem::Done => Vec::new(),
         };
-        self.out.extend(open.into_iter().map(|spoken| Delta::Close { index: spoken.index }));
+        self.out
+            .extend(open.into_iter().map(|spoken| ResponseDelta::Close { index: spoken.index }));
     }
 }
 
-impl Spoken {
-    fn grow(&mut self, text: String, extra: Extra) -> Option<Delta> {
+impl ResponsesOpenPart {
+    fn grow(&mut self, text: String, extra: Extra) -> Option<ResponseDelta> {
         if text.is_empty() && extra.is_empty() {
             return None;
         }
         self.text.push_str(&text);
-        Some(Delta::Grow { index: self.index, text, extra })
+        Some(ResponseDelta::Grow { index: self.index, text, extra })
     }
 
     /// What is missing of the whole.
-    fn rest(&mut self, whole: &str) -> Option<Delta> {
+    fn rest(&mut self, whole: &str) -> Option<ResponseDelta> {
         let rest = whole.strip_prefix(self.text.as_str())?.to_owned();
         self.grow(rest, Extra::none())
     }
 }
 
-pub(super) fn output_index(fields: &Fields) -> u64 {
+pub(super) fn output_index(fields: &FieldReader) -> u64 {
     fields.peek("output_index").and_then(Value::as_u64).unwrap_or(0)
 }
 
-fn content_index(fields: &Fields) -> u64 {
+fn content_index(fields: &FieldReader) -> u64 {
     fields.peek("content_index").and_then(Value::as_u64).unwrap_or(0)
 }
 
-fn logprobs(fields: &Fields) -> Extra {
+fn logprobs(fields: &FieldReader) -> Extra {
     let logprobs = fields.peek("logprobs").filter(|list| list.get(0).is_some());
     logprobs.map_or_else(Extra::none, |logprobs| note("logprobs", logprobs.clone()))
 }
@@ -360,7 +380,7 @@ fn note(key: &str, value: impl Into<Value>) -> Extra {
 }
 
 /// What is kept of an item.
-fn kept(item: Value, known: &[&str]) -> Map<String, Value> {
+fn remaining_fields(item: Value, known: &[&str]) -> Map<String, Value> {
     let Value::Object(mut item) = item else { return Map::new() };
     item.retain(|key, value| !known.contains(&key.as_str()) && !value.is_null());
     item

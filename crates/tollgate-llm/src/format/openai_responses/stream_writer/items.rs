@@ -5,73 +5,79 @@ use serde_json::{Map, Value, json};
 
 use super::super::history::summary;
 use super::super::output::opaque_item;
-use super::super::{DIALECT, OURS, item_of};
-use super::place::{Kind, Place};
-use super::{Event, Refusal};
-use crate::conversation::{Content, Media, MediaKind, MediaSource, Part};
-use crate::delta::{Delta, Opening};
+use super::super::{DIALECT, OWN_ID_PREFIX, item_of};
+use super::part_position::{ResponsesPartKind, ResponsesPartPosition};
+use super::{ModelRefusal, ResponsesEvent};
+use crate::conversation::{ChatMedia, MediaKind, MediaSource, MessagePart, PartContent};
+use crate::delta::{PartOpening, ResponseDelta};
 use crate::extra::Extra;
 
 #[derive(Debug, Default)]
-pub(super) struct Items {
+pub(super) struct ResponsesOutputItems {
     /// The answer's id, from which the ids of items are made.
     pub(super) answer: String,
     /// As they would stand in the answer now.
     output: Vec<Map<String, Value>>,
-    parts: Vec<Place>,
+    parts: Vec<ResponsesPartPosition>,
     /// The message that may still get more content.
     message: Option<usize>,
     /// The events of this step.
-    out: Vec<Event>,
+    out: Vec<ResponsesEvent>,
 }
 
-impl Items {
+impl ResponsesOutputItems {
     pub(super) fn output(&self) -> Vec<Value> {
         self.output.iter().cloned().map(Value::Object).collect()
     }
 
-    pub(super) fn refused(&self) -> Refusal {
-        match self.parts.iter().any(|place| place.kind == Kind::Refusal) {
-            true => Refusal::Said,
-            false => Refusal::Unsaid,
+    pub(super) fn refusal(&self) -> ModelRefusal {
+        match self.parts.iter().any(|place| place.kind == ResponsesPartKind::Refusal) {
+            true => ModelRefusal::Said,
+            false => ModelRefusal::Unsaid,
         }
     }
 
-    pub(super) fn step(&mut self, delta: &Delta) -> Vec<Event> {
+    pub(super) fn step(&mut self, delta: &ResponseDelta) -> Vec<ResponsesEvent> {
         match delta {
-            Delta::Open { opening, extra, .. } => self.open(opening, extra),
-            Delta::Grow { index, text, extra } => self.grow(*index, text, extra),
-            Delta::Sign { index, signature } => {
+            ResponseDelta::Open { opening, extra, .. } => self.open(opening, extra),
+            ResponseDelta::Grow { index, text, extra } => self.grow(*index, text, extra),
+            ResponseDelta::Sign { index, signature } => {
                 if let Some(place) = self.parts.get_mut(*index) {
                     place.signature = Some(signature.clone());
                 }
             }
-            Delta::Extra { index, extra } => {
+            ResponseDelta::Extra { index, extra } => {
                 if let Some(place) = self.parts.get_mut(*index) {
                     place.extra.merge(extra.clone());
                 }
             }
-            Delta::Close { index } => self.close(*index),
-            Delta::Start { .. } | Delta::End { .. } => {}
+            ResponseDelta::Close { index } => self.close(*index),
+            ResponseDelta::Start { .. } | ResponseDelta::End { .. } => {}
         }
         std::mem::take(&mut self.out)
     }
 
-    fn open(&mut self, opening: &Opening, extra: &Extra) {
+    fn open(&mut self, opening: &PartOpening, extra: &Extra) {
         let kind = match opening {
-            Opening::Text => Kind::Text,
-            Opening::Refusal => Kind::Refusal,
-            Opening::Thinking if extra.get(DIALECT, "said_as").is_some() => Kind::Thoughts,
-            Opening::Thinking => Kind::Summary,
-            Opening::Call { .. } => Kind::Call,
-            Opening::Whole(Content::Opaque { dialect: DIALECT, .. }) => Kind::Whole,
-            Opening::Whole(Content::Media(media)) if image(media).is_some() => Kind::Whole,
-            Opening::Whole(_) => Kind::Nothing,
+            PartOpening::Text => ResponsesPartKind::Text,
+            PartOpening::Refusal => ResponsesPartKind::Refusal,
+            PartOpening::Thinking if extra.get(DIALECT, "said_as").is_some() => {
+                ResponsesPartKind::Thoughts
+            }
+            PartOpening::Thinking => ResponsesPartKind::Summary,
+            PartOpening::Call { .. } => ResponsesPartKind::Call,
+            PartOpening::Whole(PartContent::Opaque { dialect: DIALECT, .. }) => {
+                ResponsesPartKind::Whole
+            }
+            PartOpening::Whole(PartContent::Media(media)) if image(media).is_some() => {
+                ResponsesPartKind::Whole
+            }
+            PartOpening::Whole(_) => ResponsesPartKind::Nothing,
         };
-        let said = matches!(kind, Kind::Text | Kind::Refusal);
+        let said = matches!(kind, ResponsesPartKind::Text | ResponsesPartKind::Refusal);
         let item = match kind {
-            Kind::Text | Kind::Refusal => self.message(extra),
-            Kind::Nothing => self.output.len(),
+            ResponsesPartKind::Text | ResponsesPartKind::Refusal => self.message(extra),
+            ResponsesPartKind::Nothing => self.output.len(),
             _ => {
                 self.end_message("completed");
                 self.begin(opening, extra)
@@ -79,7 +85,7 @@ impl Items {
         };
         let content = if said { self.contents(item).len() } else { 0 };
         let (text, extra) = (String::new(), extra.clone());
-        let place = Place { kind, item, content, text, signature: None, extra };
+        let place = ResponsesPartPosition { kind, item, content, text, signature: None, extra };
         if said {
             let part = place.part();
             self.contents(item).push(part.clone());
@@ -103,22 +109,22 @@ impl Items {
             json!({"type": "message", "status": "in_progress", "role": "assistant", "content": []});
         let index = self.add("msg", item, extra);
         self.message = Some(index);
-        self.added(index);
+        self.emit_item_added(index);
         index
     }
 
-    fn begin(&mut self, opening: &Opening, extra: &Extra) -> usize {
+    fn begin(&mut self, opening: &PartOpening, extra: &Extra) -> usize {
         let index = match opening {
-            Opening::Call { id, name } => {
+            PartOpening::Call { id, name } => {
                 let item = json!({"type": "function_call", "status": "in_progress",
                     "call_id": id, "name": name, "arguments": ""});
                 self.add("fc", item, extra)
             }
-            Opening::Whole(Content::Opaque { value, .. }) => {
+            PartOpening::Whole(PartContent::Opaque { value, .. }) => {
                 self.output.push(value.as_object().cloned().unwrap_or_default());
                 self.output.len() - 1
             }
-            Opening::Whole(Content::Media(media)) => {
+            PartOpening::Whole(PartContent::Media(media)) => {
                 let item = json!({"type": "image_generation_call", "status": "completed",
                     "result": image(media)});
                 self.add("ig", item, extra)
@@ -133,7 +139,7 @@ impl Items {
                 index
             }
         };
-        self.added(index);
+        self.emit_item_added(index);
         index
     }
 
@@ -147,7 +153,7 @@ impl Items {
             }
         }
         if !item.get("id").is_some_and(Value::is_string) {
-            let id = format!("{prefix}_{OURS}{index}_{}", self.answer);
+            let id = format!("{prefix}_{OWN_ID_PREFIX}{index}_{}", self.answer);
             item.insert("id".to_owned(), id.into());
         }
         self.output.push(item);
@@ -155,7 +161,9 @@ impl Items {
     }
 
     fn grow(&mut self, index: usize, text: &str, extra: &Extra) {
-        let Some(mut place) = self.parts.get_mut(index).map(Place::take) else { return };
+        let Some(mut place) = self.parts.get_mut(index).map(ResponsesPartPosition::take) else {
+            return;
+        };
         if let Some(event) = extra.get(DIALECT, "event") {
             self.pass(&place, event);
         }
@@ -165,7 +173,7 @@ impl Items {
             let first = place.text.is_empty();
             place.text.push_str(text);
             let mut fields = json!({"delta": text});
-            if place.kind == Kind::Text {
+            if place.kind == ResponsesPartKind::Text {
                 let logprobs = extra.get(DIALECT, "logprobs").cloned();
                 fields["logprobs"] = logprobs.unwrap_or_else(|| json!([]));
             }
@@ -180,23 +188,23 @@ impl Items {
     }
 
     /// What stands before the first words of a thought.
-    fn first(&mut self, place: &Place) {
+    fn first(&mut self, place: &ResponsesPartPosition) {
         let (name, part) = match place.kind {
-            Kind::Summary => ("response.reasoning_summary_part.added", "summary_text"),
-            Kind::Thoughts => ("response.content_part.added", "reasoning_text"),
+            ResponsesPartKind::Summary => ("response.reasoning_summary_part.added", "summary_text"),
+            ResponsesPartKind::Thoughts => ("response.content_part.added", "reasoning_text"),
             _ => return,
         };
         self.say(place, name, json!({"part": {"type": part, "text": ""}}));
     }
 
     /// One part of a summary is over, and perhaps another follows.
-    fn end_summary(&mut self, place: &mut Place) {
+    fn end_summary(&mut self, place: &mut ResponsesPartPosition) {
         if place.text.is_empty() {
             return;
         }
         let text = std::mem::take(&mut place.text);
         let (done, part_done, key, kind) = match place.kind {
-            Kind::Thoughts => (
+            ResponsesPartKind::Thoughts => (
                 "response.reasoning_text.done",
                 "response.content_part.done",
                 "content",
@@ -220,12 +228,14 @@ impl Items {
     }
 
     fn close(&mut self, index: usize) {
-        let Some(mut place) = self.parts.get_mut(index).map(Place::take) else { return };
+        let Some(mut place) = self.parts.get_mut(index).map(ResponsesPartPosition::take) else {
+            return;
+        };
         match place.kind {
-            Kind::Text | Kind::Refusal => {
+            ResponsesPartKind::Text | ResponsesPartKind::Refusal => {
                 let part = place.part();
                 let (name, fields) = match place.kind {
-                    Kind::Text => {
+                    ResponsesPartKind::Text => {
                         let logprobs = part.get("logprobs").cloned().unwrap_or_else(|| json!([]));
                         (
                             "response.output_text.done",
@@ -238,33 +248,35 @@ impl Items {
                 self.say(&place, "response.content_part.done", json!({"part": part}));
                 self.contents(place.item)[place.content] = part;
             }
-            Kind::Call => {
+            ResponsesPartKind::Call => {
                 let name = "response.function_call_arguments.done";
                 self.say(&place, name, json!({"arguments": place.text}));
                 self.set(&place, [("arguments", place.text.clone().into())]);
-                self.done(place.item, "completed");
+                self.emit_item_done(place.item, "completed");
             }
-            Kind::Summary | Kind::Thoughts => {
+            ResponsesPartKind::Summary | ResponsesPartKind::Thoughts => {
                 self.end_summary(&mut place);
                 self.set_thoughts(&place);
-                self.done_as_is(place.item);
+                self.emit_item_done_as_is(place.item);
             }
-            Kind::Whole => {
+            ResponsesPartKind::Whole => {
                 let item = self.output[place.item].clone();
-                let seen =
-                    Part { content: Content::Text(String::new()), extra: place.extra.clone() };
+                let seen = MessagePart {
+                    content: PartContent::Text(String::new()),
+                    extra: place.extra.clone(),
+                };
                 if let Some(Value::Object(item)) = opaque_item(&Value::Object(item), &seen) {
                     self.output[place.item] = item;
                 }
-                self.done_as_is(place.item);
+                self.emit_item_done_as_is(place.item);
             }
-            Kind::Nothing => {}
+            ResponsesPartKind::Nothing => {}
         }
         self.parts[index] = place;
     }
 
     /// What the provider kept of its thoughts, and the signature.
-    fn set_thoughts(&mut self, place: &Place) {
+    fn set_thoughts(&mut self, place: &ResponsesPartPosition) {
         for key in ["summary", "content", "status"] {
             let kept = item_of(&place.extra).and_then(|item| item.get(key));
             if let Some(kept) = kept.filter(|kept| !kept.is_null()) {
@@ -279,36 +291,36 @@ impl Items {
         }
     }
 
-    fn set<const N: usize>(&mut self, place: &Place, fields: [(&str, Value); N]) {
+    fn set<const N: usize>(&mut self, place: &ResponsesPartPosition, fields: [(&str, Value); N]) {
         let item = &mut self.output[place.item];
         item.extend(fields.map(|(key, value)| (key.to_owned(), value)));
     }
 
     /// Everything is said; `status` is of the message that was said last.
-    pub(super) fn finish(&mut self, status: &str) -> Vec<Event> {
+    pub(super) fn finish(&mut self, status: &str) -> Vec<ResponsesEvent> {
         self.end_message(status);
         std::mem::take(&mut self.out)
     }
 
     fn end_message(&mut self, status: &str) {
         if let Some(index) = self.message.take() {
-            self.done(index, status);
+            self.emit_item_done(index, status);
         }
     }
 
-    fn done(&mut self, index: usize, status: &str) {
+    fn emit_item_done(&mut self, index: usize, status: &str) {
         self.output[index].insert("status".to_owned(), status.into());
-        self.done_as_is(index);
+        self.emit_item_done_as_is(index);
     }
 
-    fn done_as_is(&mut self, index: usize) {
+    fn emit_item_done_as_is(&mut self, index: usize) {
         let fields = json!({"output_index": index, "item": self.output[index]});
-        self.out.push(Event::new("response.output_item.done", fields));
+        self.out.push(ResponsesEvent::new("response.output_item.done", fields));
     }
 
-    fn added(&mut self, index: usize) {
+    fn emit_item_added(&mut self, index: usize) {
         let fields = json!({"output_index": index, "item": self.output[index]});
-        self.out.push(Event::new("response.output_item.added", fields));
+        self.out.push(ResponsesEvent::new("response.output_item.added", fields));
     }
 
     fn contents(&mut self, item: usize) -> &mut Vec<Value> {
@@ -320,30 +332,35 @@ impl Items {
     }
 
     /// An event about the item and the content that a part stands in.
-    fn say(&mut self, place: &Place, name: &str, fields: Value) {
-        let mut event = Event::new(name, fields);
+    fn say(&mut self, place: &ResponsesPartPosition, name: &str, fields: Value) {
+        let mut event = ResponsesEvent::new(name, fields);
         event.fields.extend(self.address(place));
         self.out.push(event);
     }
 
-    fn address(&self, place: &Place) -> Map<String, Value> {
+    fn address(&self, place: &ResponsesPartPosition) -> Map<String, Value> {
         let id = self.output.get(place.item).and_then(|item| item.get("id")).cloned();
         let mut address = Map::from_iter([
             ("item_id".to_owned(), id.unwrap_or_default()),
             ("output_index".to_owned(), place.item.into()),
         ]);
         let number = match place.kind {
-            Kind::Text | Kind::Refusal | Kind::Thoughts => "content_index",
-            Kind::Summary => "summary_index",
-            Kind::Call | Kind::Whole | Kind::Nothing => return address,
+            ResponsesPartKind::Text | ResponsesPartKind::Refusal | ResponsesPartKind::Thoughts => {
+                "content_index"
+            }
+            ResponsesPartKind::Summary => "summary_index",
+            ResponsesPartKind::Call | ResponsesPartKind::Whole | ResponsesPartKind::Nothing => {
+                return address;
+            }
         };
         address.insert(number.to_owned(), place.content.into());
         address
     }
 
     /// An event of the provider's, at its place in this stream.
-    fn pass(&mut self, place: &Place, event: &Value) {
-        let mut passed = Event::new(event["type"].as_str().unwrap_or_default(), event.clone());
+    fn pass(&mut self, place: &ResponsesPartPosition, event: &Value) {
+        let mut passed =
+            ResponsesEvent::new(event["type"].as_str().unwrap_or_default(), event.clone());
         for (key, value) in self.address(place) {
             if passed.fields.contains_key(&key) {
                 passed.fields.insert(key, value);
@@ -354,7 +371,7 @@ impl Items {
 }
 
 /// A picture that a model made, as this dialect's own tool gives it.
-fn image(media: &Media) -> Option<&str> {
+fn image(media: &ChatMedia) -> Option<&str> {
     match (media.kind, &media.source) {
         (MediaKind::Image, MediaSource::Base64 { data, .. }) => Some(data),
         _ => None,

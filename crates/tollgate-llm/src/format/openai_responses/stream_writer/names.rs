@@ -1,7 +1,7 @@
 //! The events of this dialect, of which the name stands before the data too. Others, which a provider
 //! may come up with, are sent without.
 
-pub(super) const NAMES: &[&str] = &[
+pub(super) const EVENT_NAMES: &[&str] = &[
     "error",
     "response.audio.delta",
     "response.audio.done",

@@ -1,14 +1,15 @@
 //! B-CH 1 to 4, 9 and 10: requests that are refused, each with its place.
 
 use super::*;
-use crate::failure::Kind;
+use crate::error::LlmErrorKind;
 
 /// Changes one field of a good request.
 fn check(key: &str, value: Value, at: &str, message: &str) {
     let mut body = json!({"model": "m", "input": "hi"});
     body[key] = value;
-    let failure = OpenAiResponses.read_request(body, &Address::default()).unwrap_err();
-    assert_eq!(failure.kind, Kind::Invalid);
+    let failure =
+        OpenAiResponsesCodec.read_request(body, &RequestUrlParams::default()).unwrap_err();
+    assert_eq!(failure.kind, LlmErrorKind::Invalid);
     assert_eq!(failure.at.as_deref(), Some(at), "{}", failure.message);
     assert!(failure.message.contains(message), "{}", failure.message);
 }
@@ -20,7 +21,7 @@ fn item(value: Value, at: &str, message: &str) {
 #[test]
 fn b_ch_01_input_must_be_text_or_items() {
     for body in [json!([]), json!("x"), json!(null)] {
-        assert!(OpenAiResponses.read_request(body, &Address::default()).is_err());
+        assert!(OpenAiResponsesCodec.read_request(body, &RequestUrlParams::default()).is_err());
     }
     check("model", Value::Null, "model", "`model` is missing");
     check("input", json!(null), "input", "`input` is missing");

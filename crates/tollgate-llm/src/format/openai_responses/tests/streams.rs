@@ -1,10 +1,10 @@
 //! Streams as they should not be, and what a client's stream must be.
 
 use super::*;
-use crate::conversation::{Content, Part, Stop};
-use crate::delta::Opening;
-use crate::failure::{Failure, Kind};
-use crate::format::{Broken, Fault, Malformed};
+use crate::conversation::{MessagePart, PartContent, StopReason};
+use crate::delta::PartOpening;
+use crate::error::{LlmError, LlmErrorKind};
+use crate::format::{BrokenStreamError, MalformedResponseError, ProviderFault};
 
 fn created() -> String {
     json!({"type": "response.created", "response": {"id": "r", "model": "m", "output": []}})
@@ -17,9 +17,9 @@ fn completed() -> String {
     .to_string()
 }
 
-fn read_all(events: &[String]) -> Result<Vec<Delta>, Broken> {
+fn read_all(events: &[String]) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
     let events: Vec<_> = events.iter().map(|data| (None, data.clone())).collect();
-    recorded::steps(&OpenAiResponses, &events)
+    test_fixtures::steps(&OpenAiResponsesCodec, &events)
 }
 
 /// Between the first event and the last.
@@ -27,21 +27,21 @@ fn check(events: &[Value], expected: &str) {
     let mut all = vec![created()];
     all.extend(events.iter().map(Value::to_string));
     all.push(completed());
-    let response = recorded::whole(&read_all(&all).unwrap());
+    let response = test_fixtures::whole(&read_all(&all).unwrap());
     let mut words: Vec<String> = response.parts.iter().map(shown).collect();
     words.push(format!("{:?} {}/{}", response.stop, response.usage.input, response.usage.output));
     assert_eq!(words.join(" | "), expected);
 }
 
-fn shown(part: &Part) -> String {
+fn shown(part: &MessagePart) -> String {
     match &part.content {
-        Content::Text(text) => format!("text {text}"),
-        Content::Refusal(text) => format!("refusal {text}"),
-        Content::Thinking { text, signature } => {
+        PartContent::Text(text) => format!("text {text}"),
+        PartContent::Refusal(text) => format!("refusal {text}"),
+        PartContent::Thinking { text, signature } => {
             let signature = signature.as_ref().map_or("", |signature| &signature.text);
             format!("thought {text:?} {signature}").trim_end().to_owned()
         }
-        Content::Call(call) => format!("{} {}{}", call.id, call.name, call.arguments),
+        PartContent::Call(call) => format!("{} {}{}", call.id, call.name, call.arguments),
         other => format!("{other:?}"),
     }
 }
@@ -66,14 +66,15 @@ fn recorded_streams_say_what_they_say() {
         ("stream_open_thoughts", "thought \"We roll.\" | text 4"),
     ];
     for (name, expected) in cases {
-        let (_, sse) = recorded::files(FOLDER, name).remove(0);
-        let steps = recorded::steps(&OpenAiResponses, &recorded::events(&sse)).unwrap();
-        let parts = recorded::whole(&steps).parts;
+        let (_, sse) = test_fixtures::files(FOLDER, name).remove(0);
+        let steps =
+            test_fixtures::steps(&OpenAiResponsesCodec, &test_fixtures::events(&sse)).unwrap();
+        let parts = test_fixtures::whole(&steps).parts;
         assert_eq!(parts.iter().map(shown).collect::<Vec<_>>().join(" | "), expected);
     }
-    let (_, sse) = recorded::files(FOLDER, "stream_own_kinds").remove(0);
-    let steps = recorded::steps(&OpenAiResponses, &recorded::events(&sse)).unwrap();
-    assert_eq!(recorded::whole(&steps).stop, Stop::Calls, "they wait for the client");
+    let (_, sse) = test_fixtures::files(FOLDER, "stream_own_kinds").remove(0);
+    let steps = test_fixtures::steps(&OpenAiResponsesCodec, &test_fixtures::events(&sse)).unwrap();
+    assert_eq!(test_fixtures::whole(&steps).stop, StopReason::Calls, "they wait for the client");
 }
 
 #[test]
@@ -103,9 +104,9 @@ fn servers_may_leave_out_the_pieces_or_all_but_the_end() {
     check(&[], "End 0/4");
     let last = json!({"type": "response.incomplete", "response": {"id": "r", "output": [text, call],
         "status": "incomplete", "incomplete_details": {"reason": "content_filter"}}});
-    let response = recorded::whole(&read_all(&[last.to_string()]).unwrap());
+    let response = test_fixtures::whole(&read_all(&[last.to_string()]).unwrap());
     assert_eq!(response.parts.len(), 2);
-    assert_eq!(response.stop, Stop::Filtered);
+    assert_eq!(response.stop, StopReason::Filtered);
 }
 
 #[test]
@@ -121,12 +122,15 @@ fn events_about_nothing_say_nothing() {
 fn b_ch_13_a_stream_without_its_end_broke_off() {
     let done = "[DONE]".to_owned();
     for events in [vec![], vec![created()], vec![created(), done.clone()], vec![done.clone()]] {
-        assert_eq!(read_all(&events).unwrap_err(), Broken::Short);
+        assert_eq!(read_all(&events).unwrap_err(), BrokenStreamError::Short);
     }
     assert!(read_all(&[created(), completed(), done, "nonsense".to_owned()]).is_ok());
     for data in ["<html>", "{", "[]"] {
         let broken = read_all(&[created(), data.to_owned()]);
-        let malformed = matches!(broken, Err(Broken::Malformed(Malformed(_)) | Broken::Short));
+        let malformed = matches!(
+            broken,
+            Err(BrokenStreamError::Malformed(MalformedResponseError(_)) | BrokenStreamError::Short)
+        );
         assert!(malformed, "{data}: {broken:?}");
     }
 }
@@ -139,10 +143,11 @@ fn an_error_in_the_middle_is_reported_in_each_of_its_forms() {
     let failed = json!({"type": "response.failed", "response": {"status": "failed",
         "error": {"code": "rate_limit_exceeded", "message": "later"}}});
     for event in [flat, nested, failed] {
-        let Err(Broken::Reported(said)) = read_all(&[created(), event.to_string()]) else {
+        let Err(BrokenStreamError::Reported(said)) = read_all(&[created(), event.to_string()])
+        else {
             panic!("not reported: {event}")
         };
-        assert_eq!((said.fault, said.message.as_str()), (Fault::TooOften, "later"));
+        assert_eq!((said.fault, said.message.as_str()), (ProviderFault::TooOften, "later"));
     }
 }
 
@@ -150,21 +155,25 @@ fn an_error_in_the_middle_is_reported_in_each_of_its_forms() {
 fn answers_that_failed_are_errors() {
     let failed = json!({"id": "r", "status": "failed", "output": [],
         "error": {"code": "server_error", "message": "oops"}});
-    let malformed = OpenAiResponses.read_response(failed).unwrap_err();
-    assert_eq!(malformed, Malformed("it is an error: oops".to_owned()));
-    assert!(OpenAiResponses.read_response(json!({"id": "r"})).is_err());
+    let malformed = OpenAiResponsesCodec.read_response(failed).unwrap_err();
+    assert_eq!(malformed, MalformedResponseError("it is an error: oops".to_owned()));
+    assert!(OpenAiResponsesCodec.read_response(json!({"id": "r"})).is_err());
 }
 
 #[test]
 fn a_clients_stream_that_fails_says_so_twice() {
-    let failure = Failure::new(Kind::RateLimited, "too often");
-    let mut writer = OpenAiResponses.stream_writer(&asked());
+    let failure = LlmError::new(LlmErrorKind::RateLimited, "too often");
+    let mut writer = OpenAiResponsesCodec.stream_writer(&asked());
     assert_eq!(writer.fail(&failure).len(), 1, "nothing has begun");
-    let mut writer = OpenAiResponses.stream_writer(&asked());
-    let start =
-        Delta::Start { id: "r".into(), model: "m".into(), created: 1, extra: Extra::none() };
+    let mut writer = OpenAiResponsesCodec.stream_writer(&asked());
+    let start = ResponseDelta::Start {
+        id: "r".into(),
+        model: "m".into(),
+        created: 1,
+        extra: Extra::none(),
+    };
     writer.write(&start);
-    let frames = recorded::arrived(&writer.fail(&failure));
+    let frames = test_fixtures::to_events(&writer.fail(&failure));
     let [error, failed] = [0, 1].map(|at| serde_json::from_str::<Value>(&frames[at].1).unwrap());
     assert_eq!(error["error"]["code"], "rate_limit_exceeded");
     assert_eq!((&error["type"], &error["message"]), (&json!("error"), &json!("too often")));
@@ -176,24 +185,34 @@ fn a_clients_stream_that_fails_says_so_twice() {
 
 #[test]
 fn calls_that_overlap_keep_their_places() {
-    let open = |index, id: &str| Delta::Open {
+    let open = |index, id: &str| ResponseDelta::Open {
         index,
-        opening: Opening::Call { id: id.into(), name: "f".into() },
+        opening: PartOpening::Call { id: id.into(), name: "f".into() },
         extra: Extra::none(),
     };
-    let grow = |index, text: &str| Delta::Grow { index, text: text.into(), extra: Extra::none() };
+    let grow =
+        |index, text: &str| ResponseDelta::Grow { index, text: text.into(), extra: Extra::none() };
     let steps = [
-        Delta::Start { id: "r".into(), model: "m".into(), created: 1, extra: Extra::none() },
+        ResponseDelta::Start {
+            id: "r".into(),
+            model: "m".into(),
+            created: 1,
+            extra: Extra::none(),
+        },
         open(0, "a"),
         open(1, "b"),
         grow(1, "{"),
         grow(0, "[]"),
-        Delta::Close { index: 0 },
+        ResponseDelta::Close { index: 0 },
         grow(1, "}"),
-        Delta::Close { index: 1 },
-        Delta::End { stop: Stop::Calls, usage: Default::default(), extra: Extra::none() },
+        ResponseDelta::Close { index: 1 },
+        ResponseDelta::End {
+            stop: StopReason::Calls,
+            usage: Default::default(),
+            extra: Extra::none(),
+        },
     ];
-    let again = recorded::steps(&OpenAiResponses, &sent(&asked(), &steps)).unwrap();
-    let parts = recorded::whole(&again).parts;
+    let again = test_fixtures::steps(&OpenAiResponsesCodec, &sent(&asked(), &steps)).unwrap();
+    let parts = test_fixtures::whole(&again).parts;
     assert_eq!(parts.iter().map(shown).collect::<Vec<_>>(), ["a f[]", "b f{}"]);
 }

@@ -4,27 +4,28 @@ use serde_json::Map;
 
 use super::*;
 use crate::conversation::{
-    Call, CallEnd, CallResult, Content, Function, Media, MediaKind, MediaSource, Message, Part,
-    Role, Signature, Stop, Tool, ToolChoice, Usage,
+    CallEnd, CallResult, ChatMedia, ChatMessage, ChatRole, ChatTool, Function, FunctionCall,
+    MediaKind, MediaSource, MessagePart, PartContent, StopReason, ThoughtSignature, TokenUsage,
+    ToolChoice,
 };
 use crate::dialect::Dialect;
-use crate::format::openai_chat::OpenAiChat;
-use crate::told::{Ended, Told};
+use crate::format::openai_chat::OpenAiChatCodec;
+use crate::gateway_report::{GatewayReport, LoopEnd};
 
-fn response(parts: Vec<Part>, stop: Stop) -> Response {
-    Response {
+fn response(parts: Vec<MessagePart>, stop: StopReason) -> ChatResponse {
+    ChatResponse {
         id: "chatcmpl-1".into(),
         model: "m".into(),
         created: 1,
         parts,
         stop,
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
         extra: Extra::none(),
     }
 }
 
-fn input_of(messages: Vec<Message>) -> (Value, Vec<String>) {
-    let written = OpenAiResponses.write_request(&recorded::request(messages)).unwrap();
+fn input_of(messages: Vec<ChatMessage>) -> (Value, Vec<String>) {
+    let written = OpenAiResponsesCodec.write_request(&test_fixtures::request(messages)).unwrap();
     (written.body["input"].clone(), written.lost)
 }
 
@@ -39,7 +40,7 @@ fn equivalent_spellings_are_read_alike() {
 
 #[test]
 fn what_an_assistant_does_in_one_go_is_one_message() {
-    let (_, body) = recorded::json(FOLDER, "request_items").remove(0);
+    let (_, body) = test_fixtures::json(FOLDER, "request_items").remove(0);
     let shapes: Vec<String> = read(body)
         .messages
         .iter()
@@ -65,7 +66,7 @@ fn what_an_assistant_does_in_one_go_is_one_message() {
 
 #[test]
 fn clients_of_other_dialects_are_not_kept() {
-    let mut request = recorded::request(vec![Message::text(Role::User, "hi")]);
+    let mut request = test_fixtures::request(vec![ChatMessage::text(ChatRole::User, "hi")]);
     assert_eq!(written(&request)["store"], false);
     assert_eq!(written(&request).get("include"), None);
     request.options.effort = Some("low".into());
@@ -75,9 +76,9 @@ fn clients_of_other_dialects_are_not_kept() {
 
 #[test]
 fn the_first_system_prompt_becomes_the_instructions() {
-    let system = |text: &str| Message::text(Role::System, text);
-    let messages = vec![system("agent"), system("client"), Message::text(Role::User, "hi")];
-    let body = written(&recorded::request(messages));
+    let system = |text: &str| ChatMessage::text(ChatRole::System, text);
+    let messages = vec![system("agent"), system("client"), ChatMessage::text(ChatRole::User, "hi")];
+    let body = written(&test_fixtures::request(messages));
     assert_eq!(body["instructions"], "agent");
     assert_eq!(body["input"][0], json!({"role": "system", "content": "client"}));
     let item = json!({"model": "m", "input": [{"role": "system", "content": "x"}]});
@@ -87,23 +88,28 @@ fn the_first_system_prompt_becomes_the_instructions() {
 #[test]
 fn functions_of_others_are_not_strict_unless_they_said_so() {
     let tool = |extra: Extra| {
-        Tool::Function(Function { name: "f".into(), description: None, parameters: None, extra })
+        ChatTool::Function(Function {
+            name: "f".into(),
+            description: None,
+            parameters: None,
+            extra,
+        })
     };
     let strict = json!({"function": {"strict": true}}).as_object().cloned().unwrap();
     let tools = vec![tool(Extra::none())];
-    let body = written(&Request { tools, ..asked() });
+    let body = written(&ChatRequest { tools, ..asked() });
     assert_eq!(
         body["tools"][0],
         json!({"type": "function", "name": "f", "parameters": null, "strict": false})
     );
     let tools = vec![tool(Extra::new(Dialect::OpenAiChat, strict))];
-    assert_eq!(written(&Request { tools, ..asked() })["tools"][0]["strict"], true);
+    assert_eq!(written(&ChatRequest { tools, ..asked() })["tools"][0]["strict"], true);
     let own = json!([{"type": "function", "name": "f", "parameters": {}}]);
     let request = read(json!({"model": "m", "input": "hi", "tools": own}));
     assert_eq!(written(&request)["tools"], own);
     let value = json!({"type": "web_search_20250305"});
-    let tools = vec![Tool::Hosted { dialect: Dialect::Anthropic, value }];
-    assert!(OpenAiResponses.write_request(&Request { tools, ..asked() }).is_err());
+    let tools = vec![ChatTool::Hosted { dialect: Dialect::Anthropic, value }];
+    assert!(OpenAiResponsesCodec.write_request(&ChatRequest { tools, ..asked() }).is_err());
 }
 
 #[test]
@@ -112,7 +118,7 @@ fn a_choice_among_some_is_carried_from_chat() {
         "tools": [{"type": "function", "function": {"name": "roll"}}]}});
     let tool_choice = ToolChoice::Opaque { dialect: Dialect::OpenAiChat, value };
     assert_eq!(
-        written(&Request { tool_choice, ..asked() })["tool_choice"],
+        written(&ChatRequest { tool_choice, ..asked() })["tool_choice"],
         json!({"type": "allowed_tools", "mode": "auto",
             "tools": [{"type": "function", "name": "roll"}]})
     );
@@ -121,21 +127,21 @@ fn a_choice_among_some_is_carried_from_chat() {
 #[test]
 fn only_a_providers_own_thoughts_are_sent_to_it() {
     let thought = |text: &str, maker| {
-        let signature = Signature { maker, text: "sig".into() };
-        Part::new(Content::Thinking { text: text.into(), signature: Some(signature) })
+        let signature = ThoughtSignature { maker, text: "sig".into() };
+        MessagePart::new(PartContent::Thinking { text: text.into(), signature: Some(signature) })
     };
     let parts = vec![thought("a", Dialect::Anthropic), thought("b", Dialect::OpenAiResponses)];
-    let message = Message::new(Role::Assistant, parts);
+    let message = ChatMessage::new(ChatRole::Assistant, parts);
     let (input, lost) = input_of(vec![message.clone()]);
     assert_eq!(input.as_array().map(Vec::len), Some(1));
     assert_eq!(input[0]["encrypted_content"], "sig");
     assert_eq!(lost, ["thoughts of another model"]);
 
-    let kept = OpenAiResponses.write_history(std::slice::from_ref(&message));
+    let kept = OpenAiResponsesCodec.write_history(std::slice::from_ref(&message));
     assert_eq!(kept[0]["encrypted_content"], "tollgate:anthropic:sig");
     assert_eq!(kept[1]["encrypted_content"], "sig");
     let again = read(json!({"model": "m", "input": kept}));
-    let contents = |message: &Message| -> Vec<Content> {
+    let contents = |message: &ChatMessage| -> Vec<PartContent> {
         message.parts.iter().map(|part| part.content.clone()).collect()
     };
     assert_eq!(contents(&again.messages[0]), contents(&message));
@@ -157,10 +163,10 @@ fn thoughts_without_a_signature_are_sent_only_where_they_are_kept() {
 
 #[test]
 fn ids_that_were_made_here_are_for_clients_only() {
-    let call = Call { id: "c".into(), name: "f".into(), arguments: "{}".into() };
-    let parts = vec![Part::text("hi"), Part::new(Content::Call(call))];
+    let call = FunctionCall { id: "c".into(), name: "f".into(), arguments: "{}".into() };
+    let parts = vec![MessagePart::text("hi"), MessagePart::new(PartContent::Call(call))];
     let written_response =
-        OpenAiResponses.write_response(&response(parts, Stop::Calls), &asked(), None);
+        OpenAiResponsesCodec.write_response(&response(parts, StopReason::Calls), &asked(), None);
     let output = written_response["output"].as_array().cloned().unwrap();
     assert_eq!(output[0]["id"], "msg_tollgate_0_chatcmpl1");
     assert_eq!(output[1]["id"], "fc_tollgate_1_chatcmpl1");
@@ -174,11 +180,11 @@ fn ids_that_were_made_here_are_for_clients_only() {
 
 #[test]
 fn an_answer_repeats_the_clients_request_and_nothing_of_the_gateways() {
-    let (_, body) = recorded::json(FOLDER, "response_tools").remove(0);
-    let read_back = OpenAiResponses.read_response(body).unwrap();
+    let (_, body) = test_fixtures::json(FOLDER, "response_tools").remove(0);
+    let read_back = OpenAiResponsesCodec.read_response(body).unwrap();
     let request = json!({"model": "sage", "input": "hi",
         "tools": [{"type": "function", "name": "own", "parameters": null}]});
-    let written = OpenAiResponses.write_response(&read_back, &read(request.clone()), None);
+    let written = OpenAiResponsesCodec.write_response(&read_back, &read(request.clone()), None);
     assert_eq!(written["instructions"], Value::Null);
     assert_eq!(written["tools"], request["tools"]);
     assert_eq!(written["tool_choice"], "auto");
@@ -189,30 +195,32 @@ fn an_answer_repeats_the_clients_request_and_nothing_of_the_gateways() {
 
 #[test]
 fn stops_become_statuses() {
-    let ending = |stop: Stop, parts: Vec<Part>| {
-        let body = OpenAiResponses.write_response(&response(parts, stop), &asked(), None);
+    let ending = |stop: StopReason, parts: Vec<MessagePart>| {
+        let body = OpenAiResponsesCodec.write_response(&response(parts, stop), &asked(), None);
         let reason = body["incomplete_details"]["reason"].as_str().unwrap_or("").to_owned();
         format!("{} {reason}", body["status"].as_str().unwrap()).trim_end().to_owned()
     };
-    let refusal = || vec![Part::new(Content::Refusal("no".into()))];
-    assert_eq!(ending(Stop::End, vec![]), "completed");
-    assert_eq!(ending(Stop::Sequence(None), vec![]), "completed");
-    assert_eq!(ending(Stop::Length, vec![]), "incomplete max_output_tokens");
-    assert_eq!(ending(Stop::Filtered, vec![]), "incomplete content_filter");
-    assert_eq!(ending(Stop::Refused, vec![]), "incomplete content_filter");
-    assert_eq!(ending(Stop::Refused, refusal()), "completed");
-    let other = Stop::Other { dialect: Dialect::Anthropic, reason: "pause_turn".into() };
+    let refusal = || vec![MessagePart::new(PartContent::Refusal("no".into()))];
+    assert_eq!(ending(StopReason::End, vec![]), "completed");
+    assert_eq!(ending(StopReason::Sequence(None), vec![]), "completed");
+    assert_eq!(ending(StopReason::Length, vec![]), "incomplete max_output_tokens");
+    assert_eq!(ending(StopReason::Filtered, vec![]), "incomplete content_filter");
+    assert_eq!(ending(StopReason::Refused, vec![]), "incomplete content_filter");
+    assert_eq!(ending(StopReason::Refused, refusal()), "completed");
+    let other = StopReason::Other { dialect: Dialect::Anthropic, reason: "pause_turn".into() };
     assert_eq!(ending(other, vec![]), "completed");
 }
 
 #[test]
 fn pictures_of_results_stay_in_their_results() {
     let source = MediaSource::Base64 { media_type: "image/png".into(), data: "AA".into() };
-    let image = Media { kind: MediaKind::Image, source, name: None };
-    let parts = vec![Part::text("look"), Part::new(Content::Media(image))];
+    let image = ChatMedia { kind: MediaKind::Image, source, name: None };
+    let parts = vec![MessagePart::text("look"), MessagePart::new(PartContent::Media(image))];
     let result = CallResult { call_id: "c".into(), name: None, parts, end: CallEnd::Failed };
-    let message =
-        Message::new(Role::User, vec![Part::new(Content::Result(result)), Part::text("?")]);
+    let message = ChatMessage::new(
+        ChatRole::User,
+        vec![MessagePart::new(PartContent::Result(result)), MessagePart::text("?")],
+    );
     let (input, lost) = input_of(vec![message]);
     assert_eq!(
         input,
@@ -228,11 +236,11 @@ fn pictures_of_results_stay_in_their_results() {
 
 #[test]
 fn what_has_no_words_here_is_named() {
-    let mut request = recorded::request(vec![Message::text(Role::User, "hi")]);
+    let mut request = test_fixtures::request(vec![ChatMessage::text(ChatRole::User, "hi")]);
     request.options.stop = vec!["x".into()];
     request.options.top_k = Some(3.into());
     request.options.candidates = Some(2);
-    let lost = OpenAiResponses.write_request(&request).unwrap().lost;
+    let lost = OpenAiResponsesCodec.write_request(&request).unwrap().lost;
     assert_eq!(lost, ["field `top_k`", "field `stop`", "field `n`"]);
 }
 
@@ -242,33 +250,33 @@ fn the_form_that_a_provider_was_asked_for_is_not_told() {
         ("text".to_owned(), json!({"format": {"type": "json_schema", "schema": {"tools": 1}}})),
         ("metadata".to_owned(), json!({"a": "b"})),
     ]);
-    let mut whole = response(vec![Part::text("4")], Stop::End);
+    let mut whole = response(vec![MessagePart::text("4")], StopReason::End);
     whole.extra = Extra::new(Dialect::OpenAiResponses, provider);
-    let body = OpenAiResponses.write_response(&whole, &asked(), None);
+    let body = OpenAiResponsesCodec.write_response(&whole, &asked(), None);
     assert_eq!(body["text"], json!({"format": {"type": "text"}}));
     assert_eq!(body["metadata"], json!({"a": "b"}));
     let text = json!({"format": {"type": "json_object"}, "verbosity": "low"});
     let request = read(json!({"model": "m", "input": "hi", "text": text}));
-    assert_eq!(OpenAiResponses.write_response(&whole, &request, None)["text"], text);
+    assert_eq!(OpenAiResponsesCodec.write_response(&whole, &request, None)["text"], text);
 }
 
 #[test]
 fn what_was_done_is_told_in_the_last_answer() {
-    let told = Told {
-        ended: Ended::MaxDepth,
+    let told = GatewayReport {
+        ended: LoopEnd::MaxDepth,
         model: "m".to_owned(),
         rounds: 10,
         calls: Vec::new(),
-        history: vec![Message::text(Role::Assistant, "4")],
+        history: vec![ChatMessage::text(ChatRole::Assistant, "4")],
     };
-    let whole = response(vec![Part::text("4")], Stop::End);
-    let body = OpenAiResponses.write_response(&whole, &asked(), Some(&told));
+    let whole = response(vec![MessagePart::text("4")], StopReason::End);
+    let body = OpenAiResponsesCodec.write_response(&whole, &asked(), Some(&told));
     assert_eq!(
         body["tollgate"],
         json!({"ended": "max_depth", "model": "m", "rounds": 10, "calls": [],
             "history": [{"role": "assistant", "content": "4"}]})
     );
-    let mut writer = OpenAiResponses.stream_writer(&asked());
+    let mut writer = OpenAiResponsesCodec.stream_writer(&asked());
     for step in delta::steps(&whole) {
         writer.write(&step);
     }
@@ -282,13 +290,13 @@ fn what_both_of_openais_dialects_know_is_carried() {
     let chat = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}],
         "metadata": {"a": "b"}, "service_tier": "flex", "verbosity": "low", "store": false,
         "tools": [{"type": "function", "function": {"name": "f", "strict": true}}]});
-    let request = OpenAiChat.read_request(chat, &Address::default()).unwrap();
-    let written = OpenAiResponses.write_request(&request).unwrap();
+    let request = OpenAiChatCodec.read_request(chat, &RequestUrlParams::default()).unwrap();
+    let written = OpenAiResponsesCodec.write_request(&request).unwrap();
     assert_eq!(written.body["metadata"], json!({"a": "b"}));
     assert_eq!(written.body["service_tier"], "flex");
     assert_eq!(written.body["tools"][0]["strict"], true);
     assert_eq!(written.lost, ["field `verbosity`"]);
-    let back = OpenAiChat.write_request(&read(written.body)).unwrap();
+    let back = OpenAiChatCodec.write_request(&read(written.body)).unwrap();
     assert_eq!(back.body["metadata"], json!({"a": "b"}));
     assert_eq!(back.body["tools"][0]["function"]["strict"], true);
     assert!(back.lost.is_empty(), "{:?}", back.lost);

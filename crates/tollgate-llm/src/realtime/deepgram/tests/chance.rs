@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
 use super::begun;
-use crate::realtime::transcript::told;
+use crate::realtime::transcript::feed_line;
 
 /// What happened to the calls of a long conversation.
 #[derive(Default)]
@@ -86,13 +86,13 @@ fn whatever_the_order_calls_are_answered_once_and_cancelled_ones_never() {
         let (mut started, mut written) = (HashSet::new(), String::new());
         for _ in 0..200 {
             let line = random_line(&mut random, &mut seen, &mut calls);
-            let lines = told(&mut machine, &line);
+            let lines = feed_line(&mut machine, &line);
             let _ = writeln!(written, "{line}\n  {}", lines.join("\n  "));
             seen.note(&lines);
             started.extend(seen.running.iter().cloned());
         }
         for id in std::mem::take(&mut seen.running) {
-            let lines = told(&mut machine, &format!("answer {id} done {{}}"));
+            let lines = feed_line(&mut machine, &format!("answer {id} done {{}}"));
             seen.note(&lines);
         }
         for id in &started {

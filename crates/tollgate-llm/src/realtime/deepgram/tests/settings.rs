@@ -1,6 +1,6 @@
 //! What a client sets, and what it becomes with our functions and prompt in it.
 
-use super::{Deepgram, check, check_begun};
+use super::{DeepgramVoiceAgent, check, check_begun};
 use crate::realtime::transcript;
 
 #[test]
@@ -34,7 +34,7 @@ fn the_provider_of_a_model_is_known_where_the_client_cannot_know_it() {
     let mut opening = transcript::opening("");
     opening.model = "claude-sonnet-4-20250514".to_owned();
     transcript::check(
-        &mut Deepgram::new(opening),
+        &mut DeepgramVoiceAgent::new(opening),
         r#"
         client {"type":"Settings","agent":{"think":{"provider":{"type":"open_ai","model":"voice"}}}}
           replace {"type":"Settings","agent":{"think":{"provider":{"type":"anthropic","model":"claude-sonnet-4-20250514"}}}}
@@ -47,7 +47,7 @@ fn a_model_that_nobody_pinned_is_the_clients() {
     let mut opening = transcript::opening("");
     opening.model.clear();
     transcript::check(
-        &mut Deepgram::new(opening),
+        &mut DeepgramVoiceAgent::new(opening),
         r#"
         client {"type":"Settings","agent":{"think":[{"provider":{"type":"open_ai","model":"a"}},{"provider":{"type":"google","model":"b"}}]}}
           replace {"type":"Settings","agent":{"think":[{"provider":{"type":"open_ai","model":"a"}},{"provider":{"type":"google","model":"b"}}]}}

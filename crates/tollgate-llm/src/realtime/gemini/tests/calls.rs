@@ -1,10 +1,10 @@
 //! Calls: whose they are, how they are answered, and how they are taken back.
 
 use serde_json::json;
-use tollgate_core::tool::Delivery;
+use tollgate_core::tool::ResultDelivery;
 
 use super::{Script, field};
-use crate::realtime::events::{Answered, News};
+use crate::realtime::events::{AnswerStage, DialectEvent};
 
 const LIVE: &str = "gemini-3.8-live";
 
@@ -60,13 +60,13 @@ fn each_call_of_a_batch_is_answered_as_it_comes() {
 #[test]
 fn an_answer_to_a_model_that_talks_on_says_when_it_is_to_be_spoken_of() {
     for (delivery, scheduling) in [
-        (Delivery::WhenIdle, "WHEN_IDLE"),
-        (Delivery::Interrupt, "INTERRUPT"),
-        (Delivery::Silent, "SILENT"),
+        (ResultDelivery::WhenIdle, "WHEN_IDLE"),
+        (ResultDelivery::Interrupt, "INTERRUPT"),
+        (ResultDelivery::Silent, "SILENT"),
     ] {
         let mut script = Script::ready(LIVE);
         script.calls(&["f1 search"]);
-        let said = script.answer("f1", Answered::Done, delivery);
+        let said = script.answer("f1", AnswerStage::Done, delivery);
         let response = field(&said[0], "provider: ", "/toolResponse/functionResponses/0");
         assert_eq!(response["scheduling"], scheduling);
         assert_eq!(response["response"]["scheduling"], scheduling);
@@ -89,7 +89,7 @@ fn results_and_failures_have_their_own_keys_and_are_never_empty() {
     ] {
         let mut script = Script::ready(LIVE);
         script.calls(&["f1 roll"]);
-        let said = script.outcome("f1", Answered::Done, outcome);
+        let said = script.outcome("f1", AnswerStage::Done, outcome);
         let response = field(&said[0], "provider: ", "/toolResponse/functionResponses/0/response");
         assert!(response.as_object().is_some_and(|it| it.len() == 1), "{response}");
         assert!(response[key].to_string().len() > 2, "{outcome}: {response}");
@@ -105,8 +105,8 @@ fn a_call_that_is_taken_back_is_stopped_and_never_answered() {
         said,
         [r#"client: {"toolCallCancellation":{"ids":["f2"]}}"#, "Interrupted", "cancel f1"]
     );
-    assert_eq!(script.answer("f1", Answered::Done, Delivery::Wait), [""; 0]);
-    assert_eq!(script.answer("f1", Answered::Late, Delivery::Wait), [""; 0]);
+    assert_eq!(script.answer("f1", AnswerStage::Done, ResultDelivery::Wait), [""; 0]);
+    assert_eq!(script.answer("f1", AnswerStage::Late, ResultDelivery::Wait), [""; 0]);
     assert_eq!(script.provider(r#"{"toolCallCancellation":{"ids":["f1"]}}"#), [""; 0]);
     assert_eq!(script.wait(1_000), ["confirm f3"]);
     assert_eq!(
@@ -120,10 +120,10 @@ fn a_call_that_is_taken_back_is_stopped_and_never_answered() {
 fn a_pending_call_can_be_taken_back_too() {
     let mut script = Script::ready(LIVE);
     script.calls(&["f1 search"]);
-    script.answer("f1", Answered::Pending, Delivery::WhenIdle);
+    script.answer("f1", AnswerStage::Pending, ResultDelivery::WhenIdle);
     let said = script.provider(r#"{"toolCallCancellation":{"ids":["f1"]}}"#);
     assert_eq!(said, ["Interrupted", "cancel f1"]);
-    assert_eq!(script.answer("f1", Answered::Late, Delivery::WhenIdle), [""; 0]);
+    assert_eq!(script.answer("f1", AnswerStage::Late, ResultDelivery::WhenIdle), [""; 0]);
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn an_interruption_stops_what_the_model_waits_for_and_answers_it_if_it_is_not_ta
     let cancelled = ["client: as it is", "Interrupted", "cancel f1", "cancel f2", "cancel f3"];
     assert_eq!(said, cancelled);
     // An answer at once could cross a cancellation that is on its way.
-    assert_eq!(script.answer("f1", Answered::Cancelled, Delivery::Wait), [""; 0]);
-    assert_eq!(script.answer("f2", Answered::Cancelled, Delivery::Wait), [""; 0]);
+    assert_eq!(script.answer("f1", AnswerStage::Cancelled, ResultDelivery::Wait), [""; 0]);
+    assert_eq!(script.answer("f2", AnswerStage::Cancelled, ResultDelivery::Wait), [""; 0]);
     assert_eq!(script.provider(r#"{"toolCallCancellation":{"ids":["f1"]}}"#), [""; 0]);
     let said = script.wait(200);
     assert_eq!(said.len(), 1);
@@ -144,7 +144,7 @@ fn an_interruption_stops_what_the_model_waits_for_and_answers_it_if_it_is_not_ta
         (&response["id"], &response["response"]["error"]["status"]),
         (&json!("f2"), &json!("cancelled"))
     );
-    let said = script.answer("f3", Answered::Done, Delivery::Wait);
+    let said = script.answer("f3", AnswerStage::Done, ResultDelivery::Wait);
     assert_eq!(said.len(), 1, "a result that came later is not lost either");
     assert_eq!(script.provider(r#"{"serverContent":{"turnComplete":true}}"#), ["client: as it is"]);
 }
@@ -156,7 +156,7 @@ fn an_interruption_leaves_a_call_that_the_model_talks_on_beside() {
     assert_eq!(script.wait(200), ["confirm f1"]);
     let said = script.provider(r#"{"serverContent":{"interrupted":true}}"#);
     assert_eq!(said, ["client: as it is", "Interrupted"]);
-    assert_eq!(script.answer("f1", Answered::Done, Delivery::WhenIdle).len(), 1);
+    assert_eq!(script.answer("f1", AnswerStage::Done, ResultDelivery::WhenIdle).len(), 1);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_call_without_an_id_is_answered_without_one() {
 
 #[test]
 fn a_slow_call_is_spoken_of_only_where_the_model_can_speak() {
-    let slow = |id: &str| News::Slow { id: id.to_owned(), message: "One moment.".into() };
+    let slow = |id: &str| DialectEvent::Slow { id: id.to_owned(), message: "One moment.".into() };
     let mut script = Script::ready(LIVE);
     script.calls(&["f1 search", "f2 roll", "f3 note"]);
     let said = script.news(slow("f1"));
@@ -207,5 +207,5 @@ fn a_slow_call_is_spoken_of_only_where_the_model_can_speak() {
     for silent in ["f2", "f3", "f9"] {
         assert_eq!(script.news(slow(silent)), [""; 0], "{silent}");
     }
-    assert_eq!(script.answer("f1", Answered::Done, Delivery::WhenIdle).len(), 1);
+    assert_eq!(script.answer("f1", AnswerStage::Done, ResultDelivery::WhenIdle).len(), 1);
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::{Script, field, offer, offer_of};
-use crate::realtime::events::{Frame, News, Offer, RealtimeDialect, Step};
+use crate::realtime::events::{
+    DialectEvent, DialectStep, RealtimeDialect, RealtimeFrame, RealtimeOffer,
+};
 
 #[test]
 fn the_setup_gets_our_functions_our_prompt_and_the_providers_model() {
-    let offer = Offer { prompt: Some(Arc::from("Be brief.")), ..offer() };
+    let offer = RealtimeOffer { prompt: Some(Arc::from("Be brief.")), ..offer() };
     let mut script = Script::with("gemini-3.8-live", offer);
     let sent = script.client(
         r#"{"setup":{"model":"models/sage","system_instruction":{"role":"user","parts":[{"text":"Be kind."}]},
@@ -59,7 +61,7 @@ fn each_model_is_told_only_what_it_takes() {
 
 #[test]
 fn without_anything_to_offer_only_the_model_is_another() {
-    let offer = Offer { tools: Vec::new(), prompt: None };
+    let offer = RealtimeOffer { tools: Vec::new(), prompt: None };
     let sent = Script::with("models/gemini-3.8-live", offer)
         .client(r#"{"setup":{"model":"models/x","sessionResumption":{"handle":"theirs"}}}"#);
     assert_eq!(
@@ -101,7 +103,7 @@ fn b_ws_11_what_readers_may_not_agree_about_is_refused_and_the_session_goes_on()
         assert_eq!(said.len(), 1, "{message}: {said:?}");
         assert_eq!(field(&said[0], "client: ", "/error/status"), "INVALID_ARGUMENT");
     }
-    let step = script.machine.client_said(Frame::Binary(&[0xff, 0xfe]), script.now);
+    let step = script.machine.on_client_message(RealtimeFrame::Binary(&[0xff, 0xfe]), script.now);
     assert_eq!(step.actions.len(), 1);
     assert_eq!(script.client(r#"{"futureThing":{}}"#), ["provider: as it is"]);
 }
@@ -111,18 +113,28 @@ fn audio_and_unknown_messages_pass_in_any_frame() {
     let mut script = Script::ready("gemini-3.8-live");
     let audio = r#"{"realtime_input":{"audio":{"data":"AAAA","mime_type":"audio/pcm"}}}"#;
     let now = script.now;
-    assert_eq!(script.machine.client_said(Frame::Text(audio), now), Step::forward());
-    assert_eq!(script.machine.client_said(Frame::Binary(audio.as_bytes()), now), Step::forward());
+    assert_eq!(
+        script.machine.on_client_message(RealtimeFrame::Text(audio), now),
+        DialectStep::forward()
+    );
+    assert_eq!(
+        script.machine.on_client_message(RealtimeFrame::Binary(audio.as_bytes()), now),
+        DialectStep::forward()
+    );
     for message in [
         r#"{"usageMetadata":{"totalTokenCount":7}}"#,
         r#"{"voiceActivity":{"voiceActivityType":"ACTIVITY_START"}}"#,
         r#"{"futureThing":{"toolCall":{"functionCalls":[{"id":"a","name":"roll"}]}}}"#,
         "garbage",
     ] {
-        let step = script.machine.provider_said(Frame::Binary(message.as_bytes()), now);
-        assert_eq!(step, Step::forward(), "{message}");
+        let step =
+            script.machine.on_provider_message(RealtimeFrame::Binary(message.as_bytes()), now);
+        assert_eq!(step, DialectStep::forward(), "{message}");
     }
-    assert_eq!(script.machine.provider_said(Frame::Binary(b"\xff\xfe"), now), Step::forward());
+    assert_eq!(
+        script.machine.on_provider_message(RealtimeFrame::Binary(b"\xff\xfe"), now),
+        DialectStep::forward()
+    );
 }
 
 #[test]
@@ -194,7 +206,7 @@ fn a_clients_own_update_keeps_our_functions_and_our_prompt() {
 #[test]
 fn an_update_of_the_clients_does_not_hide_that_our_offer_changed() {
     let mut script = Script::ready("gemini-3.8-live");
-    script.news(News::Offer(offer_of("weather", "Be brief.")));
+    script.news(DialectEvent::Offer(offer_of("weather", "Be brief.")));
     script.client(r#"{"contextUpdate":{"systemInstruction":{"parts":[{"text":"Sing."}]}}}"#);
     let said = script.wait(250);
     assert_eq!(said.len(), 1);
@@ -205,7 +217,7 @@ fn an_update_of_the_clients_does_not_hide_that_our_offer_changed() {
 #[test]
 fn a_wish_for_a_tier_is_ours_and_only_who_wished_is_told() {
     let mut script = Script::ready("gemini-3.8-live");
-    let told = || News::Tier { tier: None, reason: "first turn".to_owned() };
+    let told = || DialectEvent::Tier { tier: None, reason: "first turn".to_owned() };
     assert_eq!(script.news(told()), [""; 0]);
     assert_eq!(script.client(r#"{"tollgate":{"tier":"deep"}}"#), ["tier Some(Deep)"]);
     assert_eq!(script.client(r#"{"tollgate":{"tier":null}}"#), ["tier None"]);
@@ -217,7 +229,7 @@ fn a_wish_for_a_tier_is_ours_and_only_who_wished_is_told() {
 fn a_client_that_says_who_speaks_is_believed() {
     let mut script = Script::resumable("gemini-2.5-flash-live");
     script.client(r#"{"realtimeInput":{"activityStart":{}}}"#);
-    script.news(News::Offer(offer_of("weather", "Be brief.")));
+    script.news(DialectEvent::Offer(offer_of("weather", "Be brief.")));
     assert_eq!(script.wait(5_000), [""; 0]);
     let said = script.client(r#"{"realtime_input":{"activity_end":{}}}"#);
     assert!(said[1].starts_with("reconnect "), "{said:?}");

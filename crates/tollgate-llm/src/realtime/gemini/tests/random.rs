@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tollgate_core::tool::Delivery;
+use tollgate_core::tool::ResultDelivery;
 
 use super::{Script, offer, offer_of};
-use crate::realtime::events::{Action, Answer, Answered, Fate, Frame, News, RealtimeDialect, Step};
+use crate::realtime::events::{
+    AnswerStage, CallAnswer, DialectAction, DialectEvent, DialectStep, MessageFate,
+    RealtimeDialect, RealtimeFrame,
+};
 
 /// Something that can happen at any time. Numbers choose among what there is.
 #[derive(Debug, Clone)]
@@ -116,8 +119,8 @@ impl World {
             Event::ClientWrites => {
                 self.asked(&json!({"realtimeInput": {"text": "Hello."}}));
             }
-            Event::Offer(0..128) => self.news(News::Offer(offer())),
-            Event::Offer(_) => self.news(News::Offer(offer_of("weather", "Be brief."))),
+            Event::Offer(0..128) => self.news(DialectEvent::Offer(offer())),
+            Event::Offer(_) => self.news(DialectEvent::Offer(offer_of("weather", "Be brief."))),
             Event::Wait(ms) => self.wait(u64::from(*ms)),
         }
     }
@@ -157,19 +160,23 @@ impl World {
         let Some(at) = pick(self.running.len(), which) else { return };
         let (id, told) = self.running[at].clone();
         let answered = match (told, how % 3) {
-            (Told::Pending, _) => Answered::Late,
-            (_, 0) => Answered::Pending,
-            (_, 1) => Answered::Cancelled,
-            _ => Answered::Done,
+            (Told::Pending, _) => AnswerStage::Late,
+            (_, 0) => AnswerStage::Pending,
+            (_, 1) => AnswerStage::Cancelled,
+            _ => AnswerStage::Done,
         };
         match answered {
-            Answered::Pending => self.running[at].1 = Told::Pending,
+            AnswerStage::Pending => self.running[at].1 = Told::Pending,
             _ => drop(self.running.remove(at)),
         }
         let outcome = json!({"status": "ok", "message": "a word"}).to_string();
-        let delivery = [Delivery::Wait, Delivery::WhenIdle, Delivery::Interrupt, Delivery::Silent]
-            [usize::from(how % 4)];
-        self.news(News::Answer(Answer { id, answered, outcome, delivery }));
+        let delivery = [
+            ResultDelivery::Wait,
+            ResultDelivery::WhenIdle,
+            ResultDelivery::Interrupt,
+            ResultDelivery::Silent,
+        ][usize::from(how % 4)];
+        self.news(DialectEvent::Answer(CallAnswer { id, answered, outcome, delivery }));
     }
 
     fn client_answers(&mut self, id: &str, name: &str) {
@@ -181,7 +188,7 @@ impl World {
         let until = self.script.now + Duration::from_millis(ms);
         while let Some(wake) = self.script.machine.wakes().filter(|wake| *wake <= until) {
             self.script.now = self.script.now.max(wake);
-            self.news(News::Time);
+            self.news(DialectEvent::Time);
         }
         self.script.now = until;
     }
@@ -192,11 +199,12 @@ impl World {
             return;
         }
         let text = message.to_string();
-        let step = self.script.machine.provider_said(Frame::Text(&text), self.script.now);
+        let step =
+            self.script.machine.on_provider_message(RealtimeFrame::Text(&text), self.script.now);
         let seen = match step.fate {
-            Fate::Forward => Some(text),
-            Fate::Replace(text) => Some(text),
-            Fate::Swallow => None,
+            MessageFate::Forward => Some(text),
+            MessageFate::Replace(text) => Some(text),
+            MessageFate::Swallow => None,
         };
         if let Some(seen) = seen {
             self.seen_by_client(&seen);
@@ -209,40 +217,40 @@ impl World {
             return;
         }
         let text = message.to_string();
-        let Step { fate, actions } =
-            self.script.machine.client_said(Frame::Text(&text), self.script.now);
+        let DialectStep { fate, actions } =
+            self.script.machine.on_client_message(RealtimeFrame::Text(&text), self.script.now);
         match fate {
-            Fate::Forward => self.seen_by_provider(&text, Who::Client),
-            Fate::Replace(text) => self.seen_by_provider(&text, Who::Client),
-            Fate::Swallow => (),
+            MessageFate::Forward => self.seen_by_provider(&text, Who::Client),
+            MessageFate::Replace(text) => self.seen_by_provider(&text, Who::Client),
+            MessageFate::Swallow => (),
         }
         self.done(actions);
     }
 
-    fn news(&mut self, news: News) {
-        let actions = self.script.machine.news(news, self.script.now);
+    fn news(&mut self, news: DialectEvent) {
+        let actions = self.script.machine.on_event(news, self.script.now);
         self.done(actions);
     }
 
-    fn done(&mut self, actions: Vec<Action>) {
+    fn done(&mut self, actions: Vec<DialectAction>) {
         for action in actions {
             match action {
-                Action::Run(call) => {
+                DialectAction::Run(call) => {
                     assert!(self.ours.contains(&call.id), "only ours are run: {call:?}");
                     assert!(self.running.iter().all(|(id, _)| *id != call.id), "once: {call:?}");
                     self.running.push((call.id, Told::Nothing));
                 }
-                Action::ToClient(text) => self.seen_by_client(&text),
-                Action::ToProvider(text) => self.seen_by_provider(&text, Who::Gateway),
-                Action::Reconnect(first) => {
+                DialectAction::ToClient(text) => self.seen_by_client(&text),
+                DialectAction::ToProvider(text) => self.seen_by_provider(&text, Who::Gateway),
+                DialectAction::Reconnect(first) => {
                     assert!(!self.resuming, "one at a time");
                     assert_eq!(first.len(), 1);
                     self.resuming = true;
                     self.unanswerable.extend(self.ours.iter().cloned());
                     self.theirs.clear();
                 }
-                Action::Reconnected => self.resuming = false,
-                Action::Close(close) => panic!("{close:?}"),
+                DialectAction::Reconnected => self.resuming = false,
+                DialectAction::Close(close) => panic!("{close:?}"),
                 _ => (),
             }
         }
@@ -344,12 +352,12 @@ proptest! {
             let mut bytes = message.as_bytes().to_vec();
             let at = place.index(bytes.len());
             if cut { bytes.truncate(at) } else { bytes[at] = byte }
-            let frame = Frame::Binary(&bytes);
+            let frame = RealtimeFrame::Binary(&bytes);
             let step = match by_client {
-                true => script.machine.client_said(frame, script.now),
-                false => script.machine.provider_said(frame, script.now),
+                true => script.machine.on_client_message(frame, script.now),
+                false => script.machine.on_provider_message(frame, script.now),
             };
-            let closes = step.actions.iter().any(|action| matches!(action, Action::Close(_)));
+            let closes = step.actions.iter().any(|action| matches!(action, DialectAction::Close(_)));
             prop_assert!(!closes, "{message}");
             script.wait(100);
         }

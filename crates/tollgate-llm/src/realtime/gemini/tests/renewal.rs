@@ -1,24 +1,24 @@
 //! Offers in the middle of a session, and connections that end before it.
 
-use tollgate_core::tool::Delivery;
+use tollgate_core::tool::ResultDelivery;
 
 use super::{Script, field, offer, offer_of};
-use crate::realtime::events::{Answered, News};
+use crate::realtime::events::{AnswerStage, DialectEvent};
 
 const OLD: &str = "gemini-2.5-flash-live";
 const NEW: &str = "gemini-3.8-live";
 const RESUMABLE: &str = r#"{"sessionResumptionUpdate":{"newHandle":"h2","resumable":true}}"#;
 
-fn other() -> News {
-    News::Offer(offer_of("weather", "Be brief."))
+fn other() -> DialectEvent {
+    DialectEvent::Offer(offer_of("weather", "Be brief."))
 }
 
 #[test]
 fn r_24_offers_that_follow_each_other_are_told_once_and_only_if_they_differ() {
     let mut script = Script::ready(NEW);
-    script.news(News::Offer(offer()));
+    script.news(DialectEvent::Offer(offer()));
     assert_eq!(script.wait(1_000), [""; 0]);
-    script.news(News::Offer(offer_of("clock", "Be long.")));
+    script.news(DialectEvent::Offer(offer_of("clock", "Be long.")));
     script.wait(100);
     script.news(other());
     assert_eq!(script.wait(149), [""; 0]);
@@ -28,7 +28,7 @@ fn r_24_offers_that_follow_each_other_are_told_once_and_only_if_they_differ() {
     assert_eq!(update["tools"]["tools"][0]["functionDeclarations"][0]["name"], "lights");
     assert_eq!(update["tools"]["tools"][1]["functionDeclarations"][0]["name"], "weather");
     assert_eq!(update["systemInstruction"]["parts"][0]["text"], "Be brief.");
-    script.news(News::Offer(offer()));
+    script.news(DialectEvent::Offer(offer()));
     script.news(other());
     assert_eq!(script.wait(1_000), [""; 0], "it is as it was");
 }
@@ -40,7 +40,7 @@ fn an_offer_before_the_session_stands_is_told_after() {
     let said = script.client(r#"{"setup":{"model":"models/x"}}"#);
     let tools = field(&said[0], "provider: ", "/setup/tools/0/functionDeclarations");
     assert_eq!(tools[0]["name"], "weather");
-    script.news(News::Offer(offer()));
+    script.news(DialectEvent::Offer(offer()));
     assert_eq!(script.wait(1_000), [""; 0]);
     script.provider(r#"{"setupComplete":{}}"#);
     assert_eq!(script.wait(0).len(), 1);
@@ -128,7 +128,7 @@ fn an_offer_that_went_back_needs_no_connection() {
     script.client(r#"{"realtimeInput":{"activityStart":{}}}"#);
     script.news(other());
     script.wait(250);
-    script.news(News::Offer(offer()));
+    script.news(DialectEvent::Offer(offer()));
     let said = script.client(r#"{"realtimeInput":{"activityEnd":{}}}"#);
     assert_eq!(said, ["provider: as it is"]);
 }
@@ -161,7 +161,7 @@ fn a_provider_that_leaves_is_left_first_and_the_client_does_not_notice() {
     );
     assert_eq!(field(&said[3], "reconnect ", "/setup/sessionResumption/handle"), "h1");
     // What comes before the new connection is ready waits for it, as words.
-    assert_eq!(script.answer("f1", Answered::Done, Delivery::WhenIdle), [""; 0]);
+    assert_eq!(script.answer("f1", AnswerStage::Done, ResultDelivery::WhenIdle), [""; 0]);
     let said = script.provider(r#"{"setupComplete":{}}"#);
     assert_eq!(said[0], "reconnected");
     let words = field(&said[1], "provider: ", "/realtimeInput/text").to_string();
@@ -194,12 +194,12 @@ fn an_end_that_cannot_be_helped_is_told() {
 fn a_pending_call_outlives_its_connection() {
     let mut script = Script::resumable(OLD);
     script.calls(&["f1 search"]);
-    script.answer("f1", Answered::Pending, Delivery::WhenIdle);
+    script.answer("f1", AnswerStage::Pending, ResultDelivery::WhenIdle);
     script.provider(r#"{"serverContent":{"turnComplete":true}}"#);
     script.provider(r#"{"goAway":{}}"#);
     script.provider(RESUMABLE);
     script.provider(r#"{"setupComplete":{}}"#);
-    let said = script.answer("f1", Answered::Late, Delivery::WhenIdle);
+    let said = script.answer("f1", AnswerStage::Late, ResultDelivery::WhenIdle);
     let words = field(&said[0], "provider: ", "/clientContent/turns/0/parts/0/text").to_string();
     assert!(words.contains("search"), "{words}");
 }

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
 use super::{backend, begun, call};
-use crate::realtime::transcript::told;
+use crate::realtime::transcript::feed_line;
 
 /// What happened in a long conversation.
 #[derive(Default)]
@@ -116,7 +116,7 @@ fn whatever_the_order_calls_are_answered_once_and_the_backend_goes_on_when_it_ma
         let mut written = String::new();
         for _ in 0..200 {
             let line = random_line(&mut random, &mut seen, &mut calls);
-            let lines = told(&mut machine, &line);
+            let lines = feed_line(&mut machine, &line);
             let _ = writeln!(written, "{line}\n  {}", lines.join("\n  "));
             seen.note(&lines);
         }
@@ -124,11 +124,11 @@ fn whatever_the_order_calls_are_answered_once_and_the_backend_goes_on_when_it_ma
             if let Some((ours, theirs)) = seen.responses.remove(delegation) {
                 seen.unanswered.extend(ours.into_iter().chain(theirs));
                 let line = backend(delegation, &json!({"type": "response.completed"}));
-                seen.note(&told(&mut machine, &line));
+                seen.note(&feed_line(&mut machine, &line));
             }
         }
         for id in std::mem::take(&mut seen.running) {
-            seen.note(&told(&mut machine, &format!("answer {id} done {{}}")));
+            seen.note(&feed_line(&mut machine, &format!("answer {id} done {{}}")));
         }
         for id in &seen.started {
             let expected = u32::from(!seen.failed.contains(id));

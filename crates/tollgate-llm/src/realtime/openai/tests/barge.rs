@@ -1,10 +1,10 @@
 //! The caller takes the turn.
 
 use serde_json::json;
-use tollgate_core::tool::Delivery;
+use tollgate_core::tool::ResultDelivery;
 
 use super::script::*;
-use crate::realtime::events::Answered;
+use crate::realtime::events::AnswerStage;
 
 fn cancel() -> Says {
     client(json!({ "type": "response.cancel" }))
@@ -27,7 +27,7 @@ fn speech_that_cancels_a_response_stops_its_calls_and_asks_for_nothing() {
             "client: response.done \"r1\" [] null | stop c1 | turn interrupted",
         ),
         (
-            answer("c1", Answered::Cancelled, Delivery::Wait),
+            answer("c1", AnswerStage::Cancelled, ResultDelivery::Wait),
             "provider: function_call_output c1 cancelled",
         ),
         (speech("speech_stopped"), "passes"),
@@ -75,7 +75,7 @@ fn calls_of_a_response_that_failed_or_was_cut_short_fall_with_it() {
                 "client: response.done \"r1\" [] null | stop c1 | turn ended",
             ),
             (
-                answer("c1", Answered::Cancelled, Delivery::Wait),
+                answer("c1", AnswerStage::Cancelled, ResultDelivery::Wait),
                 "provider: function_call_output c1 cancelled",
             ),
         ]);
@@ -96,13 +96,13 @@ fn a_new_turn_of_the_caller_stops_the_calls_of_the_last_one() {
         (speech("speech_stopped"), "passes"),
         (speech("committed"), "passes | turn interrupted | stop c1 | turn began"),
         (
-            answer("c1", Answered::Cancelled, Delivery::Wait),
+            answer("c1", AnswerStage::Cancelled, ResultDelivery::Wait),
             "provider: function_call_output c1 cancelled",
         ),
         (created("r2"), "passes"),
         (done("r2", "completed", ""), "passes | turn ended"),
         (
-            answer("c2", Answered::Done, Delivery::WhenIdle),
+            answer("c2", AnswerStage::Done, ResultDelivery::WhenIdle),
             "provider: function_call_output c2 done | provider: create tg-4",
         ),
     ]);
@@ -117,7 +117,7 @@ fn what_is_typed_while_a_call_runs_takes_the_turn_too() {
         (typed("never mind"), "passes | turn interrupted | stop c1 | hears never mind"),
         (create(), "passes"),
         (
-            answer("c1", Answered::Cancelled, Delivery::Wait),
+            answer("c1", AnswerStage::Cancelled, ResultDelivery::Wait),
             "provider: function_call_output c1 cancelled",
         ),
         (created("r2"), "passes | turn began"),
@@ -134,7 +134,7 @@ fn b_ws_12_a_client_that_cancels_while_a_tool_runs_stops_it() {
         (create(), ""),
         (cancel(), "passes | turn interrupted | stop c1"),
         (
-            answer("c1", Answered::Cancelled, Delivery::Wait),
+            answer("c1", AnswerStage::Cancelled, ResultDelivery::Wait),
             "provider: function_call_output c1 cancelled",
         ),
     ]);

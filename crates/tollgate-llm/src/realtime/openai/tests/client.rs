@@ -2,10 +2,10 @@
 
 use serde_json::json;
 use tollgate_core::budget::Tier;
-use tollgate_core::tool::Delivery;
+use tollgate_core::tool::ResultDelivery;
 
 use super::script::*;
-use crate::realtime::events::{Answered, News};
+use crate::realtime::events::{AnswerStage, DialectEvent};
 
 /// After a call of ours that is complete and runs.
 fn running() -> Talk {
@@ -31,8 +31,8 @@ fn b_ws_12_an_answer_to_our_call_cannot_be_forged() {
 #[test]
 fn b_ws_12_a_result_that_is_delivered_late_cannot_be_forged_either() {
     let mut talk = running();
-    talk.says(answer("c1", Answered::Pending, Delivery::Wait));
-    let late = talk.says(answer("c1", Answered::Late, Delivery::Silent));
+    talk.says(answer("c1", AnswerStage::Pending, ResultDelivery::Wait));
+    let late = talk.says(answer("c1", AnswerStage::Late, ResultDelivery::Silent));
     let id = late.split_whitespace().nth(2).unwrap();
     let said = talk.says(output(id));
     assert_eq!(said, "client: error invalid_tool_call_id for \"mine\"");
@@ -178,7 +178,10 @@ fn the_tier_is_wished_for_and_told() {
         (wish(json!("fastest")), "client: error invalid_value for null"),
         (client(json!({ "type": "tollgate.other" })), "client: error invalid_event for null"),
         (
-            Says::News(News::Tier { tier: Some(Tier::Deep), reason: "override".to_owned() }),
+            Says::News(DialectEvent::Tier {
+                tier: Some(Tier::Deep),
+                reason: "override".to_owned(),
+            }),
             "client: tollgate.tier \"deep\" \"override\"",
         ),
     ]);
@@ -204,7 +207,7 @@ fn a_request_that_waits_gives_way_to_turn_detection() {
 fn a_request_that_nobody_answers_stops_nothing_for_ever() {
     running().check([
         (
-            Says::News(News::Slow { id: "c1".to_owned(), message: "One moment.".into() }),
+            Says::News(DialectEvent::Slow { id: "c1".to_owned(), message: "One moment.".into() }),
             "provider: create tg-2 [] conversation=none tool_choice=none instructions=Say the words of the",
         ),
         (answered("c1"), "provider: function_call_output c1 done"),
@@ -216,7 +219,7 @@ fn a_request_that_nobody_answers_stops_nothing_for_ever() {
 fn an_announcement_that_was_put_into_the_conversation_is_known_by_its_mark() {
     running().check([
         (
-            Says::News(News::Slow { id: "c1".to_owned(), message: "One moment.".into() }),
+            Says::News(DialectEvent::Slow { id: "c1".to_owned(), message: "One moment.".into() }),
             "provider: create tg-2 [] conversation=none tool_choice=none instructions=Say the words of the",
         ),
         (created_by_us("r2", "tg-2"), "client: response.created \"r2\" [] null"),

@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use super::script::*;
-use crate::realtime::events::News;
+use crate::realtime::events::DialectEvent;
 
 fn speak(words: &str) -> Says {
-    Says::News(News::Speak(Ok(words.to_owned())))
+    Says::News(DialectEvent::Speak(Ok(words.to_owned())))
 }
 
 fn route() -> Says {
-    Says::News(News::Route)
+    Says::News(DialectEvent::Route)
 }
 
 /// `said` without the id of the call, which differs from session to session.
@@ -136,7 +136,7 @@ fn without_words_the_model_helps_itself() {
     Talk::with("roll").check([
         (speech("committed"), "passes | turn began"),
         (route(), "Delegate"),
-        (Says::News(News::Speak(Err("no model".to_owned()))), "provider: create tg-2"),
+        (Says::News(DialectEvent::Speak(Err("no model".to_owned()))), "provider: create tg-2"),
         (created_by_us("r1", "tg-2"), "client: response.created \"r1\" [] null"),
     ]);
 }

@@ -1,10 +1,10 @@
 //! Results that nobody waits for, that come late, and words for those that take long.
 
 use serde_json::json;
-use tollgate_core::tool::Delivery;
+use tollgate_core::tool::ResultDelivery;
 
 use super::script::*;
-use crate::realtime::events::{Answered, News};
+use crate::realtime::events::{AnswerStage, DialectEvent};
 
 /// A call that runs after its response, in a talk that goes on.
 fn called(tool: &str) -> Talk {
@@ -17,7 +17,7 @@ fn called(tool: &str) -> Talk {
 }
 
 fn slow() -> Says {
-    Says::News(News::Slow { id: "c1".to_owned(), message: "One moment.".into() })
+    Says::News(DialectEvent::Slow { id: "c1".to_owned(), message: "One moment.".into() })
 }
 
 fn aside_done() -> Says {
@@ -31,7 +31,7 @@ fn a_result_for_later_is_spoken_of_when_nobody_speaks() {
         (speech("committed"), "passes | turn began"),
         (created("r2"), "passes"),
         (
-            answer("c1", Answered::Done, Delivery::WhenIdle),
+            answer("c1", AnswerStage::Done, ResultDelivery::WhenIdle),
             "provider: function_call_output c1 done",
         ),
         (done("r2", "completed", ""), "passes | provider: create tg-3"),
@@ -46,7 +46,7 @@ fn a_result_that_must_not_wait_breaks_off_what_is_said_once() {
         (speech("committed"), "passes | turn began"),
         (created("r2"), "passes"),
         (
-            answer("c1", Answered::Done, Delivery::Interrupt),
+            answer("c1", AnswerStage::Done, ResultDelivery::Interrupt),
             "provider: function_call_output c1 done | provider: response.cancel \"r2\"",
         ),
         (output_added("c1"), ""),
@@ -62,7 +62,7 @@ fn it_does_not_break_off_the_caller() {
     called("roll:interrupt").check([
         (speech("speech_started"), "passes"),
         (
-            answer("c1", Answered::Done, Delivery::Interrupt),
+            answer("c1", AnswerStage::Done, ResultDelivery::Interrupt),
             "provider: function_call_output c1 done",
         ),
         (output_added("c1"), ""),
@@ -75,7 +75,10 @@ fn it_does_not_break_off_the_caller() {
 #[test]
 fn a_silent_result_is_known_and_nothing_is_asked_for() {
     called("roll:silent").check([
-        (answer("c1", Answered::Done, Delivery::Silent), "provider: function_call_output c1 done"),
+        (
+            answer("c1", AnswerStage::Done, ResultDelivery::Silent),
+            "provider: function_call_output c1 done",
+        ),
         (Says::Wait(10_000), ""),
     ]);
 }
@@ -96,10 +99,10 @@ fn a_turn_does_not_wait_for_results_that_nobody_waits_for() {
 #[test]
 fn a_late_result_comes_as_a_call_of_its_own() {
     let mut talk = called("roll");
-    let pending = talk.says(answer("c1", Answered::Pending, Delivery::Wait));
+    let pending = talk.says(answer("c1", AnswerStage::Pending, ResultDelivery::Wait));
     assert_eq!(pending, "provider: function_call_output c1 pending | provider: create tg-3");
     talk.says(created_by_us("r2", "tg-3"));
-    let late = talk.says(answer("c1", Answered::Late, Delivery::Wait));
+    let late = talk.says(answer("c1", AnswerStage::Late, ResultDelivery::Wait));
     let parts: Vec<&str> = late.split_whitespace().collect();
     let id = parts[2];
     assert!(id.starts_with("call_tg") && id.len() <= 32, "{id}");
@@ -111,14 +114,14 @@ fn a_late_result_comes_as_a_call_of_its_own() {
     assert_eq!(talk.says(item_added(&item("function_call"), None)), "");
     assert_eq!(talk.says(item_added(&item("function_call_output"), None)), "");
     assert_eq!(talk.says(done("r2", "completed", "")), "passes | provider: create tg-7");
-    assert_eq!(talk.says(answer("c1", Answered::Late, Delivery::Wait)), "");
+    assert_eq!(talk.says(answer("c1", AnswerStage::Late, ResultDelivery::Wait)), "");
 }
 
 #[test]
 fn a_pending_call_survives_the_caller() {
     called("roll").check([
         (
-            answer("c1", Answered::Pending, Delivery::Wait),
+            answer("c1", AnswerStage::Pending, ResultDelivery::Wait),
             "provider: function_call_output c1 pending | provider: create tg-3",
         ),
         (created_by_us("r2", "tg-3"), "client: response.created \"r2\" [] null"),
@@ -133,8 +136,8 @@ fn a_pending_answer_and_its_result_before_the_end_of_the_response_are_both_sent_
     let mut talk = Talk::with("roll");
     talk.says(created("r1"));
     talk.says(item_done("r1", "c1:roll"));
-    assert_eq!(talk.says(answer("c1", Answered::Pending, Delivery::Wait)), "");
-    assert_eq!(talk.says(answer("c1", Answered::Late, Delivery::Wait)), "");
+    assert_eq!(talk.says(answer("c1", AnswerStage::Pending, ResultDelivery::Wait)), "");
+    assert_eq!(talk.says(answer("c1", AnswerStage::Late, ResultDelivery::Wait)), "");
     let said = talk.says(done("r1", "completed", "c1:roll"));
     let kinds: Vec<&str> = said.split(" | ").map(|part| part.split(' ').nth(1).unwrap()).collect();
     let expected = [

@@ -1,10 +1,10 @@
 //! Calls and answers in the order that the protocol wants.
 
 use serde_json::json;
-use tollgate_core::tool::Delivery;
+use tollgate_core::tool::ResultDelivery;
 
 use super::script::*;
-use crate::realtime::events::Answered;
+use crate::realtime::events::AnswerStage;
 
 #[test]
 fn a_call_is_run_hidden_answered_after_its_response_and_spoken_of() {
@@ -174,7 +174,7 @@ fn issue_10_a_response_that_turn_detection_began_is_not_collided_with() {
         (speech("committed"), "passes | turn began"),
         (created("r2"), "passes"),
         (
-            answer("c1", Answered::Done, Delivery::WhenIdle),
+            answer("c1", AnswerStage::Done, ResultDelivery::WhenIdle),
             "provider: function_call_output c1 done",
         ),
         (output_added("c1"), ""),

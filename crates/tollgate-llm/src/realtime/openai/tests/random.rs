@@ -7,11 +7,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tollgate_core::tool::Delivery;
+use tollgate_core::tool::ResultDelivery;
 
 use super::script::{Talk, function, offer};
 use crate::realtime::events::{
-    Action, Answer, Answered, Fate, Frame, News, RealtimeDialect, Step, TurnEvent,
+    AnswerStage, CallAnswer, DialectAction, DialectEvent, DialectStep, MessageFate,
+    RealtimeDialect, RealtimeFrame, TurnEvent,
 };
 
 const TOOLS: &str = "ours_wait ours_idle:idle ours_interrupt:interrupt ours_silent:silent";
@@ -56,8 +57,8 @@ struct Call {
 /// The session around the machine.
 #[derive(Default)]
 struct Gate {
-    running: Vec<(String, Delivery)>,
-    pending: Vec<(String, Delivery)>,
+    running: Vec<(String, ResultDelivery)>,
+    pending: Vec<(String, ResultDelivery)>,
     ran: HashSet<String>,
     routed: bool,
 }
@@ -109,13 +110,13 @@ impl World {
             28 => self.pass(100 * (extra as u64 + 1)),
             29 => {
                 if let Some((id, _)) = self.gate.running.first().cloned() {
-                    self.news(News::Slow { id, message: "One moment.".into() });
+                    self.news(DialectEvent::Slow { id, message: "One moment.".into() });
                 }
             }
             30 => self.gate_routes(extra),
             _ => {
                 let tools = ["ours_wait", TOOLS][extra % 2];
-                self.news(News::Offer(offer(tools)));
+                self.news(DialectEvent::Offer(offer(tools)));
             }
         }
     }
@@ -134,12 +135,12 @@ impl World {
         }
         let text = event.to_string();
         let now = self.talk.now;
-        let step = self.talk.machine.provider_said(Frame::Text(&text), now);
-        let Step { fate, actions } = step;
+        let step = self.talk.machine.on_provider_message(RealtimeFrame::Text(&text), now);
+        let DialectStep { fate, actions } = step;
         match fate {
-            Fate::Forward => self.client_hears(&text),
-            Fate::Replace(text) => self.client_hears(&text),
-            Fate::Swallow => {}
+            MessageFate::Forward => self.client_hears(&text),
+            MessageFate::Replace(text) => self.client_hears(&text),
+            MessageFate::Swallow => {}
         }
         self.act(actions);
     }
@@ -147,33 +148,36 @@ impl World {
     fn client_says(&mut self, event: Value) {
         let text = event.to_string();
         let now = self.talk.now;
-        let Step { fate, actions } = self.talk.machine.client_said(Frame::Text(&text), now);
+        let DialectStep { fate, actions } =
+            self.talk.machine.on_client_message(RealtimeFrame::Text(&text), now);
         match fate {
-            Fate::Forward => self.to_server.push_back(event),
-            Fate::Replace(text) => self.to_server.push_back(serde_json::from_str(&text).unwrap()),
-            Fate::Swallow => {}
+            MessageFate::Forward => self.to_server.push_back(event),
+            MessageFate::Replace(text) => {
+                self.to_server.push_back(serde_json::from_str(&text).unwrap())
+            }
+            MessageFate::Swallow => {}
         }
         self.act(actions);
     }
 
-    fn news(&mut self, news: News) {
+    fn news(&mut self, news: DialectEvent) {
         let now = self.talk.now;
-        let actions = self.talk.machine.news(news, now);
+        let actions = self.talk.machine.on_event(news, now);
         self.act(actions);
     }
 
     fn pass(&mut self, ms: u64) {
         self.talk.now += std::time::Duration::from_millis(ms);
         if self.talk.machine.wakes().is_some_and(|at| at <= self.talk.now) {
-            self.news(News::Time);
+            self.news(DialectEvent::Time);
         }
     }
 
-    fn act(&mut self, actions: Vec<Action>) {
+    fn act(&mut self, actions: Vec<DialectAction>) {
         for action in actions {
             match action {
-                Action::ToClient(text) => self.client_hears(&text),
-                Action::ToProvider(text) => {
+                DialectAction::ToClient(text) => self.client_hears(&text),
+                DialectAction::ToProvider(text) => {
                     let event: Value = serde_json::from_str(&text).unwrap();
                     let is_ours =
                         event["event_id"].as_str().is_some_and(|id| id.starts_with("tg-"));
@@ -183,13 +187,13 @@ impl World {
                     }
                     self.to_server.push_back(event);
                 }
-                Action::Run(call) => {
+                DialectAction::Run(call) => {
                     assert!(call.name.starts_with("ours"), "ran {}", call.name);
                     assert!(self.gate.ran.insert(call.id.clone()), "ran {} twice", call.id);
                     self.gate.running.push((call.id, delivery(&call.name)));
                 }
-                Action::Cancel(id) => self.gate_cancels(&id),
-                Action::Turn(event) => self.turns(event),
+                DialectAction::Cancel(id) => self.gate_cancels(&id),
+                DialectAction::Turn(event) => self.turns(event),
                 _ => {}
             }
         }
@@ -248,11 +252,11 @@ impl World {
         let at = extra % self.gate.running.len();
         let (id, delivery) = self.gate.running.remove(at);
         let answered = match (extra / 4 % 4, delivery) {
-            (0, Delivery::Wait) => {
+            (0, ResultDelivery::Wait) => {
                 self.gate.pending.push((id.clone(), delivery));
-                Answered::Pending
+                AnswerStage::Pending
             }
-            _ => Answered::Done,
+            _ => AnswerStage::Done,
         };
         self.answer(id, answered, delivery);
     }
@@ -263,7 +267,7 @@ impl World {
         }
         let at = extra % self.gate.pending.len();
         let (id, delivery) = self.gate.pending.remove(at);
-        self.answer(id, Answered::Late, delivery);
+        self.answer(id, AnswerStage::Late, delivery);
     }
 
     fn gate_cancels(&mut self, id: &str) {
@@ -271,7 +275,7 @@ impl World {
         // Every other one cannot be stopped, and ends later.
         if at % 2 == 0 {
             let (id, delivery) = self.gate.running.remove(at);
-            self.answer(id, Answered::Cancelled, delivery);
+            self.answer(id, AnswerStage::Cancelled, delivery);
         }
     }
 
@@ -281,15 +285,20 @@ impl World {
             self.gate.routed = false;
             let words =
                 if extra.is_multiple_of(3) { Err("no".to_owned()) } else { Ok("words".to_owned()) };
-            self.news(News::Speak(words));
+            self.news(DialectEvent::Speak(words));
         } else if is_open {
             self.gate.routed = true;
-            self.news(News::Route);
+            self.news(DialectEvent::Route);
         }
     }
 
-    fn answer(&mut self, id: String, answered: Answered, delivery: Delivery) {
-        self.news(News::Answer(Answer { id, answered, outcome: "{}".to_owned(), delivery }));
+    fn answer(&mut self, id: String, answered: AnswerStage, delivery: ResultDelivery) {
+        self.news(DialectEvent::Answer(CallAnswer {
+            id,
+            answered,
+            outcome: "{}".to_owned(),
+            delivery,
+        }));
     }
 
     // === the provider ===
@@ -512,12 +521,12 @@ impl World {
     }
 }
 
-fn delivery(name: &str) -> Delivery {
+fn delivery(name: &str) -> ResultDelivery {
     match name {
-        "ours_idle" => Delivery::WhenIdle,
-        "ours_interrupt" => Delivery::Interrupt,
-        "ours_silent" => Delivery::Silent,
-        _ => Delivery::Wait,
+        "ours_idle" => ResultDelivery::WhenIdle,
+        "ours_interrupt" => ResultDelivery::Interrupt,
+        "ours_silent" => ResultDelivery::Silent,
+        _ => ResultDelivery::Wait,
     }
 }
 

@@ -5,24 +5,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tollgate_core::tool::{Delivery, Effect};
+use tollgate_core::tool::{ResultDelivery, ToolEffect};
 
 use crate::realtime::events::{
-    Action, Answer, Answered, Declared, Fate, Form, Frame, News, Offer, Opening, RealtimeDialect,
-    Routing, Step,
+    AnswerStage, CallAnswer, DeclaredTool, DeepTurnRouting, DialectAction, DialectEvent,
+    DialectStep, MessageFate, RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer,
+    UtteranceStage,
 };
-use crate::realtime::openai::OpenAi;
+use crate::realtime::openai::OpenAiRealtime;
 
 pub(super) enum Says {
     Client(Value),
     Provider(Value),
-    News(News),
+    News(DialectEvent),
     /// So much later.
     Wait(u64),
 }
 
 pub(super) struct Talk {
-    pub(super) machine: OpenAi,
+    pub(super) machine: OpenAiRealtime,
     pub(super) now: Instant,
 }
 
@@ -39,10 +40,10 @@ impl Talk {
     }
 
     pub(super) fn fresh(tools: &str) -> Self {
-        Self::opened(OpenAi::new(opening(offer(tools))))
+        Self::opened(OpenAiRealtime::new(opening(offer(tools))))
     }
 
-    pub(super) fn opened(machine: OpenAi) -> Self {
+    pub(super) fn opened(machine: OpenAiRealtime) -> Self {
         #[expect(clippy::disallowed_methods, reason = "any instant is as good as another")]
         let now = Instant::now();
         Self { machine, now }
@@ -52,19 +53,21 @@ impl Talk {
         match says {
             Says::Client(event) => {
                 let text = event.to_string();
-                let step = self.machine.client_said(Frame::Text(&text), self.now);
+                let step = self.machine.on_client_message(RealtimeFrame::Text(&text), self.now);
                 told(&step, "provider")
             }
             Says::Provider(event) => {
                 let text = event.to_string();
-                let step = self.machine.provider_said(Frame::Text(&text), self.now);
+                let step = self.machine.on_provider_message(RealtimeFrame::Text(&text), self.now);
                 told(&step, "client")
             }
-            Says::News(news) => actions(&self.machine.news(news, self.now)),
+            Says::News(news) => actions(&self.machine.on_event(news, self.now)),
             Says::Wait(ms) => {
                 self.now += Duration::from_millis(ms);
                 match self.machine.wakes() {
-                    Some(at) if at <= self.now => actions(&self.machine.news(News::Time, self.now)),
+                    Some(at) if at <= self.now => {
+                        actions(&self.machine.on_event(DialectEvent::Time, self.now))
+                    }
                     _ => String::new(),
                 }
             }
@@ -79,31 +82,31 @@ impl Talk {
     }
 }
 
-pub(super) fn opening(offer: Offer) -> Opening {
-    Opening { offer, model: "gpt-realtime-2.1".to_owned(), routing: Routing::Cascaded }
+pub(super) fn opening(offer: RealtimeOffer) -> RealtimeInit {
+    RealtimeInit { offer, model: "gpt-realtime-2.1".to_owned(), routing: DeepTurnRouting::Cascaded }
 }
 
-pub(super) fn offer(tools: &str) -> Offer {
+pub(super) fn offer(tools: &str) -> RealtimeOffer {
     let tools = tools.split_whitespace().map(|tool| {
         let (name, delivery) = tool.split_once(':').unwrap_or((tool, "wait"));
         let delivery = match delivery {
-            "idle" => Delivery::WhenIdle,
-            "interrupt" => Delivery::Interrupt,
-            "silent" => Delivery::Silent,
-            _ => Delivery::Wait,
+            "idle" => ResultDelivery::WhenIdle,
+            "interrupt" => ResultDelivery::Interrupt,
+            "silent" => ResultDelivery::Silent,
+            _ => ResultDelivery::Wait,
         };
-        Declared {
+        DeclaredTool {
             name: name.to_owned(),
             definition: Arc::new(function(name)),
             delivery,
-            effect: Effect::ReadOnly,
+            effect: ToolEffect::ReadOnly,
         }
     });
-    Offer { tools: tools.collect(), prompt: None }
+    RealtimeOffer { tools: tools.collect(), prompt: None }
 }
 
-pub(super) fn prompted(tools: &str, prompt: &str) -> Offer {
-    Offer { prompt: Some(Arc::from(prompt)), ..offer(tools) }
+pub(super) fn prompted(tools: &str, prompt: &str) -> RealtimeOffer {
+    RealtimeOffer { prompt: Some(Arc::from(prompt)), ..offer(tools) }
 }
 
 pub(super) fn function(name: &str) -> Value {
@@ -218,43 +221,43 @@ pub(super) fn output(call: &str) -> Says {
         "type": "function_call_output", "call_id": call, "output": "{}" } }))
 }
 
-pub(super) fn answer(id: &str, answered: Answered, delivery: Delivery) -> Says {
+pub(super) fn answer(id: &str, answered: AnswerStage, delivery: ResultDelivery) -> Says {
     let outcome = format!("{answered:?}").to_lowercase();
-    Says::News(News::Answer(Answer { id: id.to_owned(), answered, outcome, delivery }))
+    Says::News(DialectEvent::Answer(CallAnswer { id: id.to_owned(), answered, outcome, delivery }))
 }
 
 pub(super) fn answered(id: &str) -> Says {
-    answer(id, Answered::Done, Delivery::Wait)
+    answer(id, AnswerStage::Done, ResultDelivery::Wait)
 }
 
 // === what comes of it ===
 
-fn told(step: &Step, other: &str) -> String {
+fn told(step: &DialectStep, other: &str) -> String {
     let fate = match &step.fate {
-        Fate::Forward => Some("passes".to_owned()),
-        Fate::Swallow => None,
-        Fate::Replace(text) => Some(format!("{other}: {}", brief(text))),
+        MessageFate::Forward => Some("passes".to_owned()),
+        MessageFate::Swallow => None,
+        MessageFate::Replace(text) => Some(format!("{other}: {}", brief(text))),
     };
     let rest = Some(actions(&step.actions)).filter(|rest| !rest.is_empty());
     fate.into_iter().chain(rest).collect::<Vec<_>>().join(" | ")
 }
 
-fn actions(actions: &[Action]) -> String {
+fn actions(actions: &[DialectAction]) -> String {
     actions.iter().map(action).collect::<Vec<_>>().join(" | ")
 }
 
-fn action(action: &Action) -> String {
+fn action(action: &DialectAction) -> String {
     match action {
-        Action::ToClient(text) => format!("client: {}", brief(text)),
-        Action::ToProvider(text) => format!("provider: {}", brief(text)),
-        Action::Run(call) => format!("run {} {}", call.id, call.name),
-        Action::Confirm(ids) => format!("confirm {}", ids.join(" ")),
-        Action::Cancel(id) => format!("stop {id}"),
-        Action::Heard { text, form: Form::Partial } => format!("hears {text}..."),
-        Action::Heard { text, form: Form::Final } => format!("hears {text}"),
-        Action::Said(text) => format!("said {text}"),
-        Action::Turn(event) => format!("turn {}", format!("{event:?}").to_lowercase()),
-        Action::Tier(tier) => format!("tier {}", tier.map_or("free", |tier| tier.as_str())),
+        DialectAction::ToClient(text) => format!("client: {}", brief(text)),
+        DialectAction::ToProvider(text) => format!("provider: {}", brief(text)),
+        DialectAction::Run(call) => format!("run {} {}", call.id, call.name),
+        DialectAction::Confirm(ids) => format!("confirm {}", ids.join(" ")),
+        DialectAction::Cancel(id) => format!("stop {id}"),
+        DialectAction::Heard { text, form: UtteranceStage::Partial } => format!("hears {text}..."),
+        DialectAction::Heard { text, form: UtteranceStage::Final } => format!("hears {text}"),
+        DialectAction::Said(text) => format!("said {text}"),
+        DialectAction::Turn(event) => format!("turn {}", format!("{event:?}").to_lowercase()),
+        DialectAction::Tier(tier) => format!("tier {}", tier.map_or("free", |tier| tier.as_str())),
         other => format!("{other:?}"),
     }
 }

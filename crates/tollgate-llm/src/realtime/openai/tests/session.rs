@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use super::script::*;
-use crate::realtime::events::{Frame, News, Offer, RealtimeDialect, Step};
-use crate::realtime::openai::OpenAi;
+use crate::realtime::events::{
+    DialectEvent, DialectStep, RealtimeDialect, RealtimeFrame, RealtimeOffer,
+};
+use crate::realtime::openai::OpenAiRealtime;
 
 fn updated(tools: &[&str]) -> Says {
     let tools: Vec<Value> = tools.iter().map(|name| function(name)).collect();
@@ -53,7 +55,7 @@ fn b_ws_12_a_clients_update_keeps_our_tools_and_its_echo_does_not_show_them() {
 #[test]
 fn tools_that_a_clients_update_was_the_first_to_carry_are_not_shown_either() {
     Talk::with("roll").check([
-        (Says::News(News::Offer(offer("roll look"))), ""),
+        (Says::News(DialectEvent::Offer(offer("roll look"))), ""),
         (update(&["mine"]), "provider: session.update [mine roll look]"),
         (updated(&["mine", "roll", "look"]), "client: session.updated [mine] \"be kind\""),
     ]);
@@ -78,7 +80,7 @@ fn a_name_that_the_client_gave_up_is_still_its_own_until_we_offer_it() {
         (update(&[]), "provider: session.update [look]"),
         (item_done("r1", "c1:mine"), "passes"),
         (Says::Wait(250), ""),
-        (Says::News(News::Offer(offer("mine"))), "provider: session.update [mine]"),
+        (Says::News(DialectEvent::Offer(offer("mine"))), "provider: session.update [mine]"),
         (item_done("r1", "c2:mine"), "run c2 mine"),
     ]);
 }
@@ -102,7 +104,10 @@ fn answers_to_updates_are_told_to_whom_they_belong() {
     Talk::with("roll").check([
         (unnamed(), "provider: session.update"),
         (Says::Wait(300), ""),
-        (Says::News(News::Offer(offer("roll look"))), "provider: session.update [roll look]"),
+        (
+            Says::News(DialectEvent::Offer(offer("roll look"))),
+            "provider: session.update [roll look]",
+        ),
         (unnamed(), "provider: session.update"),
         (error("tg-2", "invalid_value"), "client: error invalid_value for null"),
         (updated(&["roll", "look"]), ""),
@@ -119,13 +124,13 @@ fn an_update_of_ours_that_is_refused_is_not_told_and_tried_again_with_the_next_o
         ),
         (error("tg-1", "invalid_value"), ""),
         (Says::Wait(300), ""),
-        (Says::News(News::Offer(offer("roll"))), "provider: session.update [roll]"),
+        (Says::News(DialectEvent::Offer(offer("roll"))), "provider: session.update [roll]"),
     ]);
 }
 
 #[test]
 fn r_24_changes_of_the_offer_are_told_at_once_and_then_at_most_every_quarter_second() {
-    let offers = |tools: &str| Says::News(News::Offer(offer(tools)));
+    let offers = |tools: &str| Says::News(DialectEvent::Offer(offer(tools)));
     Talk::with("roll").check([
         (Says::Wait(1000), ""),
         (offers("look"), "provider: session.update [look]"),
@@ -149,7 +154,7 @@ fn the_prompt_stands_before_the_clients_instructions_and_is_not_shown() {
     let told = |text: &str| {
         provider(json!({ "type": "session.updated", "session": { "instructions": text } }))
     };
-    let machine = OpenAi::new(opening(prompted("roll", "You are Ada.")));
+    let machine = OpenAiRealtime::new(opening(prompted("roll", "You are Ada.")));
     Talk::opened(machine).check([
         (
             provider(session("session.created", &json!([]))),
@@ -162,7 +167,7 @@ fn the_prompt_stands_before_the_clients_instructions_and_is_not_shown() {
         (told("You are Ada.\n\nSpeak French."), "client: session.updated \"Speak French.\""),
         (Says::Wait(300), ""),
         (
-            Says::News(News::Offer(prompted("roll", "You are Bob."))),
+            Says::News(DialectEvent::Offer(prompted("roll", "You are Bob."))),
             "provider: session.update [mine roll] \"You are Bob.\\n\\nSpeak French.\"",
         ),
         (
@@ -242,8 +247,8 @@ fn tools_that_the_session_has_from_its_beginning_are_the_clients() {
 fn b_ws_11_what_is_no_event_is_refused_or_passed_on() {
     let mut talk = Talk::with("roll");
     let now = talk.now;
-    let refused = talk.machine.client_said(Frame::Binary(b"{}"), now);
-    assert!(refused != Step::forward());
+    let refused = talk.machine.on_client_message(RealtimeFrame::Binary(b"{}"), now);
+    assert!(refused != DialectStep::forward());
     for (text, passes) in [
         ("{\"type\":\"a\",\"type\":\"b\"}", false),
         ("{\"type\":7}", false),
@@ -258,15 +263,15 @@ fn b_ws_11_what_is_no_event_is_refused_or_passed_on() {
         ),
         ("{\"type\":\"conversation.item.create\",\"item\":7}", false),
     ] {
-        let step = talk.machine.client_said(Frame::Text(text), now);
-        assert_eq!(step == Step::forward(), passes, "{text}");
+        let step = talk.machine.on_client_message(RealtimeFrame::Text(text), now);
+        assert_eq!(step == DialectStep::forward(), passes, "{text}");
     }
     for frame in [
-        Frame::Binary(&[0xff]),
-        Frame::Text("nonsense"),
-        Frame::Text("{\"type\":\"response.done\",\"response\":7}"),
+        RealtimeFrame::Binary(&[0xff]),
+        RealtimeFrame::Text("nonsense"),
+        RealtimeFrame::Text("{\"type\":\"response.done\",\"response\":7}"),
     ] {
-        assert_eq!(talk.machine.provider_said(frame, now), Step::forward());
+        assert_eq!(talk.machine.on_provider_message(frame, now), DialectStep::forward());
     }
 }
 
@@ -274,6 +279,6 @@ fn b_ws_11_what_is_no_event_is_refused_or_passed_on() {
 fn an_offer_that_takes_all_back_clears_our_tools() {
     Talk::with("roll").check([
         (Says::Wait(300), ""),
-        (Says::News(News::Offer(Offer::default())), "provider: session.update []"),
+        (Says::News(DialectEvent::Offer(RealtimeOffer::default())), "provider: session.update []"),
     ]);
 }

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::script::*;
-use crate::realtime::openai::OpenAi;
+use crate::realtime::openai::OpenAiRealtime;
 
 fn attached(tools: &str) -> Talk {
-    Talk::opened(OpenAi::sideband(opening(prompted(tools, "You are Ada."))))
+    Talk::opened(OpenAiRealtime::sideband(opening(prompted(tools, "You are Ada."))))
 }
 
 fn updated(tools: &[&str], instructions: &str) -> Says {

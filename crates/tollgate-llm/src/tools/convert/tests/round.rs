@@ -5,7 +5,7 @@ use proptest::test_runner::Config;
 use serde_json::{Map, Value, json};
 use tollgate_core::schema::Schema;
 
-use crate::tools::{Form, Kind, Strict, convert, convert_strictly};
+use crate::tools::{ConversionLossKind, StrictToolFormat, ToolFormat, convert, convert_strictly};
 
 /// Names that some forms take and others do not.
 const KEYS: [&str; 6] = ["a", "b", "c-d", "$e", "f[g]", "h i"];
@@ -177,11 +177,11 @@ proptest! {
     fn there_and_back_means_the_same_or_says_what_it_lost(schema in arguments(), mut seed in any::<u64>()) {
         let tool = json!({"name": "t", "inputSchema": schema});
         let Ok(original) = Schema::compile(&schema) else { return Ok(()) };
-        for form in Form::ALL {
-            let there = convert(&tool, Form::Mcp, form).unwrap();
-            let back = convert(&there.definition, form, Form::Mcp).unwrap();
+        for form in ToolFormat::ALL {
+            let there = convert(&tool, ToolFormat::Mcp, form).unwrap();
+            let back = convert(&there.definition, form, ToolFormat::Mcp).unwrap();
             let again = &back.definition["inputSchema"];
-            let is_whole = [&there, &back].iter().all(|it| it.lost.iter().all(|lost| lost.kind != Kind::Limit));
+            let is_whole = [&there, &back].iter().all(|it| it.lost.iter().all(|lost| lost.kind != ConversionLossKind::Limit));
             let compiled = Schema::compile(again).map_err(|bad| format!("{form}: {bad} {again}")).unwrap();
             if !is_whole {
                 continue;
@@ -203,10 +203,10 @@ proptest! {
     fn what_binds_a_model_lets_nothing_through_that_the_tool_refuses(schema in arguments(), mut seed in any::<u64>()) {
         let tool = json!({"name": "t", "inputSchema": schema});
         let Ok(original) = Schema::compile(&schema) else { return Ok(()) };
-        let Ok(made) = convert_strictly(&tool, Form::Mcp, Strict::OpenAi) else { return Ok(()) };
+        let Ok(made) = convert_strictly(&tool, ToolFormat::Mcp, StrictToolFormat::OpenAi) else { return Ok(()) };
         let bound = &made.definition["function"]["parameters"];
         let compiled = Schema::compile(bound).map_err(|bad| format!("{bad} {bound}")).unwrap();
-        let is_whole = made.lost.iter().all(|lost| lost.kind != Kind::Limit);
+        let is_whole = made.lost.iter().all(|lost| lost.kind != ConversionLossKind::Limit);
         for _ in 0..20 {
             let Value::Object(sent) = instance(bound, bound, &mut seed, 0) else { continue };
             if is_whole && compiled.check(&Value::Object(sent.clone())).is_ok() {
@@ -215,16 +215,16 @@ proptest! {
                 assert!(refused.is_none(), "{own} by {schema}, sent {sent:?} by {bound}: {refused:?}");
             }
         }
-        let again = convert_strictly(&made.definition, Form::OpenAi, Strict::OpenAi).unwrap();
+        let again = convert_strictly(&made.definition, ToolFormat::OpenAi, StrictToolFormat::OpenAi).unwrap();
         assert_eq!(again.definition, made.definition);
     }
 
     #[test]
     fn what_fits_a_form_is_not_changed_again(schema in arguments()) {
         let tool = json!({"name": "t", "inputSchema": schema});
-        for form in Form::ALL {
-            let once = convert(&tool, Form::Mcp, form).unwrap();
-            assert_eq!(once, convert(&tool, Form::Mcp, form).unwrap());
+        for form in ToolFormat::ALL {
+            let once = convert(&tool, ToolFormat::Mcp, form).unwrap();
+            assert_eq!(once, convert(&tool, ToolFormat::Mcp, form).unwrap());
             let twice = convert(&once.definition, form, form).unwrap();
             assert_eq!(once.definition, twice.definition, "{form}");
         }
@@ -233,8 +233,8 @@ proptest! {
     #[test]
     fn b_sc_01_nothing_breaks_on_what_is_no_schema(odd in hostile()) {
         let tool = json!({"name": "t", "description": "d", "inputSchema": odd, "parameters": odd, "input_schema": odd});
-        for from in Form::ALL {
-            for to in Form::ALL {
+        for from in ToolFormat::ALL {
+            for to in ToolFormat::ALL {
                 if let Ok(converted) = convert(&tool, from, to) {
                     assert!(converted.definition.to_string().len() < 1_000_000);
                 }

@@ -1,55 +1,55 @@
 use serde_json::{Value, json};
 
 use super::{convert, form_of};
-use crate::tools::Form;
+use crate::tools::ToolFormat;
 
 /// One failed and one good result, in every form.
-fn seen() -> Vec<(Form, Value)> {
+fn seen() -> Vec<(ToolFormat, Value)> {
     vec![
         (
-            Form::Mcp,
+            ToolFormat::Mcp,
             json!([
                 {"content": [{"type": "text", "text": "7"}]},
                 {"content": [{"type": "text", "text": "no dice"}], "isError": true},
             ]),
         ),
         (
-            Form::OpenAiRealtime,
+            ToolFormat::OpenAiRealtime,
             json!([
                 {"type": "conversation.item.create", "item": {"type": "function_call_output", "call_id": "c1", "output": "7"}},
                 {"type": "conversation.item.create", "item": {"type": "function_call_output", "call_id": "c2", "output": "no dice"}},
             ]),
         ),
         (
-            Form::GeminiLive,
+            ToolFormat::GeminiLive,
             json!({"toolResponse": {"functionResponses": [
                 {"id": "c1", "name": "roll", "response": {"output": "7"}},
                 {"id": "c2", "name": "roll", "response": {"error": "no dice"}},
             ]}}),
         ),
         (
-            Form::OpenAi,
+            ToolFormat::OpenAi,
             json!([
                 {"role": "tool", "tool_call_id": "c1", "content": "7"},
                 {"role": "tool", "tool_call_id": "c2", "content": "no dice"},
             ]),
         ),
         (
-            Form::OpenAiResponses,
+            ToolFormat::OpenAiResponses,
             json!([
                 {"type": "function_call_output", "call_id": "c1", "output": "7"},
                 {"type": "function_call_output", "call_id": "c2", "output": "no dice"},
             ]),
         ),
         (
-            Form::Anthropic,
+            ToolFormat::Anthropic,
             json!({"role": "user", "content": [
                 {"type": "tool_result", "tool_use_id": "c1", "content": "7"},
                 {"type": "tool_result", "tool_use_id": "c2", "content": "no dice", "is_error": true},
             ]}),
         ),
         (
-            Form::Gemini,
+            ToolFormat::Gemini,
             json!({"role": "user", "parts": [
                 {"functionResponse": {"id": "c1", "name": "roll", "response": {"output": "7"}}},
                 {"functionResponse": {"id": "c2", "name": "roll", "response": {"error": "no dice"}}},
@@ -87,29 +87,29 @@ fn every_form_becomes_every_other() {
 
 #[test]
 fn what_a_form_cannot_say_of_a_result_is_listed() {
-    let check = |from: Form, to: Form, expected: &[&str]| {
+    let check = |from: ToolFormat, to: ToolFormat, expected: &[&str]| {
         let document = seen().into_iter().find(|(form, _)| *form == from).unwrap().1;
         let lost = convert(document, from, to).unwrap().lost;
         let told: Vec<String> = lost.iter().map(ToString::to_string).collect();
         assert_eq!(told, expected, "{from} to {to}");
     };
-    check(Form::GeminiLive, Form::GeminiLive, &[]);
+    check(ToolFormat::GeminiLive, ToolFormat::GeminiLive, &[]);
     check(
-        Form::GeminiLive,
-        Form::OpenAiRealtime,
+        ToolFormat::GeminiLive,
+        ToolFormat::OpenAiRealtime,
         &["/1: that the call failed is in its words only"],
     );
     check(
-        Form::Mcp,
-        Form::GeminiLive,
+        ToolFormat::Mcp,
+        ToolFormat::GeminiLive,
         &[
             "/0: whose result it is is not known: it is of `tool` there",
             "/1: whose result it is is not known: it is of `tool` there",
         ],
     );
     check(
-        Form::OpenAiRealtime,
-        Form::Mcp,
+        ToolFormat::OpenAiRealtime,
+        ToolFormat::Mcp,
         &["/0: which call it answers is left out", "/1: which call it answers is left out"],
     );
 }
@@ -120,11 +120,11 @@ fn pictures_survive_where_they_can() {
         {"type": "image", "data": "aGk=", "mimeType": "image/png"},
         {"type": "text", "text": "look"},
     ]});
-    let claude = convert(mcp.clone(), Form::Mcp, Form::Anthropic).unwrap().results;
+    let claude = convert(mcp.clone(), ToolFormat::Mcp, ToolFormat::Anthropic).unwrap().results;
     assert!(claude.to_string().contains("aGk="), "{claude}");
-    let back = convert(claude, Form::Anthropic, Form::Mcp).unwrap().results;
+    let back = convert(claude, ToolFormat::Anthropic, ToolFormat::Mcp).unwrap().results;
     assert_eq!(back, mcp);
-    let live = convert(mcp, Form::Mcp, Form::GeminiLive).unwrap();
+    let live = convert(mcp, ToolFormat::Mcp, ToolFormat::GeminiLive).unwrap();
     assert_eq!(
         live.results["toolResponse"]["functionResponses"][0]["response"]["output"],
         "(a picture that cannot be shown here)\nlook"
@@ -134,12 +134,12 @@ fn pictures_survive_where_they_can() {
 
 #[test]
 fn b_ch_02_what_is_no_result_is_refused() {
-    for form in Form::ALL {
+    for form in ToolFormat::ALL {
         for odd in [json!(7), json!([7]), json!("x"), json!([[]])] {
-            assert!(convert(odd.clone(), form, Form::Mcp).is_err(), "{form}: {odd}");
+            assert!(convert(odd.clone(), form, ToolFormat::Mcp).is_err(), "{form}: {odd}");
         }
-        if form != Form::Mcp && form != Form::GeminiLive {
-            assert!(convert(json!({}), form, Form::Mcp).is_err(), "{form}");
+        if form != ToolFormat::Mcp && form != ToolFormat::GeminiLive {
+            assert!(convert(json!({}), form, ToolFormat::Mcp).is_err(), "{form}");
         }
     }
 }

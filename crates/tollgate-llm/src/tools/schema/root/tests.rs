@@ -1,11 +1,11 @@
 use serde_json::{Value, json};
 
-use crate::tools::Form;
-use crate::tools::schema::{Unfit, fit};
+use crate::tools::ToolFormat;
+use crate::tools::schema::{SchemaFitError, fit};
 
 /// What becomes of a schema for OpenAI, and what is only told.
 fn check([schema, expected]: [Value; 2], told: &[&str]) {
-    let fitted = fit(&schema, Form::OpenAi, "").unwrap();
+    let fitted = fit(&schema, ToolFormat::OpenAi, "").unwrap();
     assert_eq!(fitted.schema, Some(expected));
     assert_eq!(fitted.told, told);
     assert_eq!(fitted.lost.len(), told.len());
@@ -68,12 +68,12 @@ fn alternatives_become_one_object_with_the_choice_in_words() {
 #[test]
 fn only_objects_can_be_arguments() {
     for (schema, expected) in [
-        (json!({"type": "string"}), Unfit::NotOfObjects),
-        (json!({"type": 7}), Unfit::NotOfObjects),
-        (json!(true), Unfit::NotASchema),
-        (json!("object"), Unfit::NotASchema),
+        (json!({"type": "string"}), SchemaFitError::NotOfObjects),
+        (json!({"type": 7}), SchemaFitError::NotOfObjects),
+        (json!(true), SchemaFitError::NotASchema),
+        (json!("object"), SchemaFitError::NotASchema),
     ] {
-        assert_eq!(fit(&schema, Form::OpenAi, "").unwrap_err(), expected, "{schema}");
+        assert_eq!(fit(&schema, ToolFormat::OpenAi, "").unwrap_err(), expected, "{schema}");
     }
     check([json!({"type": ["null", "object"]}), json!({"type": "object", "properties": {}})], &[]);
     check([json!({}), json!({"type": "object", "properties": {}})], &[]);
@@ -90,7 +90,7 @@ fn b_sc_02_references_in_circles_come_to_an_end() {
         json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}),
         json!({"oneOf": [{"$ref": "#"}]}),
     ] {
-        for form in Form::ALL {
+        for form in ToolFormat::ALL {
             fit(&schema, form, "").unwrap();
         }
     }

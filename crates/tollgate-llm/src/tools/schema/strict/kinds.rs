@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::Fields;
+use super::StrictSchemaFields;
 
-pub(super) struct Kinds {
+pub(super) struct StrictTypes {
     /// Without null. Empty: any.
     pub(super) names: Vec<String>,
     pub(super) is_nullable: bool,
 }
 
 /// The types that are said, or that the values have.
-pub(super) fn kinds(fields: &Fields) -> Kinds {
+pub(super) fn kinds(fields: &StrictSchemaFields) -> StrictTypes {
     let values = match (fields.get("enum"), fields.get("const")) {
         (Some(Value::Array(values)), _) => Some(values.clone()),
         (_, Some(only)) => Some(vec![only.clone()]),
@@ -38,7 +38,7 @@ pub(super) fn kinds(fields: &Fields) -> Kinds {
     }
     let is_nullable = names.iter().any(|name| name == "null");
     names.retain(|name| name != "null");
-    Kinds { names, is_nullable }
+    StrictTypes { names, is_nullable }
 }
 
 fn of_values(values: &[Value]) -> Vec<String> {

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::Fields;
+use super::StrictSchemaFields;
 
 /// Whether null is a value of its own. What a reference points to counts as one that it is not.
-pub(super) fn takes_null(written: &Fields) -> bool {
+pub(super) fn takes_null(written: &StrictSchemaFields) -> bool {
     let forms = written.get("anyOf").and_then(Value::as_array);
     let of_form = |form: &Value| form.as_object().is_some_and(takes_null);
     match written.get("type") {
@@ -16,7 +16,7 @@ pub(super) fn takes_null(written: &Fields) -> bool {
 }
 
 /// Lets a value be null as well.
-pub(super) fn allow_null(written: &mut Fields) {
+pub(super) fn allow_null(written: &mut StrictSchemaFields) {
     if takes_null(written) {
         return;
     }

@@ -1,11 +1,11 @@
 use serde_json::{Value, json};
 
-use crate::tools::schema::bound;
+use crate::tools::schema::fit_strict;
 
 /// What becomes of one argument that need not be sent.
 fn check([schema, expected]: [Value; 2], told: &[&str]) {
     let schema = json!({"type": "object", "properties": {"x": schema}});
-    let bound = bound(&schema, "").unwrap();
+    let bound = fit_strict(&schema, "").unwrap();
     assert_eq!(
         bound.schema,
         Some(
@@ -28,7 +28,7 @@ fn every_property_is_sent_and_null_stands_for_nothing() {
         },
         "required": ["dice"],
     });
-    let bound = bound(&schema, "").unwrap();
+    let bound = fit_strict(&schema, "").unwrap();
     assert_eq!(
         bound.schema.unwrap(),
         json!({
@@ -121,15 +121,15 @@ fn what_is_open_cannot_bind_a_model() {
         ),
         (json!({"additionalProperties": {"type": "string"}}), "it is an object of any keys, at ``"),
     ] {
-        let told = bound(&schema, "").unwrap_err().to_string();
+        let told = fit_strict(&schema, "").unwrap_err().to_string();
         assert_eq!(told, format!("the schema cannot bind a model: {expected}"));
     }
     let deep = (0..12).fold(
         json!({"type": "string"}),
         |inner, _| json!({"type": "object", "properties": {"a": inner}}),
     );
-    assert!(bound(&deep, "").unwrap_err().to_string().contains("nested too deep"));
-    assert!(bound(&json!({}), "").is_ok(), "one that takes nothing binds");
+    assert!(fit_strict(&deep, "").unwrap_err().to_string().contains("nested too deep"));
+    assert!(fit_strict(&json!({}), "").is_ok(), "one that takes nothing binds");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn references_stand_alone_or_are_replaced() {
         "a": {"$ref": "#/$defs/node"}, "b": {"$ref": "#/$defs/node", "description": "second"}},
         "required": ["a", "b"],
         "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}}});
-    let bound = bound(&schema, "").unwrap().schema.unwrap();
+    let bound = fit_strict(&schema, "").unwrap().schema.unwrap();
     assert_eq!(bound["properties"]["a"], json!({"$ref": "#/$defs/node"}));
     assert_eq!(bound["properties"]["b"]["description"], "second");
     let next = &bound["$defs"]["node"]["properties"]["next"];

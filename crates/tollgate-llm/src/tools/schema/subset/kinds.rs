@@ -3,15 +3,15 @@
 use serde_json::{Map, Value};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Kinds {
+pub(super) struct SubsetTypes {
     /// Without null. Empty: any.
     pub(super) names: Vec<&'static str>,
     pub(super) is_nullable: bool,
-    pub(super) known: Known,
+    pub(super) known: TypeSource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum TypeSource {
     Said,
     /// Only to be seen by what else is said.
     Guessed,
@@ -19,7 +19,7 @@ pub(super) enum Known {
 
 const NAMES: [&str; 6] = ["string", "integer", "number", "boolean", "array", "object"];
 
-pub(super) fn kinds(fields: &Map<String, Value>) -> Kinds {
+pub(super) fn kinds(fields: &Map<String, Value>) -> SubsetTypes {
     let values = fields.get("enum").and_then(Value::as_array);
     let said: Option<Vec<&str>> = match fields.get("type") {
         Some(Value::String(name)) => Some(vec![name]),
@@ -39,7 +39,11 @@ pub(super) fn kinds(fields: &Map<String, Value>) -> Kinds {
     if names.contains(&"number") {
         names.retain(|name| *name != "integer");
     }
-    Kinds { names, is_nullable: said.contains(&"null") && takes_null, known: Known::Said }
+    SubsetTypes {
+        names,
+        is_nullable: said.contains(&"null") && takes_null,
+        known: TypeSource::Said,
+    }
 }
 
 fn kind_of(value: &Value) -> &'static str {
@@ -60,7 +64,7 @@ fn is_of(value: &Value, name: &str) -> bool {
     kind == name || (kind, name) == ("integer", "number") || (name == "integer" && whole())
 }
 
-fn guess(fields: &Map<String, Value>) -> Kinds {
+fn guess(fields: &Map<String, Value>) -> SubsetTypes {
     let has = |keys: &[&str]| keys.iter().any(|key| fields.contains_key(*key));
     let name = if has(&["properties", "required", "additionalProperties", "patternProperties"]) {
         Some("object")
@@ -74,6 +78,6 @@ fn guess(fields: &Map<String, Value>) -> Kinds {
         None
     };
     let names: Vec<&'static str> = name.into_iter().collect();
-    let known = if names.is_empty() { Known::Said } else { Known::Guessed };
-    Kinds { names, is_nullable: false, known }
+    let known = if names.is_empty() { TypeSource::Said } else { TypeSource::Guessed };
+    SubsetTypes { names, is_nullable: false, known }
 }

@@ -1,12 +1,12 @@
 use serde_json::{Value, json};
 
-use crate::tools::Form;
+use crate::tools::ToolFormat;
 use crate::tools::schema::fit;
 
 /// What becomes of one argument for Gemini's live API, and what is lost.
 fn check([schema, expected]: [Value; 2], lost: &[&str]) {
     let schema = json!({"type": "object", "properties": {"x": schema}});
-    let fitted = fit(&schema, Form::GeminiLive, "").unwrap();
+    let fitted = fit(&schema, ToolFormat::GeminiLive, "").unwrap();
     assert_eq!(
         fitted.schema,
         Some(json!({"type": "OBJECT", "properties": {"x": expected}})),
@@ -168,14 +168,14 @@ fn a_tool_that_takes_nothing_has_no_schema_and_no_list_of_needs_is_empty() {
     for schema in
         [json!({}), json!({"type": "object", "properties": {}, "additionalProperties": false})]
     {
-        let fitted = fit(&schema, Form::GeminiLive, "").unwrap();
+        let fitted = fit(&schema, ToolFormat::GeminiLive, "").unwrap();
         assert_eq!(fitted.schema, None);
     }
     let schema = json!({"properties": {"a": {"type": "string"}}, "required": []});
-    let fitted = fit(&schema, Form::GeminiLive, "").unwrap().schema.unwrap();
+    let fitted = fit(&schema, ToolFormat::GeminiLive, "").unwrap().schema.unwrap();
     assert!(fitted.get("required").is_none());
     let schema = json!({"additionalProperties": {"type": "string"}});
-    let fitted = fit(&schema, Form::GeminiLive, "").unwrap();
+    let fitted = fit(&schema, ToolFormat::GeminiLive, "").unwrap();
     assert_eq!(fitted.told, ["additionalProperties {\"type\":\"string\"}"]);
 }
 
@@ -183,7 +183,7 @@ fn a_tool_that_takes_nothing_has_no_schema_and_no_list_of_needs_is_empty() {
 fn what_is_part_of_itself_is_described() {
     let schema = json!({"type": "object", "properties": {"tree": {"$ref": "#/$defs/node"}}, "$defs": {
         "node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}}});
-    let fitted = fit(&schema, Form::GeminiLive, "").unwrap();
+    let fitted = fit(&schema, ToolFormat::GeminiLive, "").unwrap();
     assert_eq!(
         fitted.schema.unwrap()["properties"]["tree"]["properties"]["next"],
         json!({"description": "(limits: the same form as `node` further up)", "type": "OBJECT"})
@@ -197,7 +197,7 @@ fn every_value_has_a_type() {
         [json!({}), json!(true), json!({"not": {"type": "string"}}), json!({"type": "array"})]
     {
         let schema = json!({"properties": {"x": schema}, "required": ["y"]});
-        let fitted = fit(&schema, Form::GeminiLive, "").unwrap().schema.unwrap();
+        let fitted = fit(&schema, ToolFormat::GeminiLive, "").unwrap().schema.unwrap();
         for name in ["x", "y"] {
             let written = &fitted["properties"][name];
             let is_told = written.get("type").is_some() || written.get("anyOf").is_some();

@@ -7,13 +7,13 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tollgate_core::secret_values;
 
-use super::{Core, RETRY_DEFAULT, RETRY_LONGEST};
-use crate::envelope::Message;
+use super::{LegacyCore, RETRY_DEFAULT, RETRY_LONGEST};
+use crate::envelope::JsonRpcMessage;
+use crate::flood_control::FloodControl;
 use crate::header;
-use crate::noise::Noise;
 use crate::web::body::{self, EventStream};
 
-impl Core {
+impl LegacyCore {
     /// The server's own stream, for as long as the connection lives. `opened` is told when the
     /// server has answered for the first time, whether it has such a stream or not.
     pub(super) async fn follow(self: Arc<Self>, opened: oneshot::Sender<()>) {
@@ -55,28 +55,28 @@ impl Core {
     }
 
     async fn follow_stream(&self, stream: &mut EventStream) {
-        let mut noise = Noise::default();
+        let mut noise = FloodControl::default();
         while let Some(event) = stream.next().await {
-            noise.heard(event.as_ref().map_or(0, |event| event.data.len())).await;
+            noise.record_message(event.as_ref().map_or(0, |event| event.data.len())).await;
             let data = match event {
                 Ok(event) if event.data.is_empty() => continue,
                 Ok(event) => event.data,
                 Err(fault) => {
-                    self.inbound.listener.garbage(&fault.to_string());
+                    self.inbound.listener.on_garbage(&fault.to_string());
                     continue;
                 }
             };
-            match Message::parse(&secret_values::mask(&data)) {
-                Ok(Message::Notification { method, params }) => {
+            match JsonRpcMessage::parse(&secret_values::mask(&data)) {
+                Ok(JsonRpcMessage::Notification { method, params }) => {
                     self.inbound.notification(&method, params, None);
                 }
-                Ok(Message::Request(request)) => {
+                Ok(JsonRpcMessage::Request(request)) => {
                     self.inbound.request(&request, None, &self.outbox);
                 }
-                Ok(Message::Response { .. }) => {
-                    self.inbound.listener.garbage("an answer on the server's own stream");
+                Ok(JsonRpcMessage::Response { .. }) => {
+                    self.inbound.listener.on_garbage("an answer on the server's own stream");
                 }
-                Err(invalid) => self.inbound.listener.garbage(&invalid.error.message),
+                Err(invalid) => self.inbound.listener.on_garbage(&invalid.error.message),
             }
         }
     }

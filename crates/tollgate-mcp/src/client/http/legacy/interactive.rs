@@ -10,13 +10,13 @@ use parking_lot::Mutex;
 use tokio::sync::{OnceCell, oneshot};
 use tokio::time::timeout;
 
-use super::{Core, open};
+use super::{LegacyCore, open};
 use crate::Revision;
 use crate::client::RequestError;
-use crate::client::bridge::Bridge;
-use crate::client::http::session::Session;
+use crate::client::declared_capabilities::DeclaredCapabilities;
+use crate::client::http::session::LegacySession;
 use crate::client::inbound::Inbound;
-use crate::tasks::{Group, Task};
+use crate::tasks::{Task, TaskGroup};
 
 /// How long the handshake of one more session may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -27,31 +27,34 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// Sessions that may be opening at one time.
 const OPENINGS: usize = 64;
 
-pub(super) struct Interactive {
+pub(super) struct InteractiveSessions {
     /// The session of the gateway itself.
-    main: Arc<Core>,
+    main: Arc<LegacyCore>,
     revision: Revision,
-    sessions: Mutex<HashMap<Bridge, Arc<OnceCell<Opened>>>>,
-    openings: Group,
+    sessions: Mutex<HashMap<DeclaredCapabilities, Arc<OnceCell<InteractiveSession>>>>,
+    openings: TaskGroup,
 }
 
 /// A session whose callers can be asked, and the stream on which the server may do so.
 /// Dropping it tells the server that it is over.
-struct Opened {
-    core: Arc<Core>,
+struct InteractiveSession {
+    core: Arc<LegacyCore>,
     stream: Option<Task>,
     /// By whose means the server is told.
-    main: Arc<Session>,
+    main: Arc<LegacySession>,
 }
 
-impl Interactive {
-    pub(super) fn new(main: Arc<Core>, revision: Revision) -> Self {
-        let openings = Group::new("session opening", OPENINGS);
+impl InteractiveSessions {
+    pub(super) fn new(main: Arc<LegacyCore>, revision: Revision) -> Self {
+        let openings = TaskGroup::new("session opening", OPENINGS);
         Self { main, revision, sessions: Mutex::default(), openings }
     }
 
     /// The session on whose behalf a caller may be asked what it declared.
-    pub(super) async fn core_for(&self, bridge: Bridge) -> Result<Arc<Core>, RequestError> {
+    pub(super) async fn core_for(
+        &self,
+        bridge: DeclaredCapabilities,
+    ) -> Result<Arc<LegacyCore>, RequestError> {
         let main = &self.main.inbound.table;
         let session = {
             let mut sessions = self.sessions.lock();
@@ -77,9 +80,9 @@ impl Interactive {
     }
 
     /// In a task of its own: who stops waiting cannot leave a session behind half open.
-    async fn open(&self, bridge: Bridge) -> Result<Opened, RequestError> {
+    async fn open(&self, bridge: DeclaredCapabilities) -> Result<InteractiveSession, RequestError> {
         let (sender, opened) = oneshot::channel();
-        let opening = Opened::open(Arc::clone(&self.main), bridge, self.revision);
+        let opening = InteractiveSession::open(Arc::clone(&self.main), bridge, self.revision);
         let started = self.openings.spawn(async move {
             // If nobody waits any more it is dropped, and so ended.
             let _ = sender.send(opening.await);
@@ -90,14 +93,14 @@ impl Interactive {
     }
 }
 
-impl Opened {
+impl InteractiveSession {
     async fn open(
-        main: Arc<Core>,
-        bridge: Bridge,
+        main: Arc<LegacyCore>,
+        bridge: DeclaredCapabilities,
         revision: Revision,
     ) -> Result<Self, RequestError> {
         let inbound = Inbound::new(Arc::clone(&main.inbound.listener));
-        let core = Core::new(Arc::clone(&main.session.wire), inbound, (main.limit, bridge));
+        let core = LegacyCore::new(Arc::clone(&main.session.wire), inbound, (main.limit, bridge));
         let core = Arc::new(core);
         let mut opened = Self { core, stream: None, main: Arc::clone(&main.session) };
         let handshake = opened.core.initialize(revision, Some(revision));
@@ -105,8 +108,8 @@ impl Opened {
             let reason = format!("no answer to the handshake within {HANDSHAKE:?}");
             RequestError::Lost(reason)
         };
-        timeout(HANDSHAKE, handshake).await.map_err(late)?.map_err(open::lost)?;
-        let (stream, answered) = Core::following(&opened.core);
+        timeout(HANDSHAKE, handshake).await.map_err(late)?.map_err(open::to_request_error)?;
+        let (stream, answered) = LegacyCore::following(&opened.core);
         opened.stream = Some(stream);
         // Some servers ask there and nowhere else, and lose what nobody listens to.
         let _ = timeout(STREAM_PATIENCE, answered).await;
@@ -114,7 +117,7 @@ impl Opened {
     }
 }
 
-impl Drop for Opened {
+impl Drop for InteractiveSession {
     fn drop(&mut self) {
         self.stream = None;
         self.core.inbound.abandon_questions();

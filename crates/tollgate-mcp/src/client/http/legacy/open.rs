@@ -3,59 +3,59 @@
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tollgate_core::json;
 
-use super::Core;
+use super::LegacyCore;
 use crate::Revision;
-use crate::client::handshake::{self, Step};
-use crate::client::http::reply::{Reply, describe};
+use crate::client::handshake::{self, InitializeStep};
+use crate::client::http::reply::{PostReply, describe};
 use crate::client::http::session;
-use crate::client::inbound::{Outbox, Owner};
+use crate::client::inbound::{Outbox, StreamOwner};
 use crate::client::{ConnectError, RequestError, ServerFacts, watch};
-use crate::code::ErrorObject;
-use crate::envelope::{Id, write};
+use crate::envelope::{JsonRpcId, write};
+use crate::error_code::JsonRpcError;
 
 /// Why `initialize` did not lead to a session.
-pub(in crate::client::http) enum NoSession {
+pub(in crate::client::http) enum NoSessionError {
     Failed(ConnectError),
     /// 400, 404 or 405: perhaps the server speaks HTTP+SSE.
     NotHere(String),
 }
 
-impl Core {
+impl LegacyCore {
     /// Opens the session, at a lower revision if the server names one.
     pub(in crate::client::http) async fn initialize(
         &self,
         mut asked: Revision,
         pinned: Option<Revision>,
-    ) -> Result<ServerFacts, NoSession> {
+    ) -> Result<ServerFacts, NoSessionError> {
         loop {
-            let (reply, id) = self.ask_initialize(asked).await.map_err(NoSession::Failed)?;
+            let (reply, id) = self.ask_initialize(asked).await.map_err(NoSessionError::Failed)?;
             let step = match reply {
-                Reply::Answer(Ok(result)) => {
+                PostReply::Answer(Ok(result)) => {
                     handshake::judge_initialize(asked, pinned, Ok(&result))
                 }
-                Reply::Answer(Err(error)) => {
+                PostReply::Answer(Err(error)) => {
                     handshake::judge_initialize(asked, pinned, Err(&error))
                 }
-                Reply::Refused(status, error) => judge_status(asked, pinned, (status, error))?,
-                Reply::Cut(_) => {
+                PostReply::Refused(status, error) => judge_status(asked, pinned, (status, error))?,
+                PostReply::Cut(_) => {
                     let reason = "the stream of `initialize` ended without an answer".to_owned();
-                    return Err(NoSession::Failed(ConnectError::Protocol(reason)));
+                    return Err(NoSessionError::Failed(ConnectError::Protocol(reason)));
                 }
-                Reply::Nonsense(reason) => {
-                    return Err(NoSession::Failed(ConnectError::Protocol(reason)));
+                PostReply::Nonsense(reason) => {
+                    return Err(NoSessionError::Failed(ConnectError::Protocol(reason)));
                 }
             };
             match step {
-                Step::TryAgain(revision) => asked = revision,
-                Step::Unusable(reason) => {
-                    return Err(NoSession::Failed(ConnectError::Protocol(reason)));
+                InitializeStep::TryAgain(revision) => asked = revision,
+                InitializeStep::Unusable(reason) => {
+                    return Err(NoSessionError::Failed(ConnectError::Protocol(reason)));
                 }
-                Step::Agreed(facts) => {
-                    self.session.opened(id, facts.revision);
-                    self.inbound.agreed(facts.revision);
+                InitializeStep::Agreed(facts) => {
+                    self.session.mark_opened(id, facts.revision);
+                    self.inbound.set_revision(facts.revision);
                     let message = write::notification("notifications/initialized", "{}");
                     let told = self.session.send(message).await;
-                    told.map_err(|error| NoSession::Failed(connect_error(error)))?;
+                    told.map_err(|error| NoSessionError::Failed(connect_error(error)))?;
                     return Ok(facts);
                 }
             }
@@ -65,14 +65,14 @@ impl Core {
     async fn ask_initialize(
         &self,
         asked: Revision,
-    ) -> Result<(Reply, Option<HeaderValue>), ConnectError> {
+    ) -> Result<(PostReply, Option<HeaderValue>), ConnectError> {
         let id = self.inbound.table.next_id();
         let params = handshake::initialize_params(asked, self.bridge);
-        let message = write::request(&Id::number(id), "initialize", &params);
+        let message = write::request(&JsonRpcId::number(id), "initialize", &params);
         let headers = HeaderMap::new();
         let response = self.session.wire.post(headers, message.into()).await?;
         let session = session::id_of(&response);
-        let owner = Owner { id, events: None, wants_logs: false, trace: None };
+        let owner = StreamOwner { id, events: None, wants_logs: false, trace: None };
         let reply = self.waiting(owner).read(response).await.map_err(connect_error)?;
         Ok((reply, session))
     }
@@ -84,25 +84,27 @@ impl Core {
             return Ok(());
         }
         let revision = self.inbound.revision();
-        let facts = self.initialize(revision, Some(revision)).await.map_err(lost)?;
+        let facts = self.initialize(revision, Some(revision)).await.map_err(to_request_error)?;
         for uri in self.watch.resources() {
             let params = format!("{{\"uri\":{}}}", json::raw_string(&uri));
-            let id = Id::number(self.inbound.table.next_id());
+            let id = JsonRpcId::number(self.inbound.table.next_id());
             self.session.send_later(write::request(&id, "resources/subscribe", &params));
         }
-        for method in watch::missed(&facts) {
-            self.inbound.listener.notified(method, None);
+        for method in watch::missed_notifications(&facts) {
+            self.inbound.listener.on_notification(method, None);
         }
         Ok(())
     }
 }
 
 /// What a request is told whose session could not be opened.
-pub(super) fn lost(why: NoSession) -> RequestError {
+pub(super) fn to_request_error(why: NoSessionError) -> RequestError {
     match why {
-        NoSession::Failed(ConnectError::Unauthorized(reason)) => RequestError::Unauthorized(reason),
-        NoSession::Failed(error) => RequestError::Lost(error.to_string()),
-        NoSession::NotHere(reason) => RequestError::Lost(reason),
+        NoSessionError::Failed(ConnectError::Unauthorized(reason)) => {
+            RequestError::Unauthorized(reason)
+        }
+        NoSessionError::Failed(error) => RequestError::Lost(error.to_string()),
+        NoSessionError::NotHere(reason) => RequestError::Lost(reason),
     }
 }
 
@@ -110,18 +112,19 @@ pub(super) fn lost(why: NoSession) -> RequestError {
 fn judge_status(
     asked: Revision,
     pinned: Option<Revision>,
-    (status, error): (StatusCode, Option<ErrorObject>),
-) -> Result<Step, NoSession> {
+    (status, error): (StatusCode, Option<JsonRpcError>),
+) -> Result<InitializeStep, NoSessionError> {
     let reason = describe(status, error.as_ref());
     if let Some(error) = &error
-        && let step @ Step::TryAgain(_) = handshake::judge_initialize(asked, pinned, Err(error))
+        && let step @ InitializeStep::TryAgain(_) =
+            handshake::judge_initialize(asked, pinned, Err(error))
     {
         return Ok(step);
     }
     match status.as_u16() {
-        400 | 404 | 405 => Err(NoSession::NotHere(reason)),
-        408 | 425 | 429 | 500.. => Err(NoSession::Failed(ConnectError::Unreachable(reason))),
-        _ => Err(NoSession::Failed(ConnectError::Protocol(reason))),
+        400 | 404 | 405 => Err(NoSessionError::NotHere(reason)),
+        408 | 425 | 429 | 500.. => Err(NoSessionError::Failed(ConnectError::Unreachable(reason))),
+        _ => Err(NoSessionError::Failed(ConnectError::Protocol(reason))),
     }
 }
 

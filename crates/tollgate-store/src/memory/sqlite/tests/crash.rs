@@ -3,7 +3,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, Write};
 use std::time::Duration;
 
-use tollgate_core::digest::{Sum, hex};
+use tollgate_core::digest::{DigestBuilder, hex};
 use tollgate_core::memory::NewEntry;
 
 use super::processes::{child, told};
@@ -23,14 +23,14 @@ const MOST_ROWS: u64 = 10_000;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writer() {
     let Some((file, run)) = told() else { return };
-    let memory = Memory::open_sqlite(&file).unwrap();
+    let memory = MemoryStore::open_sqlite(&file).unwrap();
     let four = (0..4).map(|task| write(&memory, run, task)).map(Box::pin);
     let four: Vec<_> = four.collect();
     let [a, b, c, d] = four.try_into().unwrap_or_else(|_| unreachable!("four"));
     tokio::join!(a, b, c, d);
 }
 
-async fn write(memory: &Memory, run: u64, task: u64) {
+async fn write(memory: &MemoryStore, run: u64, task: u64) {
     let mut rows = 0;
     for batch in 0_u64.. {
         let size = 1 + (batch * 7 + task * 3) % 20;
@@ -53,7 +53,7 @@ async fn write(memory: &Memory, run: u64, task: u64) {
 
 /// A text that shows whether it is whole.
 fn said(name: &str) -> NewEntry {
-    let sum = hex(&Sum::default().with(name).finish());
+    let sum = hex(&DigestBuilder::default().with(name).finish());
     entry(&format!("kills | w: {name} {} {sum}", "word ".repeat(sum.len() % 9)), 0)
 }
 

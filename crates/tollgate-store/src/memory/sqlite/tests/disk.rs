@@ -43,7 +43,7 @@ async fn inside() {
     let ballast = disk.join("ballast");
     fs::write(&ballast, vec![1; 1 << 20]).unwrap();
     let file = disk.join("memory.db");
-    let memory = Memory::open_sqlite(&file).unwrap();
+    let memory = MemoryStore::open_sqlite(&file).unwrap();
     let mut acknowledged = 0;
     for round in 0_u64.. {
         match memory.append(&place("waterdeep"), some(round)).await {
@@ -65,7 +65,7 @@ async fn inside() {
     assert_eq!(count().await, acknowledged + 50);
     drop(memory);
     check(&database::connect(&file).unwrap());
-    let memory = Memory::open_sqlite(&file).unwrap();
+    let memory = MemoryStore::open_sqlite(&file).unwrap();
     assert_eq!(memory.namespaces().await.unwrap()[0].1.entries, acknowledged + 50);
     std::io::stdout().lock().write_all(b"it was full\n").unwrap();
 }

@@ -40,7 +40,7 @@ fn files_of_others_are_refused_and_left_alone() {
     let folder = Folder::new();
     let refused = |why: &str| {
         let before = fs::read(folder.file()).unwrap();
-        let said = Memory::open_sqlite(&folder.file()).err().unwrap().to_string();
+        let said = MemoryStore::open_sqlite(&folder.file()).err().unwrap().to_string();
         assert!(said.contains(why), "{said}");
         assert_eq!(fs::read(folder.file()).unwrap(), before);
     };
@@ -66,7 +66,7 @@ async fn a_backup_is_a_memory_of_its_own() {
     memory.backup(&copy).await.unwrap();
     assert_eq!(mode(&copy), 0o600);
     say(&memory, &place("waterdeep"), &["a: dragon after the backup"]).await;
-    let restored = Memory::open_sqlite(&copy).unwrap();
+    let restored = MemoryStore::open_sqlite(&copy).unwrap();
     assert_eq!(found(&restored, "waterdeep", "dragon").await, ["dragon"]);
     let near = restored.facts_near(&scope("waterdeep"), &vector("m", &[1.0, 0.0]), 1).await;
     assert_eq!(near.unwrap()[0].0.text, "It rains.");

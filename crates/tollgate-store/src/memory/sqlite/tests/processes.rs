@@ -3,7 +3,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use super::*;
-use crate::memory::Trouble;
+use crate::memory::MemoryError;
 
 /// Another process with this test's program, which does what `part` says to the file.
 pub(super) fn child(test: &str, file: &Path, part: u64) -> (Child, BufReader<ChildStdout>) {
@@ -30,7 +30,7 @@ const PART: &str = "TOLLGATE_MEMORY_PART";
 #[tokio::test]
 async fn partner() {
     let Some((file, part)) = told() else { return };
-    let memory = Memory::open_sqlite(&file).unwrap();
+    let memory = MemoryStore::open_sqlite(&file).unwrap();
     for number in 0..200 {
         append(&memory, &format!("partner | p{part}: number {number}")).await;
     }
@@ -39,10 +39,10 @@ async fn partner() {
 }
 
 /// Another process may hold the file for longer than we wait.
-async fn append(memory: &Memory, text: &str) {
+async fn append(memory: &MemoryStore, text: &str) {
     loop {
         match memory.append(&place("waterdeep"), vec![entry(text, 0)]).await {
-            Err(Trouble::Slow(_)) => {}
+            Err(MemoryError::Slow(_)) => {}
             done => {
                 assert_eq!(done.unwrap().len(), 1);
                 return;
@@ -97,7 +97,7 @@ async fn r_27_a_lock_that_another_process_holds_is_no_hang() {
     }
     for write in writes {
         let (refused, took) = write.await.unwrap();
-        assert!(matches!(refused, Err(Trouble::Slow(_))), "{refused:?}");
+        assert!(matches!(refused, Err(MemoryError::Slow(_))), "{refused:?}");
         assert!(took < Duration::from_secs(5), "{took:?}");
         assert_eq!(found(&memory, "waterdeep", "dragon").await, ["dragon"]);
     }

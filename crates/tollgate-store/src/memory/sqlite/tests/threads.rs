@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use super::*;
 
 /// Keeps the writer busy until it is told to go on.
-async fn hold(sqlite: &Sqlite) -> mpsc::Sender<()> {
+async fn hold(sqlite: &SqliteMemory) -> mpsc::Sender<()> {
     let (free, held) = mpsc::channel::<()>();
     let (holds, begun) = oneshot::channel();
     let (held, holds) = (parking_lot::Mutex::new(held), parking_lot::Mutex::new(Some(holds)));
@@ -35,9 +35,10 @@ async fn what_waits_is_committed_together_and_what_fails_fails_alone() {
         false
     };
     connection.commit_hook(Some(count)).unwrap();
-    let (readers, writer) = (Readers::start(&file).unwrap(), Writer::start(connection).unwrap());
-    let sqlite = Arc::new(Sqlite { readers, writer, meanings: Arc::default(), file });
-    let memory = Memory::over(Arc::clone(&sqlite) as Arc<dyn Database>);
+    let (readers, writer) =
+        (ReaderPool::start(&file).unwrap(), SqliteWriter::start(connection).unwrap());
+    let sqlite = Arc::new(SqliteMemory { readers, writer, meanings: Arc::default(), file });
+    let memory = MemoryStore::over(Arc::clone(&sqlite) as Arc<dyn MemoryDatabase>);
     put(&memory, &place("waterdeep"), &["npc-a: A"]).await;
     let free = hold(&sqlite).await;
     let before = commits.load(Ordering::SeqCst);
@@ -48,7 +49,7 @@ async fn what_waits_is_committed_together_and_what_fails_fails_alone() {
         memory.append(&here, vec![entry("a: second", 0)]),
         async { drop(free) },
     );
-    assert_eq!(two, Err(Trouble::NoEntity(id("npc-x"))));
+    assert_eq!(two, Err(MemoryError::NoEntity(id("npc-x"))));
     assert!(one.unwrap()[0] < three.unwrap()[0]);
     // One for what was held, one for all the others.
     assert_eq!(commits.load(Ordering::SeqCst), before + 2);
@@ -75,7 +76,7 @@ async fn too_many_that_wait_are_refused_at_once() {
         }
         assert!(waiting.len() < 5_000);
     };
-    assert!(matches!(refused, Err(Trouble::Slow(_))), "{refused:?}");
+    assert!(matches!(refused, Err(MemoryError::Slow(_))), "{refused:?}");
     drop(free);
     for each in waiting {
         each.await.unwrap();
@@ -94,7 +95,7 @@ async fn a_query_that_does_not_end_is_ended() {
     // More of them than there are threads.
     let all = (0..6).map(|_| sqlite.read(endless)).map(Box::pin).collect::<Vec<_>>();
     for each in all {
-        assert!(matches!(each.await, Err(Trouble::Slow(_))));
+        assert!(matches!(each.await, Err(MemoryError::Slow(_))));
     }
     assert_eq!(memory.ping().await, Ok(()));
 }
@@ -103,8 +104,9 @@ async fn a_query_that_does_not_end_is_ended() {
 async fn a_thread_that_breaks_leaves_nobody_waiting() {
     let folder = Folder::new();
     let (memory, sqlite) = folder.both();
-    let broken = sqlite.writer.write(0, |_| -> Result<(), Trouble> { panic!("on purpose") }).await;
-    assert!(matches!(broken, Err(Trouble::Away(_))), "{broken:?}");
+    let broken =
+        sqlite.writer.write(0, |_| -> Result<(), MemoryError> { panic!("on purpose") }).await;
+    assert!(matches!(broken, Err(MemoryError::Away(_))), "{broken:?}");
     let after = memory.append(&place("waterdeep"), vec![entry("a: b", 0)]).await;
     assert_eq!(
         after.unwrap_err().to_string(),

@@ -9,11 +9,11 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tollgate_core::memory::EntryId;
-use tollgate_testkit::postgres::{Build, Cluster, Database};
+use tollgate_testkit::postgres::{PostgresBuild, PostgresCluster, TestDatabase};
 
 use super::{answer, ready};
 use crate::memory::tests::suite::{WHOLE, entry, patiently, place, say, scope, search, session};
-use crate::memory::{Memory, Stretch, Trouble};
+use crate::memory::{MemoryError, MemoryStore, TranscriptPage};
 
 /// Every call ends by itself long before this.
 const ENDS: Duration = Duration::from_secs(10);
@@ -21,7 +21,7 @@ const ENDS: Duration = Duration::from_secs(10);
 const BACK: Duration = Duration::from_secs(15);
 
 /// What becomes of reading and of writing, which both end in time.
-async fn tried(memory: &Memory) -> [Result<(), Trouble>; 2] {
+async fn tried(memory: &MemoryStore) -> [Result<(), MemoryError>; 2] {
     let said = vec![entry("a: anybody there?", 0)];
     let (here, eyes, id) = (place("elsewhere"), scope("elsewhere"), session("one"));
     let write = timeout(ENDS, memory.append(&here, said)).await;
@@ -29,11 +29,11 @@ async fn tried(memory: &Memory) -> [Result<(), Trouble>; 2] {
     [write.expect("writing ends").map(drop), read.expect("reading ends").map(drop)]
 }
 
-fn is_trouble(ended: &Result<(), Trouble>) -> bool {
-    matches!(ended, Err(Trouble::Away(_) | Trouble::Slow(_)))
+fn is_trouble(ended: &Result<(), MemoryError>) -> bool {
+    matches!(ended, Err(MemoryError::Away(_) | MemoryError::Slow(_)))
 }
 
-async fn until_it_is_back(memory: &Memory) {
+async fn until_it_is_back(memory: &MemoryStore) {
     let back = async {
         while tried(memory).await.iter().any(Result::is_err) {
             sleep(Duration::from_millis(50)).await;
@@ -42,7 +42,7 @@ async fn until_it_is_back(memory: &Memory) {
     timeout(BACK, back).await.expect("it comes back by itself");
 }
 
-async fn texts_of(memory: &Memory, name: &str) -> Vec<String> {
+async fn texts_of(memory: &MemoryStore, name: &str) -> Vec<String> {
     let (eyes, id) = (scope("waterdeep"), session(name));
     let found = patiently(|| memory.entries(&eyes, &id, WHOLE)).await.unwrap();
     found.into_iter().map(|entry| entry.text).collect()
@@ -50,10 +50,10 @@ async fn texts_of(memory: &Memory, name: &str) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r_27_a_server_may_come_later_stop_and_come_back() {
-    let mut cluster = Cluster::start(Build::Plain);
+    let mut cluster = PostgresCluster::start(PostgresBuild::Plain);
     let url = cluster.database("memory");
     cluster.stop();
-    let memory = Memory::connect_postgres(&url).unwrap();
+    let memory = MemoryStore::connect_postgres(&url).unwrap();
     for _ in 0..3 {
         let ended = tried(&memory).await;
         assert!(ended.iter().all(is_trouble), "{ended:?}");
@@ -72,8 +72,8 @@ async fn r_27_a_server_may_come_later_stop_and_come_back() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r_27_a_frozen_server_holds_nobody_up() {
-    let cluster = Cluster::start(Build::Plain);
-    let memory = Memory::connect_postgres(&cluster.database("memory")).unwrap();
+    let cluster = PostgresCluster::start(PostgresBuild::Plain);
+    let memory = MemoryStore::connect_postgres(&cluster.database("memory")).unwrap();
     until_it_is_back(&memory).await;
     cluster.freeze();
     let mut callers = JoinSet::new();
@@ -91,8 +91,8 @@ async fn r_27_a_frozen_server_holds_nobody_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r_27_restarts_under_load_lose_nothing_that_was_acknowledged() {
-    let mut cluster = Cluster::start(Build::Plain);
-    let memory = Memory::connect_postgres(&cluster.database("memory")).unwrap();
+    let mut cluster = PostgresCluster::start(PostgresBuild::Plain);
+    let memory = MemoryStore::connect_postgres(&cluster.database("memory")).unwrap();
     until_it_is_back(&memory).await;
     let ends = Arc::new(AtomicBool::new(false));
     let mut writers = JoinSet::new();
@@ -128,10 +128,10 @@ async fn r_27_restarts_under_load_lose_nothing_that_was_acknowledged() {
 }
 
 /// The first that was said from this number on by whoever said such a text.
-async fn first_from(memory: &Memory, text: &str, id: EntryId) -> (EntryId, String) {
+async fn first_from(memory: &MemoryStore, text: &str, id: EntryId) -> (EntryId, String) {
     let (eyes, name) = (scope("waterdeep"), session(text.split(' ').next().unwrap()));
     let ask = || {
-        let stretch = Stretch { after: Some(EntryId(id.0 - 1)), most: 1 };
+        let stretch = TranscriptPage { after: Some(EntryId(id.0 - 1)), most: 1 };
         memory.entries(&eyes, &name, stretch)
     };
     let first = patiently(ask).await.unwrap().swap_remove(0);
@@ -139,7 +139,11 @@ async fn first_from(memory: &Memory, text: &str, id: EntryId) -> (EntryId, Strin
 }
 
 /// Writes until it is told to end; what it was told is kept.
-async fn acknowledged(memory: &Memory, writer: usize, ends: &AtomicBool) -> Vec<(EntryId, String)> {
+async fn acknowledged(
+    memory: &MemoryStore,
+    writer: usize,
+    ends: &AtomicBool,
+) -> Vec<(EntryId, String)> {
     let mut kept = Vec::new();
     for number in 0.. {
         if ends.load(Ordering::Relaxed) {
@@ -157,7 +161,7 @@ async fn acknowledged(memory: &Memory, writer: usize, ends: &AtomicBool) -> Vec<
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r_27_a_server_without_places_says_so_and_has_some_again() {
-    let mut cluster = Cluster::start(Build::Plain);
+    let mut cluster = PostgresCluster::start(PostgresBuild::Plain);
     cluster.database("memory");
     cluster.stop();
     cluster.set("max_connections=12");
@@ -171,7 +175,7 @@ async fn r_27_a_server_without_places_says_so_and_has_some_again() {
         others.push(client);
         held.spawn(connection);
     }
-    let memory = Memory::connect_postgres(&url).unwrap();
+    let memory = MemoryStore::connect_postgres(&url).unwrap();
     let ended = tried(&memory).await;
     assert!(ended.iter().all(is_trouble), "{ended:?}");
     drop(others);
@@ -180,8 +184,8 @@ async fn r_27_a_server_without_places_says_so_and_has_some_again() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r_27_connections_that_were_ended_are_replaced() {
-    let cluster = Cluster::start(Build::Plain);
-    let memory = Memory::connect_postgres(&cluster.database("memory")).unwrap();
+    let cluster = PostgresCluster::start(PostgresBuild::Plain);
+    let memory = MemoryStore::connect_postgres(&cluster.database("memory")).unwrap();
     until_it_is_back(&memory).await;
     for _ in 0..3 {
         let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -196,7 +200,7 @@ async fn r_27_connections_that_were_ended_are_replaced() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn callers_who_give_up_cost_no_connections() {
-    let database = Database::new(Build::Plain);
+    let database = TestDatabase::new(PostgresBuild::Plain);
     let memory = ready(&database.url).await;
     say(&memory, &place("waterdeep"), &["one | a: the dragon sleeps"]).await;
     let pids = "SELECT string_agg(pid::text, ' ' ORDER BY pid) FROM pg_stat_activity
@@ -252,7 +256,7 @@ async fn r_27_it_never_connects_more_often_than_it_has_places() {
     for hangs in [Hangs::Up, Hangs::On] {
         let (url, count, tasks) = server_that(hangs).await;
         let began = now();
-        let memory = Memory::connect_postgres(&url).unwrap();
+        let memory = MemoryStore::connect_postgres(&url).unwrap();
         let mut callers = JoinSet::new();
         for _ in 0..40 {
             let memory = memory.clone();

@@ -2,9 +2,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::memory::{Forget, MOST_AT_ONCE, Trouble, Wanted};
+use crate::memory::{EntityFilter, MOST_AT_ONCE, MemoryError, MemoryForgetTarget};
 
-pub(crate) async fn b_me_1_no_query_is_syntax(memory: &Memory) {
+pub(crate) async fn b_me_1_no_query_is_syntax(memory: &MemoryStore) {
     say(memory, &place("waterdeep"), &["a: near the dragon, or not"]).await;
     let long = "dragon ".repeat(150_000);
     for query in [
@@ -46,29 +46,29 @@ pub(crate) async fn b_me_1_no_query_is_syntax(memory: &Memory) {
     }
 }
 
-pub(crate) async fn b_me_2_as_many_hits_as_there_may_be(memory: &Memory) {
+pub(crate) async fn b_me_2_as_many_hits_as_there_may_be(memory: &MemoryStore) {
     let said: Vec<String> = (0..150).map(|at| format!("a: dragon number {at}")).collect();
     let said: Vec<&str> = said.iter().map(String::as_str).collect();
     say(memory, &place("waterdeep"), &said).await;
     for most in [1, 10, 100] {
-        let asked = Search { most, ..search("dragon") };
+        let asked = MemorySearch { most, ..search("dragon") };
         let hits = memory.search_entries(&scope("waterdeep"), &asked).await.unwrap();
         assert_eq!(hits.len(), most);
     }
     for most in [0, 101, usize::MAX] {
-        let asked = Search { most, ..search("dragon") };
+        let asked = MemorySearch { most, ..search("dragon") };
         let refused = memory.search_entries(&scope("waterdeep"), &asked).await.unwrap_err();
         assert_eq!(refused.to_string(), format!("`top_k` is {most}; it is from 1 to 100"));
     }
     let endless = Page { skip: usize::MAX, most: usize::MAX };
     assert_eq!(memory.sessions(&scope("waterdeep"), endless).await.unwrap(), []);
     assert_eq!(memory.facts(&scope("waterdeep"), endless).await.unwrap(), []);
-    let all = Stretch { after: Some(EntryId(u64::MAX)), most: usize::MAX };
+    let all = TranscriptPage { after: Some(EntryId(u64::MAX)), most: usize::MAX };
     let none = memory.entries(&scope("waterdeep"), &session("one"), all).await.unwrap();
     assert_eq!(none, []);
 }
 
-pub(crate) async fn b_me_3_ids_are_only_ever_themselves(memory: &Memory) {
+pub(crate) async fn b_me_3_ids_are_only_ever_themselves(memory: &MemoryStore) {
     let ids = [
         "npc-elara",
         "npc-\u{435}lara",
@@ -99,7 +99,7 @@ pub(crate) async fn b_me_3_ids_are_only_ever_themselves(memory: &Memory) {
     assert_eq!(memory.sessions(&scope("waterdeep"), ALL).await.unwrap().len(), ids.len());
 }
 
-pub(crate) async fn b_me_4_texts_come_back_as_they_were(memory: &Memory) {
+pub(crate) async fn b_me_4_texts_come_back_as_they_were(memory: &MemoryStore) {
     let here = place("waterdeep");
     let texts = [
         "🧙‍♀️ casts 🔥",
@@ -117,7 +117,7 @@ pub(crate) async fn b_me_4_texts_come_back_as_they_were(memory: &Memory) {
     for text in texts {
         let kept = NewEntry::new(session("one"), "🎲", text, at(0)).unwrap();
         let ids = memory.append(&here, vec![kept]).await.unwrap();
-        let after = Stretch { after: Some(EntryId(ids[0].0 - 1)), most: 1 };
+        let after = TranscriptPage { after: Some(EntryId(ids[0].0 - 1)), most: 1 };
         let entries = memory.entries(&scope("waterdeep"), &session("one"), after).await.unwrap();
         assert_eq!((&*entries[0].text, &*entries[0].speaker), (text, "🎲"));
         remember(memory, &here, &[text]).await;
@@ -135,24 +135,24 @@ pub(crate) async fn b_me_4_texts_come_back_as_they_were(memory: &Memory) {
     assert_eq!(back.entity.attributes, expected);
 }
 
-pub(crate) async fn b_me_4_what_is_too_much_is_refused(memory: &Memory) {
+pub(crate) async fn b_me_4_what_is_too_much_is_refused(memory: &MemoryStore) {
     let here = place("waterdeep");
     let mebibyte = "x".repeat(1 << 20);
     let refused = NewEntry::new(session("one"), "a", &mebibyte, at(0)).unwrap_err();
     assert_eq!(refused.to_string(), "`text` has 1048576 bytes; at most 65536 are kept");
-    NewFact::stated(&mebibyte, at(0)).unwrap_err();
+    NewFact::from_statement(&mebibyte, at(0)).unwrap_err();
     let most = "word ".repeat(13_000);
     memory.append(&here, vec![entry(&format!("a: {most}"), 0)]).await.unwrap();
     assert_eq!(found(memory, "waterdeep", "words").await.len(), 1);
     let many = vec![entry("a: b", 0); MOST_AT_ONCE + 1];
     let refused = memory.append(&here, many).await.unwrap_err();
     assert_eq!(refused.to_string(), "`entries` is 5001; it is from 0 to 5000");
-    assert!(matches!(refused, Trouble::Invalid(_)));
+    assert!(matches!(refused, MemoryError::Invalid(_)));
     assert_eq!(memory.namespaces().await.unwrap()[0].1.entries, 1);
 }
 
 /// Several at once: each hears of its own, and all of it is there.
-pub(crate) async fn b_me_5_many_writers_lose_nothing(memory: &Memory) {
+pub(crate) async fn b_me_5_many_writers_lose_nothing(memory: &MemoryStore) {
     let highest = Arc::new(AtomicU64::new(0));
     let mut writers = Vec::new();
     for writer in 0..8 {
@@ -183,7 +183,7 @@ pub(crate) async fn b_me_5_many_writers_lose_nothing(memory: &Memory) {
     }
 }
 
-pub(crate) async fn nothing_at_all_is_fine(memory: &Memory) {
+pub(crate) async fn nothing_at_all_is_fine(memory: &MemoryStore) {
     let (here, eyes) = (place("waterdeep"), scope("waterdeep"));
     assert_eq!(memory.append(&here, vec![]).await, Ok(vec![]));
     assert_eq!(memory.remember(&here, vec![]).await, Ok(vec![]));
@@ -195,13 +195,13 @@ pub(crate) async fn nothing_at_all_is_fine(memory: &Memory) {
     assert_eq!(memory.sessions(&eyes, ALL).await, Ok(vec![]));
     assert_eq!(memory.without_vector("m", 5).await, Ok(vec![]));
     assert_eq!(memory.unread(1, at(0)).await, Ok(vec![]));
-    assert_eq!(memory.forget(&eyes, &Forget::Everything).await, Ok(Default::default()));
-    assert_eq!(memory.find_entities(&eyes, &Wanted::default(), ALL).await, Ok(vec![]));
+    assert_eq!(memory.forget(&eyes, &MemoryForgetTarget::Everything).await, Ok(Default::default()));
+    assert_eq!(memory.find_entities(&eyes, &EntityFilter::default(), ALL).await, Ok(vec![]));
     assert_eq!(found(memory, "waterdeep", "dragon").await, [""; 0]);
     assert_eq!(memory.search_history(&eyes, &search("dragon")).await, Ok(vec![]));
 }
 
-pub(crate) async fn moments_far_away_are_kept(memory: &Memory) {
+pub(crate) async fn moments_far_away_are_kept(memory: &MemoryStore) {
     let here = place("waterdeep");
     let day = Duration::from_secs(24 * 3_600);
     let moments = [

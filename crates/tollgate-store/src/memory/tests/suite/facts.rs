@@ -1,8 +1,8 @@
-use tollgate_core::memory::{Fact, Source};
+use tollgate_core::memory::{Fact, FactSource};
 
 use super::*;
 
-pub(crate) async fn a_fact_is_found_with_all_that_is_known_of_it(memory: &Memory) {
+pub(crate) async fn a_fact_is_found_with_all_that_is_known_of_it(memory: &MemoryStore) {
     let new = NewFact {
         session: Some(session("one")),
         entity: Some(id("npc-elara")),
@@ -15,7 +15,7 @@ pub(crate) async fn a_fact_is_found_with_all_that_is_known_of_it(memory: &Memory
         id: ids[0],
         text: "Elara fears the sea.".to_owned(),
         at: at(3),
-        source: Source::Stated,
+        source: FactSource::Stated,
         session: Some(session("one")),
         entity: Some(id("npc-elara")),
         topic: Some("fears".to_owned()),
@@ -24,11 +24,11 @@ pub(crate) async fn a_fact_is_found_with_all_that_is_known_of_it(memory: &Memory
     };
     assert_eq!(hits.len(), 1);
     assert_eq!(hits[0].snippet, "Elara fears the **sea**.");
-    assert_eq!(hits[0].found, Known::Fact(expected.clone()));
+    assert_eq!(hits[0].found, MemoryItem::Fact(expected.clone()));
     assert_eq!(memory.facts(&scope("waterdeep"), ALL).await.unwrap(), [expected]);
 }
 
-pub(crate) async fn the_same_words_are_kept_once_and_become_newer(memory: &Memory) {
+pub(crate) async fn the_same_words_are_kept_once_and_become_newer(memory: &MemoryStore) {
     let here = place("waterdeep");
     let first = remember(memory, &here, &["Elara fears the sea.", "Tom is a smith."]).await;
     assert!(first[0] < first[1]);
@@ -51,11 +51,11 @@ pub(crate) async fn the_same_words_are_kept_once_and_become_newer(memory: &Memor
     assert_eq!(second.len(), 1);
 }
 
-pub(crate) async fn passages_are_the_same_only_where_they_stand(memory: &Memory) {
+pub(crate) async fn passages_are_the_same_only_where_they_stand(memory: &MemoryStore) {
     let said = ["one | a: yes", "one | a: yes", "two | a: yes"];
     let ids = say(memory, &place("waterdeep"), &said).await;
     let heard = |at: usize, name: &str| NewFact {
-        source: Source::Heard { first: ids[at], last: ids[at] },
+        source: FactSource::Heard { first: ids[at], last: ids[at] },
         session: Some(session(name)),
         ..fact("yes", 1)
     };
@@ -64,10 +64,10 @@ pub(crate) async fn passages_are_the_same_only_where_they_stand(memory: &Memory)
     assert_eq!(facts[0], facts[3]);
     let kept = memory.facts(&scope("waterdeep"), ALL).await.unwrap();
     assert_eq!(kept.len(), 3);
-    assert!(kept.iter().any(|it| it.source == Source::Heard { first: ids[2], last: ids[2] }));
+    assert!(kept.iter().any(|it| it.source == FactSource::Heard { first: ids[2], last: ids[2] }));
 }
 
-pub(crate) async fn facts_are_found_by_their_meaning(memory: &Memory) {
+pub(crate) async fn facts_are_found_by_their_meaning(memory: &MemoryStore) {
     let here = place("waterdeep");
     let ids = remember(memory, &here, &["It rains.", "It snows.", "Tom is a smith."]).await;
     let vectors = vec![
@@ -89,7 +89,7 @@ pub(crate) async fn facts_are_found_by_their_meaning(memory: &Memory) {
     assert_eq!(told.len(), 3);
 }
 
-pub(crate) async fn vectors_of_other_models_and_lengths_are_apart(memory: &Memory) {
+pub(crate) async fn vectors_of_other_models_and_lengths_are_apart(memory: &MemoryStore) {
     let ids = remember(memory, &place("waterdeep"), &["It rains.", "It snows."]).await;
     memory.keep_vectors("m", vec![(ids[0], vec![1.0, 0.0])]).await.unwrap();
     memory.keep_vectors("other", vec![(ids[1], vec![1.0, 0.0])]).await.unwrap();
@@ -117,7 +117,7 @@ pub(crate) async fn vectors_of_other_models_and_lengths_are_apart(memory: &Memor
     assert!(bad.unwrap_err().to_string().contains("`vector`"));
 }
 
-pub(crate) async fn facts_without_a_vector_are_told_until_they_have_one(memory: &Memory) {
+pub(crate) async fn facts_without_a_vector_are_told_until_they_have_one(memory: &MemoryStore) {
     let ids = remember(memory, &place("waterdeep"), &["one", "two", "three"]).await;
     let elsewhere = remember(memory, &place("acme/other:sage"), &["four"]).await;
     let missing = async |most| {
@@ -138,7 +138,7 @@ pub(crate) async fn facts_without_a_vector_are_told_until_they_have_one(memory: 
     assert_eq!(memory.without_vector("other", 10).await.unwrap().len(), 5);
 }
 
-pub(crate) async fn words_and_meaning_are_found_together(memory: &Memory) {
+pub(crate) async fn words_and_meaning_are_found_together(memory: &MemoryStore) {
     let here = place("waterdeep");
     let texts = ["The bridge at Thornfield fell.", "Water took the crossing.", "Tom is a smith."];
     let ids = remember(memory, &here, &texts).await;
@@ -156,12 +156,12 @@ pub(crate) async fn words_and_meaning_are_found_together(memory: &Memory) {
     assert_eq!(nothing, [""; 0]);
 }
 
-pub(crate) async fn without_a_vector_what_was_said_counts_too(memory: &Memory) {
+pub(crate) async fn without_a_vector_what_was_said_counts_too(memory: &MemoryStore) {
     let here = place("waterdeep");
     let said = ["one | a: the bridge fell", "one | a: into the river", "two | a: what a bridge"];
     let ids = say(memory, &here, &said).await;
     let passage = NewFact {
-        source: Source::Heard { first: ids[0], last: ids[1] },
+        source: FactSource::Heard { first: ids[0], last: ids[1] },
         session: Some(session("one")),
         ..fact("a: the bridge fell\na: into the river", 1)
     };

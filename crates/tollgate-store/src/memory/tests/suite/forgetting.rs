@@ -1,29 +1,33 @@
-use tollgate_core::memory::Source;
+use tollgate_core::memory::FactSource;
 
 use super::*;
-use crate::memory::{Counts, Forget};
+use crate::memory::{MemoryCounts, MemoryForgetTarget};
 
-async fn counts(memory: &Memory, name: &str) -> Counts {
+async fn counts(memory: &MemoryStore, name: &str) -> MemoryCounts {
     let all = memory.namespaces().await.unwrap();
     all.into_iter().find(|it| it.0 == namespace(name)).map(|it| it.1).unwrap_or_default()
 }
 
 fn heard(first: EntryId, last: EntryId, name: &str, seconds: u64) -> NewFact {
     NewFact {
-        source: Source::Heard { first, last },
+        source: FactSource::Heard { first, last },
         session: Some(session(name)),
         ..fact(&format!("passage of {name}"), seconds)
     }
 }
 
-pub(crate) async fn a_session_goes_with_its_passages(memory: &Memory) {
+pub(crate) async fn a_session_goes_with_its_passages(memory: &MemoryStore) {
     let here = place("waterdeep");
     let ids = say(memory, &here, &["one | a: dragon", "two | a: dragon too"]).await;
     let stated = NewFact { session: Some(session("one")), ..fact("A dragon is there.", 1) };
     let facts = vec![heard(ids[0], ids[0], "one", 1), heard(ids[1], ids[1], "two", 1), stated];
     memory.remember(&here, facts).await.unwrap();
-    let gone = memory.forget(&scope("waterdeep"), &Forget::Session(session("one"))).await;
-    assert_eq!(gone, Ok(Counts { sessions: 1, entries: 1, facts: 1, ..Counts::default() }));
+    let gone =
+        memory.forget(&scope("waterdeep"), &MemoryForgetTarget::Session(session("one"))).await;
+    assert_eq!(
+        gone,
+        Ok(MemoryCounts { sessions: 1, entries: 1, facts: 1, ..MemoryCounts::default() })
+    );
     assert_eq!(found(memory, "waterdeep", "dragon").await, ["dragon too"]);
     assert_eq!(memory.session(&scope("waterdeep"), &session("one")).await.unwrap(), None);
     let facts = memory.facts(&scope("waterdeep"), ALL).await.unwrap();
@@ -36,34 +40,41 @@ pub(crate) async fn a_session_goes_with_its_passages(memory: &Memory) {
     assert_eq!(texts(&entries), ["anew"]);
 }
 
-pub(crate) async fn facts_entities_and_relations_go_one_by_one(memory: &Memory) {
+pub(crate) async fn facts_entities_and_relations_go_one_by_one(memory: &MemoryStore) {
     let here = place("waterdeep");
     let ids = remember(memory, &here, &["one fact", "another fact"]).await;
     put(memory, &here, &["npc-a: A", "npc-b: B", "npc-c: C"]).await;
     relate(memory, &here, &["npc-a knows npc-b", "npc-b knows npc-c", "npc-c knows npc-a"]).await;
-    let knows = |source: &str, target: &str| Forget::Relation {
+    let knows = |source: &str, target: &str| MemoryForgetTarget::Relation {
         source: id(source),
         kind: "knows".to_owned(),
         target: id(target),
     };
-    let nothing = Counts::default();
+    let nothing = MemoryCounts::default();
     for (eyes, what, expected) in [
-        ("elsewhere", Forget::Fact(ids[0]), nothing),
-        ("waterdeep", Forget::Fact(ids[0]), Counts { facts: 1, ..nothing }),
-        ("waterdeep", Forget::Fact(ids[0]), nothing),
+        ("elsewhere", MemoryForgetTarget::Fact(ids[0]), nothing),
+        ("waterdeep", MemoryForgetTarget::Fact(ids[0]), MemoryCounts { facts: 1, ..nothing }),
+        ("waterdeep", MemoryForgetTarget::Fact(ids[0]), nothing),
         ("waterdeep", knows("npc-b", "npc-a"), nothing),
-        ("waterdeep", knows("npc-b", "npc-c"), Counts { relations: 1, ..nothing }),
-        ("elsewhere", Forget::Entity(id("npc-a")), nothing),
-        ("waterdeep", Forget::Entity(id("npc-a")), Counts { entities: 1, relations: 2, ..nothing }),
-        ("waterdeep", Forget::Entity(id("npc-x")), nothing),
+        ("waterdeep", knows("npc-b", "npc-c"), MemoryCounts { relations: 1, ..nothing }),
+        ("elsewhere", MemoryForgetTarget::Entity(id("npc-a")), nothing),
+        (
+            "waterdeep",
+            MemoryForgetTarget::Entity(id("npc-a")),
+            MemoryCounts { entities: 1, relations: 2, ..nothing },
+        ),
+        ("waterdeep", MemoryForgetTarget::Entity(id("npc-x")), nothing),
     ] {
         assert_eq!(memory.forget(&scope(eyes), &what).await, Ok(expected), "{eyes} {what:?}");
     }
-    assert_eq!(counts(memory, "waterdeep").await, Counts { facts: 1, entities: 2, ..nothing });
+    assert_eq!(
+        counts(memory, "waterdeep").await,
+        MemoryCounts { facts: 1, entities: 2, ..nothing }
+    );
     assert_eq!(known(memory, "waterdeep", "fact", None).await, ["another fact"]);
 }
 
-pub(crate) async fn old_entries_and_passages_go(memory: &Memory) {
+pub(crate) async fn old_entries_and_passages_go(memory: &MemoryStore) {
     let here = place("waterdeep");
     let entries = vec![
         entry("one | a: oldest dragon", 0),
@@ -78,18 +89,21 @@ pub(crate) async fn old_entries_and_passages_go(memory: &Memory) {
         fact("stated long ago", 0),
     ];
     memory.remember(&here, passages).await.unwrap();
-    let gone = memory.forget(&scope("waterdeep"), &Forget::Before(at(50))).await;
-    assert_eq!(gone, Ok(Counts { sessions: 1, entries: 2, facts: 1, ..Counts::default() }));
+    let gone = memory.forget(&scope("waterdeep"), &MemoryForgetTarget::Before(at(50))).await;
+    assert_eq!(
+        gone,
+        Ok(MemoryCounts { sessions: 1, entries: 2, facts: 1, ..MemoryCounts::default() })
+    );
     let mut left = found(memory, "waterdeep", "dragon").await;
     left.sort();
     assert_eq!(left, ["new dragon", "newest dragon"]);
     let two = memory.session(&scope("waterdeep"), &session("two")).await.unwrap().unwrap();
     assert_eq!((two.entries, two.began, two.last), (1, at(100), at(100)));
-    let again = memory.forget(&scope("waterdeep"), &Forget::Before(at(50))).await;
-    assert_eq!(again, Ok(Counts::default()));
+    let again = memory.forget(&scope("waterdeep"), &MemoryForgetTarget::Before(at(50))).await;
+    assert_eq!(again, Ok(MemoryCounts::default()));
 }
 
-pub(crate) async fn everything_goes_and_nothing_of_others(memory: &Memory) {
+pub(crate) async fn everything_goes_and_nothing_of_others(memory: &MemoryStore) {
     for name in ["waterdeep", "waterdeep:sage", "acme/waterdeep"] {
         let here = place(name);
         say(memory, &here, &["one | a: dragon"]).await;
@@ -98,9 +112,9 @@ pub(crate) async fn everything_goes_and_nothing_of_others(memory: &Memory) {
         put(memory, &here, &["npc-a: A"]).await;
         relate(memory, &here, &["npc-a knows npc-a"]).await;
     }
-    let each = Counts { sessions: 1, entries: 1, facts: 1, entities: 1, relations: 1 };
-    let both = Counts { sessions: 2, entries: 2, facts: 2, entities: 2, relations: 2 };
-    assert_eq!(memory.forget(&scope("waterdeep"), &Forget::Everything).await, Ok(both));
+    let each = MemoryCounts { sessions: 1, entries: 1, facts: 1, entities: 1, relations: 1 };
+    let both = MemoryCounts { sessions: 2, entries: 2, facts: 2, entities: 2, relations: 2 };
+    assert_eq!(memory.forget(&scope("waterdeep"), &MemoryForgetTarget::Everything).await, Ok(both));
     assert_eq!(memory.namespaces().await.unwrap(), [(namespace("acme/waterdeep"), each)]);
     assert_eq!(known(memory, "waterdeep", "dragon", None).await, [""; 0]);
     assert_eq!(known(memory, "acme/waterdeep", "dragon", None).await.len(), 2);
@@ -108,19 +122,20 @@ pub(crate) async fn everything_goes_and_nothing_of_others(memory: &Memory) {
     assert_eq!(known(memory, "waterdeep", "dragon", None).await, ["dragon again"]);
 }
 
-pub(crate) async fn much_is_forgotten_at_once(memory: &Memory) {
+pub(crate) async fn much_is_forgotten_at_once(memory: &MemoryStore) {
     let here = place("waterdeep");
     let entries = (0..2_500).map(|at| entry(&format!("s{} | a: dragon {at}", at % 3), at));
     memory.append(&here, entries.collect()).await.unwrap();
     say(memory, &by("bob", here), &["s0 | a: dragon of bob"]).await;
-    let gone = memory.forget(&scope("waterdeep"), &Forget::Author("alice".to_owned())).await;
-    assert_eq!(gone, Ok(Counts { sessions: 2, entries: 2_500, ..Counts::default() }));
+    let gone =
+        memory.forget(&scope("waterdeep"), &MemoryForgetTarget::Author("alice".to_owned())).await;
+    assert_eq!(gone, Ok(MemoryCounts { sessions: 2, entries: 2_500, ..MemoryCounts::default() }));
     assert_eq!(found(memory, "waterdeep", "dragon").await, ["dragon of bob"]);
-    let left = Counts { sessions: 1, entries: 1, ..Counts::default() };
+    let left = MemoryCounts { sessions: 1, entries: 1, ..MemoryCounts::default() };
     assert_eq!(counts(memory, "waterdeep").await, left);
 }
 
-pub(crate) async fn vectors_go_with_their_facts(memory: &Memory) {
+pub(crate) async fn vectors_go_with_their_facts(memory: &MemoryStore) {
     let here = place("waterdeep");
     let near = vector("m", &[1.0, 0.0]);
     let eyes = scope("waterdeep");
@@ -132,7 +147,7 @@ pub(crate) async fn vectors_go_with_their_facts(memory: &Memory) {
     let far = remember(memory, &here, &["far away"]).await;
     memory.keep_vectors("m", vec![(far[0], vec![0.2, 1.0])]).await.unwrap();
     assert_eq!(memory.facts_near(&eyes, &near, 3).await.unwrap().len(), 3);
-    memory.forget(&eyes, &Forget::Author("mallory".to_owned())).await.unwrap();
+    memory.forget(&eyes, &MemoryForgetTarget::Author("mallory".to_owned())).await.unwrap();
     let found = memory.facts_near(&eyes, &near, 3).await.unwrap();
     let found: Vec<&str> = found.iter().map(|(fact, _)| &*fact.text).collect();
     assert_eq!(found, ["far away"]);

@@ -1,22 +1,27 @@
 use super::*;
-use crate::memory::{Trouble, Wanted};
+use crate::memory::{EntityFilter, MemoryError};
 
-async fn names(memory: &Memory, eyes: &str, name: Option<&str>, kind: Option<&str>) -> Vec<String> {
-    let wanted = Wanted { name: name.map(str::to_owned), kind: kind.map(str::to_owned) };
+async fn names(
+    memory: &MemoryStore,
+    eyes: &str,
+    name: Option<&str>,
+    kind: Option<&str>,
+) -> Vec<String> {
+    let wanted = EntityFilter { name: name.map(str::to_owned), kind: kind.map(str::to_owned) };
     let found = memory.find_entities(&scope(eyes), &wanted, ALL).await.unwrap();
     found.into_iter().map(|entity| entity.name).collect()
 }
 
-async fn links(memory: &Memory, eyes: &str, of: &str) -> Vec<String> {
+async fn links(memory: &MemoryStore, eyes: &str, of: &str) -> Vec<String> {
     let snapshot = memory.snapshot(&scope(eyes), &id(of), 10).await.unwrap().unwrap();
-    let told = |link: &tollgate_core::memory::Link| {
+    let told = |link: &tollgate_core::memory::EntityLink| {
         let relation = &link.relation;
         format!("{} {} {}: {}", relation.source, relation.kind, relation.target, link.neighbour.id)
     };
     snapshot.links.iter().map(told).collect()
 }
 
-pub(crate) async fn entities_are_replaced_by_their_id(memory: &Memory) {
+pub(crate) async fn entities_are_replaced_by_their_id(memory: &MemoryStore) {
     let here = place("waterdeep");
     put(memory, &here, &["npc-elara: Elara", "npc-tom: Tom"]).await;
     let changed = entity("npc-elara: Elara the Grey");
@@ -40,7 +45,7 @@ pub(crate) async fn entities_are_replaced_by_their_id(memory: &Memory) {
     assert_eq!(none, None);
 }
 
-pub(crate) async fn names_are_found_the_same_then_beginning_then_by_words(memory: &Memory) {
+pub(crate) async fn names_are_found_the_same_then_beginning_then_by_words(memory: &MemoryStore) {
     let all = [
         "npc-1: Élara of the Vale",
         "npc-2: Elara",
@@ -68,12 +73,12 @@ pub(crate) async fn names_are_found_the_same_then_beginning_then_by_words(memory
     }
 }
 
-pub(crate) async fn names_that_many_have_are_all_found(memory: &Memory) {
+pub(crate) async fn names_that_many_have_are_all_found(memory: &MemoryStore) {
     let all: Vec<String> = (0..30).map(|at| format!("npc-guard-{at:02}: Guard")).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     put(memory, &place("waterdeep"), &all).await;
     assert_eq!(names(memory, "waterdeep", Some("guard"), None).await.len(), 30);
-    let wanted = Wanted { name: Some("guard".to_owned()), kind: None };
+    let wanted = EntityFilter { name: Some("guard".to_owned()), kind: None };
     let mut ids = Vec::new();
     for skip in [0, 10, 20, 30] {
         let page = Page { skip, most: 10 };
@@ -85,7 +90,7 @@ pub(crate) async fn names_that_many_have_are_all_found(memory: &Memory) {
     assert_eq!(ids.len(), 30);
 }
 
-pub(crate) async fn kinds_narrow_what_is_found(memory: &Memory) {
+pub(crate) async fn kinds_narrow_what_is_found(memory: &MemoryStore) {
     let all = ["npc-1: Vale Warden", "location-1: The Vale", "npc-2: Tom", "location-2: Tom"];
     put(memory, &place("waterdeep"), &all).await;
     for (name, kind, expected) in [
@@ -103,7 +108,7 @@ pub(crate) async fn kinds_narrow_what_is_found(memory: &Memory) {
     }
 }
 
-pub(crate) async fn a_snapshot_has_the_surest_links_first(memory: &Memory) {
+pub(crate) async fn a_snapshot_has_the_surest_links_first(memory: &MemoryStore) {
     let here = place("waterdeep");
     put(memory, &here, &["npc-a: A", "npc-b: B", "npc-c: C", "item-d: D"]).await;
     let all = ["npc-a knows npc-b 0.2", "npc-c hates npc-a 0.9", "npc-a owns item-d 0.5"];
@@ -122,7 +127,7 @@ pub(crate) async fn a_snapshot_has_the_surest_links_first(memory: &Memory) {
     assert_eq!(memory.namespaces().await.unwrap()[0].1.relations, 3);
 }
 
-pub(crate) async fn cycles_and_relations_to_itself_are_fine(memory: &Memory) {
+pub(crate) async fn cycles_and_relations_to_itself_are_fine(memory: &MemoryStore) {
     let here = place("waterdeep");
     put(memory, &here, &["npc-a: A", "npc-b: B", "npc-c: C"]).await;
     let all = ["npc-a knows npc-b", "npc-b knows npc-c", "npc-c knows npc-a", "npc-a knows npc-a"];
@@ -134,7 +139,7 @@ pub(crate) async fn cycles_and_relations_to_itself_are_fine(memory: &Memory) {
     assert_eq!((short.links.len(), short.left_out), (0, 3));
 }
 
-pub(crate) async fn relations_need_both_ends(memory: &Memory) {
+pub(crate) async fn relations_need_both_ends(memory: &MemoryStore) {
     put(memory, &place("waterdeep"), &["npc-a: A", "npc-b: B"]).await;
     put(memory, &place("waterdeep:sage"), &["npc-own: Own"]).await;
     put(memory, &place("elsewhere"), &["npc-far: Far"]).await;
@@ -148,7 +153,7 @@ pub(crate) async fn relations_need_both_ends(memory: &Memory) {
         ("waterdeep", "npc-x knows npc-a", Some("npc-x")),
     ] {
         let done = memory.relate(&place(where_to), vec![relation(text)]).await;
-        let expected = missing.map_or(Ok(()), |it| Err(Trouble::NoEntity(id(it))));
+        let expected = missing.map_or(Ok(()), |it| Err(MemoryError::NoEntity(id(it))));
         assert_eq!(done, expected, "{where_to} {text}");
     }
     // All or none.
@@ -159,7 +164,7 @@ pub(crate) async fn relations_need_both_ends(memory: &Memory) {
     assert_eq!(links(memory, "waterdeep:sage", "npc-a").await, own);
 }
 
-pub(crate) async fn relations_are_listed(memory: &Memory) {
+pub(crate) async fn relations_are_listed(memory: &MemoryStore) {
     let here = place("waterdeep");
     put(memory, &here, &["npc-a: A", "npc-b: B", "npc-c: C"]).await;
     relate(memory, &here, &["npc-b knows npc-c", "npc-a knows npc-b"]).await;

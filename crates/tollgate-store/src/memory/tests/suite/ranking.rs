@@ -1,6 +1,6 @@
 use super::*;
 
-pub(crate) async fn all_words_go_before_some_and_rare_ones_before_common(memory: &Memory) {
+pub(crate) async fn all_words_go_before_some_and_rare_ones_before_common(memory: &MemoryStore) {
     let mut said: Vec<String> = (0..60).map(|at| format!("a: nothing on day {at}")).collect();
     said.push("a: a silver key".to_owned());
     said.push("a: the silver key of the tavern".to_owned());
@@ -12,7 +12,7 @@ pub(crate) async fn all_words_go_before_some_and_rare_ones_before_common(memory:
     assert_eq!(found.len(), 10);
 }
 
-pub(crate) async fn of_the_same_words_the_newer_go_first(memory: &Memory) {
+pub(crate) async fn of_the_same_words_the_newer_go_first(memory: &MemoryStore) {
     let month = 30 * 24 * 3_600;
     let entries = vec![
         entry("a: the dragon was seen (old)", 0),
@@ -20,7 +20,7 @@ pub(crate) async fn of_the_same_words_the_newer_go_first(memory: &Memory) {
         entry("a: the dragon was seen (older)", 5 * month),
     ];
     memory.append(&place("waterdeep"), entries).await.unwrap();
-    let asked = Search { now: at(10 * month), ..search("dragon seen") };
+    let asked = MemorySearch { now: at(10 * month), ..search("dragon seen") };
     let hits = memory.search_entries(&scope("waterdeep"), &asked).await.unwrap();
     let found: Vec<&str> = hits.iter().map(|hit| &*hit.found.text).collect();
     let expected = ["new", "older", "old"].map(|it| format!("the dragon was seen ({it})"));
@@ -30,12 +30,12 @@ pub(crate) async fn of_the_same_words_the_newer_go_first(memory: &Memory) {
 
 /// Lists of words are read only so far: a rare word is found however long ago it was said, and of a
 /// common one the newest.
-pub(crate) async fn common_words_are_found_among_very_many(memory: &Memory) {
+pub(crate) async fn common_words_are_found_among_very_many(memory: &MemoryStore) {
     let number = |at: u64| entry(&format!("s{} | a: gold piece number {at}", at % 7), at);
     let mut entries = vec![entry("s0 | a: gold for the unicorn", 0)];
     entries.extend((1..2_500).map(number));
     memory.append(&place("waterdeep"), entries).await.unwrap();
-    let query = tollgate_core::memory::Query::parse("gold unicorn").unwrap();
+    let query = tollgate_core::memory::MemoryQuery::parse("gold unicorn").unwrap();
     let eyes = scope("waterdeep");
     let candidates = memory.entries_with(&eyes, &query, None).await.unwrap();
     assert!(candidates.found.len() < 1_000, "{}", candidates.found.len());
@@ -50,7 +50,7 @@ pub(crate) async fn common_words_are_found_among_very_many(memory: &Memory) {
     assert_eq!((inside.texts, inside.with), (357, vec![357, 0]));
 }
 
-pub(crate) async fn who_speaks_often_hides_nothing_that_is_said_of_him(memory: &Memory) {
+pub(crate) async fn who_speaks_often_hides_nothing_that_is_said_of_him(memory: &MemoryStore) {
     let mut entries = vec![entry("Tom: Elara stole the crown.", 0)];
     entries.extend((1..1_200).map(|at| entry(&format!("Elara: nothing happened on day {at}"), at)));
     memory.append(&place("waterdeep"), entries).await.unwrap();
@@ -60,7 +60,7 @@ pub(crate) async fn who_speaks_often_hides_nothing_that_is_said_of_him(memory: &
 }
 
 /// Each of two words is said all the time, and both together only long ago.
-pub(crate) async fn words_that_are_all_common_are_found_together(memory: &Memory) {
+pub(crate) async fn words_that_are_all_common_are_found_together(memory: &MemoryStore) {
     let mut entries = vec![entry("a: silver and gold", 0)];
     for at in 1..1_200 {
         entries.push(entry(&format!("a: the silver of day {at}"), at));

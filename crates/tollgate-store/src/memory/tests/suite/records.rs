@@ -1,7 +1,7 @@
 use super::*;
-use crate::memory::{Counts, Import, Kept, Record};
+use crate::memory::{MemoryCounts, MemoryImport, MemoryRecord, RecordContent};
 
-async fn exported(memory: &Memory, eyes: &str) -> Vec<Record> {
+async fn exported(memory: &MemoryStore, eyes: &str) -> Vec<MemoryRecord> {
     let (mut all, mut from) = (Vec::new(), None);
     loop {
         let (records, next) = memory.export(&scope(eyes), from).await.unwrap();
@@ -13,7 +13,7 @@ async fn exported(memory: &Memory, eyes: &str) -> Vec<Record> {
     }
 }
 
-async fn fill(memory: &Memory, name: &str) {
+async fn fill(memory: &MemoryStore, name: &str) {
     let here = place(name);
     let said = ["one | a: first", "one | b: second", "one | b: second", "two | a: third"];
     say(memory, &here, &said).await;
@@ -27,18 +27,19 @@ async fn fill(memory: &Memory, name: &str) {
     relate(memory, &here, &["npc-elara knows npc-tom 0.5"]).await;
 }
 
-pub(crate) async fn all_that_is_kept_can_be_moved(memory: &Memory) {
+pub(crate) async fn all_that_is_kept_can_be_moved(memory: &MemoryStore) {
     for name in ["waterdeep", "waterdeep:sage"] {
         fill(memory, name).await;
     }
     let records = exported(memory, "waterdeep").await;
-    let kinds = |wanted: fn(&Kept) -> bool| records.iter().filter(|it| wanted(&it.kept)).count();
-    assert_eq!(kinds(|it| matches!(it, Kept::Said(_))), 10);
-    assert_eq!(kinds(|it| matches!(it, Kept::Summary { .. })), 2);
+    let kinds =
+        |wanted: fn(&RecordContent) -> bool| records.iter().filter(|it| wanted(&it.kept)).count();
+    assert_eq!(kinds(|it| matches!(it, RecordContent::Said(_))), 10);
+    assert_eq!(kinds(|it| matches!(it, RecordContent::Summary { .. })), 2);
     assert_eq!(records.len(), 10 + 2 + 4 + 4 + 2);
-    let mut import = Import::new(memory, namespace("acme/moved"));
+    let mut import = MemoryImport::new(memory, namespace("acme/moved"));
     let counts = import.take(records.clone()).await.unwrap();
-    let expected = Counts { sessions: 0, entries: 10, facts: 4, entities: 4, relations: 2 };
+    let expected = MemoryCounts { sessions: 0, entries: 10, facts: 4, entities: 4, relations: 2 };
     assert_eq!(counts, expected);
     assert_eq!(exported(memory, "acme/moved").await, records);
     let one = memory.session(&scope("acme/moved:sage"), &session("one")).await.unwrap().unwrap();
@@ -48,12 +49,12 @@ pub(crate) async fn all_that_is_kept_can_be_moved(memory: &Memory) {
     assert_eq!(named[0], named[1]);
 }
 
-pub(crate) async fn a_second_import_changes_nothing(memory: &Memory) {
+pub(crate) async fn a_second_import_changes_nothing(memory: &MemoryStore) {
     fill(memory, "waterdeep").await;
     let records = exported(memory, "waterdeep").await;
     for round in 0..3 {
-        let mut import = Import::new(memory, namespace("moved"));
-        let mut counts = Counts::default();
+        let mut import = MemoryImport::new(memory, namespace("moved"));
+        let mut counts = MemoryCounts::default();
         for part in records.chunks(3) {
             counts.entries += import.take(part.to_vec()).await.unwrap().entries;
         }
@@ -61,12 +62,12 @@ pub(crate) async fn a_second_import_changes_nothing(memory: &Memory) {
         assert_eq!(exported(memory, "moved").await, records);
     }
     // Into where it came from, too.
-    let mut import = Import::new(memory, namespace("waterdeep"));
+    let mut import = MemoryImport::new(memory, namespace("waterdeep"));
     import.take(records.clone()).await.unwrap();
     assert_eq!(exported(memory, "waterdeep").await, records);
 }
 
-pub(crate) async fn only_what_a_scope_sees_is_exported(memory: &Memory) {
+pub(crate) async fn only_what_a_scope_sees_is_exported(memory: &MemoryStore) {
     for name in ["waterdeep", "waterdeep:sage", "acme/waterdeep"] {
         fill(memory, name).await;
     }
@@ -78,7 +79,7 @@ pub(crate) async fn only_what_a_scope_sees_is_exported(memory: &Memory) {
     assert_eq!(exported(memory, "evil/waterdeep").await, []);
 }
 
-pub(crate) async fn many_entries_are_exported_in_parts(memory: &Memory) {
+pub(crate) async fn many_entries_are_exported_in_parts(memory: &MemoryStore) {
     let here = place("waterdeep");
     let entries: Vec<NewEntry> = (0..1_300).map(|at| entry(&format!("a: {at}"), at)).collect();
     memory.append(&here, entries.clone()).await.unwrap();
@@ -86,7 +87,7 @@ pub(crate) async fn many_entries_are_exported_in_parts(memory: &Memory) {
     let said: Vec<NewEntry> = records
         .into_iter()
         .filter_map(|it| match it.kept {
-            Kept::Said(entry) => Some(entry),
+            RecordContent::Said(entry) => Some(entry),
             _ => None,
         })
         .collect();

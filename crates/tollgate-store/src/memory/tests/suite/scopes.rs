@@ -1,7 +1,7 @@
 use super::*;
-use crate::memory::{Counts, Forget, Wanted};
+use crate::memory::{EntityFilter, MemoryCounts, MemoryForgetTarget};
 
-pub(crate) async fn s_32_nothing_of_a_tenant_is_found_by_another(memory: &Memory) {
+pub(crate) async fn s_32_nothing_of_a_tenant_is_found_by_another(memory: &MemoryStore) {
     for name in ["waterdeep", "acme/waterdeep", "acme/other", "evil/waterdeep"] {
         say(memory, &place(name), &[&format!("The dragon of {name} sleeps.")]).await;
     }
@@ -21,7 +21,7 @@ pub(crate) async fn s_32_nothing_of_a_tenant_is_found_by_another(memory: &Memory
     }
 }
 
-pub(crate) async fn s_32_what_one_author_wrote_goes_at_once(memory: &Memory) {
+pub(crate) async fn s_32_what_one_author_wrote_goes_at_once(memory: &MemoryStore) {
     let (shared, own) = (place("waterdeep"), place("waterdeep:sage"));
     say(memory, &shared, &["one | a: The dragon is red."]).await;
     put(memory, &shared, &["npc-dragon: Dragon"]).await;
@@ -36,23 +36,23 @@ pub(crate) async fn s_32_what_one_author_wrote_goes_at_once(memory: &Memory) {
     relate(memory, &mallory, &["npc-mallory knows npc-dragon"]).await;
     relate(memory, &shared, &["npc-dragon knows npc-mallory"]).await;
     memory.summarise(&mallory, &session("one"), "All is well.").await.unwrap();
-    let author = Forget::Author("mallory".to_owned());
+    let author = MemoryForgetTarget::Author("mallory".to_owned());
     let gone = memory.forget(&scope("waterdeep"), &author).await;
-    let expected = Counts { entries: 4, sessions: 3, facts: 2, entities: 2, relations: 2 };
+    let expected = MemoryCounts { entries: 4, sessions: 3, facts: 2, entities: 2, relations: 2 };
     assert_eq!(gone, Ok(expected));
     assert_eq!(found(memory, "waterdeep", "dragon").await, ["The dragon is red."]);
     assert_eq!(known(memory, "waterdeep", "dragon", None).await, ["The dragon is red."]);
     let one = memory.session(&scope("waterdeep"), &session("one")).await.unwrap().unwrap();
     assert_eq!((one.summary, one.entries, one.last), (None, 1, at(0)));
-    let left = Counts { sessions: 1, entries: 1, entities: 1, ..Counts::default() };
+    let left = MemoryCounts { sessions: 1, entries: 1, entities: 1, ..MemoryCounts::default() };
     let counted = memory.namespaces().await.unwrap();
     assert_eq!(counted[1], (namespace("waterdeep"), left));
     assert_eq!(found(memory, "elsewhere", "dragon").await.len(), 2);
     let again = memory.forget(&scope("waterdeep"), &author).await;
-    assert_eq!(again, Ok(Counts::default()));
+    assert_eq!(again, Ok(MemoryCounts::default()));
 }
 
-pub(crate) async fn s_32_facts_and_entities_stay_with_their_tenant(memory: &Memory) {
+pub(crate) async fn s_32_facts_and_entities_stay_with_their_tenant(memory: &MemoryStore) {
     for name in ["acme/town", "evil/town", "acme/town:sage"] {
         let here = place(name);
         let ids = remember(memory, &here, &[&format!("The key of {name} is silver.")]).await;
@@ -77,7 +77,7 @@ pub(crate) async fn s_32_facts_and_entities_stay_with_their_tenant(memory: &Memo
             assert_eq!(found, facts, "{eyes} {vector:?}");
         }
         assert_eq!(memory.facts(&scope(eyes), ALL).await.unwrap().len(), facts.len(), "{eyes}");
-        let wanted = Wanted { name: Some("key".to_owned()), kind: None };
+        let wanted = EntityFilter { name: Some("key".to_owned()), kind: None };
         let found = memory.find_entities(&scope(eyes), &wanted, ALL).await.unwrap();
         let mut names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
         names.sort_unstable();
@@ -88,7 +88,7 @@ pub(crate) async fn s_32_facts_and_entities_stay_with_their_tenant(memory: &Memo
     }
 }
 
-pub(crate) async fn what_is_an_agents_own_goes_before_what_is_shared(memory: &Memory) {
+pub(crate) async fn what_is_an_agents_own_goes_before_what_is_shared(memory: &MemoryStore) {
     let (shared, own) = (place("waterdeep"), place("waterdeep:sage"));
     for (place, who) in [(&shared, "shared"), (&own, "own")] {
         say(memory, place, &[&format!("one | a: {who}")]).await;

@@ -1,12 +1,12 @@
 use super::*;
 
-pub(crate) async fn what_was_said_is_found_with_all_that_is_known_of_it(memory: &Memory) {
+pub(crate) async fn what_was_said_is_found_with_all_that_is_known_of_it(memory: &MemoryStore) {
     let said = ["one | Elara: The dragon sleeps in the north.", "one | Tom: Nobody believes her."];
     let ids = say(memory, &place("waterdeep"), &said).await;
     let hits = memory.search_entries(&scope("waterdeep"), &search("dragons")).await.unwrap();
     assert_eq!(hits.len(), 1);
     assert_eq!(hits[0].snippet, "The **dragon** sleeps in the north.");
-    let expected = Entry {
+    let expected = TranscriptEntry {
         id: ids[0],
         session: session("one"),
         speaker: "Elara".to_owned(),
@@ -19,7 +19,7 @@ pub(crate) async fn what_was_said_is_found_with_all_that_is_known_of_it(memory: 
     assert_eq!(found(memory, "waterdeep", "unicorns").await, [""; 0]);
 }
 
-pub(crate) async fn entries_come_in_their_order_and_in_stretches(memory: &Memory) {
+pub(crate) async fn entries_come_in_their_order_and_in_stretches(memory: &MemoryStore) {
     let said = ["one | a: first", "two | a: other", "one | a: second", "one | a: third"];
     let ids = say(memory, &place("waterdeep"), &said).await;
     assert!(ids.is_sorted_by(|one, two| one < two), "{ids:?}");
@@ -32,13 +32,14 @@ pub(crate) async fn entries_come_in_their_order_and_in_stretches(memory: &Memory
         (Some(ids[3]), 10, &[]),
         (None, 0, &[]),
     ] {
-        let part = memory.entries(&eyes, &session("one"), Stretch { after, most }).await.unwrap();
+        let part =
+            memory.entries(&eyes, &session("one"), TranscriptPage { after, most }).await.unwrap();
         assert_eq!(texts(&part), expected);
     }
     assert_eq!(memory.entries(&eyes, &session("none"), WHOLE).await.unwrap(), []);
 }
 
-pub(crate) async fn sessions_count_what_was_said_in_them(memory: &Memory) {
+pub(crate) async fn sessions_count_what_was_said_in_them(memory: &MemoryStore) {
     let said = ["one | a: first", "two | a: second", "one | a: third", "three | a: fourth"];
     say(memory, &place("waterdeep"), &said).await;
     let eyes = scope("waterdeep");
@@ -55,7 +56,7 @@ pub(crate) async fn sessions_count_what_was_said_in_them(memory: &Memory) {
     assert_eq!((counted[0].1.sessions, counted[0].1.entries), (3, 4));
 }
 
-pub(crate) async fn one_session_can_be_searched_alone(memory: &Memory) {
+pub(crate) async fn one_session_can_be_searched_alone(memory: &MemoryStore) {
     let said = [
         "one | a: The dragon sleeps.",
         "two | a: A dragon wakes.",
@@ -64,17 +65,17 @@ pub(crate) async fn one_session_can_be_searched_alone(memory: &Memory) {
     ];
     say(memory, &place("waterdeep"), &said).await;
     let one = session("one");
-    let asked = Search { session: Some(&one), ..search("dragon") };
+    let asked = MemorySearch { session: Some(&one), ..search("dragon") };
     let hits = memory.search_entries(&scope("waterdeep"), &asked).await.unwrap();
     let mut found: Vec<&str> = hits.iter().map(|hit| &*hit.found.text).collect();
     found.sort_unstable();
     assert_eq!(found, ["No dragon anywhere.", "The dragon sleeps."]);
     let none = session("none");
-    let asked = Search { session: Some(&none), ..search("dragon") };
+    let asked = MemorySearch { session: Some(&none), ..search("dragon") };
     assert_eq!(memory.search_entries(&scope("waterdeep"), &asked).await.unwrap(), []);
 }
 
-pub(crate) async fn history_tells_where_it_was_said(memory: &Memory) {
+pub(crate) async fn history_tells_where_it_was_said(memory: &MemoryStore) {
     let said = [
         "one | a: The red dragon sleeps.",
         "two | a: A dragon wakes.",
@@ -86,13 +87,13 @@ pub(crate) async fn history_tells_where_it_was_said(memory: &Memory) {
     let recalled = memory.search_history(&scope("waterdeep"), &asked).await.unwrap();
     let told: Vec<_> = recalled.iter().map(|it| (it.session.id.as_str(), it.hits.len())).collect();
     assert_eq!(told, [("one", 2), ("two", 1)]);
-    let asked = Search { most: 1, ..asked };
+    let asked = MemorySearch { most: 1, ..asked };
     let best = memory.search_history(&scope("waterdeep"), &asked).await.unwrap();
     assert_eq!(best.len(), 1);
     assert_eq!(best[0].session.entries, 2);
 }
 
-pub(crate) async fn summaries_belong_to_sessions_that_are_there(memory: &Memory) {
+pub(crate) async fn summaries_belong_to_sessions_that_are_there(memory: &MemoryStore) {
     say(memory, &place("waterdeep"), &["one | a: first"]).await;
     for summary in ["They talked.", "They talked at length."] {
         let done = memory.summarise(&place("waterdeep"), &session("one"), summary).await;
@@ -106,7 +107,7 @@ pub(crate) async fn summaries_belong_to_sessions_that_are_there(memory: &Memory)
     }
 }
 
-pub(crate) async fn every_script_is_found(memory: &Memory) {
+pub(crate) async fn every_script_is_found(memory: &MemoryStore) {
     let said = [
         "a: 🐉 over the town",
         "a: 竜が北で眠っている",
@@ -134,7 +135,7 @@ pub(crate) async fn every_script_is_found(memory: &Memory) {
     }
 }
 
-pub(crate) async fn what_is_no_passage_yet_is_unread(memory: &Memory) {
+pub(crate) async fn what_is_no_passage_yet_is_unread(memory: &MemoryStore) {
     let said = ["one | a: first", "one | b: second", "two | a: other", "one | a: third"];
     let ids = say(memory, &place("waterdeep:sage"), &said).await;
     let others = by("bob", place("waterdeep:sage"));
@@ -149,7 +150,7 @@ pub(crate) async fn what_is_no_passage_yet_is_unread(memory: &Memory) {
     assert_eq!(texts(&silent[0].entries), ["other"]);
 
     let heard = |first: usize, last: usize, name: &str| NewFact {
-        source: tollgate_core::memory::Source::Heard { first: ids[first], last: ids[last] },
+        source: tollgate_core::memory::FactSource::Heard { first: ids[first], last: ids[last] },
         session: Some(session(name)),
         ..fact("first second", 1)
     };

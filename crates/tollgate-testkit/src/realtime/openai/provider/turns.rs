@@ -6,9 +6,9 @@ use std::io;
 use serde_json::{Value, json};
 
 use super::super::events;
-use super::{Active, Ending, Provider};
-use crate::realtime::{Due, Runner};
-use crate::ws::{BINARY, Frame};
+use super::{OpenAiActiveResponse, OpenAiSessionEnd, OpenAiTestProvider};
+use crate::realtime::{ExpectedAnswers, ExpectedRunner};
+use crate::ws::{BINARY, RawWebSocketFrame};
 
 const WORDS: &[&str] = &[
     "hello",
@@ -19,72 +19,76 @@ const WORDS: &[&str] = &[
     "stop",
 ];
 
-pub(super) enum Step {
+pub(super) enum OpenAiScriptStep {
     SpeechStarted(String),
     Turn(String),
     Respond,
     /// Of the response with this id, if it is still given.
-    Of(String, Piece),
+    Of(String, OpenAiResponsePiece),
     Close(u16),
     Break,
     Garbage,
     Unknown(usize),
 }
 
-pub(super) enum Piece {
+pub(super) enum OpenAiResponsePiece {
     Audio,
     CallAdded,
     CallDone,
     Done,
 }
 
-impl Provider {
+impl OpenAiTestProvider {
     pub(super) fn plan_turn(&mut self) {
         self.ledger.turn();
         let item = self.id("item");
-        self.script.push_back(Step::SpeechStarted(item.clone()));
-        self.script.push_back(Step::Turn(item));
-        self.script.push_back(Step::Respond);
+        self.script.push_back(OpenAiScriptStep::SpeechStarted(item.clone()));
+        self.script.push_back(OpenAiScriptStep::Turn(item));
+        self.script.push_back(OpenAiScriptStep::Respond);
         if self.chance.happens(self.odds.unknown) {
             let count = self.chance.below(40) as usize;
-            self.script.push_back(Step::Unknown(count));
+            self.script.push_back(OpenAiScriptStep::Unknown(count));
         }
         if self.chance.happens(self.odds.garbage) {
-            self.script.push_back(Step::Garbage);
+            self.script.push_back(OpenAiScriptStep::Garbage);
         }
         if self.chance.happens(self.odds.breaks) {
             let code = [1000, 1001, 1008, 1011, 1012, 4000][self.chance.below(6) as usize];
-            let step = if self.chance.happens(500) { Step::Close(code) } else { Step::Break };
+            let step = if self.chance.happens(500) {
+                OpenAiScriptStep::Close(code)
+            } else {
+                OpenAiScriptStep::Break
+            };
             self.script.push_back(step);
         }
     }
 
-    pub(super) async fn step(&mut self, step: Step) -> io::Result<()> {
+    pub(super) async fn step(&mut self, step: OpenAiScriptStep) -> io::Result<()> {
         match step {
-            Step::SpeechStarted(item) => {
+            OpenAiScriptStep::SpeechStarted(item) => {
                 self.say(events::speech_started(&item)).await?;
                 self.cut().await
             }
-            Step::Turn(item) => self.hear_turn(&item).await,
-            Step::Respond if self.active.is_none() => self.respond().await,
-            Step::Respond => Ok(()),
-            Step::Of(response, piece) => {
+            OpenAiScriptStep::Turn(item) => self.hear_turn(&item).await,
+            OpenAiScriptStep::Respond if self.active.is_none() => self.respond().await,
+            OpenAiScriptStep::Respond => Ok(()),
+            OpenAiScriptStep::Of(response, piece) => {
                 let active = self.active.take_if(|active| active.id == response);
                 match active {
                     Some(active) => self.piece(active, piece).await,
                     None => Ok(()),
                 }
             }
-            Step::Close(code) => {
+            OpenAiScriptStep::Close(code) => {
                 self.close(code).await;
                 Ok(())
             }
-            Step::Break => {
-                self.ended = Ending::Over;
+            OpenAiScriptStep::Break => {
+                self.ended = OpenAiSessionEnd::Over;
                 Ok(())
             }
-            Step::Garbage => self.garbage().await,
-            Step::Unknown(count) => {
+            OpenAiScriptStep::Garbage => self.garbage().await,
+            OpenAiScriptStep::Unknown(count) => {
                 for _ in 0..count {
                     self.say(json!({"type": "rate_limits.updated", "rate_limits": []})).await?;
                 }
@@ -96,7 +100,7 @@ impl Provider {
     async fn hear_turn(&mut self, item: &str) -> io::Result<()> {
         let before = self.last_item.clone();
         self.say(events::speech_stopped(item)).await?;
-        self.say(events::committed(item, before.as_deref())).await?;
+        self.say(events::audio_commit(item, before.as_deref())).await?;
         self.add(&events::message(item, "user", "completed"), &["added", "done"]).await?;
         let words = self.chance.pick(WORDS);
         for event in events::heard(item, words) {
@@ -109,37 +113,47 @@ impl Provider {
     pub(super) async fn respond(&mut self) -> io::Result<()> {
         let id = self.id("resp");
         self.say(events::response("created", &id, "in_progress", &[])).await?;
-        self.active = Some(Active { id: id.clone(), output: Vec::new(), calls: Vec::new() });
+        self.active =
+            Some(OpenAiActiveResponse { id: id.clone(), output: Vec::new(), calls: Vec::new() });
         let mut pieces = Vec::new();
         for _ in 0..self.chance.below(4) {
-            pieces.push(Piece::Audio);
+            pieces.push(OpenAiResponsePiece::Audio);
         }
-        if self.ended == Ending::Not && self.chance.happens(self.odds.calls) {
+        if self.ended == OpenAiSessionEnd::Not && self.chance.happens(self.odds.calls) {
             for _ in 0..=self.chance.below(3) {
-                pieces.extend([Piece::CallAdded, Piece::CallDone]);
+                pieces.extend([OpenAiResponsePiece::CallAdded, OpenAiResponsePiece::CallDone]);
             }
         }
-        pieces.push(Piece::Done);
-        let interrupted = self.ended == Ending::Not && self.chance.happens(self.odds.barge_ins);
+        pieces.push(OpenAiResponsePiece::Done);
+        let interrupted =
+            self.ended == OpenAiSessionEnd::Not && self.chance.happens(self.odds.barge_ins);
         let cut = self.chance.below(pieces.len() as u64) as usize;
         let mut steps = VecDeque::new();
         for (at, piece) in pieces.into_iter().enumerate() {
             if interrupted && at == cut {
                 let item = self.id("item");
                 self.ledger.turn();
-                steps.extend([Step::SpeechStarted(item.clone()), Step::Turn(item), Step::Respond]);
+                steps.extend([
+                    OpenAiScriptStep::SpeechStarted(item.clone()),
+                    OpenAiScriptStep::Turn(item),
+                    OpenAiScriptStep::Respond,
+                ]);
             }
-            steps.push_back(Step::Of(id.clone(), piece));
+            steps.push_back(OpenAiScriptStep::Of(id.clone(), piece));
         }
         steps.append(&mut self.script);
         self.script = steps;
         Ok(())
     }
 
-    async fn piece(&mut self, mut active: Active, piece: Piece) -> io::Result<()> {
+    async fn piece(
+        &mut self,
+        mut active: OpenAiActiveResponse,
+        piece: OpenAiResponsePiece,
+    ) -> io::Result<()> {
         let index = active.output.len();
         match piece {
-            Piece::Audio => {
+            OpenAiResponsePiece::Audio => {
                 if active.output.is_empty() {
                     let item = events::message(&self.id("item"), "assistant", "in_progress");
                     self.say(events::output_item("added", &active.id, 0, &item)).await?;
@@ -151,7 +165,7 @@ impl Provider {
                 let audio = format!("{:08}", self.said);
                 self.say(events::audio(&active.id, &item, &audio)).await?;
             }
-            Piece::CallAdded => {
+            OpenAiResponsePiece::CallAdded => {
                 let (call, runner) = self.new_call();
                 self.say(events::output_item("added", &active.id, index, &call)).await?;
                 self.add(&call, &["added"]).await?;
@@ -159,14 +173,14 @@ impl Provider {
                 active.output.push(call);
                 active.calls.push((id, runner));
             }
-            Piece::CallDone => self.call_done(&mut active).await?,
-            Piece::Done => return self.finish(active, "completed").await,
+            OpenAiResponsePiece::CallDone => self.call_done(&mut active).await?,
+            OpenAiResponsePiece::Done => return self.finish(active, "completed").await,
         }
         self.active = Some(active);
         Ok(())
     }
 
-    async fn call_done(&mut self, active: &mut Active) -> io::Result<()> {
+    async fn call_done(&mut self, active: &mut OpenAiActiveResponse) -> io::Result<()> {
         let index = active.output.len() - 1;
         let Some((id, runner)) = active.calls.last().cloned() else { return Ok(()) };
         let call = &mut active.output[index];
@@ -175,7 +189,7 @@ impl Provider {
         for event in events::arguments(&active.id, &call, index) {
             self.say(event).await?;
         }
-        self.ledger.called(&id, runner, Due::Once);
+        self.ledger.called(&id, runner, ExpectedAnswers::Once);
         self.add(&call, &["done"]).await?;
         self.say(events::output_item("done", &active.id, index, &call)).await?;
         if self.chance.happens(self.odds.repeats) {
@@ -184,16 +198,16 @@ impl Provider {
         Ok(())
     }
 
-    fn new_call(&mut self) -> (Value, Runner) {
+    fn new_call(&mut self) -> (Value, ExpectedRunner) {
         let (id, item) = (self.id("call"), self.id("item"));
         let own = self.tools.own;
         let has_own =
             self.declared.as_array().is_some_and(|all| all.iter().any(|it| it["name"] == own));
         let (name, runner) = match self.chance.below(10) {
-            0..5 => (self.chance.pick(self.tools.reads), Runner::Reads),
-            5..8 => (self.chance.pick(self.tools.writes), Runner::Writes),
-            8 if has_own => (own, Runner::Client),
-            _ => ("nobody_has_this", Runner::Nobody),
+            0..5 => (self.chance.pick(self.tools.reads), ExpectedRunner::Reads),
+            5..8 => (self.chance.pick(self.tools.writes), ExpectedRunner::Writes),
+            8 if has_own => (own, ExpectedRunner::Client),
+            _ => ("nobody_has_this", ExpectedRunner::Nobody),
         };
         let arguments = match self.chance.below(20) {
             0 => "{\"token\":".to_owned(),
@@ -222,7 +236,7 @@ impl Provider {
         self.finish(active, "cancelled").await
     }
 
-    async fn finish(&mut self, mut active: Active, status: &str) -> io::Result<()> {
+    async fn finish(&mut self, mut active: OpenAiActiveResponse, status: &str) -> io::Result<()> {
         for item in &mut active.output {
             if item["status"] == "in_progress" {
                 item["status"] = json!("completed");
@@ -244,11 +258,11 @@ impl Provider {
     async fn garbage(&mut self) -> io::Result<()> {
         let huge = format!("{{\"type\":\"huge\",\"x\":\"{}\"}}", "x".repeat(self.odds.huge));
         let frame = match self.chance.below(5) {
-            0 => Frame::text("{not json"),
-            1 => Frame::text("[1,2,3]"),
-            2 => Frame::text("{\"type\":\"response.done\"}"),
-            3 => Frame::new(BINARY, vec![0, 159, 146, 150]),
-            _ => Frame::text(&huge),
+            0 => RawWebSocketFrame::text("{not json"),
+            1 => RawWebSocketFrame::text("[1,2,3]"),
+            2 => RawWebSocketFrame::text("{\"type\":\"response.done\"}"),
+            3 => RawWebSocketFrame::new(BINARY, vec![0, 159, 146, 150]),
+            _ => RawWebSocketFrame::text(&huge),
         };
         self.wire.send(&frame).await
     }

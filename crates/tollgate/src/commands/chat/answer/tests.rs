@@ -1,13 +1,13 @@
 use serde_json::{Value, json};
 
-use super::{Answer, Step, brief};
-use crate::gateway::Event;
+use super::{ChatDisplayStep, StreamedChatAnswer, brief};
+use crate::gateway::GatewayEvent;
 
-fn heard(events: &[(&str, Value)]) -> (Answer, Vec<Step>) {
-    let mut answer = Answer::default();
+fn heard(events: &[(&str, Value)]) -> (StreamedChatAnswer, Vec<ChatDisplayStep>) {
+    let mut answer = StreamedChatAnswer::default();
     let mut steps = Vec::new();
     for (name, data) in events {
-        steps.extend(answer.hear(&Event { name: (*name).to_owned(), data: data.clone() }));
+        steps.extend(answer.hear(&GatewayEvent { name: (*name).to_owned(), data: data.clone() }));
     }
     (answer, steps)
 }
@@ -40,19 +40,19 @@ fn words_and_calls_are_shown_as_they_come() {
     assert_eq!(
         steps,
         [
-            Step::Text("I roll".to_owned()),
-            Step::Calling {
+            ChatDisplayStep::Text("I roll".to_owned()),
+            ChatDisplayStep::Calling {
                 id: "c".to_owned(),
                 name: "roll".to_owned(),
                 arguments: "{}".to_owned()
             },
-            Step::Called {
+            ChatDisplayStep::Called {
                 id: "c".to_owned(),
                 name: "roll".to_owned(),
                 status: "ok".to_owned(),
                 milliseconds: 3
             },
-            Step::Text(": 7".to_owned()),
+            ChatDisplayStep::Text(": 7".to_owned()),
         ]
     );
     assert_eq!(answer.text, "I roll: 7");
@@ -73,7 +73,7 @@ fn calls_that_wait_for_leave_are_put_together() {
         ("", call(7, json!({"id": "odd"}))),
     ]);
     assert_eq!(answer.calls.len(), 2);
-    assert_eq!(answer.calls[0].shown(), "write {\"x\":1}");
+    assert_eq!(answer.calls[0].summary(), "write {\"x\":1}");
     assert_eq!(
         answer.history(),
         [json!({"role": "assistant", "content": null, "tool_calls": [
@@ -110,8 +110,8 @@ fn what_is_said_beside_it_is_a_line() {
         (json!(7), None),
     ] {
         let (_, steps) = heard(&[("tollgate", note)]);
-        let expected: Vec<Step> =
-            expected.map(|it| Step::Note(it.to_owned())).into_iter().collect();
+        let expected: Vec<ChatDisplayStep> =
+            expected.map(|it| ChatDisplayStep::Note(it.to_owned())).into_iter().collect();
         assert_eq!(steps, expected);
     }
     assert_eq!(brief(" a\n  b "), "a b");

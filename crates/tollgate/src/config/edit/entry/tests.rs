@@ -1,12 +1,12 @@
 use serde_json::Value;
 
-use super::{entry, typed};
+use super::{entry, entry_source};
 use crate::config::values;
 
 fn check(text: &str, expected: Option<(&str, &str)>) {
     let found = entry(&values(text), "web");
-    let found =
-        found.map(|keys| (Value::Object(keys.clone()).to_string(), typed(text, "web", &keys)));
+    let found = found
+        .map(|keys| (Value::Object(keys.clone()).to_string(), entry_source(text, "web", &keys)));
     let found = found.as_ref().map(|(keys, typed)| (&**keys, &**typed));
     assert_eq!(found, expected, "{text}");
 }

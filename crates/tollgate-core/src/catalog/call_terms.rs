@@ -1,0 +1,66 @@
+//! What holds for calls of a tool (timeout, effect, caching, hedging): the operator's word, then the server's where it may count.
+
+use super::ServerRules;
+use crate::budget::Estimate;
+use crate::tool::{
+    CallTerms, HedgingPolicy, TaintRule, ToolAnnotations, ToolDefinition, ToolEffect, ToolOverride,
+};
+
+/// An untrusted server can only tighten: a shorter limit, a longer estimate.
+pub(super) fn terms(
+    rules: &ServerRules,
+    said: &ToolOverride,
+    definition: &ToolDefinition,
+) -> CallTerms {
+    let (declared, hints) = (&definition.declared, &definition.annotations);
+    let by_server = if rules.trusted { Estimate::Believed } else { Estimate::Claimed };
+    let effect = said.effect.unwrap_or_else(|| effect(rules, hints));
+    let safe_to_repeat =
+        effect == ToolEffect::ReadOnly || rules.trusted && hints.idempotent == Some(true);
+    let idempotent = said.idempotent.unwrap_or(safe_to_repeat);
+    let cacheable = declared.cacheable.filter(|_| rules.trusted && idempotent);
+    CallTerms {
+        estimated: said.estimated.map(Estimate::Believed).or(declared.estimated.map(by_server)),
+        max: said.max.or(declared.max),
+        timeout: rules.timeout,
+        effect,
+        taint: match is_called_destructive(said, hints) {
+            true => rules.trust.taint,
+            false => TaintRule::Off,
+        },
+        idempotent,
+        cacheable: said.cacheable.or(cacheable).unwrap_or_default(),
+        scope: declared.scope.filter(|_| rules.trusted).unwrap_or_default(),
+        approval: said.approval.unwrap_or_default(),
+        speech: said.speech.clone(),
+        probe: said.probe.clone(),
+        rate_limit: said.rate_limit,
+        slow: rules.slow.clone(),
+        attempts: match said.hedge {
+            Some(true) if idempotent => HedgingPolicy::Hedged,
+            _ => HedgingPolicy::One,
+        },
+        reach: rules.reach,
+        delivery: said.delivery.unwrap_or_default(),
+    }
+}
+
+/// By the operator, or else by the server itself. Who says nothing of a tool does not call it so;
+/// that it is worse than it may be is believed of any server.
+fn is_called_destructive(said: &ToolOverride, hints: &ToolAnnotations) -> bool {
+    match said.effect {
+        Some(effect) => effect == ToolEffect::Destructive,
+        None => hints.destructive == Some(true),
+    }
+}
+
+/// By MCP a tool that says nothing is destructive. That it is less is believed where trusted only,
+/// and of no tool that says both.
+fn effect(rules: &ServerRules, hints: &ToolAnnotations) -> ToolEffect {
+    match (hints.read_only, hints.destructive) {
+        _ if !rules.trusted => ToolEffect::Destructive,
+        (Some(true), None | Some(false)) => ToolEffect::ReadOnly,
+        (_, Some(false)) => ToolEffect::Mutating,
+        (_, None | Some(true)) => ToolEffect::Destructive,
+    }
+}

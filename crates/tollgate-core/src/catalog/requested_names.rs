@@ -1,0 +1,26 @@
+//! The names that present servers ask for in this build, whether or not they get them.
+
+use std::collections::HashMap;
+
+use crate::id::{ExposedName, ToolId};
+use crate::names::NameKind;
+
+#[derive(Debug, Default)]
+pub(super) struct RequestedNames {
+    names: HashMap<(NameKind, ToolId), ExposedName>,
+}
+
+impl RequestedNames {
+    /// `false` if this tool has asked before.
+    pub(super) fn note(&mut self, kind: NameKind, id: &ToolId, exposed: &ExposedName) -> bool {
+        self.names.insert((kind, id.clone()), exposed.clone()).is_none()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (NameKind, &ToolId, &ExposedName)> {
+        self.names.iter().map(|((kind, id), exposed)| (*kind, id, exposed))
+    }
+
+    pub(super) fn is(&self, kind: NameKind, id: &ToolId, exposed: &ExposedName) -> bool {
+        self.names.get(&(kind, id.clone())) == Some(exposed)
+    }
+}

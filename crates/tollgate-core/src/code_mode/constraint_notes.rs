@@ -1,0 +1,127 @@
+//! What a type does not say of a value, in as few words as help to get it right: `1..100`,
+//! `YYYY-MM-DD`, `max 10 items`.
+
+use serde_json::Value;
+
+use super::comment_text;
+use super::schema_layers::SchemaLayers;
+use super::schema_reader::TypeDetail;
+
+/// Longer texts and lists than these nobody writes by accident.
+const LONG_TEXT: f64 = 500.0;
+const LONG_LIST: f64 = 200.0;
+/// Characters of a pattern beside a signature, and where there is room.
+const SHORT_PATTERN: usize = 20;
+const PATTERN: usize = 200;
+/// What generators write for "any integer".
+const SAFE: f64 = 9_007_199_254_740_991.0;
+
+/// `None` where there is nothing that matters.
+pub(super) fn remark(layers: &SchemaLayers<'_, '_>, detail: TypeDetail) -> Option<String> {
+    let remarks =
+        [notation(layers), format(layers), range(layers), letters(layers, detail), items(layers)];
+    let remarks: Vec<String> = remarks.into_iter().flatten().collect();
+    (!remarks.is_empty()).then(|| remarks.join(", "))
+}
+
+/// Texts that hold more than one value: the commonest mistake with strings is to give a list.
+fn notation(layers: &SchemaLayers<'_, '_>) -> Option<String> {
+    if layers.text("type") != Some("string") || layers.get("enum").is_some() {
+        return None;
+    }
+    let said = layers.text("description")?.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|it| said.contains(it));
+    if has(&["comma-separated", "comma separated"]) {
+        return Some("comma-separated".to_owned());
+    }
+    let is_json = has(&["json string", "json array", "json object", "json-encoded", "as json"]);
+    is_json.then(|| "JSON text".to_owned())
+}
+
+fn format(layers: &SchemaLayers<'_, '_>) -> Option<String> {
+    if layers.text("contentEncoding") == Some("base64") {
+        return Some("base64".to_owned());
+    }
+    let format = match layers.text("format")? {
+        "date-time" => "ISO 8601 date-time",
+        "date" => "YYYY-MM-DD",
+        "time" => "HH:MM:SS",
+        "duration" => "ISO 8601 duration",
+        "uri" | "url" | "uri-reference" | "iri" => "URL",
+        "byte" | "base64" | "binary" => "base64",
+        "email" => "email",
+        "uuid" => "UUID",
+        "ipv4" | "ipv6" | "hostname" | "regex" | "json-pointer" => {
+            return layers.text("format").map(str::to_owned);
+        }
+        // Widths of numbers, and what only its server knows.
+        _ => return None,
+    };
+    Some(format.to_owned())
+}
+
+fn range(layers: &SchemaLayers<'_, '_>) -> Option<String> {
+    let number = |keyword: &str| {
+        let value = layers.get(keyword)?;
+        value.as_f64().filter(|it| it.abs() < SAFE).map(|_| value.to_string())
+    };
+    let (least, most) = (number("minimum"), number("maximum"));
+    let (above, below) = (number("exclusiveMinimum"), number("exclusiveMaximum"));
+    let said = match (least, most, above, below) {
+        (Some(least), Some(most), _, _) => Some(format!("{least}..{most}")),
+        (Some(least), None, _, below) => {
+            let below = below.map(|it| format!("<{it}"));
+            let is_told = below.is_some() || !["0", "1"].contains(&&*least);
+            let least = is_told.then(|| format!(">={least}"));
+            both(least, below)
+        }
+        (None, most, above, below) => {
+            let most = most.map(|it| format!("<={it}")).or(below.map(|it| format!("<{it}")));
+            both(above.map(|it| format!(">{it}")), most)
+        }
+    };
+    let multiple = number("multipleOf").filter(|it| it != "1");
+    both(said, multiple.map(|it| format!("multiple of {it}")))
+}
+
+fn letters(layers: &SchemaLayers<'_, '_>, detail: TypeDetail) -> Option<String> {
+    let limit = match detail {
+        TypeDetail::Brief => SHORT_PATTERN,
+        TypeDetail::Full => PATTERN,
+    };
+    let pattern = layers.text("pattern").filter(|it| it.chars().count() <= limit);
+    let pattern = pattern.map(|it| format!("matches {}", comment_text::line(it, PATTERN)));
+    let (least, most) = (count(layers, "minLength"), count(layers, "maxLength"));
+    let length = match (least.filter(|it| *it > 1.0), most.filter(|it| *it <= LONG_TEXT)) {
+        (Some(least), Some(most)) if least == most => Some(format!("{most} chars")),
+        (Some(least), Some(most)) => Some(format!("{least}..{most} chars")),
+        (Some(least), None) => Some(format!("min {least} chars")),
+        (None, Some(most)) => Some(format!("max {most} chars")),
+        (None, None) => None,
+    };
+    // What matches need not be counted.
+    pattern.or(length)
+}
+
+fn items(layers: &SchemaLayers<'_, '_>) -> Option<String> {
+    let (least, most) = (count(layers, "minItems"), count(layers, "maxItems"));
+    match (least.filter(|it| *it > 0.0), most.filter(|it| *it <= LONG_LIST)) {
+        (Some(least), Some(most)) if least == most => Some(format!("{most} items")),
+        (Some(least), Some(most)) => Some(format!("{least}..{most} items")),
+        (Some(1.0), None) => Some("not empty".to_owned()),
+        (Some(least), None) => Some(format!("min {least} items")),
+        (None, Some(most)) => Some(format!("max {most} items")),
+        (None, None) => None,
+    }
+}
+
+fn count(layers: &SchemaLayers<'_, '_>, keyword: &str) -> Option<f64> {
+    layers.get(keyword).and_then(Value::as_f64)
+}
+
+fn both(one: Option<String>, two: Option<String>) -> Option<String> {
+    match (one, two) {
+        (Some(one), Some(two)) => Some(format!("{one}, {two}")),
+        (one, two) => one.or(two),
+    }
+}

@@ -1,0 +1,177 @@
+//! Names that programs can write: letters, digits and `_`, no keyword, each name once. The same
+//! names get the same identifiers, whatever else there is, as far as two do not want the same one.
+
+use std::collections::HashSet;
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::confusables;
+use crate::digest::{DigestBuilder, hex};
+
+/// What a name stands for, which says what it must not be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IdentifierRole {
+    /// A global of the program: must not hide what every program can use.
+    Server,
+    /// Behind a dot.
+    Tool,
+    /// Before an equals sign.
+    Parameter,
+}
+
+const MAX_IDENTIFIER_LEN: usize = 64;
+
+/// One identifier for each name, in their order, no two the same. A name that is an identifier
+/// already keeps it; of others that want the same one the first gets it, the rest a mark of their
+/// own text.
+pub(super) fn identifiers<'n>(names: &[&'n str], role: IdentifierRole) -> Vec<String> {
+    let mut taken: HashSet<String> = HashSet::new();
+    let wanted: Vec<IdentifierCandidate<'n>> =
+        names.iter().map(|name| IdentifierCandidate::of(name, role)).collect();
+    taken.extend(wanted.iter().filter(|it| it.is_own()).map(|it| it.identifier.clone()));
+    let each = wanted.into_iter().map(|it| match it.is_own() {
+        true => it.identifier,
+        false => {
+            let found = it.spellings().find(|spelling| !taken.contains(spelling));
+            let found = found.expect("there are more numbers than names");
+            taken.insert(found.clone());
+            found
+        }
+    });
+    each.collect()
+}
+
+/// Whether a program can write it as it is, behind a dot or before an equals sign.
+pub(super) fn is_identifier(text: &str) -> bool {
+    let first = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    first
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !KEYWORDS.contains(&text)
+}
+
+struct IdentifierCandidate<'n> {
+    name: &'n str,
+    identifier: String,
+    /// So little of the name is left that it needs a mark in any case.
+    is_lossy: bool,
+}
+
+impl<'n> IdentifierCandidate<'n> {
+    fn of(name: &'n str, role: IdentifierRole) -> Self {
+        let mut identifier: String =
+            name.nfkd().filter_map(letter).take(MAX_IDENTIFIER_LEN + 1).collect();
+        let is_empty = identifier.bytes().all(|byte| byte == b'_');
+        if is_empty {
+            identifier = match role {
+                IdentifierRole::Server => "server",
+                IdentifierRole::Tool => "tool",
+                IdentifierRole::Parameter => "argument",
+            }
+            .to_owned();
+        }
+        let is_long = identifier.len() > MAX_IDENTIFIER_LEN;
+        identifier.truncate(MAX_IDENTIFIER_LEN);
+        if identifier.starts_with(|c: char| c.is_ascii_digit()) {
+            identifier.insert(0, '_');
+        }
+        let is_reserved = KEYWORDS.contains(&&*identifier)
+            || (role == IdentifierRole::Server && GLOBALS.contains(&&*identifier));
+        if is_reserved {
+            identifier.push('_');
+        }
+        Self { name, identifier, is_lossy: is_empty || is_long }
+    }
+
+    fn is_own(&self) -> bool {
+        self.identifier == self.name
+    }
+
+    /// The identifier, then with longer and longer marks.
+    fn spellings(&self) -> impl Iterator<Item = String> {
+        let sum = hex(&DigestBuilder::default().with(self.name).finish());
+        let plain = (!self.is_lossy).then(|| self.identifier.clone());
+        let marked = [4, 8, 16].map(|digits| format!("{}_{}", self.identifier, &sum[..digits]));
+        let numbered = (2_u64..).map(|number| format!("{}_{number}", self.identifier));
+        plain.into_iter().chain(marked).chain(numbered)
+    }
+}
+
+/// What becomes of one letter; `None`: it is dropped.
+fn letter(c: char) -> Option<char> {
+    match confusables::latin(c)? {
+        c if c.is_ascii_alphanumeric() => Some(c),
+        '_' | '-' | '.' | ' ' | '/' | ':' => Some('_'),
+        _ => None,
+    }
+}
+
+/// Of Python and Starlark, in order.
+const KEYWORDS: &[&str] = &[
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
+    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
+    "in", "is", "lambda", "load", "nonlocal", "not", "or", "pass", "raise", "return", "try",
+    "while", "with", "yield",
+];
+
+/// What every program can use, or means something by.
+const GLOBALS: &[&str] = &[
+    "abs",
+    "all",
+    "any",
+    "bool",
+    "breakpoint",
+    "bytes",
+    "call_stack",
+    "catch",
+    "chr",
+    "debug",
+    "dict",
+    "dir",
+    "enum",
+    "enumerate",
+    "eval_type",
+    "fail",
+    "field",
+    "filter",
+    "float",
+    "format",
+    "getattr",
+    "hasattr",
+    "hash",
+    "int",
+    "isinstance",
+    "json",
+    "len",
+    "list",
+    "map",
+    "max",
+    "min",
+    "namespace",
+    "open",
+    "ord",
+    "parallel",
+    "partial",
+    "pprint",
+    "prepr",
+    "print",
+    "pstr",
+    "range",
+    "record",
+    "repr",
+    "result",
+    "reversed",
+    "round",
+    "set",
+    "sorted",
+    "str",
+    "struct",
+    "sum",
+    "try_call",
+    "tuple",
+    "type",
+    "typing",
+    "zip",
+];
+
+#[cfg(test)]
+mod tests;

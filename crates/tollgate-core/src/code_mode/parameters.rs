@@ -1,0 +1,147 @@
+//! The parameters of a tool in the order of its signature: what is required first, then the rest,
+//! each under a name that a program can write.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::identifier::{IdentifierRole, identifiers};
+use super::schema_layers::{JsonTypeSet, SchemaLayers, SchemaRoot};
+
+/// Alternatives of a whole schema that are read for parameters.
+const MOST_ALTERNATIVES: usize = 32;
+
+#[derive(Debug)]
+pub(super) struct Parameters {
+    all: Vec<Parameter>,
+    /// By the schema's name and by the identifier; the schema's own name goes first.
+    places: HashMap<String, usize>,
+    pub(super) others: ExtraArguments,
+}
+
+#[derive(Debug)]
+pub(super) struct Parameter {
+    /// As the schema says it.
+    pub(super) name: String,
+    /// As a program writes it.
+    pub(super) identifier: String,
+    pub(super) need: ParameterNeed,
+    pub(super) takes: JsonTypeSet,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ParameterNeed {
+    Required,
+    Optional,
+}
+
+/// What becomes of arguments that the schema does not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExtraArguments {
+    Taken,
+    Refused,
+}
+
+impl Parameters {
+    pub(super) fn of(schema: &Value) -> Self {
+        let root = SchemaRoot::new(schema);
+        let declared = DeclaredParameters::of(&root);
+        let names: Vec<&str> = declared.fields.iter().map(|field| field.name).collect();
+        let spelled = identifiers(&names, IdentifierRole::Parameter);
+        let all: Vec<Parameter> = declared
+            .fields
+            .iter()
+            .zip(spelled)
+            .map(|(field, identifier)| Parameter {
+                name: field.name.to_owned(),
+                identifier,
+                need: field.need,
+                takes: SchemaLayers::of(&root, field.schema).kinds(),
+            })
+            .collect();
+        let own = all.iter().enumerate().map(|(at, it)| (it.name.clone(), at));
+        let mut places: HashMap<String, usize> = own.collect();
+        for (at, it) in all.iter().enumerate() {
+            places.entry(it.identifier.clone()).or_insert(at);
+        }
+        Self { all, places, others: declared.others() }
+    }
+
+    pub(super) fn all(&self) -> &[Parameter] {
+        &self.all
+    }
+
+    /// By either spelling.
+    pub(super) fn find(&self, name: &str) -> Option<&Parameter> {
+        self.places.get(name).map(|at| &self.all[*at])
+    }
+}
+
+/// The parameters as the schema has them, in the order of the signature.
+pub(super) struct DeclaredParameters<'r, 'a> {
+    pub(super) fields: Vec<DeclaredParameter<'a>>,
+    whole: SchemaLayers<'r, 'a>,
+}
+
+pub(super) struct DeclaredParameter<'a> {
+    pub(super) name: &'a str,
+    pub(super) schema: &'a Value,
+    pub(super) need: ParameterNeed,
+}
+
+impl<'r, 'a> DeclaredParameters<'r, 'a> {
+    /// The first thing that is read of a schema: where two read it, they find the same fields.
+    pub(super) fn of(root: &'r SchemaRoot<'a>) -> Self {
+        let whole = SchemaLayers::of(root, root.schema);
+        let mut required = whole.required_fields();
+        let mut found = whole.properties();
+        let alternatives: Vec<SchemaLayers<'r, 'a>> = whole
+            .alternatives()
+            .iter()
+            .take(MOST_ALTERNATIVES)
+            .map(|it| SchemaLayers::of(root, it))
+            .collect();
+        // What every alternative asks for is asked for.
+        let always =
+            alternatives.iter().map(SchemaLayers::required_fields).reduce(|one, two| &one & &two);
+        required.extend(always.unwrap_or_default());
+        let conditional = ["then", "else"].into_iter().filter_map(|it| whole.get(it));
+        let conditional = conditional.map(|it| SchemaLayers::of(root, it));
+        for further in alternatives.into_iter().chain(conditional) {
+            found.extend(further.properties());
+        }
+        let mut seen = HashSet::new();
+        let fields = found.into_iter().filter(|(name, _)| seen.insert(*name));
+        let mut fields: Vec<DeclaredParameter<'a>> = fields
+            .map(|(name, schema)| {
+                let is_required = required.contains(name);
+                let need =
+                    if is_required { ParameterNeed::Required } else { ParameterNeed::Optional };
+                DeclaredParameter { name, schema, need }
+            })
+            .collect();
+        fields.sort_by_key(|field| field.need == ParameterNeed::Optional);
+        Self { fields, whole }
+    }
+
+    pub(super) fn others(&self) -> ExtraArguments {
+        let said = self.whole.get("additionalProperties");
+        let said = said.or_else(|| self.whole.get("unevaluatedProperties"));
+        let taken = match said {
+            Some(Value::Bool(said)) => *said,
+            Some(_) => true,
+            // Nothing is said of arguments, so anything may be right.
+            None => self.whole.get("properties").is_none() && self.fields.is_empty(),
+        };
+        match taken || self.whole.get("patternProperties").is_some() {
+            true => ExtraArguments::Taken,
+            false => ExtraArguments::Refused,
+        }
+    }
+
+    /// What arguments must be that the schema does not name, where it says that it takes them.
+    pub(super) fn other(&self) -> Option<&'a Value> {
+        let said = self.whole.get("additionalProperties");
+        said.filter(|it| it.is_object() || **it == Value::Bool(true))
+    }
+}

@@ -1,0 +1,141 @@
+//! A type as a reader of Python knows it: `str | None`, `list[Issue]`, `Literal["open", "closed"]`.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::literal::literal;
+
+const ANY: &str = "Any";
+/// Alternatives of one type; what has more is anything.
+const MOST_NAMES: usize = 8;
+/// Values that are listed, and the letters they may take together.
+const MOST_LITERALS: usize = 40;
+const LITERAL_LETTERS: usize = 400;
+
+/// Alternatives, each once. Without any: nothing is known of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct PyType {
+    names: Vec<String>,
+    literals: Vec<String>,
+    has_null: bool,
+}
+
+impl PyType {
+    pub(super) fn any() -> Self {
+        Self::from_name(ANY)
+    }
+
+    pub(super) fn null() -> Self {
+        Self { has_null: true, ..Self::default() }
+    }
+
+    pub(super) fn from_name(name: impl Into<String>) -> Self {
+        Self { names: vec![name.into()], ..Self::default() }
+    }
+
+    pub(super) fn literal(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::null(),
+            value => Self { literals: vec![literal(value)], ..Self::default() },
+        }
+    }
+
+    /// Of the values of an `enum`; of those that nobody will be shown, it is enough to have one.
+    pub(super) fn one_of(values: &[Value]) -> Self {
+        let mut all = Self { has_null: values.iter().any(Value::is_null), ..Self::default() };
+        let mut letters = 0;
+        for value in values.iter().filter(|it| !it.is_null()).take(MOST_LITERALS + 1) {
+            if letters > LITERAL_LETTERS {
+                break;
+            }
+            let one = Self::literal(value);
+            letters += one.literals.iter().map(String::len).sum::<usize>();
+            all = all.or(one);
+        }
+        all
+    }
+
+    pub(super) fn list(of: &Self) -> Self {
+        match of.is_any() {
+            true => Self::from_name("list"),
+            false => Self::from_name(format!("list[{of}]")),
+        }
+    }
+
+    pub(super) fn tuple(of: &[Self]) -> Self {
+        let each: Vec<String> = of.iter().map(ToString::to_string).collect();
+        Self::from_name(format!("tuple[{}]", each.join(", ")))
+    }
+
+    pub(super) fn dictionary(of: &Self) -> Self {
+        match of.is_any() {
+            true => Self::from_name("dict"),
+            false => Self::from_name(format!("dict[str, {of}]")),
+        }
+    }
+
+    pub(super) fn or(mut self, other: Self) -> Self {
+        for name in other.names {
+            if !self.names.contains(&name) {
+                self.names.push(name);
+            }
+        }
+        for literal in other.literals {
+            if !self.literals.contains(&literal) {
+                self.literals.push(literal);
+            }
+        }
+        if self.names.iter().any(|it| it == "float") {
+            self.names.retain(|it| it != "int");
+        }
+        self.has_null |= other.has_null;
+        match self.names.len() > MOST_NAMES || self.names.iter().any(|it| it == ANY) {
+            true => Self { has_null: self.has_null, ..Self::any() },
+            false => self,
+        }
+    }
+
+    pub(super) fn is_any(&self) -> bool {
+        match self.names.first() {
+            Some(first) => first == ANY,
+            None => self.literals.is_empty() && !self.has_null,
+        }
+    }
+
+    pub(super) fn takes_null(&self) -> bool {
+        self.has_null
+    }
+}
+
+impl fmt::Display for PyType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_any() {
+            return f.write_str(ANY);
+        }
+        let literals = (!self.literals.is_empty()).then(|| render_literals(&self.literals));
+        let null = self.has_null.then(|| "None".to_owned());
+        let all: Vec<String> = self.names.iter().cloned().chain(literals).chain(null).collect();
+        f.write_str(&all.join(" | "))
+    }
+}
+
+fn render_literals(literals: &[String]) -> String {
+    let mut letters = 0;
+    let shown = literals.iter().take(MOST_LITERALS).take_while(|it| {
+        letters += it.len();
+        letters <= LITERAL_LETTERS
+    });
+    let mut shown: Vec<&str> = shown.map(String::as_str).collect();
+    if shown.len() < literals.len() {
+        shown.push("...");
+    }
+    match shown[..] {
+        // Not one of the values is short enough to be said.
+        ["..."] => ANY.to_owned(),
+        _ => format!("Literal[{}]", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

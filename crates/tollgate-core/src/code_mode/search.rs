@@ -1,0 +1,58 @@
+//! Finds tools by what they do, and answers with signatures: whoever reads them can write the call.
+
+use std::fmt::Write as _;
+
+use super::schema_reader::TypeDetail;
+use super::signature::SignatureWriter;
+use super::{CodeModeApi, MetaTool, ShapeLookup};
+use crate::relevance::{RelevanceDocument, RelevanceIndex, RelevanceQuery};
+
+/// Of a query that are looked for in pairs.
+const MOST_WORDS: usize = 32;
+
+impl CodeModeApi {
+    /// The best first, one line for each, and beneath them the types that they name.
+    pub fn search(&self, query: &str, limit: Option<u64>, seen: ShapeLookup<'_>) -> String {
+        let limit = limit.unwrap_or(MetaTool::USUAL_HITS).clamp(1, MetaTool::MOST_HITS);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let found = self.index().best(&RelevanceQuery::new(&with_compounds(query)), limit);
+        if found.is_empty() {
+            return "no tool has these words; try others or fewer, or see listToolFiles\n"
+                .to_owned();
+        }
+        let mut writer = SignatureWriter::new(TypeDetail::Brief, seen);
+        let mut out = String::new();
+        for place in found {
+            let entry = &self.entries[place];
+            let signature = writer.signature(entry);
+            let comment = signature.comment(entry.tool.description.as_deref());
+            let call = signature.whole(&self.qualified_name(place));
+            writeln!(out, "{call}{comment}").expect("a string takes all");
+        }
+        writer.classes.write_new(&mut out);
+        out
+    }
+
+    fn index(&self) -> &RelevanceIndex {
+        self.index.get_or_init(|| {
+            let spelled: Vec<String> =
+                (0..self.entries.len()).map(|at| self.qualified_name(at)).collect();
+            let subjects =
+                self.entries.iter().zip(&spelled).map(|(entry, spelled)| RelevanceDocument {
+                    name: spelled,
+                    title: entry.tool.definition.title.as_deref(),
+                    description: entry.tool.description.as_deref(),
+                    parameters: Some(&entry.tool.definition.input_schema),
+                });
+            RelevanceIndex::new(subjects)
+        })
+    }
+}
+
+/// Names of servers write as one what people write as two: `googlecalendar`. Each word is looked for
+/// together with the next as well.
+fn with_compounds(query: &str) -> String {
+    let words: Vec<&str> = query.split_whitespace().take(MOST_WORDS).collect();
+    let compounds = words.windows(2).map(<[&str]>::concat);
+    [query.to_owned()].into_iter().chain(compounds).collect::<Vec<_>>().join(" ")
+}

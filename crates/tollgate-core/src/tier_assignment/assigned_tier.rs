@@ -1,0 +1,169 @@
+//! Where a tool stands, with the reason in words.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::ToolHealth;
+use crate::budget::Tier;
+use crate::latency::LatencyStats;
+use crate::text::HumanDuration;
+
+/// Shown as `standard: measured p50 620 ms over 37 calls`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AssignedTier {
+    pub tier: Tier,
+    /// The reason; its words do not name the tier.
+    pub cause: TierCause,
+    pub health: ToolHealth,
+    /// It fits its tier as a rule, but its p95 does not.
+    pub bimodal: bool,
+    /// Of the calls that count.
+    pub figures: LatencyStats,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TierCause {
+    pub basis: TierBasis,
+    pub trouble: Option<HealthProblem>,
+    pub held: Option<TierHold>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TierBasis {
+    /// Too few calls were answered.
+    Unknown {
+        calls: usize,
+        enough: usize,
+    },
+    Declared(Duration),
+    Measured {
+        percentile: u8,
+        expected: Duration,
+        calls: usize,
+    },
+    /// It was measured, but too few calls of late were answered to do so again.
+    Earlier,
+    Trial {
+        quiet: Duration,
+    },
+}
+
+/// The tool is not healthy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HealthProblem {
+    pub complaint: HealthComplaint,
+    pub lift: TierLift,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HealthComplaint {
+    Failed { percent: u8 },
+    Overran { calls: usize, limit: Duration },
+}
+
+/// What came of the trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TierLift {
+    OneUp,
+    /// It is in the highest tier already, or cannot change yet.
+    None,
+}
+
+/// Why it is not in another tier, where its latency would be a reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TierHold {
+    /// It changed lately.
+    Dwell { to: Tier, hold: Duration },
+    /// Too near the ceiling to come down.
+    Border { lower: Tier, limit: Duration },
+    /// Enough calls are slow that it could be chance.
+    Uneven { lower: Tier },
+}
+
+impl Default for AssignedTier {
+    fn default() -> Self {
+        Self {
+            tier: Tier::UNKNOWN,
+            cause: TierCause::from(TierBasis::Unknown { calls: 0, enough: 0 }),
+            health: ToolHealth::Healthy,
+            bimodal: false,
+            figures: LatencyStats::default(),
+        }
+    }
+}
+
+impl From<TierBasis> for TierCause {
+    fn from(basis: TierBasis) -> Self {
+        Self { basis, trouble: None, held: None }
+    }
+}
+
+impl fmt::Display for AssignedTier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.tier, self.cause)
+    }
+}
+
+impl fmt::Display for TierCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.basis)?;
+        match self.trouble {
+            Some(HealthProblem { complaint, lift: TierLift::OneUp }) => {
+                write!(f, ", one up: {complaint}")?
+            }
+            Some(HealthProblem { complaint, lift: TierLift::None }) => {
+                write!(f, ", but {complaint}")?
+            }
+            None => {}
+        }
+        match self.held {
+            Some(held) => write!(f, ", {held}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for TierBasis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Unknown { calls: 0, .. } => f.write_str("nothing is known yet"),
+            Self::Unknown { calls, enough } => {
+                write!(f, "nothing is known yet, {calls} of {enough} calls")
+            }
+            Self::Declared(span) => write!(f, "declared {}", HumanDuration(span)),
+            Self::Measured { percentile, expected, calls } => {
+                let noun = if calls == 1 { "call" } else { "calls" };
+                write!(f, "measured p{percentile} {} over {calls} {noun}", HumanDuration(expected))
+            }
+            Self::Earlier => f.write_str("measured earlier, too few answers since"),
+            Self::Trial { quiet } => {
+                write!(f, "on trial after {} without a call", HumanDuration(quiet))
+            }
+        }
+    }
+}
+
+impl fmt::Display for HealthComplaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Failed { percent } => write!(f, "{percent} % of the calls failed"),
+            Self::Overran { calls, limit } => {
+                write!(f, "{calls} calls took longer than {}", HumanDuration(limit))
+            }
+        }
+    }
+}
+
+impl fmt::Display for TierHold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Dwell { to, hold } => {
+                write!(f, "{to} once it has stood for {}", HumanDuration(hold))
+            }
+            Self::Border { lower, limit } => {
+                write!(f, "{lower} only from {} down", HumanDuration(limit))
+            }
+            Self::Uneven { lower } => write!(f, "too uneven for {lower}"),
+        }
+    }
+}

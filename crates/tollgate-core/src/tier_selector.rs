@@ -1,0 +1,170 @@
+//! Chooses the latency budget (tier) of a turn from what was said, with a cooldown between deep turns. No model is asked.
+//!
+//! Called for every utterance, and for partial transcripts as they grow. Knows neither agents nor
+//! conversations: what went before is an argument.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aho_corasick::AhoCorasick;
+
+use crate::budget::Tier;
+
+mod builtin;
+mod fold;
+mod keywords;
+mod reason;
+pub use fold::TranscriptStage;
+pub use keywords::{BuiltinKeywords, KeywordLanguage, TierKeywords, is_matchable};
+pub use reason::{TierChoice, TierReason};
+
+/// The keywords of one agent, ready to be searched for in one pass. Costly to build, cheap to share.
+pub struct TierSelector {
+    automaton: AhoCorasick,
+    /// By the automaton's pattern.
+    keywords: Vec<TierKeyword>,
+}
+
+struct TierKeyword {
+    calls_for: KeywordTier,
+    /// As the operator wrote it, for the reason.
+    text: Arc<str>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeywordTier {
+    Deep,
+    Standard,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Utterance<'a> {
+    /// What was said so far. Of a very long text only both ends are read.
+    pub text: &'a str,
+    pub form: TranscriptStage,
+    /// Turns that wait behind this one.
+    pub queue_depth: u32,
+    /// The tier that a caller with the right to it insists on.
+    pub forced: Option<Tier>,
+}
+
+/// What went before in the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnHistory {
+    /// No conversation was named. Nothing is known of it, least of all that it begins here.
+    Unknown,
+    Known {
+        /// Before this one.
+        turns: u32,
+        since_deep: Option<Duration>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SelectorRules {
+    /// A second deep turn sooner than this is a standard one.
+    pub deep_interval: Duration,
+    /// So many turns that wait make this one fast, unless it has to be deep.
+    pub crowd: u32,
+}
+
+impl Default for SelectorRules {
+    fn default() -> Self {
+        Self { deep_interval: Duration::from_secs(30), crowd: 3 }
+    }
+}
+
+/// All that an utterance says about its tier. What is missing is the history.
+#[derive(Debug, Clone)]
+pub struct UtteranceCues {
+    forced: Option<Tier>,
+    /// The deep keyword said first.
+    deep: Option<Arc<str>>,
+    /// The standard one said first; not looked for behind a deep one.
+    standard: Option<Arc<str>>,
+    queue_depth: u32,
+}
+
+impl TierSelector {
+    /// All lists together: the installation's, then the agent's. See [`TierKeywords`].
+    pub fn new(lists: &[&TierKeywords]) -> Self {
+        let collected = keywords::collect(lists);
+        let (patterns, keywords): (Vec<String>, Vec<TierKeyword>) = collected.into_iter().unzip();
+        let automaton = AhoCorasick::new(patterns)
+            .expect("no memory holds the two thousand million states that would be too many");
+        Self { automaton, keywords }
+    }
+
+    pub fn choose(
+        &self,
+        utterance: &Utterance<'_>,
+        history: TurnHistory,
+        rules: &SelectorRules,
+    ) -> TierChoice {
+        self.hear(utterance).choose(history, rules)
+    }
+
+    /// The costly half of [`Self::choose`], for callers that hold a lock while they use a history.
+    pub fn hear(&self, utterance: &Utterance<'_>) -> UtteranceCues {
+        let Utterance { text, form, queue_depth, forced } = *utterance;
+        let mut heard = UtteranceCues { forced, deep: None, standard: None, queue_depth };
+        if forced.is_none() {
+            self.listen(&fold::fold(text, form), &mut heard);
+        }
+        heard
+    }
+
+    fn listen(&self, folded: &str, heard: &mut UtteranceCues) {
+        for found in self.automaton.find_overlapping_iter(folded) {
+            let keyword = &self.keywords[found.pattern().as_usize()];
+            match keyword.calls_for {
+                KeywordTier::Deep => {
+                    heard.deep = Some(Arc::clone(&keyword.text));
+                    return;
+                }
+                KeywordTier::Standard if heard.standard.is_none() => {
+                    heard.standard = Some(Arc::clone(&keyword.text));
+                }
+                KeywordTier::Standard => {}
+            }
+        }
+    }
+}
+
+impl UtteranceCues {
+    pub fn choose(&self, history: TurnHistory, rules: &SelectorRules) -> TierChoice {
+        let (turns, since_deep) = match history {
+            TurnHistory::Unknown => (None, None),
+            TurnHistory::Known { turns, since_deep } => (Some(turns), since_deep),
+        };
+        let (tier, reason) = if let Some(tier) = self.forced {
+            (tier, TierReason::Forced)
+        } else if let Some(keyword) = self.deep.clone() {
+            match since_deep {
+                Some(ago) if ago < rules.deep_interval => {
+                    (Tier::Standard, TierReason::SaidTooSoon { keyword, ago })
+                }
+                _ => (Tier::Deep, TierReason::Said { keyword }),
+            }
+        } else if self.queue_depth >= rules.crowd {
+            (Tier::Fast, TierReason::Crowd { waiting: self.queue_depth })
+        } else if let Some(keyword) = self.standard.clone() {
+            (Tier::Standard, TierReason::Said { keyword })
+        } else if turns == Some(0) {
+            (Tier::Standard, TierReason::FirstTurn)
+        } else {
+            (Tier::Fast, TierReason::Nothing)
+        };
+        TierChoice { tier, reason }
+    }
+}
+
+impl fmt::Debug for TierSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Selector({} keywords)", self.keywords.len())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Why a turn got its tier, in words.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::budget::Tier;
+use crate::text::HumanAgo;
+
+/// The tier of a turn. Reads as `deep: "in detail" was said`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TierChoice {
+    pub tier: Tier,
+    pub reason: TierReason,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TierReason {
+    /// By a caller with the right to it.
+    Forced,
+    Said {
+        keyword: Arc<str>,
+    },
+    /// A deep keyword, so shortly after another deep turn that it gets less.
+    SaidTooSoon {
+        keyword: Arc<str>,
+        ago: Duration,
+    },
+    Crowd {
+        waiting: u32,
+    },
+    FirstTurn,
+    Nothing,
+    /// More was chosen than the agent ever gets.
+    Ceiling {
+        ceiling: Tier,
+        wanted: Box<Self>,
+    },
+}
+
+impl TierReason {
+    /// The rules in one word each, in a fixed order.
+    pub const RULES: [&str; 7] =
+        ["forced", "said", "said_too_soon", "crowd", "first_turn", "nothing", "ceiling"];
+
+    /// Where the rule that it is stands among all.
+    pub fn rule(&self) -> usize {
+        match self {
+            Self::Forced => 0,
+            Self::Said { .. } => 1,
+            Self::SaidTooSoon { .. } => 2,
+            Self::Crowd { .. } => 3,
+            Self::FirstTurn => 4,
+            Self::Nothing => 5,
+            Self::Ceiling { .. } => 6,
+        }
+    }
+}
+
+impl TierChoice {
+    /// No more than the agent's ceiling, unless someone insisted.
+    pub fn cap_at(self, ceiling: Tier) -> Self {
+        if self.tier <= ceiling || self.reason == TierReason::Forced {
+            return self;
+        }
+        let wanted = match self.reason {
+            TierReason::Ceiling { wanted, .. } => wanted,
+            other => Box::new(other),
+        };
+        Self { tier: ceiling, reason: TierReason::Ceiling { ceiling, wanted } }
+    }
+}
+
+impl fmt::Display for TierChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.tier, self.reason)
+    }
+}
+
+impl fmt::Display for TierReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Forced => f.write_str("asked for explicitly"),
+            Self::Said { keyword } => write!(f, "\"{keyword}\" was said"),
+            Self::SaidTooSoon { keyword, ago } => {
+                write!(f, "\"{keyword}\" was said, but the last deep turn was {}", HumanAgo(*ago))
+            }
+            Self::Crowd { waiting: 1 } => f.write_str("1 turn is waiting"),
+            Self::Crowd { waiting } => write!(f, "{waiting} turns are waiting"),
+            Self::FirstTurn => f.write_str("first turn of the conversation"),
+            Self::Nothing => f.write_str("nothing asked for more"),
+            Self::Ceiling { ceiling, wanted } => {
+                write!(f, "{wanted}; the agent's ceiling is {ceiling}")
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What can go wrong in the sandbox, in words for the one who called the tool. Never names the
+//! directory outside.
+
+use std::io;
+
+use rustix::io::Errno;
+
+use super::super::quota::Quota;
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{path}` {problem}")]
+pub(crate) struct SandboxError {
+    pub(crate) path: String,
+    pub(crate) problem: FileAccessError,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FileAccessError {
+    #[error("does not exist; `write_file` makes a file")]
+    Missing,
+    #[error("is a folder, not a file")]
+    Folder,
+    #[error("leads through something that is no folder; symbolic links are not followed")]
+    NotAFolder,
+    #[error("is a symbolic link; these are not followed")]
+    Link,
+    #[error("has several names (hard links) and is left alone")]
+    HardLink,
+    #[error("is not a regular file")]
+    Special,
+    #[error("would be larger than {most} bytes, the most that can be read or written")]
+    TooLarge { most: u64 },
+    #[error("is not UTF-8 text: byte {at} does not fit")]
+    NotText { at: usize },
+    #[error(
+        "does not fit: all files together may have {} bytes, files and folders may be {}; \
+         replace a file by a shorter one",
+        .0.all_bytes,
+        .0.files
+    )]
+    Full(Quota),
+    #[error("could not be written: the disk is full")]
+    NoSpace,
+    #[error("could not be written: the disk is read-only")]
+    ReadOnly,
+    #[error("could not be opened: permission denied")]
+    Denied,
+    #[error("could not be used: {}", io::Error::from(*.0))]
+    Other(Errno),
+}
+
+impl From<Errno> for FileAccessError {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::NOENT => Self::Missing,
+            Errno::ISDIR => Self::Folder,
+            Errno::NOTDIR => Self::NotAFolder,
+            Errno::LOOP | Errno::MLINK => Self::Link,
+            Errno::NXIO => Self::Special,
+            Errno::NOSPC | Errno::DQUOT => Self::NoSpace,
+            Errno::ROFS => Self::ReadOnly,
+            Errno::ACCESS | Errno::PERM => Self::Denied,
+            other => Self::Other(other),
+        }
+    }
+}
+
+impl From<io::Error> for FileAccessError {
+    fn from(error: io::Error) -> Self {
+        Errno::from_io_error(&error).unwrap_or(Errno::IO).into()
+    }
+}

@@ -1,0 +1,78 @@
+//! The built-in servers that ship: one line each.
+
+use std::sync::Arc;
+
+use super::dice::tables::RandomTables;
+use super::document::DocumentError;
+use super::music::library::MusicLibrary;
+use super::music::webhook::Webhook;
+use super::rules::book::RuleBook;
+use super::{BuiltinDeps, Server, dice, files, images, memory, music, rules, web};
+use crate::settings::{BuiltinSettings, MusicSettings};
+
+/// Reads the user's files; what cannot be used is left out with a warning. Without a mind there are
+/// no tools for it, without a library none for music.
+pub fn servers(settings: &BuiltinSettings, around: &BuiltinDeps) -> Vec<Server> {
+    let random = dice::thread_random();
+    let folder = files::folder(&settings.files);
+    let mut servers = vec![
+        Server { name: "dice", tools: dice::tools(warn_about_flaws(tables(settings)), &random) },
+        Server { name: "files", tools: files::tools(&folder) },
+        Server { name: "rules", tools: rules::tools(&warn_about_flaws(book(settings))) },
+    ];
+    if let Some(mind) = &around.mind {
+        servers.push(Server { name: "memory", tools: memory::tools(mind) });
+        servers.push(Server { name: "sessions", tools: memory::session_tools(mind) });
+    }
+    if let Some(settings) = &settings.web {
+        servers.push(Server { name: "web", tools: web::tools(settings) });
+    }
+    if let Some(settings) = &settings.images {
+        servers.push(Server { name: "images", tools: images::tools(settings, folder) });
+    }
+    if let Some(settings) = &settings.music {
+        servers
+            .push(Server { name: "music", tools: music::tools(music_context(settings, around)) });
+    }
+    servers
+}
+
+/// All that would be left out of the user's files.
+pub fn flaws(settings: &BuiltinSettings) -> Vec<DocumentError> {
+    let music = settings.music.iter().flat_map(|music| MusicLibrary::read(&music.library).1);
+    tables(settings).1.into_iter().chain(book(settings).1).chain(music).collect()
+}
+
+fn tables(settings: &BuiltinSettings) -> (RandomTables, Vec<DocumentError>) {
+    let shipped = || (RandomTables::builtin(), Vec::new());
+    settings.tables.as_deref().map_or_else(shipped, RandomTables::with_directory)
+}
+
+fn book(settings: &BuiltinSettings) -> (Arc<RuleBook>, Vec<DocumentError>) {
+    let shipped = || (RuleBook::builtin(), Vec::new());
+    settings.rules.as_deref().map_or_else(shipped, RuleBook::with_directory)
+}
+
+fn music_context(settings: &MusicSettings, around: &BuiltinDeps) -> music::MusicContext {
+    let webhook = settings.webhook.as_ref().map(|url| Webhook::new(url.reveal())).transpose();
+    music::MusicContext {
+        library: warn_about_flaws(MusicLibrary::read(&settings.library)),
+        webhook: webhook.unwrap_or_else(|why| {
+            tracing::warn!(why, "the webhook of the music is left out");
+            None
+        }),
+        playing: around.playing.clone(),
+        notices: around.notices.clone(),
+        random: dice::thread_random(),
+    }
+}
+
+fn warn_about_flaws<T>((made, flaws): (T, Vec<DocumentError>)) -> T {
+    for flaw in flaws {
+        tracing::warn!(path = %flaw.path.display(), "left out: {flaw}");
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests;

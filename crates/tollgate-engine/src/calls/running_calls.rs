@@ -1,0 +1,69 @@
+//! The calls that run now. Many small tables instead of one: two calls seldom want the same.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::call_progress::CallProgress;
+
+/// A power of two.
+const TABLES: usize = 16;
+
+#[derive(Default)]
+pub(super) struct RunningCalls {
+    tables: [Mutex<RunningCallsShard>; TABLES],
+}
+
+#[derive(Default)]
+struct RunningCallsShard {
+    seats: Vec<Option<Arc<CallProgress>>>,
+    free: Vec<usize>,
+}
+
+/// Where a call sits.
+pub(crate) struct RunningCallSlot {
+    table: usize,
+    seat: usize,
+}
+
+impl RunningCalls {
+    pub(super) fn enter(&self, course: &Arc<CallProgress>) -> RunningCallSlot {
+        // The last letter of an id is chance.
+        let letter = course.id.as_str().bytes().next_back().unwrap_or_default();
+        let table = usize::from(letter) % TABLES;
+        let RunningCallsShard { seats, free } = &mut *self.tables[table].lock();
+        let seat = match free.pop() {
+            Some(seat) => seat,
+            None => {
+                seats.push(None);
+                seats.len() - 1
+            }
+        };
+        seats[seat] = Some(Arc::clone(course));
+        RunningCallSlot { table, seat }
+    }
+
+    pub(super) fn leave(&self, RunningCallSlot { table, seat }: RunningCallSlot) {
+        let mut table = self.tables[table].lock();
+        table.seats[seat] = None;
+        table.free.push(seat);
+    }
+
+    pub(super) fn count(&self) -> usize {
+        let of_table = |table: &Mutex<RunningCallsShard>| {
+            let table = table.lock();
+            table.seats.len() - table.free.len()
+        };
+        self.tables.iter().map(of_table).sum()
+    }
+
+    /// The oldest first.
+    pub(super) fn all(&self) -> Vec<Arc<CallProgress>> {
+        let mut all = Vec::new();
+        for table in &self.tables {
+            all.extend(table.lock().seats.iter().flatten().map(Arc::clone));
+        }
+        all.sort_unstable_by_key(|course| (course.began, course.id));
+        all
+    }
+}

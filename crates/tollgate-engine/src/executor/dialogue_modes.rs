@@ -1,0 +1,276 @@
+//! The ways in which a call may ask whoever made it, by the eras of both. See `dialogue` for the
+//! parts; here they are put together.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::{mpsc, watch};
+use tollgate_core::json::Object;
+use tollgate_core::plan::Planned;
+use tollgate_core::turn::{Principal, Turn};
+use tollgate_mcp::client::{AnswerKind, Question};
+use tollgate_mcp::meta::ClientFacts;
+
+use super::{BackendOutcome, CallAttempt, Executor};
+use crate::backend::{BackendError, BackendJob, SendTimestamp, WaitsFor};
+use crate::caller::{CallError, RoundAnswers};
+use crate::dialogue::parking::DetachedCall;
+use crate::dialogue::rounds::{self, InputRequests, MOST_ROUNDS, RequestState, RequestStateSealer};
+use crate::dialogue::{self, AnswerFuture, CallTimer, DialogueStep, EVENT_QUEUE, LiveCaller};
+
+/// Questions that come together are asked together.
+const COALESCE: Duration = Duration::from_millis(5);
+
+impl Executor {
+    /// A legacy server may ask whoever it serves; a modern caller that cannot be asked is owed the
+    /// error that says what it lacks.
+    pub(super) async fn run_for_unaskable_caller(
+        &self,
+        errand: &CallAttempt<'_>,
+    ) -> Result<BackendOutcome, CallError> {
+        let question = match self.run_until_question(errand).await {
+            Ok(ran) => return Ok(ran),
+            Err(question) => question,
+        };
+        let (method, params) = (&question.method, question.params.as_deref());
+        match dialogue::missing_capability(errand.caller.client, method, params) {
+            Some((capability, required)) => {
+                let capability = capability.to_owned();
+                Err(CallError::MissingCapability { capability, required })
+            }
+            None => Ok(broken_question()),
+        }
+    }
+
+    /// Runs until the end or the first question of a legacy server.
+    pub(super) async fn run_until_question(
+        &self,
+        errand: &CallAttempt<'_>,
+    ) -> Result<BackendOutcome, Question> {
+        let (sender, mut received) = mpsc::channel(EVENT_QUEUE);
+        let job = errand.job(errand.request().params().clone(), Some(sender));
+        let mut running = errand.line.run(job);
+        let until = errand.planned.deadline().instant();
+        let events = errand.caller.events.as_ref();
+        let mut watched: AnswerFuture<'_> = running.as_mut();
+        match dialogue::step(&mut watched, &mut received, events, until).await {
+            DialogueStep::Ended(answer) => Ok(BackendOutcome::Answered(answer)),
+            DialogueStep::TimedOut => Ok(BackendOutcome::TimedOut),
+            DialogueStep::Asked(question) => Err(question),
+        }
+    }
+
+    /// A legacy server may ask in the middle of a call, whatever its caller can be asked.
+    pub(super) async fn run_live(
+        &self,
+        errand: &CallAttempt<'_>,
+        client: &ClientFacts,
+    ) -> BackendOutcome {
+        let Some(events) = &errand.caller.events else { return self.run_plain(errand).await };
+        let (sender, mut received) = mpsc::channel(EVENT_QUEUE);
+        let waits = watch::Sender::new(WaitsFor::Server);
+        let job = BackendJob {
+            waits: Some(waits.subscribe()),
+            ..errand.job(errand.request().params().clone(), Some(sender))
+        };
+        let mut running = errand.line.run(job);
+        let mut timer = self.timer(errand.planned);
+        let hearer = LiveCaller { client, events, waits };
+        let ended = dialogue::live(running.as_mut(), &mut received, &hearer, &mut timer).await;
+        if timer.stood_still {
+            errand.note_question();
+        }
+        ended.into()
+    }
+
+    /// A modern server, a caller that can be asked at once: the rounds run here.
+    pub(super) async fn run_live_rounds(
+        &self,
+        errand: &CallAttempt<'_>,
+    ) -> Result<BackendOutcome, CallError> {
+        let Some(events) = &errand.caller.events else { return Ok(self.run_plain(errand).await) };
+        let mut timer = self.timer(errand.planned);
+        let waits = watch::Sender::new(WaitsFor::Server);
+        let hearer = LiveCaller { client: errand.caller.client, events, waits };
+        let mut retry = RoundAnswers::default();
+        for _ in 0..MOST_ROUNDS {
+            let params = rounds::with_answers(errand.request().params(), &retry);
+            let job = errand.job(params, Some(events.clone()));
+            let running = errand.line.run(BackendJob { until: Some(timer.until()), ..job });
+            let answer = match tokio::time::timeout_at(timer.until().into(), running).await {
+                Err(_) => return Ok(BackendOutcome::TimedOut),
+                Ok(Ok(answer)) if answer.kind == AnswerKind::InputRequired => answer,
+                Ok(ended) => return Ok(BackendOutcome::Answered(ended)),
+            };
+            errand.note_question();
+            let Some(wanted) = InputRequests::read(&answer.result) else {
+                return Ok(broken_question());
+            };
+            retry = match timer.run_paused(rounds::ask_all(&hearer, wanted)).await {
+                None => return Ok(BackendOutcome::TimedOut),
+                Some(answers) => answers.map_err(CallError::Upstream)?,
+            };
+        }
+        let endless = format!("the server asked more than {MOST_ROUNDS} times without an answer");
+        Ok(BackendOutcome::Answered(Err(BackendError::Unusable(endless))))
+    }
+
+    /// Modern on both sides: the caller carries the server's state, sealed.
+    pub(super) async fn run_passed_through_rounds(
+        &self,
+        errand: &CallAttempt<'_>,
+        retry: &RoundAnswers,
+    ) -> Result<BackendOutcome, CallError> {
+        let sealer = self.sealer(&errand.turn.principal);
+        if !retry.is_empty() {
+            errand.note_question();
+        }
+        let mut inner = retry.clone();
+        if let Some(state) = &retry.state {
+            inner.state = match sealer.open(state, errand.request())? {
+                RequestState::Inner(state) => Some(state),
+                RequestState::Parked(_) | RequestState::Approval(_) => {
+                    return Err(CallError::BadState("the call is gone; start it again"));
+                }
+            };
+        }
+        let params = rounds::with_answers(errand.request().params(), &inner);
+        let running = errand.line.run(errand.job(params, errand.caller.events.clone()));
+        let until = errand.planned.deadline().instant();
+        let answer = match tokio::time::timeout_at(until.into(), running).await {
+            Err(_) => return Ok(BackendOutcome::TimedOut),
+            Ok(Ok(answer)) if answer.kind == AnswerKind::InputRequired => answer,
+            Ok(ended) => return Ok(BackendOutcome::Answered(ended)),
+        };
+        errand.note_question();
+        let Some(wanted) = InputRequests::read(&answer.result) else {
+            return Ok(broken_question());
+        };
+        for asking in &wanted.requests {
+            let (method, params) = (&asking.method, asking.params.as_deref());
+            let missing = dialogue::missing_capability(errand.caller.client, method, params);
+            if let Some((capability, required)) = missing {
+                let capability = capability.to_owned();
+                return Err(CallError::MissingCapability { capability, required });
+            }
+        }
+        let mut result = Object::parse(answer.result.get()).unwrap_or_default();
+        if let Some(questions) = result.get("inputRequests").map(rounds::clean) {
+            result.set("inputRequests", questions);
+        }
+        if let Some(state) = result.string("requestState") {
+            let sealed = sealer.close(&RequestState::Inner(state.into_owned()), errand.request());
+            result.set_string("requestState", &sealed);
+        }
+        Ok(BackendOutcome::InputRequired(result.to_raw()))
+    }
+
+    /// A legacy server that may ask, a caller that comes back with answers.
+    pub(super) async fn run_parkable(
+        &self,
+        errand: &CallAttempt<'_>,
+        retry: &RoundAnswers,
+    ) -> Result<BackendOutcome, CallError> {
+        if !retry.is_empty() {
+            errand.note_question();
+        }
+        let mut call = match &retry.state {
+            None => self.detach(errand),
+            Some(state) => match self.unpark(errand, state)? {
+                Some(call) => call,
+                None => self.detach(errand),
+            },
+        };
+        call.answer(retry.responses.as_deref());
+        if call.is_asking() {
+            return Ok(self.park(errand, call));
+        }
+        // The turn in which the caller came back has a wall of its own.
+        let until = self.clock.now() + call.left;
+        let until = errand.planned.wall().map_or(until, |wall| until.min(wall.instant()));
+        let events = errand.caller.events.as_ref();
+        let mut next = call.next(events, until).await;
+        while let DialogueStep::Asked(question) = next {
+            let client = errand.caller.client;
+            let missing =
+                dialogue::missing_capability(client, &question.method, question.params.as_deref());
+            if let Some((capability, required)) = missing {
+                let capability = capability.to_owned();
+                return Err(CallError::MissingCapability { capability, required });
+            }
+            errand.note_question();
+            call.remember(question);
+            next = call.next(events, until.min(self.clock.now() + COALESCE)).await;
+            if matches!(next, DialogueStep::TimedOut) {
+                call.left = until.saturating_duration_since(self.clock.now());
+                return Ok(self.park(errand, call));
+            }
+        }
+        errand.departure.follow(call.departure());
+        Ok(match next {
+            DialogueStep::Ended(answer) => BackendOutcome::Answered(answer),
+            DialogueStep::TimedOut | DialogueStep::Asked(_) => BackendOutcome::TimedOut,
+        })
+    }
+
+    fn detach(&self, errand: &CallAttempt<'_>) -> DetachedCall {
+        let left = errand.planned.deadline().remaining(self.clock.now());
+        let departure = SendTimestamp::with_timing(Arc::clone(&self.clock), errand.leg.clone());
+        let line = Arc::clone(&errand.line);
+        let id = errand.course.map(|course| course.id);
+        let turn = Turn { trace: errand.span.trace().cloned(), ..errand.turn.clone() };
+        let whose = ((&turn, id), errand.caller);
+        DetachedCall::start(line, errand.request(), whose, (departure, left))
+    }
+
+    /// `None` if the call is gone but may simply be run again.
+    fn unpark(
+        &self,
+        errand: &CallAttempt<'_>,
+        state: &str,
+    ) -> Result<Option<DetachedCall>, CallError> {
+        let waiting = match self.sealer(&errand.turn.principal).open(state, errand.request())? {
+            RequestState::Parked(id) => self.parking.take(id),
+            RequestState::Inner(_) | RequestState::Approval(_) => None,
+        };
+        let again = errand.request().tool().is_none_or(|tool| tool.terms.idempotent);
+        match waiting {
+            None if !again => Err(CallError::BadState("the call is gone; start it again")),
+            waiting => Ok(waiting),
+        }
+    }
+
+    fn park(&self, errand: &CallAttempt<'_>, call: DetachedCall) -> BackendOutcome {
+        let questions = call.open_questions();
+        let Some(id) = self.parking.park(call, &errand.turn.principal) else {
+            let full = "too many calls wait for answers already; try again later".to_owned();
+            let retry_after = Duration::from_secs(5);
+            return BackendOutcome::Answered(Err(BackendError::Resting {
+                reason: full,
+                retry_after,
+            }));
+        };
+        let state =
+            self.sealer(&errand.turn.principal).close(&RequestState::Parked(id), errand.request());
+        BackendOutcome::InputRequired(rounds::input_required(&questions, Some(&state)))
+    }
+
+    fn timer(&self, planned: &Planned<'_>) -> CallTimer<'_> {
+        CallTimer {
+            clock: &*self.clock,
+            deadline: planned.deadline().instant(),
+            wall: planned.wall().map(tollgate_core::budget::Deadline::instant),
+            stood_still: false,
+        }
+    }
+
+    fn sealer<'s>(&'s self, principal: &'s Principal) -> RequestStateSealer<'s> {
+        let now: SystemTime = self.clock.wall();
+        RequestStateSealer { seal: &self.seal, principal, now }
+    }
+}
+
+fn broken_question() -> BackendOutcome {
+    let what = "the server asked a question that cannot be read".to_owned();
+    BackendOutcome::Answered(Err(BackendError::Unusable(what)))
+}

@@ -1,0 +1,47 @@
+//! One outcome for several consumers: the call ran once, and its caller took all that came.
+
+use tollgate_core::call::Outcome;
+use tollgate_core::shaping::{self, ResultCaps, ResultConsumer, ShapedResult};
+use tollgate_core::turn::Turn;
+
+use super::Gate;
+use super::late::WHOLE;
+use crate::results::StoredResult;
+
+/// Takes everything, so that [`Gate::reshape`] can give each consumer its part. What comes too late
+/// is read in the pages of `first`.
+pub fn whole(first: ResultCaps) -> ResultCaps {
+    ResultCaps { page_bytes: first.page_bytes, ..WHOLE }
+}
+
+impl Gate {
+    /// What each consumer gets of an outcome that was taken whole, in their order. What is too much
+    /// for some of them is kept once, behind one handle, in pages that the least of those can take.
+    pub fn reshape(
+        &self,
+        turn: &Turn,
+        (name, whole): (&str, &Outcome),
+        consumers: &[ResultCaps],
+    ) -> Vec<Outcome> {
+        let Some(tool) = turn.view.tool(name) else {
+            return consumers.iter().map(|_| whole.clone()).collect();
+        };
+        let spare = self.results.spare(whole.result.get().len());
+        let mut kept: Option<StoredResult> = None;
+        let shaped = |caps: &ResultCaps| {
+            let consumer = ResultConsumer { caps, spare };
+            let ShapedResult { outcome, rest } = shaping::again(tool, whole.clone(), consumer);
+            if let Some(outcome) = rest {
+                let least = kept.as_ref().map_or(caps.page_bytes, |kept| kept.page_bytes);
+                let (tool, page_bytes) = (name.to_owned(), least.min(caps.page_bytes));
+                kept = Some(StoredResult { tool, outcome, page_bytes, raw: None });
+            }
+            outcome
+        };
+        let outcomes = consumers.iter().map(shaped).collect();
+        if let Some(kept) = kept {
+            self.results.keep(&turn.actor(), kept);
+        }
+        outcomes
+    }
+}

@@ -1,0 +1,32 @@
+//! An instant that can be read and written without a lock.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// In microseconds since another instant; moments before that are that one.
+#[derive(Debug)]
+pub(super) struct AtomicInstant {
+    born: Instant,
+    micros: AtomicU64,
+}
+
+const NEVER: u64 = u64::MAX;
+
+impl AtomicInstant {
+    pub(super) fn never(born: Instant) -> Self {
+        Self { born, micros: AtomicU64::new(NEVER) }
+    }
+
+    pub(super) fn set(&self, at: Option<Instant>) {
+        let micros = |at: Instant| at.saturating_duration_since(self.born).as_micros();
+        let micros = at.map(|at| u64::try_from(micros(at)).unwrap_or(NEVER - 1));
+        self.micros.store(micros.unwrap_or(NEVER), Ordering::Relaxed);
+    }
+
+    pub(super) fn get(&self) -> Option<Instant> {
+        match self.micros.load(Ordering::Relaxed) {
+            NEVER => None,
+            micros => self.born.checked_add(Duration::from_micros(micros)),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Who may probe right now. One at a time per server: calls that wait for one another would
+//! measure the queue, not the tool. And not too many in all.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tollgate_core::id::ServerId;
+
+/// Probes under way at once, of all servers.
+pub(crate) const MAX_PROBES: usize = 16;
+
+pub(crate) struct ProbeLimiter {
+    all: Arc<Semaphore>,
+    servers: Mutex<HashMap<ServerId, Arc<Semaphore>>>,
+}
+
+/// Leave to probe one server, for as long as it is held.
+pub(crate) struct ProbePermit {
+    _server: OwnedSemaphorePermit,
+    _all: OwnedSemaphorePermit,
+}
+
+impl Default for ProbeLimiter {
+    fn default() -> Self {
+        Self { all: Arc::new(Semaphore::new(MAX_PROBES)), servers: Mutex::default() }
+    }
+}
+
+impl ProbeLimiter {
+    /// Waits for the server first, so that nobody holds a place for which they cannot go on.
+    pub(crate) async fn acquire(&self, server: &ServerId) -> ProbePermit {
+        let one = || Arc::new(Semaphore::new(1));
+        let own = Arc::clone(self.servers.lock().entry(server.clone()).or_insert_with(one));
+        let server = own.acquire_owned().await.expect("it is never closed");
+        let all = Arc::clone(&self.all).acquire_owned().await.expect("it is never closed");
+        ProbePermit { _server: server, _all: all }
+    }
+}

@@ -1,0 +1,103 @@
+//! Retries and hedging. Up to two attempts at one call: a second one after a broken connection, or beside a first that
+//! is slower than usual. Only for tools that may be called twice.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use tollgate_mcp::client::ProgressReporting;
+
+use super::retry_budget::{self, RetryBudget};
+use crate::caller::{CallError, Caller};
+use crate::executor::{AttemptOutcome, Executor, PlannedCall};
+
+/// How long a server may take to come back before a call to it is not worth repeating.
+const MAX_RETURN_WAIT: Duration = Duration::from_secs(2);
+
+pub(super) struct AttemptRunner<'a> {
+    pub(super) executor: &'a Executor,
+    pub(super) budget: &'a RetryBudget,
+    pub(super) call: PlannedCall<'a>,
+}
+
+impl AttemptRunner<'_> {
+    /// After a first attempt that may be mended. The caller may be asked in the second.
+    pub(super) async fn retry_attended(
+        &self,
+        first: AttemptOutcome,
+    ) -> Result<AttemptOutcome, CallError> {
+        if !self.is_worth_another(&first).await {
+            return Ok(first);
+        }
+        let second = self.executor.run(self.call).await?;
+        Ok(retry_budget::more_telling(first, second))
+    }
+
+    /// Nobody is asked; `None` if the server wants to. With `hedge`, a second attempt starts when
+    /// the first has taken so long.
+    pub(super) async fn run_unattended(&self, hedge: Option<Duration>) -> Option<AttemptOutcome> {
+        self.budget.earn();
+        let first = self.executor.run_unattended(self.call);
+        tokio::pin!(first);
+        if let Some(delay) = hedge {
+            tokio::select! {
+                biased;
+                done = &mut first => return self.retry_once(done?).await,
+                () = tokio::time::sleep(delay) => {}
+            }
+            if self.budget.spend() {
+                return self.race_attempts(first).await;
+            }
+        }
+        self.retry_once(first.await?).await
+    }
+
+    async fn retry_once(&self, first: AttemptOutcome) -> Option<AttemptOutcome> {
+        if !self.is_worth_another(&first).await {
+            return Some(first);
+        }
+        let second = self.executor.run_unattended(self.call).await?;
+        Some(retry_budget::more_telling(first, second))
+    }
+
+    /// The first answer wins; the other attempt is dropped, and so cancelled at the server.
+    /// What the second says on its way is nobody's: the caller listens to the first.
+    async fn race_attempts(
+        &self,
+        mut first: Pin<&mut impl Future<Output = Option<AttemptOutcome>>>,
+    ) -> Option<AttemptOutcome> {
+        let progress = ProgressReporting::Unwanted;
+        let quiet = Caller { events: None, progress, ..self.call.caller.clone() };
+        let second = self.executor.run_unattended(PlannedCall { caller: &quiet, ..self.call });
+        tokio::pin!(second);
+        tokio::select! {
+            biased;
+            one = &mut first => match retry_budget::is_answer(one.as_ref()) {
+                true => one,
+                false => match second.await {
+                    two if retry_budget::is_answer(two.as_ref()) => two,
+                    _ => one,
+                },
+            },
+            two = &mut second => match retry_budget::is_answer(two.as_ref()) {
+                true => two,
+                false => first.await,
+            },
+        }
+    }
+
+    /// Waits for the moment of a second attempt, if there may be one in the time that is left.
+    async fn is_worth_another(&self, first: &AttemptOutcome) -> bool {
+        if !retry_budget::is_retryable(first) {
+            return false;
+        }
+        let until = self.call.planned.deadline().instant();
+        let pause = retry_budget::pause(rand::random());
+        if self.executor.clock.now() + pause >= until {
+            return false;
+        }
+        tokio::time::sleep(pause).await;
+        let server = self.call.planned.permitted_request().server();
+        let until = until.min(self.executor.clock.now() + MAX_RETURN_WAIT);
+        self.executor.wait_until_available(server, until).await && self.budget.spend()
+    }
+}

@@ -1,0 +1,37 @@
+//! Retry budget and late calls of each server: second attempts, and calls that go on after their turn, are counted here. Opened
+//! on first use, since servers come and go with the config.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use arc_swap::ArcSwap;
+use tollgate_core::id::ServerId;
+
+use super::retry_budget::RetryBudget;
+
+#[derive(Default)]
+pub(super) struct ServerBudgets(ArcSwap<HashMap<ServerId, Arc<ServerBudget>>>);
+
+pub(super) struct ServerBudget {
+    pub(super) budget: RetryBudget,
+    /// Calls that go on though their turn is over.
+    pub(super) late: AtomicUsize,
+}
+
+impl ServerBudgets {
+    /// Takes no lock once it is open.
+    pub(super) fn of(&self, server: &ServerId) -> Arc<ServerBudget> {
+        if let Some(account) = self.0.load().get(server) {
+            return Arc::clone(account);
+        }
+        let new = Arc::new(ServerBudget { budget: RetryBudget::new(), late: AtomicUsize::new(0) });
+        let open = |known: &Arc<HashMap<ServerId, Arc<ServerBudget>>>| {
+            let mut next = HashMap::clone(known);
+            next.entry(server.clone()).or_insert_with(|| Arc::clone(&new));
+            next
+        };
+        self.0.rcu(open);
+        self.0.load().get(server).map_or(new, Arc::clone)
+    }
+}

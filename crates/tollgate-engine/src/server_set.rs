@@ -1,0 +1,341 @@
+//! The servers that run for one config, in this process and elsewhere. Says what of them stays,
+//! starts and ends when the config changes; whoever asks carries it out.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tollgate_core::catalog::{ServerListing, ServerOrigin, ServerRules};
+use tollgate_core::code_mode::MetaTool;
+use tollgate_core::id::{ServerId, ToolName};
+use tollgate_core::json;
+use tollgate_core::tool::{ApprovalMode, ToolOverride, ToolReach};
+use tollgate_core::trust::TrustPolicy;
+
+use crate::backend::Backend;
+use crate::builtin;
+use crate::builtin::BuiltinDeps;
+use crate::builtin::backend::BuiltinBackend;
+use crate::builtin::stamp::BuiltinFilesStamp;
+use crate::resource_watches::WatchTarget;
+use crate::settings::{BuiltinSettings, EngineSettings, Server, ServerTransport};
+use crate::upstream::{Upstream, UpstreamContext};
+
+const BUILTIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// With all that people take to agree to its calls. Its own time is the sandbox's, and less.
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(3_600);
+
+pub(crate) struct ServerSet {
+    context: UpstreamContext,
+    /// What the residents that ship were made by, and how their files stood.
+    builtin: BuiltinSettings,
+    stamp: BuiltinFilesStamp,
+    around: BuiltinDeps,
+    /// Those that ship, then those that an embedding program brought.
+    residents: Vec<BuiltinServer>,
+    /// What runs programs; a resident where there is code mode.
+    programs: Arc<dyn Backend>,
+    upstreams: Vec<(Server, Arc<Upstream>)>,
+    /// The gateway's own files as of the last launch.
+    closed_to_servers: Vec<PathBuf>,
+}
+
+/// What servers in this process are made of, beside their settings.
+pub(crate) struct BuiltinServerParts {
+    /// Those of an embedding program.
+    pub(crate) brought: Vec<builtin::Server>,
+    /// What runs programs.
+    pub(crate) programs: Arc<dyn Backend>,
+    pub(crate) around: BuiltinDeps,
+}
+
+/// A server in this process.
+struct BuiltinServer {
+    name: &'static str,
+    origin: BuiltinOrigin,
+    backend: Arc<dyn Backend>,
+    listing: ServerListing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BuiltinOrigin {
+    Shipped,
+    Brought,
+    /// The means of code mode.
+    Code,
+}
+
+/// The residents that ship, and what they were made by.
+pub(crate) struct ShippedServers {
+    builtin: BuiltinSettings,
+    stamp: BuiltinFilesStamp,
+    servers: Vec<builtin::Server>,
+}
+
+impl ShippedServers {
+    fn read(settings: &BuiltinSettings, around: &BuiltinDeps) -> Self {
+        // Before the files are read: what changes meanwhile is seen the next time.
+        let stamp = BuiltinFilesStamp::of(settings);
+        let servers = builtin::shipped_servers::servers(settings, around);
+        Self { builtin: settings.clone(), stamp, servers }
+    }
+}
+
+/// What became of the servers, by their ids.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerTurnover {
+    pub added: Vec<ServerId>,
+    pub removed: Vec<ServerId>,
+    /// Those that run by other settings now, and had to be started again.
+    pub restarted: Vec<ServerId>,
+    pub kept: Vec<ServerId>,
+}
+
+impl ServerSet {
+    /// Residents only: [`ServerSet::launch`] starts the others.
+    pub(crate) fn new(
+        context: UpstreamContext,
+        settings: &EngineSettings,
+        residents: BuiltinServerParts,
+    ) -> Self {
+        let BuiltinServerParts { brought, programs, around } = residents;
+        let ShippedServers { builtin, stamp, servers } =
+            ShippedServers::read(&settings.builtin, &around);
+        let shipped = servers.into_iter().map(|it| BuiltinServer::new(it, BuiltinOrigin::Shipped));
+        let brought = brought.into_iter().map(|it| BuiltinServer::new(it, BuiltinOrigin::Brought));
+        let code = settings.has_code_mode().then(|| BuiltinServer::code(&programs));
+        Self {
+            context,
+            builtin,
+            stamp,
+            around,
+            residents: shipped.chain(brought).chain(code).collect(),
+            programs,
+            upstreams: Vec::new(),
+            closed_to_servers: Vec::new(),
+        }
+    }
+
+    /// Those residents that would be others by these settings, or by how their files stand now;
+    /// `None`: all stay as they are. Files are read where it holds up nobody.
+    pub(crate) async fn reread_builtins(
+        &self,
+        settings: &BuiltinSettings,
+    ) -> Option<ShippedServers> {
+        let known = (self.builtin == *settings).then(|| self.stamp.clone());
+        let (settings, around) = (settings.clone(), self.around.clone());
+        let renewed = tokio::task::spawn_blocking(move || match known {
+            Some(known) if known == BuiltinFilesStamp::of(&settings) => None,
+            _ => Some(ShippedServers::read(&settings, &around)),
+        });
+        renewed.await.ok().flatten()
+    }
+
+    /// How the files of built-in tools stand, if they changed since they were read.
+    pub(crate) async fn changed_files(&self) -> Option<BuiltinFilesStamp> {
+        let settings = self.builtin.clone();
+        let stamp =
+            tokio::task::spawn_blocking(move || BuiltinFilesStamp::of(&settings)).await.ok()?;
+        (stamp != self.stamp).then_some(stamp)
+    }
+
+    /// Puts residents in the place of those that were.
+    pub(crate) fn replace_builtins(
+        &mut self,
+        settings: &EngineSettings,
+        renewed: Option<ShippedServers>,
+    ) {
+        self.residents.retain(|it| it.origin != BuiltinOrigin::Code);
+        if settings.has_code_mode() {
+            self.residents.push(BuiltinServer::code(&self.programs));
+        }
+        let Some(ShippedServers { builtin, stamp, servers }) = renewed else { return };
+        (self.builtin, self.stamp) = (builtin, stamp);
+        let shipped = servers.into_iter().map(|it| BuiltinServer::new(it, BuiltinOrigin::Shipped));
+        let stay = self.residents.drain(..).filter(|it| it.origin != BuiltinOrigin::Shipped);
+        self.residents = shipped.chain(stay).collect();
+    }
+
+    /// Starts what is new in `servers`, keeps what is not, and gives back those that are to end.
+    /// The registry must know the new ones by now, or it would not hear them.
+    pub(crate) fn launch(&mut self, servers: &[Server]) -> (ServerTurnover, Vec<Arc<Upstream>>) {
+        let mut running: HashMap<ServerId, (Server, Arc<Upstream>)> =
+            self.upstreams.drain(..).map(|it| (it.0.id.clone(), it)).collect();
+        let (mut turnover, mut ending) = (ServerTurnover::default(), Vec::new());
+        let private = self.private_files();
+        for server in servers {
+            let id = server.id.clone();
+            let upstream = match running.remove(&id) {
+                Some((was, upstream)) if self.runs_on(server, &was, &private) => {
+                    turnover.kept.push(id);
+                    upstream
+                }
+                before => {
+                    let list = match before {
+                        Some(_) => &mut turnover.restarted,
+                        None => &mut turnover.added,
+                    };
+                    list.push(id);
+                    let upstream = Upstream::start(server.clone(), &self.context);
+                    if let Some((_, before)) = before {
+                        before.mute();
+                        upstream.inherit(&before);
+                        ending.push(before);
+                    }
+                    upstream
+                }
+            };
+            self.upstreams.push((server.clone(), upstream));
+        }
+        for (id, (_, upstream)) in running {
+            upstream.mute();
+            turnover.removed.push(id);
+            ending.push(upstream);
+        }
+        turnover.removed.sort();
+        self.closed_to_servers = private;
+        (turnover, ending)
+    }
+
+    /// Whether a server that was started as `was` may go on as `server`. What became private since
+    /// then is still open to a child.
+    fn runs_on(&self, server: &Server, was: &Server, private: &[PathBuf]) -> bool {
+        let is_child = matches!(server.transport, ServerTransport::Stdio(_));
+        server.runs_like(was) && (!is_child || private == self.closed_to_servers)
+    }
+
+    fn private_files(&self) -> Vec<PathBuf> {
+        let launcher = self.context.launcher.as_ref();
+        launcher.map(|launcher| launcher.private.paths()).unwrap_or_default()
+    }
+
+    /// Servers that would have to be started again to run as `servers` says.
+    pub(crate) fn servers_to_restart(&self, servers: &[Server]) -> Vec<ServerId> {
+        let private = self.private_files();
+        let is_other = |server: &&Server| {
+            let running = self.upstreams.iter().find(|(was, _)| was.id == server.id);
+            running.is_some_and(|(was, _)| !self.runs_on(server, was, &private))
+        };
+        servers.iter().filter(is_other).map(|server| server.id.clone()).collect()
+    }
+
+    /// In the order of the config, residents first.
+    pub(crate) fn rules(&self, servers: &[Server], usual: TrustPolicy) -> Vec<Arc<ServerRules>> {
+        let residents = self.builtins_by_id(servers).map(|(id, it)| {
+            let rules = match it.origin {
+                BuiltinOrigin::Shipped | BuiltinOrigin::Brought => builtin_rules(id),
+                BuiltinOrigin::Code => code_rules(id),
+            };
+            // Their definitions are ours; what they do may still be asked for by a stranger.
+            let trust = TrustPolicy { taint: usual.taint, ..rules.trust };
+            ServerRules { trust, ..rules }
+        });
+        residents.chain(servers.iter().map(rules)).map(Arc::new).collect()
+    }
+
+    pub(crate) fn listings(&self, servers: &[Server]) -> Vec<(ServerId, ServerListing)> {
+        self.builtins_by_id(servers).map(|(id, resident)| (id, resident.listing.clone())).collect()
+    }
+
+    pub(crate) fn backends(&self) -> HashMap<ServerId, Arc<dyn Backend>> {
+        let servers: Vec<Server> =
+            self.upstreams.iter().map(|(server, _)| server.clone()).collect();
+        let residents = self.builtins_by_id(&servers).map(|(id, it)| (id, Arc::clone(&it.backend)));
+        let upstreams = self.upstreams.iter().map(|(server, upstream)| {
+            let backend: Arc<dyn Backend> = Arc::<Upstream>::clone(upstream);
+            (server.id.clone(), backend)
+        });
+        residents.collect::<Vec<_>>().into_iter().chain(upstreams).collect()
+    }
+
+    pub(crate) fn watch_targets(&self) -> HashMap<ServerId, Arc<dyn WatchTarget>> {
+        let watched = self.upstreams.iter().map(|(server, upstream)| {
+            let watched: Arc<dyn WatchTarget> = Arc::<Upstream>::clone(upstream);
+            (server.id.clone(), watched)
+        });
+        watched.collect()
+    }
+
+    pub(crate) fn upstreams(&self) -> Vec<Arc<Upstream>> {
+        self.upstreams.iter().map(|(_, upstream)| Arc::clone(upstream)).collect()
+    }
+
+    /// Residents, and how many tools each has.
+    pub(crate) fn builtin_tool_counts(&self, servers: &[Server]) -> Vec<(ServerId, usize)> {
+        self.builtins_by_id(servers).map(|(id, it)| (id, it.listing.tools.len())).collect()
+    }
+
+    /// A configured server keeps its id; a resident of the same name steps aside. Tools in process
+    /// are exposed under their bare names, so no tool changes its name by that.
+    fn builtins_by_id<'f>(
+        &'f self,
+        servers: &'f [Server],
+    ) -> impl Iterator<Item = (ServerId, &'f BuiltinServer)> + 'f {
+        self.residents.iter().map(move |resident| {
+            let taken = |it: &Server| it.id.as_str().eq_ignore_ascii_case(resident.name);
+            let name = match servers.iter().any(taken) {
+                true => format!("builtin-{}", resident.name),
+                false => resident.name.to_owned(),
+            };
+            (ServerId::parse(&name).expect("built-in servers have valid names"), resident)
+        })
+    }
+}
+
+impl BuiltinServer {
+    fn new(server: builtin::Server, origin: BuiltinOrigin) -> Self {
+        let name = server.name;
+        let (backend, listing) = BuiltinBackend::new(server);
+        Self { name, origin, backend: Arc::new(backend), listing }
+    }
+
+    fn code(backend: &Arc<dyn Backend>) -> Self {
+        let tools =
+            MetaTool::ALL.iter().map(|means| json::raw_value(&means.definition())).collect();
+        Self {
+            name: "code",
+            origin: BuiltinOrigin::Code,
+            backend: Arc::clone(backend),
+            listing: ServerListing { tools, ..ServerListing::default() },
+        }
+    }
+}
+
+fn rules(server: &Server) -> ServerRules {
+    ServerRules {
+        trusted: server.trusted,
+        trust: server.trust,
+        timeout: server.timeout,
+        slow: server.slow_response.clone(),
+        allow: server.allow.clone(),
+        deny: server.deny.clone(),
+        tools: server.tools.clone(),
+        reach: server.reach,
+        ..ServerRules::new(server.id.clone(), ServerOrigin::Upstream)
+    }
+}
+
+fn builtin_rules(server: ServerId) -> ServerRules {
+    ServerRules {
+        trusted: true,
+        timeout: BUILTIN_TIMEOUT,
+        ..ServerRules::new(server, ServerOrigin::Builtin)
+    }
+}
+
+/// Whatever a program does is done by its calls, and each of those is judged by itself.
+fn code_rules(server: ServerId) -> ServerRules {
+    let judged_by_its_calls = ToolOverride {
+        approval: Some(ApprovalMode::Never),
+        idempotent: Some(false),
+        ..ToolOverride::default()
+    };
+    let tool = |means: &MetaTool| (ToolName::new(means.name()), judged_by_its_calls.clone());
+    ServerRules {
+        reach: ToolReach::Means,
+        timeout: PROGRAM_TIMEOUT,
+        tools: MetaTool::ALL.iter().map(tool).collect(),
+        ..builtin_rules(server)
+    }
+}

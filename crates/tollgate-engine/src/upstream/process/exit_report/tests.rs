@@ -1,0 +1,40 @@
+use super::*;
+
+fn check(raw: i32, lines: &[&str], expected: &str) {
+    let lines: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
+    let ended = ExitReport {
+        status: Some(ExitStatus::from_raw(raw)),
+        last_words: lines.last().cloned(),
+        never_began: None,
+        limits: ProcessLimits { cpu_seconds: Some(7), ..ProcessLimits::default() },
+        short_of_memory: complains_of_memory(&lines),
+    };
+    assert_eq!(ended.to_string(), expected);
+}
+
+#[test]
+fn s_05_the_limit_that_ended_a_server_is_named() {
+    check(24, &[], "used up its CPU time (`sandbox.cpu_s` is 7)");
+    check(25, &[], "made a file too large (`sandbox.file_size_mb` is 4096)");
+    check(
+        9,
+        &[],
+        "was killed by signal 9: its CPU time was over (`sandbox.cpu_s` is 7), the machine ran out of memory, or somebody did it",
+    );
+    check(11, &[], "was killed by signal 11");
+}
+
+#[test]
+fn s_05_a_server_short_of_memory_is_told_from_one_that_just_failed() {
+    check(
+        1 << 8,
+        &["Traceback", "MemoryError"],
+        "exited with status 1; it was short of memory (`sandbox.memory_mb` is 4096); its last words: MemoryError",
+    );
+    check(
+        6,
+        &["FATAL ERROR: Ineffective mark-compacts JavaScript heap out of memory", "----"],
+        "was killed by signal 6; it was short of memory (`sandbox.memory_mb` is 4096); its last words: ----",
+    );
+    check(1 << 8, &["no key"], "exited with status 1; its last words: no key");
+}

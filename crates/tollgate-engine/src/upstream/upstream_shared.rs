@@ -1,0 +1,179 @@
+//! What the handle of a server and its supervisor both see: how it stands, and the connection
+//! that calls go through. The supervisor alone writes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tollgate_core::id::ServerId;
+use tollgate_core::secret_values;
+use tollgate_core::text::truncate_chars;
+use tollgate_mcp::client::SharedConnection;
+use tracing::{debug, info};
+
+use super::history::{LastHeard, StateHistory};
+use super::mailbox::Mailbox;
+use super::process::ServerLog;
+use super::turnstile::CallLimiter;
+use super::{UpstreamState, UpstreamStatus};
+use crate::backend::PeerAddress;
+use crate::clock::Clock;
+use crate::notices::{Notice, Notices};
+
+/// So many characters of a reason are kept.
+const LONGEST_REASON: usize = 500;
+
+pub(super) struct UpstreamShared {
+    pub(super) server: ServerId,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) log: Arc<ServerLog>,
+    pub(super) live: ArcSwapOption<LiveConnection>,
+    /// Resources that somebody watches.
+    pub(super) watched: watch::Sender<Vec<String>>,
+    status: watch::Sender<UpstreamStatus>,
+    notices: Notices,
+    pub(super) history: StateHistory,
+    pub(super) heard: Arc<LastHeard>,
+    /// Another one of the same id speaks for the server now, or nobody does.
+    pub(super) muted: AtomicBool,
+    /// Of a server that is not in service.
+    prospect: Mutex<ReturnForecast>,
+}
+
+/// When a server that is away may be back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReturnForecast {
+    /// It is being started, or it is just being found out what became of it.
+    Soon,
+    /// It is tried again then.
+    From(Instant),
+    /// Not by itself.
+    Never,
+}
+
+impl ReturnForecast {
+    /// Of a server that is tried again then, or not by itself.
+    pub(super) fn of(next: Option<Instant>) -> Self {
+        next.map_or(Self::Never, Self::From)
+    }
+}
+
+/// A connection in service. A new one, with a fresh breaker, after every reconnect.
+pub(super) struct LiveConnection {
+    pub(super) connection: SharedConnection,
+    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) turnstile: CallLimiter,
+    pub(super) heard: Arc<LastHeard>,
+    pub(super) place: Arc<PeerAddress>,
+}
+
+impl UpstreamShared {
+    pub(super) fn new(
+        server: ServerId,
+        (clock, notices): (Arc<dyn Clock>, Notices),
+        log: Arc<ServerLog>,
+    ) -> Self {
+        let status = UpstreamStatus {
+            state: UpstreamState::Starting,
+            reason: "not started yet".to_owned(),
+            since: clock.wall(),
+            restarts: 0,
+            late_answers: 0,
+            revision: None,
+            tools: 0,
+            last_error: None,
+            pid: None,
+        };
+        let history = StateHistory::default();
+        history.note(status.since, status.state, &status.reason);
+        Self {
+            server,
+            heard: Arc::new(LastHeard::new(Arc::clone(&clock))),
+            history,
+            clock,
+            log,
+            live: ArcSwapOption::empty(),
+            watched: watch::Sender::default(),
+            status: watch::Sender::new(status),
+            notices,
+            muted: AtomicBool::new(false),
+            prospect: Mutex::new(ReturnForecast::Soon),
+        }
+    }
+
+    /// To be said before the status that it explains, so that who sees that one sees it too.
+    pub(super) fn expect(&self, prospect: ReturnForecast) {
+        *self.prospect.lock() = prospect;
+    }
+
+    pub(super) fn is_expected_by(&self, until: Instant) -> bool {
+        match *self.prospect.lock() {
+            ReturnForecast::Soon => true,
+            ReturnForecast::From(at) => at < until,
+            ReturnForecast::Never => false,
+        }
+    }
+
+    /// The connection in service, unless it is broken and that was not seen yet.
+    pub(super) fn working(&self) -> Option<Arc<LiveConnection>> {
+        self.live.load_full().filter(|live| !live.mailbox.is_closed())
+    }
+
+    pub(super) fn status(&self) -> UpstreamStatus {
+        self.status.borrow().clone()
+    }
+
+    pub(super) fn subscribe(&self) -> watch::Receiver<UpstreamStatus> {
+        self.status.subscribe()
+    }
+
+    pub(super) fn count_late(&self, more: u32) {
+        self.status.send_modify(|status| {
+            status.late_answers = status.late_answers.saturating_add(more.into());
+        });
+    }
+
+    /// Moves to `state`; `more` sets the rest. `since` stays if the state does. A reason may have
+    /// the server's own words in it, of which there may be many.
+    pub(super) fn set(
+        &self,
+        state: UpstreamState,
+        reason: &str,
+        more: impl FnOnce(&mut UpstreamStatus),
+    ) {
+        let wall = self.clock.wall();
+        let reason = &*truncate_chars(&secret_values::mask(reason), LONGEST_REASON);
+        let mut moved = false;
+        self.status.send_modify(|status| {
+            if status.state != state {
+                moved = true;
+                let server = &self.server;
+                match state {
+                    // On the way up and down it may change often.
+                    UpstreamState::Starting | UpstreamState::Offline | UpstreamState::Failed => {
+                        debug!(%server, state = state.as_str(), reason, "server");
+                    }
+                    UpstreamState::Ready | UpstreamState::Degraded | UpstreamState::Disabled => {
+                        info!(%server, state = state.as_str(), reason, "server");
+                    }
+                }
+                status.state = state;
+                status.since = wall;
+            }
+            reason.clone_into(&mut status.reason);
+            self.history.note(wall, state, reason);
+            more(status);
+        });
+        if moved && !self.muted.load(Ordering::Acquire) {
+            self.notices.tell(Notice::Server {
+                server: self.server.clone(),
+                state: state.as_str(),
+                reason: reason.to_owned(),
+                since: wall,
+            });
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! SSRF guard, deciding side: which addresses a URL may lead to, by who named it, and the allowlist of private hosts. Pure.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use tollgate_core::address::{AddressScope, address_scope};
+
+use super::refused::Refused;
+use super::target_url::TargetUrl;
+
+/// What a request may connect to, by who named its URL.
+#[derive(Debug, Clone)]
+pub(crate) enum SsrfRule {
+    /// The operator: anywhere.
+    Operator,
+    /// A stranger: the public web, and what the operator opened.
+    Stranger(Arc<[AllowedHost]>),
+    /// A server that the operator named: the public web, or the realm that it is in itself.
+    Beside(AddressScope),
+}
+
+/// A place that the operator opened for strangers' URLs, wherever it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedHost {
+    /// As in a URL: lower case, IPv6 addresses in brackets.
+    host: String,
+    /// `None`: the usual ones.
+    port: Option<u16>,
+}
+
+impl AllowedHost {
+    /// `host`, `host:port`; addresses too.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let unfit = || format!("`{text}` is neither `host` nor `host:port`");
+        let with_scheme = format!("http://{text}");
+        let target = TargetUrl::parse(&with_scheme).map_err(|_| unfit())?;
+        if text.ends_with(':') || target.path() != "/" || text.contains(['/', '?', '#', '@', '*']) {
+            return Err(unfit());
+        }
+        // 80 is what the parser leaves out.
+        let named = text.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        Ok(Self { host: plain(target.host_str()).to_owned(), port: named })
+    }
+
+    fn covers(&self, target: &TargetUrl) -> bool {
+        let port = match self.port {
+            Some(port) => port == target.port(),
+            None => target.has_usual_port(),
+        };
+        port && self.host == plain(target.host_str())
+    }
+}
+
+/// `localhost.` is `localhost`.
+fn plain(host: &str) -> &str {
+    host.strip_suffix('.').unwrap_or(host)
+}
+
+impl SsrfRule {
+    /// Before any name is looked up.
+    pub(crate) fn admits_url(&self, target: &TargetUrl) -> Result<(), Refused> {
+        match self {
+            Self::Operator | Self::Beside(_) => Ok(()),
+            Self::Stranger(opened) if opened.iter().any(|it| it.covers(target)) => Ok(()),
+            Self::Stranger(_) if target.has_usual_port() => Ok(()),
+            Self::Stranger(_) => Err(Refused::Port(target.port())),
+        }
+    }
+
+    pub(crate) fn admits(&self, target: &TargetUrl, address: IpAddr) -> bool {
+        let found = address_scope(address);
+        match self {
+            Self::Operator => true,
+            Self::Stranger(opened) => {
+                found == AddressScope::Public || opened.iter().any(|it| it.covers(target))
+            }
+            Self::Beside(home) => match found {
+                AddressScope::Public => true,
+                AddressScope::Network => {
+                    matches!(home, AddressScope::Network | AddressScope::Machine)
+                }
+                AddressScope::Machine => *home == AddressScope::Machine,
+                AddressScope::Nowhere => false,
+            },
+        }
+    }
+}

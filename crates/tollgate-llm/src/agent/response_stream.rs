@@ -1,0 +1,131 @@
+//! What the client gets of an answer: the steps of all rounds as one lifecycle, put together for
+//! whoever wants it whole and said to whoever listens.
+
+use super::relay::RoundRelay;
+use super::{CompletionEvent, CompletionSink};
+use crate::cascade::Continuation;
+use crate::conversation::{ChatResponse, StopReason, TokenUsage};
+use crate::delta::{PartOpening, ResponseAssembly, ResponseDelta};
+use crate::extra::Extra;
+use crate::gateway_report::StreamNote;
+use crate::turn::{OfferedTools, TurnCallIds};
+
+pub(super) struct ResponseStream {
+    relay: RoundRelay,
+    whole: ResponseAssembly,
+    ids: TurnCallIds,
+    /// Leaves out what another model said already.
+    behind: Option<OpenerRepetitionFilter>,
+    voice: Option<CompletionSink>,
+}
+
+struct OpenerRepetitionFilter {
+    continuation: Continuation,
+    /// The part of this round that it looks at: the first words.
+    part: Option<usize>,
+}
+
+impl ResponseStream {
+    pub(super) fn new(ids: TurnCallIds, voice: Option<CompletionSink>) -> Self {
+        let (relay, whole) = (RoundRelay::default(), ResponseAssembly::default());
+        Self { relay, whole, ids, behind: None, voice }
+    }
+
+    pub(super) fn voice(&self) -> Option<&CompletionSink> {
+        self.voice.as_ref()
+    }
+
+    pub(super) fn next_round(&mut self) {
+        self.relay.next_round();
+        if let Some(behind) = &mut self.behind {
+            behind.part = None;
+        }
+    }
+
+    /// From now on this was said already.
+    pub(super) fn skip_repetition_of(&mut self, opener: &str) {
+        self.behind =
+            Some(OpenerRepetitionFilter { continuation: Continuation::behind(opener), part: None });
+    }
+
+    /// One step of a model's answer; what it comes to for the history goes into `round`.
+    pub(super) async fn take(
+        &mut self,
+        delta: ResponseDelta,
+        offered: &OfferedTools,
+        round: &mut ResponseAssembly,
+    ) {
+        for mut delta in self.filter_repetition(delta) {
+            if let ResponseDelta::Open { opening: PartOpening::Call { id, .. }, .. } = &mut delta {
+                *id = self.ids.distinct(id);
+            }
+            round.add(&delta);
+            let passed = self.relay.pass(&delta, offered);
+            self.give(passed).await;
+        }
+    }
+
+    /// Steps that are no part of any model's answer, or pass by the relay.
+    pub(super) async fn give(&mut self, deltas: Vec<ResponseDelta>) {
+        for delta in deltas {
+            self.whole.add(&delta);
+            if let Some(voice) = &self.voice {
+                voice.say(CompletionEvent::Delta(delta)).await;
+            }
+        }
+    }
+
+    pub(super) async fn note(&self, note: StreamNote) {
+        if let Some(voice) = &self.voice {
+            voice.say(CompletionEvent::Note(note)).await;
+        }
+    }
+
+    /// The gateway's own words.
+    pub(super) async fn say(&mut self, text: String) {
+        let (index, open) = self.relay.open_words();
+        let mut steps = vec![open];
+        steps.extend(self.relay.grow_words(index, text));
+        steps.push(ResponseDelta::Close { index });
+        self.give(steps).await;
+    }
+
+    pub(super) fn relay(&mut self) -> &mut RoundRelay {
+        &mut self.relay
+    }
+
+    /// `None`: the answer has no beginning.
+    pub(super) async fn close(
+        mut self,
+        stop: StopReason,
+        usage: TokenUsage,
+    ) -> Option<ChatResponse> {
+        let end = self.relay.end(stop, usage);
+        self.give(vec![end]).await;
+        self.whole.finish()
+    }
+
+    fn filter_repetition(&mut self, delta: ResponseDelta) -> Vec<ResponseDelta> {
+        let Some(behind) = &mut self.behind else { return vec![delta] };
+        let grown = |index: usize, text: String| {
+            (!text.is_empty()).then(|| ResponseDelta::Grow { index, text, extra: Extra::none() })
+        };
+        match delta {
+            ResponseDelta::Open { index, opening: PartOpening::Text, .. }
+                if behind.part.is_none() =>
+            {
+                behind.part = Some(index);
+                vec![delta]
+            }
+            ResponseDelta::Grow { index, text, .. } if behind.part == Some(index) => {
+                grown(index, behind.continuation.hear(&text)).into_iter().collect()
+            }
+            ResponseDelta::Close { index } if behind.part == Some(index) => {
+                let rest = grown(index, behind.continuation.finish());
+                self.behind = None;
+                rest.into_iter().chain([delta]).collect()
+            }
+            delta => vec![delta],
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Writes parts as content blocks, and keeps what could not be written. Used by all that Anthropic
+//! is told: requests, answers, history.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Map, Value, json};
+
+use crate::conversation::{
+    CallEnd, CallResult, ChatMedia, ChatRequest, FunctionCall, MediaKind, MediaSource, MessagePart,
+    PartContent, ThoughtSignature,
+};
+use crate::dialect::Dialect;
+use crate::error::LlmError;
+use crate::extra::Extra;
+use crate::format::encoding_log::EncodingLog;
+use crate::format::result_media;
+
+use super::compose::content;
+
+const OWN: Dialect = Dialect::Anthropic;
+
+#[derive(Debug)]
+pub(super) struct AnthropicBlockWriter {
+    pub(super) ledger: EncodingLog,
+}
+
+impl AnthropicBlockWriter {
+    pub(super) fn for_provider(request: &ChatRequest) -> Self {
+        Self { ledger: EncodingLog::for_provider(request, OWN) }
+    }
+
+    pub(super) fn for_client() -> Self {
+        Self { ledger: EncodingLog::for_client() }
+    }
+
+    /// `None`: nothing is to be written for it.
+    pub(super) fn block(&mut self, part: &MessagePart, at: &str) -> Option<Value> {
+        let block = match &part.content {
+            PartContent::Text(text) | PartContent::Refusal(text) => self.text(text, &part.extra)?,
+            PartContent::Thinking { text, signature } => self.thinking(text, signature.as_ref())?,
+            PartContent::Media(media) => {
+                let block = media_block(media, at);
+                self.ledger.allow(block)?
+            }
+            PartContent::Call(call) => self.call(call),
+            PartContent::Result(result) => self.result(result, at),
+            PartContent::Opaque { dialect: OWN, value } => return Some(value.clone()),
+            PartContent::Opaque { dialect, .. } => {
+                self.ledger.lose(format!("a part that only {dialect} understands"));
+                return None;
+            }
+        };
+        Some(with(block, &part.extra))
+    }
+
+    /// Anthropic refuses empty texts, which other dialects put beside calls.
+    fn text(&self, text: &str, extra: &Extra) -> Option<Value> {
+        let said = self.ledger.is_for_client() || !text.is_empty() || extra.fields(OWN).is_some();
+        said.then(|| json!({"type": "text", "text": text}))
+    }
+
+    /// A provider takes only thoughts that it signed itself.
+    fn thinking(&mut self, text: &str, signature: Option<&ThoughtSignature>) -> Option<Value> {
+        let own = signature.is_some_and(|signature| signature.maker == OWN);
+        if !self.ledger.is_for_client() && !own {
+            self.ledger.lose("thoughts that Anthropic did not sign");
+            return None;
+        }
+        let signature = signature.map(|it| it.for_client(OWN)).unwrap_or_default();
+        Some(json!({"type": "thinking", "thinking": text, "signature": signature}))
+    }
+
+    fn call(&mut self, call: &FunctionCall) -> Value {
+        let input = input(&call.arguments).unwrap_or_else(|| {
+            let name = &call.name;
+            self.ledger
+                .lose(format!("the form of the arguments of `{name}`: they are no JSON object"));
+            as_text(&call.arguments)
+        });
+        json!({"type": "tool_use", "id": self.id(&call.id), "name": call.name, "input": input})
+    }
+
+    fn result(&mut self, result: &CallResult, at: &str) -> Value {
+        let mut block = Map::new();
+        block.insert("type".to_owned(), "tool_result".into());
+        block.insert("tool_use_id".to_owned(), self.id(&result.call_id).into());
+        let numbered = result.parts.iter().enumerate();
+        let parts: Vec<Value> = numbered
+            .filter_map(|(index, part)| self.in_result(part, &format!("{at}.content[{index}]")))
+            .collect();
+        if !parts.is_empty() {
+            block.insert("content".to_owned(), content(parts));
+        }
+        if result.end == CallEnd::Failed {
+            block.insert("is_error".to_owned(), true.into());
+        }
+        block.into()
+    }
+
+    fn in_result(&mut self, part: &MessagePart, at: &str) -> Option<Value> {
+        let PartContent::Media(media) = &part.content else { return self.block(part, at) };
+        let seen = media.kind != MediaKind::Image || result_media::is_picture(media);
+        let block = media_block(media, at).ok().filter(|_| seen);
+        if block.is_none() {
+            self.ledger.lose_content(&part.content);
+        }
+        let instead = || json!({"type": "text", "text": result_media::instead(media)});
+        Some(with(block.unwrap_or_else(instead), &part.extra))
+    }
+
+    /// Towards a provider in the letters that it takes: other dialects have more of them.
+    fn id(&self, id: &str) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if self.ledger.is_for_client() || (!id.is_empty() && id.chars().all(plain)) {
+            return id.to_owned();
+        }
+        // FNV-1a keeps ids apart that differ only in letters that are replaced.
+        let hash = id
+            .bytes()
+            .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        let id: String = id.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+        format!("{id}_{hash:08x}")
+    }
+}
+
+/// The arguments of a call, if they are an object. No arguments at all are an empty one.
+pub(super) fn input(arguments: &str) -> Option<Value> {
+    if arguments.trim().is_empty() {
+        return Some(json!({}));
+    }
+    serde_json::from_str(arguments).ok().filter(Value::is_object)
+}
+
+/// Arguments that are none, in a form that can be sent and still shows what the model wrote.
+pub(super) fn as_text(arguments: &str) -> Value {
+    json!({"arguments": arguments})
+}
+
+pub(super) fn with(mut block: Value, extra: &Extra) -> Value {
+    if let Value::Object(block) = &mut block {
+        extra.write_into(OWN, block);
+    }
+    block
+}
+
+fn media_block(media: &ChatMedia, at: &str) -> Result<Value, LlmError> {
+    let kind = match media.kind {
+        MediaKind::Image => "image",
+        MediaKind::Document => "document",
+        MediaKind::Audio => return Err(unfit(at, "sound")),
+        MediaKind::Video => return Err(unfit(at, "video")),
+    };
+    let source = match &media.source {
+        MediaSource::Url(url) => json!({"type": "url", "url": url}),
+        MediaSource::File(id) if !id.contains('/') => json!({"type": "file", "file_id": id}),
+        MediaSource::File(_) => return Err(unfit(at, "file that another provider keeps")),
+        MediaSource::Base64 { media_type, data } => match media.kind {
+            MediaKind::Document if media_type.starts_with("text/") => plain_text(data, at)?,
+            MediaKind::Document if media_type != "application/pdf" => {
+                return Err(unfit(at, &format!("document of type `{media_type}`")));
+            }
+            _ => json!({"type": "base64", "media_type": media_type, "data": data}),
+        },
+    };
+    let mut block = json!({"type": kind, "source": source});
+    if let (MediaKind::Document, Some(name)) = (media.kind, &media.name) {
+        block["title"] = name.clone().into();
+    }
+    Ok(block)
+}
+
+fn plain_text(data: &str, at: &str) -> Result<Value, LlmError> {
+    let bytes = BASE64_STANDARD.decode(data).unwrap_or_default();
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.is_empty() || data.is_empty() => {
+            Ok(json!({"type": "text", "media_type": "text/plain", "data": text}))
+        }
+        _ => Err(LlmError::invalid(at, format!("`{at}`: the document is no text in base64"))),
+    }
+}
+
+fn unfit(at: &str, what: &str) -> LlmError {
+    LlmError::invalid(at, format!("`{at}`: the model's provider, Anthropic, takes no {what}"))
+}

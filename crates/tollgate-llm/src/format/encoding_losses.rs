@@ -1,0 +1,149 @@
+//! Collects what a dialect has no words for while a request is written in it. Used by every
+//! dialect's writer; what was collected is told to the client.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+use serde_json::Value;
+use tollgate_core::text::truncate_chars;
+
+use crate::conversation::{
+    ChatMessage, ChatRequest, ChatTool, MediaKind, MediaSource, PartContent,
+};
+use crate::dialect::Dialect;
+use crate::error::MAX_QUOTED_CHARS;
+use crate::extra::Extra;
+
+/// Of one request no more is told one by one.
+const MAX_LISTED_LOSSES: usize = 32;
+
+/// What was left out of one request, each thing once.
+#[derive(Debug)]
+pub struct EncodingLosses {
+    dialect: Dialect,
+    /// The first of them.
+    said: Vec<String>,
+    /// All of them, by their hashes: a request may have a million fields.
+    seen: HashSet<u64>,
+    hashes: RandomState,
+}
+
+/// Fields that the front serves itself whoever the provider is, notes that readers leave for the
+/// writers of their own dialect, and what is kept for its spelling only: it has neutral words.
+const UNREPORTED_FIELDS: &[&str] = &[
+    "stream_options",
+    "function_call",
+    "max_tokens",
+    "top_k",
+    "said_as",
+    "type",
+    "item",
+    "input",
+    "parameters",
+    "response",
+    "inlineData",
+    "fileData",
+    "generationConfig.responseSchema",
+];
+
+impl EncodingLosses {
+    /// Begins with the fields that only other dialects know, wherever they stand.
+    pub fn of(request: &ChatRequest, dialect: Dialect) -> Self {
+        let mut lost =
+            Self { dialect, said: Vec::new(), seen: HashSet::new(), hashes: RandomState::new() };
+        lost.fields(&request.extra);
+        for message in &request.messages {
+            lost.message(message);
+        }
+        for tool in &request.tools {
+            if let ChatTool::Function(function) = tool {
+                lost.fields(&function.extra);
+            }
+        }
+        lost
+    }
+
+    pub fn say(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        let new = self.seen.insert(self.hashes.hash_one(what.as_str()));
+        if new && self.said.len() < MAX_LISTED_LOSSES {
+            self.said.push(what);
+        }
+    }
+
+    /// A field of another dialect that found its place after all.
+    pub fn retract(&mut self, field: &str) {
+        let field = in_words(field);
+        if self.seen.remove(&self.hashes.hash_one(field.as_str())) {
+            self.said.retain(|said| *said != field);
+        }
+    }
+
+    /// A part that there are no words for where it stands.
+    pub fn content(&mut self, content: &PartContent) {
+        self.say(match content {
+            PartContent::Text(_) => "text in a place where none can stand".to_owned(),
+            PartContent::Refusal(_) => "a refusal".to_owned(),
+            PartContent::Thinking { .. } => "thoughts of another model".to_owned(),
+            PartContent::Media(media) => {
+                let kind = match media.kind {
+                    MediaKind::Image => "an image",
+                    MediaKind::Audio => "audio",
+                    MediaKind::Video => "a video",
+                    MediaKind::Document => "a document",
+                };
+                let source = match &media.source {
+                    MediaSource::Url(_) => "by its address",
+                    MediaSource::Base64 { .. } => "as bytes",
+                    MediaSource::File(_) => "that another provider keeps",
+                };
+                format!("{kind} {source}")
+            }
+            PartContent::Call(_) => "a tool call that no assistant made".to_owned(),
+            PartContent::Result(_) => "a result in a place where none can stand".to_owned(),
+            PartContent::Opaque { dialect, value } => {
+                let kind = value["type"].as_str().unwrap_or("unknown");
+                format!("a part of kind `{kind}` that only {dialect} has")
+            }
+        });
+    }
+
+    pub fn into_list(mut self) -> Vec<String> {
+        match self.seen.len() - self.said.len() {
+            0 => {}
+            more => self.said.push(format!("and {more} more")),
+        }
+        self.said
+    }
+
+    fn message(&mut self, message: &ChatMessage) {
+        self.fields(&message.extra);
+        for part in &message.parts {
+            self.fields(&part.extra);
+        }
+    }
+
+    fn fields(&mut self, extra: &Extra) {
+        for (field, value) in extra.foreign_to(self.dialect) {
+            if !UNREPORTED_FIELDS.contains(&field) && !asks_nothing(value) {
+                self.say(in_words(field));
+            }
+        }
+    }
+}
+
+fn in_words(field: &str) -> String {
+    format!("field `{}`", truncate_chars(field, MAX_QUOTED_CHARS))
+}
+
+fn asks_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

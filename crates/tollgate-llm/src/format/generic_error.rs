@@ -1,0 +1,45 @@
+//! Reads errors of providers that do not speak their own dialect: proxies before them answer with
+//! pages of HTML, or with nothing. Used by every dialect's reader of errors.
+
+use crate::format::ProviderFault;
+
+/// Characters of a foreign body that are shown.
+const MAX_QUOTED_BODY_CHARS: usize = 200;
+
+/// As far as the status tells.
+pub fn fault(status: u16) -> ProviderFault {
+    match status {
+        401..=403 => ProviderFault::Key,
+        404 => ProviderFault::Model,
+        413 => ProviderFault::TooLong,
+        429 => ProviderFault::TooOften,
+        408 => ProviderFault::Provider,
+        400..=499 => ProviderFault::Request,
+        _ => ProviderFault::Provider,
+    }
+}
+
+/// A sentence for a body that holds none: its text without tags, cut short.
+pub fn without_words(status: u16, body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(MAX_QUOTED_BODY_CHARS * 20)]);
+    let mut bare = String::new();
+    let mut inside = false;
+    for c in text.chars() {
+        match c {
+            '<' => inside = true,
+            '>' if inside => {
+                inside = false;
+                bare.push(' ');
+            }
+            c if inside || c.is_control() && !c.is_whitespace() => {}
+            c => bare.push(c),
+        }
+    }
+    let words: Vec<&str> = bare.split_whitespace().collect();
+    let words: String = words.join(" ").chars().take(MAX_QUOTED_BODY_CHARS).collect();
+    if words.is_empty() {
+        format!("the provider answered with status {status} and said nothing")
+    } else {
+        format!("the provider answered with status {status}: {words}")
+    }
+}

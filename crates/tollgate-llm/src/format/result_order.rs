@@ -1,0 +1,38 @@
+//! Results beside their calls, while a request is written: dialects that answer a turn of calls with
+//! one turn of results take them in the order in which the calls were made.
+
+use serde_json::Value;
+
+use crate::error::LlmError;
+
+/// Results that were put in order, and what is wrong with them. A history may end before all calls
+/// have their results; a request may not.
+pub struct OrderedResults {
+    pub results: Vec<Value>,
+    pub fault: Option<LlmError>,
+}
+
+/// The results, each with the id of its call, as the calls were made.
+pub fn in_order(results: Vec<(String, Value)>, made: &[String], at: &str) -> OrderedResults {
+    let mut places: Vec<Option<Value>> = vec![None; made.len()];
+    let mut fault = None;
+    for (id, result) in results {
+        let free = |(call, taken): (&String, &Option<Value>)| *call == id && taken.is_none();
+        match made.iter().zip(&places).position(free) {
+            Some(place) => places[place] = Some(result),
+            None => {
+                let message = format!(
+                    "`{at}`: call `{id}` was not made in the turn before, or has its result already"
+                );
+                fault = fault.or(Some(LlmError::invalid(at, message)));
+            }
+        }
+    }
+    let open = places.iter().position(Option::is_none);
+    let fault = fault.or_else(|| open.map(|open| missing_result_error(&made[open], at)));
+    OrderedResults { results: places.into_iter().flatten().collect(), fault }
+}
+
+pub fn missing_result_error(id: &str, at: &str) -> LlmError {
+    LlmError::invalid(at, format!("`{at}`: call `{id}` has no result in the message that follows"))
+}

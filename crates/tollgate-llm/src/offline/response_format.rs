@@ -1,0 +1,23 @@
+//! Answers that must be JSON: the least that the schema takes, since nothing more is known here.
+
+use serde_json::json;
+use tollgate_core::probe;
+use tollgate_core::schema::Schema;
+
+use crate::conversation::ResponseFormat;
+
+/// The text in the form that was asked for, or why there is none.
+pub(super) fn format_output(text: String, form: Option<&ResponseFormat>) -> Result<String, String> {
+    match form {
+        None => Ok(text),
+        Some(ResponseFormat::Json) => Ok(json!({ "answer": text }).to_string()),
+        Some(ResponseFormat::Schema { schema, .. }) => {
+            let refused = |why: String| {
+                format!("I am Tollgate's offline model, and can make up no JSON for this: {why}")
+            };
+            let compiled = Schema::compile(schema).map_err(|error| refused(error.to_string()))?;
+            let made = probe::arguments(schema, &compiled);
+            made.map(|value| value.to_string()).map_err(|error| refused(error.to_string()))
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! An answer that is being given, step by step.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::time::timeout;
+use tollgate_engine::spans::TraceSpan;
+use tollgate_mcp::web::body::EventStream;
+
+use super::ask_error::AskError;
+use super::concurrency_limit::ProviderPermit;
+use super::error_mapping;
+use super::gen_ai_span;
+use super::label::ModelLabel;
+use super::remote::RemoteProvider;
+use crate::delta::ResponseDelta;
+use crate::error::LlmError;
+use crate::format::{BrokenStreamError, MalformedResponseError, StreamReader};
+
+/// Dropping it tells the provider to stop: its connection is closed.
+pub struct DeltaStream {
+    ready: VecDeque<ResponseDelta>,
+    source: Option<Box<ProviderEventStream>>,
+    span: TraceSpan,
+}
+
+/// Where the rest comes from.
+pub(super) struct ProviderEventStream {
+    pub(super) events: EventStream,
+    pub(super) reader: Box<dyn StreamReader>,
+    pub(super) label: Arc<ModelLabel>,
+    pub(super) remote: Arc<RemoteProvider>,
+    /// Held until the stream is dropped.
+    pub(super) _slot: ProviderPermit,
+}
+
+impl DeltaStream {
+    /// Of steps that are all there.
+    pub(super) fn from_deltas(steps: Vec<ResponseDelta>) -> Self {
+        Self { ready: steps.into(), source: None, span: TraceSpan::default() }
+    }
+
+    pub(super) fn from_events(streaming: ProviderEventStream) -> Self {
+        let source = Some(Box::new(streaming));
+        Self { ready: VecDeque::new(), source, span: TraceSpan::default() }
+    }
+
+    /// The same, of which this span tells. Something was said by now.
+    pub(super) fn with_span(mut self, mut span: TraceSpan) -> Self {
+        let first = span.elapsed();
+        span.tell(|said| {
+            said.set_some("gen_ai.response.time_to_first_chunk", first);
+            for delta in &self.ready {
+                if let ResponseDelta::Start { id, model, .. } = delta {
+                    gen_ai_span::record_identity(said, (id, model));
+                }
+            }
+        });
+        self.span = span;
+        self
+    }
+
+    /// The next step; behind a failure and behind [`ResponseDelta::End`] there is none. Cancel-safe.
+    pub async fn next(&mut self) -> Option<Result<ResponseDelta, LlmError>> {
+        loop {
+            if let Some(delta) = self.ready.pop_front() {
+                if let ResponseDelta::End { stop, usage, .. } = &delta {
+                    self.span.tell(|said| gen_ai_span::record_end(said, stop, usage));
+                    self.span.done();
+                    drop(std::mem::take(&mut self.span));
+                    self.finish();
+                }
+                return Some(Ok(delta));
+            }
+            let streaming = self.source.as_mut()?;
+            let limit = streaming.remote.settings.patience.silence;
+            let read = match timeout(limit, streaming.read()).await {
+                Ok(read) => read,
+                Err(_) => Err(error_mapping::stall_error(&streaming.label, limit)),
+            };
+            match read {
+                Ok(deltas) => self.ready.extend(deltas),
+                Err(error) => {
+                    self.source = None;
+                    gen_ai_span::record_failure(&mut self.span, &error.failure);
+                    drop(std::mem::take(&mut self.span));
+                    return Some(Err(error.failure));
+                }
+            }
+        }
+    }
+
+    /// Waits until something was said: that it begins says nothing.
+    pub(super) async fn begin(&mut self) -> Result<(), AskError> {
+        while self.ready.iter().all(|delta| matches!(delta, ResponseDelta::Start { .. })) {
+            let Some(streaming) = self.source.as_mut() else { return Ok(()) };
+            self.ready.extend(streaming.read().await?);
+        }
+        Ok(())
+    }
+
+    /// Nothing more is expected. Lets the stream end by itself, so that its connection is reused.
+    fn finish(&mut self) {
+        self.ready.clear();
+        if let Some(streaming) = self.source.take() {
+            let ProviderEventStream { events, remote, .. } = *streaming;
+            events.finish(remote.drains());
+        }
+    }
+}
+
+impl ProviderEventStream {
+    /// What the next event says; it may be nothing. Cancel-safe.
+    async fn read(&mut self) -> Result<Vec<ResponseDelta>, AskError> {
+        let read = match self.events.next().await {
+            Some(Ok(event)) => self.reader.read(event.name.as_deref(), &event.data),
+            Some(Err(fault)) => {
+                Err(BrokenStreamError::Malformed(MalformedResponseError(fault.to_string())))
+            }
+            None => self.finish_reader(),
+        };
+        read.map_err(|broken| {
+            error_mapping::broken_stream_error(&self.label, &broken, self.events.break_reason())
+        })
+    }
+
+    /// The stream is over; whether it was whole is the reader's to say.
+    fn finish_reader(&mut self) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
+        let last = self.reader.end()?;
+        match last.iter().any(|delta| matches!(delta, ResponseDelta::End { .. })) {
+            true => Ok(last),
+            false => Err(BrokenStreamError::Short),
+        }
+    }
+}

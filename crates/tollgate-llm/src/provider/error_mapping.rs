@@ -1,0 +1,147 @@
+//! What to make of a provider that did not answer: the failure in words, and whether to ask again.
+//! Pure.
+
+use http::StatusCode;
+use tollgate_core::text::HumanDuration;
+use tollgate_mcp::web;
+
+use super::ask_error::{AskError, RetryTarget};
+use super::label::ModelLabel;
+use super::retry_hint::{RetryAdvice, RetryHint};
+use crate::error::{LlmError, LlmErrorKind};
+use crate::format::{
+    BrokenStreamError, MalformedResponseError, ProviderErrorReport, ProviderFault,
+};
+
+/// An error in the provider's own words. Without a status it came in the middle of a stream.
+pub(super) fn provider_error(
+    label: &ModelLabel,
+    reported: &ProviderErrorReport,
+    (status, hint): (Option<StatusCode>, RetryHint),
+) -> AskError {
+    let code = status.map_or(0, |status| status.as_u16());
+    let after = hint.after.or(reported.retry_after);
+    let failure = in_words(label, reported, code);
+    let error = match reported.fault {
+        ProviderFault::Request => AskError::never(failure),
+        ProviderFault::TooLong | ProviderFault::Model | ProviderFault::Key => {
+            AskError::other_model(failure)
+        }
+        ProviderFault::TooOften | ProviderFault::Provider => {
+            AskError::same_model(failure.after(after))
+        }
+    };
+    let again = match (hint.advice, error.again) {
+        (Some(RetryAdvice::Retry), _) => RetryTarget::SameModel { after },
+        (Some(RetryAdvice::GiveUp), RetryTarget::SameModel { .. }) => RetryTarget::OtherModel,
+        (_, again) => again,
+    };
+    AskError { again, ..error }
+}
+
+fn in_words(label: &ModelLabel, reported: &ProviderErrorReport, code: u16) -> LlmError {
+    let words = match label.quote(&reported.message) {
+        words if words.is_empty() => format!("HTTP {code}"),
+        words => words,
+    };
+    let (kind, message) = match reported.fault {
+        ProviderFault::Request => {
+            (LlmErrorKind::Invalid, label.of_model(&format!("refuses the request: {words}")))
+        }
+        ProviderFault::TooLong => {
+            let what = format!("cannot take so much at once: {words}");
+            (LlmErrorKind::TooLong, label.of_model(&what))
+        }
+        ProviderFault::Model => {
+            let what = format!("does not know model `{}`: {words}", label.model);
+            (LlmErrorKind::UnknownModel, label.of_provider(&what))
+        }
+        ProviderFault::Key => {
+            (LlmErrorKind::Provider, label.of_provider(&refused_key(label, reported, code)))
+        }
+        ProviderFault::TooOften => {
+            let what = format!("takes no more requests for now: {words}");
+            (LlmErrorKind::RateLimited, label.of_model(&what))
+        }
+        ProviderFault::Provider => {
+            let overloaded = matches!(code, 503 | 529)
+                || reported.code.as_deref().is_some_and(|code| code.contains("overloaded"));
+            let kind = match code {
+                408 | 504 | 524 => LlmErrorKind::Timeout,
+                _ if overloaded => LlmErrorKind::Overloaded,
+                _ => LlmErrorKind::Provider,
+            };
+            (kind, label.of_model(&format!("failed: {words}")))
+        }
+    };
+    LlmError::new(kind, message)
+}
+
+/// The provider's words are left out: they like to repeat the key, or a part of it.
+fn refused_key(label: &ModelLabel, reported: &ProviderErrorReport, code: u16) -> String {
+    let mut facts = Vec::new();
+    if code != 0 {
+        facts.push(format!("HTTP {code}"));
+    }
+    facts.extend(reported.code.as_deref().map(|code| label.quote(code)));
+    let key = format!("`providers.{}.api_key`", label.provider);
+    format!("refuses the gateway's key ({}): check {key}", facts.join(", "))
+}
+
+/// The provider answered well, but not with an answer.
+pub(super) fn invalid_response_error(label: &ModelLabel, what: &str) -> AskError {
+    let message = label.of_provider(&label.quote(what));
+    AskError::other_model(LlmError::new(LlmErrorKind::Provider, message))
+}
+
+pub(super) fn malformed_error(label: &ModelLabel, malformed: &MalformedResponseError) -> AskError {
+    let what = format!("answers nonsense: {}", label.quote(&malformed.0));
+    AskError::other_model(LlmError::new(LlmErrorKind::Provider, label.of_model(&what)))
+}
+
+/// The connection broke in the middle of the answer.
+pub(super) fn disconnect_error(label: &ModelLabel, why: &str) -> AskError {
+    let what = match why {
+        "" => "broke its answer off".to_owned(),
+        why => format!("broke its answer off: {}", label.quote(why)),
+    };
+    AskError::same_model(LlmError::new(LlmErrorKind::Provider, label.of_model(&what)))
+}
+
+/// No response came at all.
+pub(super) fn send_error(label: &ModelLabel, failed: &web::HttpRequestError) -> AskError {
+    let what = match failed {
+        web::HttpRequestError::Unreachable(why) => {
+            format!("cannot be reached: {}", label.quote(why))
+        }
+        web::HttpRequestError::Broken(why) => {
+            format!("closed the connection: {}", label.quote(why))
+        }
+    };
+    AskError::same_model(LlmError::new(LlmErrorKind::Provider, label.of_provider(&what)))
+}
+
+/// Too slow to be asked the same again.
+pub(super) fn timeout_error(label: &ModelLabel, limit: std::time::Duration) -> AskError {
+    let what = format!("did not answer within {}", HumanDuration(limit));
+    AskError::other_model(LlmError::new(LlmErrorKind::Timeout, label.of_model(&what)))
+}
+
+/// It began to answer and then fell silent.
+pub(super) fn stall_error(label: &ModelLabel, limit: std::time::Duration) -> AskError {
+    let what = format!("said nothing more for {}", HumanDuration(limit));
+    AskError::other_model(LlmError::new(LlmErrorKind::Timeout, label.of_model(&what)))
+}
+
+/// A stream that ends before its time.
+pub(super) fn broken_stream_error(
+    label: &ModelLabel,
+    broken: &BrokenStreamError,
+    why: Option<&str>,
+) -> AskError {
+    match broken {
+        BrokenStreamError::Malformed(it) => malformed_error(label, it),
+        BrokenStreamError::Short => disconnect_error(label, why.unwrap_or_default()),
+        BrokenStreamError::Reported(it) => provider_error(label, it, (None, RetryHint::default())),
+    }
+}

@@ -1,0 +1,206 @@
+//! Fallback chain with retries: of several models the first that answers does. Attempts are
+//! repeated after a backoff where that makes sense, then the next model is asked. Called by the
+//! loop.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tollgate_core::trace::Trace;
+use tollgate_engine::clock::Clock;
+use tollgate_engine::spans::{TraceScope, TraceSpan};
+
+use super::ask_error::{AskError, RetryTarget};
+use super::delta_stream::DeltaStream;
+use super::gen_ai_span;
+use super::model::{AttemptAnswer, ModelHandle};
+use super::retry_backoff::{RetryProgress, retry_delay};
+use crate::conversation::{ChatRequest, ChatResponse, ResponseDelivery};
+use crate::error::{LlmError, LlmErrorKind};
+use crate::gateway_report::StreamNote;
+
+/// Whom to ask, and within which limits.
+pub struct FallbackChain<'a> {
+    /// In order of preference.
+    pub models: &'a [Arc<ModelHandle>],
+    pub clock: &'a dyn Clock,
+    /// Nothing is waited for beyond this.
+    pub until: Option<Instant>,
+    /// What the question is part of.
+    pub follow: &'a TraceScope,
+    /// Is told when the next model is asked ([`StreamNote::Fallback`]).
+    pub on_fallback: &'a (dyn Fn(StreamNote) + Send + Sync),
+}
+
+/// An answer, or the beginning of one.
+pub struct ChainAnswer<T> {
+    /// Who gave it.
+    pub model: Arc<ModelHandle>,
+    pub answer: T,
+    /// What the provider's dialect had no words for and was left out, in words for the client.
+    pub lost: Vec<String>,
+}
+
+impl FallbackChain<'_> {
+    /// `write` makes the request for a model. If it says that the request is too long for one, the
+    /// next is asked; any other failure of it is final.
+    pub async fn ask(
+        &self,
+        write: impl Fn(&ModelHandle) -> Result<ChatRequest, LlmError>,
+    ) -> Result<ChainAnswer<ChatResponse>, LlmError> {
+        self.ask_in_order(write).await
+    }
+
+    /// The same, step by step. Once something of an answer has come there is no other attempt.
+    pub async fn stream(
+        &self,
+        write: impl Fn(&ModelHandle) -> Result<ChatRequest, LlmError>,
+    ) -> Result<ChainAnswer<DeltaStream>, LlmError> {
+        self.ask_in_order(write).await
+    }
+
+    async fn ask_in_order<T: ChainAnswerForm>(
+        &self,
+        write: impl Fn(&ModelHandle) -> Result<ChatRequest, LlmError>,
+    ) -> Result<ChainAnswer<T>, LlmError> {
+        let mut told: Option<LlmError> = None;
+        let mut before: Option<(&Arc<ModelHandle>, String)> = None;
+        for model in self.models {
+            if let Some((before, why)) = before.take() {
+                (self.on_fallback)(StreamNote::Fallback {
+                    from: before.settings.name.clone(),
+                    to: model.settings.name.clone(),
+                    why,
+                });
+            }
+            let request = match write(model) {
+                Ok(request) => request,
+                Err(failure) if failure.kind == LlmErrorKind::TooLong => {
+                    before = Some((model, failure.message.clone()));
+                    told = Some(preferred_error(told, failure));
+                    continue;
+                }
+                Err(failure) => return Err(failure),
+            };
+            match self.ask_with_retries(model, &request).await {
+                Ok(AttemptAnswer { answer, lost }) => {
+                    return Ok(ChainAnswer { model: Arc::clone(model), answer, lost });
+                }
+                Err(AskError { failure, again: RetryTarget::Never }) => return Err(failure),
+                Err(AskError { failure, .. }) => {
+                    before = Some((model, failure.message.clone()));
+                    told = Some(preferred_error(told, failure));
+                }
+            }
+        }
+        let nobody = || LlmError::new(LlmErrorKind::UnknownModel, "there is no model to ask");
+        Err(told.unwrap_or_else(nobody))
+    }
+
+    /// Asks one model, more than once if need be.
+    async fn ask_with_retries<T: ChainAnswerForm>(
+        &self,
+        model: &ModelHandle,
+        request: &ChatRequest,
+    ) -> Result<AttemptAnswer<T>, AskError> {
+        let mut failed = 0;
+        loop {
+            let mut span = gen_ai_span::begin(self.follow, model, T::DELIVERY);
+            let trace = span.trace().cloned();
+            let attempt = T::attempt(model, request, trace.as_deref());
+            let error = match self.in_time(model, attempt).await {
+                Ok(AttemptAnswer { answer, lost }) => {
+                    return Ok(AttemptAnswer { answer: answer.attach_span(span), lost });
+                }
+                Err(error) => error,
+            };
+            gen_ai_span::record_failure(&mut span, &error.failure);
+            drop(span);
+            failed += 1;
+            let failure = &error.failure;
+            tracing::warn!(model = model.settings.name, code = failure.kind.code(), %failure,
+                "a model did not answer");
+            let left = self.until.map(|until| until.saturating_duration_since(self.clock.now()));
+            let tried = RetryProgress { failed, retries: model.retries(), left };
+            match retry_delay(error.again, tried, rand::random()) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return Err(error),
+            }
+        }
+    }
+
+    async fn in_time<T>(
+        &self,
+        model: &ModelHandle,
+        attempt: impl Future<Output = Result<T, AskError>>,
+    ) -> Result<T, AskError> {
+        let Some(until) = self.until else { return attempt.await };
+        match tokio::time::timeout_at(until.into(), attempt).await {
+            Ok(result) => result,
+            Err(_) => {
+                let name = &model.settings.name;
+                let message = format!("model `{name}` did not answer in the time that was left");
+                Err(AskError::never(LlmError::new(LlmErrorKind::Timeout, message)))
+            }
+        }
+    }
+}
+
+/// What is told of two failures: the later one, unless it says only that another model, which was
+/// asked in need, is too small.
+fn preferred_error(earlier: Option<LlmError>, later: LlmError) -> LlmError {
+    match earlier {
+        Some(earlier)
+            if later.kind == LlmErrorKind::TooLong && earlier.kind != LlmErrorKind::TooLong =>
+        {
+            earlier
+        }
+        _ => later,
+    }
+}
+
+/// The two forms in which an answer is wanted.
+trait ChainAnswerForm: Sized {
+    const DELIVERY: ResponseDelivery;
+
+    fn attempt(
+        model: &ModelHandle,
+        request: &ChatRequest,
+        trace: Option<&Trace>,
+    ) -> impl Future<Output = Result<AttemptAnswer<Self>, AskError>> + Send;
+
+    /// The answer, which is told of by the span.
+    fn attach_span(self, span: TraceSpan) -> Self;
+}
+
+impl ChainAnswerForm for ChatResponse {
+    const DELIVERY: ResponseDelivery = ResponseDelivery::Whole;
+
+    fn attach_span(self, mut span: TraceSpan) -> Self {
+        gen_ai_span::record_response(&mut span, &self);
+        self
+    }
+
+    async fn attempt(
+        model: &ModelHandle,
+        request: &ChatRequest,
+        trace: Option<&Trace>,
+    ) -> Result<AttemptAnswer<Self>, AskError> {
+        model.answer(request, trace).await
+    }
+}
+
+impl ChainAnswerForm for DeltaStream {
+    const DELIVERY: ResponseDelivery = ResponseDelivery::Streamed;
+
+    fn attach_span(self, span: TraceSpan) -> Self {
+        self.with_span(span)
+    }
+
+    async fn attempt(
+        model: &ModelHandle,
+        request: &ChatRequest,
+        trace: Option<&Trace>,
+    ) -> Result<AttemptAnswer<Self>, AskError> {
+        model.answer_in_steps(request, trace).await
+    }
+}

@@ -1,0 +1,90 @@
+//! The span of one question to a model, by the conventions for generative AI.
+
+use tollgate_engine::spans::{SpanAttributes, SpanKind, TraceScope, TraceSpan};
+
+use super::model::ModelHandle;
+use crate::conversation::{ChatResponse, ResponseDelivery, StopReason, TokenUsage};
+use crate::error::LlmError;
+use crate::settings::ProviderKind;
+
+pub(super) fn begin(
+    follow: &TraceScope,
+    model: &ModelHandle,
+    delivery: ResponseDelivery,
+) -> TraceSpan {
+    let id = &model.settings.id;
+    let kind = match model.provider_kind() {
+        Some(_) => SpanKind::Client,
+        None => SpanKind::Internal,
+    };
+    let mut span = follow.begin(kind, || format!("chat {id}").into());
+    span.tell(|said| {
+        said.set("gen_ai.operation.name", "chat");
+        said.set("gen_ai.provider.name", provider_name(model.provider_kind()));
+        said.set("gen_ai.request.model", id.clone());
+        if delivery == ResponseDelivery::Streamed {
+            said.set("gen_ai.request.stream", true);
+        }
+        if let Some(url) = model.origin() {
+            let usual = if url.scheme_str() == Some("https") { 443 } else { 80 };
+            said.set_some("server.address", url.host().map(str::to_owned));
+            said.set("server.port", u64::from(url.port_u16().unwrap_or(usual)));
+        }
+    });
+    span
+}
+
+/// As the conventions call it.
+pub(crate) fn provider_name(kind: Option<ProviderKind>) -> &'static str {
+    match kind {
+        Some(ProviderKind::OpenAi) => "openai",
+        Some(ProviderKind::Anthropic) => "anthropic",
+        Some(ProviderKind::Gemini) => "gcp.gemini",
+        Some(ProviderKind::Deepgram) => "deepgram",
+        Some(ProviderKind::Offline) | None => "tollgate",
+    }
+}
+
+pub(super) fn record_failure(span: &mut TraceSpan, failure: &LlmError) {
+    span.refused(failure.kind.code(), || failure.to_string());
+}
+
+pub(super) fn record_response(span: &mut TraceSpan, response: &ChatResponse) {
+    span.tell(|said| {
+        record_identity(said, (&response.id, &response.model));
+        record_end(said, &response.stop, &response.usage);
+    });
+    span.done();
+}
+
+pub(super) fn record_identity(said: &mut SpanAttributes, (id, model): (&str, &str)) {
+    let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    said.set_some("gen_ai.response.id", some(id));
+    said.set_some("gen_ai.response.model", some(model));
+}
+
+pub(super) fn record_end(said: &mut SpanAttributes, stop: &StopReason, usage: &TokenUsage) {
+    said.set("gen_ai.response.finish_reasons", vec![reason(stop)]);
+    record_usage(said, usage);
+}
+
+/// Nothing is said of tokens that nobody counted.
+pub(crate) fn record_usage(said: &mut SpanAttributes, usage: &TokenUsage) {
+    let some = |count: u64| Some(count).filter(|count| *count > 0);
+    said.set_some("gen_ai.usage.input_tokens", some(usage.input));
+    said.set_some("gen_ai.usage.output_tokens", some(usage.output));
+    said.set_some("gen_ai.usage.cache_read.input_tokens", some(usage.cache_read));
+    said.set_some("gen_ai.usage.cache_write.input_tokens", some(usage.cache_written));
+    said.set_some("gen_ai.usage.reasoning.output_tokens", some(usage.reasoning));
+}
+
+fn reason(stop: &StopReason) -> String {
+    match stop {
+        StopReason::End | StopReason::Sequence(_) => "stop",
+        StopReason::Length => "length",
+        StopReason::Calls => "tool_call",
+        StopReason::Filtered | StopReason::Refused => "content_filter",
+        StopReason::Other { reason, .. } => reason,
+    }
+    .to_owned()
+}

@@ -1,0 +1,123 @@
+//! The body of an answer that is handed on: frame by frame as the provider sends them, no copies.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::time::{Sleep, sleep};
+use tollgate_core::text::HumanDuration;
+use tollgate_engine::spans as told;
+
+use crate::provider::concurrency_limit::ProviderPermit;
+
+/// Dropping it closes the provider's connection, unless all of it was read.
+pub struct PassThroughBody {
+    source: PassThroughSource,
+    /// Ends with it.
+    _told: told::TraceSpan,
+}
+
+enum PassThroughSource {
+    Whole(Bytes),
+    Through(Box<StreamedBody>),
+}
+
+struct StreamedBody {
+    body: Incoming,
+    silence: Duration,
+    /// Runs while nothing comes.
+    timer: Option<Pin<Box<Sleep>>>,
+    /// Whether anything came since the timer was set.
+    heard: bool,
+    _slot: ProviderPermit,
+}
+
+/// Why the rest of an answer does not come.
+#[derive(Debug, thiserror::Error)]
+pub enum PassThroughError {
+    #[error("the provider's answer broke off: {0}")]
+    Broken(#[from] hyper::Error),
+    #[error("the provider said nothing more for {}", HumanDuration(*.0))]
+    Silent(Duration),
+}
+
+impl PassThroughBody {
+    pub(super) fn whole(bytes: Bytes) -> Self {
+        Self { source: PassThroughSource::Whole(bytes), _told: told::TraceSpan::default() }
+    }
+
+    pub(super) fn through(body: Incoming, (slot, silence): (ProviderPermit, Duration)) -> Self {
+        let through = StreamedBody { body, silence, timer: None, heard: false, _slot: slot };
+        Self {
+            source: PassThroughSource::Through(Box::new(through)),
+            _told: told::TraceSpan::default(),
+        }
+    }
+
+    /// The same, of which this span tells.
+    pub(in crate::provider) fn with_span(self, span: told::TraceSpan) -> Self {
+        Self { _told: span, ..self }
+    }
+}
+
+impl Body for PassThroughBody {
+    type Data = Bytes;
+    type Error = PassThroughError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, PassThroughError>>> {
+        match &mut self.source {
+            PassThroughSource::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            PassThroughSource::Whole(bytes) => {
+                Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes)))))
+            }
+            PassThroughSource::Through(through) => through.poll(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.source {
+            PassThroughSource::Whole(bytes) => bytes.is_empty(),
+            PassThroughSource::Through(through) => through.body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            PassThroughSource::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            PassThroughSource::Through(through) => through.body.size_hint(),
+        }
+    }
+}
+
+impl StreamedBody {
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, PassThroughError>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
+            self.heard = true;
+            return Poll::Ready(frame.map(|frame| frame.map_err(PassThroughError::from)));
+        }
+        // The timer is not set anew for each frame, which would cost more than the frame: it is
+        // looked at when it has run out. So silence may last up to twice as long.
+        let heard = &mut self.heard;
+        let timer = self.timer.get_or_insert_with(|| {
+            *heard = false;
+            Box::pin(sleep(self.silence))
+        });
+        while timer.as_mut().poll(context).is_ready() {
+            if !std::mem::take(heard) {
+                return Poll::Ready(Some(Err(PassThroughError::Silent(self.silence))));
+            }
+            let next = timer.deadline() + self.silence;
+            timer.as_mut().reset(next);
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,131 @@
+//! A socket to a provider, for a live session with one of its models. What is said on it is others'
+//! business.
+
+use std::time::Duration;
+
+use http::{HeaderValue, Request, StatusCode, Uri, header};
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, error};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+use tollgate_core::trace::Trace;
+use tollgate_mcp::web::{DedicatedConnection, HttpRequestError};
+
+use super::label::ModelLabel;
+use super::model::ModelHandle;
+use super::remote::{RemoteProvider, trace_headers};
+use super::urls;
+use crate::error::{LlmError, LlmErrorKind};
+
+/// To a provider.
+pub type ProviderSocket = WebSocketStream<DedicatedConnection>;
+
+/// Until the provider has taken the session.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Pictures come in one message; audio of a session is never as long.
+const MAX_MESSAGE_BYTES: usize = 16 << 20;
+
+/// For both sides of a session: little memory for each, every message sent at once.
+pub fn socket_config() -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(4 << 10)
+        .write_buffer_size(0)
+        .max_message_size(Some(MAX_MESSAGE_BYTES))
+        .max_frame_size(Some(MAX_MESSAGE_BYTES))
+}
+
+impl ModelHandle {
+    /// Connects to where the model's provider holds live sessions.
+    pub async fn connect(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        trace: Option<&Trace>,
+    ) -> Result<ProviderSocket, LlmError> {
+        let Some(remote) = self.provider() else {
+            let message = format!("model `{}` holds no live sessions", self.settings.name);
+            return Err(LlmError::invalid("model", message));
+        };
+        let label = ModelLabel::new(&remote.settings, &self.settings.id);
+        let connecting = connect(remote, &label, (path, query), trace);
+        match tokio::time::timeout(HANDSHAKE_TIMEOUT, connecting).await {
+            Ok(connected) => connected,
+            Err(_) => {
+                let what = format!("took no session within {} s", HANDSHAKE_TIMEOUT.as_secs());
+                Err(LlmError::new(LlmErrorKind::Timeout, label.of_provider(&what)))
+            }
+        }
+    }
+}
+
+async fn connect(
+    remote: &RemoteProvider,
+    label: &ModelLabel,
+    (path, query): (&str, &[(&str, &str)]),
+    trace: Option<&Trace>,
+) -> Result<ProviderSocket, LlmError> {
+    let failed = |what: String| LlmError::new(LlmErrorKind::Provider, label.of_provider(&what));
+    let url = urls::socket(&remote.base, path, query).map_err(failed)?;
+    let line = remote.connect(&url).await.map_err(|error| {
+        let (HttpRequestError::Unreachable(why) | HttpRequestError::Broken(why)) = error;
+        failed(format!("cannot be reached: {}", label.quote(&why)))
+    })?;
+    let mut request = Request::new(());
+    let host = url.authority().map(|it| it.as_str().to_owned()).unwrap_or_default();
+    *request.uri_mut() = of_sockets(url).map_err(|error| failed(format!("has no URL: {error}")))?;
+    let headers = request.headers_mut();
+    headers.clone_from(remote.headers());
+    headers.remove(header::CONTENT_TYPE);
+    trace_headers(headers, trace);
+    let host = HeaderValue::try_from(host).map_err(|_| failed("has no host".to_owned()))?;
+    let key = HeaderValue::try_from(generate_key());
+    headers.insert(header::SEC_WEBSOCKET_KEY, key.expect("base64 can be sent"));
+    headers.insert(header::HOST, host);
+    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    let shaken = client_async_with_config(request, line, Some(socket_config())).await;
+    shaken.map(|(socket, _)| socket).map_err(|error| connect_error(label, error))
+}
+
+/// The library that opens sockets knows their URLs only.
+fn of_sockets(url: Uri) -> Result<Uri, http::Error> {
+    let mut parts = url.into_parts();
+    let is_secure = parts.scheme == Some(http::uri::Scheme::HTTPS);
+    parts.scheme = Some(if is_secure { "wss".parse()? } else { "ws".parse()? });
+    Ok(Uri::from_parts(parts)?)
+}
+
+fn connect_error(label: &ModelLabel, error: tungstenite::Error) -> LlmError {
+    let tungstenite::Error::Http(response) = error else {
+        let what = match &error {
+            tungstenite::Error::Protocol(error::ProtocolError::HandshakeIncomplete) => {
+                "broke the connection off".to_owned()
+            }
+            other => format!("takes no session: {}", label.quote(&other.to_string())),
+        };
+        return LlmError::new(LlmErrorKind::Provider, label.of_provider(&what));
+    };
+    let status = response.status();
+    let kind = match status {
+        StatusCode::TOO_MANY_REQUESTS => LlmErrorKind::RateLimited,
+        StatusCode::NOT_FOUND => LlmErrorKind::UnknownModel,
+        StatusCode::SERVICE_UNAVAILABLE => LlmErrorKind::Overloaded,
+        StatusCode::BAD_REQUEST => LlmErrorKind::Invalid,
+        _ => LlmErrorKind::Provider,
+    };
+    let what = match status {
+        // Its own words like to repeat the key.
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => format!(
+            "refuses the gateway's key (HTTP {}): check `providers.{}.api_key`",
+            status.as_u16(),
+            label.provider
+        ),
+        _ => {
+            let words = response.body().as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+            format!("takes no session: HTTP {} {}", status.as_u16(), label.quote(&words))
+        }
+    };
+    LlmError::new(kind, label.of_model(what.trim_end()))
+}

@@ -1,0 +1,159 @@
+//! The head of a provider's response: whether an answer follows, and if not, what it says instead.
+
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::response::Parts;
+use http::{HeaderMap, Response, StatusCode, header};
+use hyper::body::Incoming;
+use tollgate_mcp::web::body::{self, BodyReadError};
+
+use super::ask_error::AskError;
+use super::error_mapping;
+use super::label::ModelLabel;
+use super::retry_hint::{self, RetryHint};
+use crate::format::{DialectCodec, ProviderErrorReport, ProviderFault};
+
+/// Errors are short; of a longer one the beginning is not worth waiting for.
+const MAX_ERROR_BYTES: usize = 64 << 10;
+
+/// What an answer may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExpectedBody {
+    Json,
+    Events,
+    /// Either of the two.
+    Any,
+}
+
+/// The response, if an answer follows.
+pub(super) async fn check_head(
+    response: Response<Incoming>,
+    (format, label): (&dyn DialectCodec, &ModelLabel),
+    (expected, wall): (ExpectedBody, SystemTime),
+) -> Result<Response<Incoming>, AskError> {
+    if response.status() == StatusCode::OK {
+        return match fault_of(response.headers(), expected) {
+            None => Ok(response),
+            Some(fault) => Err(error_mapping::invalid_response_error(label, &fault)),
+        };
+    }
+    let (parts, body) = response.into_parts();
+    if parts.status.is_client_error() || parts.status.is_server_error() {
+        return Err(read_refusal((&parts, body), format, wall).await.to_ask_error(label));
+    }
+    Err(error_mapping::invalid_response_error(label, &strange(parts.status)))
+}
+
+/// All of an answer.
+pub(super) async fn whole(
+    response: Response<Incoming>,
+    limit: usize,
+    label: &ModelLabel,
+) -> Result<Bytes, AskError> {
+    let bytes = body::whole(response.into_body(), limit).await;
+    bytes.map_err(|unread| match unread {
+        BodyReadError::TooLarge { limit } => {
+            let what = format!("gives an answer that is larger than {limit} bytes");
+            error_mapping::invalid_response_error(label, &what)
+        }
+        BodyReadError::Broken(why) => error_mapping::disconnect_error(label, &why),
+    })
+}
+
+/// Some who pass others' models on say an error with the status of an answer.
+pub(super) fn error_in_ok_response(
+    body: &[u8],
+    format: &dyn DialectCodec,
+    label: &ModelLabel,
+) -> AskError {
+    let reported = format.read_error(StatusCode::OK.as_u16(), body);
+    error_mapping::provider_error(label, &reported, (Some(StatusCode::OK), RetryHint::default()))
+}
+
+/// What is wrong with the headers of a response that says that all is well.
+fn fault_of(headers: &HeaderMap, expected: ExpectedBody) -> Option<String> {
+    let encoding = headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+    if let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("identity")) {
+        return Some(format!("answers encoded as `{encoding}`, which it was not asked for"));
+    }
+    let fits = match (kind(headers), expected) {
+        (BodyContentType::Unsaid, _) => true,
+        (BodyContentType::Json, expected) => expected != ExpectedBody::Events,
+        (BodyContentType::Events, expected) => expected != ExpectedBody::Json,
+        (BodyContentType::Other, _) => false,
+    };
+    let wanted = match expected {
+        ExpectedBody::Json => "JSON",
+        ExpectedBody::Events => "events",
+        ExpectedBody::Any => "JSON or events",
+    };
+    let stated = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let stated = stated.unwrap_or("something unreadable");
+    (!fits).then(|| format!("answers with `{stated}` instead of {wanted}: check its `base_url`"))
+}
+
+/// A status that is neither an answer nor an error.
+fn strange(status: StatusCode) -> String {
+    match status.is_redirection() {
+        true => format!("wants to redirect (HTTP {}): check its `base_url`", status.as_u16()),
+        false => format!("answers with HTTP {} and no answer", status.as_u16()),
+    }
+}
+
+enum BodyContentType {
+    Unsaid,
+    Json,
+    Events,
+    Other,
+}
+
+fn kind(headers: &HeaderMap) -> BodyContentType {
+    let Some(stated) = headers.get(header::CONTENT_TYPE) else { return BodyContentType::Unsaid };
+    let stated = stated.to_str().unwrap_or_default();
+    let essence = stated.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match essence.as_str() {
+        "application/json" => BodyContentType::Json,
+        "text/event-stream" => BodyContentType::Events,
+        other if other.ends_with("+json") => BodyContentType::Json,
+        _ => BodyContentType::Other,
+    }
+}
+
+/// An error that a provider answered with.
+pub(super) struct ProviderRefusal {
+    pub(super) body: Bytes,
+    status: StatusCode,
+    reported: ProviderErrorReport,
+    hint: RetryHint,
+    is_json: bool,
+}
+
+/// Reads it. A body that breaks off, or is too long, is as good as none.
+pub(super) async fn read_refusal(
+    (parts, body): (&Parts, Incoming),
+    format: &dyn DialectCodec,
+    wall: SystemTime,
+) -> ProviderRefusal {
+    let body = body::whole(body, MAX_ERROR_BYTES).await.unwrap_or_default();
+    let is_json = matches!(kind(&parts.headers), BodyContentType::Json) && !body.is_empty();
+    let mut reported = format.read_error(parts.status.as_u16(), &body);
+    if matches!(parts.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        reported.fault = ProviderFault::Key;
+    }
+    let hint = retry_hint::read(&parts.headers, wall);
+    ProviderRefusal { body, status: parts.status, reported, hint, is_json }
+}
+
+impl ProviderRefusal {
+    /// Whether a client who speaks the provider's dialect may read it as it is.
+    pub(super) fn may_be_passed(&self, label: &ModelLabel) -> bool {
+        self.is_json
+            && self.reported.fault != ProviderFault::Key
+            && !label.has_secret_in(&self.body)
+    }
+
+    pub(super) fn to_ask_error(&self, label: &ModelLabel) -> AskError {
+        error_mapping::provider_error(label, &self.reported, (Some(self.status), self.hint))
+    }
+}

@@ -1,0 +1,60 @@
+//! `Retry-After` and its relatives: what the headers of a refusal say about a retry. Pure; the time
+//! is an argument.
+
+use std::time::{Duration, SystemTime};
+
+use http::{HeaderMap, header};
+use tollgate_core::date;
+
+/// Longer than this nobody means.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct RetryHint {
+    /// Not sooner.
+    pub(super) after: Option<Duration>,
+    /// What the provider says outright, if it does.
+    pub(super) advice: Option<RetryAdvice>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RetryAdvice {
+    Retry,
+    GiveUp,
+}
+
+pub(super) fn read(headers: &HeaderMap, wall: SystemTime) -> RetryHint {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let millis = text("retry-after-ms").and_then(|text| parse_duration(text, 0.001));
+    let after = millis.or_else(|| {
+        let text = text(header::RETRY_AFTER.as_str())?;
+        parse_duration(text, 1.0).or_else(|| until(text, wall))
+    });
+    let advice = match text("x-should-retry") {
+        Some("true") => Some(RetryAdvice::Retry),
+        Some("false") => Some(RetryAdvice::GiveUp),
+        _ => None,
+    };
+    RetryHint { after: after.map(|after| after.min(MAX_RETRY_AFTER)), advice }
+}
+
+/// A number of seconds, or of parts of one. What is negative or no number says nothing.
+fn parse_duration(text: &str, unit: f64) -> Option<Duration> {
+    let number = text.parse::<f64>().ok().filter(|number| !number.is_nan())?;
+    let seconds = (number * unit).min(MAX_RETRY_AFTER.as_secs_f64());
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// A date as HTTP writes it: `Wed, 21 Oct 2026 07:28:00 GMT`. One that has passed is now.
+fn until(text: &str, wall: SystemTime) -> Option<Duration> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut words = text.split_once(", ")?.1.strip_suffix(" GMT")?.split(' ');
+    let (day, month, year, clock) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let month = MONTHS.iter().position(|name| *name == month)? + 1;
+    let time = date::parse(&format!("{year}-{month:02}-{day}T{clock}Z"))?;
+    Some(time.duration_since(wall).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

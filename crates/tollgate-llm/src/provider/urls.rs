@@ -1,0 +1,131 @@
+//! Where a provider takes requests. Pure: settings in, URLs out.
+
+use http::Uri;
+use tollgate_core::text::percent_encoded;
+
+use crate::conversation::ResponseDelivery;
+use crate::dialect::Dialect;
+use crate::settings::{ProviderKind, ProviderSettings};
+
+const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
+const ANTHROPIC_BASE_URL: &str = "https://api.anthropic.com";
+const DEEPGRAM_BASE_URL: &str = "https://agent.deepgram.com/v1";
+const GEMINI_BASE_URL: &str = "https://generativelanguage.googleapis.com";
+
+/// What all of a provider's URLs begin with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ProviderBaseUrl {
+    /// Without a slash at its end.
+    before: String,
+    /// What stands behind the `?`, for the few that need it.
+    query: Option<String>,
+    origin: Uri,
+}
+
+impl ProviderBaseUrl {
+    pub(super) fn origin(&self) -> &Uri {
+        &self.origin
+    }
+}
+
+pub(super) fn base(provider: &ProviderSettings) -> Result<ProviderBaseUrl, String> {
+    let usual = match provider.kind {
+        ProviderKind::Anthropic => ANTHROPIC_BASE_URL,
+        ProviderKind::Gemini => GEMINI_BASE_URL,
+        ProviderKind::Deepgram => DEEPGRAM_BASE_URL,
+        ProviderKind::OpenAi | ProviderKind::Offline => OPENAI_BASE_URL,
+    };
+    let url = provider.base_url.as_deref().unwrap_or(usual);
+    let origin = url.parse().map_err(|error| format!("`base_url` is no URL: {error}"))?;
+    let (before, query) = match url.split_once('?') {
+        Some((before, query)) => (before, Some(query.to_owned())),
+        None => (url, None),
+    };
+    Ok(ProviderBaseUrl { before: before.trim_end_matches('/').to_owned(), query, origin })
+}
+
+/// For requests about the model of this id.
+pub(super) fn endpoint(
+    base: &ProviderBaseUrl,
+    dialect: Dialect,
+    (id, delivery): (&str, ResponseDelivery),
+) -> Result<Uri, String> {
+    let ProviderBaseUrl { before, query, .. } = base;
+    let (path, sse) = match (dialect, delivery) {
+        (Dialect::OpenAiChat, _) => ("/chat/completions".to_owned(), None),
+        (Dialect::OpenAiResponses, _) => ("/responses".to_owned(), None),
+        (Dialect::Anthropic, _) => (format!("{}/messages", version_segment(before, "v1")), None),
+        (Dialect::Gemini, ResponseDelivery::Whole) => (gemini(before, id, "generateContent"), None),
+        (Dialect::Gemini, ResponseDelivery::Streamed) => {
+            (gemini(before, id, "streamGenerateContent"), Some("alt=sse"))
+        }
+    };
+    let asked: Vec<&str> = query.as_deref().into_iter().chain(sse).collect();
+    let asked = (!asked.is_empty()).then(|| asked.join("&"));
+    url(format!("{before}{path}"), asked.as_deref())
+}
+
+/// For a live session. `path` begins with a slash; what it asks stands in `query`.
+pub(super) fn socket(
+    base: &ProviderBaseUrl,
+    path: &str,
+    query: &[(&str, &str)],
+) -> Result<Uri, String> {
+    let ProviderBaseUrl { before, query: own, .. } = base;
+    // These paths say the version themselves.
+    let before = match (path.starts_with("/ws/"), before.rsplit_once('/')) {
+        (true, Some((rest, _))) if version_segment(before, "v1beta").is_empty() => rest,
+        _ => before,
+    };
+    let pairs = query.iter().map(|(key, value)| format!("{key}={}", percent_encoded(value)));
+    let asked: Vec<String> = own.iter().cloned().chain(pairs).collect();
+    let asked = (!asked.is_empty()).then(|| asked.join("&"));
+    url(format!("{before}{path}"), asked.as_deref())
+}
+
+/// For texts to be embedded by the model of this id.
+pub(super) fn embeddings(
+    base: &ProviderBaseUrl,
+    dialect: Dialect,
+    id: &str,
+) -> Result<Uri, String> {
+    let ProviderBaseUrl { before, query, .. } = base;
+    let path = match dialect {
+        Dialect::Gemini => gemini(before, id, "batchEmbedContents"),
+        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Anthropic => {
+            "/embeddings".to_owned()
+        }
+    };
+    url(format!("{before}{path}"), query.as_deref())
+}
+
+fn url(path: String, query: Option<&str>) -> Result<Uri, String> {
+    let url = match query {
+        Some(query) => format!("{path}?{query}"),
+        None => path,
+    };
+    url.parse().map_err(|error| format!("no URL can be made for it: {error}"))
+}
+
+fn gemini(base: &str, id: &str, method: &str) -> String {
+    let version = version_segment(base, "v1beta");
+    let (folder, id) = match id.split_once('/') {
+        Some((folder @ ("models" | "tunedModels"), id)) => (folder, id),
+        _ => ("models", id),
+    };
+    format!("{version}/{folder}/{}:{method}", percent_encoded(id))
+}
+
+/// `/v1`, unless the base ends in a version already.
+fn version_segment(base: &str, version: &str) -> String {
+    let last = base.rsplit('/').next().unwrap_or_default();
+    let digits =
+        last.strip_prefix('v').map(|rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+    match digits {
+        Some(1..) => String::new(),
+        _ => format!("/{version}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Words that are put into a Deepgram agent's mouth, ours and the client's: what waits until nobody
+//! speaks, and whose it is that the provider refuses.
+
+use std::collections::VecDeque;
+
+use serde_json::json;
+
+use crate::realtime::chunks::chunks;
+use crate::realtime::events::DialectAction;
+
+/// Results that wait to be said; the oldest gives way.
+const MAX_QUEUED_RESULTS: usize = 16;
+/// Injections of which the fate is not known yet.
+const MAX_UNCONFIRMED_INJECTIONS: usize = 64;
+/// After so many refusals nobody wants to hear it any more.
+const MAX_INJECT_ATTEMPTS: u8 = 5;
+/// What is read aloud at once, in bytes; what Deepgram's voices take is twice as many characters.
+const MAX_CHUNK_BYTES: usize = 1_000;
+
+/// How words get on with whoever is speaking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InjectBehavior {
+    /// Only when nobody speaks, else they are refused.
+    Default,
+    /// After what is being said.
+    Queue,
+    /// Now.
+    Interrupt,
+}
+
+impl InjectBehavior {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Queue => "queue",
+            Self::Interrupt => "interrupt",
+        }
+    }
+
+    pub(super) fn parse(text: &str) -> Self {
+        match text {
+            "queue" => Self::Queue,
+            "interrupt" => Self::Interrupt,
+            _ => Self::Default,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InjectionOwner {
+    Client,
+    Ours,
+}
+
+#[derive(Debug)]
+struct QueuedWords {
+    text: String,
+    attempts: u8,
+}
+
+#[derive(Debug)]
+struct InjectedMessage {
+    whose: InjectionOwner,
+    behavior: InjectBehavior,
+    words: QueuedWords,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct MessageInjector {
+    waiting: VecDeque<QueuedWords>,
+    out: VecDeque<InjectedMessage>,
+}
+
+impl MessageInjector {
+    /// Says a text at once, in pieces if it is long.
+    pub(super) fn say(&mut self, text: &str, behavior: InjectBehavior) -> Vec<DialectAction> {
+        let said = chunks(text, MAX_CHUNK_BYTES).into_iter().enumerate().map(|(at, piece)| {
+            let behavior = if at == 0 { behavior } else { InjectBehavior::Queue };
+            self.inject(QueuedWords { text: piece.to_owned(), attempts: 0 }, behavior)
+        });
+        said.collect()
+    }
+
+    /// For when nobody speaks.
+    pub(super) fn say_later(&mut self, text: String) {
+        self.waiting.push_back(QueuedWords { text, attempts: 0 });
+        if self.waiting.len() > MAX_QUEUED_RESULTS {
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Nobody speaks now.
+    pub(super) fn idle(&mut self) -> Option<DialectAction> {
+        let is_out = |it: &InjectedMessage| {
+            it.whose == InjectionOwner::Ours && it.behavior == InjectBehavior::Default
+        };
+        if self.out.iter().any(is_out) {
+            return None;
+        }
+        let words = self.waiting.pop_front()?;
+        Some(self.inject(words, InjectBehavior::Default))
+    }
+
+    pub(super) fn note_clients(&mut self, text: &str, behavior: InjectBehavior) {
+        let words = QueuedWords { text: text.to_owned(), attempts: 0 };
+        self.note(InjectedMessage { whose: InjectionOwner::Client, behavior, words });
+    }
+
+    /// The agent says something: who put it into its mouth, if anybody did.
+    pub(super) fn take_spoken(&mut self, said: &str) -> Option<InjectionOwner> {
+        let is_it = |injected: &InjectedMessage| injected.words.text.starts_with(said.trim());
+        let at = self.out.iter().position(is_it)?;
+        self.out.remove(at).map(|injected| injected.whose)
+    }
+
+    /// Whose words were refused. Ours wait for another occasion if they were to be said in a pause.
+    pub(super) fn take_refused(&mut self) -> InjectionOwner {
+        let in_pause = |injected: &InjectedMessage| injected.behavior == InjectBehavior::Default;
+        let at = self.out.iter().position(in_pause).unwrap_or(0);
+        let Some(mut injected) = self.out.remove(at) else { return InjectionOwner::Client };
+        if injected.whose == InjectionOwner::Ours && injected.behavior == InjectBehavior::Default {
+            injected.words.attempts += 1;
+            if injected.words.attempts < MAX_INJECT_ATTEMPTS {
+                self.waiting.push_front(injected.words);
+            }
+        }
+        injected.whose
+    }
+
+    /// The floor has changed hands: what was to be said by force was said or dropped by now.
+    pub(super) fn settle(&mut self) {
+        self.out.retain(|injected| injected.behavior == InjectBehavior::Default);
+    }
+
+    fn inject(&mut self, words: QueuedWords, behavior: InjectBehavior) -> DialectAction {
+        let message = json!({
+            "type": "InjectAgentMessage",
+            "message": words.text,
+            "behavior": behavior.as_str(),
+        });
+        self.note(InjectedMessage { whose: InjectionOwner::Ours, behavior, words });
+        DialectAction::ToProvider(message.to_string())
+    }
+
+    fn note(&mut self, injected: InjectedMessage) {
+        self.out.push_back(injected);
+        if self.out.len() > MAX_UNCONFIRMED_INJECTIONS {
+            self.out.pop_front();
+        }
+    }
+}

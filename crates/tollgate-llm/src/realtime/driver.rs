@@ -1,0 +1,451 @@
+//! Drives a live session: reads both sockets, sends on both, and lets what runs beside them go on.
+//! One task, no locks; nothing here waits for anything but the next thing that happens.
+
+use std::borrow::Cow;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Interval, MissedTickBehavior, Sleep};
+use tokio_tungstenite::tungstenite::Message;
+use tollgate_core::secret_values;
+use tollgate_mcp::web::DedicatedConnection;
+
+use super::events::CloseReason;
+use super::session::{BackgroundEvent, DriverCommand, RealtimeSession};
+use super::session_registry::{SessionCommand, SessionEnds};
+use super::wire::{SocketEvent, SocketSide, close, code};
+use crate::error::LlmError;
+use crate::provider::ProviderSocket;
+
+/// How often quiet sides are looked after.
+const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// Until a new connection has become what the old one was.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// However often a machine wants to be woken.
+const MIN_WAKE_INTERVAL: Duration = Duration::from_millis(5);
+/// Until a side that was told goodbye has to be gone.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+struct SessionDriver<S> {
+    session: RealtimeSession,
+    client: SocketSide<S>,
+    provider: ProviderConnection,
+    orders: mpsc::Receiver<SessionCommand>,
+    ends: SessionEnds,
+    leaving: Option<DeferredClose>,
+    changes: BoxFuture<'static, watch::Receiver<u64>>,
+    look: Interval,
+    /// When the machine wants to be woken.
+    wake: Option<(Instant, Pin<Box<Sleep>>)>,
+    /// When it last was.
+    woken: Instant,
+    turn: SessionSide,
+}
+
+/// A session that ends when its turn does.
+struct DeferredClose {
+    /// `None`: there was no turn.
+    turn: Option<u64>,
+    with: CloseReason,
+}
+
+/// The provider's side.
+enum ProviderConnection {
+    Here(SocketSide<DedicatedConnection>),
+    /// Since then; until its machine says so, the client waits.
+    Returning(SocketSide<DedicatedConnection>, Instant),
+    /// A new connection is being made; these go first on it.
+    Dialling(BoxFuture<'static, Result<ProviderSocket, LlmError>>, Vec<String>),
+}
+
+/// Who was heard last: the other is looked for first, so that nobody can be talked down.
+#[derive(Clone, Copy)]
+enum SessionSide {
+    Client,
+    Provider,
+}
+
+/// The next thing that happens.
+enum DriverEvent {
+    Client(SocketEvent),
+    Provider(SocketEvent),
+    Dialled(Result<Box<ProviderSocket>, LlmError>),
+    Inner(BackgroundEvent),
+    Order(SessionCommand),
+    Changed(watch::Receiver<u64>),
+    Wake,
+    Look,
+    Ends(CloseReason),
+    EndsAfterTurn(CloseReason),
+}
+
+/// How a session ends: what each side is told.
+struct SessionClose {
+    client: CloseReason,
+    provider: CloseReason,
+}
+
+pub(super) async fn drive<S>(
+    session: RealtimeSession,
+    (client, provider): (SocketSide<S>, SocketSide<DedicatedConnection>),
+    first: Option<Message>,
+    (orders, ends): (mpsc::Receiver<SessionCommand>, SessionEnds),
+) -> CloseReason
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let mut look = tokio::time::interval(LIVENESS_CHECK_INTERVAL);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let changes = next_change(session.hall().gate.changes());
+    let woken = session.now();
+    let mut driver = SessionDriver {
+        session,
+        client,
+        provider: ProviderConnection::Here(provider),
+        orders,
+        ends,
+        leaving: None,
+        changes,
+        look,
+        wake: None,
+        woken,
+        turn: SessionSide::Client,
+    };
+    if let Some(first) = first {
+        let now = driver.session.now();
+        driver.session.on_client_message(first, now);
+    }
+    let ending = driver.run().await;
+    let now = driver.session.now();
+    let SessionDriver { session, client, provider, .. } = driver;
+    session.end(now);
+    let told = ending.client.clone();
+    let goodbye = async {
+        if let ProviderConnection::Here(side) | ProviderConnection::Returning(side, _) = provider {
+            side.leave(ending.provider, CLOSE_TIMEOUT).await;
+        }
+    };
+    futures_util::future::join(client.leave(ending.client, CLOSE_TIMEOUT), goodbye).await;
+    told
+}
+
+/// A session that cannot begin.
+pub(super) async fn turn_away<S>(
+    (client, provider): (SocketSide<S>, SocketSide<DedicatedConnection>),
+    with: CloseReason,
+) -> CloseReason
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let goodbye = provider.leave(close(code::NORMAL, ""), CLOSE_TIMEOUT);
+    futures_util::future::join(client.leave(with.clone(), CLOSE_TIMEOUT), goodbye).await;
+    with
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
+    async fn run(&mut self) -> SessionClose {
+        loop {
+            while let Some(out) = self.session.next_out() {
+                if let Some(ending) = self.put(out) {
+                    return ending;
+                }
+            }
+            if let Some(leaving) = self.leaving.take_if(|it| self.session.may_leave(it.turn)) {
+                let provider = close(code::GOING_AWAY, "");
+                return SessionClose { client: leaving.with, provider };
+            }
+            self.set_alarm();
+            let happening = std::future::poll_fn(|context| self.poll_next(context)).await;
+            let now = self.session.now();
+            match happening {
+                DriverEvent::Client(SocketEvent::Message(message)) => {
+                    self.session.on_client_message(message, now)
+                }
+                DriverEvent::Provider(SocketEvent::Message(message)) => {
+                    self.session.on_provider_message(message, now);
+                }
+                DriverEvent::Client(gone) => return client_left(gone),
+                DriverEvent::Provider(gone) => return provider_left(gone),
+                DriverEvent::Dialled(dialled) => {
+                    if let Some(ending) = self.finish_dial(dialled, now) {
+                        return ending;
+                    }
+                }
+                DriverEvent::Inner(inner) => self.session.inner(inner, now),
+                DriverEvent::Order(order) => self.session.run_command(order, now),
+                DriverEvent::Changed(changes) => {
+                    self.changes = next_change(changes);
+                    self.session.refresh(now);
+                }
+                DriverEvent::Wake => {
+                    (self.wake, self.woken) = (None, now);
+                    self.session.time(now);
+                }
+                DriverEvent::Look => {
+                    if let Some(ending) = self.look_after(now) {
+                        return ending;
+                    }
+                }
+                DriverEvent::Ends(with) => {
+                    return SessionClose { client: with, provider: close(code::GOING_AWAY, "") };
+                }
+                DriverEvent::EndsAfterTurn(with) => {
+                    self.ends.after_turn = std::future::pending().boxed();
+                    self.leaving = Some(DeferredClose { turn: self.session.running_turn(), with });
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, out: DriverCommand) -> Option<SessionClose> {
+        match out {
+            DriverCommand::ToClient(message) => self.client.send(mask_secrets(message)),
+            DriverCommand::ToProvider(message) => match &mut self.provider {
+                ProviderConnection::Here(side) | ProviderConnection::Returning(side, _) => {
+                    side.send(message)
+                }
+                // It was meant for the connection that is gone.
+                ProviderConnection::Dialling(..) => {}
+            },
+            DriverCommand::Reconnect(first) => {
+                let dialling = self.session.visit().redial_later();
+                self.provider = ProviderConnection::Dialling(dialling, first);
+            }
+            DriverCommand::Reconnected => {
+                let dialling =
+                    ProviderConnection::Dialling(std::future::pending().boxed(), Vec::new());
+                self.provider = match std::mem::replace(&mut self.provider, dialling) {
+                    ProviderConnection::Returning(side, _) => ProviderConnection::Here(side),
+                    other => other,
+                };
+            }
+            DriverCommand::Close(mut with) => {
+                with.reason = secret_values::mask_owned(with.reason);
+                return Some(SessionClose { client: with, provider: close(code::NORMAL, "") });
+            }
+        }
+        None
+    }
+
+    fn finish_dial(
+        &mut self,
+        dialled: Result<Box<ProviderSocket>, LlmError>,
+        now: Instant,
+    ) -> Option<SessionClose> {
+        let first = match &mut self.provider {
+            ProviderConnection::Dialling(_, first) => std::mem::take(first),
+            ProviderConnection::Here(_) | ProviderConnection::Returning(..) => Vec::new(),
+        };
+        match dialled {
+            Ok(socket) => {
+                let mut side = SocketSide::new(*socket, now);
+                for text in first {
+                    side.send(Message::text(text));
+                }
+                self.provider = ProviderConnection::Returning(side, now);
+                None
+            }
+            Err(failure) => {
+                let with = close(code::FAULT, failure.to_string());
+                Some(SessionClose { client: with, provider: close(code::NORMAL, "") })
+            }
+        }
+    }
+
+    fn look_after(&mut self, now: Instant) -> Option<SessionClose> {
+        if let Some(with) = self.client.look(now) {
+            return Some(SessionClose { client: with, provider: close(code::GOING_AWAY, "") });
+        }
+        if let ProviderConnection::Returning(_, since) = &self.provider
+            && now.saturating_duration_since(*since) > RECONNECT_TIMEOUT
+        {
+            let with = close(code::FAULT, "the provider did not take the session back");
+            return Some(SessionClose { client: with, provider: close(code::NORMAL, "") });
+        }
+        let (ProviderConnection::Here(side) | ProviderConnection::Returning(side, _)) =
+            &mut self.provider
+        else {
+            return None;
+        };
+        let with = side.look(now)?;
+        let reason = format!("the provider is gone: {}", with.reason);
+        Some(SessionClose { client: close(code::FAULT, reason), provider: with })
+    }
+
+    /// Timers cost: one is set only when the time to wake changes.
+    fn set_alarm(&mut self) {
+        let wanted = self.session.wakes();
+        if self.wake.as_ref().map(|(at, _)| *at) != wanted {
+            // A machine that wants the same time again and again must not keep the thread busy.
+            let earliest = self.woken + MIN_WAKE_INTERVAL;
+            let sleep = |at: Instant| tokio::time::sleep_until(at.max(earliest).into());
+            self.wake = wanted.map(|at| (at, Box::pin(sleep(at))));
+        }
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<DriverEvent> {
+        let now = self.session.now();
+        if let Poll::Ready(with) = self.ends.at_once.poll_unpin(context) {
+            return Poll::Ready(DriverEvent::Ends(with));
+        }
+        if let Poll::Ready(with) = self.ends.after_turn.poll_unpin(context) {
+            return Poll::Ready(DriverEvent::EndsAfterTurn(with));
+        }
+        if self.client.poll_send(context, now).is_ready() {
+            return Poll::Ready(DriverEvent::Client(connection_lost()));
+        }
+        match &mut self.provider {
+            ProviderConnection::Here(side) | ProviderConnection::Returning(side, _) => {
+                if side.poll_send(context, now).is_ready() {
+                    return Poll::Ready(DriverEvent::Provider(connection_lost()));
+                }
+            }
+            ProviderConnection::Dialling(dialling, _) => {
+                if let Poll::Ready(dialled) = dialling.poll_unpin(context) {
+                    return Poll::Ready(DriverEvent::Dialled(dialled.map(Box::new)));
+                }
+            }
+        }
+        if let Poll::Ready(inner) = self.session.poll_inner(context) {
+            return Poll::Ready(DriverEvent::Inner(inner));
+        }
+        if let Poll::Ready(Some(order)) = self.orders.poll_recv(context) {
+            return Poll::Ready(DriverEvent::Order(order));
+        }
+        if let Poll::Ready(changes) = self.changes.poll_unpin(context) {
+            return Poll::Ready(DriverEvent::Changed(changes));
+        }
+        if let Some((_, sleep)) = &mut self.wake
+            && sleep.poll_unpin(context).is_ready()
+        {
+            return Poll::Ready(DriverEvent::Wake);
+        }
+        if self.look.poll_tick(context).is_ready() {
+            return Poll::Ready(DriverEvent::Look);
+        }
+        // Last: whoever talks without end keeps nothing else from its turn.
+        self.poll_sides(context, now)
+    }
+
+    fn poll_sides(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<DriverEvent> {
+        let order = match self.turn {
+            SessionSide::Client => [SessionSide::Provider, SessionSide::Client],
+            SessionSide::Provider => [SessionSide::Client, SessionSide::Provider],
+        };
+        for whose in order {
+            let polled = match whose {
+                SessionSide::Client => self.poll_client(context, now).map(DriverEvent::Client),
+                SessionSide::Provider => {
+                    self.poll_provider(context, now).map(DriverEvent::Provider)
+                }
+            };
+            if polled.is_ready() {
+                self.turn = whose;
+                return polled;
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Not while the provider has no room for what the client says.
+    fn poll_client(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<SocketEvent> {
+        match &self.provider {
+            // What it is told back needs room as well.
+            ProviderConnection::Here(side) if !side.is_full() && !self.client.is_full() => {
+                self.client.poll_receive(context, now)
+            }
+            ProviderConnection::Here(_)
+            | ProviderConnection::Returning(..)
+            | ProviderConnection::Dialling(..) => Poll::Pending,
+        }
+    }
+
+    /// Not while the client has no room for what the provider says.
+    fn poll_provider(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<SocketEvent> {
+        match &mut self.provider {
+            ProviderConnection::Here(side) | ProviderConnection::Returning(side, _)
+                if !self.client.is_full() =>
+            {
+                side.poll_receive(context, now)
+            }
+            ProviderConnection::Here(_)
+            | ProviderConnection::Returning(..)
+            | ProviderConnection::Dialling(..) => Poll::Pending,
+        }
+    }
+}
+
+fn next_change(mut changes: watch::Receiver<u64>) -> BoxFuture<'static, watch::Receiver<u64>> {
+    async move {
+        match changes.changed().await {
+            Ok(()) => changes,
+            Err(_) => std::future::pending().await,
+        }
+    }
+    .boxed()
+}
+
+/// A provider may repeat its key, and its words reach the client as they are.
+fn mask_secrets(message: Message) -> Message {
+    let masked = match &message {
+        Message::Text(text) => secret_values::mask(text),
+        _ => return message,
+    };
+    match masked {
+        Cow::Owned(masked) => Message::text(masked),
+        Cow::Borrowed(_) => message,
+    }
+}
+
+fn connection_lost() -> SocketEvent {
+    SocketEvent::Broken(close(code::FAULT, "the connection broke"))
+}
+
+fn client_left(got: SocketEvent) -> SessionClose {
+    match got {
+        SocketEvent::Closed(with) => SessionClose { client: with.clone(), provider: with },
+        SocketEvent::Broken(with) => {
+            SessionClose { client: with, provider: close(code::GOING_AWAY, "") }
+        }
+        SocketEvent::Message(_) => {
+            SessionClose { client: close(code::NORMAL, ""), provider: close(code::NORMAL, "") }
+        }
+    }
+}
+
+fn provider_left(got: SocketEvent) -> SessionClose {
+    match got {
+        SocketEvent::Closed(with) => SessionClose { client: with.clone(), provider: with },
+        SocketEvent::Broken(with) => {
+            let reason = format!("the provider: {}", with.reason);
+            SessionClose { client: close(code::FAULT, reason), provider: with }
+        }
+        SocketEvent::Message(_) => {
+            SessionClose { client: close(code::NORMAL, ""), provider: close(code::NORMAL, "") }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_tungstenite::tungstenite::Message;
+    use tollgate_core::secret_values;
+
+    use super::mask_secrets;
+
+    #[test]
+    fn s_23_what_a_provider_says_reaches_a_client_without_its_key() {
+        secret_values::configure(["sk-canary-of-a-live-session"]);
+        let said =
+            Message::text(r#"{"type":"error","message":"bad key sk-canary-of-a-live-session"}"#);
+        let expected = r#"{"type":"error","message":"bad key [masked:secret]"}"#;
+        assert_eq!(mask_secrets(said), Message::text(expected));
+        let sound = Message::binary(b"sk-canary-of-a-live-session".to_vec());
+        assert_eq!(mask_secrets(sound.clone()), sound);
+    }
+}

@@ -1,0 +1,278 @@
+//! What is said in a session, and whose turn it is, from `serverContent` and from what a client
+//! types. Called by the machine; knows nothing of tools and connections.
+
+use std::time::{Duration, Instant};
+
+use memchr::memmem;
+use serde_json::Value;
+
+use crate::realtime::events::{DialectAction, TurnEvent, UtteranceStage};
+use crate::realtime::json_peek;
+
+/// A caller who has said nothing for this long does not speak.
+const CALLER_QUIET_AFTER: Duration = Duration::from_secs(2);
+
+/// Of one utterance, and of one answer. What goes beyond is not needed to judge by.
+const MAX_TEXT_BYTES: usize = 8 << 10;
+
+#[derive(Debug, Default)]
+pub(super) struct GeminiTurnTracker {
+    turn: GeminiTurnState,
+    /// What was heard of an utterance that is not over.
+    heard: String,
+    /// When the last word of it came.
+    heard_at: Option<Instant>,
+    /// Set by the client, where it says itself who speaks.
+    caller: GeminiCaller,
+    said: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum GeminiTurnState {
+    #[default]
+    None,
+    Open,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum GeminiCaller {
+    #[default]
+    Quiet,
+    Speaks,
+}
+
+/// What one `serverContent` says, each as it stands there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ServerContent<'a> {
+    heard: Option<&'a str>,
+    interim: Option<&'a str>,
+    model: Option<&'a str>,
+    said: Option<&'a str>,
+    interrupted: Option<&'a str>,
+    complete: Option<&'a str>,
+    status: Option<&'a str>,
+}
+
+impl<'a> ServerContent<'a> {
+    pub(super) fn read(content: &'a str) -> Self {
+        let mut it = Self::default();
+        json_peek::for_each_field(content, |key, value| {
+            match key {
+                "inputTranscription" => it.heard = Some(value),
+                "interimInputTranscription" => it.interim = Some(value),
+                "modelTurn" => it.model = Some(value),
+                "outputTranscription" => it.said = Some(value),
+                "interrupted" => it.interrupted = Some(value),
+                "turnComplete" => it.complete = Some(value),
+                "interactionStatus" => it.status = Some(value),
+                _ => (),
+            }
+            true
+        });
+        it
+    }
+
+    /// Whether it has words of the caller's.
+    pub(super) fn is_heard(&self) -> bool {
+        self.heard.is_some() || self.interim.is_some()
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interrupted == Some("true")
+    }
+
+    /// Whether the model has nothing more to say: some go on thinking after a turn.
+    fn is_end(&self) -> bool {
+        match self.status {
+            Some(r#""IN_PROGRESS""#) => false,
+            Some(r#""IDLE""# | r#""REQUIRES_ACTION""#) => true,
+            _ => self.complete == Some("true"),
+        }
+    }
+}
+
+/// Whether the end of what the model says is the end of its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GeminiTurnEnd {
+    Ends,
+    /// It waits for a tool, and will say more.
+    Waits,
+}
+
+impl GeminiTurnTracker {
+    pub(super) fn content(
+        &mut self,
+        content: &ServerContent<'_>,
+        ending: GeminiTurnEnd,
+        now: Instant,
+    ) -> Vec<DialectAction> {
+        let mut actions = Vec::new();
+        if let Some(heard) = content.heard {
+            self.hear(heard, now, &mut actions);
+        }
+        if let Some(interim) = content.interim {
+            self.hear_interim(interim, now, &mut actions);
+        }
+        if content.model.is_some() || content.said.is_some() {
+            actions.extend(self.begin());
+        }
+        match (content.said, content.model) {
+            (Some(said), _) => self.add_said(&words(said).0),
+            (None, Some(model)) => self.add_said(&model_turn_text(model)),
+            (None, None) => (),
+        }
+        if content.is_end() && !content.is_interrupted() && ending == GeminiTurnEnd::Ends {
+            actions.extend(self.end(TurnEvent::Ended));
+        }
+        actions
+    }
+
+    /// The model does something: a turn, if there was none. What the caller said before is all.
+    pub(super) fn begin(&mut self) -> Vec<DialectAction> {
+        if self.turn == GeminiTurnState::Open {
+            return Vec::new();
+        }
+        let mut actions = Vec::new();
+        self.finish(&mut actions);
+        self.turn = GeminiTurnState::Open;
+        actions.push(DialectAction::Turn(TurnEvent::Began));
+        actions
+    }
+
+    /// The turn is over, like this; if there was one.
+    pub(super) fn end(&mut self, event: TurnEvent) -> Vec<DialectAction> {
+        if self.turn != GeminiTurnState::Open {
+            return Vec::new();
+        }
+        self.turn = GeminiTurnState::None;
+        let said = std::mem::take(&mut self.said);
+        let said = said.trim();
+        let mut actions = Vec::new();
+        if !said.is_empty() {
+            actions.push(DialectAction::Said(said.to_owned()));
+        }
+        actions.push(DialectAction::Turn(event));
+        actions
+    }
+
+    /// What a client wrote, as a turn of its caller's.
+    pub(super) fn written_by_client(&mut self, text: &str) -> Vec<DialectAction> {
+        let mut actions = Vec::new();
+        let text = text.trim();
+        if !text.is_empty() {
+            let text = text.to_owned();
+            actions.push(DialectAction::Heard { text, form: UtteranceStage::Final });
+        }
+        actions.extend(self.begin());
+        actions
+    }
+
+    pub(super) fn caller(&mut self, caller: GeminiCaller) {
+        self.caller = caller;
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.turn == GeminiTurnState::Open
+    }
+
+    /// Whether nobody speaks: the model has no turn, the caller says nothing.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        let pause = self.pauses().is_none_or(|from| from <= now);
+        self.turn == GeminiTurnState::None && self.caller == GeminiCaller::Quiet && pause
+    }
+
+    /// Time has passed: a caller who paused does not speak any more.
+    pub(super) fn rest(&mut self, now: Instant) {
+        if self.pauses().is_some_and(|from| from <= now) {
+            self.heard_at = None;
+        }
+    }
+
+    /// When the caller counts as quiet, if no word more comes.
+    pub(super) fn pauses(&self) -> Option<Instant> {
+        self.heard_at.map(|at| at + CALLER_QUIET_AFTER)
+    }
+
+    fn hear(&mut self, transcription: &str, now: Instant, actions: &mut Vec<DialectAction>) {
+        let (text, finished) = words(transcription);
+        if !text.is_empty() && self.heard.len() + text.len() <= MAX_TEXT_BYTES {
+            self.heard.push_str(&text);
+            self.heard_at = Some(now);
+            actions.extend(partial(&self.heard));
+        }
+        if finished == UtteranceFinished::Yes {
+            self.finish(actions);
+        }
+    }
+
+    /// A guess that the next one replaces.
+    fn hear_interim(
+        &mut self,
+        transcription: &str,
+        now: Instant,
+        actions: &mut Vec<DialectAction>,
+    ) {
+        let (text, _) = words(transcription);
+        if text.is_empty() || text.len() > MAX_TEXT_BYTES {
+            return;
+        }
+        self.heard_at = Some(now);
+        let whole = match text.trim_start().starts_with(self.heard.trim()) {
+            true => text,
+            false => format!("{} {}", self.heard.trim_end(), text.trim_start()),
+        };
+        actions.extend(partial(&whole));
+    }
+
+    fn finish(&mut self, actions: &mut Vec<DialectAction>) {
+        self.heard_at = None;
+        let heard = std::mem::take(&mut self.heard);
+        let text = heard.trim();
+        if !text.is_empty() {
+            actions
+                .push(DialectAction::Heard { text: text.to_owned(), form: UtteranceStage::Final });
+        }
+    }
+
+    fn add_said(&mut self, text: &str) {
+        if self.said.len() + text.len() <= MAX_TEXT_BYTES {
+            self.said.push_str(text);
+        }
+    }
+}
+
+fn partial(text: &str) -> Option<DialectAction> {
+    let text = text.trim();
+    let heard = || DialectAction::Heard { text: text.to_owned(), form: UtteranceStage::Partial };
+    (!text.is_empty()).then(heard)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UtteranceFinished {
+    Yes,
+    No,
+}
+
+/// The text of a transcription, and whether it is the last of its utterance.
+fn words(transcription: &str) -> (String, UtteranceFinished) {
+    let it: Value = serde_json::from_str(transcription).unwrap_or_default();
+    let text = it.get("text").and_then(Value::as_str).unwrap_or_default();
+    let finished = it.get("finished").and_then(Value::as_bool) == Some(true);
+    (text.to_owned(), if finished { UtteranceFinished::Yes } else { UtteranceFinished::No })
+}
+
+/// The words of a turn that is text. Audio is not read.
+fn model_turn_text(model: &str) -> String {
+    if memmem::find(model.as_bytes(), b"\"inlineData\"").is_some() {
+        return String::new();
+    }
+    let turn: Value = serde_json::from_str(model).unwrap_or_default();
+    text_of_parts(&turn)
+}
+
+/// All words of a `ServerContent` that are meant to be read.
+pub(super) fn text_of_parts(content: &Value) -> String {
+    let parts = content.get("parts").and_then(Value::as_array).into_iter().flatten();
+    let spoken = parts.filter(|part| part.get("thought").and_then(Value::as_bool) != Some(true));
+    spoken.filter_map(|part| part.get("text")?.as_str()).collect()
+}

@@ -1,0 +1,108 @@
+//! Turns in a session that has none: both sides may speak at once, transcripts come in fragments
+//! without an end, and nobody says when an answer is over. A pause does.
+
+use std::time::{Duration, Instant};
+
+use crate::realtime::events::{DialectAction, TurnEvent, UtteranceStage};
+
+/// After so long without a word of the agent's its answer is over.
+const ANSWER_OVER_AFTER: Duration = Duration::from_millis(1_200);
+/// Of one utterance no more is kept.
+const MAX_UTTERANCE_BYTES: usize = 16 << 10;
+
+#[derive(Debug, Default)]
+pub(super) struct GptLiveTurnTracker {
+    /// What the caller says, until the agent answers.
+    heard: String,
+    /// The agent's answer so far.
+    said: String,
+    turn: GptLiveTurn,
+    ends: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum GptLiveTurn {
+    #[default]
+    None,
+    Runs,
+}
+
+/// Whether the backend has something to do for the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BackendActivity {
+    Idle,
+    Busy,
+}
+
+impl GptLiveTurnTracker {
+    /// A fragment of what the caller says.
+    pub(super) fn hear(&mut self, fragment: &str, work: BackendActivity) -> Vec<DialectAction> {
+        let mut actions = Vec::new();
+        if !self.said.is_empty() {
+            actions.extend(self.flush());
+            self.heard.clear();
+            // Work for the turn goes on whoever speaks.
+            if self.turn == GptLiveTurn::Runs && work == BackendActivity::Idle {
+                self.turn = GptLiveTurn::None;
+                self.ends = None;
+                actions.push(DialectAction::Turn(TurnEvent::Interrupted));
+            }
+        }
+        if self.heard.len() + fragment.len() <= MAX_UTTERANCE_BYTES {
+            self.heard.push_str(fragment);
+        }
+        actions.push(DialectAction::Heard {
+            text: self.heard.trim().to_owned(),
+            form: UtteranceStage::Partial,
+        });
+        actions
+    }
+
+    /// The agent answers, or has somebody else do so: the caller has finished.
+    pub(super) fn answer(&mut self) -> Vec<DialectAction> {
+        let heard = std::mem::take(&mut self.heard);
+        let mut actions = Vec::new();
+        if !heard.trim().is_empty() {
+            let text = heard.trim().to_owned();
+            actions.push(DialectAction::Heard { text, form: UtteranceStage::Final });
+            if self.turn == GptLiveTurn::None {
+                self.turn = GptLiveTurn::Runs;
+                actions.push(DialectAction::Turn(TurnEvent::Began));
+            }
+        }
+        actions
+    }
+
+    /// A fragment of what the agent says.
+    pub(super) fn say(&mut self, fragment: &str, now: Instant) -> Vec<DialectAction> {
+        let actions = self.answer();
+        if self.said.len() + fragment.len() <= MAX_UTTERANCE_BYTES {
+            self.said.push_str(fragment);
+        }
+        self.ends = Some(now + ANSWER_OVER_AFTER);
+        actions
+    }
+
+    pub(super) fn wakes(&self) -> Option<Instant> {
+        self.ends
+    }
+
+    pub(super) fn time(&mut self, now: Instant, work: BackendActivity) -> Vec<DialectAction> {
+        if self.ends.is_none_or(|ends| now < ends) {
+            return Vec::new();
+        }
+        self.ends = None;
+        let mut actions: Vec<DialectAction> = self.flush().into_iter().collect();
+        if self.turn == GptLiveTurn::Runs && work == BackendActivity::Idle {
+            self.turn = GptLiveTurn::None;
+            actions.push(DialectAction::Turn(TurnEvent::Ended));
+        }
+        actions
+    }
+
+    fn flush(&mut self) -> Option<DialectAction> {
+        let said = std::mem::take(&mut self.said);
+        let said = said.trim();
+        (!said.is_empty()).then(|| DialectAction::Said(said.to_owned()))
+    }
+}

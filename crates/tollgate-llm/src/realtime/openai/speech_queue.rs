@@ -1,0 +1,177 @@
+//! What is still to be asked of the model: a word about our answers, another model's words, the
+//! client's own request that had to wait. Knows when it must wait longer; asks for nothing itself.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+
+use super::calls::AfterAnswer;
+use super::floor::PendingSpeech;
+
+/// So long the client may take to answer its own calls before ours are spoken of without them.
+const CLIENT_CALLS_WAIT: Duration = Duration::from_secs(5);
+
+/// So long after its last word it may ask for the response itself, as most do.
+const CLIENT_REQUEST_WAIT: Duration = Duration::from_millis(500);
+
+/// For a response that is said to be there and that we have not seen begin.
+const OTHER_RESPONSE_WAIT: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+pub(super) struct SpeechQueue {
+    pub(super) want: PendingSpeech,
+    pub(super) urgency: SpeechUrgency,
+    pub(super) deep: DeepAnswer,
+    /// The client's request for a response, which waits for our answers.
+    pub(super) held: Option<HeldResponseRequest>,
+    /// Calls whose answers the provider has not confirmed, and that are to be spoken of.
+    unseen: HashSet<String>,
+    /// Whether the provider confirms items at all.
+    confirms: bool,
+    /// The client's own calls that it has not answered.
+    clients: HashSet<String>,
+    patience: Option<Instant>,
+    retry: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum SpeechUrgency {
+    #[default]
+    WhenIdle,
+    BreakOff,
+}
+
+/// Whether another model answers this turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum DeepAnswer {
+    #[default]
+    No,
+    Awaited,
+    /// The words are with the provider; the model has not begun to say them.
+    Given,
+}
+
+pub(super) struct HeldResponseRequest {
+    /// The client's name for it, if it gave one.
+    pub(super) event_id: Option<String>,
+    pub(super) response: Map<String, Value>,
+}
+
+impl SpeechQueue {
+    pub(super) fn note_posted_answer(&mut self, call_id: &str, then: AfterAnswer, now: Instant) {
+        match then {
+            AfterAnswer::Nothing => return,
+            AfterAnswer::Speak => {}
+            AfterAnswer::BreakOff => self.urgency = SpeechUrgency::BreakOff,
+        }
+        self.unseen.insert(call_id.to_owned());
+        self.wants_reply();
+        if !self.clients.is_empty() && self.patience.is_none() {
+            self.patience = Some(now + CLIENT_CALLS_WAIT);
+        }
+    }
+
+    pub(super) fn wants_reply(&mut self) {
+        if self.want == PendingSpeech::Nothing {
+            self.want = PendingSpeech::Reply;
+        }
+    }
+
+    /// The provider has the answer.
+    pub(super) fn confirm_answer(&mut self, call_id: &str) {
+        self.unseen.remove(call_id);
+    }
+
+    pub(super) fn confirms(&mut self) {
+        self.confirms = true;
+    }
+
+    /// What a response that begins now cannot know. Of a provider that confirms nothing it is taken
+    /// to know what was sent.
+    pub(super) fn unseen(&self) -> HashSet<String> {
+        if self.confirms { self.unseen.clone() } else { HashSet::new() }
+    }
+
+    /// A response began that knows all answers.
+    pub(super) fn clear_announced(&mut self) {
+        self.unseen.clear();
+        self.urgency = SpeechUrgency::WhenIdle;
+        if self.want == PendingSpeech::Reply {
+            self.want = PendingSpeech::Nothing;
+        }
+    }
+
+    /// The caller has taken the turn: nothing is owed for the one before.
+    pub(super) fn drop_all(&mut self) {
+        self.want = PendingSpeech::Nothing;
+        self.urgency = SpeechUrgency::WhenIdle;
+        self.deep = DeepAnswer::No;
+        self.patience = None;
+        self.retry = None;
+    }
+
+    pub(super) fn take(&mut self) -> PendingSpeech {
+        self.urgency = SpeechUrgency::WhenIdle;
+        self.patience = None;
+        self.retry = None;
+        std::mem::take(&mut self.want)
+    }
+
+    /// Nothing of the session's is outstanding.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.want == PendingSpeech::Nothing
+            && self.deep == DeepAnswer::No
+            && self.held.is_none()
+            && self.clients.is_empty()
+    }
+
+    pub(super) fn note_client_call(&mut self, call_id: &str) {
+        self.clients.insert(call_id.to_owned());
+    }
+
+    pub(super) fn note_client_answer(&mut self, call_id: &str, now: Instant) {
+        if self.clients.remove(call_id) && self.clients.is_empty() {
+            self.patience = Some(now + CLIENT_REQUEST_WAIT);
+        }
+    }
+
+    /// The client has written something: most ask for a response themselves.
+    pub(super) fn client_wrote(&mut self, now: Instant) {
+        self.patience = Some(now + CLIENT_REQUEST_WAIT);
+    }
+
+    /// The client goes on, whatever it left unanswered.
+    pub(super) fn client_went_on(&mut self) {
+        self.clients.clear();
+        self.patience = None;
+    }
+
+    /// Somebody else's response must be about to begin.
+    pub(super) fn give_way(&mut self, now: Instant) {
+        self.retry = Some(now + OTHER_RESPONSE_WAIT);
+    }
+
+    pub(super) fn response_ended(&mut self) {
+        self.retry = None;
+    }
+
+    /// What was waited for until now did not come.
+    pub(super) fn time_passes(&mut self, now: Instant) {
+        self.retry = self.retry.filter(|until| now < *until);
+        self.patience = self.patience.filter(|until| now < *until);
+    }
+
+    pub(super) fn must_wait(&self, now: Instant) -> bool {
+        let ahead = |until: Option<Instant>| until.is_some_and(|until| now < until);
+        ahead(self.retry) || (self.held.is_none() && ahead(self.patience))
+    }
+
+    /// When [`SpeechQueue::must_wait`] may say something else.
+    pub(super) fn wakes(&self) -> Option<Instant> {
+        if self.want == PendingSpeech::Nothing && self.held.is_none() {
+            return None;
+        }
+        self.retry.max(self.patience)
+    }
+}

@@ -1,0 +1,50 @@
+//! The outcome of a call as a realtime model reads it: a small JSON object, within what the dialect
+//! stands. Against prompt injection, tool text is data in it, never anything else. Pure.
+
+use serde_json::{Map, Value};
+use tollgate_core::call::{CallStatus, Outcome, ResultExtent, ResultOrigin, Retryability};
+use tollgate_core::shaping::{self, ResultCaps};
+use tollgate_core::tool::SpeechTemplate;
+
+/// For a call that was stopped, or never ran.
+pub(super) const CANCELLED_OUTCOME: &str =
+    r#"{"status":"cancelled","message":"This was not done: the caller went on.","retryable":true}"#;
+
+pub(super) fn encode_outcome(
+    outcome: &Outcome,
+    speech: &SpeechTemplate,
+    caps: &ResultCaps,
+) -> String {
+    let data = shaping::data(outcome);
+    let message = shaping::message(speech, outcome, &data, caps.wording);
+    let mut said = Map::new();
+    said.insert("status".to_owned(), outcome.status.as_str().into());
+    let is_said_already = data.as_str() == Some(message.as_str()) || data.is_null();
+    said.insert("message".to_owned(), message.into());
+    let text = data.to_string();
+    let fits = text.len() <= caps.result_bytes();
+    if fits && !is_said_already && outcome.status != CallStatus::Pending {
+        said.insert("data".to_owned(), data);
+    }
+    match &outcome.retry {
+        Retryability::Pointless if outcome.status == CallStatus::Ok => {}
+        Retryability::Pointless => drop(said.insert("retryable".to_owned(), false.into())),
+        // Of what comes by itself nobody has to ask again.
+        Retryability::Sensible { .. } if outcome.status == CallStatus::Pending => {
+            said.insert("retryable".to_owned(), false.into());
+        }
+        Retryability::Sensible { hint, .. } => {
+            said.insert("retryable".to_owned(), true.into());
+            if let Some(hint) = hint {
+                said.insert("retry_hint".to_owned(), hint.as_str().into());
+            }
+        }
+    }
+    if let Some(notice) = outcome.origin.as_ref().and_then(ResultOrigin::notice) {
+        said.insert("origin".to_owned(), notice.into());
+    }
+    if outcome.extent == ResultExtent::Cut || !fits {
+        said.insert("truncated".to_owned(), true.into());
+    }
+    Value::Object(said).to_string()
+}

@@ -1,0 +1,178 @@
+//! Pending calls: which answers a provider still waits for, each from its request until it was
+//! answered or taken back, and which of them are late results. Kept by machines whose protocol
+//! answers a call at most once.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::events::AnswerStage;
+
+/// Calls that are over and still known, so that one that comes again is not run again.
+const MAX_REMEMBERED_CALLS: usize = 1024;
+
+#[derive(Debug, Default)]
+pub(super) struct PendingCalls {
+    calls: HashMap<String, PendingCall>,
+    /// The ids of those that are over, oldest first.
+    over: VecDeque<String>,
+}
+
+#[derive(Debug)]
+struct PendingCall {
+    name: String,
+    stands: PendingCallState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PendingCallState {
+    Running,
+    /// The provider took it back: it wants no answer any more, and one is still to come to us.
+    TakenBack,
+    /// The provider was told that it takes longer.
+    Pending,
+    Over,
+}
+
+/// What is to be done with an answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum AnswerDue {
+    /// The provider waits for it, by this name.
+    Answer(String),
+    /// The provider was answered before; this is what came of it.
+    Late(String),
+    Nothing,
+}
+
+impl PendingCalls {
+    /// `false` if this call came before.
+    pub(super) fn begin(&mut self, id: &str, name: &str) -> bool {
+        if self.calls.contains_key(id) {
+            return false;
+        }
+        let owing = PendingCall { name: name.to_owned(), stands: PendingCallState::Running };
+        self.calls.insert(id.to_owned(), owing);
+        true
+    }
+
+    /// One of ours, now or before.
+    pub(super) fn knows(&self, id: &str) -> bool {
+        self.calls.contains_key(id)
+    }
+
+    /// The provider wants no answer any more. `true` if there is something to stop.
+    pub(super) fn take_back(&mut self, id: &str) -> bool {
+        match self.calls.get_mut(id) {
+            Some(owing) if owing.stands == PendingCallState::Running => {
+                owing.stands = PendingCallState::TakenBack;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn due(&mut self, id: &str, answered: AnswerStage) -> AnswerDue {
+        let Some(owing) = self.calls.get_mut(id) else { return AnswerDue::Nothing };
+        let name = owing.name.clone();
+        let due = match (owing.stands, answered) {
+            (PendingCallState::Running, _) => AnswerDue::Answer(name),
+            (PendingCallState::Pending, AnswerStage::Late) => AnswerDue::Late(name),
+            (
+                PendingCallState::Pending | PendingCallState::TakenBack | PendingCallState::Over,
+                _,
+            ) => AnswerDue::Nothing,
+        };
+        let stands = match (owing.stands, answered) {
+            (PendingCallState::Running | PendingCallState::Pending, AnswerStage::Pending) => {
+                PendingCallState::Pending
+            }
+            (PendingCallState::Pending, AnswerStage::Done | AnswerStage::Cancelled) => {
+                PendingCallState::Pending
+            }
+            _ => PendingCallState::Over,
+        };
+        let ends = stands == PendingCallState::Over && owing.stands != PendingCallState::Over;
+        owing.stands = stands;
+        if ends {
+            self.forget_later(id.to_owned());
+        }
+        due
+    }
+
+    /// The provider waits for its answer.
+    pub(super) fn is_owed(&self, id: &str) -> bool {
+        self.calls.get(id).is_some_and(|owing| owing.stands == PendingCallState::Running)
+    }
+
+    /// The provider waits for some answer.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.calls.values().any(|owing| owing.stands == PendingCallState::Running)
+    }
+
+    fn forget_later(&mut self, id: String) {
+        self.over.push_back(id);
+        if self.over.len() > MAX_REMEMBERED_CALLS
+            && let Some(oldest) = self.over.pop_front()
+        {
+            self.calls.remove(&oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::AnswerStage::{Cancelled, Done, Late, Pending};
+    use super::{AnswerDue, MAX_REMEMBERED_CALLS, PendingCalls};
+
+    fn answer() -> AnswerDue {
+        AnswerDue::Answer("roll".to_owned())
+    }
+
+    #[test]
+    fn a_call_is_answered_once_and_its_late_result_once() {
+        for (answers, expected) in [
+            (&[Done, Done, Late][..], &[answer(), AnswerDue::Nothing, AnswerDue::Nothing][..]),
+            (&[Cancelled, Done], &[answer(), AnswerDue::Nothing]),
+            (&[Late, Done], &[answer(), AnswerDue::Nothing]),
+            (
+                &[Pending, Pending, Late, Late],
+                &[
+                    answer(),
+                    AnswerDue::Nothing,
+                    AnswerDue::Late("roll".to_owned()),
+                    AnswerDue::Nothing,
+                ],
+            ),
+        ] {
+            let mut owed = PendingCalls::default();
+            assert!(owed.begin("c", "roll"));
+            let due: Vec<AnswerDue> = answers.iter().map(|it| owed.due("c", *it)).collect();
+            assert_eq!(due, expected, "{answers:?}");
+            assert!(!owed.begin("c", "roll"));
+        }
+    }
+
+    #[test]
+    fn what_was_taken_back_is_never_answered() {
+        for answered in [Done, Pending, Cancelled] {
+            let mut owed = PendingCalls::default();
+            owed.begin("c", "roll");
+            assert!(owed.take_back("c"));
+            assert!(!owed.take_back("c"));
+            assert_eq!(owed.due("c", answered), AnswerDue::Nothing, "{answered:?}");
+            assert_eq!(owed.due("c", Late), AnswerDue::Nothing, "{answered:?}");
+        }
+    }
+
+    #[test]
+    fn old_calls_are_forgotten_and_running_ones_never() {
+        let mut owed = PendingCalls::default();
+        owed.begin("runs", "roll");
+        for number in 0..2 * MAX_REMEMBERED_CALLS {
+            let id = number.to_string();
+            owed.begin(&id, "roll");
+            owed.due(&id, Done);
+        }
+        assert!(!owed.knows("0"));
+        assert_eq!(owed.calls.len(), MAX_REMEMBERED_CALLS + 1);
+        assert_eq!(owed.due("runs", Done), answer());
+    }
+}

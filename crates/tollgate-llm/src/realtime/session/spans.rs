@@ -1,0 +1,78 @@
+//! The spans of a live session: one for all of it, one for each turn. Calls are part of their turn.
+//! Its id is not told: sessions are ended by it.
+
+use std::sync::Arc;
+
+use tollgate_core::trace::Trace;
+use tollgate_engine::notices::{LiveEnding, LiveSession};
+use tollgate_engine::spans::{SpanKind, TraceScope, TraceSpan};
+
+use super::super::session_registry::RealtimeSessionRegistry;
+use super::super::session_request::SessionRequest;
+use crate::provider::provider_name;
+
+pub(super) struct SessionSpans {
+    follow: TraceScope,
+    session: TraceSpan,
+    turn: Option<TraceSpan>,
+    about: SessionSpanLabels,
+}
+
+/// What is said of every turn.
+struct SessionSpanLabels {
+    provider: &'static str,
+    model: String,
+}
+
+impl SessionSpans {
+    pub(super) fn begin(
+        hall: &RealtimeSessionRegistry,
+        visit: &SessionRequest,
+        facts: &LiveSession,
+    ) -> Self {
+        let trace = visit.party.trace.clone();
+        let follow = TraceScope { tracer: hall.gate.tracer().clone(), trace };
+        let agent = facts.agent.as_str();
+        let mut session = follow.begin(SpanKind::Server, || format!("realtime {agent}").into());
+        let about = SessionSpanLabels {
+            provider: provider_name(visit.model.provider_kind()),
+            model: visit.model.settings.id.clone(),
+        };
+        session.tell(|said| {
+            said.set("gen_ai.agent.name", agent.to_owned());
+            said.set("gen_ai.provider.name", about.provider);
+            said.set("gen_ai.request.model", about.model.clone());
+            said.set("tollgate.dialect", facts.dialect);
+        });
+        // However it ends, it is over then.
+        session.done();
+        Self { follow: follow.within(&session), session, turn: None, about }
+    }
+
+    /// What is done just now is part of this.
+    pub(super) fn trace(&self) -> Option<&Arc<Trace>> {
+        self.turn.as_ref().unwrap_or(&self.session).trace()
+    }
+
+    pub(super) fn turn_began(&mut self) {
+        let SessionSpanLabels { provider, model } = &self.about;
+        let mut span =
+            self.follow.begin(SpanKind::Client, || format!("realtime_inference {model}").into());
+        span.tell(|said| {
+            said.set("gen_ai.operation.name", "realtime_inference");
+            said.set("gen_ai.provider.name", *provider);
+            said.set("gen_ai.request.model", model.clone());
+        });
+        self.turn = Some(span);
+    }
+
+    pub(super) fn turn_ended(&mut self, ending: LiveEnding) {
+        let Some(mut span) = self.turn.take() else { return };
+        let reason = match ending {
+            LiveEnding::Whole => "stop",
+            LiveEnding::Interrupted => "interrupted",
+        };
+        span.tell(|said| said.set("gen_ai.response.finish_reasons", vec![reason.to_owned()]));
+        span.done();
+    }
+}

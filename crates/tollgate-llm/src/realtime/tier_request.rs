@@ -1,0 +1,55 @@
+//! What a client says to Tollgate itself, between its messages to the model: which tier it wishes
+//! for. And the whole message, with its answer, in dialects whose messages have a `type`.
+//!
+//! Called by the machines. Knows nothing of how tiers are chosen.
+
+use serde_json::json;
+use tollgate_core::budget::Tier;
+use tollgate_core::json::Object;
+
+/// The `type` of such messages.
+pub(super) const TIER_MESSAGE_TYPE: &str = "tollgate.tier";
+
+/// The tier that a message wishes for; `None`: what is said decides. `Err` says what is wrong with it.
+pub(super) fn tier(text: &str) -> Result<Option<Tier>, String> {
+    let message = Object::parse(text)
+        .map_err(|error| format!("`{TIER_MESSAGE_TYPE}` is not read: {error}"))?;
+    of(&message).map_err(|why| format!("`{TIER_MESSAGE_TYPE}`: {why}"))
+}
+
+/// The tier that is wished for in the field `tier`, in any dialect.
+pub(super) fn of(message: &Object<'_>) -> Result<Option<Tier>, &'static str> {
+    if message.get("tier").is_some_and(|value| value.get() == "null") {
+        return Ok(None);
+    }
+    let named = message.string("tier").as_deref().and_then(Tier::parse);
+    named.map(Some).ok_or("`tier` has to be `fast`, `standard`, `deep` or null")
+}
+
+/// Which tier holds now, and why.
+pub(super) fn tier_message(tier: Option<Tier>, reason: &str) -> String {
+    json!({"type": TIER_MESSAGE_TYPE, "tier": tier.map(Tier::as_str), "reason": reason}).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::budget::Tier;
+
+    use super::tier;
+
+    #[test]
+    fn a_wish_names_a_tier_or_none_and_all_else_is_told_back() {
+        for (text, expected) in [
+            (r#"{"type":"tollgate.tier","tier":"deep"}"#, Ok(Some(Tier::Deep))),
+            (r#"{"tier":null}"#, Ok(None)),
+        ] {
+            assert_eq!(tier(text), expected, "{text}");
+        }
+        for text in
+            [r#"{}"#, r#"{"tier":"FAST"}"#, r#"{"tier":3}"#, r#"{"tier":"fast","tier":"deep"}"#]
+        {
+            let refused = tier(text).expect_err(text);
+            assert!(refused.contains("tollgate.tier"), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Time budget of the tools in one turn: one wall for all of them, however many rounds the model
+//! makes of it. Calls side by side cost their maximum, one after the other their sum. Pure.
+
+use std::time::{Duration, Instant};
+
+use tollgate_core::budget::Deadline;
+
+#[derive(Debug, Default)]
+pub(super) struct TurnTimeBudget {
+    /// In phases that are over.
+    spent: Duration,
+    /// Since when calls run, and how many.
+    phase: Option<(Instant, usize)>,
+}
+
+impl TurnTimeBudget {
+    /// One more call runs; until when it may, if the turn's tools have `ceiling` in all.
+    pub(super) fn open(&mut self, ceiling: Option<Duration>, now: Instant) -> Option<Deadline> {
+        let (began, running) = self.phase.unwrap_or((now, 0));
+        self.phase = Some((began, running + 1));
+        Some(Deadline::after(began, ceiling?.saturating_sub(self.spent)))
+    }
+
+    /// A call of this turn is over.
+    pub(super) fn close(&mut self, now: Instant) {
+        match &mut self.phase {
+            Some((began, 1)) => {
+                self.spent += now.saturating_duration_since(*began);
+                self.phase = None;
+            }
+            Some((_, running)) => *running -= 1,
+            None => {}
+        }
+    }
+
+    /// All that tools took so far.
+    pub(super) fn time_spent(&self, now: Instant) -> Duration {
+        let running = self.phase.map(|(began, _)| now.saturating_duration_since(began));
+        self.spent + running.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tollgate_engine::clock::{Clock, SystemClock};
+
+    use super::TurnTimeBudget;
+
+    const CEILING: Option<Duration> = Some(Duration::from_millis(500));
+
+    fn milliseconds(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    #[test]
+    fn calls_side_by_side_have_one_wall_and_rounds_share_what_is_left() {
+        let (mut purse, start) = (TurnTimeBudget::default(), SystemClock.now());
+        let at = |count| start + milliseconds(count);
+        let wall = |purse: &mut TurnTimeBudget, now| purse.open(CEILING, now).unwrap().instant();
+        assert_eq!(wall(&mut purse, at(0)), at(500));
+        assert_eq!(wall(&mut purse, at(100)), at(500));
+        purse.close(at(150));
+        purse.close(at(200));
+        assert_eq!(purse.time_spent(at(900)), milliseconds(200));
+        assert_eq!(wall(&mut purse, at(1_000)), at(1_300));
+        purse.close(at(1_400));
+        assert_eq!(wall(&mut purse, at(2_000)), at(2_000));
+    }
+
+    #[test]
+    fn without_a_ceiling_there_is_no_wall() {
+        assert_eq!(TurnTimeBudget::default().open(None, SystemClock.now()), None);
+    }
+}

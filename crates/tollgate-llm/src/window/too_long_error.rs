@@ -1,0 +1,50 @@
+//! A request that fits into no model, told with the numbers and with what helps.
+
+use std::fmt;
+
+use super::WindowCounts;
+use crate::error::{LlmError, LlmErrorKind};
+
+/// What was tried, and what each came to with as few tools as there can be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextTooLongError {
+    /// By the name of the model.
+    pub tried: Vec<(String, WindowCounts)>,
+}
+
+impl fmt::Display for ContextTooLongError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((_, first)) = self.tried.first() else {
+            return f.write_str("there is no model to ask");
+        };
+        f.write_str("the request is too long")?;
+        for (at, (name, counts)) in self.tried.iter().enumerate() {
+            let WindowCounts { window, tools, system, messages, reserved, .. } = *counts;
+            let missing = counts.missing();
+            f.write_str(if at == 0 { ": " } else { "; " })?;
+            write!(
+                f,
+                "`{name}` has room for {window} tokens, and needs {tools} for tools, {system} for the \
+                 system prompt, {messages} for messages and {reserved} for the answer: {missing} are \
+                 missing"
+            )?;
+        }
+        let WindowCounts { tools, system, messages, reserved, .. } = *first;
+        let most = tools.max(system).max(messages).max(reserved);
+        f.write_str(match most {
+            most if most == messages => "; shorten the conversation",
+            most if most == tools => "; send or pin fewer tools",
+            most if most == system => "; shorten the system prompt",
+            _ => "; ask for fewer output tokens",
+        })?;
+        f.write_str(", or take a model with a larger window")
+    }
+}
+
+impl std::error::Error for ContextTooLongError {}
+
+impl From<ContextTooLongError> for LlmError {
+    fn from(refused: ContextTooLongError) -> Self {
+        Self::new(LlmErrorKind::TooLong, refused.to_string())
+    }
+}

@@ -1,0 +1,82 @@
+//! Flood control (anti-spam) for servers that talk without answering. What they say is read, but neither so much at a time nor so
+//! fast that everybody else on this thread has to wait for it.
+
+use std::time::Duration;
+
+/// What any message costs, however little it says.
+const MIN_MESSAGE_COST: usize = 64;
+/// Read in one go; then others have their turn.
+const AT_A_TIME: usize = 32 << 10;
+/// So much talk beside an answer is nothing special.
+const USUAL: usize = 256 << 10;
+/// After each [`AT_A_TIME`] that is more than usual.
+const FLOOD_PAUSE: Duration = Duration::from_millis(1);
+
+/// What was heard since the last answer.
+#[derive(Debug, Default)]
+pub(crate) struct FloodControl {
+    heard: usize,
+    in_a_row: usize,
+}
+
+impl FloodControl {
+    /// Something was read that was no answer. Cancel-safe.
+    pub(crate) async fn record_message(&mut self, bytes: usize) {
+        let bytes = bytes.max(MIN_MESSAGE_COST);
+        self.heard = self.heard.saturating_add(bytes);
+        self.in_a_row = self.in_a_row.saturating_add(bytes);
+        if self.in_a_row < AT_A_TIME {
+            return;
+        }
+        let times = u32::try_from(self.in_a_row / AT_A_TIME).unwrap_or(u32::MAX);
+        self.in_a_row = 0;
+        if self.heard > USUAL {
+            tokio::time::sleep(FLOOD_PAUSE.saturating_mul(times)).await;
+        } else {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.heard = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::FloodControl;
+
+    /// Whether so many messages are read within the time.
+    async fn is_read(bytes: usize, times: usize, within: Duration) -> bool {
+        let reading = async {
+            let mut noise = FloodControl::default();
+            for _ in 0..times {
+                noise.record_message(bytes).await;
+            }
+        };
+        timeout(within, reading).await.is_ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn usual_talk_is_not_held_up_and_a_flood_is() {
+        assert!(is_read(100, 2_000, Duration::from_micros(1)).await);
+        assert!(!is_read(1_000, 100_000, Duration::from_secs(2)).await, "100 MB in two seconds");
+        assert!(is_read(1_000, 100_000, Duration::from_secs(20)).await, "but it goes on");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_makes_the_server_a_good_one_again() {
+        let reading = async {
+            let mut noise = FloodControl::default();
+            for _ in 0..1_000 {
+                noise.record_message(10_000).await;
+                noise.reset();
+            }
+        };
+        assert!(timeout(Duration::from_micros(1), reading).await.is_ok());
+    }
+}

@@ -1,0 +1,132 @@
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{RunSlot, RunSlots};
+use crate::clock;
+use crate::program::SandboxUnavailableError;
+use crate::stopwatch::Stopwatch;
+
+const SECOND: Duration = Duration::from_secs(1);
+const BUSY: SandboxUnavailableError = SandboxUnavailableError::Busy { together: 1 };
+
+fn one() -> Arc<RunSlots> {
+    Arc::new(RunSlots::new(1))
+}
+
+async fn take(seats: &Arc<RunSlots>) -> Result<RunSlot, SandboxUnavailableError> {
+    seats.take(clock::now() + 100 * SECOND).await
+}
+
+/// Asks a person, who takes so long.
+async fn ask(seat: &mut RunSlot, long: Duration) {
+    let time = Stopwatch::start();
+    let person = async {
+        let _held = time.hold();
+        tokio::time::sleep(long).await;
+    };
+    seat.during(person, &time).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_for_a_person_lets_another_in_and_comes_back_after_it() {
+    let (seats, began) = (one(), clock::now());
+    let mut seat = take(&seats).await.unwrap();
+    let another = async {
+        let _seat = take(&seats).await.unwrap();
+        assert_eq!(clock::now() - began, Duration::ZERO);
+        tokio::time::sleep(20 * SECOND).await;
+    };
+    tokio::join!(ask(&mut seat, 10 * SECOND), another);
+    assert_eq!(clock::now() - began, 20 * SECOND);
+    assert_eq!(take(&seats).await.unwrap_err(), BUSY, "it has its seat again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_ask_nobody_keep_the_seat() {
+    let seats = one();
+    let mut seat = take(&seats).await.unwrap();
+    let time = Stopwatch::start();
+    let calls = seat.during(tokio::time::sleep(200 * SECOND), &time);
+    let (done, refused) = tokio::join!(calls, take(&seats));
+    assert!(done.is_ok());
+    assert_eq!(refused.unwrap_err(), BUSY);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_stand_aside() {
+    let (seats, began) = (one(), clock::now());
+    let asking = |seconds: u32| {
+        let seats = &seats;
+        async move {
+            let mut seat = take(seats).await.unwrap();
+            ask(&mut seat, seconds * SECOND).await;
+        }
+    };
+    let sixth = async {
+        drop(take(&seats).await.unwrap());
+        clock::now() - began
+    };
+    // Five have begun, and all of them stand aside: the seat is free, and nobody gets it.
+    let (.., came) =
+        tokio::join!(asking(10), asking(20), asking(20), asking(20), asking(20), sixth);
+    assert_eq!(came, 10 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_wait_and_others_are_refused_at_once() {
+    let (seats, began) = (one(), clock::now());
+    let seat = take(&seats).await.unwrap();
+    let waits = || async { take(&seats).await.map(drop) };
+    let last = async {
+        let refused = take(&seats).await.unwrap_err();
+        assert_eq!((refused, clock::now() - began), (BUSY, Duration::ZERO));
+        drop(seat);
+    };
+    let (a, b, c, d, ()) = tokio::join!(waits(), waits(), waits(), waits(), last);
+    assert!([a, b, c, d].iter().all(Result::is_ok));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_comes_back_waits_for_one_newcomer_at_most() {
+    let (seats, order) = (one(), RefCell::new(Vec::new()));
+    let mut seat = take(&seats).await.unwrap();
+    let returning = async {
+        ask(&mut seat, SECOND).await;
+        order.borrow_mut().push("back");
+        drop(seat);
+    };
+    let newcomer = |name| {
+        let (seats, order) = (&seats, &order);
+        async move {
+            let _seat = take(seats).await.unwrap();
+            order.borrow_mut().push(name);
+            tokio::time::sleep(10 * SECOND).await;
+        }
+    };
+    tokio::join!(returning, newcomer("sits"), newcomer("first"), newcomer("second"));
+    assert_eq!(order.into_inner(), ["sits", "first", "back", "second"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_seats_that_are_closed() {
+    let seats = one();
+    let mut seat = take(&seats).await.unwrap();
+    let time = Stopwatch::start();
+    let person = async {
+        let _held = time.hold();
+        tokio::time::sleep(SECOND).await;
+    };
+    let closed = async {
+        tokio::task::yield_now().await;
+        seats.close();
+    };
+    let (first, second, third) = (take(&seats), take(&seats), take(&seats));
+    let (back, first, second, third, ()) =
+        tokio::join!(seat.during(person, &time), first, second, third, closed);
+    assert!(back.is_err() && first.is_ok());
+    assert_eq!(
+        [second, third].map(|it| it.unwrap_err()),
+        [SandboxUnavailableError::Shut, SandboxUnavailableError::Shut]
+    );
+}

@@ -1,0 +1,111 @@
+//! The query of a request about the memory.
+
+use std::time::SystemTime;
+
+use axum::extract;
+use http::{StatusCode, Uri};
+use tollgate_core::date;
+use tollgate_core::memory::MOST_HITS;
+use tollgate_engine::clock::{Clock as _, SystemClock};
+use tollgate_store::memory::Page;
+
+use crate::api_error::ApiError;
+use crate::fields::check_query;
+
+/// Shown at once, if the query asks for so many.
+const MOST_SHOWN: usize = 1_000;
+const USUAL_SHOWN: usize = 100;
+const USUAL_HITS: usize = 10;
+/// Bytes of a parameter; longer ones mean nothing.
+const MAX_PARAMETER_BYTES: usize = 16 << 10;
+
+pub(super) struct MemoryQueryParams(Vec<(String, String)>);
+
+impl MemoryQueryParams {
+    /// Refuses parameters beside those of every route and `known`, and any that stands twice.
+    pub(super) fn read(uri: &Uri, known: &[&str]) -> Result<Self, ApiError> {
+        let all: Vec<&str> = ["namespace", "agent"].iter().chain(known).copied().collect();
+        check_query(uri, &all)?;
+        let extract::Query(pairs) = extract::Query::<Vec<(String, String)>>::try_from_uri(uri)
+            .map_err(|_| bad_query("the query is malformed".to_owned()))?;
+        for (at, (key, value)) in pairs.iter().enumerate() {
+            if pairs[..at].iter().any(|(other, _)| other == key) {
+                return Err(bad_query(format!("`{key}` stands twice")));
+            }
+            if value.len() > MAX_PARAMETER_BYTES {
+                return Err(bad_query(format!(
+                    "`{key}` is longer than {MAX_PARAMETER_BYTES} bytes"
+                )));
+            }
+        }
+        Ok(Self(pairs))
+    }
+
+    /// Refused when it is empty: whoever sends that meant something.
+    pub(super) fn text(&self, key: &str) -> Result<Option<&str>, ApiError> {
+        let found = self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+        match found {
+            Some("") => Err(bad_query(format!("`{key}` is empty; leave it out"))),
+            found => Ok(found),
+        }
+    }
+
+    pub(super) fn require(&self, key: &str) -> Result<&str, ApiError> {
+        self.text(key)?.ok_or_else(|| bad_query(format!("`{key}` is missing")))
+    }
+
+    pub(super) fn flag(&self, key: &str) -> Result<bool, ApiError> {
+        match self.text(key)? {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(bad_query(format!("`{key}` is true or false"))),
+        }
+    }
+
+    pub(super) fn number(&self, key: &str) -> Result<Option<u64>, ApiError> {
+        let wrong = |_| bad_query(format!("`{key}` is a whole number, 0 or more"));
+        self.text(key)?.map(|text| text.parse().map_err(wrong)).transpose()
+    }
+
+    /// How many are shown: `limit`, from 1 on.
+    pub(super) fn limit(&self, usual: usize, most: usize) -> Result<usize, ApiError> {
+        match self.number("limit")? {
+            None => Ok(usual),
+            Some(limit) => usize::try_from(limit)
+                .ok()
+                .filter(|limit| (1..=most).contains(limit))
+                .ok_or_else(|| bad_query(format!("`limit` is from 1 to {most}"))),
+        }
+    }
+
+    /// How many are found.
+    pub(super) fn hits(&self) -> Result<usize, ApiError> {
+        self.limit(USUAL_HITS, MOST_HITS)
+    }
+
+    pub(super) fn page(&self) -> Result<Page, ApiError> {
+        let most = self.limit(USUAL_SHOWN, MOST_SHOWN)?;
+        let skip = usize::try_from(self.number("skip")?.unwrap_or(0)).unwrap_or(usize::MAX);
+        Ok(Page { skip, most })
+    }
+
+    /// A time, or so long before now.
+    pub(super) fn moment(&self, key: &str) -> Result<Option<SystemTime>, ApiError> {
+        let wrong =
+            || bad_query(format!("`{key}` is a time (`2026-11-15T10:00:00Z`) or a span (`30d`)"));
+        let moment = |text: &str| match date::span(text) {
+            Some(span) => SystemClock.wall().checked_sub(span),
+            None => date::parse(text),
+        };
+        self.text(key)?.map(|text| moment(text).ok_or_else(wrong)).transpose()
+    }
+}
+
+pub(super) fn bad_query(detail: String) -> ApiError {
+    ApiError::with_detail(StatusCode::BAD_REQUEST, "bad_query", detail)
+}
+
+/// What `skip` says for the next page; `None`: this was the last.
+pub(super) fn next(page: Page, found: usize) -> Option<usize> {
+    (found == page.most).then(|| page.skip.saturating_add(found))
+}

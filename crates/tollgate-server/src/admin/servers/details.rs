@@ -1,0 +1,123 @@
+//! `/api/servers/{id}`: one server with its history and its part of the config, and its keys
+//! replaced by others.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tollgate_core::date;
+use tollgate_engine::upstream::StateEpisode;
+
+use super::super::api_response;
+use super::super::config::{change, if_match};
+use super::super::config_common::{asker, operator};
+use super::{mode, read, unknown};
+use crate::api_error::ApiError;
+use crate::auth::Right;
+use crate::body;
+use crate::config_service::{ConfigChange, ServerConfigEntry};
+use crate::fields::{bad, check_query};
+use crate::mcp::AppState;
+use crate::ops::{ServerJson, for_observers};
+
+/// `GET /api/servers/{id}`: how it is and was, and for admins what the config says of it.
+pub(crate) async fn one(
+    State(front): State<Arc<AppState>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    let shown = async {
+        for_observers(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let gate = &front.gate;
+        let row = gate.servers().into_iter().find(|it| it.id.as_str() == name);
+        let row = row.ok_or_else(unknown)?;
+        let history = gate.history(&name).unwrap_or_default();
+        let entry = match front.keys.visitor(&sent)?.need(Right::Admin) {
+            Ok(()) => entry(&front, &name).await,
+            Err(_) => None,
+        };
+        Ok(Json(ServerDetailsJson::new(ServerJson::new(gate, row), &history, entry))
+            .into_response())
+    };
+    api_response(shown.await)
+}
+
+/// A file that cannot be read now is no reason to say nothing of the server.
+async fn entry(front: &AppState, name: &str) -> Option<ServerConfigEntry> {
+    front.operator.get()?.server(name).await.ok().flatten()
+}
+
+/// `PUT /api/servers/{id}`: these keys instead of those that it has in the config.
+pub(crate) async fn replace(
+    State(front): State<Arc<AppState>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, body) = request.into_parts();
+    let replaced = async {
+        let operator = operator(&front, &sent)?;
+        let mode = mode(&sent.uri)?;
+        let body = body::json(&sent, body, &front.limits).await?;
+        let (said, server) = read(&body)?;
+        if said.is_some_and(|said| said != name) {
+            return Err(cannot_rename());
+        }
+        let wish = (ConfigChange::Replace { name, server }, if_match(&sent.headers)?, mode);
+        change(operator, asker(&front, &sent)?, wish).await
+    };
+    api_response(replaced.await)
+}
+
+fn cannot_rename() -> ApiError {
+    bad("a server keeps its `name`; add it under another one and remove this one".to_owned())
+}
+
+#[derive(Serialize)]
+struct ServerDetailsJson {
+    #[serde(flatten)]
+    row: ServerJson,
+    /// Its keys as in the file, secrets covered; `null` for what is built in, and for those who may
+    /// not see it.
+    config: Option<Map<String, Value>>,
+    yaml: Option<String>,
+    /// Of the file, for `if-match`.
+    version: Option<String>,
+    writable: Option<bool>,
+    /// Newest first.
+    history: Vec<EpisodeJson>,
+}
+
+impl ServerDetailsJson {
+    fn new(row: ServerJson, history: &[StateEpisode], entry: Option<ServerConfigEntry>) -> Self {
+        let history = history.iter().map(EpisodeJson::from).collect();
+        let (config, yaml, version, writable) = match entry {
+            Some(ServerConfigEntry { keys, yaml, version, writable }) => {
+                (Some(keys), Some(yaml), Some(version), Some(writable))
+            }
+            None => (None, None, None, None),
+        };
+        Self { row, config, yaml, version, writable, history }
+    }
+}
+
+#[derive(Serialize)]
+struct EpisodeJson {
+    at: String,
+    state: &'static str,
+    reason: String,
+}
+
+impl From<&StateEpisode> for EpisodeJson {
+    fn from(episode: &StateEpisode) -> Self {
+        Self {
+            at: date::format_rfc3339(episode.at),
+            state: episode.state.as_str(),
+            reason: episode.reason.clone(),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! How tools are shown to whoever decides about them. Texts of servers stay as they are in the
+//! definitions; everywhere else what hides is written out.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tollgate_core::catalog::UnavailableTool;
+use tollgate_core::tool::Finding;
+use tollgate_core::tool::hidden_text::visible;
+use tollgate_core::trust::{Change, TrustedBy};
+use tollgate_engine::gate::{KnownTool, StoredPin, ToolExamination};
+
+use super::figures::{ToolDescriptionJson, ToolDetailsJson, ToolObservationJson, ToolRowContext};
+
+#[derive(Serialize)]
+pub(super) struct ToolListJson<'a> {
+    tools: Vec<ToolRowJson<'a>>,
+}
+
+impl<'a> ToolListJson<'a> {
+    pub(super) fn of(
+        around: &ToolRowContext<'_>,
+        known: &'a [KnownTool],
+        away: &'a [UnavailableTool],
+    ) -> Self {
+        let known = known.iter().map(|it| ToolRowJson::of(around, it));
+        let away = away.iter().map(|it| ToolRowJson::of_away(around, it));
+        let mut tools: Vec<_> = known.chain(away).collect();
+        tools.sort_by(|a, b| (a.name, a.server, a.tool).cmp(&(b.name, b.server, b.tool)));
+        Self { tools }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct ToolRowJson<'a> {
+    name: &'a str,
+    server: &'a str,
+    tool: &'a str,
+    verdict: &'static str,
+    /// One word, and the same in words.
+    reason: Option<&'static str>,
+    why: Option<String>,
+    /// Of the definition that is offered now; `null` while its server is away.
+    hash: Option<String>,
+    pin: Option<PinJson>,
+    findings: Vec<FindingJson<'a>>,
+    #[serde(flatten)]
+    described: ToolDescriptionJson<'a>,
+    #[serde(flatten)]
+    seen: ToolObservationJson,
+}
+
+#[derive(Serialize)]
+struct PinJson {
+    hash: Option<String>,
+    by: Option<&'static str>,
+    rejected: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct FindingJson<'a> {
+    kind: &'static str,
+    at: String,
+    excerpt: Option<&'a str>,
+    text: String,
+}
+
+impl<'a> ToolRowJson<'a> {
+    pub(super) fn of(around: &ToolRowContext<'_>, known: &'a KnownTool) -> Self {
+        let (tool, doubt) = (&known.tool, known.verdict.doubt());
+        Self {
+            described: ToolDescriptionJson::of(tool),
+            seen: around.observation(&tool.id),
+            name: tool.exposed.as_str(),
+            server: tool.id.server.as_str(),
+            tool: tool.id.tool.as_str(),
+            verdict: known.verdict.as_str(),
+            reason: doubt.map(|doubt| doubt.as_str()),
+            why: doubt.map(|doubt| visible(&doubt.to_string())),
+            hash: Some(tool.hash.to_string()),
+            pin: known.pin.as_ref().map(|pin| PinJson {
+                hash: pin.trusted.map(|it| it.hash.to_string()),
+                by: pin.trusted.map(|it| match it.by {
+                    TrustedBy::FirstUse => "first_use",
+                    TrustedBy::Person => "person",
+                }),
+                rejected: pin.rejected.iter().map(ToString::to_string).collect(),
+            }),
+            findings: known.findings.iter().map(FindingJson::from).collect(),
+        }
+    }
+
+    /// Of a tool whose server is not there: nothing is known of it but its name and how it did.
+    pub(super) fn of_away(around: &ToolRowContext<'_>, away: &'a UnavailableTool) -> Self {
+        let id = &away.tool;
+        let why = format!("its server `{}` is not there", id.server);
+        Self {
+            name: away.exposed.as_str(),
+            server: id.server.as_str(),
+            tool: id.tool.as_str(),
+            verdict: "away",
+            reason: Some("away"),
+            why: Some(why),
+            hash: None,
+            pin: None,
+            findings: Vec::new(),
+            described: ToolDescriptionJson::default(),
+            seen: around.observation(id),
+        }
+    }
+}
+
+impl<'a> From<&'a Finding> for FindingJson<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        Self {
+            kind: finding.kind.as_str(),
+            at: visible(&finding.at),
+            excerpt: finding.excerpt.as_deref(),
+            text: visible(&finding.to_string()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct ToolExaminationJson<'a> {
+    #[serde(flatten)]
+    known: ToolRowJson<'a>,
+    #[serde(flatten)]
+    details: ToolDetailsJson,
+    /// As the server says it now.
+    offered: Option<Box<RawValue>>,
+    /// As it was when it was trusted.
+    trusted: Option<Box<RawValue>>,
+    changes: Option<Vec<DefinitionChangeJson<'a>>>,
+    history: Vec<StoredPinJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct DefinitionChangeJson<'a> {
+    at: &'a str,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct StoredPinJson<'a> {
+    hash: String,
+    state: &'static str,
+    first_seen: u64,
+    decided_at: Option<u64>,
+    decided_by: Option<&'a str>,
+}
+
+impl<'a> ToolExaminationJson<'a> {
+    /// All that there is to tell while nobody lists it.
+    pub(super) fn of_away(around: &ToolRowContext<'_>, away: &'a UnavailableTool) -> Self {
+        Self {
+            known: ToolRowJson::of_away(around, away),
+            details: ToolDetailsJson::of(around, &away.tool, None),
+            offered: None,
+            trusted: None,
+            changes: None,
+            history: Vec::new(),
+        }
+    }
+
+    pub(super) fn of(around: &ToolRowContext<'_>, examined: &'a ToolExamination) -> Self {
+        let tool = &examined.known.tool;
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).ok();
+        let pinned = examined.known.pin.as_ref().and_then(|pin| pin.trusted);
+        let trusted = examined.kept.iter().find(|it| pinned.is_some_and(|pin| pin.hash == it.hash));
+        let changes = examined.changes.as_ref();
+        Self {
+            known: ToolRowJson::of(around, &examined.known),
+            details: ToolDetailsJson::of(around, &tool.id, Some(&tool.terms)),
+            offered: raw(&examined.known.tool.definition.said()),
+            trusted: trusted.and_then(|it| raw(&it.definition)),
+            changes: changes
+                .map(|changes| changes.iter().map(DefinitionChangeJson::from).collect()),
+            history: examined.kept.iter().map(StoredPinJson::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Change> for DefinitionChangeJson<'a> {
+    fn from(change: &'a Change) -> Self {
+        let (before, after) = (change.before.as_deref(), change.after.as_deref());
+        Self { at: &change.at, before, after }
+    }
+}
+
+impl<'a> From<&'a StoredPin> for StoredPinJson<'a> {
+    fn from(kept: &'a StoredPin) -> Self {
+        let decided = kept.decided.as_ref();
+        Self {
+            hash: kept.hash.to_string(),
+            state: kept.state.as_str(),
+            first_seen: millis(kept.first_seen),
+            decided_at: decided.map(|(at, _)| millis(*at)),
+            decided_by: decided.map(|(_, by)| by.as_str()),
+        }
+    }
+}
+
+/// Since 1970.
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

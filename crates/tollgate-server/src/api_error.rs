@@ -1,0 +1,186 @@
+//! What is wrong with a request as HTTP, before anyone looks at what it asks for. Each part of
+//! the API gets it in its own words: JSON-RPC on `/mcp`, each chat API's on its routes, OpenAI's on
+//! the rest of `/v1`, else RFC 9457.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::{Map, Value, json};
+use tollgate_core::lease::RevokedError;
+use tollgate_core::rate::whole_seconds;
+use tollgate_llm::dialect::Dialect;
+use tollgate_llm::error::{LlmError, LlmErrorKind};
+use tollgate_llm::format;
+use tollgate_mcp::error_code::{self, JsonRpcError};
+
+use crate::chat;
+use crate::mcp::encode;
+
+#[derive(Debug, Clone)]
+pub(crate) struct ApiError {
+    pub(crate) status: StatusCode,
+    /// Stable, for programs.
+    pub(crate) code: &'static str,
+    pub(crate) detail: Cow<'static, str>,
+    /// Further members, for those who can make something of them.
+    more: Option<Arc<Map<String, Value>>>,
+    /// When it is worth trying again.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+/// The code of the problem that a response tells, for whoever handles the response.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ApiErrorCode(pub(crate) &'static str);
+
+/// Characters of what was sent that a refusal repeats.
+pub(crate) const MAX_ECHOED_CHARS: usize = 80;
+
+/// Of a request that panicked.
+pub(crate) const FAULT: ApiError = ApiError::new(
+    StatusCode::INTERNAL_SERVER_ERROR,
+    "internal_error",
+    "this request ran into a fault of the gateway",
+);
+
+/// The end of the gateway has begun.
+pub(crate) const STOPPING: ApiError = ApiError::new(
+    StatusCode::SERVICE_UNAVAILABLE,
+    "stopping",
+    "the gateway is stopping; connect again for another one",
+)
+.later(Duration::from_secs(1));
+
+/// In whose words a problem is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ApiErrorFormat {
+    JsonRpc,
+    OpenAi,
+    Anthropic,
+    Gemini,
+    ProblemDetails,
+}
+
+impl ApiErrorFormat {
+    pub(crate) fn of(path: &str) -> Self {
+        let is_operation = path == "/mcp/status" || path.starts_with("/mcp/test/");
+        if (path == "/mcp" || path.starts_with("/mcp/")) && !is_operation {
+            Self::JsonRpc
+        } else if path == "/v1/messages" || path.starts_with("/v1/messages/") {
+            Self::Anthropic
+        } else if chat::is_gemini(path) || path.trim_start_matches('/').starts_with("ws/") {
+            Self::Gemini
+        } else if path == "/v1" || path.starts_with("/v1/") {
+            Self::OpenAi
+        } else {
+            Self::ProblemDetails
+        }
+    }
+}
+
+impl ApiError {
+    pub(crate) const fn new(status: StatusCode, code: &'static str, detail: &'static str) -> Self {
+        Self { status, code, detail: Cow::Borrowed(detail), retry_after: None, more: None }
+    }
+
+    pub(crate) fn with_detail(status: StatusCode, code: &'static str, detail: String) -> Self {
+        Self { status, code, detail: Cow::Owned(detail), retry_after: None, more: None }
+    }
+
+    /// What let the caller in was taken away while the request ran.
+    pub(crate) fn from_revocation(why: &RevokedError) -> Self {
+        Self::with_detail(StatusCode::UNAUTHORIZED, "revoked", format!("stopped: {why}"))
+    }
+
+    /// With members of its own, where problems have room for them (RFC 9457).
+    pub(crate) fn with(self, more: Map<String, Value>) -> Self {
+        Self { more: Some(Arc::new(more)), ..self }
+    }
+
+    pub(crate) const fn later(mut self, retry_after: Duration) -> Self {
+        self.retry_after = Some(retry_after);
+        self
+    }
+
+    pub(crate) fn response(&self, style: ApiErrorFormat) -> Response {
+        let media = HeaderValue::from_static(match style {
+            ApiErrorFormat::ProblemDetails => "application/problem+json",
+            ApiErrorFormat::JsonRpc
+            | ApiErrorFormat::OpenAi
+            | ApiErrorFormat::Anthropic
+            | ApiErrorFormat::Gemini => "application/json",
+        });
+        let text = self.in_style(style);
+        let mut response = (self.status, [(header::CONTENT_TYPE, media)], text).into_response();
+        if let Some(wait) = self.retry_after {
+            retry_after(response.headers_mut(), wait);
+        }
+        response.extensions_mut().insert(ApiErrorCode(self.code));
+        response
+    }
+
+    /// As JSON.
+    pub(crate) fn in_style(&self, style: ApiErrorFormat) -> String {
+        match style {
+            ApiErrorFormat::JsonRpc => encode::error(None, &self.json_rpc()),
+            ApiErrorFormat::OpenAi => self.open_ai(),
+            ApiErrorFormat::Anthropic => self.in_dialect(Dialect::Anthropic),
+            ApiErrorFormat::Gemini => self.in_dialect(Dialect::Gemini),
+            ApiErrorFormat::ProblemDetails => self.details(),
+        }
+    }
+
+    pub(crate) fn json_rpc(&self) -> JsonRpcError {
+        let code = match self.status {
+            // The request is as it should be.
+            StatusCode::TOO_MANY_REQUESTS => error_code::INTERNAL_ERROR,
+            status if status.is_server_error() => error_code::INTERNAL_ERROR,
+            _ => error_code::INVALID_REQUEST,
+        };
+        JsonRpcError::new(code, &*self.detail)
+    }
+
+    pub(crate) fn open_ai(&self) -> String {
+        let kind = match self.status {
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
+            StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::FORBIDDEN => "permission_error",
+            status if status.is_server_error() => "server_error",
+            _ => "invalid_request_error",
+        };
+        let error = json!({"message": self.detail, "type": kind, "param": null, "code": self.code});
+        json!({ "error": error }).to_string()
+    }
+
+    fn in_dialect(&self, dialect: Dialect) -> String {
+        let kind = match self.status {
+            StatusCode::UNAUTHORIZED => LlmErrorKind::Unauthenticated,
+            StatusCode::FORBIDDEN => LlmErrorKind::Forbidden,
+            StatusCode::NOT_FOUND => LlmErrorKind::UnknownModel,
+            StatusCode::TOO_MANY_REQUESTS => LlmErrorKind::RateLimited,
+            StatusCode::SERVICE_UNAVAILABLE => LlmErrorKind::Overloaded,
+            status if status.is_server_error() => LlmErrorKind::Internal,
+            _ => LlmErrorKind::Invalid,
+        };
+        let failure = LlmError::new(kind, self.detail.clone()).after(self.retry_after);
+        format::of(dialect).write_error(&failure).to_string()
+    }
+
+    fn details(&self) -> String {
+        let title = self.status.canonical_reason().unwrap_or("Error");
+        let status = self.status.as_u16();
+        let mut details = json!({"type": "about:blank", "title": title, "status": status,
+               "code": self.code, "detail": self.detail});
+        for (key, value) in self.more.iter().flat_map(|more| more.iter()) {
+            details[key] = value.clone();
+        }
+        details.to_string()
+    }
+}
+
+/// `Retry-After`, in seconds.
+pub(crate) fn retry_after(headers: &mut HeaderMap, wait: Duration) {
+    headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
+}

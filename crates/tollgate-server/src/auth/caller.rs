@@ -1,0 +1,164 @@
+//! Who was let in, and what they may do.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use http::StatusCode;
+use tollgate_core::id::AgentId;
+use tollgate_core::lease::LeaseTerm;
+use tollgate_core::turn::{Principal, PrincipalGrant};
+
+use super::key_snapshot::principal;
+use super::{ApiKey, CallerLease, Right, Rights};
+use crate::api_error::ApiError;
+
+/// A request that carries one in its extensions has been admitted already.
+#[derive(Debug, Clone)]
+pub(crate) struct AuthenticatedCaller {
+    pub(crate) principal: Principal,
+    agents: Option<Arc<[AgentId]>>,
+    pub(crate) rights: Rights,
+    /// `None`: nothing of its own limits them.
+    pub(crate) grant: Option<Arc<PrincipalGrant>>,
+    pub(crate) lease: CallerLease,
+    by: CallerAuthMethod,
+}
+
+/// By what somebody was let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CallerAuthMethod {
+    /// A key, the admin's token, or being this process.
+    Proof,
+    /// A token of the issuer.
+    Token,
+    /// By being on this machine, while there are no keys.
+    Place,
+}
+
+/// Who asks, and for which agent.
+#[derive(Debug)]
+pub(crate) struct ResolvedIdentity {
+    pub(crate) principal: Principal,
+    pub(crate) agent: Option<String>,
+    pub(crate) reach: CallerReach,
+    pub(crate) rights: Rights,
+    pub(crate) grant: Option<Arc<PrincipalGrant>>,
+    pub(crate) lease: CallerLease,
+}
+
+/// Whom somebody may speak with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallerReach {
+    Everybody,
+    /// Some agents, and models only by them.
+    Agents,
+}
+
+const NOT_YOUR_AGENT: ApiError =
+    ApiError::new(StatusCode::FORBIDDEN, "not_your_agent", "this key is not for that agent");
+const ADMIN_ONLY: ApiError = ApiError::new(
+    StatusCode::UNAUTHORIZED,
+    "admin_only",
+    "this needs the token in `admin.token` of the data directory, or an admin's key",
+);
+
+impl AuthenticatedCaller {
+    /// Whoever asks from within this process.
+    pub(crate) fn local() -> Self {
+        Self {
+            principal: Principal::local(),
+            agents: None,
+            rights: Rights::ALL,
+            grant: None,
+            lease: CallerLease::endless(),
+            by: CallerAuthMethod::Proof,
+        }
+    }
+
+    /// Whoever asks from this machine while there are no keys.
+    pub(super) fn passer_by(lease: CallerLease) -> Self {
+        let rights = [Right::Execute, Right::OverrideTier].into_iter().collect();
+        Self { rights, lease, by: CallerAuthMethod::Place, ..Self::local() }
+    }
+
+    /// Whoever can read the data directory.
+    pub(super) fn admin() -> Self {
+        Self { principal: Principal::from_name("admin"), ..Self::local() }
+    }
+
+    pub(super) fn holding(key: &ApiKey, lease: CallerLease) -> Self {
+        Self {
+            principal: principal(&key.name),
+            agents: key.agents.as_deref().map(Into::into),
+            rights: key.rights,
+            grant: (key.grant != PrincipalGrant::default()).then(|| Arc::new(key.grant.clone())),
+            lease,
+            by: CallerAuthMethod::Proof,
+        }
+    }
+
+    pub(super) fn with_token(
+        principal: Principal,
+        agents: Option<&[AgentId]>,
+        (rights, grant): (Rights, &PrincipalGrant),
+        lease: CallerLease,
+    ) -> Self {
+        let grant = (*grant != PrincipalGrant::default()).then(|| Arc::new(grant.clone()));
+        let agents = agents.map(Into::into);
+        Self { principal, agents, rights, grant, lease, by: CallerAuthMethod::Token }
+    }
+
+    pub(super) fn has_token(&self) -> bool {
+        self.by == CallerAuthMethod::Token
+    }
+
+    /// The same, let in by another way.
+    pub(super) fn with_lease(&self, lease: &CallerLease) -> Self {
+        Self { lease: lease.clone(), ..self.clone() }
+    }
+
+    /// The same, as long as a login lasts.
+    pub(super) fn for_no_longer_than(self, login: &LeaseTerm, until: SystemTime) -> Self {
+        Self { lease: self.lease.within(login, until), ..self }
+    }
+
+    /// The agents that they may speak with; `None`: all of them.
+    pub(crate) fn agents(&self) -> Option<&[AgentId]> {
+        self.agents.as_deref()
+    }
+
+    /// Whoever is only known by where they are has not said who they are.
+    pub(crate) fn must_be_proven(&self) -> Result<(), ApiError> {
+        match self.by {
+            CallerAuthMethod::Place => Err(ADMIN_ONLY),
+            CallerAuthMethod::Proof | CallerAuthMethod::Token => Ok(()),
+        }
+    }
+
+    pub(crate) fn need(&self, right: Right) -> Result<(), ApiError> {
+        match self.by {
+            CallerAuthMethod::Place if !self.rights.has(right) => Err(ADMIN_ONLY),
+            CallerAuthMethod::Place | CallerAuthMethod::Proof | CallerAuthMethod::Token => {
+                self.rights.need(right)
+            }
+        }
+    }
+
+    /// A key that is for some agents only never reaches another one.
+    pub(crate) fn identify(self, named: Option<String>) -> Result<ResolvedIdentity, ApiError> {
+        let reach = match &self.agents {
+            None => CallerReach::Everybody,
+            Some(_) => CallerReach::Agents,
+        };
+        let agent = match (&self.agents, named) {
+            (None, named) => named,
+            (Some(agents), None) => Some(agents.first().ok_or(NOT_YOUR_AGENT)?.to_string()),
+            (Some(agents), Some(named)) if agents.iter().any(|it| it.as_str() == named) => {
+                Some(named)
+            }
+            (Some(_), Some(_)) => return Err(NOT_YOUR_AGENT),
+        };
+        let Self { principal, rights, grant, lease, .. } = self;
+        Ok(ResolvedIdentity { principal, agent, reach, rights, grant, lease })
+    }
+}

@@ -1,0 +1,80 @@
+//! A key as people see it: everything but what opens.
+
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use serde::Serialize;
+use tollgate_core::date;
+use tollgate_core::glob::Glob;
+use tollgate_store::keys::StoredKey;
+
+use super::{ApiKey, Right};
+
+#[derive(Debug, Clone, Serialize)]
+pub struct KeySummary {
+    pub name: String,
+    /// `config`, or `from_stored` by command.
+    origin: &'static str,
+    role: String,
+    agents: Option<Vec<String>>,
+    rights: Vec<String>,
+    tools: Option<Vec<String>>,
+    rate_limit: Option<String>,
+    concurrent: Option<u32>,
+    tenant: Option<String>,
+    made: Option<String>,
+    expires: Option<String>,
+    last_used: Option<String>,
+    /// Until then the secret from before lets in as well.
+    former_until: Option<String>,
+    revoked: Option<String>,
+}
+
+impl KeySummary {
+    pub fn from_config(key: &ApiKey) -> Self {
+        let owned = |text: &str| text.to_owned();
+        let globs = |globs: &Vec<Glob>| globs.iter().map(|glob| owned(glob.as_str())).collect();
+        Self {
+            name: key.name.clone(),
+            origin: "config",
+            role: key.role.as_str().to_owned(),
+            agents: key.agents.as_ref().map(|it| it.iter().map(|it| owned(it.as_str())).collect()),
+            rights: key.rights.iter().map(Right::as_str).map(owned).collect(),
+            tools: key.grant.tools.as_ref().map(globs),
+            rate_limit: key.grant.rate_limit.map(|limit| limit.to_string()),
+            concurrent: key.grant.concurrent,
+            tenant: key.grant.tenant.as_ref().map(|tenant| owned(tenant.as_str())),
+            made: None,
+            expires: key.expires.map(date::format_rfc3339),
+            last_used: None,
+            former_until: None,
+            revoked: None,
+        }
+    }
+
+    pub fn from_stored(key: &StoredKey) -> Self {
+        Self {
+            name: key.name.clone(),
+            origin: "made",
+            role: key.role.clone(),
+            agents: key.agents.clone(),
+            rights: key.rights.clone(),
+            tools: key.tools.clone(),
+            rate_limit: key.rate_limit.clone(),
+            concurrent: key.concurrent,
+            tenant: key.tenant.clone(),
+            made: Some(date::format_rfc3339(key.made)),
+            expires: key.expires.map(date::format_rfc3339),
+            last_used: key.used.map(date::format_rfc3339),
+            former_until: key.secret.former.map(|(_, until)| date::format_rfc3339(until)),
+            revoked: key.revoked.map(date::format_rfc3339),
+        }
+    }
+
+    pub(in crate::auth) fn with_use(mut self, used: &HashMap<String, SystemTime>) -> Self {
+        if let Some(when) = used.get(&self.name).filter(|_| self.revoked.is_none()) {
+            self.last_used = Some(date::format_rfc3339(*when));
+        }
+        self
+    }
+}

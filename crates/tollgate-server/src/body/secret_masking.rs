@@ -1,0 +1,162 @@
+//! Answers without secret values. Whatever a front says of servers, configs and failures goes through
+//! here; what servers said was masked before, as it came in.
+
+use std::borrow::Cow;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use http_body::{Body as _, Frame, SizeHint};
+use http_body_util::BodyExt as _;
+use tollgate_core::secret_values::{self, SecretMatcher, StreamMask};
+use tollgate_mcp::offload::offload_if_large;
+
+/// A larger answer is masked while it passes.
+const MAX_WHOLE: u64 = 4 << 20;
+
+/// The answer without secret values. What is no text, such as the page's files, passes as it is.
+pub(crate) async fn mask_response(response: Response) -> Response {
+    let matcher = secret_values::current();
+    if matcher.is_empty() || !is_text(response.headers()) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    if body.size_hint().exact().is_none_or(|size| size > MAX_WHOLE) {
+        parts.headers.remove(header::CONTENT_LENGTH);
+        let masked = MaskedBody { body, matcher, stream: StreamMask::default(), is_over: false };
+        return Response::from_parts(parts, Body::new(masked));
+    }
+    // Most are made by now; the answer of a provider may still be on its way.
+    let bytes = match body.collect().await {
+        Ok(collected) => collected.to_bytes(),
+        Err(error) => return Response::from_parts(parts, error_body(error)),
+    };
+    let size = bytes.len();
+    let masked = offload_if_large(size, move || {
+        let masked = match matcher.mask_bytes(&bytes) {
+            Cow::Owned(masked) => Some(Bytes::from(masked)),
+            Cow::Borrowed(_) => None,
+        };
+        masked.unwrap_or(bytes)
+    })
+    .await;
+    if masked.len() != size && parts.headers.contains_key(header::CONTENT_LENGTH) {
+        parts.headers.insert(header::CONTENT_LENGTH, masked.len().into());
+    }
+    Response::from_parts(parts, Body::from(masked))
+}
+
+/// What came was cut off, and so is what is handed on.
+fn error_body(error: axum::Error) -> Body {
+    Body::from_stream(futures_util::stream::iter([Err::<Bytes, _>(error)]))
+}
+
+fn is_text(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.unwrap_or_default();
+    let is_page = kind.starts_with("text/html") || kind.starts_with("text/css");
+    let is_encoded = headers.contains_key(header::CONTENT_ENCODING);
+    let is_written = kind.starts_with("text/") || kind.contains("json") || kind.contains("yaml");
+    is_written && !is_page && !kind.contains("javascript") && !is_encoded
+}
+
+struct MaskedBody {
+    body: Body,
+    matcher: Arc<SecretMatcher>,
+    stream: StreamMask,
+    is_over: bool,
+}
+
+impl http_body::Body for MaskedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = &mut *self;
+        loop {
+            if this.is_over {
+                return Poll::Ready(None);
+            }
+            let frame = std::task::ready!(Pin::new(&mut this.body).poll_frame(context));
+            let Some(frame) = frame else {
+                this.is_over = true;
+                let rest = this.stream.finish();
+                let last = (!rest.is_empty()).then(|| Ok(Frame::data(Bytes::from(rest))));
+                return Poll::Ready(last);
+            };
+            let chunk = match frame.map(Frame::into_data) {
+                Ok(Ok(chunk)) => chunk,
+                Ok(Err(other)) => return Poll::Ready(Some(Ok(other))),
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            };
+            // Tokens that were obtained since the stream began count, too.
+            this.matcher = secret_values::current();
+            let masked = match this.stream.push(&this.matcher, &chunk) {
+                Cow::Borrowed(same) if same.len() == chunk.len() => None,
+                changed => Some(Bytes::from(changed.into_owned())),
+            };
+            let masked = masked.unwrap_or(chunk);
+            if !masked.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(masked))));
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_over
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use axum::body::Body;
+    use axum::response::Response;
+    use bytes::Bytes;
+    use futures_util::stream;
+    use http::header;
+    use http_body_util::BodyExt as _;
+    use tollgate_core::secret_values;
+
+    use super::mask_response;
+
+    fn response(kind: &str, body: Body) -> Response {
+        Response::builder().header(header::CONTENT_TYPE, kind).body(body).unwrap()
+    }
+
+    async fn text(response: Response) -> String {
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn s_23_answers_and_streams_leave_without_secret_values() {
+        secret_values::configure(["canary-of-the-fronts"]);
+        let whole = "{\"a\":\"canary-of-the-fronts\"}";
+        let mut sized = response("application/json", Body::from(whole));
+        sized.headers_mut().insert(header::CONTENT_LENGTH, whole.len().into());
+        let sized = mask_response(sized).await;
+        let length = sized.headers()[header::CONTENT_LENGTH].to_str().unwrap().to_owned();
+        let sent = text(sized).await;
+        assert_eq!(sent, "{\"a\":\"[masked:secret]\"}");
+        assert_eq!(length, sent.len().to_string());
+        let chunks = ["data: can", "ary-of-the-", "fronts\n\n", "data: cana"];
+        let chunks = chunks.map(|chunk| Ok::<_, Infallible>(Bytes::from(chunk)));
+        let stream = response("text/event-stream", Body::from_stream(stream::iter(chunks)));
+        assert_eq!(text(mask_response(stream).await).await, "data: [masked:secret]\n\ndata: cana");
+        let page = response("text/html", Body::from("canary-of-the-fronts"));
+        assert_eq!(text(mask_response(page).await).await, "canary-of-the-fronts");
+    }
+}

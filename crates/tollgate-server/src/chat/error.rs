@@ -1,0 +1,67 @@
+//! Why there is no answer, on its way into the words of the caller's dialect.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use tollgate_engine::gate::UnknownAgentError;
+use tollgate_llm::dialect::Dialect;
+use tollgate_llm::error::{LlmError, ResendSafety};
+use tollgate_llm::format;
+
+use crate::api_error::{ApiError, ApiErrorFormat, retry_after};
+
+#[derive(Debug)]
+pub(crate) enum ChatApiError {
+    /// By the front, before anything is looked at.
+    Problem(ApiError),
+    Failure(LlmError),
+}
+
+impl ChatApiError {
+    pub(crate) fn response(&self, dialect: Dialect) -> Response {
+        match self {
+            Self::Problem(problem) => problem.response(style(dialect)),
+            Self::Failure(failure) => failure_response(failure, dialect),
+        }
+    }
+}
+
+fn style(dialect: Dialect) -> ApiErrorFormat {
+    match dialect {
+        Dialect::OpenAiChat | Dialect::OpenAiResponses => ApiErrorFormat::OpenAi,
+        Dialect::Anthropic => ApiErrorFormat::Anthropic,
+        Dialect::Gemini => ApiErrorFormat::Gemini,
+    }
+}
+
+fn failure_response(failure: &LlmError, dialect: Dialect) -> Response {
+    let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
+    let json = HeaderValue::from_static("application/json");
+    let body = format::of(dialect).write_error(failure).to_string();
+    let mut response = (status, [(header::CONTENT_TYPE, json)], body).into_response();
+    if let Some(wait) = failure.retry_after {
+        retry_after(response.headers_mut(), wait);
+    }
+    // Both vendors' libraries heed it, and would otherwise send the request again by themselves.
+    if failure.repeat == ResendSafety::RunsToolsAgain {
+        response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+    }
+    response
+}
+
+impl From<ApiError> for ChatApiError {
+    fn from(problem: ApiError) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<LlmError> for ChatApiError {
+    fn from(failure: LlmError) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl From<UnknownAgentError> for ChatApiError {
+    fn from(unknown: UnknownAgentError) -> Self {
+        Self::Problem(unknown.into())
+    }
+}

@@ -1,0 +1,224 @@
+//! Answers of the Responses API that a client may go on from by naming one
+//! (`previous_response_id`): the conversation up to it, kept for a while, for one principal.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tollgate_core::text::truncate_chars;
+use tollgate_core::turn::Principal;
+use tollgate_llm::agent::CompletionOutcome;
+use tollgate_llm::conversation::{ChatMessage, ChatRequest, MessagePart};
+use tollgate_llm::dialect::Dialect;
+use tollgate_llm::error::LlmError;
+
+use crate::api_error::MAX_ECHOED_CHARS;
+
+const DIALECT: Dialect = Dialect::OpenAiResponses;
+/// Of all conversations together; beyond it the oldest of whoever has most are forgotten.
+const MAX_BYTES: usize = 64 << 20;
+/// What a conversation costs beside its words.
+const OVERHEAD_BYTES: usize = 256;
+/// Of one conversation.
+const MAX_CONVERSATION_BYTES: usize = 4 << 20;
+const CONVERSATION_TTL: Duration = Duration::from_secs(60 * 60);
+
+pub(crate) struct ResponseStore {
+    kept: Mutex<ResponseStoreState>,
+}
+
+#[derive(Default)]
+struct ResponseStoreState {
+    by_principal: HashMap<Principal, PrincipalResponses>,
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct PrincipalResponses {
+    by_id: HashMap<String, Arc<StoredConversation>>,
+    /// The oldest first.
+    order: VecDeque<String>,
+    bytes: usize,
+}
+
+struct StoredConversation {
+    messages: Vec<ChatMessage>,
+    /// About as many.
+    bytes: usize,
+    since: Instant,
+}
+
+impl ResponseStoreState {
+    fn insert(&mut self, principal: Principal, id: String, thread: Arc<StoredConversation>) {
+        let bytes = thread.bytes + OVERHEAD_BYTES;
+        self.bytes += bytes;
+        let own = self.by_principal.entry(principal).or_default();
+        own.bytes += bytes;
+        own.order.push_back(id.clone());
+        own.by_id.insert(id, thread);
+        while self.bytes > MAX_BYTES && self.forget_one() {}
+    }
+
+    /// At the cost of whoever has most: one key cannot crowd out another.
+    fn forget_one(&mut self) -> bool {
+        let most = self.by_principal.iter().max_by_key(|(_, own)| own.bytes);
+        let Some(principal) = most.map(|(principal, _)| principal.clone()) else { return false };
+        self.forget_oldest(&principal)
+    }
+
+    fn forget_oldest(&mut self, principal: &Principal) -> bool {
+        let Some(own) = self.by_principal.get_mut(principal) else { return false };
+        let oldest = own.order.pop_front().and_then(|id| own.by_id.remove(&id));
+        let bytes = oldest.as_ref().map_or(0, |thread| thread.bytes + OVERHEAD_BYTES);
+        own.bytes -= bytes;
+        self.bytes -= bytes;
+        if own.by_id.is_empty() {
+            self.by_principal.remove(principal);
+        }
+        oldest.is_some()
+    }
+
+    /// Those of one principal that are too old.
+    fn expire(&mut self, principal: &Principal, now: Instant) {
+        let is_old = |own: &PrincipalResponses| {
+            let oldest = own.order.front().and_then(|id| own.by_id.get(id));
+            oldest.is_some_and(|it| now.saturating_duration_since(it.since) >= CONVERSATION_TTL)
+        };
+        while self.by_principal.get(principal).is_some_and(is_old) {
+            self.forget_oldest(principal);
+        }
+    }
+}
+
+/// A conversation that is to be kept when it has got its answer.
+pub(super) struct PendingStoredResponse {
+    /// Of the answer: no two conversations have one.
+    id: String,
+    principal: Principal,
+    /// `None`: too large to be kept.
+    messages: Option<Vec<ChatMessage>>,
+    since: Instant,
+    threads: Arc<ResponseStore>,
+}
+
+impl ResponseStore {
+    pub(crate) fn new() -> Self {
+        Self { kept: Mutex::default() }
+    }
+
+    /// Puts what went before into a request that names it. `None`: the answer is not to be kept.
+    pub(super) fn resume(
+        self: &Arc<Self>,
+        (principal, now): (&Principal, Instant),
+        request: &mut ChatRequest,
+    ) -> Result<Option<PendingStoredResponse>, LlmError> {
+        let store = request.extra.take(DIALECT, "store");
+        let before = match request.extra.take(DIALECT, "previous_response_id") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(id)) => Some(self.find(principal, &id, now)?),
+            Some(_) => {
+                let at = "previous_response_id";
+                return Err(LlmError::invalid(at, format!("`{at}` must be a string")));
+            }
+        };
+        // Instructions are for one answer; they are the leading system message.
+        let leading = request.leading_system_messages();
+        if let Some(before) = before {
+            let own = request.messages.split_off(leading);
+            request.messages.extend_from_slice(&before.messages);
+            request.messages.extend(own);
+        }
+        if store == Some(Value::Bool(false)) {
+            return Ok(None);
+        }
+        // What is too large already is not copied only to be thrown away.
+        let history = &request.messages[leading..];
+        let messages = (bytes_of(history) <= MAX_CONVERSATION_BYTES).then(|| history.to_vec());
+        let id = format!("resp_{:032x}", rand::random::<u128>());
+        let (principal, threads) = (principal.clone(), Arc::clone(self));
+        Ok(Some(PendingStoredResponse { id, principal, messages, since: now, threads }))
+    }
+
+    fn find(
+        &self,
+        principal: &Principal,
+        id: &str,
+        now: Instant,
+    ) -> Result<Arc<StoredConversation>, LlmError> {
+        let shown = truncate_chars(id, MAX_ECHOED_CHARS);
+        let mut kept = self.kept.lock();
+        kept.expire(principal, now);
+        let own = kept.by_principal.get(principal);
+        own.and_then(|own| own.by_id.get(id).cloned()).ok_or_else(|| {
+            let message = format!(
+                "there is no response `{shown}` any more, or it is another key's; send the whole \
+                 conversation as `input`"
+            );
+            LlmError::invalid("previous_response_id", message)
+        })
+    }
+}
+
+impl PendingStoredResponse {
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What is too large is not kept; going on from it is refused then.
+    pub(super) fn keep(self, answer: &CompletionOutcome) {
+        let Self { id, principal, messages, since, threads } = self;
+        let Some(mut messages) = messages else { return };
+        match &answer.told {
+            Some(told) if !told.history.is_empty() => messages.extend_from_slice(&told.history),
+            Some(_) | None => messages.push(answer.response.clone().into_message()),
+        }
+        let bytes = bytes_of(&messages);
+        if bytes <= MAX_CONVERSATION_BYTES {
+            let thread = Arc::new(StoredConversation { messages, bytes, since });
+            let mut kept = threads.kept.lock();
+            kept.expire(&principal, since);
+            kept.insert(principal, id, thread);
+        }
+    }
+}
+
+fn bytes_of(messages: &[ChatMessage]) -> usize {
+    messages.iter().flat_map(|message| &message.parts).map(MessagePart::bytes).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use tollgate_core::turn::Principal;
+    use tollgate_engine::clock::{Clock, SystemClock};
+
+    use super::{
+        CONVERSATION_TTL, MAX_BYTES, MAX_CONVERSATION_BYTES, ResponseStoreState, StoredConversation,
+    };
+
+    #[test]
+    fn s_13_one_key_does_not_crowd_out_the_answers_of_another() {
+        let mut kept = ResponseStoreState::default();
+        let now = SystemClock.now();
+        let thread =
+            |bytes| Arc::new(StoredConversation { messages: Vec::new(), bytes, since: now });
+        let (honest, greedy) = (Principal::from_name("honest"), Principal::from_name("greedy"));
+        kept.insert(honest.clone(), "mine".to_owned(), thread(1_000));
+        for number in 0..100 {
+            kept.insert(greedy.clone(), number.to_string(), thread(MAX_CONVERSATION_BYTES));
+        }
+        assert!(kept.bytes <= MAX_BYTES);
+        assert!(kept.by_principal[&honest].by_id.contains_key("mine"));
+        let own = &kept.by_principal[&greedy];
+        assert!(own.by_id.contains_key("99") && !own.by_id.contains_key("0"), "the oldest go");
+        kept.expire(&greedy, now + CONVERSATION_TTL - Duration::from_secs(1));
+        assert!(kept.by_principal.contains_key(&greedy));
+        kept.expire(&greedy, now + CONVERSATION_TTL);
+        assert!(!kept.by_principal.contains_key(&greedy));
+        assert_eq!(kept.by_principal.len(), 1);
+    }
+}

@@ -1,0 +1,121 @@
+//! Host and origin allowlist, which every request must pass before it is routed: whom it says it talks to,
+//! and on behalf of which page. Without it, a web page could reach a server on the reader's own machine by DNS
+//! rebinding. Headers of proxies (`forwarded`, `x-forwarded-*`) count nothing here.
+
+use std::collections::HashSet;
+
+use http::request::Parts;
+use http::uri::Authority;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+
+use crate::api_error::ApiError;
+
+const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
+
+/// The names under which this server may be addressed.
+#[derive(Debug, Clone)]
+pub(crate) struct HostGuard {
+    hosts: HashSet<String>,
+}
+
+impl HostGuard {
+    /// The loopback names, and these.
+    pub(crate) fn new(hosts: &[String]) -> Self {
+        let own = hosts.iter().map(|host| host.to_ascii_lowercase());
+        Self { hosts: LOOPBACK.iter().map(|host| (*host).to_owned()).chain(own).collect() }
+    }
+
+    pub(crate) fn check(&self, request: &Parts) -> Result<(), ApiError> {
+        check_framing(&request.headers)?;
+        let host = single(&request.headers, &header::HOST)?
+            .ok_or(BAD_HOST)
+            .and_then(|value| authority(value).ok_or(BAD_HOST))?;
+        let target = request.uri.authority();
+        if target.is_some_and(|target| !target.as_str().eq_ignore_ascii_case(host.as_str())) {
+            return Err(ApiError::new(
+                StatusCode::BAD_REQUEST,
+                "host_mismatch",
+                "the request line names another host than `host`",
+            ));
+        }
+        if !self.allows(host.host()) {
+            return Err(ApiError::new(
+                StatusCode::FORBIDDEN,
+                "host_not_allowed",
+                "this server is not known under the name in `host`",
+            ));
+        }
+        self.check_origin(&request.headers)
+    }
+
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let refused = ApiError::new(
+            StatusCode::FORBIDDEN,
+            "origin_not_allowed",
+            "pages of this origin may not use this server",
+        );
+        let Ok(origin) = single(headers, &header::ORIGIN) else { return Err(refused) };
+        let Some(origin) = origin else { return Ok(()) };
+        let host = origin
+            .to_str()
+            .ok()
+            .and_then(|text| text.split_once("://"))
+            .filter(|(scheme, _)| ["http", "https"].contains(&&*scheme.to_ascii_lowercase()))
+            .and_then(|(_, rest)| parse_authority(rest));
+        match host {
+            Some(host) if self.allows(host.host()) => Ok(()),
+            _ => Err(refused),
+        }
+    }
+
+    fn allows(&self, host: &str) -> bool {
+        self.hosts.contains(&*host.to_ascii_lowercase())
+    }
+}
+
+/// A body is plain or chunked. Any other coding, or the same twice, is one that somebody on the way may
+/// read in another way: there a second request could hide (RFC 9112, 6.1 and 11.2).
+pub(crate) fn check_framing(headers: &HeaderMap) -> Result<(), ApiError> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(()),
+        (Some(coding), None) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => Ok(()),
+        (Some(_), _) => Err(ApiError::new(
+            StatusCode::BAD_REQUEST,
+            "bad_transfer_encoding",
+            "`transfer-encoding` must be `chunked`, once, and nothing else",
+        )),
+    }
+}
+
+const BAD_HOST: ApiError =
+    ApiError::new(StatusCode::BAD_REQUEST, "bad_host", "one sound `host` header is needed");
+
+/// The only value of the header; a header that stands twice could be read in two ways.
+fn single<'h>(
+    headers: &'h HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'h HeaderValue>, ApiError> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (first, None) => Ok(first),
+        (_, Some(_)) => Err(BAD_HOST),
+    }
+}
+
+pub(crate) fn authority(value: &HeaderValue) -> Option<Authority> {
+    parse_authority(value.to_str().ok()?)
+}
+
+/// `host` or `host:port`; no user, no path, no port that is none.
+fn parse_authority(text: &str) -> Option<Authority> {
+    let authority: Authority = text.parse().ok()?;
+    let host = authority.host();
+    let port = authority.as_str().strip_prefix(host)?;
+    let is_port = port.is_empty() || port.strip_prefix(':')?.parse::<u16>().is_ok();
+    let is_bracketed = !host.starts_with('[') || host.ends_with(']');
+    (is_port && is_bracketed && !host.is_empty()).then_some(authority)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! Load shedding by number: how many requests are in flight, of everybody and of each key. One too many is
+//! refused before its body is read. What only listens is not counted: it costs nothing while it waits.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::response::Response;
+use http::{Method, StatusCode};
+use parking_lot::Mutex;
+use tollgate_core::turn::Principal;
+
+use crate::api_error::ApiError;
+use crate::body::holding;
+use crate::events;
+use crate::limits::Limits;
+
+/// Most requests are over by then.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+pub(crate) struct InFlightLimit {
+    of: InFlightClass,
+    most: usize,
+    all: AtomicUsize,
+    /// Of keys that have any.
+    by_key: Mutex<HashMap<Principal, u32>>,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InFlightClass {
+    Requests,
+    LiveSessions,
+    /// Of those who only listen.
+    Streams,
+}
+
+impl InFlightClass {
+    fn too_many(self, most: usize) -> ApiError {
+        let detail = match self {
+            Self::Requests => {
+                "as many requests are being answered as there may be; try again in a moment"
+                    .to_owned()
+            }
+            Self::LiveSessions => format!("there may be {most} live sessions, and there are"),
+            Self::Streams => format!("there may be {most} listening streams, and there are"),
+        };
+        ApiError::with_detail(StatusCode::SERVICE_UNAVAILABLE, "too_busy", detail)
+            .later(RETRY_AFTER)
+    }
+
+    fn too_many_of_one(self, most: u32) -> ApiError {
+        let detail = match self {
+            Self::Requests => format!("{most} requests of this key are being answered already"),
+            Self::LiveSessions => format!("this key may have {most} live sessions, and has them"),
+            Self::Streams => format!("this key may have {most} listening streams, and has them"),
+        };
+        ApiError::with_detail(StatusCode::TOO_MANY_REQUESTS, "too_many_at_once", detail)
+            .later(RETRY_AFTER)
+    }
+}
+
+/// Whose request it is, and how many of them there may be.
+pub(crate) struct PrincipalShare {
+    pub(crate) principal: Principal,
+    pub(crate) most: u32,
+}
+
+/// Room for one request, until it is dropped.
+pub(crate) struct InFlightPermit {
+    crowd: Arc<InFlightLimit>,
+    key: Option<Principal>,
+}
+
+/// A response of a request that has turned into listening. Kept in its extensions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListeningResponse;
+
+impl InFlightLimit {
+    pub(crate) fn new(of: InFlightClass, limits: &Limits) -> Arc<Self> {
+        let most = match of {
+            InFlightClass::Requests => limits.in_flight,
+            InFlightClass::LiveSessions => limits.live_sessions,
+            InFlightClass::Streams => limits.streams,
+        };
+        Arc::new(Self { of, most, all: AtomicUsize::new(0), by_key: Mutex::default() })
+    }
+
+    pub(crate) fn inside(&self) -> usize {
+        self.all.load(Ordering::Relaxed)
+    }
+
+    /// Without a share, only the number of all counts.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        share: Option<PrincipalShare>,
+    ) -> Result<InFlightPermit, ApiError> {
+        let room = |count: usize| (count < self.most).then_some(count + 1);
+        let order = Ordering::Relaxed;
+        self.all.fetch_update(order, order, room).map_err(|_| self.of.too_many(self.most))?;
+        let mut place = InFlightPermit { crowd: Arc::clone(self), key: None };
+        if let Some(PrincipalShare { principal, most }) = share {
+            let mut by_key = self.by_key.lock();
+            let count = by_key.entry(principal.clone()).or_insert(0);
+            if *count >= most {
+                return Err(self.of.too_many_of_one(most));
+            }
+            *count += 1;
+            drop(by_key);
+            place.key = Some(principal);
+        }
+        Ok(place)
+    }
+}
+
+impl InFlightPermit {
+    /// Keeps the place for as long as the answer is being made: events of a call come while it
+    /// runs, everything else is made by now.
+    pub(crate) fn keep_for(self, response: Response) -> Response {
+        if !events::is_stream(&response) {
+            return response;
+        }
+        response.map(|body| holding(body, self))
+    }
+}
+
+/// Whether the answer is a stream on which somebody waits for what happens.
+pub(crate) fn listens(method: &Method, response: &Response) -> bool {
+    let is_listening =
+        *method == Method::GET || response.extensions().get::<ListeningResponse>().is_some();
+    is_listening && events::is_stream(response)
+}
+
+impl Drop for InFlightPermit {
+    fn drop(&mut self) {
+        self.crowd.all.fetch_sub(1, Ordering::Relaxed);
+        let Some(key) = &self.key else { return };
+        let mut by_key = self.crowd.by_key.lock();
+        if let Some(count) = by_key.get_mut(key) {
+            *count -= 1;
+            if *count == 0 {
+                by_key.remove(key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

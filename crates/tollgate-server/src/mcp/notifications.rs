@@ -1,0 +1,155 @@
+//! How what a server says during a call sounds to the client of that call.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tollgate_core::json::{self, Object};
+use tollgate_core::lease::RevokedError;
+use tollgate_mcp::client::Event;
+use tollgate_mcp::envelope::write;
+use tollgate_mcp::meta::PROGRESS_TOKEN;
+
+use super::session::McpSession;
+
+/// The levels of logs, least important first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum McpLogLevel {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+impl McpLogLevel {
+    const NAMES: [(&'static str, Self); 8] = [
+        ("debug", Self::Debug),
+        ("info", Self::Info),
+        ("notice", Self::Notice),
+        ("warning", Self::Warning),
+        ("error", Self::Error),
+        ("critical", Self::Critical),
+        ("alert", Self::Alert),
+        ("emergency", Self::Emergency),
+    ];
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(name, _)| *name == text).map(|(_, level)| level)
+    }
+}
+
+/// Turns events into messages for one client's request.
+pub(super) struct NotificationWriter {
+    /// The client's own token; without one it wants no progress.
+    pub(super) token: Option<Box<RawValue>>,
+    pub(super) hearer: NotificationTarget,
+}
+
+pub(super) enum NotificationTarget {
+    /// Logs from this level on; none without one. Never a question.
+    Modern(Option<McpLogLevel>),
+    Legacy(Arc<McpSession>),
+}
+
+impl NotificationWriter {
+    /// `None`: the client is not to hear it.
+    pub(super) fn say(&self, event: Event) -> Option<String> {
+        match event {
+            Event::Progress(params) => self.progress(params),
+            Event::Log(params) => {
+                let level = Object::parse(params.get()).ok()?.string("level")?.into_owned();
+                self.log(McpLogLevel::parse(&level)?, params.get())
+            }
+            Event::Announcement(message) => {
+                let mut params = Object::new();
+                params.set_string("level", "notice");
+                params.set_string("logger", "tollgate");
+                params.set_string("data", &message);
+                self.log(McpLogLevel::Notice, &params.to_text())
+            }
+            Event::Question(question) => match &self.hearer {
+                NotificationTarget::Legacy(session) => Some(session.ask(question)),
+                NotificationTarget::Modern(_) => None,
+            },
+        }
+    }
+
+    fn log(&self, level: McpLogLevel, params: &str) -> Option<String> {
+        let from = match &self.hearer {
+            NotificationTarget::Modern(from) => (*from)?,
+            NotificationTarget::Legacy(session) => session.log_level(),
+        };
+        (level >= from).then(|| write::notification("notifications/message", params))
+    }
+
+    fn progress(&self, mut params: Object<'static>) -> Option<String> {
+        let token = self.token.clone()?;
+        params.set(PROGRESS_TOKEN, token);
+        Some(write::notification("notifications/progress", &params.to_text()))
+    }
+}
+
+/// The last message of a stream that is closed because its reader may not read on.
+pub(super) fn closing(why: &RevokedError) -> String {
+    let mut params = Object::new();
+    params.set_string("level", "error");
+    params.set_string("logger", "tollgate");
+    params.set_string("data", &format!("this stream was closed, revoked: {why}"));
+    write::notification("notifications/message", &params.to_text())
+}
+
+/// The params of a notification with the id of the subscription it belongs to, if to any.
+pub(super) fn with_subscription_id(
+    mut params: Object<'_>,
+    subscription: Option<&RawValue>,
+) -> String {
+    if let Some(id) = subscription {
+        let mut meta = Object::new();
+        meta.set(tollgate_mcp::meta::SUBSCRIPTION_ID, id.to_owned());
+        params.set("_meta", json::raw(meta.to_text()));
+    }
+    params.to_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::json;
+    use tollgate_core::json::Object;
+    use tollgate_mcp::client::Event;
+
+    use super::{McpLogLevel, NotificationTarget, NotificationWriter};
+
+    fn log(level: &str, from: Option<McpLogLevel>) -> bool {
+        let voice = NotificationWriter { token: None, hearer: NotificationTarget::Modern(from) };
+        let params = json::raw(format!(r#"{{"level":"{level}","data":1}}"#));
+        voice.say(Event::Log(params)).is_some()
+    }
+
+    #[test]
+    fn logs_are_heard_from_the_level_that_was_asked_for() {
+        assert!(log("error", Some(McpLogLevel::Warning)));
+        assert!(log("warning", Some(McpLogLevel::Warning)));
+        assert!(!log("info", Some(McpLogLevel::Warning)));
+        assert!(!log("emergency", None), "nobody asked");
+        assert!(!log("loud", Some(McpLogLevel::Debug)), "no such level");
+    }
+
+    #[test]
+    fn b_jr_27_progress_bears_the_clients_own_token() {
+        let progress = || Event::Progress(Object::parse(r#"{"progress":1}"#).unwrap());
+        let voice = |token: Option<&str>| NotificationWriter {
+            token: token.map(|text| json::raw(text.to_owned())),
+            hearer: NotificationTarget::Modern(None),
+        };
+        assert_eq!(voice(None).say(progress()), None);
+        assert_eq!(
+            voice(Some("\"t\"")).say(progress()).as_deref(),
+            Some(
+                r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":"t"}}"#
+            )
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! The span of a client's MCP request: the server's side of it. Begun when it is known what the
+//! request is part of; what it was about and how it ended is told on the way.
+
+use std::sync::Arc;
+
+use tollgate_core::call::{CallStatus, RequestKind};
+use tollgate_core::json::Object;
+use tollgate_core::turn::Turn;
+use tollgate_engine::spans::{self, CANCELLED_ERROR_TYPE, OTHER_ERROR_TYPE, TraceSpan, Tracer};
+use tollgate_mcp::error_code;
+
+use super::exchange::ExchangeChannel;
+use super::method::McpMethod;
+use crate::error_mapping::McpRequestError;
+use crate::request_context::RequestContext;
+
+/// `None`: nobody follows.
+pub(super) struct McpRequestSpan(Option<TraceSpan>);
+
+/// What is known of a request from the start.
+pub(super) struct McpSpanInfo<'a> {
+    pub(super) method: &'a str,
+    pub(super) known: Option<McpMethod>,
+    pub(super) revision: &'a str,
+    pub(super) line: &'a ExchangeChannel,
+}
+
+impl McpRequestSpan {
+    pub(super) fn nobody() -> Self {
+        Self(None)
+    }
+
+    pub(super) fn begin(tracer: &Tracer, who: &RequestContext, about: &McpSpanInfo<'_>) -> Self {
+        // A stream of news is not a request that is answered.
+        if !tracer.is_on() || about.known == Some(McpMethod::Listen) {
+            return Self(None);
+        }
+        let method = match about.known {
+            Some(_) => about.method.to_owned(),
+            // Strangers may call it anything.
+            None => OTHER_ERROR_TYPE.to_owned(),
+        };
+        let named = method.clone();
+        let mut span = tracer.begin(spans::SpanKind::Server, who.trace.as_ref(), || named.into());
+        span.tell(|said| {
+            said.set("mcp.method.name", method);
+            said.set("mcp.protocol.version", about.revision.to_owned());
+            match about.line.is_pipe() {
+                true => said.set("network.transport", "pipe"),
+                false => {
+                    said.set("network.transport", "tcp");
+                    said.set("network.protocol.name", "http");
+                }
+            }
+        });
+        Self(Some(span))
+    }
+
+    /// Who asks, such that all that is done for them is part of this.
+    pub(super) fn within(&self, who: RequestContext) -> RequestContext {
+        match &self.0 {
+            Some(span) => RequestContext { trace: span.trace().map(Arc::clone), ..who },
+            None => who,
+        }
+    }
+
+    /// What the request names, if there is such a thing: other names are too many to be told.
+    pub(super) fn about(&mut self, turn: &Turn, kind: RequestKind, params: &Object<'_>) {
+        let Some(span) = self.0.as_mut().filter(|span| span.is_followed()) else { return };
+        let Some(name) = params.string("name") else { return };
+        let key = match kind {
+            RequestKind::CallTool if turn.view.tool(&name).is_some() => "gen_ai.tool.name",
+            RequestKind::GetPrompt if turn.view.prompt(&name).is_some() => "gen_ai.prompt.name",
+            _ => return,
+        };
+        span.rename(|| format!("{} {name}", kind.method()));
+        span.tell(|said| {
+            said.set(key, name.into_owned());
+            if kind == RequestKind::CallTool {
+                said.set("gen_ai.operation.name", "execute_tool");
+            }
+        });
+    }
+
+    /// The tool's own end: one that failed is a result all the same.
+    pub(super) fn record_status(&mut self, status: CallStatus) {
+        let Some(span) = &mut self.0 else { return };
+        match status {
+            CallStatus::Ok | CallStatus::NoResults | CallStatus::Pending => span.done(),
+            CallStatus::Error
+            | CallStatus::Timeout
+            | CallStatus::Denied
+            | CallStatus::InvalidArguments
+            | CallStatus::RateLimited
+            | CallStatus::Offline => {
+                span.tell(|said| said.set("tollgate.outcome", status.as_str()));
+                span.fail("tool_error", String::new);
+            }
+        }
+    }
+
+    /// What was answered: `None` if the client wants no answer any more.
+    pub(super) fn end<T>(&mut self, answered: Option<&Result<T, McpRequestError>>) {
+        let Some(span) = &mut self.0 else { return };
+        match answered {
+            Some(Ok(_)) => span.done(),
+            Some(Err(refused)) => {
+                let code = refused.error.code;
+                span.tell(|said| said.set("rpc.response.status_code", code.to_string()));
+                let kind = error_code::code_label(code).unwrap_or(OTHER_ERROR_TYPE);
+                span.refused(kind, || refused.error.message.clone());
+            }
+            None => span.fail(CANCELLED_ERROR_TYPE, String::new),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Live speech sessions over WebSocket, each in its provider's own protocol: lets somebody in, finds
+//! out whom they want to talk to, and hands both sockets on. Decides nothing that is said.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use http::StatusCode;
+use http::request::Parts;
+use tollgate_core::turn::Principal;
+use tollgate_llm::realtime::{ProviderSessionTarget, RealtimeProtocol};
+
+use crate::api_error::{ApiError, ApiErrorFormat, STOPPING};
+use crate::fields::parameter;
+use crate::in_flight::PrincipalShare;
+use crate::mcp::AppState;
+use crate::request_context::RequestContext;
+
+mod handshake;
+mod key;
+mod message_budget;
+mod session;
+mod target;
+
+pub(crate) use key::bring_key;
+pub(crate) use session::UpgradeHandover;
+
+use handshake::WebSocketHandshake;
+use session::PendingSession;
+
+/// `GET /v1/realtime?model=…&agent=…`, or `?call_id=…` for a call that runs elsewhere.
+pub(crate) async fn openai(State(front): State<Arc<AppState>>, request: Request) -> Response {
+    let (live, place) = match parameter(request.uri(), "call_id") {
+        Some(call) => (RealtimeProtocol::OpenAiSideband, ProviderSessionTarget::Attached(call)),
+        None => (RealtimeProtocol::OpenAi, ProviderSessionTarget::New),
+    };
+    open(front, request, (live, place)).await
+}
+
+pub(crate) async fn gpt_live(State(front): State<Arc<AppState>>, request: Request) -> Response {
+    open(front, request, (RealtimeProtocol::GptLive, ProviderSessionTarget::New)).await
+}
+
+pub(crate) async fn attach(
+    State(front): State<Arc<AppState>>,
+    Path(session): Path<String>,
+    request: Request,
+) -> Response {
+    open(front, request, (RealtimeProtocol::GptLive, ProviderSessionTarget::Attached(session)))
+        .await
+}
+
+pub(crate) async fn deepgram(State(front): State<Arc<AppState>>, request: Request) -> Response {
+    open(front, request, (RealtimeProtocol::Deepgram, ProviderSessionTarget::New)).await
+}
+
+/// `/ws/google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent`.
+pub(crate) async fn gemini(
+    State(front): State<Arc<AppState>>,
+    Path(service): Path<String>,
+    request: Request,
+) -> Response {
+    match version(&service) {
+        Some(version) => {
+            let place = ProviderSessionTarget::Version(version.to_owned());
+            open(front, request, (RealtimeProtocol::Gemini, place)).await
+        }
+        None => {
+            let detail = "live sessions of Gemini are at \
+                          `/ws/google.ai.generativelanguage.v1beta.GenerativeService.\
+                          BidiGenerateContent`";
+            ApiError::new(StatusCode::NOT_FOUND, "not_found", detail)
+                .response(ApiErrorFormat::Gemini)
+        }
+    }
+}
+
+fn version(service: &str) -> Option<&str> {
+    let rest = service.strip_prefix("google.ai.generativelanguage.")?;
+    let (version, method) = rest.split_once('.')?;
+    let is_known = matches!(
+        method,
+        "GenerativeService.BidiGenerateContent"
+            | "GenerativeService.BidiGenerateContentConstrained"
+    );
+    let is_version =
+        version.starts_with('v') && version.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (is_known && is_version).then_some(version)
+}
+
+/// In whose words somebody is turned away.
+fn style(live: RealtimeProtocol) -> ApiErrorFormat {
+    match live {
+        RealtimeProtocol::Gemini => ApiErrorFormat::Gemini,
+        RealtimeProtocol::OpenAi
+        | RealtimeProtocol::OpenAiSideband
+        | RealtimeProtocol::GptLive
+        | RealtimeProtocol::Deepgram => ApiErrorFormat::OpenAi,
+    }
+}
+
+async fn open(
+    front: Arc<AppState>,
+    request: Request,
+    (live, place): (RealtimeProtocol, ProviderSessionTarget),
+) -> Response {
+    match accept_session(&front, request, (live, place)).await {
+        Ok(response) => response,
+        Err(problem) => handshake::asking(problem.response(style(live))),
+    }
+}
+
+async fn accept_session(
+    front: &Arc<AppState>,
+    mut request: Request,
+    (live, place): (RealtimeProtocol, ProviderSessionTarget),
+) -> Result<Response, ApiError> {
+    let shake = WebSocketHandshake::read(&request)?;
+    let upgrade = hyper::upgrade::on(&mut request);
+    let (sent, _) = request.into_parts();
+    let handover = sent.extensions.get::<UpgradeHandover>().cloned().ok_or(NO_SOCKET)?;
+    // It would be over before it is of use.
+    if front.stopping.is_cancelled() {
+        return Err(STOPPING);
+    }
+    front.pressure.take_stream()?;
+    let who = target::who(front, &sent)?;
+    let seat = front.live.enter(share(front, &who))?;
+    // Whose model is in the URL, or is the agent's, is told in HTTP if it cannot be served.
+    let says_more = match (live, &place) {
+        (RealtimeProtocol::OpenAi | RealtimeProtocol::OpenAiSideband, _)
+        | (RealtimeProtocol::GptLive, ProviderSessionTarget::Attached(_)) => false,
+        (RealtimeProtocol::GptLive | RealtimeProtocol::Deepgram | RealtimeProtocol::Gemini, _) => {
+            true
+        }
+    };
+    let knock = PendingSession::new(front, &sent, (who, live, place))?;
+    let session = if says_more {
+        session::start_after_first_message(Arc::clone(front), knock)
+    } else {
+        let visit = knock.visit(parameter(&sent.uri, "model").as_deref())?;
+        let provider = visit.dial().await.map_err(target::problem)?;
+        session::start_with_provider(Arc::clone(front), knock, (visit, provider))
+    };
+    let response = shake.response(&sent);
+    handover.give(async move {
+        match upgrade.await {
+            Ok(upgraded) => session(upgraded).await,
+            Err(error) => tracing::debug!(%error, "a connection did not become a socket"),
+        }
+        drop(seat);
+    });
+    Ok(response)
+}
+
+/// Whoever comes without a key is everybody on this machine.
+fn share(front: &AppState, who: &RequestContext) -> Option<PrincipalShare> {
+    let is_key = who.principal != Principal::local();
+    is_key.then(|| PrincipalShare {
+        principal: who.principal.clone(),
+        most: front.limits.live_per_key,
+    })
+}
+
+const NO_SOCKET: ApiError = ApiError::new(
+    StatusCode::NOT_IMPLEMENTED,
+    "no_socket",
+    "live sessions need a connection of their own",
+);
+
+/// What of the request a session goes by.
+fn conversation(sent: &Parts) -> Result<Option<String>, ApiError> {
+    Ok(crate::request_context::header(sent, "x-tollgate-conversation")?.map(str::to_owned))
+}

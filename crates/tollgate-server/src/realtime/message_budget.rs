@@ -1,0 +1,286 @@
+//! Back-pressure on live sessions: memory for messages that are not whole yet. Sessions are many, and a message
+//! may have megabytes: what has come of it counts against the memory for bodies, and while there is no room
+//! nothing more of it is read.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use futures_util::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tollgate_core::turn::Principal;
+
+use crate::body::{BodyBudget, BodyBudgetError, BodyPermit, SMALL_BODY};
+
+/// By how much a message reserves room as it grows.
+const STEP: usize = 512 << 10;
+/// Of a frame, with the longest length and a mask.
+const MAX_HEAD: usize = 14;
+
+/// A client's stream of WebSocket frames.
+pub(super) struct BudgetedStream<S> {
+    stream: S,
+    budget: Arc<BodyBudget>,
+    principal: Option<Principal>,
+    progress: MessageProgress,
+    /// Of the message that is under way, until more is read after its end.
+    permit: Option<Arc<BodyPermit>>,
+    reserving: Option<BoxFuture<'static, Result<(), BodyBudgetError>>>,
+}
+
+impl<S> BudgetedStream<S> {
+    pub(super) fn new(stream: S, budget: &Arc<BodyBudget>, principal: Option<Principal>) -> Self {
+        Self {
+            stream,
+            budget: Arc::clone(budget),
+            principal,
+            progress: MessageProgress::default(),
+            permit: None,
+            reserving: None,
+        }
+    }
+
+    /// Ready when there is room for what has come. An error ends the session: there was none in time.
+    fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            if let Some(reserving) = &mut self.reserving {
+                let reserved = ready!(reserving.as_mut().poll(context));
+                self.reserving = None;
+                if reserved.is_err() {
+                    let message = "there is no memory for a message of this size now";
+                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::OutOfMemory, message)));
+                }
+            }
+            let bytes = self.progress.bytes;
+            if bytes <= SMALL_BODY {
+                self.permit = None;
+                return Poll::Ready(Ok(()));
+            }
+            let new = || Arc::new(self.budget.permit(self.principal.clone()));
+            let permit = Arc::clone(self.permit.get_or_insert_with(new));
+            if permit.bytes() >= bytes {
+                return Poll::Ready(Ok(()));
+            }
+            let more = bytes - permit.bytes() + STEP;
+            self.reserving = Some(Box::pin(async move { permit.grow(more).await }));
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for BudgetedStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        ready!(self.poll_room(context))?;
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        self.progress.advance(&buffer.filled()[before..]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for BudgetedStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// How much of a message has come. Looks at nothing but the heads of frames; what is wrong with them is
+/// for the reader behind this to say.
+#[derive(Debug, Default)]
+struct MessageProgress {
+    /// Of the next frame, as far as it came.
+    head: [u8; MAX_HEAD],
+    head_bytes: usize,
+    /// Bytes of the frame's payload that are still to come.
+    left: u64,
+    /// Bytes of the message, over all its frames.
+    bytes: usize,
+}
+
+impl MessageProgress {
+    fn advance(&mut self, mut bytes: &[u8]) {
+        while let Some(first) = bytes.first() {
+            if self.left > 0 {
+                let here = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+                self.left -= here as u64;
+                if !self.is_control() {
+                    self.bytes = self.bytes.saturating_add(here);
+                }
+                bytes = &bytes[here..];
+            } else {
+                self.head[self.head_bytes] = *first;
+                self.head_bytes += 1;
+                bytes = &bytes[1..];
+                let Some(length) = self.payload_length() else { continue };
+                self.left = length;
+            }
+            if self.left == 0 {
+                self.end_frame();
+            }
+        }
+    }
+
+    /// Pings and the like may come between the frames of a message, and are no part of it.
+    fn is_control(&self) -> bool {
+        self.head[0] & 0x08 != 0
+    }
+
+    fn end_frame(&mut self) {
+        let is_last = self.head[0] & 0x80 != 0;
+        if is_last && !self.is_control() {
+            self.bytes = 0;
+        }
+        self.head_bytes = 0;
+    }
+
+    /// Of the frame, once its head is whole.
+    fn payload_length(&self) -> Option<u64> {
+        if self.head_bytes < 2 {
+            return None;
+        }
+        let extended = match self.head[1] & 0x7f {
+            126 => 2,
+            127 => 8,
+            _ => 0,
+        };
+        let mask = if self.head[1] & 0x80 != 0 { 4 } else { 0 };
+        if self.head_bytes < 2 + extended + mask {
+            return None;
+        }
+        let number = self.head[2..2 + extended].iter();
+        Some(match extended {
+            0 => u64::from(self.head[1] & 0x7f),
+            _ => number.fold(0, |sum, byte| (sum << 8) | u64::from(*byte)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tollgate_core::turn::Principal;
+
+    use super::{BudgetedStream, MessageProgress};
+    use crate::body::BodyBudget;
+    use crate::pressure::MemoryLimit;
+
+    /// A frame of a client, whose mask is zero.
+    fn frame(first: u8, payload: usize) -> Vec<u8> {
+        let mut bytes = vec![first];
+        match payload {
+            0..126 => bytes.push(0x80 | payload as u8),
+            126..65_536 => {
+                bytes.push(0x80 | 126);
+                bytes.extend((payload as u16).to_be_bytes());
+            }
+            _ => {
+                bytes.push(0x80 | 127);
+                bytes.extend((payload as u64).to_be_bytes());
+            }
+        }
+        bytes.extend([0; 4]);
+        bytes.resize(bytes.len() + payload, b'x');
+        bytes
+    }
+
+    #[test]
+    fn what_came_of_a_message_is_counted_however_it_is_cut() {
+        let message = [frame(0x01, 100), frame(0x89, 5), frame(0x00, 300), frame(0x80, 70_000)];
+        let message = message.concat();
+        for piece in [1, 7, 4_096] {
+            let mut progress = MessageProgress::default();
+            let (all_but_one, last) = message.split_at(message.len() - 1);
+            all_but_one.chunks(piece).for_each(|bytes| progress.advance(bytes));
+            assert_eq!(progress.bytes, 70_399, "in pieces of {piece}");
+            progress.advance(last);
+            assert_eq!(progress.bytes, 0);
+            progress.advance(&frame(0x81, 0));
+            progress.advance(&frame(0x02, 10));
+            assert_eq!(progress.bytes, 10);
+        }
+    }
+
+    struct UnknownGauge;
+
+    impl crate::MemoryGauge for UnknownGauge {
+        fn resident_bytes(&self) -> Option<u64> {
+            None
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn p_21_unfinished_messages_share_the_memory_for_bodies() {
+        const TOTAL: usize = 4 << 20;
+        let budget =
+            BodyBudget::new(&MemoryLimit::with_gauge(8 * TOTAL as u64, Arc::new(UnknownGauge)));
+        let open = |name: &str| {
+            let (client, server) = tokio::io::duplex(256 << 10);
+            let principal = Some(Principal::from_name(name));
+            (client, BudgetedStream::new(server, &budget, principal))
+        };
+        // Reads what comes, as far as it can.
+        let read = async |server: &mut BudgetedStream<_>| {
+            let mut bytes = vec![0; 64 << 10];
+            let mut all = 0;
+            loop {
+                match server.read(&mut bytes).await {
+                    Ok(0) => return Ok(all),
+                    Ok(count) => all += count,
+                    Err(error) => return Err(error.kind()),
+                }
+            }
+        };
+        let (mut greedy, mut held) = open("greedy");
+        let begun = frame(0x81, TOTAL)[..TOTAL / 4].to_vec();
+        let writing = async {
+            greedy.write_all(&begun).await.unwrap();
+            tokio::time::sleep(Duration::from_secs(60)).await;
+        };
+        let held_open = async { read(&mut held).await };
+        let another = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let (mut second, mut refused) = open("greedy");
+            // It stays open, and nothing more is read of it: what was sent need not arrive.
+            let send = async {
+                let _ = second.write_all(&frame(0x81, TOTAL)[..TOTAL / 2]).await;
+                std::future::pending::<()>().await;
+            };
+            let refused = tokio::select! {
+                refused = read(&mut refused) => refused,
+                () = send => unreachable!("it never ends"),
+            };
+            assert_eq!(refused, Err(std::io::ErrorKind::OutOfMemory), "the key has no more room");
+            let (mut modest, mut served) = open("modest");
+            let send = async {
+                modest.write_all(&frame(0x81, TOTAL / 4)).await.unwrap();
+                drop(modest);
+            };
+            let ((), served) = tokio::join!(send, read(&mut served));
+            assert!(served.is_ok(), "another key has room: {served:?}");
+        };
+        tokio::select! {
+            _ = held_open => panic!("it goes on"),
+            () = writing => panic!("it goes on"),
+            () = another => {}
+        }
+    }
+}

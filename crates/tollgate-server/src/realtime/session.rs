@@ -1,0 +1,254 @@
+//! A connection that has become a socket: until both sides of a session are there, and then for as
+//! long as it lasts.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, SinkExt, StreamExt};
+use http::request::Parts;
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
+use tollgate_core::agent::Agent;
+use tollgate_core::lease::{RevocableLease, RevokedError};
+use tollgate_core::turn::Principal;
+use tollgate_engine::audit::{AuditAction, Decision};
+use tollgate_engine::gate::UnknownAgentError;
+use tollgate_llm::provider::ProviderSocket;
+use tollgate_llm::realtime::{
+    CloseReason, ProviderSessionTarget, RealtimeFrame, RealtimeProtocol, SessionEnds, SessionParty,
+    SessionRequest, SessionSockets, TierOverrideRight, wire,
+};
+
+use super::message_budget::BudgetedStream;
+use super::{conversation, target};
+use crate::api_error::ApiError;
+use crate::auth::Right;
+use crate::mcp::AppState;
+use crate::request_context::RequestContext;
+use crate::rest::queue_depth;
+use crate::variables::PromptVariables;
+
+/// Until a client has said what it wants.
+const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Why a session ends that could have gone on.
+const STOPS: &str = "the gateway stops";
+/// Of a reason to close.
+const LONGEST_REASON: usize = 123;
+
+/// What a connection does when it is no HTTP any more: run by whoever serves it, in its own task.
+#[derive(Clone, Default)]
+pub(crate) struct UpgradeHandover(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+
+impl UpgradeHandover {
+    pub(super) fn give(&self, session: impl Future<Output = ()> + Send + 'static) {
+        *self.0.lock() = Some(session.boxed());
+    }
+
+    pub(crate) fn take(&self) -> Option<BoxFuture<'static, ()>> {
+        self.0.lock().take()
+    }
+}
+
+type ClientWebSocket = WebSocketStream<BudgetedStream<TokioIo<Upgraded>>>;
+
+/// What runs once the socket is there.
+pub(super) type UpgradeCallback = Box<dyn FnOnce(Upgraded) -> BoxFuture<'static, ()> + Send>;
+
+/// Somebody who was let in and has not said yet with which model they want to talk.
+pub(super) struct PendingSession {
+    front: Arc<AppState>,
+    who: RequestContext,
+    agent: Agent,
+    live: RealtimeProtocol,
+    place: ProviderSessionTarget,
+    conversation: Option<String>,
+    queue_depth: u32,
+    variables: BTreeMap<String, String>,
+}
+
+impl PendingSession {
+    pub(super) fn new(
+        front: &Arc<AppState>,
+        sent: &Parts,
+        (who, live, place): (RequestContext, RealtimeProtocol, ProviderSessionTarget),
+    ) -> Result<Self, ApiError> {
+        let agent = target::agent(front, &who)?;
+        Ok(Self {
+            front: Arc::clone(front),
+            who,
+            agent,
+            live,
+            place,
+            conversation: conversation(sent)?,
+            queue_depth: queue_depth(sent)?,
+            variables: PromptVariables::read(&sent.headers, None)?.into_map(),
+        })
+    }
+
+    pub(super) fn visit(&self, named: Option<&str>) -> Result<SessionRequest, ApiError> {
+        let model = target::model(&self.front, (&self.who, &self.agent), (self.live, named))?;
+        let override_right = match self.who.rights.has(Right::OverrideTier) {
+            true => TierOverrideRight::Held,
+            false => TierOverrideRight::Lacking,
+        };
+        Ok(SessionRequest {
+            party: SessionParty {
+                principal: self.who.principal.clone(),
+                lease: self.who.lease.terms().clone(),
+                grant: self.who.grant.clone(),
+                agent: self.agent.id.as_str().into(),
+                narrow: self.who.narrow.clone(),
+                override_right,
+                trace: self.who.trace.clone(),
+            },
+            agent: self.agent.clone(),
+            live: self.live,
+            model,
+            place: self.place.clone(),
+            tier: self.who.tier,
+            conversation: self.conversation.clone(),
+            queue_depth: self.queue_depth,
+            variables: self.variables.clone(),
+        })
+    }
+
+    async fn socket(&self, upgraded: Upgraded) -> ClientWebSocket {
+        let is_key = self.who.principal != Principal::local();
+        let principal = is_key.then(|| self.who.principal.clone());
+        let stream = BudgetedStream::new(TokioIo::new(upgraded), &self.front.bodies, principal);
+        WebSocketStream::from_raw_socket(stream, Role::Server, Some(wire::config())).await
+    }
+
+    /// Why a session must end, once it must.
+    fn ends(&self) -> SessionEnds {
+        let (front, lease) = (Arc::clone(&self.front), self.who.lease.clone());
+        let stop = front.stop.clone();
+        let who = (self.who.principal.clone(), self.agent.id.clone());
+        let of_agent = front.gate.lease(lease.terms(), Some(self.agent.id.as_str()));
+        let ended = lease.wait_for_end(front.clock.wall());
+        let at_once = async move {
+            let why = tokio::select! {
+                () = front.cut.cancelled() => return with(CloseCode::Away, STOPS),
+                why = ended => why,
+                why = wait_for_agent_removal(of_agent) => why,
+            };
+            let (principal, agent) = who;
+            let row = Decision::new(AuditAction::Revocation, &principal, "revoked").agent(&agent);
+            front.gate.ledger().note_later(row.about("live session").because(why.as_str()));
+            with(CloseCode::Policy, why.as_str())
+        };
+        let after_turn = async move {
+            stop.cancelled().await;
+            with(CloseCode::Away, STOPS)
+        };
+        SessionEnds { at_once: at_once.boxed(), after_turn: after_turn.boxed() }
+    }
+}
+
+/// When the agent is taken away; at once if it is already.
+async fn wait_for_agent_removal(
+    of_agent: Result<RevocableLease, UnknownAgentError>,
+) -> RevokedError {
+    match of_agent {
+        Ok(lease) => lease.wait().await,
+        Err(unknown) => RevokedError::because(unknown.to_string()),
+    }
+}
+
+/// The provider is there already.
+pub(super) fn start_with_provider(
+    front: Arc<AppState>,
+    knock: PendingSession,
+    (visit, provider): (SessionRequest, ProviderSocket),
+) -> UpgradeCallback {
+    Box::new(move |upgraded| {
+        async move {
+            let client = knock.socket(upgraded).await;
+            let sockets = SessionSockets { client, provider, first: None };
+            Box::pin(front.hall.hold(visit, sockets, knock.ends())).await;
+        }
+        .boxed()
+    })
+}
+
+/// The first message says which provider is meant.
+pub(super) fn start_after_first_message(
+    front: Arc<AppState>,
+    knock: PendingSession,
+) -> UpgradeCallback {
+    Box::new(move |upgraded| {
+        async move {
+            let mut client = knock.socket(upgraded).await;
+            if let Some(greeting) = knock.live.greeting() {
+                // Whoever is gone already is noticed by what follows.
+                let _ = client.send(Message::text(greeting)).await;
+            }
+            let mut ends = knock.ends();
+            let found = tokio::select! {
+                found = dial_by_first_message(&knock, &mut client) => found,
+                end = &mut ends.at_once => Err(end),
+                end = &mut ends.after_turn => Err(end),
+            };
+            match found {
+                Ok((visit, provider, first)) => {
+                    let sockets = SessionSockets { client, provider, first: Some(first) };
+                    Box::pin(front.hall.hold(visit, sockets, ends)).await;
+                }
+                Err(end) => leave(client, end).await,
+            }
+        }
+        .boxed()
+    })
+}
+
+async fn dial_by_first_message(
+    knock: &PendingSession,
+    client: &mut ClientWebSocket,
+) -> Result<(SessionRequest, ProviderSocket, Message), CloseReason> {
+    let first = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, first(client)).await;
+    let first = first.map_err(|_| with(CloseCode::Policy, "nothing was said for 10 s"))??;
+    let frame = match &first {
+        Message::Binary(bytes) => RealtimeFrame::Binary(bytes),
+        other => RealtimeFrame::Text(other.to_text().unwrap_or_default()),
+    };
+    let named = knock.live.model_in_first_message(frame);
+    let refused = |problem: ApiError| with(CloseCode::Policy, &problem.detail);
+    let visit = knock.visit(named.as_deref()).map_err(refused)?;
+    let provider = visit.dial().await;
+    let provider = provider.map_err(|failure| with(CloseCode::Error, &failure.message))?;
+    Ok((visit, provider, first))
+}
+
+async fn first(client: &mut ClientWebSocket) -> Result<Message, CloseReason> {
+    loop {
+        match client.next().await {
+            Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => return Ok(message),
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+            Some(Ok(Message::Close(_))) | None => return Err(with(CloseCode::Normal, "")),
+            Some(Err(_)) => return Err(with(CloseCode::Protocol, "this is not understood")),
+        }
+    }
+}
+
+fn with(code: CloseCode, reason: &str) -> CloseReason {
+    CloseReason { code: code.into(), reason: reason.to_owned() }
+}
+
+async fn leave(mut client: ClientWebSocket, with: CloseReason) {
+    let reason = &with.reason[..with.reason.floor_char_boundary(LONGEST_REASON)];
+    let frame = CloseFrame { code: with.code.into(), reason: reason.into() };
+    let goodbye = async {
+        client.send(Message::Close(Some(frame))).await?;
+        while client.next().await.is_some_and(|next| next.is_ok()) {}
+        client.close(None).await
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(2), goodbye).await;
+}

@@ -1,0 +1,123 @@
+//! With whom somebody wants to talk: an agent always, and a model that holds live sessions in the
+//! protocol of the path.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use http::request::Parts;
+use tollgate_core::agent::Agent;
+use tollgate_core::nearest::nearest;
+use tollgate_core::text::truncate_chars;
+use tollgate_llm::error::LlmError;
+use tollgate_llm::provider::{ModelHandle, ModelRegistry};
+use tollgate_llm::realtime::RealtimeProtocol;
+
+use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
+use crate::auth::{CallerReach, Right};
+use crate::fields::{self, parameter};
+use crate::mcp::AppState;
+use crate::request_context::{RequestContext, RequestOverrides};
+
+/// Who comes, and with what wishes; what a browser cannot say in headers it says in the URL.
+pub(super) fn who(front: &AppState, sent: &Parts) -> Result<RequestContext, ApiError> {
+    let tier = parameter(&sent.uri, "tier").map(|text| fields::tier("tier", &text)).transpose()?;
+    let model = parameter(&sent.uri, "model");
+    let agent = parameter(&sent.uri, "agent")
+        .or_else(|| model.filter(|name| front.gate.agent(name).is_ok()));
+    let who = RequestContext::read(&front.keys, sent, RequestOverrides { agent, tier })?;
+    who.rights.need(Right::Execute)?;
+    if who.tier.is_some() {
+        // A tier that they may not have is refused now, not in the middle of a talk.
+        who.turn::<ApiError>(&front.gate)?;
+    }
+    Ok(who)
+}
+
+pub(super) fn agent(front: &AppState, who: &RequestContext) -> Result<Agent, ApiError> {
+    let agent = match &who.agent {
+        Some(name) => front.gate.agent(name),
+        None => front.gate.default_agent(),
+    };
+    Ok(agent?)
+}
+
+/// The model that was named, or the agent's own where none was, or none that is one here.
+pub(super) fn model(
+    front: &AppState,
+    (who, agent): (&RequestContext, &Agent),
+    (live, named): (RealtimeProtocol, Option<&str>),
+) -> Result<Arc<ModelHandle>, ApiError> {
+    let models = front.chat.models();
+    let own = || {
+        let known = agent.persona.models.iter().filter_map(|name| models.find(name));
+        known.into_iter().find(|model| model.is_live() && speaks(model, live))
+    };
+    // Deepgram's clients name the model behind the voice, which is none of ours.
+    let named = named.filter(|name| {
+        *name != agent.id.as_str()
+            && (live != RealtimeProtocol::Deepgram || models.find(name).is_some())
+    });
+    let found = match named {
+        Some(name) => models.find(name).ok_or_else(|| unknown(name, live, &models))?,
+        None => own().or_else(|| only(&models, live)).ok_or_else(|| none(agent, live))?,
+    };
+    let is_its_own = agent.persona.models.iter().any(|name| *name == found.settings.name);
+    if who.reach == CallerReach::Agents && !is_its_own {
+        let detail = format!(
+            "this key speaks with agents; the models of `{}` are `{}`",
+            agent.id,
+            agent.persona.models.join("`, `")
+        );
+        return Err(ApiError::with_detail(StatusCode::FORBIDDEN, "forbidden", detail));
+    }
+    if !speaks(&found, live) {
+        let detail = format!(
+            "model `{}` holds no {live} sessions: its provider is of another kind",
+            found.settings.name
+        );
+        return Err(ApiError::with_detail(StatusCode::BAD_REQUEST, "wrong_model", detail));
+    }
+    Ok(found)
+}
+
+pub(super) fn problem(failure: LlmError) -> ApiError {
+    let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
+    let problem = ApiError::with_detail(status, failure.kind.code(), failure.message);
+    match failure.retry_after {
+        Some(wait) => problem.later(wait),
+        None => problem,
+    }
+}
+
+fn speaks(model: &ModelHandle, live: RealtimeProtocol) -> bool {
+    model.provider_kind() == Some(live.provider())
+}
+
+/// The only one that there is.
+fn only(models: &ModelRegistry, live: RealtimeProtocol) -> Option<Arc<ModelHandle>> {
+    let mut known = models.list().iter().filter(|model| model.is_live() && speaks(model, live));
+    match (known.next(), known.next()) {
+        (Some(model), None) => Some(Arc::clone(model)),
+        _ => None,
+    }
+}
+
+fn unknown(named: &str, live: RealtimeProtocol, models: &ModelRegistry) -> ApiError {
+    let known = models.list().iter().filter(|model| speaks(model, live));
+    let near = nearest(named, known.map(|model| &*model.settings.name));
+    let meant = match near.first() {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => "; list it under `models:` with `api: realtime`".to_owned(),
+    };
+    let detail = format!("there is no model `{}`{meant}", truncate_chars(named, MAX_ECHOED_CHARS));
+    ApiError::with_detail(StatusCode::NOT_FOUND, "model_not_found", detail)
+}
+
+fn none(agent: &Agent, live: RealtimeProtocol) -> ApiError {
+    let detail = format!(
+        "`{}` has no model for {live} sessions: name one, or give the agent one with \
+         `api: realtime`",
+        agent.id
+    );
+    ApiError::with_detail(StatusCode::NOT_FOUND, "model_not_found", detail)
+}

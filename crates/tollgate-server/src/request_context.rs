@@ -1,0 +1,219 @@
+//! On whose behalf something is asked: all that decides what can be seen and done, read in one
+//! place, so that no front can forget a part of it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::StatusCode;
+use http::request::Parts;
+use tollgate_core::agent::RequestedTier;
+use tollgate_core::budget::Tier;
+use tollgate_core::filter::RequestFilter;
+use tollgate_core::text::truncate_chars;
+use tollgate_core::trace::Trace;
+use tollgate_core::turn::{Actor, Principal, PrincipalGrant, Turn};
+use tollgate_engine::gate::{Gate, TurnLink, TurnRequest, UnknownAgentError};
+use tollgate_mcp::header::read_trace;
+
+use crate::api_error::ApiError;
+use crate::auth::{
+    AuthenticatedCaller, Authenticator, CallerLease, CallerReach, ConnectionPeer, ResolvedIdentity,
+    Right, Rights,
+};
+use crate::fields;
+use crate::filters;
+use crate::request_span::RequestTrace;
+
+const AGENT: &str = "x-tollgate-agent";
+const TIER: &str = "x-tollgate-tier";
+const CONVERSATION: &str = "x-tollgate-conversation";
+const TURN: &str = "x-tollgate-turn";
+
+/// Of a name that a client gives its conversation or turn. Two that begin alike are then taken for
+/// one, which only makes the taint rule stricter.
+const MAX_LINK_CHARS: usize = 256;
+
+/// Which other requests belong to the same turn, for a client that runs its own loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RequestLink {
+    pub(crate) name: Arc<str>,
+    /// Whether this request is the first of its turn.
+    pub(crate) begins: bool,
+}
+
+impl RequestLink {
+    pub(crate) fn continuation(name: &str) -> Self {
+        Self { name: truncate_chars(name, MAX_LINK_CHARS).into(), begins: false }
+    }
+
+    /// By the names that a client gives, if it gives any.
+    pub(crate) fn from_names(conversation: Option<&str>, turn: Option<&str>) -> Option<Self> {
+        match (conversation, turn) {
+            (None, None) => None,
+            (Some(conversation), None) => Some(Self::continuation(conversation)),
+            (conversation, Some(turn)) => Some(Self::continuation(&format!(
+                "turn {turn} of {}",
+                conversation.unwrap_or_default()
+            ))),
+        }
+    }
+
+    pub(crate) fn read(sent: &Parts) -> Result<Option<Self>, ApiError> {
+        Ok(Self::from_names(header(sent, CONVERSATION)?, header(sent, TURN)?))
+    }
+
+    pub(crate) fn as_turn_link(&self) -> TurnLink<'_> {
+        match self.begins {
+            true => TurnLink::Begin(&self.name),
+            false => TurnLink::Continue(&self.name),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct RequestContext {
+    pub(crate) principal: Principal,
+    pub(crate) rights: Rights,
+    /// `None`: nothing of its own limits the principal.
+    pub(crate) grant: Option<Arc<PrincipalGrant>>,
+    /// `None`: the default agent.
+    pub(crate) agent: Option<Arc<str>>,
+    pub(crate) reach: CallerReach,
+    /// The tier that was named.
+    pub(crate) tier: Option<Tier>,
+    /// What the request itself takes away.
+    pub(crate) narrow: RequestFilter,
+    /// For how long they may ask.
+    pub(crate) lease: CallerLease,
+    /// What the request is part of.
+    pub(crate) trace: Option<Arc<Trace>>,
+    /// From where; `None`: from within this process.
+    pub(crate) address: Option<IpAddr>,
+    /// `None`: nothing links it to other requests.
+    pub(crate) link: Option<RequestLink>,
+}
+
+/// What a request says beside its headers. It goes before them.
+#[derive(Debug, Default)]
+pub(crate) struct RequestOverrides {
+    pub(crate) agent: Option<String>,
+    pub(crate) tier: Option<Tier>,
+}
+
+impl RequestContext {
+    pub(crate) fn read(
+        keys: &Authenticator,
+        sent: &Parts,
+        wishes: RequestOverrides,
+    ) -> Result<Self, ApiError> {
+        let agent = match (wishes.agent, header(sent, AGENT)?) {
+            (None, Some(named)) => Some(named.to_owned()),
+            (agent, _) => agent,
+        };
+        // One that is none is refused, also where another goes before it.
+        let named = header(sent, TIER)?.map(|text| fields::tier(TIER, text)).transpose()?;
+        let tier = wishes.tier.or(named);
+        let narrow = filters::by_headers(&sent.headers)?;
+        let ResolvedIdentity { principal, agent, reach, rights, grant, lease } =
+            keys.visitor(sent)?.identify(agent)?;
+        let agent = agent.map(Into::into);
+        let trace = match sent.extensions.get::<RequestTrace>() {
+            Some(RequestTrace(trace)) => Some(Arc::clone(trace)),
+            None => read_trace(&sent.headers).map(Arc::new),
+        };
+        let address = sent.extensions.get::<ConnectionPeer>().and_then(|peer| peer.address);
+        let link = RequestLink::read(sent)?;
+        Ok(Self {
+            principal,
+            rights,
+            grant,
+            agent,
+            reach,
+            tier,
+            narrow,
+            lease,
+            trace,
+            address,
+            link,
+        })
+    }
+
+    /// Whoever asks from within this process.
+    pub(crate) fn local(agent: Option<&str>, narrow: RequestFilter) -> Self {
+        let AuthenticatedCaller { principal, rights, grant, lease, .. } =
+            AuthenticatedCaller::local();
+        let (agent, reach) = (agent.map(Into::into), CallerReach::Everybody);
+        let (tier, trace, address) = (None, None, None);
+        // One pipe is one client.
+        let link = Some(RequestLink::continuation("pipe"));
+        Self { principal, rights, grant, agent, reach, tier, narrow, lease, trace, address, link }
+    }
+
+    /// The same, with more taken away.
+    #[must_use]
+    pub(crate) fn with_narrow(self, more: RequestFilter) -> Self {
+        Self { narrow: self.narrow.and(more), ..self }
+    }
+
+    /// The same, as part of what the request's `_meta` says, which is nearer than its headers.
+    #[must_use]
+    pub(crate) fn part_of(self, inner: Option<Trace>) -> Self {
+        let Some(inner) = inner else { return self };
+        let trace = inner.or(self.trace.as_deref());
+        Self { trace: Some(Arc::new(trace)), ..self }
+    }
+
+    /// The only way to ask the gate for what can be seen.
+    pub(crate) fn turn_request(&self, budget: RequestedTier) -> TurnRequest<'_> {
+        TurnRequest {
+            actor: Actor { principal: self.principal.clone(), lease: self.lease.terms().clone() },
+            grant: self.grant.clone(),
+            agent: self.agent.as_deref(),
+            budget,
+            narrow: Some(&self.narrow).filter(|narrow| !narrow.is_nothing()),
+            trace: self.trace.clone(),
+            link: self.link.as_ref().map(RequestLink::as_turn_link),
+        }
+    }
+
+    /// Opens a turn of exactly the tier that was named. Up to the agent's ceiling it only
+    /// narrows, and anybody may do that; above it is an override, which is a right.
+    pub(crate) fn turn<E>(&self, gate: &Gate) -> Result<Turn, E>
+    where
+        E: From<UnknownAgentError> + From<ApiError>,
+    {
+        let turn = gate.turn(self.turn_request(self.wish()))?;
+        let given = turn.view.tier;
+        match self.tier {
+            Some(tier) if given < tier => {
+                let why = format!("`{tier}` is above the agent's ceiling, `{given}`");
+                Err(Right::OverrideTier.lacking(&why).into())
+            }
+            Some(_) | None => Ok(turn),
+        }
+    }
+
+    pub(crate) fn wish(&self) -> RequestedTier {
+        match self.tier {
+            None => RequestedTier::Ceiling,
+            Some(tier) if self.rights.has(Right::OverrideTier) => RequestedTier::Override(tier),
+            Some(tier) => RequestedTier::Selected(tier),
+        }
+    }
+}
+
+/// The only value of the header; one that stands twice could be read in two ways.
+pub(crate) fn header<'h>(sent: &'h Parts, name: &str) -> Result<Option<&'h str>, ApiError> {
+    let mut values = sent.headers.get_all(name).iter();
+    let value = match (values.next(), values.next()) {
+        (None, _) => return Ok(None),
+        (Some(value), None) => value,
+        (Some(_), Some(_)) => return Err(bad_header(name, "there once")),
+    };
+    std::str::from_utf8(value.as_bytes()).map(Some).map_err(|_| bad_header(name, "text"))
+}
+
+pub(crate) fn bad_header(name: &str, expected: &str) -> ApiError {
+    let detail = format!("`{name}` must be {expected}");
+    ApiError::with_detail(StatusCode::BAD_REQUEST, "bad_header", detail)
+}

@@ -1,0 +1,68 @@
+//! The span of a request to `/v1`: everything that is done for it is part of that. There only where
+//! somebody follows requests.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::Method;
+use tollgate_core::trace::Trace;
+use tollgate_engine::spans::SpanKind;
+use tollgate_mcp::header::read_trace;
+
+use crate::body::holding;
+use crate::mcp::AppState;
+
+/// What is followed, by the name that it has in spans. Sockets and lists are not.
+const ROUTES: &[&str] = &[
+    "/v1/chat/completions",
+    "/v1/responses",
+    "/v1/messages",
+    "/v1/tier",
+    "/v1/tools/execute",
+    "/v1/code",
+    "/v1/mcp/tool/execute",
+];
+const GENERATE: &str = "/{version}/models/{model}:{verb}";
+
+pub(crate) async fn trace_request(
+    State(front): State<Arc<AppState>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let Some(route) = route(&request) else { return next.run(request).await };
+    let outer = read_trace(request.headers()).map(Arc::new);
+    let tracer = front.gate.tracer();
+    let mut span =
+        tracer.begin(SpanKind::Server, outer.as_ref(), || format!("POST {route}").into());
+    span.tell(|said| {
+        said.set("http.request.method", "POST");
+        said.set("http.route", route);
+        said.set("network.protocol.name", "http");
+    });
+    if let Some(trace) = span.trace() {
+        request.extensions_mut().insert(RequestTrace(Arc::clone(trace)));
+    }
+    let response = next.run(request).await;
+    let status = response.status();
+    span.tell(|said| said.set("http.response.status_code", u64::from(status.as_u16())));
+    match status.is_server_error() {
+        true => span.fail(status.as_str().to_owned(), String::new),
+        false => span.done(),
+    }
+    response.map(|body| holding(body, span))
+}
+
+/// What a request is part of, for whoever reads it.
+#[derive(Clone)]
+pub(crate) struct RequestTrace(pub(crate) Arc<Trace>);
+
+fn route(request: &Request) -> Option<&'static str> {
+    let path = request.uri().path();
+    if request.method() != Method::POST {
+        return None;
+    }
+    let known = ROUTES.iter().find(|route| **route == path).copied();
+    known.or_else(|| path.contains("/models/").then_some(GENERATE))
+}

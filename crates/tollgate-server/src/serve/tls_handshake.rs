@@ -1,0 +1,65 @@
+//! The handshake before a connection is served over TLS: bounded in time, on the connection's own
+//! task. Whoever speaks plain HTTP is told so, and let go.
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use super::connections::ConnectionActivity;
+use super::write_timeout::WriteTimeoutStream;
+use crate::limits::Limits;
+
+/// The first byte of every TLS connection: a record of the handshake.
+const HANDSHAKE: u8 = 22;
+/// Of what somebody sends in plain, so much is read: a connection that is closed on unread bytes may
+/// lose the answer.
+const MAX_PLAIN_BYTES_READ: u64 = 64 << 10;
+
+const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
+    content-type: text/plain\r\ncontent-length: 44\r\n\r\n\
+    this port speaks HTTPS: use https:// or wss\n";
+
+/// `None`: there is nothing to serve.
+pub(super) async fn shake(
+    stream: TcpStream,
+    config: Arc<ServerConfig>,
+    limits: &Limits,
+    activity: Arc<ConnectionActivity>,
+) -> Option<TlsStream<WriteTimeoutStream<TcpStream>>> {
+    let stalling = |stream| WriteTimeoutStream::new(stream, limits.write_timeout, activity);
+    let shaken = greet(stream, config, stalling);
+    match tokio::time::timeout(limits.handshake_timeout, shaken).await {
+        Ok(Ok(stream)) => Some(stream),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a handshake failed");
+            None
+        }
+        Err(_) => {
+            tracing::debug!("a handshake took too long");
+            None
+        }
+    }
+}
+
+async fn greet(
+    mut stream: TcpStream,
+    config: Arc<ServerConfig>,
+    stalling: impl FnOnce(TcpStream) -> WriteTimeoutStream<TcpStream>,
+) -> io::Result<TlsStream<WriteTimeoutStream<TcpStream>>> {
+    let mut first = [0];
+    match stream.peek(&mut first).await? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ if first[0] == HANDSHAKE => TlsAcceptor::from(config).accept(stalling(stream)).await,
+        _ => {
+            stream.write_all(PLAIN).await?;
+            stream.shutdown().await?;
+            tokio::io::copy(&mut stream.take(MAX_PLAIN_BYTES_READ), &mut tokio::io::sink()).await?;
+            Err(io::Error::other("it was plain HTTP"))
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! How fast a tool is and where that puts it, as every front shows it.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use tollgate_core::latency::LatencyStats;
+use tollgate_core::score::{self, SpeedBadge};
+use tollgate_core::tier_assignment::AssignedTier;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct TierAssignmentJson {
+    tier: &'static str,
+    reason: String,
+    health: &'static str,
+    bimodal: bool,
+    badge: Option<&'static str>,
+    compatibility: &'static str,
+    measured: Option<LatencyFiguresJson>,
+}
+
+impl From<&AssignedTier> for TierAssignmentJson {
+    fn from(assigned: &AssignedTier) -> Self {
+        let figures = &assigned.figures;
+        Self {
+            tier: assigned.tier.as_str(),
+            reason: assigned.cause.to_string(),
+            health: assigned.health.as_str(),
+            bimodal: assigned.bimodal,
+            badge: figures.p50().map(|p50| SpeedBadge::of(p50).as_str()),
+            compatibility: score::compatibility(assigned.tier),
+            measured: (figures.count > 0).then(|| LatencyFiguresJson::from(figures)),
+        }
+    }
+}
+
+/// The same where a row has reasons of another kind as well.
+#[derive(Debug, Serialize)]
+pub(crate) struct ToolTierJson {
+    tier: &'static str,
+    tier_reason: String,
+    health: &'static str,
+    bimodal: bool,
+    badge: Option<&'static str>,
+    measured: Option<LatencyFiguresJson>,
+}
+
+impl From<TierAssignmentJson> for ToolTierJson {
+    fn from(standing: TierAssignmentJson) -> Self {
+        let TierAssignmentJson { tier, reason, health, bimodal, badge, measured, .. } = standing;
+        Self { tier, tier_reason: reason, health, bimodal, badge, measured }
+    }
+}
+
+/// Of the calls that count.
+#[derive(Debug, Serialize)]
+pub(crate) struct LatencyFiguresJson {
+    p50_ms: Option<f64>,
+    p95_ms: Option<f64>,
+    p99_ms: Option<f64>,
+    calls: usize,
+    /// From 0 to 1.
+    error_rate: f64,
+}
+
+impl From<&LatencyStats> for LatencyFiguresJson {
+    fn from(figures: &LatencyStats) -> Self {
+        Self {
+            p50_ms: figures.p50().map(milliseconds),
+            p95_ms: figures.p95().map(milliseconds),
+            p99_ms: figures.p99().map(milliseconds),
+            calls: figures.count,
+            error_rate: figures.error_rate() / 100.0,
+        }
+    }
+}
+
+/// To the microsecond: tools in process take no longer.
+pub(crate) fn milliseconds(span: Duration) -> f64 {
+    span.as_micros() as f64 / 1_000.0
+}

@@ -1,0 +1,53 @@
+//! What PostgreSQL complains of, as the memory says it. Only the message of an error is repeated:
+//! its details may show what was kept.
+
+use std::error::Error as _;
+
+use tokio_postgres::Error as Complaint;
+use tokio_postgres::error::SqlState;
+
+use super::pool::ANSWER;
+use crate::Error;
+use crate::memory::MemoryError;
+
+impl From<Complaint> for MemoryError {
+    fn from(complaint: Complaint) -> Self {
+        let Some(told) = complaint.as_db_error() else { return without_an_answer(&complaint) };
+        let said = told.message().to_owned();
+        let code = told.code();
+        // The classes of errors are the first two letters of their codes.
+        match (code.code().get(..2).unwrap_or_default(), code) {
+            (_, &SqlState::QUERY_CANCELED | &SqlState::LOCK_NOT_AVAILABLE) => Self::Slow(ANSWER),
+            // Deadlocks, and others that ask for the same again.
+            ("40", _) => Self::Slow(ANSWER),
+            (_, &SqlState::DISK_FULL) => Self::Failed(Error::Full),
+            // It ends, begins, has no place left, or refuses whoever we say we are.
+            ("08" | "28" | "3D" | "53" | "57", _) => Self::Away(said),
+            (_, &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::INSUFFICIENT_PRIVILEGE) => {
+                Self::Failed(Error::Denied(said))
+            }
+            ("XX", &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED) => {
+                Self::Failed(Error::Damaged(said))
+            }
+            _ => Self::Failed(Error::Failed(said)),
+        }
+    }
+}
+
+/// What we did not even send is our own mistake; everything else is the connection.
+fn without_an_answer(complaint: &Complaint) -> MemoryError {
+    let said = match complaint.source() {
+        Some(cause) => format!("{complaint}: {cause}"),
+        None => complaint.to_string(),
+    };
+    // The driver says its cause itself, in some versions.
+    let said = match complaint.source().map(ToString::to_string) {
+        Some(cause) if complaint.to_string().ends_with(&cause) => complaint.to_string(),
+        _ => said,
+    };
+    let is_io = complaint.source().is_some_and(|cause| cause.is::<std::io::Error>());
+    if complaint.is_closed() || is_io || said.starts_with("error connecting") {
+        return MemoryError::Away(said);
+    }
+    MemoryError::Failed(Error::Failed(said))
+}

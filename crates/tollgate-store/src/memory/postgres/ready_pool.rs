@@ -1,0 +1,82 @@
+//! The way to the tables: they are made when the server comes, and nobody is let to them before that.
+//! Called by everything that needs a connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch::{self, Receiver, Sender};
+use tokio::time::{sleep, timeout_at};
+
+use super::pool::{PgDeadline, PgLease, PgPool};
+use super::schema::{self, VectorSupport};
+use crate::memory::MemoryError;
+
+/// After a failure the tables are looked for again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
+
+pub(super) struct ReadyPool {
+    pool: PgPool,
+    standing: Receiver<SchemaState>,
+}
+
+/// Whether the tables are there.
+#[derive(Debug, Clone)]
+pub(super) enum SchemaState {
+    Unknown,
+    Not(MemoryError),
+    Ready(VectorSupport),
+}
+
+impl ReadyPool {
+    /// It opens by what [`open`] says.
+    pub(super) fn new(pool: PgPool) -> (Self, Sender<SchemaState>) {
+        let (told, standing) = watch::channel(SchemaState::Unknown);
+        (Self { pool, standing }, told)
+    }
+
+    /// Waits until the tables are there, not longer than that.
+    pub(super) async fn ready(&self, term: PgDeadline) -> Result<VectorSupport, MemoryError> {
+        let mut standing = self.standing.clone();
+        loop {
+            match &*standing.borrow_and_update() {
+                SchemaState::Ready(vectors) => return Ok(*vectors),
+                SchemaState::Not(trouble) => return Err(trouble.clone()),
+                SchemaState::Unknown => {}
+            }
+            match timeout_at(term.until.into(), standing.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return Err(MemoryError::Away("the gateway ends".to_owned())),
+                Err(_) => return Err(MemoryError::Slow(term.whole)),
+            }
+        }
+    }
+
+    pub(super) async fn lease(&self, term: PgDeadline) -> Result<PgLease, MemoryError> {
+        self.ready(term).await?;
+        self.pool.lease(term).await
+    }
+
+    pub(super) async fn begin(&self, term: PgDeadline) -> Result<PgLease, MemoryError> {
+        self.ready(term).await?;
+        self.pool.begin(term).await
+    }
+}
+
+/// Makes the tables, however long it takes until somebody is there.
+pub(super) async fn open(door: Arc<ReadyPool>, told: Sender<SchemaState>) {
+    loop {
+        let prepared = match door.pool.manager().connect().await {
+            Ok(connection) => schema::prepare(&connection).await,
+            Err(trouble) => Err(trouble),
+        };
+        match prepared {
+            Ok((vectors, place)) => {
+                place.iter().for_each(|place| door.pool.manager().look_into(place));
+                told.send_replace(SchemaState::Ready(vectors));
+                return;
+            }
+            Err(trouble) => drop(told.send_replace(SchemaState::Not(trouble))),
+        }
+        sleep(RETRY_INTERVAL).await;
+    }
+}

@@ -1,0 +1,198 @@
+//! The programs that have lists of MCP servers of their own: what they are called and where their
+//! files are. `import` reads these files, `connect` writes them. Knows no contents.
+
+use std::path::{Path, PathBuf};
+
+/// One of them.
+#[derive(Debug)]
+pub struct ClientApp {
+    /// As it is typed: `claude-code`.
+    pub id: &'static str,
+    pub name: &'static str,
+    /// Where it looks, the nearest first.
+    pub places: &'static [ClientFilePath],
+}
+
+/// A path below a folder that each machine has elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientFilePath {
+    /// Of the project: the working directory.
+    Here(&'static str),
+    Home(&'static str),
+    /// `~/.config`, or what `XDG_CONFIG_HOME` says; on macOS `~/Library/Application Support`.
+    Settings(&'static str),
+    /// `~/.config` everywhere.
+    Dot(&'static str),
+}
+
+/// The folders of one machine.
+#[derive(Debug, Clone)]
+pub struct UserFolders {
+    pub here: PathBuf,
+    pub home: PathBuf,
+    pub settings: PathBuf,
+    pub dot: PathBuf,
+}
+
+pub const CLIENTS: &[ClientApp] = &[
+    ClientApp {
+        id: "claude-code",
+        name: "Claude Code",
+        places: &[ClientFilePath::Here(".mcp.json"), ClientFilePath::Home(".claude.json")],
+    },
+    ClientApp {
+        id: "claude-desktop",
+        name: "Claude Desktop",
+        places: &[ClientFilePath::Settings("Claude/claude_desktop_config.json")],
+    },
+    ClientApp {
+        id: "cursor",
+        name: "Cursor",
+        places: &[
+            ClientFilePath::Here(".cursor/mcp.json"),
+            ClientFilePath::Home(".cursor/mcp.json"),
+        ],
+    },
+    ClientApp {
+        id: "vscode",
+        name: "VS Code",
+        places: &[
+            ClientFilePath::Here(".vscode/mcp.json"),
+            ClientFilePath::Settings("Code/User/mcp.json"),
+        ],
+    },
+    ClientApp {
+        id: "copilot-cli",
+        name: "GitHub Copilot CLI",
+        places: &[ClientFilePath::Home(".copilot/mcp-config.json")],
+    },
+    ClientApp {
+        id: "codex",
+        name: "Codex",
+        places: &[
+            ClientFilePath::Here(".codex/config.toml"),
+            ClientFilePath::Home(".codex/config.toml"),
+        ],
+    },
+    ClientApp {
+        id: "gemini-cli",
+        name: "Gemini CLI",
+        places: &[
+            ClientFilePath::Here(".gemini/settings.json"),
+            ClientFilePath::Home(".gemini/settings.json"),
+        ],
+    },
+    ClientApp {
+        id: "windsurf",
+        name: "Windsurf / Antigravity",
+        places: &[
+            ClientFilePath::Home(".codeium/windsurf/mcp_config.json"),
+            ClientFilePath::Home(".gemini/antigravity/mcp_config.json"),
+        ],
+    },
+    ClientApp {
+        id: "zed",
+        name: "Zed",
+        places: &[
+            ClientFilePath::Here(".zed/settings.json"),
+            ClientFilePath::Dot("zed/settings.json"),
+        ],
+    },
+    ClientApp {
+        id: "opencode",
+        name: "opencode",
+        places: &[
+            ClientFilePath::Here("opencode.json"),
+            ClientFilePath::Dot("opencode/opencode.json"),
+        ],
+    },
+    ClientApp { id: "goose", name: "Goose", places: &[ClientFilePath::Dot("goose/config.yaml")] },
+    ClientApp {
+        id: "cline",
+        name: "Cline / Roo Code",
+        places: &[
+            ClientFilePath::Here(".roo/mcp.json"),
+            ClientFilePath::Settings(
+                "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+            ),
+            ClientFilePath::Settings(
+                "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+            ),
+        ],
+    },
+];
+
+/// Other spellings of what is typed.
+const CLIENT_ALIASES: &[(&str, &str)] = &[
+    ("claude", "claude-code"),
+    ("copilot", "copilot-cli"),
+    ("gemini", "gemini-cli"),
+    ("antigravity", "windsurf"),
+    ("code", "vscode"),
+    ("vs-code", "vscode"),
+    ("roo", "cline"),
+];
+
+impl ClientApp {
+    pub fn find(typed: &str) -> Option<&'static Self> {
+        let typed = typed.to_ascii_lowercase();
+        let also = CLIENT_ALIASES.iter().find(|(other, _)| *other == typed);
+        let id = also.map_or(typed.as_str(), |(_, id)| id);
+        CLIENTS.iter().find(|client| client.id == id)
+    }
+
+    /// Whose file this is, by its name.
+    pub fn of_file(path: &Path) -> Option<&'static Self> {
+        CLIENTS.iter().find(|client| client.places.iter().any(|it| path.ends_with(it.below())))
+    }
+
+    pub fn files(&self, folders: &UserFolders) -> Vec<PathBuf> {
+        self.places.iter().map(|place| place.on(folders)).collect()
+    }
+}
+
+impl ClientFilePath {
+    fn below(self) -> &'static str {
+        match self {
+            Self::Here(path) | Self::Home(path) | Self::Settings(path) | Self::Dot(path) => path,
+        }
+    }
+
+    pub fn on(self, folders: &UserFolders) -> PathBuf {
+        match self {
+            Self::Here(path) => folders.here.join(path),
+            Self::Home(path) => folders.home.join(path),
+            Self::Settings(path) => folders.settings.join(path),
+            Self::Dot(path) => folders.dot.join(path),
+        }
+    }
+
+    /// As people write it, wherever the folders are.
+    pub fn display_path(self) -> String {
+        match self {
+            Self::Here(path) => path.to_owned(),
+            Self::Home(path) => format!("~/{path}"),
+            Self::Settings(path) if cfg!(target_os = "macos") => {
+                format!("~/Library/Application Support/{path}")
+            }
+            Self::Settings(path) | Self::Dot(path) => format!("~/.config/{path}"),
+        }
+    }
+}
+
+impl UserFolders {
+    /// Of whoever runs this; `None` without a home.
+    pub fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let set = |name: &str| variable(name).filter(|text| !text.is_empty()).map(PathBuf::from);
+        let home = set("HOME")?;
+        let dot = set("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+        let settings = match cfg!(target_os = "macos") {
+            true => home.join("Library/Application Support"),
+            false => dot.clone(),
+        };
+        Some(Self { here: PathBuf::from("."), home, settings, dot })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+//! Why a command did not do what it was asked, and the exit code for that.
+
+use std::process::ExitCode;
+
+use crate::config::ConfigReport;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// It was tried and did not work out.
+    #[error("{0}")]
+    Failed(String),
+    /// The command line asks for something that cannot be.
+    #[error("{0}")]
+    Usage(String),
+    #[error("the config has mistakes: {0}")]
+    Config(Box<ConfigReport>),
+    /// What there is to say has been printed.
+    #[error("the command failed")]
+    Said,
+}
+
+impl CommandError {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
+    }
+
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Failed(_) | Self::Said => ExitCode::from(1),
+            Self::Usage(_) | Self::Config(_) => ExitCode::from(2),
+        }
+    }
+}
+
+impl From<ConfigReport> for CommandError {
+    fn from(report: ConfigReport) -> Self {
+        Self::Config(Box::new(report))
+    }
+}

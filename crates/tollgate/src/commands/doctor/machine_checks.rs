@@ -1,0 +1,98 @@
+//! What the gateway needs of the machine: a directory that is its own, time, and the worker.
+
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use tollgate_engine::clock::{Clock as _, SystemClock};
+
+use super::DoctorFinding;
+use crate::config::Config;
+use crate::output::span;
+
+/// A clock that is further off from that of the disk is worth a word.
+const DRIFT: Duration = Duration::from_secs(5);
+/// No machine on which this was built had an earlier day: 2026-01-01.
+const EARLIEST_PLAUSIBLE_TIME: Duration = Duration::from_secs(1_767_225_600);
+
+/// The data directory, and the clock by which files in it are dated.
+pub(super) fn data(config: &Config) -> Vec<DoctorFinding> {
+    let folder = &config.data;
+    let name = folder.display().to_string();
+    match fs::metadata(folder) {
+        Err(why) if why.kind() == ErrorKind::NotFound => {
+            vec![DoctorFinding::well("data", format!("{name} will be made")), clock(None)]
+        }
+        Err(why) => {
+            vec![DoctorFinding::bad("data", format!("{name}: {why}"), "`data:` names another")]
+        }
+        Ok(about) if !about.is_dir() => {
+            vec![DoctorFinding::bad(
+                "data",
+                format!("{name} is no directory"),
+                "`data:` names another",
+            )]
+        }
+        Ok(about) => match probe_write(folder) {
+            Err(why) => {
+                let advice = "give it to the user that the gateway runs as, or name another";
+                vec![DoctorFinding::bad("data", format!("cannot write to {name}: {why}"), advice)]
+            }
+            Ok(at) => {
+                let is_open = about.permissions().mode() & 0o077 != 0;
+                let finding = match is_open {
+                    true => {
+                        let message = format!("others of this machine can look into {name}");
+                        DoctorFinding::odd("data", message, format!("`chmod 700 {name}`"))
+                    }
+                    false => DoctorFinding::well("data", name),
+                };
+                vec![finding, clock(at)]
+            }
+        },
+    }
+}
+
+/// Writes a file and takes it away; when the disk says it was.
+fn probe_write(folder: &Path) -> std::io::Result<Option<SystemTime>> {
+    let path = folder.join(format!(".doctor.{}", std::process::id()));
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    let at = file.metadata().and_then(|about| about.modified()).ok();
+    fs::remove_file(&path)?;
+    Ok(at)
+}
+
+fn clock(disk: Option<SystemTime>) -> DoctorFinding {
+    let now = SystemClock.wall();
+    let advice = "set the clock of this machine; keys, tokens and the audit trail go by it";
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    if since < EARLIEST_PLAUSIBLE_TIME {
+        return DoctorFinding::bad("clock", "it stands before the day this was made", advice);
+    }
+    let off = disk.map(|disk| {
+        now.duration_since(disk).or_else(|_| disk.duration_since(now)).unwrap_or_default()
+    });
+    match off {
+        Some(off) if off > DRIFT => {
+            let off = span(off.as_secs_f64() * 1_000.0);
+            DoctorFinding::odd("clock", format!("it is {off} off from that of the disk"), advice)
+        }
+        _ => DoctorFinding::well("clock", tollgate_core::date::format_rfc3339(now)),
+    }
+}
+
+/// What runs the programs of models.
+pub(super) fn worker(config: &Config) -> DoctorFinding {
+    let path = &config.settings.code.worker;
+    let name = path.display().to_string();
+    let advice = "`make build` builds it beside `tollgate`, or `code.worker` names it; only code mode needs it";
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() && about.permissions().mode() & 0o111 != 0 => {
+            DoctorFinding::well("worker", name)
+        }
+        Ok(_) => DoctorFinding::odd("worker", format!("{name} is no program"), advice),
+        Err(why) => DoctorFinding::odd("worker", format!("{name}: {why}"), advice),
+    }
+}

@@ -1,0 +1,123 @@
+//! JWT bearer tokens (`auth:`): whose issuer is trusted, for which audience, and what the scopes are good for.
+
+use http::Uri;
+use tollgate_core::glob::Glob;
+use tollgate_core::turn::PrincipalGrant;
+use tollgate_server::oidc::{ClaimMatcher, OidcConfig, TokenRule};
+use tollgate_server::{KeyRole, Rights};
+
+use super::super::diagnostic::Problems;
+use super::super::raw::{SectionFields, Spanned};
+use super::access::{key_agents, rights};
+use super::endpoint::url;
+use super::memory::tenant;
+use super::rate::rate_limit;
+
+const USUAL_SCOPE: &str = "tollgate:execute";
+
+pub(super) fn auth(top: &SectionFields, problems: &mut Problems) -> Option<OidcConfig> {
+    let fields = top.section("auth")?;
+    let issuer = fields
+        .text("issuer")
+        .and_then(|text| require_https(text, &fields.path("issuer"), problems));
+    let jwks = fields.text("jwks_url");
+    let jwks_url = jwks.map(|text| require_https(text, &fields.path("jwks_url"), problems));
+    let (audience, resource) = (fields.text("audience"), fields.text("resource"));
+    let Some(known_as) = resource.or(audience) else {
+        problems
+            .error(fields.at, &fields.path("resource"), "`resource` is missing")
+            .help("the URL of `/mcp` as clients know it: `https://gate.example/mcp`");
+        return None;
+    };
+    let resource = resource_url(known_as, &fields.path("resource"), problems);
+    let agents: Vec<&str> =
+        top.named_sections("agents").iter().map(|(name, _)| name.value.as_str()).collect();
+    let rules: Vec<TokenRule> =
+        fields.entries("rules").iter().map(|it| rule(it, &agents, problems)).collect();
+    let claim = fields.section("principals").and_then(|it| it.text("claim"));
+    let scopes: Vec<String> = match fields.has("scopes") {
+        true => fields.texts("scopes").iter().map(|scope| scope.value.to_owned()).collect(),
+        false => vec![USUAL_SCOPE.to_owned()],
+    };
+    check_scopes(fields, &scopes, problems);
+    Some(OidcConfig {
+        issuer: issuer?,
+        audience: audience.map_or_else(|| resource.clone(), |text| Some(text.value.to_owned()))?,
+        jwks_url: match jwks_url {
+            Some(url) => Some(url?),
+            None => None,
+        },
+        resource: resource?,
+        scopes,
+        claim: claim.map_or("sub", |text| text.value).to_owned(),
+        rules,
+    })
+}
+
+/// Whoever could change what comes from there could let anybody in.
+fn require_https(text: Spanned<&str>, path: &str, problems: &mut Problems) -> Option<String> {
+    let checked = url(text, path, problems)?;
+    let uri: Uri = checked.parse().ok()?;
+    let is_local = matches!(uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    if uri.scheme_str() != Some("https") && !is_local {
+        problems
+            .error(text.at, path, format!("`{checked}` is not https"))
+            .help("keys that come unencrypted could be anybody's");
+        return None;
+    }
+    Some(checked)
+}
+
+fn resource_url(text: Spanned<&str>, path: &str, problems: &mut Problems) -> Option<String> {
+    let checked = url(text, path, problems)?;
+    if checked.ends_with('/') || checked.contains(['?', '#', '"']) {
+        problems
+            .error(text.at, path, format!("`{checked}` ends with `/`, or has a query"))
+            .help("the URL of `/mcp` as clients know it: `https://gate.example/mcp`");
+        return None;
+    }
+    Some(checked)
+}
+
+/// RFC 6749: what stands between quotes and spaces in a header.
+fn check_scopes(fields: &SectionFields, scopes: &[String], problems: &mut Problems) {
+    let is_scope = |scope: &String| {
+        !scope.is_empty() && scope.bytes().all(|c| c.is_ascii_graphic() && c != b'"' && c != b'\\')
+    };
+    if let Some(odd) = scopes.iter().find(|scope| !is_scope(scope)) {
+        let message = format!("`{odd}` is not a scope");
+        problems
+            .error(fields.place("scopes"), &fields.path("scopes"), message)
+            .help("visible ASCII characters without quotes and spaces");
+    }
+}
+
+fn rule(fields: &SectionFields, agents: &[&str], problems: &mut Problems) -> TokenRule {
+    let when = match (fields.text("claim"), fields.text("value")) {
+        (Some(name), Some(value)) => {
+            Some(ClaimMatcher { name: name.value.to_owned(), value: value.value.to_owned() })
+        }
+        (None, None) => None,
+        (Some(_), None) | (None, Some(_)) => {
+            problems
+                .error(fields.at, &fields.path, "a rule has `claim` and `value`, or neither")
+                .help("without both it would fit every token");
+            None
+        }
+    };
+    let named = fields.has("rights").then(|| rights(fields));
+    let role = fields.text("role").and_then(|text| KeyRole::parse(text.value));
+    TokenRule {
+        when,
+        agents: key_agents(fields, agents, problems),
+        rights: role.map_or(named.unwrap_or(Rights::NONE), |role| role.rights(named)),
+        grant: PrincipalGrant {
+            tools: fields
+                .has("tools")
+                .then(|| fields.texts("tools").iter().map(|text| Glob::new(text.value)).collect()),
+            rate_limit: rate_limit(fields, problems),
+            concurrent: fields.whole("concurrent").and_then(|it| u32::try_from(it.value).ok()),
+            tenant: tenant(fields, problems),
+        },
+    }
+}

@@ -1,0 +1,228 @@
+//! What is collected while a text is read: the result, and the habits of its author.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use tollgate_core::mask::SecretMasker;
+use tollgate_core::secret::Secret;
+
+use super::name::{fitting, fold_name, variable};
+use super::server_draft::ServerDraft;
+use super::source_map::SourceMap;
+use super::variable_syntax::{VariableSyntax, without_files};
+use super::{DroppedItem, ImportedConfig, ImportedEntry, ImportedSectionEntry, SecretPlacement};
+use crate::client_apps::ClientApp;
+use crate::config::sounds_secret;
+
+/// What secrets look like. Made once: that takes its time.
+static MASKER: LazyLock<SecretMasker> = LazyLock::new(|| SecretMasker::new(&[], Vec::new()));
+
+pub(super) struct ImportCollector<'a> {
+    pub(super) client: Option<&'static ClientApp>,
+    pub(super) spelling: VariableSyntax,
+    secrets: SecretPlacement,
+    /// By texts before this one.
+    given: &'a [(String, Secret)],
+    taken: HashSet<(&'static str, String)>,
+    imported: ImportedConfig,
+}
+
+impl<'a> ImportCollector<'a> {
+    pub(super) fn new(
+        (secrets, given): (SecretPlacement, &'a [(String, Secret)]),
+        client: Option<&'static ClientApp>,
+    ) -> Self {
+        let imported = ImportedConfig {
+            format: "",
+            servers: Vec::new(),
+            others: Vec::new(),
+            dropped: Vec::new(),
+            given: Vec::new(),
+        };
+        let (spelling, taken) = (VariableSyntax::Usual, HashSet::new());
+        Self { client, spelling, secrets, given, taken, imported }
+    }
+
+    pub(super) fn is(&self, client: &str) -> bool {
+        self.client.is_some_and(|known| known.id == client)
+    }
+
+    pub(super) fn format(&mut self, format: &'static str) {
+        self.imported.format = format;
+    }
+
+    pub(super) fn drop(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        self.imported.dropped.push(DroppedItem { what: what.into(), why: why.into() });
+    }
+
+    /// What nobody took out of a source, and what was wrong in it.
+    pub(super) fn leave(&mut self, source: SourceMap) {
+        self.imported.dropped.extend(source.rest());
+    }
+
+    /// What was wrong in a source; what else is there has nothing to do with servers.
+    pub(super) fn blame(&mut self, source: SourceMap) {
+        self.imported.dropped.extend(source.mistakes());
+    }
+
+    /// An id for `name` that nothing else of its section has, and what is to be said of it.
+    pub(super) fn id(&mut self, section: &'static str, name: &str) -> (String, Option<String>) {
+        let id = self.free(section, &fitting(name));
+        let note = (id != name).then(|| format!("called `{}` there", shorten_name(name)));
+        (id, note)
+    }
+
+    /// `name`, or with a number behind it if it is taken.
+    pub(super) fn free(&mut self, section: &'static str, name: &str) -> String {
+        let mut id = name.to_owned();
+        let mut number = 2;
+        while !self.taken.insert((section, fold_name(section, &id.to_ascii_lowercase()))) {
+            let tail = format!("_{number}");
+            let head: String = name.chars().take(64 - tail.len()).collect();
+            id = head + &tail;
+            number += 1;
+        }
+        id
+    }
+
+    pub(super) fn server(&mut self, draft: ServerDraft) {
+        let found = draft.into_found();
+        self.imported.servers.push(found);
+    }
+
+    /// How many there are so far.
+    pub(super) fn servers(&self) -> usize {
+        self.imported.servers.len()
+    }
+
+    pub(super) fn last_server(&self) -> Option<String> {
+        self.imported.servers.last().map(|last| last.name.clone())
+    }
+
+    /// One more key of the server that came last.
+    pub(super) fn last_key(&mut self, key: &str, value: serde_json::Value) {
+        if let Some(last) = self.imported.servers.last_mut() {
+            last.keys.insert(key.to_owned(), value);
+        }
+    }
+
+    /// Something to say of the server that came last.
+    pub(super) fn last_note(&mut self, note: String) {
+        if let Some(last) = self.imported.servers.last_mut() {
+            last.notes.push(note);
+        }
+    }
+
+    pub(super) fn other(&mut self, section: &'static str, found: ImportedEntry) {
+        self.imported.others.push(ImportedSectionEntry { section, found });
+    }
+
+    pub(super) fn looks_secret(value: &str) -> bool {
+        MASKER.text(value).is_some()
+    }
+
+    /// `${NAME:-default}` as `${NAME}` wherever the default is a secret.
+    pub(super) fn without_defaults(
+        &mut self,
+        text: &str,
+        is_secret: impl Fn(&str, &str) -> bool,
+    ) -> String {
+        let mut parts = text.split("${");
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let known = part.split_once('}').and_then(|(inside, behind)| {
+                let (name, default) = inside.split_once(":-")?;
+                Some((name, default, behind))
+            });
+            // Behind another `$` it is no variable.
+            let known = known.filter(|_| {
+                self.secrets == SecretPlacement::InTheEnvironment && !out.ends_with('$')
+            });
+            match known.filter(|(name, default, _)| is_secret(name, default)) {
+                Some((name, default, behind)) => {
+                    out.push_str(&format!("${{{name}}}{behind}"));
+                    if !self.imported.given.iter().any(|(known, _)| known == name) {
+                        let default = Secret::new(default.to_owned());
+                        self.imported.given.push((name.to_owned(), default));
+                    }
+                }
+                None => {
+                    out.push_str("${");
+                    out.push_str(part);
+                }
+            }
+        }
+        out
+    }
+
+    /// What is written for `value`: itself, or where it is to be found.
+    pub(super) fn externalize_secret(
+        &mut self,
+        (owner, name): (&str, &str),
+        value: &str,
+    ) -> String {
+        if self.secrets == SecretPlacement::InTheFile || value.is_empty() {
+            return value.to_owned();
+        }
+        if value.contains("${") {
+            return self.without_defaults(value, |_, default| {
+                !is_trivial(default) && !default.starts_with(['/', '.', '~'])
+            });
+        }
+        let wanted = format!("{}_{}", variable(owner), variable(name));
+        let mut called = wanted.clone();
+        let mut number = 2;
+        let all = || self.given.iter().chain(&self.imported.given);
+        while let Some((_, known)) = all().find(|(name, _)| *name == called) {
+            if known.reveal() == value {
+                break;
+            }
+            called = format!("{wanted}_{number}");
+            number += 1;
+        }
+        let reference = format!("${{{called}}}");
+        if !self.imported.given.iter().any(|(name, _)| *name == called) {
+            self.imported.given.push((called, Secret::new(value.to_owned())));
+        }
+        reference
+    }
+
+    /// The value of something called `name`, hidden if it is nobody's business.
+    pub(super) fn value(&mut self, place: (&str, &str), value: &str) -> String {
+        match !is_trivial(value) && (sounds_secret(place.1) || Self::looks_secret(value)) {
+            true => self.externalize_secret(place, value),
+            false => value.to_owned(),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> ImportedConfig {
+        let others = self.imported.others.iter_mut().map(|other| &mut other.found);
+        for found in self.imported.servers.iter_mut().chain(others) {
+            let mut files = false;
+            if !self.spelling.names_files() {
+                files = found.keys.values_mut().fold(false, |any, it| without_files(it) | any);
+            }
+            if files {
+                found.notes.push("`${file:…}` means nothing here and is kept as it stands".into());
+            }
+            let text = serde_json::Value::Object(found.keys.clone()).to_string();
+            for (name, _) in &self.imported.given {
+                if text.contains(&format!("${{{name}}}")) {
+                    let note = format!("a secret was written out there; set `{name}` instead");
+                    found.notes.push(note);
+                }
+            }
+        }
+        self.imported
+    }
+}
+
+/// Nobody's secret.
+fn is_trivial(value: &str) -> bool {
+    matches!(value, "" | "true" | "false") || value.parse::<u32>().is_ok()
+}
+
+/// A stranger's name, short enough to be read.
+pub(super) fn shorten_name(name: &str) -> String {
+    tollgate_core::text::truncate_chars(name, 60)
+}

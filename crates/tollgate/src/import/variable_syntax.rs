@@ -1,0 +1,174 @@
+//! How programs write variables in their files, and what this config writes for them.
+
+use serde_json::Value;
+
+use super::name::variable;
+use crate::config::is_variable;
+
+/// Beside `${NAME}` and `${env:NAME}`, which are read everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum VariableSyntax {
+    Usual,
+    /// `$NAME` as well.
+    Bare,
+    /// `{env:NAME}` and `{file:path}`.
+    Braces,
+    /// `env.NAME`, alone.
+    Dotted,
+    /// This config's own.
+    Own,
+}
+
+impl VariableSyntax {
+    /// Whether a file can be named. Where it cannot, nobody gets to send one of ours away.
+    pub(super) fn names_files(self) -> bool {
+        matches!(self, Self::Braces | Self::Own)
+    }
+}
+
+/// A text with its variables as this config writes them, and what is to be said of them.
+pub(super) fn rewrite_variables(text: &str, spelling: VariableSyntax) -> (String, Vec<String>) {
+    let dotted = text.strip_prefix("env.").filter(|name| is_variable(name));
+    if let Some(name) = dotted.filter(|_| spelling == VariableSyntax::Dotted) {
+        return (format!("${{{name}}}"), Vec::new());
+    }
+    let (text, mut notes) = match spelling {
+        VariableSyntax::Braces => braces(text),
+        VariableSyntax::Bare => (bare(text), Vec::new()),
+        VariableSyntax::Usual | VariableSyntax::Dotted | VariableSyntax::Own => {
+            (text.to_owned(), Vec::new())
+        }
+    };
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("${") {
+        out.push_str(&rest[..at]);
+        let inside = &rest[at + 2..];
+        let Some(end) = inside.find('}') else {
+            out.push_str("$${");
+            rest = inside;
+            continue;
+        };
+        let (written, note) = one(&inside[..end], spelling);
+        out.push_str(&written);
+        notes.extend(note);
+        rest = &inside[end + 1..];
+    }
+    out.push_str(rest);
+    (out, notes)
+}
+
+/// What stands for `${inside}`.
+fn one(inside: &str, spelling: VariableSyntax) -> (String, Option<String>) {
+    let name = inside.strip_prefix("env:").unwrap_or(inside);
+    let bare = name.split_once(":-").map_or(name, |(name, _)| name);
+    if is_variable(bare) && !name.contains("${") {
+        return match inside {
+            "workspaceFolder" | "workspaceRoot" => folder(inside),
+            "userHome" => ("${HOME}".to_owned(), None),
+            "pathSeparator" => ("/".to_owned(), None),
+            _ => (format!("${{{name}}}"), None),
+        };
+    }
+    match inside {
+        "/" => ("/".to_owned(), None),
+        _ if inside.starts_with("file:/") && spelling.names_files() => {
+            (format!("${{{inside}}}"), None)
+        }
+        _ => match inside.strip_prefix("input:") {
+            Some(id) => {
+                let name = format!("TOLLGATE_INPUT_{}", variable(id));
+                let note = format!("`${{input:{id}}}` was asked for; set `{name}`");
+                (format!("${{{name}}}"), Some(note))
+            }
+            None => {
+                let note = format!("`${{{inside}}}` means nothing here and is kept as it stands");
+                // What is inside must not be read for itself, either.
+                (format!("$${{{}}}", inside.replace("${", "$${")), Some(note))
+            }
+        },
+    }
+}
+
+fn folder(inside: &str) -> (String, Option<String>) {
+    let note = format!("`${{{inside}}}` is a folder of an editor; set `WORKSPACE_FOLDER`");
+    ("${WORKSPACE_FOLDER}".to_owned(), Some(note))
+}
+
+/// Escapes what would read a file, in every text of `value`; whether there was any.
+pub(super) fn without_files(value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let escaped = escape_file_references(text);
+            let is_new = escaped != *text;
+            *text = escaped;
+            is_new
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |any, it| without_files(it) | any),
+        Value::Object(pairs) => pairs.values_mut().fold(false, |any, it| without_files(it) | any),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Goes through a text as the config does when it reads it.
+fn escape_file_references(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let inside = &rest[at + 2..];
+        let is_escaped = rest[..at].ends_with('$');
+        if !is_escaped && inside.starts_with("file:") {
+            out.push_str(&rest[..at]);
+            out.push_str("$${");
+            rest = inside;
+            continue;
+        }
+        let end = if is_escaped { 0 } else { inside.find('}').unwrap_or(0) };
+        out.push_str(&rest[..at + 2 + end]);
+        rest = &inside[end..];
+    }
+    out + rest
+}
+
+fn braces(text: &str) -> (String, Vec<String>) {
+    let (mut out, mut notes) = (String::with_capacity(text.len()), Vec::new());
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        let inside = &rest[at + 1..];
+        let end = inside.find('}').unwrap_or(0);
+        let known = inside[..end].strip_prefix("env:").filter(|name| is_variable(name));
+        let file = inside[..end].strip_prefix("file:/").map(|path| format!("file:/{path}"));
+        if inside[..end].starts_with("file:") && file.is_none() {
+            let path = &inside[..end];
+            notes.push(format!("`{{{path}}}` is kept as it stands; write `${{file:/…}}` for it"));
+        }
+        match known.map(str::to_owned).or(file).filter(|_| !rest[..at].ends_with('$')) {
+            Some(name) => {
+                out.push_str(&format!("{}${{{name}}}", &rest[..at]));
+                rest = &inside[end + 1..];
+            }
+            None => {
+                out.push_str(&rest[..=at]);
+                rest = inside;
+            }
+        }
+    }
+    (out + rest, notes)
+}
+
+fn bare(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let after = &rest[at + 1..];
+        let length = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let name = &after[..length.unwrap_or(after.len())];
+        out.push_str(&rest[..at]);
+        match is_variable(name) {
+            true => out.push_str(&format!("${{{name}}}")),
+            false => out.push_str(&format!("${name}")),
+        }
+        rest = &after[name.len()..];
+    }
+    out + rest
+}

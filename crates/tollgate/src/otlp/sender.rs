@@ -1,0 +1,114 @@
+//! Sends one kind of telemetry to a collector, with bounded retries and exponential backoff.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use http_body_util::Full;
+use tollgate_mcp::web::{HttpPool, body};
+
+use super::message::OtlpMessage;
+use super::settings::{OtlpProtocol, OtlpTarget};
+
+/// How often one batch is sent at most, and how long is waited in between.
+const ATTEMPTS: u32 = 5;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+pub(super) struct OtlpSender {
+    pool: HttpPool,
+    target: OtlpTarget,
+    headers: HeaderMap,
+}
+
+/// What became of one attempt.
+enum ExportAttempt {
+    Taken,
+    /// Another attempt would fare no better.
+    Refused(String),
+    /// The collector is away, or has too much to do, and may say for how long.
+    Away(String, Option<Duration>),
+}
+
+impl OtlpSender {
+    pub(super) fn new(target: &OtlpTarget) -> Result<Self, String> {
+        let pool = HttpPool::new(&target.url)?;
+        let mut headers = target.headers.clone();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(target.protocol.content_type()));
+        let agent = concat!("tollgate/", env!("CARGO_PKG_VERSION"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(agent));
+        Ok(Self { pool, target: target.clone(), headers })
+    }
+
+    pub(super) fn encode(&self, message: &OtlpMessage) -> Bytes {
+        match self.target.protocol {
+            OtlpProtocol::Protobuf => message.to_protobuf().into(),
+            OtlpProtocol::Json => message.to_json().into(),
+        }
+    }
+
+    /// Sends, more than once if the collector is away. The error says why it was given up.
+    pub(super) async fn send(&self, body: Bytes) -> Result<(), String> {
+        let mut pause = FIRST_PAUSE;
+        for attempt in 1.. {
+            match self.attempt(body.clone()).await {
+                ExportAttempt::Taken => return Ok(()),
+                ExportAttempt::Refused(why) => return Err(why),
+                ExportAttempt::Away(why, _) if attempt == ATTEMPTS => return Err(why),
+                ExportAttempt::Away(_, asked) => {
+                    let asked = asked.unwrap_or(Duration::ZERO).min(LONGEST_PAUSE);
+                    let pause = pause.mul_f64(rand::random_range(0.5..1.5));
+                    tokio::time::sleep(asked.max(pause)).await;
+                }
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        unreachable!("attempts are counted")
+    }
+
+    /// Sends once.
+    pub(super) async fn send_last(&self, body: Bytes) -> Result<(), String> {
+        match self.attempt(body).await {
+            ExportAttempt::Taken => Ok(()),
+            ExportAttempt::Refused(why) | ExportAttempt::Away(why, _) => Err(why),
+        }
+    }
+
+    async fn attempt(&self, bytes: Bytes) -> ExportAttempt {
+        let mut request = Request::new(Full::new(bytes));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.target.url.clone();
+        request.headers_mut().clone_from(&self.headers);
+        let answered = async {
+            let response = self.pool.send(request).await.map_err(|failed| failed.to_string())?;
+            let fate = classify_status(response.status(), response.headers());
+            body::discard(response).await;
+            Ok(fate)
+        };
+        match tokio::time::timeout(self.target.timeout, answered).await {
+            Ok(Ok(fate)) => fate,
+            Ok(Err(why)) => ExportAttempt::Away(why, None),
+            Err(_) => {
+                ExportAttempt::Away(format!("no answer within {:?}", self.target.timeout), None)
+            }
+        }
+    }
+}
+
+/// Which statuses are worth another attempt is in the OTLP specification.
+fn classify_status(status: StatusCode, headers: &HeaderMap) -> ExportAttempt {
+    let why = || format!("the collector answered HTTP {}", status.as_u16());
+    match status {
+        status if status.is_success() => ExportAttempt::Taken,
+        StatusCode::TOO_MANY_REQUESTS
+        | StatusCode::BAD_GATEWAY
+        | StatusCode::SERVICE_UNAVAILABLE
+        | StatusCode::GATEWAY_TIMEOUT => {
+            let after = headers.get(RETRY_AFTER).and_then(|it| it.to_str().ok());
+            let after = after.and_then(|text| text.trim().parse().ok());
+            ExportAttempt::Away(why(), after.map(Duration::from_secs))
+        }
+        _ => ExportAttempt::Refused(why()),
+    }
+}

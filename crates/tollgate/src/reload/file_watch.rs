@@ -1,0 +1,71 @@
+//! Hears that something happened to a file. The directory is watched, not the file: editors put a
+//! new file in its place, and mounted configs swap a link beside it. Says when to look, no more.
+
+use std::path::{Path, PathBuf};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+use tracing::debug;
+
+pub(super) struct ConfigWatcher {
+    /// One is enough: it says that there is something to look at.
+    heard: mpsc::Receiver<()>,
+    /// Watches for as long as it is held; `None` where that cannot be done.
+    _watcher: Option<RecommendedWatcher>,
+    /// So that `heard` never closes.
+    _heard: mpsc::Sender<()>,
+}
+
+impl ConfigWatcher {
+    pub(super) fn start(file: &Path) -> Self {
+        let (tell, heard) = mpsc::channel(1);
+        let watcher = watcher(file, tell.clone());
+        let watcher = watcher.inspect_err(|error| {
+            debug!(%error, "the config file is not watched; it is looked at every two seconds");
+        });
+        Self { heard, _watcher: watcher.ok(), _heard: tell }
+    }
+
+    /// Cancel-safe.
+    pub(super) async fn wait_for_change(&mut self) {
+        if self.heard.recv().await.is_none() {
+            std::future::pending().await
+        }
+    }
+
+    /// What was heard so far is about to be looked at.
+    pub(super) fn forget(&mut self) {
+        while self.heard.try_recv().is_ok() {}
+    }
+}
+
+fn watcher(file: &Path, tell: mpsc::Sender<()>) -> notify::Result<RecommendedWatcher> {
+    let name = file.file_name().unwrap_or_default().to_owned();
+    let concerns = move |path: &PathBuf| {
+        let changed = path.file_name().unwrap_or_default();
+        // `..data` is the link that Kubernetes swaps.
+        changed == name || changed.to_string_lossy().starts_with("..")
+    };
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        let looks = match event {
+            Ok(event) if event.kind.is_access() => false,
+            Ok(event) => event.paths.is_empty() || event.paths.iter().any(&concerns),
+            // Events were lost.
+            Err(_) => true,
+        };
+        if looks {
+            // One that waits already says the same.
+            let _ = tell.try_send(());
+        }
+    })?;
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    watcher.watch(folder, RecursiveMode::NonRecursive)?;
+    // A link: its target is somewhere else, and may be replaced there.
+    if let Ok(target) = file.canonicalize()
+        && let (Some(there), Ok(here)) = (target.parent(), folder.canonicalize())
+        && there != here
+    {
+        let _ = watcher.watch(there, RecursiveMode::NonRecursive);
+    }
+    Ok(watcher)
+}
