@@ -1,6 +1,7 @@
 //! A made-up campaign of any size, always the same: transcripts whose words and names are as
-//! unevenly used as in real ones, passages with vectors in clusters, entities and relations; with
-//! things planted in it that can be asked for. Knows nothing of how it is kept.
+//! unevenly used as in real ones, passages with vectors in clusters, entities and relations.
+//!
+//! With things planted in it that can be asked for. Knows nothing of how it is kept.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,6 +1,7 @@
-//! `tollgate-bench soak [--minutes N] [ROW …]`: what takes longer than tests may. Load, overload,
-//! attacks and faults against the real program, each as a row with its target; a row that misses it
-//! makes the run fail.
+//! `tollgate-bench soak [--minutes N] [ROW …]`: what takes longer than tests may.
+//!
+//! Load, overload, attacks and faults against the real program, each as a row with its target; a
+//! row that misses it makes the run fail.
 //!
 //! Ten minutes by default. What is left of the time when all other rows have had theirs goes to the
 //! long run with random faults.

@@ -1,6 +1,7 @@
 //! Live speech as it is measured: many sessions at once whose both ends are in this process, so
-//! that one clock says how long a frame of audio was on its way. One end is here, with the
-//! clients; the other is on a thread of its own, with the provider.
+//! that one clock says how long a frame of audio was on its way.
+//!
+//! One end is here, with the clients; the other is on a thread of its own, with the provider.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

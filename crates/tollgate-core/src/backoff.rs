@@ -1,5 +1,5 @@
-//! Exponential backoff with jitter, the cooldown of a server that failed: how long to wait before it is started again, and when to call it failed.
-//! Time and chance are arguments.
+//! Exponential backoff with jitter, the cooldown of a server that failed: how long to wait before
+//! it is started again, and when to call it failed. Time and chance are arguments.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Code mode: tools as programs see them that models write, a global for each server, a function for each tool.
+//! Code mode: tools as programs see them that models write, a global for each server, a function
+//! for each tool.
 //!
 //! Made of the tools of one view, for whoever runs programs. Pure: the same tools give the same
 //! text, in whatever order they came.

@@ -1,5 +1,5 @@
-//! Confusables (homoglyphs): letters that look like others, and the scripts that they are from. Names, the scan of
-//! definitions and both searches ask here, so that a twin is a twin everywhere.
+//! Confusables (homoglyphs): letters that look like others, and the scripts that they are from.
+//! Names, the scan of definitions and both searches ask here, so that a twin is a twin everywhere.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

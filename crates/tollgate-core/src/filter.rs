@@ -1,5 +1,8 @@
-//! Allowlists and denylists of tools: every level that narrows a view, in one place and in one order. Views keep what
-//! passes, explanations say what stopped the rest; both ask [`ToolFilter::judge`], so that they agree.
+//! Allowlists and denylists of tools: every level that narrows a view, in one place and in one
+//! order.
+//!
+//! Views keep what passes, explanations say what stopped the rest; both ask [`ToolFilter::judge`],
+//! so that they agree.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! Which tier a tool belongs to, with hysteresis, and why: from measured latency, else from what was declared.
+//! Which tier a tool belongs to, with hysteresis, and why: from measured latency, else from what
+//! was declared.
 //!
 //! One state machine per tool, asked whenever a sample or a moment may have changed something.
 //! Knows no tools and no clock: time is an argument and may stand still.

@@ -1,4 +1,5 @@
-//! Chooses the latency budget (tier) of a turn from what was said, with a cooldown between deep turns. No model is asked.
+//! Chooses the latency budget (tier) of a turn from what was said, with a cooldown between deep
+//! turns. No model is asked.
 //!
 //! Called for every utterance, and for partial transcripts as they grow. Knows neither agents nor
 //! conversations: what went before is an argument.

@@ -1,5 +1,7 @@
-//! Quarantine: which definitions of tools are served, by pins of what was seen or accepted, the operator's policy,
-//! and one judgement over both. Asked by the catalogue; decides only, and keeps nothing itself.
+//! Quarantine: which definitions of tools are served, by pins of what was seen or accepted, the
+//! operator's policy, and one judgement over both.
+//!
+//! Asked by the catalogue; decides only, and keeps nothing itself.
 
 use std::collections::HashMap;
 use std::fmt;

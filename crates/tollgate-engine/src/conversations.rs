@@ -1,5 +1,7 @@
-//! Cooldown (anti-spam) of deep turns. Remembers of each conversation what the selector asks about: how many turns it had, and when
-//! the last deep one was. In memory only; a conversation that is forgotten merely begins anew.
+//! Cooldown (anti-spam) of deep turns.
+//!
+//! Remembers of each conversation what the selector asks about: how many turns it had, and when the
+//! last deep one was. In memory only; a conversation that is forgotten merely begins anew.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

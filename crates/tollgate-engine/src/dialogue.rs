@@ -1,4 +1,5 @@
 //! Questions that a server asks in the middle of a call, and how they reach whoever called.
+//!
 //! Legacy servers ask while they work; modern ones answer `input_required` and are asked again.
 //! Legacy clients are asked live; modern ones come back with answers. All four pairs meet here.
 

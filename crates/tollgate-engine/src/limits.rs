@@ -1,5 +1,8 @@
-//! Rate limits (token buckets) and concurrency limits: what was taken of them, and how many calls of each agent run. Called by the gate
-//! for every call; one without limits passes without a lock. What is in here outlasts the config.
+//! Rate limits (token buckets) and concurrency limits: what was taken of them, and how many calls
+//! of each agent run.
+//!
+//! Called by the gate for every call; one without limits passes without a lock. What is in here
+//! outlasts the config.
 
 use std::collections::HashMap;
 use std::sync::Arc;

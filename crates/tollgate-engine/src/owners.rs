@@ -1,4 +1,6 @@
-//! Remembers who owns which exposed name over restarts, so that an `expose_as` collision is decided alike, in one small file of the data directory.
+//! Remembers who owns which exposed name over restarts, so that an `expose_as` collision is decided
+//! alike, in one small file of the data directory.
+//!
 //! Losing it is harmless: the rules then decide anew.
 
 use std::fs;

@@ -1,8 +1,6 @@
-//! Caching, single flight, retries, hedging and late calls, between the plan and the executor: answers that were kept, calls that are shared, second
-//! attempts, and calls that go on when their turn is over.
+//! Caching, single flight, retries, hedging and late calls, between the plan and the executor.
 //!
-//! Called by the gate only. What must not
-//! be repeated passes straight through.
+//! Called by the gate only. Calls that must not be repeated pass straight through.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

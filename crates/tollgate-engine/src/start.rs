@@ -90,8 +90,8 @@ pub enum StartError {
 pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let notices = Notices::default();
-    let environment = settings.environment.clone();
     let book = Arc::new(PinStore::open(parts.store.clone()).map_err(StartError::Pins)?);
+    let environment = &settings.environment;
     let archive = parts.store.clone().map(|store| MeterArchive::new(store, environment.clone()));
     let meters = ToolMeters::new(MeterDeps {
         clock: Arc::clone(&clock),
@@ -108,16 +108,16 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         store: parts.store.clone(),
         notices: notices.clone(),
     };
-    let UpstreamContext { clock: time, data, launcher, .. } = context.clone();
-    let trials = TrialRunner::new(time, data, launcher);
+    let trials =
+        TrialRunner::new(Arc::clone(&clock), context.data.clone(), context.launcher.clone());
     let programs = Arc::new(CodeBackend::default());
     let mind =
         parts.memory.map(|store| MemoryService::new(store, parts.embedder, Arc::clone(&clock)));
-    let (known, told) = (mind.clone(), notices.clone());
-    let around = BuiltinDeps { mind: known, notices: told, ..BuiltinDeps::default() };
-    let programs_too = Arc::<CodeBackend>::clone(&programs);
-    let residents = BuiltinServerParts { brought: parts.tools, programs: programs_too, around };
-    let mut fleet = ServerSet::new(context, settings, residents);
+    let around =
+        BuiltinDeps { mind: mind.clone(), notices: notices.clone(), ..BuiltinDeps::default() };
+    let builtin =
+        BuiltinServerParts { brought: parts.tools, programs: Arc::clone(&programs) as _, around };
+    let mut fleet = ServerSet::new(context, settings, builtin);
     let charter = Arc::new(PolicySnapshot::of(settings));
     parts.tracer.quote(charter.quoting());
     let (registry, mut keeper) = registry::registry(
@@ -133,9 +133,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         },
         heard,
     );
-    for (id, listing) in fleet.listings(&settings.servers) {
-        keeper.offer(&id, listing);
-    }
+    fleet.listings(&settings.servers).into_iter().for_each(|(id, it)| keeper.offer(&id, it));
     fleet.launch(&settings.servers);
     let counted = fleet.builtin_tool_counts(&settings.servers);
     let gate = Gate::of(GateParts {
@@ -148,7 +146,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         watches: ResourceWatches::new(fleet.watch_targets()),
         observers: parts.observers,
         ledger: parts.ledger,
-        environment,
+        environment: environment.clone(),
         code: settings.code.clone(),
         mind: mind.clone(),
         tracer: parts.tracer,
@@ -157,9 +155,9 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
     programs.serve(&gate);
     let habit = BackgroundProbing::of(&settings.budget, &settings.servers);
     let habit = Arc::new(ArcSwap::from_pointee(habit));
-    let by_itself = parts.upkeep == CalibrationMode::ByItself;
+    let calibrates = parts.upkeep == CalibrationMode::ByItself;
     Ok(RunningEngine {
-        _calibration: by_itself.then(|| calibration::spawn_background(&gate, Arc::clone(&habit))),
+        _calibration: calibrates.then(|| calibration::spawn_background(&gate, Arc::clone(&habit))),
         warming: ArcSwapOption::from_pointee(warming(&gate, settings)),
         gate,
         fleet: Mutex::new(fleet),

@@ -1,5 +1,5 @@
-//! SSRF guard and the way out of this process: to what the operator named, and for strangers' URLs to the public
-//! web and nowhere else.
+//! SSRF guard and the way out of this process: to what the operator named, and for strangers' URLs
+//! to the public web and nowhere else.
 //!
 //! `fetch` speaks to places of the operator's and to those that they lead to (OAuth, search,
 //! images); `egress` gets pages that a model or a page named. Both connect by `dial`, which resolves

@@ -1,4 +1,5 @@
-//! Masking of secrets and removal of hidden text (prompt injection) in results before anybody reads them.
+//! Masking of secrets and removal of hidden text (prompt injection) in results before anybody reads
+//! them.
 
 use serde_json::Value;
 use tollgate_core::mask::SecretMasker;

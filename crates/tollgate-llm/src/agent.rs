@@ -1,6 +1,8 @@
 //! The agent loop, in which a model uses tools: asks it, has its calls run through the gate, asks
-//! again. A client that reads slowly holds the loop back (back-pressure). Called by the fronts.
-//! What to do is decided by [`crate::turn`]; a caller of the gate, never a part of it.
+//! again.
+//!
+//! A client that reads slowly holds the loop back (back-pressure). Called by the fronts. What to do
+//! is decided by [`crate::turn`]; a caller of the gate, never a part of it.
 
 use std::sync::Arc;
 use std::time::Duration;

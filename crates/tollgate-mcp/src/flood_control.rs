@@ -1,5 +1,5 @@
-//! Flood control (anti-spam) for servers that talk without answering. What they say is read, but neither so much at a time nor so
-//! fast that everybody else on this thread has to wait for it.
+//! Flood control (anti-spam) for servers that talk without answering. What they say is read, but
+//! neither so much at a time nor so fast that everybody else on this thread has to wait for it.
 
 use std::time::Duration;
 

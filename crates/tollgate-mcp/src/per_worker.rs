@@ -1,5 +1,7 @@
-//! Worker-local values. Workers are threads that serve calls side by side, each with a runtime of its own. What a worker uses
-//! on every call it has for itself, so that no call has to wake another thread on its way.
+//! Worker-local values.
+//!
+//! Workers are threads that serve calls side by side, each with a runtime of its own. What a worker
+//! uses on every call it has for itself, so that no call has to wake another thread on its way.
 
 use std::cell::Cell;
 use std::sync::OnceLock;

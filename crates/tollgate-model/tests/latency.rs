@@ -1,5 +1,7 @@
-//! The lock-free part of the latency window under a model checker (loom): every order in which threads can take turns, and
-//! every value that a relaxed load may see. The file under test is the one that ships; only its atomics are loom's.
+//! The lock-free part of the latency window under a model checker (loom): every order in which
+//! threads can take turns, and every value that a relaxed load may see.
+//!
+//! The file under test is the one that ships; only its atomics are loom's.
 
 use std::collections::HashMap;
 

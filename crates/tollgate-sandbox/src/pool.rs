@@ -1,6 +1,8 @@
-//! Workers that wait for programs. Nothing is started before it is wanted; from then on a task of the
-//! pool's own keeps a few ready. A worker that cannot be started, or that dies while it waits, is not
-//! tried again and again. Knows processes, not programs.
+//! Workers that wait for programs.
+//!
+//! Nothing is started before it is wanted; from then on a task of the pool's own keeps a few ready.
+//! A worker that cannot be started, or that dies while it waits, is not tried again and again.
+//! Knows processes, not programs.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};

@@ -1,5 +1,8 @@
-//! Concurrency limit with back-pressure and load shedding: how many programs run at a time, and who waits for that. A program that waits for a person stands
-//! aside meanwhile, so that others can run. Used by the sandbox and by runs; knows no processes.
+//! Concurrency limit with back-pressure and load shedding: how many programs run at a time, and who
+//! waits for that.
+//!
+//! A program that waits for a person stands aside meanwhile, so that others can run. Used by the
+//! sandbox and by runs; knows no processes.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
-//! What is wrong with a request as HTTP, before anyone looks at what it asks for. Each part of
-//! the API gets it in its own words: JSON-RPC on `/mcp`, each chat API's on its routes, OpenAI's on
-//! the rest of `/v1`, else RFC 9457.
+//! What is wrong with a request as HTTP, before anyone looks at what it asks for.
+//!
+//! Each part of the API gets it in its own words: JSON-RPC on `/mcp`, each chat API's on its
+//! routes, OpenAI's on the rest of `/v1`, else RFC 9457.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,6 +1,8 @@
-//! From a request to who is asking. Only its credentials say who that is: a key or the admin's
-//! token in a header, or nothing at all on loopback while nobody was given a key.
-//! Keys are known by their SHA-256 only, and can be exchanged while requests come in.
+//! From a request to who is asking.
+//!
+//! Only its credentials say who that is: a key or the admin's token in a header, or nothing at all
+//! on loopback while nobody was given a key. Keys are known by their SHA-256 only, and can be
+//! exchanged while requests come in.
 
 use std::net::IpAddr;
 use std::sync::Arc;

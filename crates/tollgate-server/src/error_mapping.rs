@@ -1,5 +1,6 @@
 //! What the gate refuses or cannot do, in the words of each front: the HTTP status, the JSON-RPC
-//! code of each protocol era, the outcome of the plain API. The only place that translates them;
+//! code of each protocol era, the outcome of the plain API. The only place that translates them.
+//!
 //! `docs/errors.md` lists what stands here.
 
 use http::StatusCode;

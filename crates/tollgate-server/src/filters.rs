@@ -1,6 +1,8 @@
-//! Allowlists and denylists of one request, which only take away from what it could see: by header, by
-//! `_meta`, by flag. The only place that reads them; what they do is for the gate. Whatever cannot be
-//! understood is refused, since to ignore it would show more than was asked for.
+//! Allowlists and denylists of one request, which only take away from what it could see: by header,
+//! by `_meta`, by flag.
+//!
+//! The only place that reads them; what they do is for the gate. Whatever cannot be understood is
+//! refused, since to ignore it would show more than was asked for.
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::value::RawValue;

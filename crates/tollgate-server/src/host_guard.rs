@@ -1,6 +1,8 @@
-//! Host and origin allowlist, which every request must pass before it is routed: whom it says it talks to,
-//! and on behalf of which page. Without it, a web page could reach a server on the reader's own machine by DNS
-//! rebinding. Headers of proxies (`forwarded`, `x-forwarded-*`) count nothing here.
+//! Host and origin allowlist, which every request must pass before it is routed: whom it says it
+//! talks to, and on behalf of which page.
+//!
+//! Without it, a web page could reach a server on the reader's own machine by DNS rebinding.
+//! Headers of proxies (`forwarded`, `x-forwarded-*`) count nothing here.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,7 @@
-//! Load shedding by number: how many requests are in flight, of everybody and of each key. One too many is
-//! refused before its body is read. What only listens is not counted: it costs nothing while it waits.
+//! Load shedding by number: how many requests are in flight, of everybody and of each key.
+//!
+//! One too many is refused before its body is read. What only listens is not counted: it costs
+//! nothing while it waits.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,7 @@
-//! Load shedding by memory: how near the process is to the end of it, and what is done without because of that: new
-//! streams first, then new requests, then new connections. `/healthz` answers to the last.
+//! Load shedding by memory: how near the process is to the end of it, and what is done without
+//! because of that: new streams first, then new requests, then new connections.
+//!
+//! `/healthz` answers to the last.
 
 use std::fmt;
 use std::sync::Arc;

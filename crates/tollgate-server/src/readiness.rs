@@ -1,6 +1,7 @@
-//! Whether the gateway is ready for requests: asked by load balancers and orchestrators, and answered
-//! within milliseconds whatever else goes on. Nothing here waits for a database: what was found last
-//! is told, and looked at again beside it.
+//! Whether the gateway is ready for requests: asked by load balancers and orchestrators, and
+//! answered within milliseconds whatever else goes on.
+//!
+//! Nothing here waits for a database: what was found last is told, and looked at again beside it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

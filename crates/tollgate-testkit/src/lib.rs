@@ -1,7 +1,9 @@
-//! Reads the repository as text, for the tests that guard its shape; finds the worker for those
-//! that run programs and a model for those that look for meanings, and starts PostgreSQL for those
-//! that need one; has WebSockets by hand, and realtime providers and clients made of them; makes
-//! memory control groups, attacks a running gateway, and counts tests that cannot run on this machine.
+//! Reads the repository as text, for the tests that guard its shape.
+//!
+//! Finds the worker for those that run programs and a model for those that look for meanings, and
+//! starts PostgreSQL for those that need one; has WebSockets by hand, and realtime providers and
+//! clients made of them; makes memory control groups, attacks a running gateway, and counts tests
+//! that cannot run on this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! SECURITY.md is true where it can be checked: the limits that the config has, and what a release is made of.
+//! SECURITY.md is true where it can be checked: the limits that the config has, and what a release
+//! is made of.
 
 use std::collections::BTreeSet;
 use std::process::Command;

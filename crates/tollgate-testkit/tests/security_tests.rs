@@ -1,5 +1,6 @@
-//! `docs/security-tests.md` lists every id of the threat model and every test that tries one. The
-//! name of such a test begins with its ids: `s_21_…`, `b_hh_18_…`, `s_09_b_hh_01_to_06_…`,
+//! `docs/security-tests.md` lists every id of the threat model and every test that tries one.
+//!
+//! The name of such a test begins with its ids: `s_21_…`, `b_hh_18_…`, `s_09_b_hh_01_to_06_…`,
 //! `b_jr_12_and_13_…`. The table of tests at the end of the document is generated:
 //! `TOLLGATE_UPDATE_DOCS=1 cargo test -p tollgate-testkit --test security_tests`.
 

@@ -326,9 +326,9 @@ fn paths_in_documents_exist() {
         ["rs", "md", "yaml", "toml", "py"].iter().flat_map(|it| paths(it)).collect();
     let mut documents = sources("docs/adr", ".md");
     for path in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        documents.push(Source { path: path.to_owned(), text: read(path) });
+        documents.push(RepositoryFile { path: path.to_owned(), text: read(path) });
     }
-    for Source { path, text } in &documents {
+    for RepositoryFile { path, text } in &documents {
         for word in text.split('`').skip(1).step_by(2) {
             let looks =
                 [".rs", ".md", ".yaml", ".toml"].iter().any(|ending| word.ends_with(ending));

@@ -1,6 +1,7 @@
 //! Looks at a program before it runs: a tool that is not there is told of before others were
-//! called, and so is a comparison that is never true. Pure; what is called by another name than its
-//! server's is found when it runs.
+//! called, and so is a comparison that is never true.
+//!
+//! Pure; what is called by another name than its server's is found when it runs.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
 //! Somebody consents in a browser to the use of a server, and the tokens are kept for the gateway.
+//!
 //! The link is shown, never opened: what a server writes is nobody's command line. Called by the
 //! command and by the gateway that runs.
 

@@ -1,6 +1,7 @@
-//! What is right: the plan of a query carried out without any model, in a world of its own. Both
-//! ways of working are held against it. A scripted model looks here for what a real one would read
-//! out of a text, and may use it only if that text was shown to it.
+//! What is right: the plan of a query carried out without any model, in a world of its own.
+//!
+//! Both ways of working are held against it. A scripted model looks here for what a real one would
+//! read out of a text, and may use it only if that text was shown to it.
 
 use serde_json::Value;
 

@@ -1,6 +1,7 @@
 //! Holds the conversations: a gate with the tools of a round, the real agent loop, the scripted
-//! model behind a socket. Each query is asked once with all tools and once in code mode, each time in
-//! a fresh world.
+//! model behind a socket.
+//!
+//! Each query is asked once with all tools and once in code mode, each time in a fresh world.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! Which tools there are in which round: names and descriptions of the public code mode benchmark of
-//! Bifrost (`maximhq/bifrost-benchmarking`, `mcp_tools`), the longer descriptions cut to their first
-//! sentence. Read by the world, which makes servers of them.
+//! Which tools there are in which round: names and descriptions of the public code mode benchmark
+//! of Bifrost (`maximhq/bifrost-benchmarking`, `mcp_tools`), the longer descriptions cut to their
+//! first sentence. Read by the world, which makes servers of them.
 
 /// How a plan calls a server, what the benchmark calls it, and its id here.
 const SERVERS: [(&str, &str, &str); 16] = [

@@ -1,6 +1,8 @@
 //! What each query of the benchmark asks for, as steps: tools that are called, what is taken from
-//! their answers, where it goes. Both ways of working follow the same plan. Read from the files of
-//! queries; knows nothing of models.
+//! their answers, where it goes.
+//!
+//! Both ways of working follow the same plan. Read from the files of queries; knows nothing of
+//! models.
 
 use serde_json::{Map, Value};
 

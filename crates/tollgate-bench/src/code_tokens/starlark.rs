@@ -1,6 +1,8 @@
 //! Writes the programs of the coder: as much of the plan as can be done with what is known, in one
-//! program. What has to be read is printed; what is needed again is fetched again, since nothing is
-//! kept between programs.
+//! program.
+//!
+//! What has to be read is printed; what is needed again is fetched again, since nothing is kept
+//! between programs.
 
 use serde_json::Value;
 

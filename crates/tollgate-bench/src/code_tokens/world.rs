@@ -1,6 +1,7 @@
-//! The world of the benchmark: what its tools answer, and what was changed in it. Results are made
-//! up by rule (`answers.tsv`: what each tool gives, and how much of it); what was written can be read
-//! again. Asked by the tools in process, and by the truth.
+//! The world of the benchmark: what its tools answer, and what was changed in it.
+//!
+//! Results are made up by rule (`answers.tsv`: what each tool gives, and how much of it); what was
+//! written can be read again. Asked by the tools in process, and by the truth.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,6 +1,7 @@
-//! P14: programs in workers. How long until one that could call a thousand tools does its first
-//! thing, and how many calls it makes in a second: such that cost nothing, and such of a built-in
-//! tool through the gate.
+//! P14: programs in workers.
+//!
+//! How long until one that could call a thousand tools does its first thing, and how many calls it
+//! makes in a second: such that cost nothing, and such of a built-in tool through the gate.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! load shedding at ten times of what a server can do, and fairness when one key wants it all.
+//! load shedding at ten times of what a server can do, and fairness when one key
+//! wants it all.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! What holds for calls of a tool (timeout, effect, caching, hedging): the operator's word, then the server's where it may count.
+//! What holds for calls of a tool (timeout, effect, caching, hedging): the operator's word, then
+//! the server's where it may count.
 
 use super::ServerRules;
 use crate::budget::Estimate;

@@ -1,4 +1,5 @@
-//! Gives tools their names and reports `expose_as` collisions, judges whether they are trusted or in quarantine, and finishes them.
+//! Gives tools their names and reports `expose_as` collisions, judges whether they are trusted or
+//! in quarantine, and finishes them.
 
 use std::collections::HashMap;
 use std::sync::Arc;

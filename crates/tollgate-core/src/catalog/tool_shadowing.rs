@@ -1,5 +1,7 @@
-//! Tool shadowing, a kind of prompt injection: descriptions that speak of other servers' tools, the way in which one server's words change what
-//! calls of another do. Only names that are no plain words count, or every text would be suspect.
+//! Tool shadowing, a kind of prompt injection: descriptions that speak of other servers' tools, the
+//! way in which one server's words change what calls of another do.
+//!
+//! Only names that are no plain words count, or every text would be suspect.
 
 use std::collections::{HashMap, HashSet};
 

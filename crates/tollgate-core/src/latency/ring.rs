@@ -1,5 +1,5 @@
-//! A ring of the last numbers that were pushed, without a lock. `tollgate-model` compiles this very file once more, with the
-//! atomics of a model checker: it names nothing but `crate::sync`.
+//! A ring of the last numbers that were pushed, without a lock. `tollgate-model` compiles this very
+//! file once more, with the atomics of a model checker: it names nothing but `crate::sync`.
 
 use crate::sync::{AtomicU64, Ordering};
 

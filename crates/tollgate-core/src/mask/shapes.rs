@@ -1,6 +1,7 @@
-//! Secrets that show what they are: a known beginning, then so many characters of one kind. Each is
-//! looked at only where its beginning stands at the beginning of a word, so that no character is
-//! read more than a few times.
+//! Secrets that show what they are: a known beginning, then so many characters of one kind.
+//!
+//! Each is looked at only where its beginning stands at the beginning of a word, so that no
+//! character is read more than a few times.
 
 use std::ops::Range;
 

@@ -1,4 +1,6 @@
-//! One list of two: facts that have the words of a question, and facts that are near to its meaning.
+//! One list of two: facts that have the words of a question, and facts that are near to its
+//! meaning.
+//!
 //! Meaning weighs more, words tell names and numbers apart; both by how well they fit, not by rank:
 //! the tenth of a list may be as good as the first, or have nothing to do with anything.
 

@@ -1,4 +1,5 @@
-//! Who owns which exposed name: finds `expose_as` collisions. Kept over restarts, so that no name changes hands by itself.
+//! Who owns which exposed name: finds `expose_as` collisions. Kept over restarts, so that no name
+//! changes hands by itself.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,8 @@
-//! Short texts that match a pattern, for the patterns that people write: letters, classes,
-//! groups, alternatives, repetitions. Whatever else is in one yields nothing, or a wrong guess;
-//! every text is checked against the pattern by whoever asks.
+//! Short texts that match a pattern, for the patterns that people write: letters, classes, groups,
+//! alternatives, repetitions.
+//!
+//! Whatever else is in one yields nothing, or a wrong guess; every text is checked against the
+//! pattern by whoever asks.
 
 use super::text::MAX_TEXT_CHARS;
 

@@ -1,5 +1,7 @@
-//! Token bucket, as the generic cell rate algorithm (GCRA): one number per limit, the moment at which all that was taken
-//! would be paid back. Time is an argument; threads meet in one atomic, and no lock.
+//! Token bucket, as the generic cell rate algorithm (GCRA): one number per limit, the moment at
+//! which all that was taken would be paid back.
+//!
+//! Time is an argument; threads meet in one atomic, and no lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -1,7 +1,9 @@
 //! Makes JSON smaller without breaking it: lists keep their first items, long strings their
-//! beginning, objects all fields that fit, and marks say what is missing. The room is shared so
-//! that small parts stay whole and the large ones give way. Each level that has to be cut is read
-//! once more, and no more than [`LEVELS`] are: the work is linear, the memory that of what stays.
+//! beginning, objects all fields that fit, and marks say what is missing.
+//!
+//! The room is shared so that small parts stay whole and the large ones give way. Each level that
+//! has to be cut is read once more, and no more than [`LEVELS`] are: the work is linear, the memory
+//! that of what stays.
 
 use super::head::ContainerHead;
 use crate::json;

@@ -1,4 +1,5 @@
-//! Hysteresis of a tool's health: whether it fails or overruns too often. Worse at once, better only when clearly so.
+//! Hysteresis of a tool's health: whether it fails or overruns too often. Worse at once, better
+//! only when clearly so.
 
 use std::time::Duration;
 

@@ -1,6 +1,8 @@
 //! Brings texts into the form in which they are compared: words in one case and one spelling, each
-//! between two spaces. Keywords and utterances go the same way, so a keyword matches whole words
-//! exactly where its folded form occurs.
+//! between two spaces.
+//!
+//! Keywords and utterances go the same way, so a keyword matches whole words exactly where its
+//! folded form occurs.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;

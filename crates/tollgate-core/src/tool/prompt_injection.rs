@@ -1,6 +1,8 @@
-//! Prompt injection scan: reads every string and key of a definition, once hidden text is out of it, for what speaks past
-//! people to models: orders, look-alike letters, escape sequences, gaps. Called by intake. Time is
-//! linear in the text, and what is found is a hint for people: nothing is taken out here.
+//! Prompt injection scan: reads every string and key of a definition, once hidden text is out of
+//! it, for what speaks past people to models: orders, look-alike letters, escape sequences, gaps.
+//!
+//! Called by intake. Time is linear in the text, and what is found is a hint for people: nothing is
+//! taken out here.
 
 use serde_json::Value;
 

@@ -1,5 +1,7 @@
-//! The server `web`: `search` and `fetch_page`. What comes back was written by strangers (prompt injection), and says
-//! so. Knows no addresses: what may be reached is decided where it is connected to.
+//! The server `web`: `search` and `fetch_page`.
+//!
+//! What comes back was written by strangers (prompt injection), and says so. Knows no addresses:
+//! what may be reached is decided where it is connected to.
 
 use std::sync::Arc;
 

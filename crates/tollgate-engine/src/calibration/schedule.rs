@@ -1,4 +1,5 @@
-//! When a tool is probed without anybody asking for it, with a cooldown after failures. Decides only; time is an argument.
+//! When a tool is probed without anybody asking for it, with a cooldown after failures. Decides
+//! only; time is an argument.
 
 use std::time::{Duration, Instant};
 

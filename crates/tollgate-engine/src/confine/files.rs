@@ -1,6 +1,7 @@
-//! File rules by Landlock, and with them the wall between a server and the processes beside it:
-//! who is in a Landlock domain cannot look into a process outside, nor send it signals. Used by
-//! the launcher only.
+//! File rules by Landlock, and with them the wall between a server and the processes beside it: who
+//! is in a Landlock domain cannot look into a process outside, nor send it signals.
+//!
+//! Used by the launcher only.
 
 use std::path::{Path, PathBuf};
 

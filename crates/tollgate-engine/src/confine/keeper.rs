@@ -1,6 +1,7 @@
-//! One process beside the gateway that outlives it: when the gateway was killed and could not
-//! stop its servers, the keeper ends them. It hears of that by the end of its input, which only
-//! the gateway holds open.
+//! One process beside the gateway that outlives it: when the gateway was killed and could not stop
+//! its servers, the keeper ends them.
+//!
+//! It hears of that by the end of its input, which only the gateway holds open.
 
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;

@@ -1,5 +1,6 @@
-//! No network: a system call filter under which no socket can be made, of whatever family. Pairs
-//! of sockets that are connected to each other are not touched; programs talk to their own
+//! No network: a system call filter under which no socket can be made, of whatever family.
+//!
+//! Pairs of sockets that are connected to each other are not touched; programs talk to their own
 //! children by them. Used by the launcher only.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Quarantine of tools that others wrote, for those who decide about them: which there are, what changed in
-//! them, and yes or no. A decision names the very definition that was looked at.
+//! Quarantine of tools that others wrote, for those who decide about them: which there are, what
+//! changed in them, and yes or no. A decision names the very definition that was looked at.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! What has to do with a turn, looked up before its model is asked: while the user still speaks,
-//! where partial transcripts come in, otherwise in the moment that is left. A turn never waits
-//! longer than [`RECALL_TIMEOUT`] for it, and goes on without.
+//! where partial transcripts come in, otherwise in the moment that is left.
+//!
+//! A turn never waits longer than [`RECALL_TIMEOUT`] for it, and goes on without.
 
 use std::collections::HashMap;
 use std::sync::Arc;

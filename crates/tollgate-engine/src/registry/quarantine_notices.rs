@@ -1,4 +1,5 @@
-//! Notices of quarantine: which tools are flagged or withheld now and were not before, for whoever listens.
+//! Notices of quarantine: which tools are flagged or withheld now and were not before, for whoever
+//! listens.
 
 use std::collections::HashSet;
 

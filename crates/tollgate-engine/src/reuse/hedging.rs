@@ -1,5 +1,5 @@
-//! Retries and hedging. Up to two attempts at one call: a second one after a broken connection, or beside a first that
-//! is slower than usual. Only for tools that may be called twice.
+//! Retries and hedging. Up to two attempts at one call: a second one after a broken connection, or
+//! beside a first that is slower than usual. Only for tools that may be called twice.
 
 use std::pin::Pin;
 use std::time::Duration;

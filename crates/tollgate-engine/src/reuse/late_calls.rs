@@ -1,5 +1,5 @@
-//! Late calls: those that go on when the turn they were made in is over. So many, and no more: a server that
-//! hangs must not gather them.
+//! Late calls: those that go on when the turn they were made in is over. So many, and no more: a
+//! server that hangs must not gather them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

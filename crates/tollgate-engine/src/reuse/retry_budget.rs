@@ -1,5 +1,5 @@
-//! Retry budget and retry policy: whether a call that failed is sent once more, and how often that may happen: a server in
-//! trouble must not get more of it. Pure; chance is an argument.
+//! Retry budget and retry policy: whether a call that failed is sent once more, and how often that
+//! may happen: a server in trouble must not get more of it. Pure; chance is an argument.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Retry budget and late calls of each server: second attempts, and calls that go on after their turn, are counted here. Opened
-//! on first use, since servers come and go with the config.
+//! Retry budget and late calls of each server: second attempts, and calls that go on after their
+//! turn, are counted here. Opened on first use, since servers come and go with the config.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Single flight: calls that several may wait for, each under its own deadline. A flight runs in a task of its
-//! own and belongs to those who wait: when the last of them is gone, it is cancelled.
+//! Single flight: calls that several may wait for, each under its own deadline. A flight runs in a
+//! task of its own and belongs to those who wait: when the last of them is gone, it is cancelled.
 //!
 //! Nobody is asked anything for a flight, and its progress goes to the one who started it.
 

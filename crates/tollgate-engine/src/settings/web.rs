@@ -1,4 +1,5 @@
-//! The web, as far as built-in tools may go there, and the allowlist of private hosts for the SSRF guard.
+//! The web, as far as built-in tools may go there, and the allowlist of private hosts for the SSRF
+//! guard.
 
 use tollgate_core::secret::Secret;
 

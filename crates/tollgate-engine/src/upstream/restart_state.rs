@@ -1,5 +1,5 @@
-//! Restart state and backoff: what a supervisor remembers from one start to the next, and when it tries again. Time and
-//! chance are arguments.
+//! Restart state and backoff: what a supervisor remembers from one start to the next, and when it
+//! tries again. Time and chance are arguments.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

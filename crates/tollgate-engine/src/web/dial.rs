@@ -1,4 +1,6 @@
-//! SSRF guard, connecting side. Connects to where a URL leads, if that is allowed: looks the name up once, checks every address,
+//! SSRF guard, connecting side.
+//!
+//! Connects to where a URL leads, if that is allowed: looks the name up once, checks every address,
 //! and connects to one of those and no other. One connection for one request.
 
 use std::io;

@@ -1,5 +1,5 @@
-//! Gets pages from the web, behind the SSRF guard, for whoever names a URL: a model, or a page that sends on. No credential
-//! ever goes along, so none can be sent to the wrong host.
+//! Gets pages from the web, behind the SSRF guard, for whoever names a URL: a model, or a page that
+//! sends on. No credential ever goes along, so none can be sent to the wrong host.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! SSRF guard, deciding side: which addresses a URL may lead to, by who named it, and the allowlist of private hosts. Pure.
+//! SSRF guard, deciding side: which addresses a URL may lead to, by who named it, and the allowlist
+//! of private hosts. Pure.
 
 use std::net::IpAddr;
 use std::sync::Arc;

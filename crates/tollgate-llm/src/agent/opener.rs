@@ -1,6 +1,8 @@
 //! The first round of a sentence cascade: a fast model speaks the first sentence while the strong
-//! one works. The strong model is heard as it is if it is the faster one, or if all it wants is
-//! tools; what it says blindly, not knowing the opener, is thrown away and asked for again.
+//! one works.
+//!
+//! The strong model is heard as it is if it is the faster one, or if all it wants is tools; what it
+//! says blindly, not knowing the opener, is thrown away and asked for again.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
 //! Makes one answer of the answers of many rounds: one beginning, parts numbered through, one end.
+//!
 //! Calls that the gateway runs itself are left out; what remains is what the client gets, in a
 //! stream and whole alike. Pure.
 

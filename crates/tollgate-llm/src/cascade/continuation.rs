@@ -1,6 +1,7 @@
 //! What the strong model says behind the opener, without what it says again: the opener in the same
-//! or nearly the same words, or a second greeting. Its beginning is held back until that is clear,
-//! which takes a few words as a rule.
+//! or nearly the same words, or a second greeting.
+//!
+//! Its beginning is held back until that is clear, which takes a few words as a rule.
 
 use super::sentence::{FirstSentence, SentenceEnd};
 

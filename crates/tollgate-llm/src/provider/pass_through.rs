@@ -1,6 +1,8 @@
 //! Pass-through: requests that are handed on as they came, because client and provider speak the
-//! same dialect. Only the name of the model is replaced, and the answer's bytes go through
-//! untouched; its headers pass by an allowlist.
+//! same dialect.
+//!
+//! Only the name of the model is replaced, and the answer's bytes go through untouched; its headers
+//! pass by an allowlist.
 
 use std::fmt;
 use std::ops::Range;

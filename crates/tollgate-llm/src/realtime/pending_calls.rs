@@ -1,6 +1,7 @@
 //! Pending calls: which answers a provider still waits for, each from its request until it was
-//! answered or taken back, and which of them are late results. Kept by machines whose protocol
-//! answers a call at most once.
+//! answered or taken back, and which of them are late results.
+//!
+//! Kept by machines whose protocol answers a call at most once.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -16,7 +16,6 @@ use crate::tools::ToolFormat;
 
 /// A protocol of live sessions; client and provider of a session speak the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(clippy::enum_variant_names, reason = "the vendor calls it so")]
 pub enum RealtimeProtocol {
     /// OpenAI Realtime, and everybody who speaks like it.
     OpenAi,

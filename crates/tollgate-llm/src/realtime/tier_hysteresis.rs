@@ -1,6 +1,8 @@
 //! Tier hysteresis: the tier of a realtime session follows what is said, up at once and down only
-//! when it stays low. Each change costs the provider its prompt cache, and tools that come and go
-//! confuse models. Pure.
+//! when it stays low.
+//!
+//! Each change costs the provider its prompt cache, and tools that come and go confuse models.
+//! Pure.
 
 use tollgate_core::budget::Tier;
 

@@ -1,6 +1,8 @@
-//! The vectors of a static model, in a file of the format `safetensors`: eight bytes with the length
-//! of a header in JSON, the header, the numbers. They stay as they are in the file, whose half-size
-//! numbers would take twice the memory otherwise.
+//! The vectors of a static model, in a file of the format `safetensors`: eight bytes with the
+//! length of a header in JSON, the header, the numbers.
+//!
+//! They stay as they are in the file, whose half-size numbers would take twice the memory
+//! otherwise.
 
 use std::ops::Range;
 

@@ -1,6 +1,7 @@
-//! Texts as the numbers of the pieces that a model knows, by a `tokenizer.json`. Reads what static
-//! models have (pieces of words as BERT and SentencePiece make them) and says what it cannot.
-//! Names of special tokens in a text are text.
+//! Texts as the numbers of the pieces that a model knows, by a `tokenizer.json`.
+//!
+//! Reads what static models have (pieces of words as BERT and SentencePiece make them) and says
+//! what it cannot. Names of special tokens in a text are text.
 
 use serde_json::Value;
 

@@ -1,6 +1,7 @@
-//! What a tool answered, as the parts of a conversation. Against prompt injection, the text of a
-//! tool is data: it is carried, never obeyed. Called by the agent loop and by fronts that run calls
-//! for a model elsewhere.
+//! What a tool answered, as the parts of a conversation.
+//!
+//! Against prompt injection, the text of a tool is data: it is carried, never obeyed. Called by the
+//! agent loop and by fronts that run calls for a model elsewhere.
 
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -1,4 +1,6 @@
-//! Requests and answers over a connection that carries them all mixed: pipes, and HTTP+SSE. A late result is dropped and reported.
+//! Requests and answers over a connection that carries them all mixed: pipes, and HTTP+SSE. A late
+//! result is dropped and reported.
+//!
 //! Ids are ours alone and never repeat. A dropped request is cancelled at the server.
 
 use std::sync::Arc;

@@ -1,4 +1,6 @@
-//! A connection over a pair of byte streams, with back-pressure: the pipes of a child process, or an in-process duplex.
+//! A connection over a pair of byte streams, with back-pressure: the pipes of a child process, or
+//! an in-process duplex.
+//!
 //! One task reads, one writes. A server that does not read holds up nobody but its own callers.
 
 use std::sync::Arc;

@@ -1,6 +1,8 @@
-//! Starlark's words, as far as they nest: strings and comments are passed over, brackets are paired,
-//! holes of f-strings are looked into. Where the language would refuse the text it stops, because
-//! an interpreter reads no further either.
+//! Starlark's words, as far as they nest: strings and comments are passed over, brackets are
+//! paired, holes of f-strings are looked into.
+//!
+//! Where the language would refuse the text it stops, because an interpreter reads no further
+//! either.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SourceToken<'s> {

@@ -1,5 +1,5 @@
-//! `/api/tools`: every tool that a server lists, whether it is served, flagged or withheld (in quarantine) and
-//! why, and what a person decides about it.
+//! `/api/tools`: every tool that a server lists, whether it is served, flagged or withheld (in
+//! quarantine) and why, and what a person decides about it.
 
 use std::sync::Arc;
 

@@ -209,8 +209,8 @@ pub(super) fn status() -> Value {
     ])
 }
 
-fn schemas() -> Vec<(&'static str, Value)> {
-    let origin = object(
+fn origin() -> Value {
+    object(
         &[("server", text()), ("trusted", flag())],
         &[
             (
@@ -219,7 +219,10 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ),
             ("raw", with_description(text(), "the handle of the result as the server sent it")),
         ],
-    );
+    )
+}
+
+fn schemas() -> Vec<(&'static str, Value)> {
     let outcome = object(
         &[
             ("status", status()),

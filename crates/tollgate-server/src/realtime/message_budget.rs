@@ -1,6 +1,7 @@
-//! Back-pressure on live sessions: memory for messages that are not whole yet. Sessions are many, and a message
-//! may have megabytes: what has come of it counts against the memory for bodies, and while there is no room
-//! nothing more of it is read.
+//! Back-pressure on live sessions: memory for messages that are not whole yet.
+//!
+//! Sessions are many, and a message may have megabytes: what has come of it counts against the
+//! memory for bodies, and while there is no room nothing more of it is read.
 
 use std::io;
 use std::pin::Pin;

@@ -1,5 +1,5 @@
-//! `GET /v1/results/{handle}`: a large result that did not fit into its answer, or a late result that missed
-//! it, page by page.
+//! `GET /v1/results/{handle}`: a large result that did not fit into its answer, or a late result
+//! that missed it, page by page.
 
 use std::sync::Arc;
 use std::time::Duration;

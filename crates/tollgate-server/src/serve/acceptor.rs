@@ -1,7 +1,8 @@
-//! Accepts connections, on a thread of its own that never waits for anything else. A connection stays
-//! here until its first bytes are there: probes (`/healthz`, `/readyz`) are answered at once, whatever
-//! the workers do; everything else is handed to them. Connections that say nothing cost no more than
-//! their place, and the oldest of them make room for new ones.
+//! Accepts connections, on a thread of its own that never waits for anything else.
+//!
+//! A connection stays here until its first bytes are there: probes (`/healthz`, `/readyz`) are
+//! answered at once, whatever the workers do; everything else is handed to them. Connections that
+//! say nothing cost no more than their place, and the oldest of them make room for new ones.
 
 use std::fs::File;
 use std::io;

@@ -1,6 +1,8 @@
-//! Probes of load balancers and orchestrators (`/healthz`, `/readyz`), read and answered without any
-//! part of the rest: as bytes, one whole head at a time. What is not exactly a probe is none, and goes
-//! the way of all requests, where the same paths are answered as well.
+//! Probes of load balancers and orchestrators (`/healthz`, `/readyz`), read and answered without
+//! any part of the rest: as bytes, one whole head at a time.
+//!
+//! What is not exactly a probe is none, and goes the way of all requests, where the same paths are
+//! answered as well.
 
 use std::time::{Duration, SystemTime};
 

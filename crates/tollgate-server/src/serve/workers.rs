@@ -1,6 +1,7 @@
-//! The threads that serve connections: one for each core, each with a runtime of its own. A
-//! connection stays on its worker, and so does the call to the server behind it: handing work from
-//! thread to thread costs more than most calls.
+//! The threads that serve connections: one for each core, each with a runtime of its own.
+//!
+//! A connection stays on its worker, and so does the call to the server behind it: handing work
+//! from thread to thread costs more than most calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

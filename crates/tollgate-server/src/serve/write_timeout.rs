@@ -1,5 +1,5 @@
-//! Write timeout: a connection whose peer must take what it is sent. A write that makes no progress for too
-//! long fails, so that slow readers do not hold memory for ever.
+//! Write timeout: a connection whose peer must take what it is sent. A write that makes no progress
+//! for too long fails, so that slow readers do not hold memory for ever.
 
 use std::future::Future;
 use std::io;

@@ -1,6 +1,8 @@
 //! The cases of the Autobahn suite (its numbers are in the names and messages) on the client's side
-//! of a live session, by raw frames. Text goes through OpenAI's dialect, binary through Deepgram's;
-//! behind both stands a provider that sends back what it gets, so what passes has passed twice.
+//! of a live session, by raw frames.
+//!
+//! Text goes through OpenAI's dialect, binary through Deepgram's; behind both stands a provider
+//! that sends back what it gets, so what passes has passed twice.
 
 use std::time::Duration;
 

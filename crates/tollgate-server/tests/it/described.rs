@@ -1,6 +1,7 @@
 //! Every answer that a test gets is held against the OpenAPI document: its status, its media type,
-//! and every field of its body. The document served is open to more; here nothing may be in an
-//! answer that it does not name.
+//! and every field of its body.
+//!
+//! The document served is open to more; here nothing may be in an answer that it does not name.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};

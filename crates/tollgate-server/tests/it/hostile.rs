@@ -1,6 +1,8 @@
-//! Servers that answer with whatever the call itself tells them to: as a child over pipes, and
-//! over HTTP in both eras. A call brings its plan along as JSON, in an argument of a tool or a
-//! prompt, or in the URI of a resource; without one it is answered well.
+//! Servers that answer with whatever the call itself tells them to: as a child over pipes, and over
+//! HTTP in both eras.
+//!
+//! A call brings its plan along as JSON, in an argument of a tool or a prompt, or in the URI of a
+//! resource; without one it is answered well.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

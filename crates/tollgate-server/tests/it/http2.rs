@@ -1,6 +1,6 @@
-//! B-HH 18: HTTP/2 is not spoken here, neither by prior knowledge nor over TLS. Whoever begins with it
-//! hears so in HTTP/1.1 at once, and none of its frames costs anything: neither time, nor memory, nor
-//! anybody else's requests.
+//! B-HH 18: HTTP/2 is not spoken here, neither by prior knowledge nor over TLS. Whoever begins with
+//! it hears so in HTTP/1.1 at once, and none of its frames costs anything: neither time, nor
+//! memory, nor anybody else's requests.
 
 use std::cell::Cell;
 use std::time::Duration;

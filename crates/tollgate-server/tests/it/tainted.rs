@@ -1,6 +1,7 @@
-//! S-30: a model that obeys whatever a result tells it. After a result of an untrusted server, what
-//! is called destructive waits for a person, is refused, or runs, as `trust.taint` says; through
-//! every way on which calls belong to one turn.
+//! S-30: a model that obeys whatever a result tells it.
+//!
+//! After a result of an untrusted server, what is called destructive waits for a person, is
+//! refused, or runs, as `trust.taint` says; through every way on which calls belong to one turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,5 @@
 //! What a database has to do for the memory: keep, find by words and by meaning, and forget.
+//!
 //! Two do it, SQLite and PostgreSQL; one suite of tests holds for both. What fits best is decided
 //! above, by what they find.
 //!

@@ -1,5 +1,7 @@
-//! The memory in PostgreSQL: each call borrows a connection and ends in time, whatever becomes of the
-//! server. It need not be there yet: the tables are made when it comes. Called through the trait; the
+//! The memory in PostgreSQL: each call borrows a connection and ends in time, whatever becomes of
+//! the server.
+//!
+//! It need not be there yet: the tables are made when it comes. Called through the trait; the
 //! tables are known to the modules below.
 
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! All of the memory as records, to be written down somewhere and read in again: what was said,
-//! stated and known, with authors and times. Passages and vectors are made anew. In which words a
-//! record is written is for the callers.
+//! stated and known, with authors and times.
+//!
+//! Passages and vectors are made anew. In which words a record is written is for the callers.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,7 @@
-//! SimHash: vectors in few bits, held in memory. Which of very many may be near is seen by these, how near
-//! they are by the vectors themselves. Pure, and the same for every database that has no index of
-//! vectors of its own.
+//! SimHash: vectors in few bits, held in memory.
+//!
+//! Which of very many may be near is seen by these, how near they are by the vectors themselves.
+//! Pure, and the same for every database that has no index of vectors of its own.
 
 use std::collections::{HashMap, HashSet};
 

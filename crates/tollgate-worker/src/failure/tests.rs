@@ -1,6 +1,7 @@
-//! The interpreter tells most of its failures apart by English words only. These are the ones that
-//! we go by: an update of it that says something else has to fail here, not turn a limit into a
-//! mistake of the program unnoticed.
+//! The interpreter tells most of its failures apart by English words only.
+//!
+//! These are the ones that we go by: an update of it that says something else has to fail here, not
+//! turn a limit into a mistake of the program unnoticed.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,7 @@
-//! How a command knows that it talks to its own gateway over TLS: by the CA of the data directory, or
-//! by the very certificate that the config names. No other authority counts, and no name: it is the
-//! address of the config that is asked.
+//! How a command knows that it talks to its own gateway over TLS: by the CA of the data directory,
+//! or by the very certificate that the config names.
+//!
+//! No other authority counts, and no name: it is the address of the config that is asked.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Allowlist of `docker run` flags that a stranger may set: those that leave the container closed. Asked for
-//! every image of the registry; knows nothing of where the words come from.
+//! Allowlist of `docker run` flags that a stranger may set: those that leave the container closed.
+//! Asked for every image of the registry; knows nothing of where the words come from.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,5 @@
-//! The bounded queue of spans to be sent. Instead of back-pressure it drops and counts: calls never block and take no lock.
+//! The bounded queue of spans to be sent. Instead of back-pressure it drops and counts: calls never
+//! block and take no lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,5 +1,5 @@
-//! Real servers that babble, drip, crash or never come up, behind the real gateway: what they cost those
-//! who call them, and that they cost nobody else anything.
+//! Real servers that babble, drip, crash or never come up, behind the real gateway: what they cost
+//! those who call them, and that they cost nobody else anything.
 #![expect(clippy::print_stderr, reason = "figures for whoever measures")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 

@@ -1,6 +1,8 @@
 //! The phrases that give a poisoned definition away: a table, by what they try, in the languages
-//! that most tools are described in. A phrase is a row of steps, each with its alternatives; `*`
-//! ends a stem. The test corpus says what each is worth, and what it must leave alone.
+//! that most tools are described in.
+//!
+//! A phrase is a row of steps, each with its alternatives; `*` ends a stem. The test corpus says
+//! what each is worth, and what it must leave alone.
 
 use crate::tool::finding::InjectionPattern;
 

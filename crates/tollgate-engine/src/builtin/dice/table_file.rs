@@ -1,6 +1,8 @@
-//! Reads random tables from files. `NAME.txt` has one entry per line, blank lines and lines with
-//! `#` left out; either no line or every line starts with its range (`1-4: …`, `5: …`, `96-00: …`).
-//! `NAME.yaml` and `NAME.json` are lists of texts or of `{text, weight}`.
+//! Reads random tables from files.
+//!
+//! `NAME.txt` has one entry per line, blank lines and lines with `#` left out; either no line or
+//! every line starts with its range (`1-4: …`, `5: …`, `96-00: …`). `NAME.yaml` and `NAME.json` are
+//! lists of texts or of `{text, weight}`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

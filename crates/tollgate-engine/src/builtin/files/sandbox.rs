@@ -1,6 +1,7 @@
-//! A directory whose files can be read and replaced, and that no path leads out of. Every name
-//! is opened from the open folder above it and no link is followed, so there is no moment at
-//! which a folder could be swapped for a way out. Blocks; called on threads made for it.
+//! A directory whose files can be read and replaced, and that no path leads out of.
+//!
+//! Every name is opened from the open folder above it and no link is followed, so there is no
+//! moment at which a folder could be swapped for a way out. Blocks; called on threads made for it.
 
 use std::fs::{DirBuilder, File};
 use std::io::{Read as _, Write as _};

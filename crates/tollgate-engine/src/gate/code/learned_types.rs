@@ -1,6 +1,7 @@
-//! What the results of tools looked like, for those who write the next program. Only of tools that
-//! do not say themselves what they return. A name in a result may be somebody's data: what one
-//! principal's results taught, no other is shown.
+//! What the results of tools looked like, for those who write the next program.
+//!
+//! Only of tools that do not say themselves what they return. A name in a result may be somebody's
+//! data: what one principal's results taught, no other is shown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

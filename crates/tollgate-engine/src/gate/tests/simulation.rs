@@ -1,5 +1,8 @@
-//! the core of the gateway as a simulation. A seed decides servers, tools that come and go, callers, faults, and when
-//! each happens, on a clock that stands still while anybody works. The gate's own jitter between retries is not seeded yet.
+//! the core of the gateway as a simulation.
+//!
+//! A seed decides servers, tools that come and go, callers, faults, and when each happens, on a
+//! clock that stands still while anybody works. The gate's own jitter between retries is not seeded
+//! yet.
 //!
 //! `TOLLGATE_SEEDS=100000` runs more worlds, `TOLLGATE_SEED=17` one alone.
 

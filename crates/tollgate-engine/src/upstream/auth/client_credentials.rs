@@ -1,5 +1,5 @@
-//! OAuth 2.1 client credentials, with single flight: a token is fetched when it is needed, renewed before it ends,
-//! and fetched by one caller for all.
+//! OAuth 2.1 client credentials, with single flight: a token is fetched when it is needed, renewed
+//! before it ends, and fetched by one caller for all.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! The stderr log of a server, with flood control: always read, kept in a ring, logged at a bounded rate.
-//! Declared secrets and control characters are taken out before anybody sees a line.
+//! The stderr log of a server, with flood control: always read, kept in a ring, logged at a bounded
+//! rate. Declared secrets and control characters are taken out before anybody sees a line.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 //! The configuration of a GPT-Live session: the client's, ours merged into it, and ours taken out
-//! again where the provider tells it back. Tools belong to the backend model that the voice
-//! delegates to; only what concerns it can change while the session runs.
+//! again where the provider tells it back.
+//!
+//! Tools belong to the backend model that the voice delegates to; only what concerns it can change
+//! while the session runs.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Turn-taking and barge-in, or who has the floor: the response that writes the conversation, those
-//! beside it, what was asked for and not begun, whether the caller speaks. A response may be asked
-//! for only when all of them rest.
+//! beside it, what was asked for and not begun, whether the caller speaks.
+//!
+//! A response may be asked for only when all of them rest.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
-//! The schema of Gemini's live API: a part of OpenAPI's. One type for each value, alternatives only
-//! beside nothing else, choices only of texts, no word about other keys. Everything that the part
-//! has no words for is told beside the description.
+//! The schema of Gemini's live API: a part of OpenAPI's.
+//!
+//! One type for each value, alternatives only beside nothing else, choices only of texts, no word
+//! about other keys. Everything that the part has no words for is told beside the description.
 
 use serde_json::{Map, Value, json};
 

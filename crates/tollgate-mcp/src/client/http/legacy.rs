@@ -1,7 +1,8 @@
-//! Streamable HTTP of the legacy era: sessions, opened again when the server has lost them. One
-//! serves the gateway itself and all callers that cannot be asked anything; callers that can
-//! share one with those who declared the same, so that no server asks what its caller cannot do.
-//! A dropped request is cancelled by a message of its own: closing the stream means nothing here.
+//! Streamable HTTP of the legacy era: sessions, opened again when the server has lost them.
+//!
+//! One serves the gateway itself and all callers that cannot be asked anything; callers that can
+//! share one with those who declared the same, so that no server asks what its caller cannot do. A
+//! dropped request is cancelled by a message of its own: closing the stream means nothing here.
 
 mod follow;
 mod interactive;

@@ -1,6 +1,7 @@
-//! The keys of a JWT issuer (JWKS): fetched by one task, read by everybody. A token signed by a key that
-//! is not known makes the task fetch again, but only after a cooldown; while the issuer is away, the keys
-//! that are known go on counting.
+//! The keys of a JWT issuer (JWKS): fetched by one task, read by everybody.
+//!
+//! A token signed by a key that is not known makes the task fetch again, but only after a cooldown;
+//! while the issuer is away, the keys that are known go on counting.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
 //! `/mcp` as a protected resource of OAuth (RFC 9728): where clients learn who gives tokens, and
-//! what they are told when they come without a good one (RFC 6750). URLs come from the config; what
-//! a request calls us is never repeated.
+//! what they are told when they come without a good one (RFC 6750).
+//!
+//! URLs come from the config; what a request calls us is never repeated.
 
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
-//! The session registry of MCP clients. Each key has so many sessions, and each address; who has no more room
-//! makes some at the cost of its own oldest idle session, so that no handshake of one locks out another.
+//! The session registry of MCP clients.
+//!
+//! Each key has so many sessions, and each address; who has no more room makes some at the cost of
+//! its own oldest idle session, so that no handshake of one locks out another.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

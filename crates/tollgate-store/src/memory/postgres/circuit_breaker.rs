@@ -1,6 +1,7 @@
-//! Circuit breaker for connecting to PostgreSQL: never more often within a second than there are places, and after a
-//! failure one at a time, with pauses that grow. Asked by whoever needs a connection. Pure: time is
-//! an argument.
+//! Circuit breaker for connecting to PostgreSQL: never more often within a second than there are
+//! places, and after a failure one at a time, with pauses that grow.
+//!
+//! Asked by whoever needs a connection. Pure: time is an argument.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
-//! Connections to PostgreSQL: a few, each lent for one piece of work that has to end in time. What
-//! was left in the middle of something is never lent again. Called by everything here that asks or
-//! writes; knows no tables.
+//! Connections to PostgreSQL: a few, each lent for one piece of work that has to end in time.
+//!
+//! What was left in the middle of something is never lent again. Called by everything here that
+//! asks or writes; knows no tables.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

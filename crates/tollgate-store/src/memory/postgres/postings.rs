@@ -1,7 +1,9 @@
-//! The lists of what has a word. A word is a number made of the shelf, one of its drawers and the
-//! word itself; an inverted index finds what has it. A drawer holds the next few thousand things of a
-//! shelf: from the newest drawer back, the newest things with a word are found without reading the
-//! others, however many there are. Nothing of a query's text reaches the database.
+//! The lists of what has a word.
+//!
+//! A word is a number made of the shelf, one of its drawers and the word itself; an inverted index
+//! finds what has it. A drawer holds the next few thousand things of a shelf: from the newest
+//! drawer back, the newest things with a word are found without reading the others, however many
+//! there are. Nothing of a query's text reaches the database.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,7 @@
-//! The steps from an empty database to the tables of this version, in a schema of their own. Several
-//! gateways may begin at once: one takes the steps, the others wait for it. A step that was released
-//! never changes; a new one is a new file and a new line here.
+//! The steps from an empty database to the tables of this version, in a schema of their own.
+//!
+//! Several gateways may begin at once: one takes the steps, the others wait for it. A step that was
+//! released never changes; a new one is a new file and a new line here.
 
 use tokio_postgres::Client;
 

@@ -1,6 +1,8 @@
-//! Vectors of facts in PostgreSQL. Where there is pgvector, each model has an index of its own and the
-//! database finds what is near; where not, sketches do, which stand in memory from the first search
-//! on. What other processes write and remove is seen by the numbers of the vectors.
+//! Vectors of facts in PostgreSQL. Where there is pgvector, each model has an index of its own and
+//! the database finds what is near.
+//!
+//! Where not, sketches do, which stand in memory from the first search on. What other processes
+//! write and remove is seen by the numbers of the vectors.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Bounded queue (back-pressure): what waits for a thread, no more than it can hold. Used by the threads of the memory's file.
+//! Bounded queue (back-pressure): what waits for a thread, no more than it can hold. Used by the
+//! threads of the memory's file.
 
 use std::collections::VecDeque;
 

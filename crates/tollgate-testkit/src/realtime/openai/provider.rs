@@ -1,5 +1,5 @@
-//! A provider that has turns, calls tools, is interrupted (barge-in) and breaks by chance, and is as strict
-//! as the real one about what it is sent.
+//! A provider that has turns, calls tools, is interrupted (barge-in) and breaks by chance, and is
+//! as strict as the real one about what it is sent.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;

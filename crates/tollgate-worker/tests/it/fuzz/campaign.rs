@@ -1,6 +1,8 @@
 //! Many programs, run in a child of the same binary, which may die of one: the parent then notes
-//! why and goes on with the next. What the process is the wall for (memory, stack) is counted;
-//! anything else that kills it, or panics, or does not end, is a finding.
+//! why and goes on with the next.
+//!
+//! What the process is the wall for (memory, stack) is counted; anything else that kills it, or
+//! panics, or does not end, is a finding.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};

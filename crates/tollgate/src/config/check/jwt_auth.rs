@@ -1,4 +1,5 @@
-//! JWT bearer tokens (`auth:`): whose issuer is trusted, for which audience, and what the scopes are good for.
+//! JWT bearer tokens (`auth:`): whose issuer is trusted, for which audience, and what the scopes
+//! are good for.
 
 use http::Uri;
 use tollgate_core::glob::Glob;

@@ -1,4 +1,5 @@
-//! The servers: ids that cannot be mixed up, one way to reach each, and no `expose_as` collision between their tools.
+//! The servers: ids that cannot be mixed up, one way to reach each, and no `expose_as` collision
+//! between their tools.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

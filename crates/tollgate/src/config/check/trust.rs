@@ -1,4 +1,5 @@
-//! Trust in tools that others wrote: pins, quarantine on a change or on a prompt injection finding; a server's own words first.
+//! Trust in tools that others wrote: pins, quarantine on a change or on a prompt injection finding;
+//! a server's own words first.
 
 use tollgate_core::call::UntrustedMarking;
 use tollgate_core::tool::TaintRule;

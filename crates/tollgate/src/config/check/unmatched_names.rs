@@ -1,5 +1,5 @@
-//! Warns of names in an allowlist (of agents, of the global rules) that no tool can have. Servers come and go, so this only warns,
-//! and only where the config alone can know.
+//! Warns of names in an allowlist (of agents, of the global rules) that no tool can have. Servers
+//! come and go, so this only warns, and only where the config alone can know.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! How far built-in tools may go on the web, and which private addresses the SSRF guard lets pass (`allow_private`).
+//! How far built-in tools may go on the web, and which private addresses the SSRF guard lets pass
+//! (`allow_private`).
 
 use tollgate_core::secret::Secret;
 use tollgate_engine::settings::{SearchProvider, WebSearchSettings, WebSettings};

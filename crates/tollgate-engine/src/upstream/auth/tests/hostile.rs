@@ -1,6 +1,7 @@
-//! A server and its authorization server that answer whatever a test wants: pages, redirects, floods,
-//! drips, documents about others. Both logins (client credentials, and a person's consent) can be tried
-//! against it.
+//! A server and its authorization server that answer whatever a test wants: pages, redirects,
+//! floods, drips, documents about others.
+//!
+//! Both logins (client credentials, and a person's consent) can be tried against it.
 
 use std::sync::LazyLock;
 

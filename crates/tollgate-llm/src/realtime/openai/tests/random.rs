@@ -1,6 +1,8 @@
-//! Everything at once, in any order: a provider that keeps its own rules, a client and a gate that do
-//! as chance wants. Whatever happens, each call of ours is answered once, after its response; nothing
-//! is asked for while something is under way; and the client sees nothing of it.
+//! Everything at once, in any order: a provider that keeps its own rules, a client and a gate that
+//! do as chance wants.
+//!
+//! Whatever happens, each call of ours is answered once, after its response; nothing is asked for
+//! while something is under way; and the client sees nothing of it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
