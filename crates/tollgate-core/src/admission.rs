@@ -1,4 +1,4 @@
-//! Rate limiting: the only way to an [`AdmittedRequest`]. Says which limits a request is under;
+//! Rate limiting: the only way to an [`Admitted`]. Says which limits a request is under;
 //! what was taken of them is kept by whoever asks.
 
 use std::fmt;

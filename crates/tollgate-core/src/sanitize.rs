@@ -1,7 +1,7 @@
 //! Sanitizes what servers say, for models (prompt injection by hidden text) and for terminals.
 //!
 //! Escape sequences, controls, text that runs the other way, hidden alphabets and floods of marks
-//! go. Which characters those are is said once, in [`crate::tool::hidden`]; whatever a sentence
+//! go. Which characters those are is said once, in [`crate::tool::hidden_text`]; whatever a sentence
 //! means is left alone. Linear in the text: plain text costs one scan, and nothing is allocated
 //! unless something goes.
 

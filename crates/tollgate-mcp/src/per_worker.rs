@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// More lanes than this share what they have.
 const MAX_WORKERS: usize = 64;
-/// The lane of the threads for large work ([`crate::large`]), which is no other's.
+/// The lane of the threads for large work ([`crate::offload`]), which is no other's.
 const LARGE_WORK: usize = MAX_WORKERS - 1;
 
 thread_local! {

@@ -1,5 +1,5 @@
 //! A model of meanings at a provider: sends texts in portions, tries again where that makes sense,
-//! and believes no vector that it has not looked at. Made by [`super::Models`].
+//! and believes no vector that it has not looked at. Made by [`super::ModelRegistry`].
 
 use std::sync::Arc;
 use std::sync::OnceLock;

@@ -11,7 +11,7 @@ use tollgate_core::tool::{ResultDelivery, ToolEffect};
 /// One provider's protocol as a state machine. It sees every message of both sides and decides what
 /// becomes of it; all ordering rules of the protocol are in here.
 ///
-/// What it can rely on: for each [`DialectAction::Run`] exactly one [`DialectEvent::CallAnswer`] comes, whatever
+/// What it can rely on: for each [`DialectAction::Run`] exactly one [`DialectEvent::Answer`] comes, whatever
 /// happens, unless the session ends before; after one that is [`AnswerStage::Pending`] at most one more
 /// comes, [`AnswerStage::Late`]. What it must do: answer each call of its provider exactly once, as the
 /// protocol demands, and never one that is the client's.

@@ -251,7 +251,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
             (
                 "origin",
                 with_description(
-                    origin,
+                    origin(),
                     "the server it is from; absent from what the gateway says itself",
                 ),
             ),
