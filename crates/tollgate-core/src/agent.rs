@@ -85,6 +85,8 @@ pub struct Persona {
     pub engine: Engine,
     /// Rounds of tool calls in one turn.
     pub max_depth: u32,
+    /// Tool calls in one turn, those of programs included.
+    pub max_calls: u32,
     /// Shown to the model at once.
     pub max_tools: u32,
     /// Exposed names and globs of tools that are shown whatever a turn is about.
@@ -159,6 +161,9 @@ impl MixedResponse {
 /// The small model that is built in and needs no key.
 pub const OFFLINE: &str = "offline";
 
+/// Tool calls that a model may make in one turn, unless its agent says otherwise.
+pub const MAX_CALLS_PER_TURN: u32 = 32;
+
 impl Default for Persona {
     fn default() -> Self {
         Self {
@@ -167,6 +172,7 @@ impl Default for Persona {
             models: vec![OFFLINE.to_owned()],
             engine: Engine::Cascaded,
             max_depth: 10,
+            max_calls: MAX_CALLS_PER_TURN,
             max_tools: 64,
             pinned_tools: Vec::new(),
             tool_search: ToolSearch::default(),

@@ -1,7 +1,7 @@
 //! One request of a user to an agent: what it may see and call, and until when.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -37,6 +37,8 @@ pub struct Turn {
     pub trace: Option<Arc<Trace>>,
     /// Whether it has read what an untrusted server said: the same for all calls of the turn.
     pub taint: Arc<Taint>,
+    /// How many tool calls a model may make in it; `None`: its client runs the loop itself.
+    pub calls: Option<Arc<CallBudget>>,
 }
 
 impl Turn {
@@ -54,6 +56,7 @@ impl Turn {
             within: None,
             trace: None,
             taint: Arc::new(Taint::new(began, None)),
+            calls: None,
         }
     }
 
@@ -116,6 +119,52 @@ impl Taint {
         let last = self.began + Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
         self.holds.is_some_and(|holds| now.saturating_duration_since(last) >= holds)
     }
+}
+
+/// Counts the tool calls of a turn against its limit: those that a model makes and those of its
+/// programs are one count (denial of wallet, S-33).
+#[derive(Debug)]
+pub struct CallBudget {
+    limit: u32,
+    used: AtomicU32,
+}
+
+impl CallBudget {
+    pub fn new(limit: u32) -> Self {
+        Self { limit, used: AtomicU32::new(0) }
+    }
+
+    pub fn used(&self) -> u32 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Counts calls that were decided on already, even beyond the limit.
+    pub fn count(&self, calls: u32) {
+        let _ = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            Some(used.saturating_add(calls))
+        });
+    }
+
+    /// Counts calls that are to be made together: all of them, or none if there are too few left.
+    pub fn take(&self, calls: u32) -> Result<(), CallLimitError> {
+        let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            used.checked_add(calls).filter(|used| *used <= self.limit)
+        });
+        let refused =
+            |used| CallLimitError { limit: self.limit, left: self.limit.saturating_sub(used) };
+        taken.map(|_| ()).map_err(refused)
+    }
+}
+
+/// A turn has too few tool calls left for what it asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "limit_reached: a turn may make {limit} tool calls, those of programs included, and this one \
+     has {left} left; answer with what you know"
+)]
+pub struct CallLimitError {
+    pub limit: u32,
+    pub left: u32,
 }
 
 /// What the calls of one turn have in common. Sorted by time, and guessable by nobody, as calls are.
@@ -181,4 +230,21 @@ pub struct PrincipalGrant {
     pub concurrent: Option<u32>,
     /// In whose memory it is at home; `None`: where there is only one tenant.
     pub tenant: Option<MemoryName>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CallBudget, CallLimitError};
+
+    #[test]
+    fn s_33_calls_made_together_are_all_counted_or_none() {
+        let budget = CallBudget::new(8);
+        budget.count(1);
+        assert_eq!(budget.take(5), Ok(()));
+        assert_eq!(budget.take(3), Err(CallLimitError { limit: 8, left: 2 }));
+        assert_eq!(budget.take(u32::MAX), Err(CallLimitError { limit: 8, left: 2 }));
+        assert_eq!((budget.take(2), budget.used()), (Ok(()), 8));
+        budget.count(u32::MAX);
+        assert_eq!(budget.take(1), Err(CallLimitError { limit: 8, left: 0 }));
+    }
 }

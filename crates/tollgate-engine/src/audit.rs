@@ -73,6 +73,20 @@ struct AuditWriterState {
     policy: Mutex<Retention>,
 }
 
+impl AuditWriterState {
+    fn new(policy: Retention) -> Self {
+        Self {
+            idle: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            failing: watch::Sender::new(None),
+            short: AtomicBool::new(false),
+            last: watch::Sender::new(0),
+            lost: AtomicU64::new(0),
+            policy: Mutex::new(policy),
+        }
+    }
+}
+
 /// Held by the writer's thread: if that ends by a panic, everybody hears of it.
 struct WriterPanicGuard(Arc<AuditWriterState>);
 
@@ -116,15 +130,7 @@ impl AuditLedger {
         let journal = trail.journal()?;
         let newest = journal.newest()?;
         let (queue, rows) = mpsc::channel(QUEUE);
-        let shared = Arc::new(AuditWriterState {
-            idle: AtomicBool::new(false),
-            closing: AtomicBool::new(false),
-            failing: watch::Sender::new(None),
-            short: AtomicBool::new(false),
-            last: watch::Sender::new(0),
-            lost: AtomicU64::new(0),
-            policy: Mutex::new(Retention::new(settings, newest, &*clock)),
-        });
+        let shared = Arc::new(AuditWriterState::new(Retention::new(settings, newest, &*clock)));
         let writer = AuditWriter::new(trail.clone(), journal, rows, (&shared, &clock));
         let watched = WriterPanicGuard(Arc::clone(&shared));
         let run = move || {
@@ -154,7 +160,7 @@ impl AuditLedger {
     /// holds all the same is for whoever decided it to say.
     pub async fn note(&self, decision: Decision) -> Result<(), AuditWriteError> {
         let Some(open) = &self.0 else { return Ok(()) };
-        let place = open.reserve().await;
+        let place = open.place().await;
         place
             .put(AuditPayload::Decision(open.clock.wall(), decision), RowDurability::Durable)
             .wait_until_written()
@@ -177,7 +183,7 @@ impl AuditLedger {
         if let Ok(permit) = open.queue.try_reserve() {
             return Some(AuditReservation { open, permit: Some(permit) });
         }
-        Some(open.reserve().await)
+        Some(open.place().await)
     }
 
     /// What is wrong with it, if something is.
@@ -204,7 +210,7 @@ impl AuditLedger {
     /// Waits until everything that was brought so far is on the disk.
     pub async fn flush(&self) -> Result<(), AuditWriteError> {
         let Some(open) = &self.0 else { return Ok(()) };
-        open.reserve()
+        open.place()
             .await
             .put(AuditPayload::Nothing, RowDurability::Durable)
             .wait_until_written()
@@ -274,7 +280,7 @@ impl Drop for AuditLedger {
 
 impl AuditLedgerInner {
     /// While nothing can be written there may be no room: calls that only read go on without.
-    async fn reserve(&self) -> AuditReservation<'_> {
+    async fn place(&self) -> AuditReservation<'_> {
         let mut failing = self.shared.failing.subscribe();
         let permit = tokio::select! {
             biased;

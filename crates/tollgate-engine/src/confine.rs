@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 
-use crate::settings::{NetworkAccess, Privileges};
+use crate::settings::{self, GatewayFiles, NetworkAccess, Privileges};
 
 pub(crate) mod keeper;
 pub(crate) mod limits;
@@ -82,6 +82,43 @@ impl PrivateFiles {
 
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         self.0.load().iter().cloned().collect()
+    }
+}
+
+/// A working directory in which a server can make no files, since files of the gateway are in it or
+/// below it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "it can make, remove or rename no files directly in its working directory `{}`, because the \
+     gateway's `{}` is in it or below it, and is closed to every server",
+    .directory.display(), .private.display()
+)]
+pub struct SealedDirectoryError {
+    pub directory: PathBuf,
+    /// One of the gateway's files.
+    pub private: PathBuf,
+}
+
+impl SealedDirectoryError {
+    /// What an operator can do about it.
+    pub const ADVICE: &'static str = "if it has to: give the server another `cwd`, or the gateway a \
+        directory of its own (`--config` and `--data`), or write `sandbox: none`, which opens the \
+        gateway's files to it";
+
+    /// Looks at where the server would run, if it was started from this process now.
+    pub fn check(command: &settings::StdioCommand, private: &PrivateFiles) -> Result<(), Self> {
+        let sandbox = &command.sandbox;
+        // With file rules it can make files where they say so, and the rules cannot open this.
+        if sandbox.gateway_files == GatewayFiles::Open || sandbox.has_file_rules() {
+            return Ok(());
+        }
+        let here = std::env::current_dir().unwrap_or_default();
+        let directory = command.cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd));
+        let found = private.paths().into_iter().find(|path| {
+            let closed = closed_files::ClosedFiles::locate(std::slice::from_ref(path));
+            closed.is_sealed(&directory)
+        });
+        found.map_or(Ok(()), |private| Err(Self { directory, private }))
     }
 }
 

@@ -31,6 +31,7 @@ use crate::dialogue::parking::CallParking;
 use crate::meters::ToolMeters;
 use crate::meters::sample::{CallTiming, MeasuredReturn, sample};
 use crate::mirrored_headers;
+use crate::random::RandomSource;
 use crate::seal::Seal;
 use crate::spans::{TraceSpan, Tracer};
 
@@ -41,6 +42,7 @@ pub(crate) struct Executor {
     /// Swapped whole when the config changes.
     pub(crate) backends: ArcSwap<HashMap<ServerId, Arc<dyn Backend>>>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn RandomSource>,
     pub(crate) seal: Seal,
     pub(crate) parking: CallParking,
     pub(crate) meters: Arc<ToolMeters>,

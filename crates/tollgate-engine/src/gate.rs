@@ -35,6 +35,7 @@ use crate::meters::{MeterReading, ToolMeters};
 use crate::notices::{Notice, Notices};
 pub use crate::policy_snapshot::UnknownAgentError;
 use crate::probe_limiter::ProbeLimiter;
+use crate::random::RandomSource;
 use crate::recorder::{CallRecording, Recorder, RecordingPolicy};
 pub use crate::registry::ToolVisibility;
 use crate::registry::{CatalogRegistry, ViewQuery};
@@ -95,6 +96,7 @@ pub struct Gate {
     pub(crate) trials: TrialRunner,
     pub(crate) watches: Arc<ResourceWatches>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn RandomSource>,
     pub(crate) recorder: Recorder,
     pub(crate) notices: Notices,
     pub(crate) results: Arc<ResultStore>,

@@ -29,6 +29,7 @@ pub mod panics;
 mod pins;
 mod policy_snapshot;
 mod probe_limiter;
+pub mod random;
 pub mod record;
 mod recorder;
 mod registry;

@@ -27,6 +27,7 @@ use crate::caller::{CallError, CallPurpose, Reply};
 use crate::calls::{CallProgress, CallProgressStart, CallReason, CallTracker, RunningCallSlot};
 use crate::clock::Clock;
 use crate::policy_snapshot::PolicySnapshot;
+use crate::random::RandomSource;
 use crate::record::{CallEnding, CallId, CallRecord, Observer};
 use crate::settings::{ArgumentRecording, Audit, AuditDurability, ContentCapture, OnAuditFailure};
 use crate::spans::{TraceSpan, Tracer};
@@ -35,6 +36,7 @@ mod call_span;
 
 pub(crate) struct Recorder {
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn RandomSource>,
     pub(crate) observers: Vec<Box<dyn Observer>>,
     pub(crate) ledger: Arc<AuditLedger>,
     pub(crate) calls: Arc<CallTracker>,
@@ -182,7 +184,7 @@ impl Recorder {
         let at = self.clock.wall();
         let span = call_span::begin(&self.tracer, turn, request, &policy);
         let record = CallRecord {
-            call: CallId::new(at, rand::random()),
+            call: CallId::new(at, self.random.bits()),
             within: turn.within,
             at,
             principal: turn.principal.clone(),

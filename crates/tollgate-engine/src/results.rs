@@ -18,6 +18,7 @@ use tollgate_core::tool::hidden_text::RemovedCounts;
 use tollgate_core::turn::{Actor, Principal};
 
 use crate::clock::Clock;
+use crate::random::RandomSource;
 
 /// How much is kept, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +33,7 @@ const BOUNDS: ResultBounds =
 
 pub struct ResultStore {
     clock: Arc<dyn Clock>,
+    random: Arc<dyn RandomSource>,
     bounds: ResultBounds,
     shelf: Mutex<ResultTable>,
     /// What was taken out of results since the start, in the order of [`RemovedCounts::KINDS`].
@@ -72,13 +74,17 @@ pub(crate) struct ResultPromise {
 }
 
 impl ResultStore {
-    pub(crate) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
-        Self::within(clock, BOUNDS)
+    pub(crate) fn new(clock: Arc<dyn Clock>, random: Arc<dyn RandomSource>) -> Arc<Self> {
+        Self::within(clock, random, BOUNDS)
     }
 
-    fn within(clock: Arc<dyn Clock>, bounds: ResultBounds) -> Arc<Self> {
+    fn within(
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn RandomSource>,
+        bounds: ResultBounds,
+    ) -> Arc<Self> {
         let removed = std::array::from_fn(|_| AtomicU64::new(0));
-        Arc::new(Self { clock, bounds, shelf: Mutex::default(), removed })
+        Arc::new(Self { clock, random, bounds, shelf: Mutex::default(), removed })
     }
 
     /// This was taken out of a result on its way to whoever asked.
@@ -101,7 +107,7 @@ impl ResultStore {
     /// A handle for a result of this size, if that could be kept at all. Costs nothing until it
     /// is used.
     pub(crate) fn spare(&self, bytes: usize) -> Option<ResultHandle> {
-        (bytes <= self.bounds.bytes).then(|| ResultHandle::from_bits(rand::random()))
+        (bytes <= self.bounds.bytes).then(|| ResultHandle::from_bits(self.random.bits()))
     }
 
     /// Keeps what was cut, under the handle that its outcome names.
@@ -118,7 +124,7 @@ impl ResultStore {
         tool: &str,
         page_bytes: usize,
     ) -> (ResultHandle, ResultPromise) {
-        let handle = ResultHandle::from_bits(rand::random());
+        let handle = ResultHandle::from_bits(self.random.bits());
         self.put(&actor, handle, ResultContent::Pending);
         let results = Arc::clone(self);
         (handle, ResultPromise { results, actor, handle, tool: tool.to_owned(), page_bytes })

@@ -24,6 +24,7 @@ use crate::meters::{MeterArchive, MeterDeps, MeterMaintenance, ToolMeters};
 use crate::notices::Notices;
 use crate::pins::PinStore;
 use crate::policy_snapshot::PolicySnapshot;
+use crate::random::SystemRandom;
 use crate::record::Observer;
 use crate::registry::{self, RegistryParts, RegistryReconfiguration};
 use crate::resource_watches::ResourceWatches;
@@ -151,6 +152,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         mind: mind.clone(),
         tracer: parts.tracer,
         clock,
+        random: Arc::new(SystemRandom),
     });
     programs.serve(&gate);
     let habit = BackgroundProbing::of(&settings.budget, &settings.servers);

@@ -45,7 +45,7 @@ pub enum ToolRunMode {
 pub struct TurnBounds {
     /// Rounds of calls.
     pub depth: u32,
-    /// Calls of all rounds together.
+    /// Calls of all rounds together, those of programs included.
     pub calls: u32,
     /// Of tools, one after another; `None`: no budget.
     pub tool_time: Option<Duration>,

@@ -4,10 +4,11 @@
 //! than cores, which bounds how much of such work is done at once.
 
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::thread;
 
@@ -67,6 +68,85 @@ where
     Offloaded(runtime().spawn(future)).await
 }
 
+/// Runs a long-lived future on the caller's thread, but on the threads for large work for as long
+/// as it reports some through its [`LargeWork`]. It moves only when it returns `Pending`.
+pub async fn offload_while_large<F>(start: impl FnOnce(LargeWork) -> F) -> F::Output
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    let work = LargeWork { jobs: Arc::default() };
+    let mut future = Box::pin(start(work.clone()));
+    loop {
+        if let Some(output) = poll_until(&mut future, || work.is_under_way()).await {
+            return output;
+        }
+        let work = work.clone();
+        let moved = async move {
+            let output = poll_until(&mut future, || !work.is_under_way()).await;
+            (future, output)
+        };
+        match offload(moved).await {
+            (_, Some(output)) => return output,
+            (moved_back, None) => future = moved_back,
+        }
+    }
+}
+
+/// Drives a future to its end, or until it is pending while `stop` holds.
+async fn poll_until<F: Future>(
+    future: &mut Pin<Box<F>>,
+    stop: impl Fn() -> bool,
+) -> Option<F::Output> {
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending if stop() => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
+    })
+    .await
+}
+
+/// How a future that is run by [`offload_while_large`] reports that it has large work.
+#[derive(Debug, Clone)]
+pub struct LargeWork {
+    jobs: Arc<AtomicUsize>,
+}
+
+impl LargeWork {
+    /// From now on, and until the guard is dropped.
+    pub fn begin(&self) -> LargeWorkGuard {
+        self.jobs.fetch_add(1, Ordering::Relaxed);
+        LargeWorkGuard { jobs: Arc::clone(&self.jobs) }
+    }
+
+    /// Pending while large work waits to be moved off this thread. Whoever is about to do some of
+    /// it asks first.
+    pub fn poll_moved(&self, context: &mut Context<'_>) -> Poll<()> {
+        if self.is_under_way() && !is_offloaded() {
+            // It is polled again right after the move; a combinator in between must not skip it.
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+
+    /// Relaxed is enough: only the future itself reports, and moving it synchronises.
+    fn is_under_way(&self) -> bool {
+        self.jobs.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// Large work that is under way until this is dropped.
+#[derive(Debug)]
+pub struct LargeWorkGuard {
+    jobs: Arc<AtomicUsize>,
+}
+
+impl Drop for LargeWorkGuard {
+    fn drop(&mut self) {
+        self.jobs.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// A future that runs on the threads for large work. Dropping it aborts that.
 struct Offloaded<T>(JoinHandle<T>);
 
@@ -118,9 +198,9 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use tokio::sync::Notify;
+    use tokio::sync::{Notify, oneshot};
 
-    use super::{LARGE, is_offloaded, offload, offload_if_large};
+    use super::{LARGE, is_offloaded, offload, offload_if_large, offload_while_large};
 
     #[tokio::test]
     async fn only_large_messages_leave_the_thread() {
@@ -175,6 +255,57 @@ mod tests {
         }
         let cancelled = tokio::time::timeout(Duration::from_secs(30), ended.notified()).await;
         assert!(cancelled.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_future_moves_while_it_has_large_work_and_comes_back() {
+        let here = thread::current().id();
+        let threads = offload_while_large(async |work| {
+            let mut threads = Vec::new();
+            for _ in 0..3 {
+                threads.push((thread::current().id(), is_offloaded()));
+                let first = work.begin();
+                let second = work.begin();
+                std::future::poll_fn(|context| work.poll_moved(context)).await;
+                threads.push((thread::current().id(), is_offloaded()));
+                drop(first);
+                tokio::task::yield_now().await;
+                threads.push((thread::current().id(), is_offloaded()));
+                drop(second);
+                tokio::task::yield_now().await;
+            }
+            threads
+        })
+        .await;
+        for round in threads.chunks(3) {
+            assert_eq!(round[0], (here, false));
+            assert!(round[1].1 && round[2].1, "{round:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_future_that_moved_still_hears_what_it_waits_for() {
+        let (orders, mut given) = tokio::sync::mpsc::channel::<(bool, oneshot::Sender<bool>)>(1);
+        let running = offload_while_large(async move |work| {
+            let mut guard = None;
+            while let Some((is_large, seen)) = given.recv().await {
+                guard = is_large.then(|| guard.take().unwrap_or_else(|| work.begin()));
+                seen.send(is_offloaded()).unwrap();
+            }
+        });
+        let ordering = async move {
+            let order = async |is_large| {
+                let (sender, seen) = oneshot::channel();
+                orders.send((is_large, sender)).await.unwrap();
+                seen.await.unwrap()
+            };
+            assert!(!order(true).await);
+            assert!(order(true).await);
+            assert!(order(false).await);
+            while order(false).await {}
+        };
+        let both = async { tokio::join!(running, ordering) };
+        tokio::time::timeout(Duration::from_secs(30), both).await.expect("it comes back");
     }
 
     async fn collect<T: 'static>(

@@ -199,12 +199,18 @@ impl WorkerConversation<'_> {
 
     async fn call(&mut self, calls: Vec<ProgramCall>) -> Result<(), ConversationStop> {
         let count = calls.len();
-        let made = self.so_far.calls.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+        let wanted = u32::try_from(count).unwrap_or(u32::MAX);
+        let made = self.so_far.calls.saturating_add(wanted);
         if count == 0 {
             return Err(nonsense("it called nothing"));
         }
         if made > self.fence.calls {
             return Err(ConversationStop::End(RunEnd::Failed(too_many_calls(self.fence.calls))));
+        }
+        if let Err(refused) = self.host.admit(wanted) {
+            let line = calls.first().map(|call| call.line);
+            let refused = ProgramError { line, ..program_error(ProgramErrorKind::Calls, refused) };
+            return Err(ConversationStop::End(RunEnd::Failed(refused)));
         }
         self.so_far.calls = made;
         let calls = self.host.call(calls, self.time);

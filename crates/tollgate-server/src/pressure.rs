@@ -1,16 +1,16 @@
-//! Load shedding by memory: how near the process is to the end of it, and what is done without
-//! because of that: new streams first, then new requests, then new connections.
+//! Load shedding by memory: how near the process is to its limit, and what is shed because of that.
 //!
-//! `/healthz` answers to the last.
+//! New streams first, then new requests, then new connections, and last the streams that hold most.
+//! Probes are always answered.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::api_error::ApiError;
+use crate::problem::ApiError;
 
 mod control_group;
 mod process;
@@ -97,7 +97,7 @@ pub(crate) enum PressureLevel {
     Tight,
     /// New requests are refused.
     Severe,
-    /// New connections are refused.
+    /// New connections are refused, and the stream that holds most is reset, one after another.
     Critical,
 }
 
@@ -125,11 +125,13 @@ const SHORT_OF_MEMORY: ApiError = ApiError::new(
 pub(crate) struct MemoryPressure {
     memory: MemoryLimit,
     level: AtomicU8,
+    /// Connections that were reset to free what they held.
+    resets: AtomicU64,
 }
 
 impl MemoryPressure {
     pub(crate) fn new(memory: MemoryLimit) -> Self {
-        Self { memory, level: AtomicU8::new(0) }
+        Self { memory, level: AtomicU8::new(0), resets: AtomicU64::new(0) }
     }
 
     pub(crate) fn level(&self) -> PressureLevel {
@@ -152,12 +154,48 @@ impl MemoryPressure {
         level
     }
 
+    pub(crate) fn count_reset(&self) {
+        self.resets.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn resets(&self) -> u64 {
+        self.resets.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn take_request(&self) -> Result<(), ApiError> {
         if self.level() >= PressureLevel::Severe { Err(SHORT_OF_MEMORY) } else { Ok(()) }
     }
 
     pub(crate) fn take_stream(&self) -> Result<(), ApiError> {
         if self.level() >= PressureLevel::Tight { Err(SHORT_OF_MEMORY) } else { Ok(()) }
+    }
+}
+
+/// The memory that one connection holds, as far as it is known: bodies and messages of its client
+/// that are being read or answered, and bytes that its client does not take.
+#[derive(Debug, Default)]
+pub(crate) struct ConnectionMemory {
+    reserved: AtomicUsize,
+    unsent: AtomicUsize,
+}
+
+impl ConnectionMemory {
+    pub(crate) fn bytes(&self) -> usize {
+        let reserved = self.reserved.load(Ordering::Relaxed);
+        reserved.saturating_add(self.unsent.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn reserve(&self, bytes: usize) {
+        self.reserved.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Gives back what was reserved.
+    pub(crate) fn release(&self, bytes: usize) {
+        self.reserved.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_unsent(&self, bytes: usize) {
+        self.unsent.store(bytes, Ordering::Relaxed);
     }
 }
 

@@ -8,13 +8,14 @@ use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
 use tollgate_core::turn::Principal;
-use tollgate_llm::realtime::{ProviderSessionTarget, RealtimeProtocol};
+use tollgate_llm::realtime::{Live, Place};
+use tollgate_mcp::offload::offload_while_large;
 
-use crate::api_error::{ApiError, ApiErrorFormat, STOPPING};
 use crate::fields::parameter;
 use crate::in_flight::PrincipalShare;
 use crate::mcp::AppState;
-use crate::request_context::RequestContext;
+use crate::problem::{ApiError, ApiErrorFormat, STOPPING};
+use crate::who::RequestContext;
 
 mod handshake;
 mod key;
@@ -23,22 +24,22 @@ mod session;
 mod target;
 
 pub(crate) use key::bring_key;
-pub(crate) use session::UpgradeHandover;
+pub(crate) use session::Handover;
 
-use handshake::WebSocketHandshake;
-use session::PendingSession;
+use handshake::Handshake;
+use session::Knock;
 
 /// `GET /v1/realtime?model=…&agent=…`, or `?call_id=…` for a call that runs elsewhere.
 pub(crate) async fn openai(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (live, place) = match parameter(request.uri(), "call_id") {
-        Some(call) => (RealtimeProtocol::OpenAiSideband, ProviderSessionTarget::Attached(call)),
-        None => (RealtimeProtocol::OpenAi, ProviderSessionTarget::New),
+        Some(call) => (Live::OpenAiSideband, Place::Attached(call)),
+        None => (Live::OpenAi, Place::New),
     };
     open(front, request, (live, place)).await
 }
 
 pub(crate) async fn gpt_live(State(front): State<Arc<AppState>>, request: Request) -> Response {
-    open(front, request, (RealtimeProtocol::GptLive, ProviderSessionTarget::New)).await
+    open(front, request, (Live::GptLive, Place::New)).await
 }
 
 pub(crate) async fn attach(
@@ -46,12 +47,11 @@ pub(crate) async fn attach(
     Path(session): Path<String>,
     request: Request,
 ) -> Response {
-    open(front, request, (RealtimeProtocol::GptLive, ProviderSessionTarget::Attached(session)))
-        .await
+    open(front, request, (Live::GptLive, Place::Attached(session))).await
 }
 
 pub(crate) async fn deepgram(State(front): State<Arc<AppState>>, request: Request) -> Response {
-    open(front, request, (RealtimeProtocol::Deepgram, ProviderSessionTarget::New)).await
+    open(front, request, (Live::Deepgram, Place::New)).await
 }
 
 /// `/ws/google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent`.
@@ -62,8 +62,8 @@ pub(crate) async fn gemini(
 ) -> Response {
     match version(&service) {
         Some(version) => {
-            let place = ProviderSessionTarget::Version(version.to_owned());
-            open(front, request, (RealtimeProtocol::Gemini, place)).await
+            let place = Place::Version(version.to_owned());
+            open(front, request, (Live::Gemini, place)).await
         }
         None => {
             let detail = "live sessions of Gemini are at \
@@ -89,21 +89,16 @@ fn version(service: &str) -> Option<&str> {
 }
 
 /// In whose words somebody is turned away.
-fn style(live: RealtimeProtocol) -> ApiErrorFormat {
+fn style(live: Live) -> ApiErrorFormat {
     match live {
-        RealtimeProtocol::Gemini => ApiErrorFormat::Gemini,
-        RealtimeProtocol::OpenAi
-        | RealtimeProtocol::OpenAiSideband
-        | RealtimeProtocol::GptLive
-        | RealtimeProtocol::Deepgram => ApiErrorFormat::OpenAi,
+        Live::Gemini => ApiErrorFormat::Gemini,
+        Live::OpenAi | Live::OpenAiSideband | Live::GptLive | Live::Deepgram => {
+            ApiErrorFormat::OpenAi
+        }
     }
 }
 
-async fn open(
-    front: Arc<AppState>,
-    request: Request,
-    (live, place): (RealtimeProtocol, ProviderSessionTarget),
-) -> Response {
+async fn open(front: Arc<AppState>, request: Request, (live, place): (Live, Place)) -> Response {
     match accept_session(&front, request, (live, place)).await {
         Ok(response) => response,
         Err(problem) => handshake::asking(problem.response(style(live))),
@@ -113,12 +108,12 @@ async fn open(
 async fn accept_session(
     front: &Arc<AppState>,
     mut request: Request,
-    (live, place): (RealtimeProtocol, ProviderSessionTarget),
+    (live, place): (Live, Place),
 ) -> Result<Response, ApiError> {
-    let shake = WebSocketHandshake::read(&request)?;
+    let shake = Handshake::read(&request)?;
     let upgrade = hyper::upgrade::on(&mut request);
     let (sent, _) = request.into_parts();
-    let handover = sent.extensions.get::<UpgradeHandover>().cloned().ok_or(NO_SOCKET)?;
+    let handover = sent.extensions.get::<Handover>().cloned().ok_or(NO_SOCKET)?;
     // It would be over before it is of use.
     if front.stopping.is_cancelled() {
         return Err(STOPPING);
@@ -128,28 +123,25 @@ async fn accept_session(
     let seat = front.live.enter(share(front, &who))?;
     // Whose model is in the URL, or is the agent's, is told in HTTP if it cannot be served.
     let says_more = match (live, &place) {
-        (RealtimeProtocol::OpenAi | RealtimeProtocol::OpenAiSideband, _)
-        | (RealtimeProtocol::GptLive, ProviderSessionTarget::Attached(_)) => false,
-        (RealtimeProtocol::GptLive | RealtimeProtocol::Deepgram | RealtimeProtocol::Gemini, _) => {
-            true
-        }
+        (Live::OpenAi | Live::OpenAiSideband, _) | (Live::GptLive, Place::Attached(_)) => false,
+        (Live::GptLive | Live::Deepgram | Live::Gemini, _) => true,
     };
-    let knock = PendingSession::new(front, &sent, (who, live, place))?;
+    let knock = Knock::new(front, &sent, (who, live, place))?;
     let session = if says_more {
-        session::start_after_first_message(Arc::clone(front), knock)
+        session::unknown(Arc::clone(front), knock)
     } else {
         let visit = knock.visit(parameter(&sent.uri, "model").as_deref())?;
         let provider = visit.dial().await.map_err(target::problem)?;
-        session::start_with_provider(Arc::clone(front), knock, (visit, provider))
+        session::known(Arc::clone(front), knock, (visit, provider))
     };
     let response = shake.response(&sent);
-    handover.give(async move {
+    handover.give(offload_while_large(async move |large_work| {
         match upgrade.await {
-            Ok(upgraded) => session(upgraded).await,
+            Ok(upgraded) => session(upgraded, large_work).await,
             Err(error) => tracing::debug!(%error, "a connection did not become a socket"),
         }
         drop(seat);
-    });
+    }));
     Ok(response)
 }
 
@@ -170,5 +162,5 @@ const NO_SOCKET: ApiError = ApiError::new(
 
 /// What of the request a session goes by.
 fn conversation(sent: &Parts) -> Result<Option<String>, ApiError> {
-    Ok(crate::request_context::header(sent, "x-tollgate-conversation")?.map(str::to_owned))
+    Ok(crate::who::header(sent, "x-tollgate-conversation")?.map(str::to_owned))
 }

@@ -33,9 +33,9 @@ use crate::body::holding;
 use crate::config_service::ConfigService;
 use crate::host_guard::HostGuard;
 use crate::limits::Limits;
+use crate::live::Handover;
 use crate::mcp::AppState;
 use crate::pressure::{MEMORY_POLL_INTERVAL, PressureLevel};
-use crate::realtime::UpgradeHandover;
 use crate::router;
 use crate::tls::TlsIdentity;
 
@@ -55,6 +55,7 @@ use connections::ConnectionActivity;
 pub use poll_watch::PollWatch;
 use request::answer;
 use workers::Workers;
+use write_timeout::WriteTimeoutStream;
 
 /// How the HTTP front is set up.
 #[derive(Clone)]
@@ -245,20 +246,17 @@ async fn connection(app: Arc<HttpApp>, stream: TcpStream, activity: Arc<Connecti
     let limits = &app.front.limits;
     let address = stream.peer_addr().map(|address| address.ip()).ok();
     let Some(identity) = app.tls.load_full() else {
-        let stream = write_timeout::WriteTimeoutStream::new(
-            stream,
-            limits.write_timeout,
-            Arc::clone(&activity),
-        );
+        let stream = WriteTimeoutStream::new(stream, limits.write_timeout, Arc::clone(&activity));
         let peer = ConnectionPeer { address, line: TransportSecurity::Plain };
         return serve_on(app, stream, peer, activity).await;
     };
     let shaken = tokio::select! {
-        shaken = tls_handshake::shake(stream, identity.config(), limits, Arc::clone(&activity)) => shaken,
+        shaken = tls_handshake::shake(stream, identity.config(), limits) => shaken,
         () = activity.wait_for_eviction() => None,
         () = drain_begins(app.front.stop.clone()) => None,
     };
     if let Some(stream) = shaken {
+        let stream = WriteTimeoutStream::new(stream, limits.write_timeout, Arc::clone(&activity));
         let peer = ConnectionPeer { address, line: TransportSecurity::Tls };
         serve_on(app, stream, peer, activity).await;
     }
@@ -289,11 +287,12 @@ async fn serve_on<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = &app.front.limits;
-    let (handler, handover) = (Arc::clone(&app), UpgradeHandover::default());
+    let (handler, handover) = (Arc::clone(&app), Handover::default());
     let (given, active) = (handover.clone(), Arc::clone(&activity));
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(given.clone());
         request.extensions_mut().insert(peer);
+        request.extensions_mut().insert(Arc::clone(active.memory()));
         let (handler, busy) = (Arc::clone(&handler), active.begin());
         async move {
             let busy = busy.ok_or(EvictedError)?;
@@ -339,6 +338,9 @@ async fn serve_on<S>(
     if let Some(session) = handover.take()
         && let Some(_busy) = activity.begin()
     {
-        session.await;
+        tokio::select! {
+            () = session => {}
+            () = activity.wait_for_eviction() => {}
+        }
     }
 }

@@ -34,6 +34,9 @@ pub enum Error {
     Full,
     #[error("another process has it locked")]
     Busy,
+    /// The system could not read or write the file, for a reason that SQLite does not tell.
+    #[error("the disk does not work ({0}); its file system may have turned read-only")]
+    Disk(String),
     #[error("{0}")]
     Failed(String),
 }
@@ -52,6 +55,10 @@ impl Error {
             }
             Self::Full => "make room, or set another `data` directory",
             Self::Busy => "end the other process, or try again later",
+            Self::Disk(_) => {
+                "look at the kernel's log (`dmesg`), mend the file system and start the gateway \
+                 again, or set another `data` directory"
+            }
             Self::Failed(_) => "mend that, or set another `data` directory",
         }
     }
@@ -64,6 +71,7 @@ impl From<rusqlite::Error> for Error {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(said),
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::Denied(said),
             Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::SystemIoFailure) => Self::Disk(said),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
             _ => Self::Failed(said),
         }

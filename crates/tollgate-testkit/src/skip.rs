@@ -35,6 +35,8 @@ pub enum Requirement {
     Namespaces,
     /// To mount a small file system.
     Tmpfs,
+    /// To mount a file as a disk with ext4.
+    LoopDevice,
     /// A memory control group that can be made and limited, of version 1 or 2.
     Cgroup,
     /// A kernel with Landlock.
@@ -51,6 +53,7 @@ impl fmt::Display for Requirement {
             Self::Root => "root",
             Self::Namespaces => "namespaces",
             Self::Tmpfs => "tmpfs",
+            Self::LoopDevice => "loop-device",
             Self::Cgroup => "cgroup",
             Self::Landlock => "landlock",
             Self::OpenFiles => "open-files",
@@ -80,6 +83,20 @@ pub fn require_tmpfs() -> bool {
     let script = "mount -t tmpfs -o size=1m none \"$(mktemp -d)\"";
     let words = ["--map-root-user", "--mount", "sh", "-c", script];
     report_unless_met(Requirement::Tmpfs, try_command("unshare", &words))
+}
+
+#[must_use]
+#[track_caller]
+pub fn require_loop_device() -> bool {
+    report_unless_met(Requirement::LoopDevice, try_loop_device())
+}
+
+fn try_loop_device() -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let script = "cd \"$0\" && mkdir mounted && truncate -s 2m disk && mkfs.ext4 -q -F disk && \
+                  mount -o loop disk mounted && umount mounted";
+    let folder = folder.path().to_str().ok_or("its name is no text")?;
+    try_command("unshare", &["--mount", "sh", "-c", script, folder])
 }
 
 #[must_use]

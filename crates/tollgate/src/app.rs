@@ -8,7 +8,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response};
 use parking_lot::Mutex;
-use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
 use tollgate_core::turn::Principal;
@@ -74,7 +73,6 @@ impl App {
         let ledger = Arc::new(ledger(config, &store).await?);
         let keyring = Arc::new(keyring(&store));
         let observers: Vec<Box<dyn Observer>> = vec![Box::new(CallLogger)];
-        keep_memory_private();
         let private_files = PrivateFiles::default();
         private_files.add(private(config));
         let launcher = Launcher::own(private_files.clone());
@@ -336,7 +334,7 @@ pub async fn ledger(config: &Config, store: &Store) -> Result<AuditLedger, Comma
 }
 
 /// What no tool and no server is to open: it holds secrets, and what everybody else asked.
-fn private(config: &Config) -> Vec<PathBuf> {
+pub fn private(config: &Config) -> Vec<PathBuf> {
     let mut private = vec![config.data.clone()];
     if let ConfigOrigin::File(file) = &config.origin {
         private.push(file.clone());
@@ -346,13 +344,6 @@ fn private(config: &Config) -> Vec<PathBuf> {
     }
     private.extend(config.secret_files.iter().cloned());
     private
-}
-
-/// Keeps other processes of this user from reading our memory and our environment, and the kernel
-/// from writing them to a core file. Landlock does that for servers; not for those without it.
-fn keep_memory_private() {
-    // It cannot fail for a value that the kernel knows.
-    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
 /// The data directory is there and private.

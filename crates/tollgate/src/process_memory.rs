@@ -3,7 +3,8 @@
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
 /// No core files, and no other process of this user may look into this one (`/proc/PID/mem`,
-/// `/proc/PID/environ`, ptrace). Children begin anew; what is confined has rules of its own.
+/// `/proc/PID/environ`, ptrace). Landlock does the latter for servers, but not for those without it.
+/// Children begin anew.
 pub fn keep_private() {
     // Where the system refuses, it is as it was before.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });

@@ -208,6 +208,7 @@ export interface Agent {
   auto_execute: string[];
   budget_tier: Tier | null;
   max_depth: number;
+  max_calls: number;
   max_tools: number;
   code_mode: boolean | string;
   opener_model: string | null;

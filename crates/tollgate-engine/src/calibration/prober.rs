@@ -61,7 +61,7 @@ impl Prober {
         // Also what only programs call.
         let view = Arc::clone(View::build(&gate.catalog(), &sieve).in_code());
         let principal = Principal::from_name(CALIBRATION_PRINCIPAL);
-        let id = TurnId::new(gate.clock.wall(), rand::random());
+        let id = TurnId::new(gate.clock.wall(), gate.random.bits());
         let turn = Turn::open(id, gate.clock.now(), Actor::endless(principal), view);
         Self { gate, turn, nobody: ClientFacts::default() }
     }

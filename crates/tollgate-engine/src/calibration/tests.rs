@@ -28,6 +28,7 @@ use crate::meters::{MeterDeps, MeterMaintenance, ToolMeters};
 use crate::notices::Notices;
 use crate::pins::PinStore;
 use crate::policy_snapshot::PolicySnapshot;
+use crate::random::SystemRandom;
 use crate::registry::{self, RegistryParts};
 use crate::resource_watches::ResourceWatches;
 use crate::servers::ServerDirectory;
@@ -233,6 +234,7 @@ impl Stage {
             tracer: crate::spans::Tracer::default(),
             environment: "test".to_owned(),
             clock,
+            random: Arc::new(SystemRandom),
         });
         let _tending = meters.start_maintenance();
         Self { gate, does, log, listings, updates, _keeper: keeper, _tending }

@@ -2,7 +2,7 @@
 //!
 //! Landlock only allows: what is to stay closed must not lie below anything that is allowed. So
 //! each directory that leads to a closed path is opened entry by entry, as it is at the start of
-//! the server. Used by the launcher only.
+//! the server. Used by the launcher, and by whoever explains what it will do.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};

@@ -24,6 +24,7 @@ use crate::memory::MemoryService;
 use crate::meters::ToolMeters;
 use crate::notices::Notices;
 use crate::probe_limiter::ProbeLimiter;
+use crate::random::RandomSource;
 use crate::record::Observer;
 use crate::recorder::Recorder;
 use crate::registry::CatalogRegistry;
@@ -40,6 +41,7 @@ use crate::upstream::TrialRunner;
 /// What a gate is made of.
 pub(crate) struct GateParts {
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn RandomSource>,
     pub(crate) registry: Arc<CatalogRegistry>,
     pub(crate) meters: Arc<ToolMeters>,
     /// The same that the meters tell moves to.
@@ -58,10 +60,11 @@ pub(crate) struct GateParts {
 
 impl Gate {
     pub(crate) fn of(made: GateParts) -> Arc<Self> {
-        let GateParts { clock, meters, .. } = made;
+        let GateParts { clock, random, meters, .. } = made;
         let executor = Arc::new(Executor {
             backends: ArcSwap::from_pointee(made.backends),
             clock: Arc::clone(&clock),
+            random: Arc::clone(&random),
             seal: Seal::new(),
             parking: CallParking::new(Arc::clone(&made.ledger)),
             meters: Arc::clone(&meters),
@@ -82,6 +85,7 @@ impl Gate {
             watches: Arc::new(made.watches),
             recorder: Recorder {
                 clock: Arc::clone(&clock),
+                random: Arc::clone(&random),
                 observers: made.observers,
                 ledger: made.ledger,
                 calls: CallTracker::new(Arc::clone(&clock)),
@@ -98,11 +102,12 @@ impl Gate {
             taints: SessionTaints::default(),
             meters,
             probing: ProbeLimiter::default(),
-            results: ResultStore::new(Arc::clone(&clock)),
+            results: ResultStore::new(Arc::clone(&clock), Arc::clone(&random)),
             reuse: CallReuse::new(Arc::clone(&executor)),
             late: late::waiting(),
             executor,
             clock,
+            random,
         })
     }
 }

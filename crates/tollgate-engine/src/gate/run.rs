@@ -47,7 +47,7 @@ impl Gate {
         };
         way.course.record_step(CallStep::Admitted, way.course.began, self.clock.now());
         failpoint::hit("clear");
-        match approval::clear((turn, by), admitted, self.clock.now(), rand::random) {
+        match approval::clear((turn, by), admitted, self.clock.now(), || self.random.bits()) {
             Clearance::Clear(cleared) => self.carry_out(way, cleared).await,
             Clearance::Ask(held) => {
                 if matches!(held.why(), ApprovalReason::Tainted { .. }) {

@@ -27,9 +27,7 @@ use tollgate_mcp::{Era, Revision};
 
 use super::{Gate, GateParts, TaskRequest, TurnRequest};
 use crate::audit::AuditLedger;
-use crate::backend::{
-    Backend, BackendConnection, BackendError, BackendJob, Peer, PeerAddress, WaitsFor,
-};
+use crate::backend::{Backend, BackendConnection, BackendError, BackendJob, Peer, Place, WaitsFor};
 use crate::caller::{CallError, Caller, Dialogue, Reply, RoundAnswers};
 use crate::clock::{Clock, SystemClock};
 use crate::dialogue::ask;
@@ -37,6 +35,7 @@ use crate::meters::{MeterDeps, ToolMeters};
 use crate::notices::Notices;
 use crate::pins::PinStore;
 use crate::policy_snapshot::PolicySnapshot;
+use crate::random::{RandomSource, SystemRandom};
 use crate::record::{CallRecord, Observer};
 use crate::registry::{self, RegistryParts};
 use crate::resource_watches::ResourceWatches;
@@ -128,7 +127,7 @@ impl BackendConnection for Scripted {
             Era::Modern => Revision::V2026_07_28,
             Era::Legacy => Revision::V2025_11_25,
         };
-        Some(Peer { place: &PeerAddress::Pipe, revision })
+        Some(Peer { place: &Place::Pipe, revision })
     }
 }
 
@@ -170,12 +169,28 @@ where
     gate_with(era, Kept::default(), change, script).await
 }
 
-/// Where the records of calls go, and how.
-#[derive(Default)]
+/// Where the records of calls go, and how; and what time and chance are.
 struct Kept {
     ledger: Arc<AuditLedger>,
     audit: Audit,
     secrets: SecretSettings,
+    /// Beside the one that remembers names and ends.
+    observers: Vec<Box<dyn Observer>>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn RandomSource>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self {
+            ledger: Arc::default(),
+            audit: Audit::default(),
+            secrets: SecretSettings::default(),
+            observers: Vec::new(),
+            clock: Arc::new(SystemClock),
+            random: Arc::new(SystemRandom),
+        }
+    }
 }
 
 async fn gate_with<F>(
@@ -206,7 +221,7 @@ where
     F: Fn(Seen) -> BoxFuture<'static, Result<Answer, BackendError>> + Send + Sync + 'static,
 {
     let server = rules.server.clone();
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let Kept { ledger, audit, secrets, mut observers, clock, random } = kept;
     let notices = Notices::default();
     let meters = ToolMeters::new(MeterDeps {
         clock: Arc::clone(&clock),
@@ -214,7 +229,6 @@ where
         notices: notices.clone(),
         archive: None,
     });
-    let Kept { ledger, audit, secrets } = kept;
     let settings = EngineSettings {
         agents: vec![agent],
         audit,
@@ -230,7 +244,7 @@ where
         meters: Arc::clone(&meters),
         book: Arc::new(PinStore::open(None).unwrap()),
         notices: notices.clone(),
-        clock: Arc::new(SystemClock),
+        clock: Arc::clone(&clock),
     };
     let (registry, mut keeper) = registry::registry(plan, heard);
     keeper.offer(&server, listing(&tools));
@@ -244,6 +258,7 @@ where
         script: Box::new(script),
         dropped: Arc::clone(&dropped),
     })));
+    observers.push(Box::new(Remember(Arc::clone(&records))));
     let gate = Gate::of(GateParts {
         registry,
         meters,
@@ -252,13 +267,14 @@ where
         servers: ServerDirectory::new(Vec::new(), Vec::new(), clock.wall()),
         trials: TrialRunner::new(Arc::clone(&clock), PathBuf::new(), None),
         watches: ResourceWatches::new(HashMap::new()),
-        observers: vec![Box::new(Remember(Arc::clone(&records)))],
+        observers,
         ledger,
         code: CodeModeSettings::default(),
         mind: None,
         tracer: crate::spans::Tracer::default(),
         environment: "test".to_owned(),
         clock,
+        random,
     });
     TestGate { gate, dropped, records, updates, _keeper: keeper }
 }

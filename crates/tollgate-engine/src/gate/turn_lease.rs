@@ -34,7 +34,7 @@ impl Gate {
         let trace = current.charter.telemetry.filter_trace(asked.trace);
         let TurnRequest { actor, grant, link, .. } = asked;
         let actor = Actor { lease: actor.lease.and(&term), ..actor };
-        let id = TurnId::new(self.clock.wall(), rand::random());
+        let id = TurnId::new(self.clock.wall(), self.random.bits());
         let linked = link.map(|link| self.taints.of(&actor.principal, link, now));
         let turn = Turn::open(id, now, actor, view);
         let taint = linked.unwrap_or_else(|| Arc::clone(&turn.taint));

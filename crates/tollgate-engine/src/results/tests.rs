@@ -9,6 +9,7 @@ use tollgate_core::turn::{Actor, Principal};
 
 use super::{ResultBounds, ResultLookup, ResultStore, StoredResult};
 use crate::clock::Clock;
+use crate::random::SystemRandom;
 
 /// A clock that stands until it is moved.
 struct Hands {
@@ -36,7 +37,7 @@ impl Desk {
         let start = crate::clock::SystemClock.now();
         let hands = Arc::new(Hands { start, moved: Mutex::default() });
         let clock: Arc<dyn Clock> = Arc::<Hands>::clone(&hands);
-        Self { results: ResultStore::within(clock, bounds), hands }
+        Self { results: ResultStore::within(clock, Arc::new(SystemRandom), bounds), hands }
     }
 
     fn wait(&self, seconds: u64) {

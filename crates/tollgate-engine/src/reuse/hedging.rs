@@ -91,7 +91,7 @@ impl AttemptRunner<'_> {
             return false;
         }
         let until = self.call.planned.deadline().instant();
-        let pause = retry_budget::pause(rand::random());
+        let pause = retry_budget::pause(self.executor.random.fraction());
         if self.executor.clock.now() + pause >= until {
             return false;
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use parking_lot::Mutex;
+use tollgate_core::id::ServerId;
 use tollgate_mcp::client::{
     ConnectError, ConnectOptions, HttpTarget, HttpTransport, ServerListener, SharedConnection,
     connect_http, connect_pipe,
@@ -18,7 +19,7 @@ use super::auth::{self, ServerAccess};
 use super::connection_schedule::UpstreamKind;
 use super::process::{ChildPipes, ChildProcess, ServerLog};
 use crate::clock::Clock;
-use crate::confine::Launcher;
+use crate::confine::{Launcher, SealedDirectoryError};
 use crate::settings::{HttpEndpoint, ProtocolSelection, Server, ServerTransport, StdioCommand};
 
 /// The end of a child may be noticed so much later than that of its pipe.
@@ -93,6 +94,7 @@ pub(super) fn connector(
     };
     match &server.transport {
         ServerTransport::Stdio(command) => Arc::new(StdioServerConnector {
+            server: server.id.clone(),
             command: command.clone(),
             launcher: launcher.clone(),
             pinned,
@@ -171,6 +173,7 @@ impl Connector for HttpServerConnector {
 }
 
 struct StdioServerConnector {
+    server: ServerId,
     command: StdioCommand,
     launcher: Option<Launcher>,
     pinned: Option<Revision>,
@@ -186,6 +189,7 @@ impl Connector for StdioServerConnector {
         &self,
         listener: Arc<dyn ServerListener>,
     ) -> Result<ServerLink, ServerDownError> {
+        self.warn_of_sealed_directory();
         if let Some(pinned) = self.pinned {
             return self
                 .attempt(&listener, Some(pinned))
@@ -238,6 +242,15 @@ impl StartAttemptError {
 }
 
 impl StdioServerConnector {
+    /// Whoever wrote the server sees only that a file could not be made.
+    fn warn_of_sealed_directory(&self) {
+        let Some(launcher) = &self.launcher else { return };
+        if let Err(why) = SealedDirectoryError::check(&self.command, &launcher.private) {
+            let (server, advice) = (&self.server, SealedDirectoryError::ADVICE);
+            tracing::warn!(%server, "{why}; {advice}");
+        }
+    }
+
     async fn attempt(
         &self,
         listener: &Arc<dyn ServerListener>,

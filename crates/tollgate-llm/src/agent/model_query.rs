@@ -10,7 +10,7 @@ use tollgate_engine::clock::Clock;
 use tollgate_engine::spans::TraceScope;
 use tollgate_mcp::offload::{LARGE, offload_if_large};
 
-use super::offer::ToolOffer;
+use super::offer::{RoundRequest, ToolOffer};
 use super::{CompletionEvent, CompletionSink};
 use crate::conversation::{ChatRequest, MessagePart, ResponseDelivery};
 use crate::delta::{ResponseDelta, steps};
@@ -61,9 +61,12 @@ pub(super) fn ask(asking: ModelQuery) -> ModelEventStream {
     stream::once(Box::pin(reach(asking))).try_flatten().boxed()
 }
 
+/// Counting the tokens of a text takes about as long as reading so many times as much JSON.
+const COUNTING: usize = 16;
+
 async fn reach(asking: ModelQuery) -> Result<ModelEventStream, LlmError> {
-    let ModelQuery { clock, models, offer, request, until, follow, voice } =
-        precount_tokens(asking).await;
+    let (asking, counted) = count_large(asking).await;
+    let ModelQuery { clock, models, offer, request, until, follow, voice } = asking;
     let on_fallback = |note: StreamNote| {
         if let Some(voice) = &voice {
             voice.try_say(CompletionEvent::Note(note));
@@ -78,8 +81,11 @@ async fn reach(asking: ModelQuery) -> Result<ModelEventStream, LlmError> {
     };
     // Of the model that was asked last, which is the one that answers.
     let asked = Mutex::new((OfferedTools::default(), ToolModeDecoder::default()));
+    let counted = Mutex::new(counted);
     let write = |model: &ModelHandle| {
-        let round = offer.round(&request, model)?;
+        let is_first = models.first().is_some_and(|first| std::ptr::eq(&**first, model));
+        let counted = counted.lock().take().filter(|_| is_first);
+        let round = counted.unwrap_or_else(|| offer.round(&request, model))?;
         let (request, reading) = mode::prepare(round.request, model.settings.tool_mode);
         *asked.lock() = (round.offered, reading);
         Ok(request)
@@ -102,19 +108,18 @@ async fn reach(asking: ModelQuery) -> Result<ModelEventStream, LlmError> {
     Ok(stream::iter([Ok(ModelEvent::Reached(reached))]).chain(deltas).boxed())
 }
 
-/// What is large is counted where nobody waits for it. Counts are remembered, so that it is done.
-async fn precount_tokens(asking: ModelQuery) -> ModelQuery {
+/// What is large is counted where nobody waits for it: for the first model as a whole, and for others
+/// the counts are remembered.
+async fn count_large(asking: ModelQuery) -> (ModelQuery, Option<Result<RoundRequest, LlmError>>) {
     let parts = asking.request.messages.iter().flat_map(|message| &message.parts);
-    let size = parts.map(MessagePart::bytes).sum();
+    let size = parts.map(MessagePart::bytes).sum::<usize>().saturating_mul(COUNTING);
     if size <= LARGE {
-        return asking;
+        return (asking, None);
     }
     offload_if_large(size, move || {
-        if let Some(model) = asking.models.first() {
-            // Whether it fits is asked again, for every model.
-            let _ = asking.offer.round(&asking.request, model);
-        }
-        asking
+        let first = asking.models.first();
+        let round = first.map(|model| asking.offer.round(&asking.request, model));
+        (asking, round)
     })
     .await
 }

@@ -15,8 +15,6 @@ use crate::error::{LlmError, LlmErrorKind, MAX_QUOTED_CHARS};
 use crate::provider::ModelHandle;
 use crate::turn::{OfferedTools, TurnBounds};
 
-/// Calls that one turn may make, whatever the model wants.
-const MAX_CALLS_PER_TURN: u32 = 32;
 const NO_MODEL: &str = "there is no model to ask";
 
 /// An answer that can be made.
@@ -82,9 +80,10 @@ pub(super) fn prepare(
     let RoundRequest { offered, pruned, .. } = offer.round(&request, first)?;
     let model = first.settings.name.clone();
     chosen_tool_is_there(&request, &offered)?;
+    let persona = acting.as_ref().map(|acting| &acting.agent.persona);
     let bounds = TurnBounds {
-        depth: acting.as_ref().map_or(0, |acting| acting.agent.persona.max_depth),
-        calls: MAX_CALLS_PER_TURN,
+        depth: persona.map_or(0, |persona| persona.max_depth),
+        calls: persona.map_or(0, |persona| persona.max_calls),
         tool_time: acting.as_ref().and_then(|it| it.turn.deadline).map(|wall| wall.remaining(now)),
     };
     // The turn's own has nothing in it that its agent must not pass on.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt};
 use tollgate_core::agent::{Engine, MixedResponse};
+use tollgate_core::turn::CallBudget;
 use tollgate_engine::spans::{self, TraceScope, TraceSpan};
 
 use super::calls::{CallRound, HandledCall, with_tool_deadline};
@@ -48,6 +49,8 @@ pub(super) struct CompletionRun {
     aside: Option<ChatMessage>,
     spent: TurnSpending,
     bounds: turn::TurnBounds,
+    /// The same as the turn's, which the programs of a model take from as well.
+    calls: Arc<CallBudget>,
     /// However slow models are, nobody waits beyond this.
     until: Instant,
     mouth: ResponseStream,
@@ -69,8 +72,10 @@ impl CompletionRun {
         let follow = TraceScope { tracer: chat.gate.tracer().clone(), trace };
         let span = begin_agent_span(&follow, acting.as_ref());
         let follow = follow.within(&span);
+        let calls = Arc::new(CallBudget::new(bounds.calls));
         if let Some(acting) = &mut acting {
             acting.turn.trace.clone_from(&follow.trace);
+            acting.turn.calls = Some(Arc::clone(&calls));
         }
         let until = chat.clock.now() + MAX_COMPLETION_TIME;
         Self {
@@ -86,6 +91,7 @@ impl CompletionRun {
             aside: None,
             spent: TurnSpending::default(),
             bounds,
+            calls,
             usage: TokenUsage::default(),
             ran: Vec::new(),
             rounds: 0,
@@ -273,10 +279,12 @@ impl CompletionRun {
         let (gate, voice) = (&*self.chat.gate, self.mouth.voice());
         let model = self.model();
         let room = CallRound { gate, turn: &turn, model: &model, voice };
+        // Counted before they run: what programs among them call comes on top.
+        let dealt_with = sorted.run.len() + sorted.search.len() + sorted.refused.len();
+        self.calls.count(u32::try_from(dealt_with).unwrap_or(u32::MAX));
         let mut dealt = room.run(&sorted.run).await;
         self.spent.tool_time += self.chat.clock.now().saturating_duration_since(began);
-        let dealt_with = sorted.run.len() + sorted.search.len() + sorted.refused.len();
-        self.spent.calls += u32::try_from(dealt_with).unwrap_or(u32::MAX);
+        self.spent.calls = self.calls.used();
         self.spent.depth += 1;
         for call in &sorted.search {
             let outcome = self.offer.search(&self.request, call);

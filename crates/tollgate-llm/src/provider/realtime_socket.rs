@@ -12,13 +12,14 @@ use tollgate_core::trace::Trace;
 use tollgate_mcp::web::{DedicatedConnection, HttpRequestError};
 
 use super::label::ModelLabel;
+use super::message_stream::MessageStream;
 use super::model::ModelHandle;
 use super::remote::{RemoteProvider, trace_headers};
 use super::urls;
 use crate::error::{LlmError, LlmErrorKind};
 
 /// To a provider.
-pub type ProviderSocket = WebSocketStream<DedicatedConnection>;
+pub type ProviderSocket = WebSocketStream<MessageStream<DedicatedConnection>>;
 
 /// Until the provider has taken the session.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -85,7 +86,8 @@ async fn connect(
     headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
     headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-    let shaken = client_async_with_config(request, line, Some(socket_config())).await;
+    let stream = MessageStream::before_handshake(line);
+    let shaken = client_async_with_config(request, stream, Some(socket_config())).await;
     shaken.map(|(socket, _)| socket).map_err(|error| connect_error(label, error))
 }
 

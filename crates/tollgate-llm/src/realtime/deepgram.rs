@@ -27,9 +27,10 @@ use super::json_peek::{self, JsonPeek};
 use super::pending_calls::{AnswerDue, PendingCalls};
 use super::tier_request;
 
-pub struct DeepgramVoiceAgent {
+pub struct Deepgram {
     opening: RealtimeInit,
     think: ThinkConfig,
+    config_bytes: usize,
     settings: DeepgramSettingsState,
     /// Whose each `UpdateThink` was that is not confirmed yet.
     updates: VecDeque<InjectionOwner>,
@@ -46,11 +47,12 @@ enum DeepgramSettingsState {
     Applied,
 }
 
-impl DeepgramVoiceAgent {
+impl Deepgram {
     pub fn new(opening: RealtimeInit) -> Self {
         Self {
             think: ThinkConfig::new(&opening.model),
             opening,
+            config_bytes: 0,
             settings: DeepgramSettingsState::Awaited,
             updates: VecDeque::new(),
             owed: PendingCalls::default(),
@@ -278,7 +280,7 @@ impl DeepgramVoiceAgent {
     }
 }
 
-impl RealtimeDialect for DeepgramVoiceAgent {
+impl RealtimeDialect for Deepgram {
     fn on_client_message(&mut self, frame: RealtimeFrame<'_>, _now: Instant) -> DialectStep {
         let RealtimeFrame::Text(text) = frame else { return DialectStep::forward() };
         let name = match json_peek::peek_string(text, "type") {
@@ -306,6 +308,14 @@ impl RealtimeDialect for DeepgramVoiceAgent {
             Ok(message) => message,
             Err(why) => return unreadable(&why.to_string()),
         };
+        match name {
+            "Settings" | "UpdateThink" => {
+                self.config_bytes = self.config_bytes.max(text.len());
+            }
+            // It is added to what is there.
+            "UpdatePrompt" => self.config_bytes += text.len(),
+            _ => {}
+        }
         match name {
             "Settings" => self.settings(message),
             "UpdateThink" => self.update_think(message),
@@ -389,6 +399,10 @@ impl RealtimeDialect for DeepgramVoiceAgent {
 
     fn wakes(&self) -> Option<Instant> {
         None
+    }
+
+    fn config_bytes(&self) -> usize {
+        self.config_bytes
     }
 }
 

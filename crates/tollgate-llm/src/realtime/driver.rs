@@ -13,12 +13,13 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Interval, MissedTickBehavior, Sleep};
 use tokio_tungstenite::tungstenite::Message;
 use tollgate_core::secret_values;
+use tollgate_mcp::offload::{LARGE, LargeWorkGuard};
 use tollgate_mcp::web::DedicatedConnection;
 
 use super::events::CloseReason;
 use super::session::{BackgroundEvent, DriverCommand, RealtimeSession};
 use super::session_registry::{SessionCommand, SessionEnds};
-use super::wire::{SocketEvent, SocketSide, close, code};
+use super::wire::{MessageStream, SocketEvent, SocketSide, close, code};
 use crate::error::LlmError;
 use crate::provider::ProviderSocket;
 
@@ -45,6 +46,8 @@ struct SessionDriver<S> {
     /// When it last was.
     woken: Instant,
     turn: SessionSide,
+    /// Held for as long as the client's configuration is large.
+    large_config: Option<LargeWorkGuard>,
 }
 
 /// A session that ends when its turn does.
@@ -56,9 +59,9 @@ struct DeferredClose {
 
 /// The provider's side.
 enum ProviderConnection {
-    Here(SocketSide<DedicatedConnection>),
+    Here(SocketSide<MessageStream<DedicatedConnection>>),
     /// Since then; until its machine says so, the client waits.
-    Returning(SocketSide<DedicatedConnection>, Instant),
+    Returning(SocketSide<MessageStream<DedicatedConnection>>, Instant),
     /// A new connection is being made; these go first on it.
     Dialling(BoxFuture<'static, Result<ProviderSocket, LlmError>>, Vec<String>),
 }
@@ -92,7 +95,7 @@ struct SessionClose {
 
 pub(super) async fn drive<S>(
     session: RealtimeSession,
-    (client, provider): (SocketSide<S>, SocketSide<DedicatedConnection>),
+    (client, provider): (SocketSide<S>, SocketSide<MessageStream<DedicatedConnection>>),
     first: Option<Message>,
     (orders, ends): (mpsc::Receiver<SessionCommand>, SessionEnds),
 ) -> CloseReason
@@ -115,10 +118,11 @@ where
         wake: None,
         woken,
         turn: SessionSide::Client,
+        large_config: None,
     };
     if let Some(first) = first {
         let now = driver.session.now();
-        driver.session.on_client_message(first, now);
+        driver.client_said(first, now);
     }
     let ending = driver.run().await;
     let now = driver.session.now();
@@ -136,7 +140,7 @@ where
 
 /// A session that cannot begin.
 pub(super) async fn turn_away<S>(
-    (client, provider): (SocketSide<S>, SocketSide<DedicatedConnection>),
+    (client, provider): (SocketSide<S>, SocketSide<MessageStream<DedicatedConnection>>),
     with: CloseReason,
 ) -> CloseReason
 where
@@ -164,7 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
             let now = self.session.now();
             match happening {
                 DriverEvent::Client(SocketEvent::Message(message)) => {
-                    self.session.on_client_message(message, now)
+                    self.client_said(message, now)
                 }
                 DriverEvent::Provider(SocketEvent::Message(message)) => {
                     self.session.on_provider_message(message, now);
@@ -199,6 +203,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
                     self.leaving = Some(DeferredClose { turn: self.session.running_turn(), with });
                 }
             }
+        }
+    }
+
+    fn client_said(&mut self, message: Message, now: Instant) {
+        self.session.on_client_message(message, now);
+        if self.session.config_bytes() <= LARGE {
+            self.large_config = None;
+        } else if self.large_config.is_none() {
+            self.large_config = Some(self.client.large_work().begin());
         }
     }
 
@@ -243,7 +256,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
         };
         match dialled {
             Ok(socket) => {
-                let mut side = SocketSide::new(*socket, now);
+                let large_work = self.client.large_work();
+                let mut socket = *socket;
+                socket.get_mut().report_to(large_work);
+                let mut side = SocketSide::new(socket, large_work.clone(), now);
                 for text in first {
                     side.send(Message::text(text));
                 }

@@ -27,6 +27,10 @@ pub trait RealtimeDialect: Send {
 
     /// When it wants to hear [`DialectEvent::Time`], if nothing happens before.
     fn wakes(&self) -> Option<Instant>;
+
+    /// About how large the client's configuration is. Any event may make the machine write it
+    /// again, so a large one makes every event large work.
+    fn config_bytes(&self) -> usize;
 }
 
 /// What a machine begins with.

@@ -42,7 +42,7 @@ use wire::{GeminiServerMessage, MessageEdits};
 const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
 
 /// One session with a Gemini model.
-pub struct GeminiLive {
+pub struct Gemini {
     /// With `models/` before it.
     model: String,
     family: GeminiFamily,
@@ -64,7 +64,7 @@ pub struct GeminiLive {
     client: client::GatewayAwareness,
 }
 
-impl GeminiLive {
+impl Gemini {
     pub fn new(opening: RealtimeInit) -> Self {
         let name = opening.model.strip_prefix("models/").unwrap_or(&opening.model);
         Self {
@@ -84,7 +84,7 @@ impl GeminiLive {
     }
 }
 
-impl RealtimeDialect for GeminiLive {
+impl RealtimeDialect for Gemini {
     fn on_client_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep {
         let asked = wire::text_of(&frame)
             .map_or(wire::GeminiClientMessage::Unclear, wire::parse_client_message);
@@ -125,10 +125,14 @@ impl RealtimeDialect for GeminiLive {
         let due = self.due.filter(|_| self.link.stands());
         [self.calls.wakes(), due, self.link.wakes(), pause].into_iter().flatten().min()
     }
+
+    fn config_bytes(&self) -> usize {
+        self.config.as_ref().map_or(0, GeminiSessionConfig::bytes)
+    }
 }
 
 /// What the gateway has to say.
-impl GeminiLive {
+impl Gemini {
     fn update_offer(&mut self, offer: RealtimeOffer, now: Instant) -> Vec<DialectAction> {
         self.offer = offer;
         let Some(share) = self.share() else { return Vec::new() };

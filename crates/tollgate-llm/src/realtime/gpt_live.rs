@@ -41,6 +41,7 @@ pub struct GptLive {
     opening: RealtimeInit,
     state: GptLiveState,
     config: GptLiveConfig,
+    config_bytes: usize,
     backend: GptLiveBackend,
     talk: GptLiveTurnTracker,
     /// What the voice left to us.
@@ -94,6 +95,7 @@ impl GptLive {
             opening,
             state: GptLiveState::New,
             config: GptLiveConfig::default(),
+            config_bytes: 0,
             backend: GptLiveBackend::default(),
             talk: GptLiveTurnTracker::default(),
             delegated: VecDeque::new(),
@@ -338,7 +340,10 @@ impl RealtimeDialect for GptLive {
             }
         };
         match kind {
-            "session.start" | "session.update" | "response.item.create" => {}
+            "session.start" | "session.update" => {
+                self.config_bytes = self.config_bytes.max(text.len());
+            }
+            "response.item.create" => {}
             "response.create" => {
                 return match self.backend.client_goes_on(text) {
                     true => DialectStep::forward(),
@@ -420,6 +425,10 @@ impl RealtimeDialect for GptLive {
 
     fn wakes(&self) -> Option<Instant> {
         self.talk.wakes()
+    }
+
+    fn config_bytes(&self) -> usize {
+        self.config_bytes
     }
 }
 

@@ -32,9 +32,10 @@ use super::events::{
 };
 use super::json_peek::{self, JsonPeek};
 
-pub struct OpenAiRealtime {
+pub struct OpenAi {
     post: OpenAiOutbox,
     config: OpenAiSessionConfig,
+    config_bytes: usize,
     items: ConversationItems,
     calls: OpenAiCalls,
     floor: OpenAiFloor,
@@ -66,7 +67,7 @@ enum QuestionState {
     Answered,
 }
 
-impl OpenAiRealtime {
+impl OpenAi {
     pub fn new(opening: RealtimeInit) -> Self {
         Self::at(ConnectionRole::Holder, opening)
     }
@@ -80,6 +81,7 @@ impl OpenAiRealtime {
         Self {
             post: OpenAiOutbox::default(),
             config: OpenAiSessionConfig::new(seat, opening.offer),
+            config_bytes: 0,
             items: ConversationItems::default(),
             calls: OpenAiCalls::default(),
             floor: OpenAiFloor::default(),
@@ -103,7 +105,7 @@ impl OpenAiRealtime {
     }
 }
 
-impl RealtimeDialect for OpenAiRealtime {
+impl RealtimeDialect for OpenAi {
     fn on_client_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep {
         let RealtimeFrame::Text(text) = frame else { return self.refuse_binary() };
         match json_peek::peek_string(text, "type") {
@@ -161,6 +163,10 @@ impl RealtimeDialect for OpenAiRealtime {
 
     fn wakes(&self) -> Option<Instant> {
         [self.config.due(), self.owed.wakes(), self.floor.wakes()].into_iter().flatten().min()
+    }
+
+    fn config_bytes(&self) -> usize {
+        self.config_bytes
     }
 }
 

@@ -167,6 +167,10 @@ impl RealtimeSession {
         self.hall.clock.now()
     }
 
+    pub(super) fn config_bytes(&self) -> usize {
+        self.machine.config_bytes()
+    }
+
     pub(super) fn wakes(&self) -> Option<Instant> {
         self.machine.wakes()
     }

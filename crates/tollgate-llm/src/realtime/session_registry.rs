@@ -16,10 +16,11 @@ use tollgate_core::call::CallId;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::Gate;
 use tollgate_engine::notices::{LiveEnding, LiveEvent, LiveSession, LiveTurn, Notice};
+use tollgate_mcp::offload::LargeWork;
 
 use super::driver;
 use super::events::CloseReason;
-use super::protocol::RealtimeProtocol;
+use super::live::Live;
 use super::session::RealtimeSession;
 use super::session_request::SessionRequest;
 use super::wire::SocketSide;
@@ -43,6 +44,8 @@ pub struct SessionSockets<S> {
     pub provider: ProviderSocket,
     /// What the client said before its provider could be known.
     pub first: Option<Message>,
+    /// Where large messages are reported by both of them.
+    pub large_work: LargeWork,
 }
 
 /// What ends a session from outside.
@@ -141,8 +144,10 @@ impl RealtimeSessionRegistry {
         });
         let seat = self.register(&session, orders);
         let now = self.clock.now();
-        let SessionSockets { client, provider, first } = sockets;
-        let sides = (SocketSide::new(client, now), SocketSide::new(provider, now));
+        let SessionSockets { client, mut provider, first, large_work } = sockets;
+        provider.get_mut().report_to(&large_work);
+        let client = SocketSide::new(client, large_work.clone(), now);
+        let sides = (client, SocketSide::new(provider, large_work, now));
         let ended = match RealtimeSession::begin(Arc::clone(self), visit, Arc::clone(&session)) {
             Ok(session) => driver::drive(session, sides, first, (given, ends)).await,
             Err(with) => driver::turn_away(sides, with).await,
@@ -249,7 +254,7 @@ impl Drop for SessionGuard {
     }
 }
 
-impl RealtimeProtocol {
+impl Live {
     /// Whether the provider can be kept from answering a turn that another model answers.
     pub(super) fn can_route(self) -> bool {
         self == Self::OpenAi

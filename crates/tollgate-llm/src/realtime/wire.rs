@@ -13,9 +13,10 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tollgate_core::json::JsonBounds;
+use tollgate_mcp::offload::{LARGE, LargeWork, LargeWorkGuard};
 
 use super::events::CloseReason;
-pub use crate::provider::socket_config as config;
+pub use crate::provider::{MessageStream, socket_config as config};
 
 /// Of what waits for a side that does not read; then the other side waits, too.
 const MAX_WAITING_BYTES: usize = 256 << 10;
@@ -45,6 +46,9 @@ pub(super) struct SocketSide<S> {
     waiting_bytes: usize,
     /// Whether something may still be on its way out.
     is_dirty: bool,
+    large_work: LargeWork,
+    /// Of a large message, until everything is sent.
+    sending_large: Option<LargeWorkGuard>,
     heard: Instant,
     moved: Instant,
     pinged: Instant,
@@ -63,12 +67,14 @@ pub(super) enum SocketEvent {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
-    pub(super) fn new(socket: WebSocketStream<S>, now: Instant) -> Self {
+    pub(super) fn new(socket: WebSocketStream<S>, large_work: LargeWork, now: Instant) -> Self {
         Self {
             socket,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             is_dirty: false,
+            large_work,
+            sending_large: None,
             heard: now,
             moved: now,
             pinged: now,
@@ -76,7 +82,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
         }
     }
 
+    pub(super) fn large_work(&self) -> &LargeWork {
+        &self.large_work
+    }
+
     pub(super) fn send(&mut self, message: Message) {
+        if message.len() > LARGE && self.sending_large.is_none() {
+            self.sending_large = Some(self.large_work.begin());
+        }
         self.waiting_bytes += message.len();
         self.waiting.push_back(message);
     }
@@ -88,6 +101,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
 
     /// Sends what waits. Ready only when the side is broken.
     pub(super) fn poll_send(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<Error> {
+        if self.sending_large.is_some() {
+            // Masking, copying and writing it takes longer than others here should wait.
+            ready!(self.large_work.poll_moved(context));
+        }
         while !self.waiting.is_empty() {
             if let Err(error) = ready!(Pin::new(&mut self.socket).poll_ready(context)) {
                 return Poll::Ready(error);
@@ -104,6 +121,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
             match ready!(Pin::new(&mut self.socket).poll_flush(context)) {
                 Ok(()) => {
                     self.is_dirty = false;
+                    self.sending_large = None;
                     self.moved = now;
                 }
                 Err(error) => return Poll::Ready(error),

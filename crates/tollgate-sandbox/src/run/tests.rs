@@ -331,3 +331,25 @@ async fn a_host_that_forgets_an_answer_is_found_out() {
     let ended = run(&fake.sandbox(), &limits(), &Forgetful).await.unwrap();
     assert_eq!(describe_outcome(&ended), "Runtime: the gateway answered 0 of 1 calls");
 }
+
+#[tokio::test]
+async fn s_33_calls_that_the_host_does_not_admit_end_the_program() {
+    #[derive(Default)]
+    struct OneCall(std::sync::atomic::AtomicU32);
+    #[async_trait]
+    impl HostCalls for OneCall {
+        fn admit(&self, calls: u32) -> Result<(), String> {
+            let before = self.0.fetch_add(calls, std::sync::atomic::Ordering::Relaxed);
+            if before == 0 { Ok(()) } else { Err("one is enough".to_owned()) }
+        }
+
+        async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
+            NumberHost.call(calls, time).await
+        }
+    }
+    let fake = FakeWorker::after_ready("call(5)\ncall(6)\ndone(call(7))");
+    let ended = run(&fake.sandbox(), &limits(), &OneCall::default()).await.unwrap();
+    assert_eq!(describe_outcome(&ended), "Calls: one is enough");
+    assert_eq!(ended.calls, 1);
+    wait_until_gone(&fake.started_processes()).await;
+}

@@ -18,11 +18,11 @@ use tollgate_core::turn::{Actor, Principal};
 use tollgate_engine::gate::{Gate, TurnRequest};
 
 use super::api_response;
-use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
 use crate::mcp::AppState;
 use crate::ops::for_admins;
+use crate::problem::{ApiError, MAX_ECHOED_CHARS};
 use crate::variables::PromptVariables;
 
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -114,6 +114,7 @@ struct AgentJson {
     budget_tier: Option<&'static str>,
     concurrent: Option<u32>,
     max_depth: u32,
+    max_calls: u32,
     max_tools: u32,
     pinned_tools: Vec<String>,
     tool_search: &'static str,
@@ -144,6 +145,7 @@ impl AgentJson {
             budget_tier: agent.ceiling.map(|tier| tier.as_str()),
             concurrent: agent.concurrent,
             max_depth: persona.max_depth,
+            max_calls: persona.max_calls,
             max_tools: persona.max_tools,
             pinned_tools: globs(&persona.pinned_tools),
             tool_search: persona.tool_search.as_str(),

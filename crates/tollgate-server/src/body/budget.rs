@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tollgate_core::turn::Principal;
 
-use crate::api_error::ApiError;
-use crate::pressure::MemoryLimit;
+use crate::pressure::{ConnectionMemory, MemoryLimit};
+use crate::problem::ApiError;
 
 /// Bodies up to this size reserve nothing for themselves, only for what is made of them: how many
 /// there are is bounded by `limits.in_flight`.
@@ -59,6 +59,8 @@ pub(crate) struct BodyPermit {
     budget: Arc<BodyBudget>,
     principal: Option<Principal>,
     bytes: AtomicUsize,
+    /// On whose account it is.
+    connection: Option<Arc<ConnectionMemory>>,
 }
 
 /// Why there is no room for a body.
@@ -104,7 +106,8 @@ impl BodyBudget {
     }
 
     pub(crate) fn permit(self: &Arc<Self>, principal: Option<Principal>) -> BodyPermit {
-        BodyPermit { budget: Arc::clone(self), principal, bytes: AtomicUsize::new(0) }
+        let (budget, bytes) = (Arc::clone(self), AtomicUsize::new(0));
+        BodyPermit { budget, principal, bytes, connection: None }
     }
 
     #[cfg(test)]
@@ -231,6 +234,12 @@ impl Drop for QueuedReservation<'_> {
 }
 
 impl BodyPermit {
+    /// What it reserves is held for this connection. To be said before it grows.
+    pub(crate) fn on_account_of(mut self, connection: Option<Arc<ConnectionMemory>>) -> Self {
+        self.connection = connection;
+        self
+    }
+
     /// Reserves so many bytes more.
     pub(crate) async fn grow(&self, bytes: usize) -> Result<(), BodyBudgetError> {
         let principal = self.principal.as_ref();
@@ -240,6 +249,9 @@ impl BodyPermit {
         }
         self.budget.reserve(principal, bytes).await?;
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(connection) = &self.connection {
+            connection.reserve(bytes);
+        }
         Ok(())
     }
 
@@ -251,7 +263,11 @@ impl BodyPermit {
 
 impl Drop for BodyPermit {
     fn drop(&mut self) {
-        self.budget.release(self.principal.as_ref(), *self.bytes.get_mut());
+        let bytes = *self.bytes.get_mut();
+        self.budget.release(self.principal.as_ref(), bytes);
+        if let Some(connection) = &self.connection {
+            connection.release(bytes);
+        }
     }
 }
 

@@ -3,17 +3,18 @@
 
 use std::borrow::Cow;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, header};
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use tollgate_core::secret_values::{self, SecretMatcher, StreamMask};
-use tollgate_mcp::offload::offload_if_large;
+use tollgate_core::secret_values::{self, StreamMask};
+use tollgate_mcp::offload::{is_too_large_here, offload_if_large};
 
 /// A larger answer is masked while it passes.
 const MAX_WHOLE: u64 = 4 << 20;
@@ -27,7 +28,7 @@ pub(crate) async fn mask_response(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     if body.size_hint().exact().is_none_or(|size| size > MAX_WHOLE) {
         parts.headers.remove(header::CONTENT_LENGTH);
-        let masked = MaskedBody { body, matcher, stream: StreamMask::default(), is_over: false };
+        let masked = MaskedBody { body, masking: Masking::Idle(StreamMask::default()) };
         return Response::from_parts(parts, Body::new(masked));
     }
     // Most are made by now; the answer of a provider may still be on its way.
@@ -66,9 +67,26 @@ fn is_text(headers: &HeaderMap) -> bool {
 
 struct MaskedBody {
     body: Body,
-    matcher: Arc<SecretMatcher>,
-    stream: StreamMask,
-    is_over: bool,
+    masking: Masking,
+}
+
+/// What is done with the frames of a body.
+enum Masking {
+    Idle(StreamMask),
+    /// A large one is looked through where nobody waits for it.
+    Offloaded(BoxFuture<'static, (StreamMask, Bytes)>),
+    Over,
+}
+
+/// What of the chunk may be handed on, with what was kept back before.
+fn mask_chunk(stream: &mut StreamMask, chunk: Bytes) -> Bytes {
+    // Tokens that were obtained since the stream began count, too.
+    let matcher = secret_values::current();
+    let masked = match stream.push(&matcher, &chunk) {
+        Cow::Borrowed(same) if same.len() == chunk.len() => None,
+        changed => Some(Bytes::from(changed.into_owned())),
+    };
+    masked.unwrap_or(chunk)
 }
 
 impl http_body::Body for MaskedBody {
@@ -81,13 +99,21 @@ impl http_body::Body for MaskedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let this = &mut *self;
         loop {
-            if this.is_over {
-                return Poll::Ready(None);
-            }
-            let frame = std::task::ready!(Pin::new(&mut this.body).poll_frame(context));
-            let Some(frame) = frame else {
-                this.is_over = true;
-                let rest = this.stream.finish();
+            let stream = match &mut this.masking {
+                Masking::Over => return Poll::Ready(None),
+                Masking::Offloaded(masking) => {
+                    let (stream, masked) = ready!(masking.as_mut().poll(context));
+                    this.masking = Masking::Idle(stream);
+                    if masked.is_empty() {
+                        continue;
+                    }
+                    return Poll::Ready(Some(Ok(Frame::data(masked))));
+                }
+                Masking::Idle(stream) => stream,
+            };
+            let Some(frame) = ready!(Pin::new(&mut this.body).poll_frame(context)) else {
+                let rest = stream.finish();
+                this.masking = Masking::Over;
                 let last = (!rest.is_empty()).then(|| Ok(Frame::data(Bytes::from(rest))));
                 return Poll::Ready(last);
             };
@@ -96,13 +122,16 @@ impl http_body::Body for MaskedBody {
                 Ok(Err(other)) => return Poll::Ready(Some(Ok(other))),
                 Err(error) => return Poll::Ready(Some(Err(error))),
             };
-            // Tokens that were obtained since the stream began count, too.
-            this.matcher = secret_values::current();
-            let masked = match this.stream.push(&this.matcher, &chunk) {
-                Cow::Borrowed(same) if same.len() == chunk.len() => None,
-                changed => Some(Bytes::from(changed.into_owned())),
-            };
-            let masked = masked.unwrap_or(chunk);
+            if is_too_large_here(chunk.len()) {
+                let mut stream = std::mem::take(stream);
+                let masking = offload_if_large(chunk.len(), move || {
+                    let masked = mask_chunk(&mut stream, chunk);
+                    (stream, masked)
+                });
+                this.masking = Masking::Offloaded(masking.boxed());
+                continue;
+            }
+            let masked = mask_chunk(stream, chunk);
             if !masked.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(masked))));
             }
@@ -110,7 +139,7 @@ impl http_body::Body for MaskedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.is_over
+        matches!(self.masking, Masking::Over)
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -15,6 +15,7 @@ use tollgate_mcp::client::ProgressReporting;
 use tollgate_mcp::envelope::{JsonRpcId, JsonRpcMessage};
 use tollgate_mcp::error_code;
 use tollgate_mcp::meta::{self, ClientFacts};
+use tollgate_mcp::offload::offload_if_large;
 use tollgate_mcp::{Era, Revision};
 
 use super::encode::{self, EncodedMessage, ListPageRequest};
@@ -27,7 +28,7 @@ use super::request_span::{McpRequestSpan, McpSpanInfo};
 use super::session::{McpSession, McpSessionParams, SessionLimitError};
 use super::{AppState, META_AGENT, by_meta, passed_on, put_meta, wrong};
 use crate::error_mapping::{McpErrorReply, McpRequestError, call_error};
-use crate::request_context::{RequestContext, RequestLink};
+use crate::who::{RequestContext, RequestLink};
 
 /// A client in its session.
 #[derive(Clone, Copy)]
@@ -349,7 +350,8 @@ async fn run(
             McpErrorReply::Error(refused) => return Err(refused),
         },
     };
-    Ok(encode::legacy_result(&id, &result, origin.as_ref()))
+    let size = result.get().len();
+    Ok(offload_if_large(size, move || encode::legacy_result(&id, &result, origin.as_ref())).await)
 }
 
 /// The progress token; what else is in `_meta` and not of this hop goes on.

@@ -13,6 +13,7 @@ use tollgate_mcp::client::ProgressReporting;
 use tollgate_mcp::envelope::JsonRpcId;
 use tollgate_mcp::error_code::{self, JsonRpcError};
 use tollgate_mcp::meta::{self, RequestMeta, TASKS_EXTENSION};
+use tollgate_mcp::offload::offload_if_large;
 use tollgate_mcp::{Era, Revision};
 
 use super::encode::{self, EncodedMessage, ListPageRequest, ModernResultShape};
@@ -22,7 +23,7 @@ use super::notifications::{McpLogLevel, NotificationTarget, NotificationWriter};
 use super::request_span::{McpRequestSpan, McpSpanInfo};
 use super::{AppState, headers, listen, passed_on, put_meta};
 use crate::error_mapping::{McpErrorReply, McpRequestError, call_error};
-use crate::request_context::RequestContext;
+use crate::who::RequestContext;
 
 /// A request whose params were read.
 pub(super) struct ParsedMcpRequest<'a> {
@@ -228,7 +229,9 @@ impl ModernCall<'_> {
                 McpErrorReply::Error(refused) => return Err(refused),
             },
         };
-        Ok(encode::modern_result(&id, &result, origin.as_ref(), shape))
+        let size = result.get().len();
+        let write = move || encode::modern_result(&id, &result, origin.as_ref(), shape);
+        Ok(offload_if_large(size, write).await)
     }
 
     /// Only a client that asked for progress or logs needs more than the answer.

@@ -6,9 +6,9 @@ use tollgate_engine::panics;
 
 use super::process;
 use super::table::{
-    ACCESS_REFUSED, AUDIT_WRITABLE, BUILD_INFO, CONFIG_GOOD, CONFIG_RELOADS, MEMORY_PRESSURE,
-    PANICS, PROCESS_CPU, PROCESS_FILES, PROCESS_MEMORY, PROCESS_MOST_FILES, PROCESS_START,
-    REQUESTS_IN_FLIGHT, WRONG_KEYS_THROTTLED,
+    ACCESS_REFUSED, AUDIT_WRITABLE, BUILD_INFO, CONFIG_GOOD, CONFIG_RELOADS, CONNECTIONS_RESET,
+    MEMORY_PRESSURE, PANICS, PROCESS_CPU, PROCESS_FILES, PROCESS_MEMORY, PROCESS_MOST_FILES,
+    PROCESS_START, REQUESTS_IN_FLIGHT, WRONG_KEYS_THROTTLED,
 };
 use super::text::{MetricLabels, PrometheusText};
 use crate::access::RefusalReason;
@@ -36,6 +36,7 @@ pub(super) fn write(text: &mut PrometheusText, front: &AppState) {
     }
     text.single(&WRONG_KEYS_THROTTLED, front.refused.throttled_count());
     text.single(&MEMORY_PRESSURE, front.pressure.level() as u8);
+    text.single(&CONNECTIONS_RESET, front.pressure.resets());
     process(text, front);
 }
 

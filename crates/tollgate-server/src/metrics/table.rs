@@ -374,6 +374,13 @@ pub(super) const MEMORY_PRESSURE: MetricFamily = MetricFamily {
     labels: &[],
     about: "1: no new streams; 2: no new requests; 3: no new connections.",
 };
+pub(super) const CONNECTIONS_RESET: MetricFamily = MetricFamily {
+    name: "tollgate_connections_reset_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Connections that were reset for the memory that they held.",
+    labels: &[],
+    about: "While `tollgate_memory_pressure` is 3. The log says whose they were.",
+};
 pub(super) const PROCESS_START: MetricFamily = MetricFamily {
     name: "process_start_time_seconds",
     kind: MetricFamilyKind::Gauge,
@@ -471,6 +478,7 @@ pub(super) const SECTIONS: &[(&str, &[&MetricFamily])] = &[
             &ACCESS_REFUSED,
             &WRONG_KEYS_THROTTLED,
             &MEMORY_PRESSURE,
+            &CONNECTIONS_RESET,
             &PROCESS_START,
             &PROCESS_CPU,
             &PROCESS_MEMORY,

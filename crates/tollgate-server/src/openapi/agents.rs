@@ -32,6 +32,7 @@ pub(super) fn area() -> OpenApiSection {
             ("budget_tier", or_null(tier())),
             ("concurrent", or_null(whole())),
             ("max_depth", whole()),
+            ("max_calls", whole()),
             ("max_tools", whole()),
             ("pinned_tools", texts()),
             ("tool_search", one_of(&["off", "auto", "always"])),

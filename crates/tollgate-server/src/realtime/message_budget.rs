@@ -11,35 +11,43 @@ use std::task::{Context, Poll, ready};
 use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tollgate_core::turn::Principal;
+use tollgate_llm::realtime::wire::MessageStream;
 
 use crate::body::{BodyBudget, BodyBudgetError, BodyPermit, SMALL_BODY};
+use crate::pressure::ConnectionMemory;
 
 /// By how much a message reserves room as it grows.
 const STEP: usize = 512 << 10;
-/// Of a frame, with the longest length and a mask.
-const MAX_HEAD: usize = 14;
-
 /// A client's stream of WebSocket frames.
 pub(super) struct BudgetedStream<S> {
-    stream: S,
+    stream: MessageStream<S>,
     budget: Arc<BodyBudget>,
     principal: Option<Principal>,
-    progress: MessageProgress,
+    connection: Option<Arc<ConnectionMemory>>,
     /// Of the message that is under way, until more is read after its end.
     permit: Option<Arc<BodyPermit>>,
     reserving: Option<BoxFuture<'static, Result<(), BodyBudgetError>>>,
 }
 
 impl<S> BudgetedStream<S> {
-    pub(super) fn new(stream: S, budget: &Arc<BodyBudget>, principal: Option<Principal>) -> Self {
+    pub(super) fn new(
+        stream: MessageStream<S>,
+        budget: &Arc<BodyBudget>,
+        principal: Option<Principal>,
+    ) -> Self {
         Self {
             stream,
             budget: Arc::clone(budget),
             principal,
-            progress: MessageProgress::default(),
+            connection: None,
             permit: None,
             reserving: None,
         }
+    }
+
+    /// What it reserves is held for this connection.
+    pub(super) fn on_account_of(self, connection: Option<Arc<ConnectionMemory>>) -> Self {
+        Self { connection, ..self }
     }
 
     /// Ready when there is room for what has come. An error ends the session: there was none in time.
@@ -53,12 +61,15 @@ impl<S> BudgetedStream<S> {
                     return Poll::Ready(Err(io::Error::new(io::ErrorKind::OutOfMemory, message)));
                 }
             }
-            let bytes = self.progress.bytes;
+            let bytes = self.stream.unfinished_bytes();
             if bytes <= SMALL_BODY {
                 self.permit = None;
                 return Poll::Ready(Ok(()));
             }
-            let new = || Arc::new(self.budget.permit(self.principal.clone()));
+            let new = || {
+                let permit = self.budget.permit(self.principal.clone());
+                Arc::new(permit.on_account_of(self.connection.clone()))
+            };
             let permit = Arc::clone(self.permit.get_or_insert_with(new));
             if permit.bytes() >= bytes {
                 return Poll::Ready(Ok(()));
@@ -76,10 +87,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for BudgetedStream<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         ready!(self.poll_room(context))?;
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        self.progress.advance(&buffer.filled()[before..]);
-        Poll::Ready(Ok(()))
+        Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
@@ -101,77 +109,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for BudgetedStream<S> {
     }
 }
 
-/// How much of a message has come. Looks at nothing but the heads of frames; what is wrong with them is
-/// for the reader behind this to say.
-#[derive(Debug, Default)]
-struct MessageProgress {
-    /// Of the next frame, as far as it came.
-    head: [u8; MAX_HEAD],
-    head_bytes: usize,
-    /// Bytes of the frame's payload that are still to come.
-    left: u64,
-    /// Bytes of the message, over all its frames.
-    bytes: usize,
-}
-
-impl MessageProgress {
-    fn advance(&mut self, mut bytes: &[u8]) {
-        while let Some(first) = bytes.first() {
-            if self.left > 0 {
-                let here = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
-                self.left -= here as u64;
-                if !self.is_control() {
-                    self.bytes = self.bytes.saturating_add(here);
-                }
-                bytes = &bytes[here..];
-            } else {
-                self.head[self.head_bytes] = *first;
-                self.head_bytes += 1;
-                bytes = &bytes[1..];
-                let Some(length) = self.payload_length() else { continue };
-                self.left = length;
-            }
-            if self.left == 0 {
-                self.end_frame();
-            }
-        }
-    }
-
-    /// Pings and the like may come between the frames of a message, and are no part of it.
-    fn is_control(&self) -> bool {
-        self.head[0] & 0x08 != 0
-    }
-
-    fn end_frame(&mut self) {
-        let is_last = self.head[0] & 0x80 != 0;
-        if is_last && !self.is_control() {
-            self.bytes = 0;
-        }
-        self.head_bytes = 0;
-    }
-
-    /// Of the frame, once its head is whole.
-    fn payload_length(&self) -> Option<u64> {
-        if self.head_bytes < 2 {
-            return None;
-        }
-        let extended = match self.head[1] & 0x7f {
-            126 => 2,
-            127 => 8,
-            _ => 0,
-        };
-        let mask = if self.head[1] & 0x80 != 0 { 4 } else { 0 };
-        if self.head_bytes < 2 + extended + mask {
-            return None;
-        }
-        let number = self.head[2..2 + extended].iter();
-        Some(match extended {
-            0 => u64::from(self.head[1] & 0x7f),
-            _ => number.fold(0, |sum, byte| (sum << 8) | u64::from(*byte)),
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -179,8 +116,9 @@ mod tests {
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tollgate_core::turn::Principal;
+    use tollgate_llm::realtime::wire::MessageStream;
 
-    use super::{BudgetedStream, MessageProgress};
+    use super::BudgetedStream;
     use crate::body::BodyBudget;
     use crate::pressure::MemoryLimit;
 
@@ -203,23 +141,6 @@ mod tests {
         bytes
     }
 
-    #[test]
-    fn what_came_of_a_message_is_counted_however_it_is_cut() {
-        let message = [frame(0x01, 100), frame(0x89, 5), frame(0x00, 300), frame(0x80, 70_000)];
-        let message = message.concat();
-        for piece in [1, 7, 4_096] {
-            let mut progress = MessageProgress::default();
-            let (all_but_one, last) = message.split_at(message.len() - 1);
-            all_but_one.chunks(piece).for_each(|bytes| progress.advance(bytes));
-            assert_eq!(progress.bytes, 70_399, "in pieces of {piece}");
-            progress.advance(last);
-            assert_eq!(progress.bytes, 0);
-            progress.advance(&frame(0x81, 0));
-            progress.advance(&frame(0x02, 10));
-            assert_eq!(progress.bytes, 10);
-        }
-    }
-
     struct UnknownGauge;
 
     impl crate::MemoryGauge for UnknownGauge {
@@ -236,7 +157,7 @@ mod tests {
         let open = |name: &str| {
             let (client, server) = tokio::io::duplex(256 << 10);
             let principal = Some(Principal::from_name(name));
-            (client, BudgetedStream::new(server, &budget, principal))
+            (client, BudgetedStream::new(MessageStream::new(server), &budget, principal))
         };
         // Reads what comes, as far as it can.
         let read = async |server: &mut BudgetedStream<_>| {

@@ -22,19 +22,22 @@ use tollgate_core::turn::Principal;
 use tollgate_engine::audit::{AuditAction, Decision};
 use tollgate_engine::gate::UnknownAgentError;
 use tollgate_llm::provider::ProviderSocket;
+use tollgate_llm::realtime::wire::{self, MessageStream};
 use tollgate_llm::realtime::{
-    CloseReason, ProviderSessionTarget, RealtimeFrame, RealtimeProtocol, SessionEnds, SessionParty,
-    SessionRequest, SessionSockets, TierOverrideRight, wire,
+    CloseReason, Live, Place, RealtimeFrame, SessionEnds, SessionParty, SessionRequest,
+    SessionSockets, TierOverrideRight,
 };
+use tollgate_mcp::offload::LargeWork;
 
 use super::message_budget::BudgetedStream;
 use super::{conversation, target};
-use crate::api_error::ApiError;
 use crate::auth::Right;
 use crate::mcp::AppState;
-use crate::request_context::RequestContext;
+use crate::pressure::ConnectionMemory;
+use crate::problem::ApiError;
 use crate::rest::queue_depth;
 use crate::variables::PromptVariables;
+use crate::who::RequestContext;
 
 /// Until a client has said what it wants.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,9 +48,9 @@ const LONGEST_REASON: usize = 123;
 
 /// What a connection does when it is no HTTP any more: run by whoever serves it, in its own task.
 #[derive(Clone, Default)]
-pub(crate) struct UpgradeHandover(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+pub(crate) struct Handover(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
 
-impl UpgradeHandover {
+impl Handover {
     pub(super) fn give(&self, session: impl Future<Output = ()> + Send + 'static) {
         *self.0.lock() = Some(session.boxed());
     }
@@ -60,25 +63,28 @@ impl UpgradeHandover {
 type ClientWebSocket = WebSocketStream<BudgetedStream<TokioIo<Upgraded>>>;
 
 /// What runs once the socket is there.
-pub(super) type UpgradeCallback = Box<dyn FnOnce(Upgraded) -> BoxFuture<'static, ()> + Send>;
+pub(super) type UpgradeCallback =
+    Box<dyn FnOnce(Upgraded, LargeWork) -> BoxFuture<'static, ()> + Send>;
 
 /// Somebody who was let in and has not said yet with which model they want to talk.
-pub(super) struct PendingSession {
+pub(super) struct Knock {
     front: Arc<AppState>,
     who: RequestContext,
     agent: Agent,
-    live: RealtimeProtocol,
-    place: ProviderSessionTarget,
+    live: Live,
+    place: Place,
     conversation: Option<String>,
     queue_depth: u32,
     variables: BTreeMap<String, String>,
+    /// On whose account its messages are.
+    connection: Option<Arc<ConnectionMemory>>,
 }
 
-impl PendingSession {
+impl Knock {
     pub(super) fn new(
         front: &Arc<AppState>,
         sent: &Parts,
-        (who, live, place): (RequestContext, RealtimeProtocol, ProviderSessionTarget),
+        (who, live, place): (RequestContext, Live, Place),
     ) -> Result<Self, ApiError> {
         let agent = target::agent(front, &who)?;
         Ok(Self {
@@ -90,6 +96,7 @@ impl PendingSession {
             conversation: conversation(sent)?,
             queue_depth: queue_depth(sent)?,
             variables: PromptVariables::read(&sent.headers, None)?.into_map(),
+            connection: sent.extensions.get().cloned(),
         })
     }
 
@@ -120,10 +127,13 @@ impl PendingSession {
         })
     }
 
-    async fn socket(&self, upgraded: Upgraded) -> ClientWebSocket {
+    async fn socket(&self, upgraded: Upgraded, large_work: &LargeWork) -> ClientWebSocket {
+        let mut stream = MessageStream::new(TokioIo::new(upgraded));
+        stream.report_to(large_work);
         let is_key = self.who.principal != Principal::local();
         let principal = is_key.then(|| self.who.principal.clone());
-        let stream = BudgetedStream::new(TokioIo::new(upgraded), &self.front.bodies, principal);
+        let stream = BudgetedStream::new(stream, &self.front.bodies, principal)
+            .on_account_of(self.connection.clone());
         WebSocketStream::from_raw_socket(stream, Role::Server, Some(wire::config())).await
     }
 
@@ -164,15 +174,15 @@ async fn wait_for_agent_removal(
 }
 
 /// The provider is there already.
-pub(super) fn start_with_provider(
+pub(super) fn known(
     front: Arc<AppState>,
-    knock: PendingSession,
+    knock: Knock,
     (visit, provider): (SessionRequest, ProviderSocket),
 ) -> UpgradeCallback {
-    Box::new(move |upgraded| {
+    Box::new(move |upgraded, large_work| {
         async move {
-            let client = knock.socket(upgraded).await;
-            let sockets = SessionSockets { client, provider, first: None };
+            let client = knock.socket(upgraded, &large_work).await;
+            let sockets = SessionSockets { client, provider, first: None, large_work };
             Box::pin(front.hall.hold(visit, sockets, knock.ends())).await;
         }
         .boxed()
@@ -180,13 +190,10 @@ pub(super) fn start_with_provider(
 }
 
 /// The first message says which provider is meant.
-pub(super) fn start_after_first_message(
-    front: Arc<AppState>,
-    knock: PendingSession,
-) -> UpgradeCallback {
-    Box::new(move |upgraded| {
+pub(super) fn unknown(front: Arc<AppState>, knock: Knock) -> UpgradeCallback {
+    Box::new(move |upgraded, large_work| {
         async move {
-            let mut client = knock.socket(upgraded).await;
+            let mut client = knock.socket(upgraded, &large_work).await;
             if let Some(greeting) = knock.live.greeting() {
                 // Whoever is gone already is noticed by what follows.
                 let _ = client.send(Message::text(greeting)).await;
@@ -199,7 +206,8 @@ pub(super) fn start_after_first_message(
             };
             match found {
                 Ok((visit, provider, first)) => {
-                    let sockets = SessionSockets { client, provider, first: Some(first) };
+                    let sockets =
+                        SessionSockets { client, provider, first: Some(first), large_work };
                     Box::pin(front.hall.hold(visit, sockets, ends)).await;
                 }
                 Err(end) => leave(client, end).await,
@@ -210,7 +218,7 @@ pub(super) fn start_after_first_message(
 }
 
 async fn dial_by_first_message(
-    knock: &PendingSession,
+    knock: &Knock,
     client: &mut ClientWebSocket,
 ) -> Result<(SessionRequest, ProviderSocket, Message), CloseReason> {
     let first = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, first(client)).await;

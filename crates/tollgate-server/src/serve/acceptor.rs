@@ -16,20 +16,24 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::HttpApp;
-use super::connections::{ConnectionOrigin, ConnectionPermit, ConnectionTable};
+use super::connections::{ConnectionOrigin, ConnectionPermit, ConnectionTable, ResetConnection};
 use super::probe::{self, FirstBytes};
 use super::workers::{AcceptedConnection, Workers};
-use crate::api_error::ApiError;
-use crate::pressure::PressureLevel;
+use crate::pressure::{MEMORY_POLL_INTERVAL, PressureLevel};
+use crate::problem::ApiError;
 
 /// Connections whose first bytes have not come yet. Honest clients send them at once.
 const MAX_SILENT: usize = 1024;
 const MAX_SILENT_PER_ADDRESS: usize = 512;
-/// Connections that are served when memory is at its end.
+/// Connections that are served when memory is at its end, because they may be probes.
 const LAST_CONNECTIONS: usize = 16;
+/// Between two connections that are reset for their memory: by then it has been given back to the
+/// system, and it is known whether one was enough.
+const BETWEEN_RESETS: Duration = Duration::from_secs(1);
 /// How long to wait when no more connections can be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Until a connection that was told to go has given its file back.
@@ -118,6 +122,9 @@ impl AcceptLoop {
     async fn run(self: Arc<Self>, listener: TcpListener) {
         let mut trouble = AcceptRecovery::new();
         let mut greeting = JoinSet::new();
+        let mut relief = MemoryRelief::new();
+        let mut look = tokio::time::interval(MEMORY_POLL_INTERVAL);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
@@ -131,6 +138,7 @@ impl AcceptLoop {
                     }
                     Err(error) => self.recover(&error, &mut trouble).await,
                 },
+                _ = look.tick() => relief.relieve(&self.app, &self.served),
                 Some(_) = greeting.join_next() => {}
             }
         }
@@ -180,21 +188,26 @@ impl AcceptLoop {
                 FirstBytes::Http2 if !is_tls => {
                     return self.refuse(stream, &probe::HTTP2_REFUSAL).await;
                 }
-                FirstBytes::Http2 | FirstBytes::Other => {
-                    return self.hand_over(stream, origin).await;
+                first @ (FirstBytes::Http2 | FirstBytes::Other { .. }) => {
+                    let may_be_probe =
+                        is_tls || matches!(first, FirstBytes::Other { may_be_probe: true });
+                    return self.hand_over(stream, origin, may_be_probe).await;
                 }
             }
         }
     }
 
-    async fn hand_over(&self, stream: TcpStream, origin: ConnectionOrigin) {
+    async fn hand_over(&self, stream: TcpStream, origin: ConnectionOrigin, may_be_probe: bool) {
         let last = match self.app.front.pressure.level() {
-            // A few still hear that we live; the others are closed unheard.
-            PressureLevel::Critical => match Arc::clone(&self.last).try_acquire_owned() {
-                Ok(place) => Some(place),
-                Err(_) => return,
-            },
             PressureLevel::Calm | PressureLevel::Tight | PressureLevel::Severe => None,
+            // Over TLS it is not known yet what is asked for.
+            PressureLevel::Critical if may_be_probe => {
+                match Arc::clone(&self.last).try_acquire_owned() {
+                    Ok(place) => Some(place),
+                    Err(_) => return refuse_unheard(&stream),
+                }
+            }
+            PressureLevel::Critical => return refuse_unheard(&stream),
         };
         match self.served.admit(origin) {
             Ok(admitted) => {
@@ -237,6 +250,35 @@ impl AcceptLoop {
         } else if !(is_out_of_files && trouble.give_spare()) {
             tokio::time::sleep(ACCEPT_PAUSE).await;
         }
+    }
+}
+
+/// Closes at once, and keeps nothing of the connection.
+fn refuse_unheard(stream: &TcpStream) {
+    let _ = stream.set_zero_linger();
+}
+
+/// Resets connections while memory is at its end: first the one that holds most.
+struct MemoryRelief {
+    last_reset: Option<Instant>,
+}
+
+impl MemoryRelief {
+    fn new() -> Self {
+        Self { last_reset: None }
+    }
+
+    fn relieve(&mut self, app: &HttpApp, served: &ConnectionTable) {
+        let (pressure, now) = (&app.front.pressure, app.front.clock.now());
+        let is_soon = |last: Instant| now.saturating_duration_since(last) < BETWEEN_RESETS;
+        if pressure.level() < PressureLevel::Critical || self.last_reset.is_some_and(is_soon) {
+            return;
+        }
+        let Some(ResetConnection { address, bytes }) = served.reset_biggest() else { return };
+        self.last_reset = Some(now);
+        pressure.count_reset();
+        let held_kb = bytes >> 10;
+        tracing::warn!(%address, held_kb, "memory is at its end: the connection that held most was reset");
     }
 }
 

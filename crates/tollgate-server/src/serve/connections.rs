@@ -10,9 +10,12 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::access::AddressGroup;
+use crate::pressure::ConnectionMemory;
 
 /// So many connections that were told to go may still be on their way out, beside a quarter of the limit.
 const MAX_CLOSING: usize = 64;
+/// Resetting a connection that holds less would free nothing that matters.
+const WORTH_A_RESET: usize = 256 << 10;
 /// The activity of a connection that was told to go.
 const EVICTED_STATE: u32 = u32::MAX;
 
@@ -69,6 +72,9 @@ pub(super) struct ConnectionActivity {
     /// Bytes wait for a peer that does not take them.
     sending: AtomicBool,
     evicted: Notify,
+    /// It is closed by a reset, which drops what the system holds for the peer.
+    is_reset: AtomicBool,
+    memory: Arc<ConnectionMemory>,
 }
 
 impl ConnectionActivity {
@@ -90,7 +96,21 @@ impl ConnectionActivity {
         }
     }
 
-    /// Returns when the connection has to make room.
+    pub(super) fn memory(&self) -> &Arc<ConnectionMemory> {
+        &self.memory
+    }
+
+    pub(super) fn is_reset(&self) -> bool {
+        self.is_reset.load(Ordering::Acquire)
+    }
+
+    /// Ends the connection, whatever it does.
+    fn reset(&self) {
+        self.is_reset.store(true, Ordering::Release);
+        self.evicted.notify_one();
+    }
+
+    /// Returns when the connection has to make room, or is reset.
     pub(super) async fn wait_for_eviction(&self) {
         self.evicted.notified().await;
     }
@@ -160,13 +180,37 @@ impl ConnectionTable {
         Ok(ConnectionPermit { table: Arc::clone(self), group, number, activity })
     }
 
+    /// Resets the connection for which most memory is held; `None` if none holds enough to matter.
+    pub(super) fn reset_biggest(&self) -> Option<ResetConnection> {
+        self.entries.lock().reset_biggest()
+    }
+
     /// Tells one idle connection to go; `false` if there is none.
     pub(super) fn evict(&self) -> bool {
         self.entries.lock().evict_any().is_some()
     }
 }
 
+/// A connection that was ended for what it held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ResetConnection {
+    pub(super) address: AddressGroup,
+    pub(super) bytes: usize,
+}
+
 impl ConnectionEntries {
+    fn reset_biggest(&mut self) -> Option<ResetConnection> {
+        let all = self.by_address.iter().flat_map(|(address, of)| {
+            of.iter().map(|(number, activity)| (activity.memory.bytes(), *address, *number))
+        });
+        let (bytes, address, number) =
+            all.filter(|(bytes, ..)| *bytes >= WORTH_A_RESET).max_by_key(|(bytes, ..)| *bytes)?;
+        self.by_address.get(&address)?.get(&number)?.reset();
+        self.remove(address, number);
+        self.closing += 1;
+        Some(ResetConnection { address, bytes })
+    }
+
     fn evict_any(&mut self) -> Option<()> {
         let crowded = self.by_address.iter().max_by_key(|(_, of)| of.len())?;
         let crowded = *crowded.0;
@@ -219,7 +263,10 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
 
-    use super::{ConnectionLimitError, ConnectionOrigin, ConnectionPermit, ConnectionTable};
+    use super::{
+        AddressGroup, ConnectionLimitError, ConnectionOrigin, ConnectionPermit, ConnectionTable,
+        ResetConnection,
+    };
 
     fn client(last: u8) -> ConnectionOrigin {
         ConnectionOrigin::Client(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)))
@@ -295,6 +342,29 @@ mod tests {
         let third = admit(&table, client(1));
         assert!(is_evicted(&silent) && !is_evicted(&reading));
         drop(third);
+    }
+
+    #[test]
+    fn r_11_the_connection_that_holds_most_is_reset_busy_or_not() {
+        let table = ConnectionTable::new(10, 10);
+        let all: Vec<_> = (1..=4).map(|last| admit(&table, client(last))).collect();
+        let _busy = all[2].activity.begin().unwrap();
+        all[0].activity.memory().reserve(1 << 20);
+        all[1].activity.memory().set_unsent(100 << 10);
+        all[2].activity.memory().reserve(1 << 20);
+        all[2].activity.memory().set_unsent(2 << 20);
+        let reset = |number: usize, bytes| {
+            Some(ResetConnection {
+                address: AddressGroup::of(client(number as u8 + 1).address()),
+                bytes,
+            })
+        };
+        assert_eq!(table.reset_biggest(), reset(2, 3 << 20));
+        assert_eq!(table.reset_biggest(), reset(0, 1 << 20));
+        assert_eq!(table.reset_biggest(), None, "the others hold next to nothing");
+        let is_reset: Vec<_> = all.iter().map(|one| one.activity.is_reset()).collect();
+        assert_eq!(is_reset, [true, false, true, false]);
+        assert_eq!(table.count(), 2);
     }
 
     #[test]

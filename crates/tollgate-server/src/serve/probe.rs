@@ -13,7 +13,7 @@ use httparse::Status;
 
 use super::HttpApp;
 use super::connections::ConnectionLimitError;
-use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::problem::{ApiError, ApiErrorFormat};
 use crate::{ops, readiness};
 
 /// The head of a probe is much shorter.
@@ -31,7 +31,10 @@ pub(super) enum FirstBytes {
     Probe(Box<HealthProbe>),
     /// The preface of HTTP/2 with prior knowledge (RFC 9113, 3.4), or the beginning of it.
     Http2,
-    Other,
+    /// For the workers; a probe that is written in another way is among them.
+    Other {
+        may_be_probe: bool,
+    },
 }
 
 /// A whole request for `/healthz` or `/readyz`.
@@ -50,8 +53,15 @@ pub(super) fn read(bytes: &[u8]) -> FirstBytes {
     match parse(bytes) {
         Some(probe) => FirstBytes::Probe(Box::new(probe)),
         None if bytes.starts_with(HTTP2_PREFACE) => FirstBytes::Http2,
-        None => FirstBytes::Other,
+        None => FirstBytes::Other { may_be_probe: asks_for_probe(bytes) },
     }
+}
+
+/// By the path alone, however the rest is written.
+fn asks_for_probe(bytes: &[u8]) -> bool {
+    let target = bytes.strip_prefix(b"GET ").or_else(|| bytes.strip_prefix(b"HEAD "));
+    let is_path = |target: &[u8]| target.starts_with(b"/healthz") || target.starts_with(b"/readyz");
+    target.is_some_and(is_path)
 }
 
 fn parse(bytes: &[u8]) -> Option<HealthProbe> {
@@ -152,7 +162,7 @@ mod tests {
     fn head_bytes(text: &str) -> Option<usize> {
         match read(text.as_bytes()) {
             FirstBytes::Probe(probe) => Some(probe.head_bytes),
-            FirstBytes::Http2 | FirstBytes::Other => None,
+            FirstBytes::Http2 | FirstBytes::Other { .. } => None,
         }
     }
 
@@ -169,7 +179,7 @@ mod tests {
     fn b_hh_18_the_preface_of_http_2_is_known() {
         let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
         assert!(matches!(read(preface), FirstBytes::Http2));
-        assert!(matches!(read(b"PRI / HTTP/1.1\r\n"), FirstBytes::Other));
+        assert!(matches!(read(b"PRI / HTTP/1.1\r\n"), FirstBytes::Other { may_be_probe: false }));
     }
 
     #[test]

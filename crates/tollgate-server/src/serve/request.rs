@@ -21,14 +21,14 @@ use tower_service::Service as _;
 use super::HttpApp;
 use super::offload::offloaded_if_large;
 use crate::access::{self, client_address};
-use crate::api_error::{ApiError, ApiErrorFormat, FAULT, STOPPING};
 use crate::auth::{self, AuthenticatedCaller, ConnectionPeer};
 use crate::body::{BodyAdmission, holding, mask_response};
 use crate::events;
-use crate::in_flight::{InFlightPermit, PrincipalShare, listens};
+use crate::in_flight::{Place, PrincipalShare, listens};
+use crate::live;
 use crate::panic_guard;
-use crate::pressure::PressureLevel;
-use crate::realtime;
+use crate::pressure::{ConnectionMemory, PressureLevel};
+use crate::problem::{ApiError, ApiErrorFormat, FAULT, STOPPING};
 use crate::revocation::RevocableRequest;
 use crate::router;
 
@@ -88,7 +88,7 @@ async fn admit(
     if app.front.stop.is_cancelled() && !is_probe(parts.uri.path()) {
         return Err(STOPPING.response(style));
     }
-    realtime::bring_key(&mut parts).map_err(|problem| problem.response(style))?;
+    live::bring_key(&mut parts).map_err(|problem| problem.response(style))?;
     auth::refuse_keys_in_query(&parts.uri).map_err(|problem| problem.response(style))?;
     let front = &app.front;
     match front.keys.admit(&parts).await {
@@ -120,7 +120,9 @@ async fn serve_admitted(
         parts.extensions.insert(visitor.clone());
     }
     let method = parts.method.clone();
-    let admission = BodyAdmission::of(&body, || app.front.bodies.permit(key_of(visitor)));
+    let connection = parts.extensions.get::<Arc<ConnectionMemory>>().cloned();
+    let permit = || app.front.bodies.permit(key_of(visitor)).on_account_of(connection);
+    let admission = BodyAdmission::of(&body, permit);
     if let Some(admission) = &admission {
         parts.extensions.insert(admission.clone());
     }
@@ -191,7 +193,7 @@ fn take(
     app: &HttpApp,
     path: &str,
     visitor: Option<&AuthenticatedCaller>,
-) -> Result<Option<InFlightPermit>, ApiError> {
+) -> Result<Option<Place>, ApiError> {
     if is_probe(path) {
         return Ok(None);
     }

@@ -10,8 +10,6 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::connections::ConnectionActivity;
-use super::write_timeout::WriteTimeoutStream;
 use crate::limits::Limits;
 
 /// The first byte of every TLS connection: a record of the handshake.
@@ -29,10 +27,8 @@ pub(super) async fn shake(
     stream: TcpStream,
     config: Arc<ServerConfig>,
     limits: &Limits,
-    activity: Arc<ConnectionActivity>,
-) -> Option<TlsStream<WriteTimeoutStream<TcpStream>>> {
-    let stalling = |stream| WriteTimeoutStream::new(stream, limits.write_timeout, activity);
-    let shaken = greet(stream, config, stalling);
+) -> Option<TlsStream<TcpStream>> {
+    let shaken = greet(stream, config);
     match tokio::time::timeout(limits.handshake_timeout, shaken).await {
         Ok(Ok(stream)) => Some(stream),
         Ok(Err(error)) => {
@@ -49,12 +45,11 @@ pub(super) async fn shake(
 async fn greet(
     mut stream: TcpStream,
     config: Arc<ServerConfig>,
-    stalling: impl FnOnce(TcpStream) -> WriteTimeoutStream<TcpStream>,
-) -> io::Result<TlsStream<WriteTimeoutStream<TcpStream>>> {
+) -> io::Result<TlsStream<TcpStream>> {
     let mut first = [0];
     match stream.peek(&mut first).await? {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        _ if first[0] == HANDSHAKE => TlsAcceptor::from(config).accept(stalling(stream)).await,
+        _ if first[0] == HANDSHAKE => TlsAcceptor::from(config).accept(stream).await,
         _ => {
             stream.write_all(PLAIN).await?;
             stream.shutdown().await?;

@@ -1,5 +1,7 @@
-//! Write timeout: a connection whose peer must take what it is sent. A write that makes no progress
-//! for too long fails, so that slow readers do not hold memory for ever.
+//! Write timeout: a write that makes no progress for too long fails, so that slow readers do not
+//! hold memory for ever.
+//!
+//! It also counts what waits to be written, to find the connection that holds most.
 
 use std::future::Future;
 use std::io;
@@ -9,11 +11,31 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
+use tokio_rustls::server::TlsStream;
 
 use super::connections::ConnectionActivity;
 
-pub(super) struct WriteTimeoutStream<S> {
+/// What can be closed so that the peer sees a reset, and nothing is kept for it.
+pub(super) trait Abortable {
+    fn abort_on_close(&self);
+}
+
+impl Abortable for TcpStream {
+    fn abort_on_close(&self) {
+        // Without it, what the peer has not read stays in the system for minutes.
+        let _ = self.set_zero_linger();
+    }
+}
+
+impl Abortable for TlsStream<TcpStream> {
+    fn abort_on_close(&self) {
+        self.get_ref().0.abort_on_close();
+    }
+}
+
+pub(super) struct WriteTimeoutStream<S: Abortable> {
     stream: S,
     limit: Duration,
     /// Runs while a write waits.
@@ -21,9 +43,24 @@ pub(super) struct WriteTimeoutStream<S> {
     activity: Arc<ConnectionActivity>,
 }
 
-impl<S> WriteTimeoutStream<S> {
+impl<S: Abortable> WriteTimeoutStream<S> {
     pub(super) fn new(stream: S, limit: Duration, activity: Arc<ConnectionActivity>) -> Self {
         Self { stream, limit, waiting: None, activity }
+    }
+
+    /// The same for a write of so many bytes: what is not taken waits in memory.
+    fn written(
+        &mut self,
+        context: &mut Context<'_>,
+        offered: usize,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let taken = match &written {
+            Poll::Ready(Ok(taken)) => *taken,
+            Poll::Ready(Err(_)) | Poll::Pending => 0,
+        };
+        self.activity.memory().set_unsent(offered.saturating_sub(taken));
+        self.check_write_timeout(context, written)
     }
 
     fn check_write_timeout<T>(
@@ -47,7 +84,15 @@ impl<S> WriteTimeoutStream<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeoutStream<S> {
+impl<S: Abortable> Drop for WriteTimeoutStream<S> {
+    fn drop(&mut self) {
+        if self.activity.is_reset() {
+            self.stream.abort_on_close();
+        }
+    }
+}
+
+impl<S: Abortable + AsyncRead + Unpin> AsyncRead for WriteTimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -57,14 +102,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeoutStream<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeoutStream<S> {
+impl<S: Abortable + AsyncWrite + Unpin> AsyncWrite for WriteTimeoutStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.check_write_timeout(context, written)
+        self.written(context, bytes.len(), written)
     }
 
     fn poll_write_vectored(
@@ -73,7 +118,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeoutStream<S> {
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
-        self.check_write_timeout(context, written)
+        self.written(context, bytes.iter().map(|part| part.len()).sum(), written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -97,10 +142,15 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use tokio::io::AsyncWriteExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
     use tollgate_engine::clock::{Clock, SystemClock};
 
-    use super::WriteTimeoutStream;
+    use super::super::connections::ConnectionActivity;
+    use super::{Abortable, WriteTimeoutStream};
+
+    impl Abortable for DuplexStream {
+        fn abort_on_close(&self) {}
+    }
 
     #[tokio::test(start_paused = true)]
     async fn r_12_a_reader_that_takes_nothing_is_given_up() {
@@ -111,5 +161,20 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(SystemClock.now() - began >= Duration::from_secs(30));
         drop(theirs);
+    }
+    #[tokio::test]
+    async fn r_11_what_a_peer_does_not_take_is_on_its_account() {
+        let (ours, mut theirs) = tokio::io::duplex(100);
+        let activity = Arc::<ConnectionActivity>::default();
+        let mut stream =
+            WriteTimeoutStream::new(ours, Duration::from_secs(30), Arc::clone(&activity));
+        let writing = stream.write_all(&[0; 1_000]);
+        let mut writing = std::pin::pin!(writing);
+        assert!(futures_util::poll!(&mut writing).is_pending());
+        assert_eq!(activity.memory().bytes(), 900);
+        let mut taken = [0; 1_000];
+        let (written, read) = tokio::join!(writing, theirs.read_exact(&mut taken));
+        assert!(written.is_ok() && read.is_ok());
+        assert_eq!(activity.memory().bytes(), 0);
     }
 }

@@ -180,28 +180,77 @@ async fn r_11_memory_runs_out_in_steps_and_the_gateway_lives_through_all_of_them
 
     used.set(99).await;
     healthy().await;
-    // Each begins a request, and those that are heard hold their places.
-    let mut crowd = Vec::new();
+    assert_eq!(ready().await, 503);
+    // Whoever begins a request is closed unheard; a probe is answered however it is written.
     for _ in 0..40 {
         let mut stream = TcpStream::connect(stage.address).await.unwrap();
-        stream.write_all(b"GET /v1/tools HTTP/1.1\r\n").await.unwrap();
-        crowd.push(stream);
-    }
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    for _ in 0..40 {
+        let asked = format!("GET /v1/tools HTTP/1.1\r\nHost: {}\r\n\r\n", stage.address);
+        assert!(is_closed(&mut stream, &asked).await);
         healthy().await;
     }
-    let asked = format!("Host: {}\r\n\r\n", stage.address);
-    let closed = crowd.iter_mut().map(|stream| is_closed(stream, &asked));
-    let closed = join_all(closed).await.into_iter().filter(|closed| *closed).count();
-    assert!((20..=30).contains(&closed), "{closed} of 40 were refused");
-    drop(crowd);
+    let mut old = TcpStream::connect(stage.address).await.unwrap();
+    let asked = format!("GET /healthz HTTP/1.0\r\nHost: {}\r\n\r\n", stage.address);
+    assert!(!is_closed(&mut old, &asked).await, "a probe of HTTP/1.0 is heard");
 
     used.set(20).await;
     healthy().await;
     assert_eq!(ready().await, 200);
     assert_eq!(waiting(&stage, 1).send().await.status, 200);
     assert!(stage.modern("subscriptions/listen", listen).stream().await.next().await.is_some());
+}
+
+/// The beginning of a body that is not sent to its end.
+async fn upload(stage: &Stage, bytes: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(stage.address).await.unwrap();
+    let head = format!(
+        "POST /v1/tools/execute HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
+         content-length: {bytes}\r\n\r\n",
+        stage.address
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&vec![b' '; bytes / 2]).await.unwrap();
+    stream
+}
+
+/// How a connection on which nothing is to be heard ends, if it does soon.
+async fn ending(stream: &mut TcpStream) -> Option<std::io::ErrorKind> {
+    let read = tokio::time::timeout(Duration::from_millis(300), stream.read_u8()).await;
+    read.ok().map(|read| read.expect_err("nothing is to be heard").kind())
+}
+
+#[tokio::test]
+async fn r_11_at_95_percent_the_streams_that_hold_most_are_reset_and_the_others_go_on() {
+    let used = Arc::new(Percent::new(10));
+    let memory = MemoryLimit::with_gauge(100 << 20, Arc::<Percent>::clone(&used));
+    let stage = stage(Limits { memory, ..Limits::default() }, &[]).await;
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    let mut listening = stage.modern("subscriptions/listen", listen).stream().await;
+    assert!(listening.next().await.is_some());
+    let (mut small, mut middle) = (upload(&stage, 100 << 10).await, upload(&stage, 1 << 20).await);
+    let mut big = upload(&stage, 4 << 20).await;
+    used.set(94).await;
+    for stream in [&mut small, &mut middle, &mut big] {
+        assert_eq!(ending(stream).await, None);
+    }
+    let resets = async || {
+        let page = stage.request("GET", "/metrics").by_admin().send().await.text;
+        let name = "tollgate_connections_reset_total ";
+        let line = page.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap().parse::<u32>().unwrap()
+    };
+    used.set(96).await;
+    for stream in [&mut big, &mut middle] {
+        let ended = tokio::time::timeout(Duration::from_secs(20), stream.read_u8()).await;
+        let error = ended.expect("it ends").expect_err("nothing is to be heard");
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    }
+    used.set(20).await;
+    assert_eq!(ending(&mut small).await, None, "it holds next to nothing");
+    assert_eq!(resets().await, 2);
+    listening.silent().await;
+    assert_eq!(waiting(&stage, 1).send().await.status, 200);
+    let mut again = upload(&stage, 4 << 20).await;
+    assert_eq!(ending(&mut again).await, None);
 }
 
 #[tokio::test]

@@ -4,6 +4,9 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tollgate_core::agent::{Agent, Persona};
+use tollgate_core::glob::Glob;
+use tollgate_core::secret_values;
 use tollgate_server::PollWatch;
 
 use crate::hostile::{Hostile, SERVERS, filled, planned, result};
@@ -11,8 +14,8 @@ use crate::model::Model;
 use crate::stage::Setup;
 
 const LONGEST_POLL: Duration = Duration::from_millis(20);
-/// Of one result, twice over.
-const RESULT_BYTES: usize = 4_000_000;
+/// Of one result: nearly as much as a message of a server may have.
+const RESULT_BYTES: usize = 7_000_000;
 
 fn assert_short_polls(watch: &PollWatch, what: &str) {
     let longest = watch.longest();
@@ -22,6 +25,8 @@ fn assert_short_polls(watch: &PollWatch, what: &str) {
 
 #[tokio::test]
 async fn r_35_large_results_leave_the_workers_on_every_front() {
+    // Without a secret to look for, answers are not looked through.
+    secret_values::configure(["a-secret-that-no-result-contains"]);
     let model = Model::saying(|asked| {
         let messages = asked["messages"].as_array().unwrap();
         match messages.iter().any(|message| message["role"] == "tool") {
@@ -33,7 +38,10 @@ async fn r_35_large_results_leave_the_workers_on_every_front() {
         }
     })
     .await;
-    let setup = Setup { models: model.settings(), ..Setup::default() };
+    let persona = Persona { models: vec!["m".to_owned()], ..Persona::default() };
+    let auto_execute = vec![Glob::new("new_say")];
+    let agent = Agent { persona, auto_execute, ..Agent::implicit() };
+    let setup = Setup { models: model.settings(), agents: vec![agent], ..Setup::default() };
     let hostile = Hostile::with(Duration::from_secs(30), setup).await;
     let stage = &hostile.stage;
     let watch = stage.front.watch_polls();
@@ -46,7 +54,7 @@ async fn r_35_large_results_leave_the_workers_on_every_front() {
     for server in SERVERS {
         let name = format!("{server}_say");
         for (text, fill) in shapes {
-            let plan = filled(result(text), fill, RESULT_BYTES / fill.len() / 2);
+            let plan = filled(result(text), fill, RESULT_BYTES / fill.len());
             let arguments = planned(&plan);
             let params = json!({"name": name, "arguments": arguments});
             let reply = stage.modern("tools/call", params.clone()).send().await;
@@ -67,6 +75,8 @@ async fn r_35_large_results_leave_the_workers_on_every_front() {
         let body = json!({"model": "default", "messages": messages, "stream": stream}).to_string();
         let reply = stage.post(body).path("/v1/chat/completions").send().await;
         assert_eq!(reply.status, 200, "{reply:.300?}");
+        assert!(reply.text.contains("long"), "{:.600}", reply.text);
+        assert_eq!(model.asked.lock().len(), if stream { 4 } else { 2 });
         assert_short_polls(&watch, &format!("/v1/chat/completions, stream: {stream}"));
     }
 }

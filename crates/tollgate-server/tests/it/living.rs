@@ -106,7 +106,7 @@ impl Living {
         client
     }
 
-    async fn open_with(&self, speaks: Speaks, headers: &[String]) -> Ends {
+    pub(crate) async fn open_with(&self, speaks: Speaks, headers: &[String]) -> Ends {
         let mut ends = match speaks {
             Speaks::OpenAi => {
                 let (client, provider) = tokio::join!(self.dial(speaks, headers), self.accept());

@@ -3,6 +3,8 @@
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tollgate_engine::confine::{PrivateFiles, SealedDirectoryError};
+use tollgate_engine::settings::ServerTransport;
 
 use super::tools::items;
 use crate::app;
@@ -135,6 +137,7 @@ async fn look(config: &Config, findings: &mut Vec<DoctorFinding>) {
     match gateway {
         Ok(gateway) => {
             findings.extend(servers(config, &gateway).await);
+            findings.extend(working_directories(config));
             findings.push(memory(&gateway).await);
             gateway.close().await;
         }
@@ -257,6 +260,19 @@ async fn servers(config: &Config, gateway: &Gateway) -> Vec<DoctorFinding> {
         findings.push(DoctorFinding::well("servers", "none but what is built in"));
     }
     findings
+}
+
+/// Servers that can make no files where they run.
+fn working_directories(config: &Config) -> Vec<DoctorFinding> {
+    let private = PrivateFiles::default();
+    private.add(app::private(config));
+    let sealed = config.settings.servers.iter().filter_map(|server| {
+        let ServerTransport::Stdio(command) = &server.transport else { return None };
+        let why = SealedDirectoryError::check(command, &private).err()?;
+        let message = format!("{}: {why}", server.id);
+        Some(DoctorFinding::odd("server", message, SealedDirectoryError::ADVICE))
+    });
+    sealed.collect()
 }
 
 fn say(findings: &[DoctorFinding], output: Output) {

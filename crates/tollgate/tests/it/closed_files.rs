@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use tollgate_testkit::skip;
 
 use crate::isolated_gateway::{Gateway, Python};
+use crate::serving::Serving;
 
 const ATTACK: &str = include_str!("attack.py");
 /// Becomes the gateway on a kernel that knows no Landlock, as far as that can be told.
@@ -166,6 +167,71 @@ fn s_05_ordinary_work_goes_on_around_closed_files() {
     let log = gateway.command(&["servers", "logs", "plain"]);
     let told = format!("the server can make no files directly in `{}`", home.display());
     assert!(log.contains(&told), "{log}");
+}
+
+/// The process of a server once it is ready, and another than before.
+fn process_of(gateway: &Serving, server: &str, before: Option<u64>) -> u64 {
+    let folder = fs::read_link(format!("/proc/{}/cwd", gateway.pid())).unwrap();
+    let admin = format!("x-api-key: {}\r\n", admin_token(&folder));
+    for _ in 0..1_200 {
+        let answer = gateway.ask(&format!("GET /api/servers/{server}"), &admin, "").text;
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let found: Value = serde_json::from_str(body).unwrap();
+        let process = found["pid"].as_u64().filter(|it| Some(*it) != before);
+        if let (Some("ready"), Some(process)) = (found["state"].as_str(), process) {
+            return process;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("`{server}` is not ready");
+}
+
+#[test]
+fn s_05_a_server_that_can_make_no_files_where_it_runs_is_told_of_at_each_start() {
+    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let (place, above) = (folder.path(), folder.path().parent().unwrap());
+    fs::create_dir(place.join("elsewhere")).unwrap();
+    let server = |name: &str, key: &str, value: Value| {
+        let mut server = python.plain(place, name);
+        server[key] = value;
+        server
+    };
+    let config = json!({"servers": {
+        "beside": python.plain(place, "beside"),
+        "above": server("above", "cwd", json!(above)),
+        "apart": server("apart", "cwd", json!(place.join("elsewhere"))),
+        "open": server("open", "sandbox", json!("none")),
+    }});
+    fs::write(place.join("tollgate.yaml"), config.to_string()).unwrap();
+    let gateway = Serving::start_with(place, &[("PATH", "/usr/bin:/bin".to_owned())]);
+    for server in ["above", "apart", "open"] {
+        process_of(&gateway, server, None);
+    }
+    let first = process_of(&gateway, "beside", None);
+    let admin = format!("x-api-key: {}\r\n", admin_token(place));
+    gateway.ask("POST /api/servers/beside/restart", &admin, "");
+    process_of(&gateway, "beside", Some(first));
+    let listen = [("TOLLGATE_LISTEN", gateway.address.as_str()), ("PATH", "/usr/bin:/bin")];
+    let doctor = crate::tollgate_with(place, &["doctor"], &listen).stdout;
+    let log = gateway.terminate();
+    let told = |text: &str, server: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.contains("directly in its working directory"));
+        lines.filter(|line| line.contains(server)).map(str::to_owned).collect()
+    };
+    for (server, directory, starts) in [("beside", place, 2), ("above", above, 1)] {
+        let directory = format!("`{}`", directory.display());
+        let logged = told(&log, &format!("server={server}"));
+        assert_eq!(logged.len(), starts, "{server}: {log}");
+        for words in [&*directory, "WARN", "`cwd`", "`--config` and `--data`", "`sandbox: none`"] {
+            assert!(logged[0].contains(words), "no {words}: {}", logged[0]);
+        }
+        let found = told(&doctor, &format!(" {server}: "));
+        assert!(found.len() == 1 && found[0].contains(&directory), "{server}: {doctor}");
+    }
+    assert!(doctor.contains("→ if it has to: give the server another `cwd`"), "{doctor}");
+    for quiet in ["server=apart", "server=open"] {
+        assert_eq!(told(&log, quiet), Vec::<String>::new());
+    }
 }
 
 #[test]

@@ -13,12 +13,12 @@ use tollgate_testkit::skip;
 use crate::serving::Serving;
 
 #[expect(clippy::disallowed_methods, reason = "a test measures what happens outside")]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
 /// Asks until the state is that, for a while; how long it took.
-fn wait_for(gateway: &Serving, state: &str) -> Duration {
+pub(crate) fn wait_for(gateway: &Serving, state: &str) -> Duration {
     let began = now();
     while began.elapsed() < Duration::from_secs(30) {
         // A row has to be written for anybody to find out.
@@ -34,7 +34,7 @@ fn wait_for(gateway: &Serving, state: &str) -> Duration {
     panic!("not {state} in time");
 }
 
-fn call(gateway: &Serving, tool: &str, arguments: &Value) -> String {
+pub(crate) fn call(gateway: &Serving, tool: &str, arguments: &Value) -> String {
     let body = json!({"name": tool, "arguments": arguments}).to_string();
     gateway.ask("POST /v1/tools/execute", "", &body).text
 }

@@ -32,6 +32,7 @@ mod no_commands;
 mod one_server;
 mod operator_commands;
 mod programs;
+mod read_only_disk;
 mod refused_access;
 mod reload;
 mod remember;

@@ -2,12 +2,13 @@
 //! memory that really runs out. `make soak` does the same for longer.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use tollgate_testkit::attack::{Attack, BlockingHttpClient, PacedClient, call_headers};
 use tollgate_testkit::cgroup::MemoryCgroup;
 use tollgate_testkit::skip;
@@ -217,5 +218,105 @@ fn r_11_the_ladder_is_climbed_with_real_memory_and_left_again() {
         wait_for("all are served again", Duration::from_secs(10), || call(200));
         assert_ne!(session(), Some(503), "sessions begin again");
     }
+    limited.assert_alive();
+}
+
+/// A request that is not over: its client sends no more, and hears nothing yet.
+struct Unfinished(TcpStream);
+
+impl Unfinished {
+    fn begin(limited: &Limited, number: usize, (head, sent, length): (&str, &[u8], usize)) -> Self {
+        let mut stream = TcpStream::connect(&limited.gateway.address).expect("a connection");
+        let head = format!(
+            "POST {head}\r\nhost: localhost\r\nx-api-key: {}\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n",
+            key(number)
+        );
+        stream.write_all(head.as_bytes()).expect("it is read");
+        stream.write_all(sent).expect("it is read");
+        stream.set_read_timeout(Some(Duration::from_millis(50))).expect("a limit");
+        Self(stream)
+    }
+
+    /// A call whose last bytes never come.
+    fn upload(limited: &Limited, number: usize, bytes: usize) -> Self {
+        let sent = vec![b' '; bytes - 1_000];
+        Self::begin(limited, number, ("/v1/tools/execute HTTP/1.1", &sent, bytes))
+    }
+
+    /// Somebody who waits for changes of the tools.
+    fn listen(limited: &Limited, number: usize) -> Self {
+        let body = json!({
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "subscriptions/listen",
+            "params": {
+                "notifications": {"toolsListChanged": true},
+                "_meta": {
+                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                },
+            },
+        })
+        .to_string();
+        let head = "/mcp HTTP/1.1\r\naccept: application/json, text/event-stream\r\n\
+                    mcp-protocol-version: 2026-07-28\r\nmcp-method: subscriptions/listen";
+        let one = Self::begin(limited, number, (head, body.as_bytes(), body.len()));
+        one.0.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
+        let mut status = [0; 12];
+        (&one.0).read_exact(&mut status).expect("an answer");
+        assert_eq!(status, *b"HTTP/1.1 200");
+        one.0.set_read_timeout(Some(Duration::from_millis(50))).expect("a limit");
+        one
+    }
+
+    fn is_reset(&self) -> bool {
+        let mut heard = [0; 4_096];
+        loop {
+            match (&self.0).read(&mut heard) {
+                Ok(0) => panic!("it ended as if it were over"),
+                Ok(_) => {}
+                Err(error) => return error.kind() == ErrorKind::ConnectionReset,
+            }
+        }
+    }
+}
+
+#[test]
+fn r_11_at_95_percent_of_real_memory_the_biggest_stream_is_reset_and_nobody_comes_in() {
+    if !skip::require_cgroup() {
+        return;
+    }
+    let limited = Limited::start(&keys());
+    let call = |status: u16| limited.small_call(0) == Some(status);
+    let probe = |path: &str| limited.gateway.ask("GET", path).status;
+    let fill = |percent: u64| {
+        let used = limited.group.used_bytes().expect("a figure");
+        let more = (LIMIT * percent / 100).saturating_sub(used);
+        limited.group.hold(more).expect("there is room for it")
+    };
+    assert!(call(200));
+    let listening = Unfinished::listen(&limited, 1);
+    let _small = Unfinished::upload(&limited, 2, 4 << 20);
+    let big = Unfinished::upload(&limited, 3, 15 << 20);
+    let ballast = fill(96);
+    wait_for("the biggest is reset", Duration::from_secs(20), || big.is_reset());
+    let log = limited.gateway.log();
+    let first = log.lines().find(|line| line.contains("the connection that held most was reset"));
+    assert!(first.is_some_and(|line| line.contains(&(15 << 10).to_string())), "{log}");
+    // What it held is free again, and goes to somebody else.
+    let more = fill(97);
+    wait_for("nobody comes in", Duration::from_secs(20), || limited.small_call(0).is_none());
+    for _ in 0..10 {
+        assert_eq!((probe("/healthz"), probe("/readyz")), (200, 503));
+        assert_eq!(limited.small_call(0), None, "{}", limited.gateway.log());
+    }
+    assert!(!listening.is_reset(), "it holds next to nothing");
+    limited.assert_alive();
+    drop((ballast, more));
+    wait_for("all are served again", Duration::from_secs(10), || call(200));
+    wait_for("it is ready again", Duration::from_secs(10), || probe("/readyz") == 200);
+    assert!(!listening.is_reset());
+    assert!(!Unfinished::upload(&limited, 4, 4 << 20).is_reset());
     limited.assert_alive();
 }

@@ -75,6 +75,7 @@ function Settings(props: { agent: Agent }) {
     ["Auto-executed tools", agent.auto_execute.join(", ") || "none"],
     ["Max tools", `${agent.max_tools}, tool search ${agent.tool_search}`],
     ["Max tool rounds", String(agent.max_depth)],
+    ["Max calls per turn", String(agent.max_calls)],
     ["Concurrent calls", agent.concurrent === null ? "unlimited" : String(agent.concurrent)],
     ["Code mode", agent.code_mode ? "on" : "off"],
     ["Mixed responses", agent.mixed_response],

@@ -48,6 +48,11 @@ pub(super) struct ProgramHost<'g> {
 
 #[async_trait]
 impl HostCalls for ProgramHost<'_> {
+    fn admit(&self, calls: u32) -> Result<(), String> {
+        let Some(budget) = &self.turn.calls else { return Ok(()) };
+        budget.take(calls).map_err(|exceeded| exceeded.to_string())
+    }
+
     async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
         let (events, said) =
             self.caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();

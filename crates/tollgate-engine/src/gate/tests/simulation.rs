@@ -1,13 +1,15 @@
-//! the core of the gateway as a simulation.
+//! the core of the gateway as a deterministic simulation.
 //!
-//! A seed decides servers, tools that come and go, callers, faults, and when each happens, on a
-//! clock that stands still while anybody works. The gate's own jitter between retries is not seeded
-//! yet.
+//! A seed decides servers, tools that come and go, callers, faults, when each happens, and every
+//! random choice of the gate, on a clock that stands still while anybody works. The same seed is
+//! the same world again, call by call.
 //!
-//! `TOLLGATE_SEEDS=100000` runs more worlds, `TOLLGATE_SEED=17` one alone.
+//! `TOLLGATE_SEEDS=5000` runs more worlds, `TOLLGATE_SEED=17` one alone. `TOLLGATE_SOAK=1` runs 100,000, or as many as
+//! there is time for.
 
 use std::collections::HashMap as Map;
 use std::ops::Range;
+use std::time::SystemTime;
 
 use futures_util::future::join_all;
 use rand::rngs::StdRng;
@@ -20,11 +22,61 @@ use super::*;
 use crate::upstream::{Change, Update};
 
 /// In the ordinary run of the tests.
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 1_000;
+/// With `TOLLGATE_SOAK`.
+const SOAK_SEEDS: u64 = 100_000;
+const SOAK_TIME: Duration = Duration::from_secs(15 * 60);
 const CALLERS: usize = 6;
 const CALLS_OF_ONE: usize = 8;
 /// Of a world, on its own clock. Nothing in it may take that long.
 const LONGEST: Duration = Duration::from_secs(600);
+
+/// All that happens in a world, in order, each with its moment.
+#[derive(Clone)]
+struct Trace {
+    began: Instant,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Trace {
+    fn begin() -> Self {
+        Self { began: SystemClock.now(), lines: Arc::default() }
+    }
+
+    fn note(&self, what: &str) {
+        let at = SystemClock.now() - self.began;
+        self.lines.lock().push(format!("{at:?} {what}"));
+    }
+}
+
+impl Observer for Trace {
+    fn observe(&self, record: &CallRecord) {
+        self.note(&format!("{record:?}"));
+    }
+}
+
+/// The wall clock of a world begins at the same moment in each of them.
+struct WorldClock {
+    began: Instant,
+}
+
+impl Clock for WorldClock {
+    fn now(&self) -> Instant {
+        SystemClock.now()
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000) + (self.now() - self.began)
+    }
+}
+
+struct SeededRandom(Mutex<StdRng>);
+
+impl RandomSource for SeededRandom {
+    fn bits(&self) -> u128 {
+        self.0.lock().random()
+    }
+}
 
 /// What the server has seen: the tools by name, and how often each token came to a tool that writes.
 #[derive(Default)]
@@ -97,7 +149,12 @@ fn plan(random: &mut StdRng, caller: usize, number: usize) -> Planned {
 }
 
 /// One call, from its beginning to its answer, and all that has to hold of it alone.
-async fn make(test: &TestGate, principal: &str, planned: &Planned, limit: Duration) -> Sums {
+async fn make(
+    test: &TestGate,
+    trace: &Trace,
+    (principal, planned): (&str, &Planned),
+    limit: Duration,
+) -> Sums {
     tokio::time::sleep(planned.starts).await;
     let clock = SystemClock;
     let began = clock.now();
@@ -111,6 +168,8 @@ async fn make(test: &TestGate, principal: &str, planned: &Planned, limit: Durati
     let took = clock.now() - began;
     let budget = limit.min(planned.wall).min(planned.patience) + Duration::from_millis(1);
     assert!(took <= budget, "{} took {took:?}, its budget is {budget:?}", planned.name);
+    let heard = reply.as_ref().map_or_else(|_| "given up".to_owned(), said);
+    trace.note(&format!("{principal} {} {}: {heard}", planned.name, planned.token));
     match reply {
         Err(_) => Sums { given_up: 1, ..Sums::default() },
         Ok(Ok(Reply::Tool(outcome))) if outcome.status == CallStatus::Ok => {
@@ -125,7 +184,7 @@ async fn make(test: &TestGate, principal: &str, planned: &Planned, limit: Durati
 }
 
 /// The tools of the server come and go.
-async fn meddle(test: &TestGate, random: &mut StdRng) {
+async fn meddle(test: &TestGate, trace: &Trace, random: &mut StdRng) {
     for _ in 0..random.random_range(0..4) {
         tokio::time::sleep(millis(random, 0..700)).await;
         let change = match random.random_range(0..3) {
@@ -135,11 +194,13 @@ async fn meddle(test: &TestGate, random: &mut StdRng) {
         };
         let server = ServerId::parse("s").unwrap();
         test.updates.send(Update { server, change }).await.unwrap();
+        trace.note("the tools changed");
     }
 }
 
-async fn world(seed: u64) -> Sums {
+async fn world(seed: u64) -> (Sums, Vec<String>) {
     let mut random = StdRng::seed_from_u64(seed);
+    let trace = Trace::begin();
     let limit = millis(&mut random, 100..2_000);
     let era = if random.random_bool(0.5) { Era::Modern } else { Era::Legacy };
     let cacheable = random.random_bool(0.5).then(|| millis(&mut random, 1..5_000));
@@ -151,7 +212,10 @@ async fn world(seed: u64) -> Sums {
         let reads = ToolOverride { idempotent: Some(true), cacheable, ..ToolOverride::default() };
         rules.tools = [(ToolName::new("a"), writes), (ToolName::new("b"), reads)].into();
     };
+    let server = trace.clone();
     let script = move |seen: Seen| {
+        server
+            .note(&format!("the server hears {} {}", seen.name, seen.params["arguments"]["token"]));
         let mut reached = seen_by.lock();
         reached.names.push(seen.name.clone());
         if seen.name == "a" {
@@ -161,7 +225,13 @@ async fn world(seed: u64) -> Sums {
         drop(reached);
         react(&by_chance, &seen)
     };
-    let test = gate_of(era, change, script).await;
+    let kept = Kept {
+        observers: vec![Box::new(trace.clone())],
+        clock: Arc::new(WorldClock { began: trace.began }),
+        random: Arc::new(SeededRandom(Mutex::new(StdRng::from_rng(&mut random)))),
+        ..Kept::default()
+    };
+    let test = gate_with(era, kept, change, script).await;
     let mut asked: Map<String, usize> = Map::new();
     let mut callers = Vec::new();
     for caller in 0..CALLERS {
@@ -173,9 +243,9 @@ async fn world(seed: u64) -> Sums {
         callers.push((format!("p{caller}"), calls));
     }
     let calls = callers.iter().flat_map(|(principal, calls)| {
-        calls.iter().map(|planned| make(&test, principal, planned, limit))
+        calls.iter().map(|planned| make(&test, &trace, (principal, planned), limit))
     });
-    let everything = async { tokio::join!(join_all(calls), meddle(&test, &mut random)) };
+    let everything = async { tokio::join!(join_all(calls), meddle(&test, &trace, &mut random)) };
     let (ended, ()) =
         tokio::time::timeout(LONGEST, everything).await.expect("every call has an answer");
     let reached = reached.lock();
@@ -192,31 +262,33 @@ async fn world(seed: u64) -> Sums {
     }
     let records = test.records.lock().len();
     assert_eq!(records, CALLERS * CALLS_OF_ONE, "R-36: each call has one record: {sums:?}");
-    sums
+    let lines = std::mem::take(&mut *trace.lines.lock());
+    (sums, lines)
 }
 
 #[expect(clippy::disallowed_methods, reason = "how somebody asks for more worlds, or for one")]
 fn seeds() -> Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let usual = if std::env::var_os("TOLLGATE_SOAK").is_some() { SOAK_SEEDS } else { SEEDS };
     match number("TOLLGATE_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("TOLLGATE_SEEDS").unwrap_or(SEEDS),
+        None => 0..number("TOLLGATE_SEEDS").unwrap_or(usual),
     }
 }
 
 /// Everything in a world happens on this thread and by its seed alone.
-fn simulate(seed: u64) -> Sums {
+fn simulate(seed: u64) -> (Sums, Vec<String>) {
     let builder = &mut tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_time().start_paused(true).build().unwrap();
     runtime.block_on(world(seed))
 }
 
 #[test]
-fn r_37_in_every_world_calls_are_answered_once_in_time_and_to_their_caller_alone() {
-    let mut sums = Sums::default();
+fn r_37_soak_in_every_world_calls_are_answered_once_in_time_and_to_their_caller_alone() {
+    let (mut sums, began) = (Sums::default(), SystemClock.now());
     for seed in seeds() {
         let ran = std::panic::catch_unwind(|| simulate(seed));
-        let Ok(one) = ran else {
+        let Ok((one, _)) = ran else {
             panic!("the world of TOLLGATE_SEED={seed} breaks a rule");
         };
         sums.answered += one.answered;
@@ -224,7 +296,22 @@ fn r_37_in_every_world_calls_are_answered_once_in_time_and_to_their_caller_alone
         sums.failed += one.failed;
         sums.given_up += one.given_up;
         sums.reached += one.reached;
+        if SystemClock.now() - began > SOAK_TIME {
+            println!("there was time for {} worlds", seed + 1);
+            break;
+        }
     }
     let all = [sums.answered, sums.refused, sums.failed, sums.given_up, sums.reached];
     assert!(all.iter().all(|sum| *sum > 0), "a world in which nothing goes wrong: {sums:?}");
+}
+
+#[test]
+fn r_37_a_seed_is_the_same_world_again_call_by_call() {
+    for seed in 0..50 {
+        let (first, second) = (simulate(seed), simulate(seed));
+        let differs = first.1.iter().zip(&second.1).find(|(one, two)| one != two);
+        assert_eq!(differs, None, "TOLLGATE_SEED={seed}");
+        assert_eq!((first.0, first.1.len()), (second.0, second.1.len()), "TOLLGATE_SEED={seed}");
+    }
+    assert!(simulate(1).1 != simulate(2).1, "another seed is another world");
 }

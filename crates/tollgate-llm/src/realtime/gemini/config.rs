@@ -16,6 +16,8 @@ pub(super) struct GeminiSessionConfig {
     setup: Map<String, Value>,
     /// Functions that it declares.
     names: HashSet<String>,
+    /// Of the longest message that it came from.
+    bytes: usize,
 }
 
 /// Who asked for handles to resume the session by, and so gets to see them.
@@ -34,11 +36,12 @@ pub(super) struct GatewayShare {
 
 impl GeminiSessionConfig {
     pub(super) fn read(setup: &str) -> Result<Self, MalformedJsonError> {
+        let bytes = setup.len();
         let mut setup = object(setup)?;
         respell(&mut setup, "systemInstruction", "system_instruction")?;
         respell(&mut setup, "sessionResumption", "session_resumption")?;
         let names = names(setup.get("tools"))?;
-        Ok(Self { setup, names })
+        Ok(Self { setup, names, bytes })
     }
 
     /// Whether a call by this name is for the client.
@@ -95,11 +98,17 @@ impl GeminiSessionConfig {
         json!({"setup": setup}).to_string()
     }
 
+    /// About how large it is.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// A client's own `contextUpdate`: what it says counts from now on.
     pub(super) fn update(
         &mut self,
         update: &str,
     ) -> Result<GeminiContextUpdate, MalformedJsonError> {
+        self.bytes = self.bytes.max(update.len());
         let mut update = object(update)?;
         respell(&mut update, "systemInstruction", "system_instruction")?;
         let mut updated =

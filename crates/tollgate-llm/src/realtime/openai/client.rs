@@ -12,11 +12,11 @@ use super::floor::{
 };
 use super::speech_queue::{DeepAnswer, HeldResponseRequest};
 use super::wire::{ClientRefusal, METADATA_MARK};
-use super::{OpenAiRealtime, QuestionState};
+use super::{OpenAi, QuestionState};
 use crate::realtime::events::{DialectAction, DialectStep, UtteranceStage};
 use crate::realtime::tier_request;
 
-impl OpenAiRealtime {
+impl OpenAi {
     pub(super) fn client_says(&mut self, kind: &str, text: &str, now: Instant) -> DialectStep {
         let handled = match kind {
             "session.update" => self.client_updates(text),
@@ -53,6 +53,7 @@ impl OpenAiRealtime {
     fn client_updates(&mut self, text: &str) -> Result<DialectStep, MalformedJsonError> {
         let mut message = Object::parse(text)?;
         self.config.client_update(&mut message, &mut self.post)?;
+        self.config_bytes = self.config_bytes.max(text.len());
         Ok(DialectStep::replace(message.to_text()))
     }
 

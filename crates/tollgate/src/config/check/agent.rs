@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use tollgate_core::agent::{Agent, Engine, MixedResponse, OFFLINE, Persona, ToolSearch};
+use tollgate_core::agent::{
+    Agent, Engine, MAX_CALLS_PER_TURN, MixedResponse, OFFLINE, Persona, ToolSearch,
+};
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
@@ -121,6 +123,7 @@ fn persona(fields: &SectionFields, llm: &LlmSettings, problems: &mut Problems) -
         models: chosen,
         engine,
         max_depth: whole("max_depth", 10),
+        max_calls: whole("max_calls", MAX_CALLS_PER_TURN),
         max_tools: whole("max_tools", 64),
         pinned_tools: globs(fields, "pinned_tools"),
         tool_search: match word("tool_search") {

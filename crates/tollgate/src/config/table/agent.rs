@@ -190,6 +190,12 @@ pub(super) const AGENT: SectionSpec = SectionSpec {
         ),
         key("max_depth", whole(1, 100, "rounds"), "10", "Rounds of tool calls in one turn"),
         key(
+            "max_calls",
+            whole(1, 10_000, "calls"),
+            "32",
+            "Tool calls in one turn, all rounds together. What the programs of a model call counts as well, within `code.max_calls` each",
+        ),
+        key(
             "max_tools",
             whole(1, 1000, "tools"),
             "64",

@@ -1,0 +1,306 @@
+//! A stream of WebSocket frames that knows how large the message on it is, before it is whole.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tollgate_mcp::offload::{LARGE, LargeWork, LargeWorkGuard};
+
+/// Of a frame, with the longest length and a mask.
+const MAX_HEAD: usize = 14;
+
+/// Follows the messages that are read, and reports large ones as large work: reading them, decoding
+/// them and what is made of them takes longer than others on the same thread should wait.
+#[derive(Debug)]
+pub struct MessageStream<S> {
+    stream: S,
+    /// Before the first frame, the answer to the handshake.
+    handshake: Option<HandshakeHead>,
+    progress: MessageProgress,
+    /// Without, nobody can move the work elsewhere.
+    large_work: Option<LargeWork>,
+    /// Of a large message, until more is read after its end: it may not be handled before.
+    large: Option<LargeWorkGuard>,
+}
+
+impl<S> MessageStream<S> {
+    /// Of frames only: the handshake is over.
+    pub fn new(stream: S) -> Self {
+        let progress = MessageProgress::default();
+        Self { stream, handshake: None, progress, large_work: None, large: None }
+    }
+
+    /// On which the answer to our handshake is still to be read.
+    pub(super) fn before_handshake(stream: S) -> Self {
+        Self { handshake: Some(HandshakeHead::default()), ..Self::new(stream) }
+    }
+
+    /// Large messages are reported here from now on.
+    pub fn report_to(&mut self, large_work: &LargeWork) {
+        self.large_work = Some(large_work.clone());
+    }
+
+    /// What has come of a message that is not whole yet.
+    pub fn unfinished_bytes(&self) -> usize {
+        self.progress.bytes
+    }
+
+    fn advance(&mut self, mut bytes: &[u8]) {
+        if let Some(head) = &mut self.handshake {
+            let Some(frames) = head.skip(bytes) else { return };
+            self.handshake = None;
+            bytes = frames;
+        }
+        self.progress.advance(bytes);
+    }
+
+    /// Pending until a large message is read where it keeps nobody waiting.
+    fn poll_moved(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(large_work) = &self.large_work else { return Poll::Ready(()) };
+        if !self.progress.is_large() {
+            self.large = None;
+            return Poll::Ready(());
+        }
+        self.large.get_or_insert_with(|| large_work.begin());
+        large_work.poll_moved(context)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for MessageStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        ready!(self.poll_moved(context));
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        self.advance(&buffer.filled()[before..]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for MessageStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// Looks for the empty line that ends an HTTP head.
+#[derive(Debug, Default)]
+struct HandshakeHead {
+    /// Line ends in a row.
+    line_ends: u8,
+}
+
+impl HandshakeHead {
+    /// What follows the head, once it is over.
+    fn skip<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'\n' => self.line_ends += 1,
+                b'\r' => {}
+                _ => self.line_ends = 0,
+            }
+            if self.line_ends == 2 {
+                return Some(&bytes[at + 1..]);
+            }
+        }
+        None
+    }
+}
+
+/// How much of a message has come. Looks at nothing but the heads of frames; what is wrong with them is
+/// for the reader behind this to say.
+#[derive(Debug, Default)]
+struct MessageProgress {
+    /// Of the next frame, as far as it came.
+    head: [u8; MAX_HEAD],
+    head_bytes: usize,
+    /// Bytes of the frame's payload that are still to come.
+    left: u64,
+    /// Bytes of the message, over all its frames.
+    bytes: usize,
+}
+
+impl MessageProgress {
+    fn advance(&mut self, mut bytes: &[u8]) {
+        while let Some(first) = bytes.first() {
+            if self.left > 0 {
+                let here = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+                self.left -= here as u64;
+                if !self.is_control() {
+                    self.bytes = self.bytes.saturating_add(here);
+                }
+                bytes = &bytes[here..];
+            } else {
+                self.head[self.head_bytes] = *first;
+                self.head_bytes += 1;
+                bytes = &bytes[1..];
+                let Some(length) = self.payload_length() else { continue };
+                self.left = length;
+            }
+            if self.left == 0 {
+                self.end_frame();
+            }
+        }
+    }
+
+    /// Whether the message is large, by what has come and by what its frame says is to come.
+    fn is_large(&self) -> bool {
+        let to_come = if self.is_control() { 0 } else { self.left };
+        to_come.saturating_add(self.bytes as u64) > LARGE as u64
+    }
+
+    /// Pings and the like may come between the frames of a message, and are no part of it.
+    fn is_control(&self) -> bool {
+        self.head[0] & 0x08 != 0
+    }
+
+    fn end_frame(&mut self) {
+        let is_last = self.head[0] & 0x80 != 0;
+        if is_last && !self.is_control() {
+            self.bytes = 0;
+        }
+        self.head_bytes = 0;
+    }
+
+    /// Of the frame, once its head is whole.
+    fn payload_length(&self) -> Option<u64> {
+        if self.head_bytes < 2 {
+            return None;
+        }
+        let extended = match self.head[1] & 0x7f {
+            126 => 2,
+            127 => 8,
+            _ => 0,
+        };
+        let mask = if self.head[1] & 0x80 != 0 { 4 } else { 0 };
+        if self.head_bytes < 2 + extended + mask {
+            return None;
+        }
+        let number = self.head[2..2 + extended].iter();
+        Some(match extended {
+            0 => u64::from(self.head[1] & 0x7f),
+            _ => number.fold(0, |sum, byte| (sum << 8) | u64::from(*byte)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tollgate_mcp::offload::{LARGE, is_offloaded, offload_while_large};
+
+    use super::{MessageProgress, MessageStream};
+
+    /// A frame of a client, whose mask is zero.
+    fn frame(first: u8, payload: usize) -> Vec<u8> {
+        let mut bytes = vec![first];
+        match payload {
+            0..126 => bytes.push(0x80 | payload as u8),
+            126..65_536 => {
+                bytes.push(0x80 | 126);
+                bytes.extend((payload as u16).to_be_bytes());
+            }
+            _ => {
+                bytes.push(0x80 | 127);
+                bytes.extend((payload as u64).to_be_bytes());
+            }
+        }
+        bytes.extend([0; 4]);
+        bytes.resize(bytes.len() + payload, b'x');
+        bytes
+    }
+
+    #[test]
+    fn what_came_of_a_message_is_counted_however_it_is_cut() {
+        let message = [frame(0x01, 100), frame(0x89, 5), frame(0x00, 300), frame(0x80, 70_000)];
+        let message = message.concat();
+        for piece in [1, 7, 4_096] {
+            let mut progress = MessageProgress::default();
+            let (all_but_one, last) = message.split_at(message.len() - 1);
+            all_but_one.chunks(piece).for_each(|bytes| progress.advance(bytes));
+            assert_eq!(progress.bytes, 70_399, "in pieces of {piece}");
+            progress.advance(last);
+            assert_eq!(progress.bytes, 0);
+            progress.advance(&frame(0x81, 0));
+            progress.advance(&frame(0x02, 10));
+            assert_eq!(progress.bytes, 10);
+        }
+    }
+
+    #[test]
+    fn a_message_is_large_as_soon_as_its_frame_says_so_or_enough_has_come() {
+        let is_large = |bytes: &[u8]| {
+            let mut progress = MessageProgress::default();
+            progress.advance(bytes);
+            progress.is_large()
+        };
+        assert!(is_large(&frame(0x81, LARGE + 1)[..14]), "its head says so");
+        assert!(!is_large(&frame(0x81, LARGE)[..LARGE]), "not larger than that");
+        let mut pieces = frame(0x01, LARGE);
+        assert!(!is_large(&pieces));
+        pieces.extend(&frame(0x89, 100)[..20]);
+        assert!(!is_large(&pieces), "a ping is no part of it");
+        pieces.extend([0; 86]);
+        pieces.extend(&frame(0x80, 1)[..6]);
+        assert!(is_large(&pieces), "the next piece makes it so");
+        pieces.push(b'x');
+        assert!(!is_large(&pieces), "it is over");
+        assert!(is_large(&[&[0x82, 0xff][..], &u64::MAX.to_be_bytes(), &[0; 4]].concat()));
+    }
+
+    #[test]
+    fn frames_begin_after_the_handshake_however_it_is_cut() {
+        let head = b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n\r\n";
+        let bytes = [&head[..], &frame(0x82, 70_000)[..60_000]].concat();
+        for piece in [1, 3, 4_096] {
+            let mut stream = MessageStream::before_handshake(tokio::io::empty());
+            bytes.chunks(piece).for_each(|bytes| stream.advance(bytes));
+            assert_eq!(stream.unfinished_bytes(), 60_000 - 14, "in pieces of {piece}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_large_message_is_read_elsewhere_and_small_ones_here() {
+        let (mut client, server) = tokio::io::duplex(64 << 10);
+        let sent = [frame(0x82, 5), frame(0x81, 3 * LARGE), frame(0x82, 5), frame(0x82, 5)];
+        let lengths: Vec<usize> = sent.iter().map(Vec::len).collect();
+        let writing = async {
+            for frame in sent {
+                client.write_all(&frame).await.unwrap();
+            }
+        };
+        let reading = offload_while_large(async move |large_work| {
+            let mut stream = MessageStream::new(server);
+            stream.report_to(&large_work);
+            let mut seen = Vec::new();
+            for length in lengths {
+                // As a reader of frames does: the head, and then the rest.
+                let mut read = vec![0; length];
+                stream.read_exact(&mut read[..6]).await.unwrap();
+                stream.read_exact(&mut read[6..]).await.unwrap();
+                seen.push(is_offloaded());
+                tokio::task::yield_now().await;
+            }
+            seen
+        });
+        let (seen, ()) = tokio::join!(reading, writing);
+        // The one right behind the large one may be read in the same breath.
+        assert_eq!([seen[0], seen[1], seen[3]], [false, true, false]);
+    }
+}
