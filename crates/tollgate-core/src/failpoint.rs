@@ -15,8 +15,12 @@ mod armed {
         COUNT.fetch_add(1, Ordering::SeqCst);
     }
 
+    pub(super) fn is_any() -> bool {
+        COUNT.load(Ordering::Relaxed) != 0
+    }
+
     pub(super) fn hit(name: &str) {
-        if COUNT.load(Ordering::Relaxed) == 0 {
+        if !is_any() {
             return;
         }
         let mut names = NAMES.lock();
@@ -42,6 +46,18 @@ pub fn hit(name: &str) {
     let _ = name;
 }
 
+/// The same where several are hit at once, such as streams of different paths: what was armed is
+/// `NAME PLACE`, so that it cannot be another's.
+#[inline]
+pub fn hit_at(name: &str, place: &str) {
+    #[cfg(debug_assertions)]
+    if armed::is_any() {
+        armed::hit(&format!("{name} {place}"));
+    }
+    #[cfg(not(debug_assertions))]
+    let _ = (name, place);
+}
+
 #[cfg(all(test, debug_assertions))]
 mod tests {
     #[test]
@@ -51,5 +67,9 @@ mod tests {
         super::hit("another");
         assert!(std::panic::catch_unwind(|| super::hit("core test")).is_err());
         super::hit("core test");
+        super::arm("core test /here");
+        super::hit("core test");
+        super::hit_at("core test", "/there");
+        assert!(std::panic::catch_unwind(|| super::hit_at("core test", "/here")).is_err());
     }
 }

@@ -1,16 +1,20 @@
 //! Newline-delimited messages from a pipe that may carry anything: banners, binary, lines
 //! without end. Memory is bounded by the line limit; what does not fit is skipped.
+//!
+//! A line that does not begin like JSON cannot be a message, so little of it is kept.
 
 use std::io;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 const CHUNK: usize = 16 << 10;
 /// An idle reader keeps no more than this.
 const KEPT: usize = 64 << 10;
 /// From here on a line is large.
-const LARGE: usize = 512 << 10;
+const LARGE: usize = 128 << 10;
+/// Longest line that is kept although it does not begin like JSON.
+const MAX_NO_MESSAGE: usize = 64 << 10;
 /// How much of the ends of a skipped line is shown.
 const EXCERPT: usize = 64;
 
@@ -31,8 +35,9 @@ pub struct LineReader<R> {
 pub enum LineRead {
     /// Without its end, and without blanks and NULs around it; never empty.
     Text(Bytes),
-    /// A line grew past the limit. The rest of it will be skipped.
-    TooLong { head: Bytes },
+    /// A line grew past the limit, which is smaller for one that is no JSON. The rest of it will be
+    /// skipped.
+    TooLong { head: Bytes, limit: usize },
     /// The line that was too long has ended.
     Skipped { tail: Bytes },
 }
@@ -83,7 +88,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 None if self.ended && !self.buffer.is_empty() => self.buffer.len(),
                 None => return self.grow(),
             };
-            let line = self.buffer.split_to(end);
+            let mut line = self.buffer.split_to(end);
             if newline.is_some() {
                 let _ = self.buffer.split_to(1);
             }
@@ -92,18 +97,21 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 keep_tail(&mut tail, &line);
                 return Some(LineRead::Skipped { tail: tail.freeze() });
             }
-            if line.len() > self.limit {
+            skip_padding(&mut line);
+            let limit = self.limit_of(&line);
+            if line.len() > limit {
                 let head = Bytes::copy_from_slice(&line[..EXCERPT.min(line.len())]);
                 let mut tail = BytesMut::new();
                 keep_tail(&mut tail, &line);
                 // Reported in two steps all the same: the end comes with the next call.
                 self.skipping = Some(tail);
                 self.put_back_end();
-                return Some(LineRead::TooLong { head });
+                return Some(LineRead::TooLong { head, limit });
             }
-            let text = trim(&line.freeze());
-            if !text.is_empty() {
-                return Some(LineRead::Text(text));
+            let end = line.iter().rposition(|byte| !is_padding(*byte)).map_or(0, |last| last + 1);
+            line.truncate(end);
+            if !line.is_empty() {
+                return Some(LineRead::Text(line.freeze()));
             }
         }
     }
@@ -120,7 +128,11 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             }
             return None;
         }
-        if self.buffer.len() <= self.limit {
+        if self.scanned == 0 {
+            skip_padding(&mut self.buffer);
+        }
+        let limit = self.limit_of(&self.buffer);
+        if self.buffer.len() <= limit {
             self.scanned = self.buffer.len();
             return None;
         }
@@ -130,7 +142,15 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         self.buffer = BytesMut::new();
         self.scanned = 0;
         self.skipping = Some(tail);
-        Some(LineRead::TooLong { head })
+        Some(LineRead::TooLong { head, limit })
+    }
+
+    /// How long a line may become that begins so.
+    fn limit_of(&self, line: &[u8]) -> usize {
+        match line.first() {
+            None | Some(b'{' | b'[') => self.limit,
+            Some(_) => self.limit.min(MAX_NO_MESSAGE),
+        }
     }
 
     /// The newline was already taken out of the buffer: the skipped line ends right here.
@@ -158,11 +178,14 @@ fn keep_tail(tail: &mut BytesMut, more: &[u8]) {
     tail.extend_from_slice(more);
 }
 
-fn trim(line: &Bytes) -> Bytes {
-    let is_padding = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | 0);
-    let start = line.iter().position(|byte| !is_padding(byte)).unwrap_or(line.len());
-    let end = line.iter().rposition(|byte| !is_padding(byte)).map_or(start, |last| last + 1);
-    line.slice(start..end)
+/// What stands before a line does not count as part of it.
+fn skip_padding(line: &mut BytesMut) {
+    let padding = line.iter().take_while(|byte| is_padding(**byte)).count();
+    line.advance(padding);
+}
+
+fn is_padding(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | 0)
 }
 
 #[cfg(test)]

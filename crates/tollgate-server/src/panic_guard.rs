@@ -8,17 +8,18 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use http::Uri;
 use http_body::Frame;
 use tollgate_core::failpoint;
 
 use crate::api_error::{ApiErrorFormat, FAULT};
 use crate::events;
 
-/// The same, but for a panic while its body is made.
-pub(crate) fn catch_panics(response: Response, style: ApiErrorFormat) -> Response {
+/// Contains a panic of the response's body. `uri` is the request's.
+pub(crate) fn catch_panics(response: Response, style: ApiErrorFormat, uri: Uri) -> Response {
     let is_events = tollgate_mcp::web::body::is_event_stream(response.headers());
     let last = if is_events { last_event(style) } else { Bytes::new() };
-    response.map(|body| Body::new(PanicCatchingBody { body: Some(body), last }))
+    response.map(|body| Body::new(PanicCatchingBody { body: Some(body), last, uri }))
 }
 
 fn last_event(style: ApiErrorFormat) -> Bytes {
@@ -36,6 +37,7 @@ struct PanicCatchingBody {
     body: Option<Body>,
     /// Said if it panics.
     last: Bytes,
+    uri: Uri,
 }
 
 impl http_body::Body for PanicCatchingBody {
@@ -49,7 +51,7 @@ impl http_body::Body for PanicCatchingBody {
         let this = &mut *self;
         let Some(body) = &mut this.body else { return Poll::Ready(None) };
         let polled = catch_unwind(AssertUnwindSafe(|| {
-            failpoint::hit("stream");
+            failpoint::hit_at("stream", this.uri.path());
             Pin::new(body).poll_frame(context)
         }));
         match polled {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::problem::ApiError;
+use crate::api_error::ApiError;
 
 mod control_group;
 mod process;

@@ -1,4 +1,4 @@
-//! Live speech sessions over WebSocket, each in its provider's own protocol: lets somebody in, finds
+//! RealtimeProtocol speech sessions over WebSocket, each in its provider's own protocol: lets somebody in, finds
 //! out whom they want to talk to, and hands both sockets on. Decides nothing that is said.
 
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
 use tollgate_core::turn::Principal;
-use tollgate_llm::realtime::{Live, Place};
+use tollgate_llm::realtime::{ProviderSessionTarget, RealtimeProtocol};
 use tollgate_mcp::offload::offload_while_large;
 
+use crate::api_error::{ApiError, ApiErrorFormat, STOPPING};
 use crate::fields::parameter;
 use crate::in_flight::PrincipalShare;
 use crate::mcp::AppState;
-use crate::problem::{ApiError, ApiErrorFormat, STOPPING};
-use crate::who::RequestContext;
+use crate::request_context::RequestContext;
 
 mod handshake;
 mod key;
@@ -24,22 +24,22 @@ mod session;
 mod target;
 
 pub(crate) use key::bring_key;
-pub(crate) use session::Handover;
+pub(crate) use session::UpgradeHandover;
 
-use handshake::Handshake;
-use session::Knock;
+use handshake::WebSocketHandshake;
+use session::PendingSession;
 
 /// `GET /v1/realtime?model=…&agent=…`, or `?call_id=…` for a call that runs elsewhere.
 pub(crate) async fn openai(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (live, place) = match parameter(request.uri(), "call_id") {
-        Some(call) => (Live::OpenAiSideband, Place::Attached(call)),
-        None => (Live::OpenAi, Place::New),
+        Some(call) => (RealtimeProtocol::OpenAiSideband, ProviderSessionTarget::Attached(call)),
+        None => (RealtimeProtocol::OpenAi, ProviderSessionTarget::New),
     };
     open(front, request, (live, place)).await
 }
 
 pub(crate) async fn gpt_live(State(front): State<Arc<AppState>>, request: Request) -> Response {
-    open(front, request, (Live::GptLive, Place::New)).await
+    open(front, request, (RealtimeProtocol::GptLive, ProviderSessionTarget::New)).await
 }
 
 pub(crate) async fn attach(
@@ -47,11 +47,12 @@ pub(crate) async fn attach(
     Path(session): Path<String>,
     request: Request,
 ) -> Response {
-    open(front, request, (Live::GptLive, Place::Attached(session))).await
+    open(front, request, (RealtimeProtocol::GptLive, ProviderSessionTarget::Attached(session)))
+        .await
 }
 
 pub(crate) async fn deepgram(State(front): State<Arc<AppState>>, request: Request) -> Response {
-    open(front, request, (Live::Deepgram, Place::New)).await
+    open(front, request, (RealtimeProtocol::Deepgram, ProviderSessionTarget::New)).await
 }
 
 /// `/ws/google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent`.
@@ -62,8 +63,8 @@ pub(crate) async fn gemini(
 ) -> Response {
     match version(&service) {
         Some(version) => {
-            let place = Place::Version(version.to_owned());
-            open(front, request, (Live::Gemini, place)).await
+            let place = ProviderSessionTarget::Version(version.to_owned());
+            open(front, request, (RealtimeProtocol::Gemini, place)).await
         }
         None => {
             let detail = "live sessions of Gemini are at \
@@ -89,16 +90,21 @@ fn version(service: &str) -> Option<&str> {
 }
 
 /// In whose words somebody is turned away.
-fn style(live: Live) -> ApiErrorFormat {
+fn style(live: RealtimeProtocol) -> ApiErrorFormat {
     match live {
-        Live::Gemini => ApiErrorFormat::Gemini,
-        Live::OpenAi | Live::OpenAiSideband | Live::GptLive | Live::Deepgram => {
-            ApiErrorFormat::OpenAi
-        }
+        RealtimeProtocol::Gemini => ApiErrorFormat::Gemini,
+        RealtimeProtocol::OpenAi
+        | RealtimeProtocol::OpenAiSideband
+        | RealtimeProtocol::GptLive
+        | RealtimeProtocol::Deepgram => ApiErrorFormat::OpenAi,
     }
 }
 
-async fn open(front: Arc<AppState>, request: Request, (live, place): (Live, Place)) -> Response {
+async fn open(
+    front: Arc<AppState>,
+    request: Request,
+    (live, place): (RealtimeProtocol, ProviderSessionTarget),
+) -> Response {
     match accept_session(&front, request, (live, place)).await {
         Ok(response) => response,
         Err(problem) => handshake::asking(problem.response(style(live))),
@@ -108,12 +114,12 @@ async fn open(front: Arc<AppState>, request: Request, (live, place): (Live, Plac
 async fn accept_session(
     front: &Arc<AppState>,
     mut request: Request,
-    (live, place): (Live, Place),
+    (live, place): (RealtimeProtocol, ProviderSessionTarget),
 ) -> Result<Response, ApiError> {
-    let shake = Handshake::read(&request)?;
+    let shake = WebSocketHandshake::read(&request)?;
     let upgrade = hyper::upgrade::on(&mut request);
     let (sent, _) = request.into_parts();
-    let handover = sent.extensions.get::<Handover>().cloned().ok_or(NO_SOCKET)?;
+    let handover = sent.extensions.get::<UpgradeHandover>().cloned().ok_or(NO_SOCKET)?;
     // It would be over before it is of use.
     if front.stopping.is_cancelled() {
         return Err(STOPPING);
@@ -123,16 +129,19 @@ async fn accept_session(
     let seat = front.live.enter(share(front, &who))?;
     // Whose model is in the URL, or is the agent's, is told in HTTP if it cannot be served.
     let says_more = match (live, &place) {
-        (Live::OpenAi | Live::OpenAiSideband, _) | (Live::GptLive, Place::Attached(_)) => false,
-        (Live::GptLive | Live::Deepgram | Live::Gemini, _) => true,
+        (RealtimeProtocol::OpenAi | RealtimeProtocol::OpenAiSideband, _)
+        | (RealtimeProtocol::GptLive, ProviderSessionTarget::Attached(_)) => false,
+        (RealtimeProtocol::GptLive | RealtimeProtocol::Deepgram | RealtimeProtocol::Gemini, _) => {
+            true
+        }
     };
-    let knock = Knock::new(front, &sent, (who, live, place))?;
+    let knock = PendingSession::new(front, &sent, (who, live, place))?;
     let session = if says_more {
-        session::unknown(Arc::clone(front), knock)
+        session::start_after_first_message(Arc::clone(front), knock)
     } else {
         let visit = knock.visit(parameter(&sent.uri, "model").as_deref())?;
         let provider = visit.dial().await.map_err(target::problem)?;
-        session::known(Arc::clone(front), knock, (visit, provider))
+        session::start_with_provider(Arc::clone(front), knock, (visit, provider))
     };
     let response = shake.response(&sent);
     handover.give(offload_while_large(async move |large_work| {
@@ -162,5 +171,5 @@ const NO_SOCKET: ApiError = ApiError::new(
 
 /// What of the request a session goes by.
 fn conversation(sent: &Parts) -> Result<Option<String>, ApiError> {
-    Ok(crate::who::header(sent, "x-tollgate-conversation")?.map(str::to_owned))
+    Ok(crate::request_context::header(sent, "x-tollgate-conversation")?.map(str::to_owned))
 }

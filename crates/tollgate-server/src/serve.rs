@@ -33,9 +33,9 @@ use crate::body::holding;
 use crate::config_service::ConfigService;
 use crate::host_guard::HostGuard;
 use crate::limits::Limits;
-use crate::live::Handover;
 use crate::mcp::AppState;
 use crate::pressure::{MEMORY_POLL_INTERVAL, PressureLevel};
+use crate::realtime::UpgradeHandover;
 use crate::router;
 use crate::tls::TlsIdentity;
 
@@ -287,7 +287,7 @@ async fn serve_on<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = &app.front.limits;
-    let (handler, handover) = (Arc::clone(&app), Handover::default());
+    let (handler, handover) = (Arc::clone(&app), UpgradeHandover::default());
     let (given, active) = (handover.clone(), Arc::clone(&activity));
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(given.clone());

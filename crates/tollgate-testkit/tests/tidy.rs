@@ -165,6 +165,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "tollgate-engine",
         &[
             "clock",
+            "random",
             "panics",
             "spans",
             "disk",

@@ -27,7 +27,9 @@ use tollgate_mcp::{Era, Revision};
 
 use super::{Gate, GateParts, TaskRequest, TurnRequest};
 use crate::audit::AuditLedger;
-use crate::backend::{Backend, BackendConnection, BackendError, BackendJob, Peer, Place, WaitsFor};
+use crate::backend::{
+    Backend, BackendConnection, BackendError, BackendJob, Peer, PeerAddress, WaitsFor,
+};
 use crate::caller::{CallError, Caller, Dialogue, Reply, RoundAnswers};
 use crate::clock::{Clock, SystemClock};
 use crate::dialogue::ask;
@@ -127,7 +129,7 @@ impl BackendConnection for Scripted {
             Era::Modern => Revision::V2026_07_28,
             Era::Legacy => Revision::V2025_11_25,
         };
-        Some(Peer { place: &Place::Pipe, revision })
+        Some(Peer { place: &PeerAddress::Pipe, revision })
     }
 }
 

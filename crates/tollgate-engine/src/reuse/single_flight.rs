@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
+use futures_util::future::Shared;
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot};
 use tollgate_core::plan::Planned;
 use tollgate_core::tool::Tool;
 use tollgate_core::turn::Turn;
@@ -39,7 +41,8 @@ pub(super) struct SingleFlightGroup {
 /// A call under way. Dropping the last hold of it cancels it at the server.
 pub(crate) struct Flight {
     _task: Task,
-    landed: watch::Receiver<Option<Arc<Completed>>>,
+    /// Wakes those who wait in the order in which they came.
+    completed: Shared<oneshot::Receiver<Arc<Completed>>>,
     pub(super) cargo: Arc<Payload>,
     /// Taken when it outlives the turn of somebody who waited.
     pub(super) late: Mutex<Option<LateCallSlot>>,
@@ -139,15 +142,17 @@ impl Flight {
             id: flights.next.fetch_add(1, Ordering::Relaxed),
             flights: Arc::clone(flights),
         });
-        let (land, landed) = watch::channel(None);
+        let (complete, completed) = oneshot::channel();
         let (flying, carried) = (fly(Arc::clone(&cargo)), Arc::clone(&cargo));
         let task = tasks::spawn("shared call", async move {
-            let landed = flying.await;
+            let result = flying.await;
             // What comes from now on is to find what was kept, and not this.
             carried.flights.remove(&carried);
-            land.send_replace(Some(Arc::new(landed)));
+            // Nobody may be waiting any more.
+            let _ = complete.send(Arc::new(result));
         });
-        let flight = Self { _task: task, landed, cargo, late: Mutex::new(None) };
+        let completed = completed.shared();
+        let flight = Self { _task: task, completed, cargo, late: Mutex::new(None) };
         Subscriber { flight: Arc::new(flight), said }
     }
 
@@ -157,10 +162,7 @@ impl Flight {
     }
 
     pub(super) async fn wait(&self) -> Arc<Completed> {
-        let mut landed = self.landed.clone();
-        let over = landed.wait_for(Option::is_some).await;
-        let over = over.ok().and_then(|over| over.as_ref().map(Arc::clone));
-        over.unwrap_or_else(|| {
+        self.completed.clone().await.unwrap_or_else(|_| {
             let dropped = BackendError::Lost("the call was dropped".to_owned());
             Arc::new(Completed { ran: Some(BackendOutcome::Answered(Err(dropped))), kept: None })
         })

@@ -1,4 +1,4 @@
-//! Deepgram's Voice Agent as a machine: settings with our functions in them, calls split between
+//! DeepgramVoiceAgent's Voice Agent as a machine: settings with our functions in them, calls split between
 //! client and gateway, turns, and words put into the agent's mouth.
 //!
 //! Driven by the session around it. Binary messages are audio and pass. `Error` means to clients of
@@ -27,7 +27,7 @@ use super::json_peek::{self, JsonPeek};
 use super::pending_calls::{AnswerDue, PendingCalls};
 use super::tier_request;
 
-pub struct Deepgram {
+pub struct DeepgramVoiceAgent {
     opening: RealtimeInit,
     think: ThinkConfig,
     config_bytes: usize,
@@ -47,7 +47,7 @@ enum DeepgramSettingsState {
     Applied,
 }
 
-impl Deepgram {
+impl DeepgramVoiceAgent {
     pub fn new(opening: RealtimeInit) -> Self {
         Self {
             think: ThinkConfig::new(&opening.model),
@@ -70,7 +70,7 @@ impl Deepgram {
             }
             self.settings = DeepgramSettingsState::Sent;
             self.think.set_elsewhere();
-            let why = "the agent is kept at Deepgram: what it thinks with is not known to the gateway, \
+            let why = "the agent is kept at DeepgramVoiceAgent: what it thinks with is not known to the gateway, \
                        which adds no tools to it; send `agent.think` in `Settings`, or `UpdateThink`";
             return DialectStep::forward().and([warning("TOOLS_NOT_ADDED", why)]);
         }
@@ -280,7 +280,7 @@ impl Deepgram {
     }
 }
 
-impl RealtimeDialect for Deepgram {
+impl RealtimeDialect for DeepgramVoiceAgent {
     fn on_client_message(&mut self, frame: RealtimeFrame<'_>, _now: Instant) -> DialectStep {
         let RealtimeFrame::Text(text) = frame else { return DialectStep::forward() };
         let name = match json_peek::peek_string(text, "type") {

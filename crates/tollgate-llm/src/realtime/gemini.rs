@@ -1,4 +1,4 @@
-//! Gemini Live (`BidiGenerateContent`) as a state machine. Called by the session around it, which
+//! GeminiLive Live (`BidiGenerateContent`) as a state machine. Called by the session around it, which
 //! has the sockets; no I/O, no clock.
 //!
 //! The gateway's functions are one more entry of the client's `tools`; calls to them are taken out
@@ -7,7 +7,7 @@
 //! between models is a table (`family`). New offers go by `contextUpdate`, on models that have none
 //! by a new connection that resumes the session, at a moment when nobody speaks.
 //!
-//! Gemini cannot be kept from answering a turn, so deep turns are not routed elsewhere: its routing
+//! GeminiLive cannot be kept from answering a turn, so deep turns are not routed elsewhere: its routing
 //! is always native, and neither [`DialectEvent::Route`] nor [`DialectEvent::Speak`] does anything here.
 
 use std::time::{Duration, Instant};
@@ -41,8 +41,8 @@ use wire::{GeminiServerMessage, MessageEdits};
 /// Offers that follow each other faster are told once.
 const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
 
-/// One session with a Gemini model.
-pub struct Gemini {
+/// One session with a GeminiLive model.
+pub struct GeminiLive {
     /// With `models/` before it.
     model: String,
     family: GeminiFamily,
@@ -64,7 +64,7 @@ pub struct Gemini {
     client: client::GatewayAwareness,
 }
 
-impl Gemini {
+impl GeminiLive {
     pub fn new(opening: RealtimeInit) -> Self {
         let name = opening.model.strip_prefix("models/").unwrap_or(&opening.model);
         Self {
@@ -84,7 +84,7 @@ impl Gemini {
     }
 }
 
-impl RealtimeDialect for Gemini {
+impl RealtimeDialect for GeminiLive {
     fn on_client_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep {
         let asked = wire::text_of(&frame)
             .map_or(wire::GeminiClientMessage::Unclear, wire::parse_client_message);
@@ -132,7 +132,7 @@ impl RealtimeDialect for Gemini {
 }
 
 /// What the gateway has to say.
-impl Gemini {
+impl GeminiLive {
     fn update_offer(&mut self, offer: RealtimeOffer, now: Instant) -> Vec<DialectAction> {
         self.offer = offer;
         let Some(share) = self.share() else { return Vec::new() };

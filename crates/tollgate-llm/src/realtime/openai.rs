@@ -32,7 +32,7 @@ use super::events::{
 };
 use super::json_peek::{self, JsonPeek};
 
-pub struct OpenAi {
+pub struct OpenAiRealtime {
     post: OpenAiOutbox,
     config: OpenAiSessionConfig,
     config_bytes: usize,
@@ -67,7 +67,7 @@ enum QuestionState {
     Answered,
 }
 
-impl OpenAi {
+impl OpenAiRealtime {
     pub fn new(opening: RealtimeInit) -> Self {
         Self::at(ConnectionRole::Holder, opening)
     }
@@ -105,7 +105,7 @@ impl OpenAi {
     }
 }
 
-impl RealtimeDialect for OpenAi {
+impl RealtimeDialect for OpenAiRealtime {
     fn on_client_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep {
         let RealtimeFrame::Text(text) = frame else { return self.refuse_binary() };
         match json_peek::peek_string(text, "type") {

@@ -20,7 +20,7 @@ use tollgate_mcp::offload::LargeWork;
 
 use super::driver;
 use super::events::CloseReason;
-use super::live::Live;
+use super::protocol::RealtimeProtocol;
 use super::session::RealtimeSession;
 use super::session_request::SessionRequest;
 use super::wire::SocketSide;
@@ -254,7 +254,7 @@ impl Drop for SessionGuard {
     }
 }
 
-impl Live {
+impl RealtimeProtocol {
     /// Whether the provider can be kept from answering a turn that another model answers.
     pub(super) fn can_route(self) -> bool {
         self == Self::OpenAi

@@ -163,7 +163,7 @@ async fn read_all<R: AsyncRead + Unpin>(
                     ReceivedKind::Talk => noise.record_message(size).await,
                 }
             }
-            Ok(Some(LineRead::TooLong { head })) => {
+            Ok(Some(LineRead::TooLong { head, limit })) => {
                 let what = format!("a line of more than {limit} bytes");
                 dispatch.inbound.listener.on_garbage(&what);
                 dispatch.receive_too_large((&head, &[]), limit);

@@ -19,7 +19,9 @@ fn read(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<String> {
             while let Some(line) = lines.next().await.unwrap() {
                 out.push(match line {
                     LineRead::Text(text) => String::from_utf8_lossy(&text).into_owned(),
-                    LineRead::TooLong { head } => format!(">{}", String::from_utf8_lossy(&head)),
+                    LineRead::TooLong { head, .. } => {
+                        format!(">{}", String::from_utf8_lossy(&head))
+                    }
                     LineRead::Skipped { tail } => format!("<{}", String::from_utf8_lossy(&tail)),
                 });
             }
@@ -82,13 +84,14 @@ fn a_line_over_the_limit_that_came_at_once_is_reported_alike() {
 fn memory_is_bounded_by_the_limit_and_given_back() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let endless = tokio::io::AsyncReadExt::take(tokio::io::repeat(b'x'), 64 << 20);
+        let endless = tokio::io::AsyncReadExt::take(tokio::io::repeat(b'['), 64 << 20);
         let mut lines = LineReader::new(endless, 1 << 20);
-        assert!(matches!(lines.next().await.unwrap(), Some(LineRead::TooLong { .. })));
+        let too_long = lines.next().await.unwrap();
+        assert!(matches!(too_long, Some(LineRead::TooLong { limit, .. }) if limit == 1 << 20));
         assert!(matches!(lines.next().await.unwrap(), Some(LineRead::Skipped { .. })));
         assert!(lines.buffer.capacity() <= 4 << 20, "{}", lines.buffer.capacity());
         // A line that is just allowed needs room for itself, and not for twice that.
-        let growing = tokio::io::AsyncReadExt::take(tokio::io::repeat(b'x'), 8 << 20);
+        let growing = tokio::io::AsyncReadExt::take(tokio::io::repeat(b'['), 8 << 20);
         let mut lines = LineReader::new(growing, 8 << 20);
         let Some(LineRead::Text(text)) = lines.next().await.unwrap() else { panic!("no line") };
         assert_eq!(text.len(), 8 << 20);
@@ -96,6 +99,35 @@ fn memory_is_bounded_by_the_limit_and_given_back() {
         let held = text.try_into_mut().unwrap().capacity();
         assert!(held <= (8 << 20) + (32 << 10), "{held}");
     });
+}
+
+#[test]
+fn r_18_what_cannot_be_a_message_is_not_collected() {
+    const ALL: u64 = 64 << 20;
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let endless = |byte| {
+            let bytes = tokio::io::AsyncReadExt::take(tokio::io::repeat(byte), ALL);
+            LineReader::new(bytes, 8 << 20)
+        };
+        for byte in [b'x', b'"', b'7', 0xff, 1] {
+            let mut lines = endless(byte);
+            let Some(LineRead::TooLong { limit, .. }) = lines.next().await.unwrap() else {
+                panic!("it is kept")
+            };
+            assert_eq!(limit, 64 << 10);
+            let read = ALL - lines.reader.limit();
+            assert!(read <= 256 << 10, "{read} bytes were collected");
+            assert!(matches!(lines.next().await.unwrap(), Some(LineRead::Skipped { .. })));
+            assert_eq!(lines.next().await.unwrap(), None);
+        }
+        // Blanks may stand before a message, any number of them.
+        let mut lines = endless(0);
+        assert_eq!(lines.next().await.unwrap(), None);
+        assert!(lines.buffer.capacity() <= 256 << 10, "{}", lines.buffer.capacity());
+    });
+    let padded = format!("{}{{}}\n", " ".repeat(200_000));
+    assert_eq!(read(vec![padded.into()], 100), ["{}"]);
 }
 
 #[test]

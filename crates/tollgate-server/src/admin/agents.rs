@@ -18,11 +18,11 @@ use tollgate_core::turn::{Actor, Principal};
 use tollgate_engine::gate::{Gate, TurnRequest};
 
 use super::api_response;
+use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
 use crate::mcp::AppState;
 use crate::ops::for_admins;
-use crate::problem::{ApiError, MAX_ECHOED_CHARS};
 use crate::variables::PromptVariables;
 
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {

@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tollgate_core::turn::Principal;
 
+use crate::api_error::ApiError;
 use crate::pressure::{ConnectionMemory, MemoryLimit};
-use crate::problem::ApiError;
 
 /// Bodies up to this size reserve nothing for themselves, only for what is made of them: how many
 /// there are is bounded by `limits.in_flight`.

@@ -28,7 +28,7 @@ use super::request_span::{McpRequestSpan, McpSpanInfo};
 use super::session::{McpSession, McpSessionParams, SessionLimitError};
 use super::{AppState, META_AGENT, by_meta, passed_on, put_meta, wrong};
 use crate::error_mapping::{McpErrorReply, McpRequestError, call_error};
-use crate::who::{RequestContext, RequestLink};
+use crate::request_context::{RequestContext, RequestLink};
 
 /// A client in its session.
 #[derive(Clone, Copy)]

@@ -23,7 +23,7 @@ use super::notifications::{McpLogLevel, NotificationTarget, NotificationWriter};
 use super::request_span::{McpRequestSpan, McpSpanInfo};
 use super::{AppState, headers, listen, passed_on, put_meta};
 use crate::error_mapping::{McpErrorReply, McpRequestError, call_error};
-use crate::who::RequestContext;
+use crate::request_context::RequestContext;
 
 /// A request whose params were read.
 pub(super) struct ParsedMcpRequest<'a> {

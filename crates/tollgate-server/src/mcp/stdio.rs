@@ -138,8 +138,7 @@ impl StdioServer {
         self.forget_ended();
         match line {
             line::LineRead::Text(text) => self.take_text(text).await,
-            line::LineRead::TooLong { .. } => {
-                let limit = self.front.limits.body_bytes;
+            line::LineRead::TooLong { limit, .. } => {
                 self.refuse(
                     None,
                     &McpRequestError::invalid(format!("a line is over {limit} bytes")),

@@ -24,20 +24,20 @@ use tollgate_engine::gate::UnknownAgentError;
 use tollgate_llm::provider::ProviderSocket;
 use tollgate_llm::realtime::wire::{self, MessageStream};
 use tollgate_llm::realtime::{
-    CloseReason, Live, Place, RealtimeFrame, SessionEnds, SessionParty, SessionRequest,
-    SessionSockets, TierOverrideRight,
+    CloseReason, ProviderSessionTarget, RealtimeFrame, RealtimeProtocol, SessionEnds, SessionParty,
+    SessionRequest, SessionSockets, TierOverrideRight,
 };
 use tollgate_mcp::offload::LargeWork;
 
 use super::message_budget::BudgetedStream;
 use super::{conversation, target};
+use crate::api_error::ApiError;
 use crate::auth::Right;
 use crate::mcp::AppState;
 use crate::pressure::ConnectionMemory;
-use crate::problem::ApiError;
+use crate::request_context::RequestContext;
 use crate::rest::queue_depth;
 use crate::variables::PromptVariables;
-use crate::who::RequestContext;
 
 /// Until a client has said what it wants.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -48,9 +48,9 @@ const LONGEST_REASON: usize = 123;
 
 /// What a connection does when it is no HTTP any more: run by whoever serves it, in its own task.
 #[derive(Clone, Default)]
-pub(crate) struct Handover(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+pub(crate) struct UpgradeHandover(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
 
-impl Handover {
+impl UpgradeHandover {
     pub(super) fn give(&self, session: impl Future<Output = ()> + Send + 'static) {
         *self.0.lock() = Some(session.boxed());
     }
@@ -67,12 +67,12 @@ pub(super) type UpgradeCallback =
     Box<dyn FnOnce(Upgraded, LargeWork) -> BoxFuture<'static, ()> + Send>;
 
 /// Somebody who was let in and has not said yet with which model they want to talk.
-pub(super) struct Knock {
+pub(super) struct PendingSession {
     front: Arc<AppState>,
     who: RequestContext,
     agent: Agent,
-    live: Live,
-    place: Place,
+    live: RealtimeProtocol,
+    place: ProviderSessionTarget,
     conversation: Option<String>,
     queue_depth: u32,
     variables: BTreeMap<String, String>,
@@ -80,11 +80,11 @@ pub(super) struct Knock {
     connection: Option<Arc<ConnectionMemory>>,
 }
 
-impl Knock {
+impl PendingSession {
     pub(super) fn new(
         front: &Arc<AppState>,
         sent: &Parts,
-        (who, live, place): (RequestContext, Live, Place),
+        (who, live, place): (RequestContext, RealtimeProtocol, ProviderSessionTarget),
     ) -> Result<Self, ApiError> {
         let agent = target::agent(front, &who)?;
         Ok(Self {
@@ -174,9 +174,9 @@ async fn wait_for_agent_removal(
 }
 
 /// The provider is there already.
-pub(super) fn known(
+pub(super) fn start_with_provider(
     front: Arc<AppState>,
-    knock: Knock,
+    knock: PendingSession,
     (visit, provider): (SessionRequest, ProviderSocket),
 ) -> UpgradeCallback {
     Box::new(move |upgraded, large_work| {
@@ -190,7 +190,10 @@ pub(super) fn known(
 }
 
 /// The first message says which provider is meant.
-pub(super) fn unknown(front: Arc<AppState>, knock: Knock) -> UpgradeCallback {
+pub(super) fn start_after_first_message(
+    front: Arc<AppState>,
+    knock: PendingSession,
+) -> UpgradeCallback {
     Box::new(move |upgraded, large_work| {
         async move {
             let mut client = knock.socket(upgraded, &large_work).await;
@@ -218,7 +221,7 @@ pub(super) fn unknown(front: Arc<AppState>, knock: Knock) -> UpgradeCallback {
 }
 
 async fn dial_by_first_message(
-    knock: &Knock,
+    knock: &PendingSession,
     client: &mut ClientWebSocket,
 ) -> Result<(SessionRequest, ProviderSocket, Message), CloseReason> {
     let first = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, first(client)).await;

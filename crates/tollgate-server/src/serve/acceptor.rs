@@ -23,8 +23,8 @@ use super::HttpApp;
 use super::connections::{ConnectionOrigin, ConnectionPermit, ConnectionTable, ResetConnection};
 use super::probe::{self, FirstBytes};
 use super::workers::{AcceptedConnection, Workers};
+use crate::api_error::ApiError;
 use crate::pressure::{MEMORY_POLL_INTERVAL, PressureLevel};
-use crate::problem::ApiError;
 
 /// Connections whose first bytes have not come yet. Honest clients send them at once.
 const MAX_SILENT: usize = 1024;

@@ -13,7 +13,7 @@ use httparse::Status;
 
 use super::HttpApp;
 use super::connections::ConnectionLimitError;
-use crate::problem::{ApiError, ApiErrorFormat};
+use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::{ops, readiness};
 
 /// The head of a probe is much shorter.

@@ -21,14 +21,14 @@ use tower_service::Service as _;
 use super::HttpApp;
 use super::offload::offloaded_if_large;
 use crate::access::{self, client_address};
+use crate::api_error::{ApiError, ApiErrorFormat, FAULT, STOPPING};
 use crate::auth::{self, AuthenticatedCaller, ConnectionPeer};
 use crate::body::{BodyAdmission, holding, mask_response};
 use crate::events;
-use crate::in_flight::{Place, PrincipalShare, listens};
-use crate::live;
+use crate::in_flight::{InFlightPermit, PrincipalShare, listens};
 use crate::panic_guard;
 use crate::pressure::{ConnectionMemory, PressureLevel};
-use crate::problem::{ApiError, ApiErrorFormat, FAULT, STOPPING};
+use crate::realtime;
 use crate::revocation::RevocableRequest;
 use crate::router;
 
@@ -88,7 +88,7 @@ async fn admit(
     if app.front.stop.is_cancelled() && !is_probe(parts.uri.path()) {
         return Err(STOPPING.response(style));
     }
-    live::bring_key(&mut parts).map_err(|problem| problem.response(style))?;
+    realtime::bring_key(&mut parts).map_err(|problem| problem.response(style))?;
     auth::refuse_keys_in_query(&parts.uri).map_err(|problem| problem.response(style))?;
     let front = &app.front;
     match front.keys.admit(&parts).await {
@@ -157,7 +157,7 @@ async fn serve_admitted(
     };
     let response = match response.body().size_hint().exact() {
         Some(_) => response,
-        None => panic_guard::catch_panics(response, style),
+        None => panic_guard::catch_panics(response, style, uri.clone()),
     };
     let mut response = match &underway {
         Some(underway) if events::is_stream(&response) => {
@@ -193,7 +193,7 @@ fn take(
     app: &HttpApp,
     path: &str,
     visitor: Option<&AuthenticatedCaller>,
-) -> Result<Option<Place>, ApiError> {
+) -> Result<Option<InFlightPermit>, ApiError> {
     if is_probe(path) {
         return Ok(None);
     }

@@ -185,7 +185,7 @@ async fn r_34_a_panic_in_any_stage_costs_one_request() {
     }
     // A stream that has begun ends with an error, and nobody else's does.
     let mut other = stage.request("GET", "/api/events").by_admin().stream().await;
-    failpoint::arm("stream");
+    failpoint::arm("stream /mcp");
     let listen = json!({"notifications": {"toolsListChanged": true}});
     let reply = stage.modern("subscriptions/listen", listen).send().await;
     assert!(reply.text.contains("ran into a fault of the gateway"), "{reply:?}");

@@ -98,12 +98,16 @@ say = lambda message: raw(json.dumps({'jsonrpc': '2.0', **message}).encode() + b
 id = sys._getframe(2).f_globals['request']['id']
 ";
 
-/// The longest line that is read, and what a debug build takes beside it.
+/// More than any of that may take.
+const GARBAGE_KIB: u64 = 5 << 10;
+/// Garbage that looks like a message for as long as it is read.
+const ALMOST_MESSAGE: &str =
+    r#"raw(b'{"jsonrpc":"2.0","x":"'); [raw(b'x' * (1 << 20)) for _ in range(64)]; raw(b'\n')"#;
+/// The longest line that is read.
 const LINE_LIMIT_KIB: u64 = 8 << 10;
-const SLACK_KIB: u64 = 4 << 10;
 
 #[test]
-fn r_18_valid_answers_come_through_garbage_and_garbage_costs_one_line_of_memory() {
+fn r_18_valid_answers_come_through_garbage_and_it_costs_next_to_no_memory() {
     let gateway = one("evil");
     let say = |garbage: &str| gateway.evil("evil", &format!("{SPEAKING}{garbage}\nprint('fine')"));
     // So that what is made on first use is there.
@@ -115,15 +119,24 @@ fn r_18_valid_answers_come_through_garbage_and_garbage_costs_one_line_of_memory(
         "arguments": {"code": "import time; time.sleep(1); print('late')"}});
     gateway.post("/v1/tools/execute", "", &late);
     assert_eq!(say(""), "fine", "after the answer to a call that was given up");
-    let id = gateway.process.id();
-    fs::write(format!("/proc/{id}/clear_refs"), "5").unwrap();
-    let before = gateway.status("VmRSS:");
-    for (what, garbage) in GARBAGE {
-        assert_eq!(say(garbage), "fine", "{what}");
-    }
-    let grown = gateway.status("VmHWM:").saturating_sub(before);
-    eprintln!("R-18: resident {before} KiB, at most {grown} KiB more");
-    assert!(grown <= LINE_LIMIT_KIB + SLACK_KIB, "{grown} KiB more than {before} KiB");
+    let grown = |what: &str, say_all: &dyn Fn()| {
+        let id = gateway.process.id();
+        fs::write(format!("/proc/{id}/clear_refs"), "5").unwrap();
+        let before = gateway.status("VmRSS:");
+        say_all();
+        let grown = gateway.status("VmHWM:").saturating_sub(before);
+        eprintln!("R-18: {what}: resident {before} KiB, at most {grown} KiB more");
+        grown
+    };
+    let garbage = grown("garbage", &|| {
+        for (what, garbage) in GARBAGE {
+            assert_eq!(say(garbage), "fine", "{what}");
+        }
+    });
+    assert!(garbage <= GARBAGE_KIB, "{garbage} KiB more");
+    let almost = grown("almost a message", &|| assert_eq!(say(ALMOST_MESSAGE), "fine"));
+    // 1 MiB beside the line is the promise; what others do meanwhile takes some, too.
+    assert!(almost <= LINE_LIMIT_KIB + soak_or(1 << 10, 2 << 10), "{almost} KiB more");
     rolls(&gateway);
 }
 

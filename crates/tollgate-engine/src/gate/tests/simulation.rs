@@ -9,6 +9,7 @@
 
 use std::collections::HashMap as Map;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use futures_util::future::join_all;
@@ -103,6 +104,18 @@ struct Sums {
     failed: usize,
     given_up: usize,
     reached: usize,
+}
+
+impl Sums {
+    fn and(self, other: Self) -> Self {
+        Self {
+            answered: self.answered + other.answered,
+            refused: self.refused + other.refused,
+            failed: self.failed + other.failed,
+            given_up: self.given_up + other.given_up,
+            reached: self.reached + other.reached,
+        }
+    }
 }
 
 fn millis(random: &mut StdRng, range: Range<u64>) -> Duration {
@@ -249,13 +262,8 @@ async fn world(seed: u64) -> (Sums, Vec<String>) {
     let (ended, ()) =
         tokio::time::timeout(LONGEST, everything).await.expect("every call has an answer");
     let reached = reached.lock();
-    let sums = ended.iter().fold(Sums::default(), |all, one| Sums {
-        answered: all.answered + one.answered,
-        refused: all.refused + one.refused,
-        failed: all.failed + one.failed,
-        given_up: all.given_up + one.given_up,
-        reached: reached.names.len(),
-    });
+    let sums = Sums { reached: reached.names.len(), ..Sums::default() };
+    let sums = ended.into_iter().fold(sums, Sums::and);
     assert!(reached.names.iter().all(|name| name != "hidden"), "S-29: a hidden tool was called");
     for (token, times) in &reached.writes {
         assert!(times <= &asked[token], "{token} was written {times} times");
@@ -283,24 +291,37 @@ fn simulate(seed: u64) -> (Sums, Vec<String>) {
     runtime.block_on(world(seed))
 }
 
+/// As many of these worlds as there is time for, several at once.
+#[expect(clippy::print_stdout, reason = "how many there were")]
+fn simulate_all(seeds: Range<u64>) -> Sums {
+    let (next, end, began) = (AtomicU64::new(seeds.start), seeds.end, SystemClock.now());
+    let work = || {
+        let mut sums = Sums::default();
+        while SystemClock.now() - began < SOAK_TIME {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                break;
+            }
+            let Ok((one, _)) = std::panic::catch_unwind(|| simulate(seed)) else {
+                panic!("the world of TOLLGATE_SEED={seed} breaks a rule");
+            };
+            sums = sums.and(one);
+        }
+        sums
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let sums = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let ended = workers.into_iter().map(|worker| worker.join().expect("no rule is broken"));
+        ended.fold(Sums::default(), Sums::and)
+    });
+    println!("{} worlds: {sums:?}", next.into_inner().min(end) - seeds.start);
+    sums
+}
+
 #[test]
 fn r_37_soak_in_every_world_calls_are_answered_once_in_time_and_to_their_caller_alone() {
-    let (mut sums, began) = (Sums::default(), SystemClock.now());
-    for seed in seeds() {
-        let ran = std::panic::catch_unwind(|| simulate(seed));
-        let Ok((one, _)) = ran else {
-            panic!("the world of TOLLGATE_SEED={seed} breaks a rule");
-        };
-        sums.answered += one.answered;
-        sums.refused += one.refused;
-        sums.failed += one.failed;
-        sums.given_up += one.given_up;
-        sums.reached += one.reached;
-        if SystemClock.now() - began > SOAK_TIME {
-            println!("there was time for {} worlds", seed + 1);
-            break;
-        }
-    }
+    let sums = simulate_all(seeds());
     let all = [sums.answered, sums.refused, sums.failed, sums.given_up, sums.reached];
     assert!(all.iter().all(|sum| *sum > 0), "a world in which nothing goes wrong: {sums:?}");
 }

@@ -12,11 +12,11 @@ use super::floor::{
 };
 use super::speech_queue::{DeepAnswer, HeldResponseRequest};
 use super::wire::{ClientRefusal, METADATA_MARK};
-use super::{OpenAi, QuestionState};
+use super::{OpenAiRealtime, QuestionState};
 use crate::realtime::events::{DialectAction, DialectStep, UtteranceStage};
 use crate::realtime::tier_request;
 
-impl OpenAi {
+impl OpenAiRealtime {
     pub(super) fn client_says(&mut self, kind: &str, text: &str, now: Instant) -> DialectStep {
         let handled = match kind {
             "session.update" => self.client_updates(text),
