@@ -51,8 +51,7 @@ static IS_LAUNCHER: AtomicBool = AtomicBool::new(false);
 pub struct Launcher {
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Closed to every server but those with
-    /// [`GatewayFiles::Open`](crate::settings::GatewayFiles::Open).
+    /// Closed to every server but those with `GatewayFiles::Open`.
     pub private: PrivateFiles,
 }
 

@@ -15,7 +15,7 @@ use tollgate_core::filter::{RequestFilter, ToolExplanation};
 use tollgate_core::id::ToolId;
 use tollgate_core::json::Object;
 use tollgate_core::policy::{self, Permitted, Refusal};
-use tollgate_core::shaping::{self, MessageWording};
+use tollgate_core::shaping;
 use tollgate_core::trace::Trace;
 use tollgate_core::turn::{Actor, Principal, PrincipalGrant, Turn};
 use tollgate_mcp::tasks::TaskGroup;
@@ -73,7 +73,7 @@ use code::LearnedTypes;
 pub use code::ProgramNotRunError;
 use origin::SessionTaints;
 pub use origin::{TAINT_HOLDS, TurnLink};
-pub use reshape::whole;
+pub use reshape::{SpokenOutcome, render_speech, whole};
 use run::CallContext;
 use secret_screen::{ContainsSecrets, SecretScreen};
 use tier_choice::TierChoiceCounts;
@@ -482,24 +482,6 @@ impl Gate {
 
 fn lost_task() -> CallError {
     CallError::Unanswered { message: "the server lost the task".to_owned() }
-}
-
-/// The speakable form and the data of an outcome, by the tool's own rules of speech.
-pub fn render_speech(
-    turn: &Turn,
-    name: &str,
-    outcome: &Outcome,
-    wording: MessageWording,
-) -> SpokenOutcome {
-    let data = shaping::data(outcome);
-    let speech = turn.view.tool(name).map(|tool| tool.terms.speech.clone()).unwrap_or_default();
-    SpokenOutcome { message: shaping::message(&speech, outcome, &data, wording), data }
-}
-
-#[derive(Debug)]
-pub struct SpokenOutcome {
-    pub message: String,
-    pub data: serde_json::Value,
 }
 
 #[cfg(test)]

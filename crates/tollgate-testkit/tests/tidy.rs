@@ -98,7 +98,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "text",
             "confusables",
             "date",
-            "ssrf",
+            "address",
             "digest",
             "glob",
             "secret",

@@ -1,7 +1,7 @@
 //! One outcome for several consumers: the call ran once, and its caller took all that came.
 
 use tollgate_core::call::Outcome;
-use tollgate_core::shaping::{self, ResultCaps, ResultConsumer, ShapedResult};
+use tollgate_core::shaping::{self, MessageWording, ResultCaps, ResultConsumer, ShapedResult};
 use tollgate_core::turn::Turn;
 
 use super::Gate;
@@ -12,6 +12,24 @@ use crate::results::StoredResult;
 /// is read in the pages of `first`.
 pub fn whole(first: ResultCaps) -> ResultCaps {
     ResultCaps { page_bytes: first.page_bytes, ..WHOLE }
+}
+
+/// The speakable form and the data of an outcome, by the tool's own rules of speech.
+pub fn render_speech(
+    turn: &Turn,
+    name: &str,
+    outcome: &Outcome,
+    wording: MessageWording,
+) -> SpokenOutcome {
+    let data = shaping::data(outcome);
+    let speech = turn.view.tool(name).map(|tool| tool.terms.speech.clone()).unwrap_or_default();
+    SpokenOutcome { message: shaping::message(&speech, outcome, &data, wording), data }
+}
+
+#[derive(Debug)]
+pub struct SpokenOutcome {
+    pub message: String,
+    pub data: serde_json::Value,
 }
 
 impl Gate {
