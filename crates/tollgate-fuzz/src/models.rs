@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tollgate_core::json;
 use tollgate_llm::conversation::{
-    ChatRequest, ChatResponse, GenerationOptions, ResponseDelivery, ToolChoice,
+    ChatRequest, ChatResponse, GenerationOptions, PartContent, ResponseDelivery, ToolChoice,
 };
 use tollgate_llm::delta::{ResponseAssembly, ResponseDelta};
 use tollgate_llm::dialect::Dialect;
@@ -66,6 +66,24 @@ fn check_request(format: &dyn DialectCodec, body: Value) {
 fn check_answer(format: &dyn DialectCodec, body: Value) {
     let Ok(response) = format.read_response(body) else { return };
     write_everywhere(&response);
+    let written = format.write_response(&response, &request(), None);
+    let again = format.read_response(written.clone()).expect("its own words are read");
+    assert_eq!(
+        collect_opaque_values(&again),
+        collect_opaque_values(&response),
+        "what is not known stays as it is: {written}"
+    );
+}
+
+/// What only the dialect itself understands.
+fn collect_opaque_values(response: &ChatResponse) -> Vec<&Value> {
+    let contents = response.parts.iter().map(|part| &part.content);
+    contents
+        .filter_map(|content| match content {
+            PartContent::Opaque { value, .. } => Some(value),
+            _ => None,
+        })
+        .collect()
 }
 
 fn write_everywhere(response: &ChatResponse) {

@@ -3,7 +3,8 @@
 //!
 //! Truth for the wire are the types of the `openai` packages.
 //! What belongs to an item and is not known stays in the extra field `item` of its part or message;
-//! what belongs to a part of its content stands beside that.
+//! what belongs to a part of its content stands beside that. An item of an unknown kind is an opaque
+//! part with the extra field `whole_item`; a part of content of an unknown kind is one without.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +13,7 @@ use super::{
     StreamReader, StreamWriter,
 };
 use super::{openai_error, openai_media};
-use crate::conversation::{ChatMessage, ChatRequest, ChatResponse};
+use crate::conversation::{ChatMessage, ChatRequest, ChatResponse, MessagePart};
 use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::extra::Extra;
@@ -35,6 +36,11 @@ const DIALECT: Dialect = Dialect::OpenAiResponses;
 
 /// Where the fields of an item are kept.
 const ITEM_KEY: &str = "item";
+/// Where an item of an unknown kind is kept as it was last seen, if that is not how it began. It also
+/// tells such items from parts of a message's content.
+const WHOLE_ITEM_KEY: &str = "whole_item";
+/// Where a part of content of an unknown kind is kept as it was last seen.
+const WHOLE_CONTENT_KEY: &str = "whole_content";
 
 /// Begins what comes behind the prefix in ids of items that were made here, so that no provider
 /// is asked for them.
@@ -100,9 +106,26 @@ fn item_of(extra: &Extra) -> Option<&Map<String, Value>> {
     extra.get(DIALECT, ITEM_KEY)?.as_object()
 }
 
+/// Whether the part is an item of an unknown kind.
+fn is_opaque_item(part: &MessagePart) -> bool {
+    part.extra.get(DIALECT, WHOLE_ITEM_KEY).is_some()
+}
+
+/// The value of an opaque part, as it was last seen.
+fn last_seen_value<'a>(value: &'a Value, extra: &'a Extra) -> &'a Value {
+    let later =
+        extra.get(DIALECT, WHOLE_ITEM_KEY).or_else(|| extra.get(DIALECT, WHOLE_CONTENT_KEY));
+    later.filter(|later| !later.is_null()).unwrap_or(value)
+}
+
+/// One extra field.
+fn extra_field(key: &str, value: impl Into<Value>) -> Extra {
+    Extra::new(DIALECT, Map::from_iter([(key.to_owned(), value.into())]))
+}
+
 /// Extra fields of a part or message that say what is kept of its item.
 fn with_item(item: Map<String, Value>) -> Extra {
-    Extra::new(DIALECT, Map::from_iter([(ITEM_KEY.to_owned(), Value::Object(item))]))
+    extra_field(ITEM_KEY, item)
 }
 
 #[cfg(test)]

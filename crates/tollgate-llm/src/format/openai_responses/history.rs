@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::output::opaque_item;
-use super::{DIALECT, ITEM_KEY, OWN_ID_PREFIX, item_of, part};
+use super::{DIALECT, ITEM_KEY, OWN_ID_PREFIX, is_opaque_item, item_of, last_seen_value, part};
 use crate::conversation::{
     CallResult, ChatMedia, ChatMessage, ChatRole, FunctionCall, MediaKind, MessagePart,
     PartContent, ThoughtSignature,
@@ -74,10 +73,8 @@ impl ResponsesHistoryWriter<'_> {
                 PartContent::Media(media) if message.role != ChatRole::Assistant => {
                     part::media(media, &part.extra)
                 }
-                PartContent::Opaque { dialect: DIALECT, value }
-                    if item_of(&part.extra).is_none() =>
-                {
-                    Some(value.clone())
+                PartContent::Opaque { dialect: DIALECT, value } if !is_opaque_item(part) => {
+                    Some(last_seen_value(value, &part.extra).clone())
                 }
                 _ => {
                     said.flush(&mut self.out);
@@ -113,7 +110,9 @@ impl ResponsesHistoryWriter<'_> {
                     thought_json(text, signature.as_ref(), &part.extra, id)
                 })
             }
-            PartContent::Opaque { dialect: DIALECT, value } => opaque_item(value, part),
+            PartContent::Opaque { dialect: DIALECT, value } => {
+                Some(last_seen_value(value, &part.extra).clone())
+            }
             _ => None,
         };
         match item {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{DIALECT, output, part, with_item};
+use super::{DIALECT, is_opaque_item, output, part, with_item};
 use crate::conversation::{
     CallEnd, CallResult, ChatMessage, ChatRole, FunctionCall, MessagePart, PartContent,
 };
@@ -128,8 +128,10 @@ impl ResponsesInputReader {
         parts: Vec<MessagePart>,
         at: &str,
     ) -> Result<(), LlmError> {
-        let text = |part: &MessagePart| {
-            matches!(part.content, PartContent::Text(_) | PartContent::Refusal(_))
+        let text = |part: &MessagePart| match part.content {
+            PartContent::Text(_) | PartContent::Refusal(_) => true,
+            PartContent::Opaque { .. } => !is_opaque_item(part),
+            _ => false,
         };
         let ends = |message: &ChatMessage| message.parts.last().is_some_and(text);
         if self
@@ -159,7 +161,9 @@ impl ResponsesInputReader {
 fn extract_call(part: &MessagePart) -> Option<FunctionCall> {
     match &part.content {
         PartContent::Call(call) => Some(call.clone()),
-        PartContent::Opaque { dialect: DIALECT, value } if value["type"] == "function_call" => {
+        PartContent::Opaque { dialect: DIALECT, value }
+            if is_opaque_item(part) && value["type"] == "function_call" =>
+        {
             let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
             Some(FunctionCall { id: text("call_id"), name: text("name"), arguments: String::new() })
         }

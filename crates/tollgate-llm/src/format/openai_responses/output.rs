@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{DIALECT, ITEM_KEY, part, with_item};
+use super::{DIALECT, WHOLE_ITEM_KEY, extra_field, is_opaque_item, part, with_item};
 use crate::conversation::{FunctionCall, MessagePart, PartContent, StopReason, ThoughtSignature};
 use crate::error::LlmError;
 use crate::format::fields::{FieldReader, wrong};
@@ -91,24 +91,15 @@ fn thoughts(summary: Option<&Value>, content: Option<&Value>) -> String {
 
 /// A whole item that only this dialect has.
 pub(super) fn opaque(value: Value) -> MessagePart {
-    MessagePart {
-        content: PartContent::Opaque { dialect: DIALECT, value },
-        extra: with_item(Map::new()),
-    }
-}
-
-/// The item that an opaque part is, as it was last seen; `None`: it is a part of content.
-pub(super) fn opaque_item<'a>(value: &'a Value, part: &'a MessagePart) -> Option<Value> {
-    let item = part.extra.get(DIALECT, ITEM_KEY)?;
-    let seen = item.as_object().is_some_and(|item| !item.is_empty());
-    Some(if seen { item.clone() } else { value.clone() })
+    let content = PartContent::Opaque { dialect: DIALECT, value };
+    MessagePart { content, extra: extra_field(WHOLE_ITEM_KEY, Value::Null) }
 }
 
 /// What an answer comes to that is complete.
 pub(super) fn plain_stop(parts: &[MessagePart]) -> StopReason {
     let waits = |part: &MessagePart| match &part.content {
         PartContent::Call(_) => true,
-        PartContent::Opaque { dialect: DIALECT, value } => {
+        PartContent::Opaque { dialect: DIALECT, value } if is_opaque_item(part) => {
             value["type"].as_str().is_some_and(|kind| CLIENT_WAIT_ITEM_TYPES.contains(&kind))
         }
         _ => false,

@@ -1,5 +1,6 @@
 //! The dialect as a whole, from what was recorded of it and by chance. Bad requests are in
-//! `refusals`, what is said for other dialects in `writing`, streams in `streams`.
+//! `refusals`, what is said for other dialects in `writing`, streams in `streams`, what nobody knows
+//! in `unknown_kinds`.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use crate::format::{DialectCodec, RequestUrlParams, test_fixtures};
 
 mod refusals;
 mod streams;
+mod unknown_kinds;
 mod writing;
 
 const FOLDER: &str = "openai_responses";

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::super::{DIALECT, ITEM_KEY, output, part, with_item};
+use super::super::{
+    DIALECT, WHOLE_CONTENT_KEY, WHOLE_ITEM_KEY, extra_field, output, part, with_item,
+};
 use crate::conversation::{MessagePart, PartContent, StopReason, ThoughtSignature};
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::error::LlmError;
@@ -51,6 +53,7 @@ enum ResponsesStreamItem {
 struct ResponsesOpenPart {
     index: usize,
     text: String,
+    is_opaque: bool,
 }
 
 impl ResponsesStreamItems {
@@ -115,11 +118,14 @@ impl ResponsesStreamItems {
         match self.items.get_mut(&at) {
             Some(ResponsesStreamItem::Done) => {}
             Some(ResponsesStreamItem::Message { contents, .. }) if !contents.is_empty() => {
+                let unannounced = find_unannounced_parts(&value, contents);
                 let extra = with_item(remaining_fields(value, &["role", "content"]));
                 let indices = contents.values().map(|spoken| spoken.index);
                 self.out.extend(
                     indices.map(|index| ResponseDelta::Extra { index, extra: extra.clone() }),
                 );
+                let of_item = |part: MessagePart| MessagePart { extra: extra.clone(), ..part };
+                self.whole(unannounced.into_iter().map(of_item).collect());
             }
             None | Some(ResponsesStreamItem::Message { .. }) => {
                 self.items.insert(at, ResponsesStreamItem::Done);
@@ -134,7 +140,7 @@ impl ResponsesStreamItems {
             }
             Some(ResponsesStreamItem::Thoughts { .. }) => self.finish_thoughts(at, value)?,
             Some(ResponsesStreamItem::Opaque(spoken)) => {
-                let extra = Extra::new(DIALECT, Map::from_iter([(ITEM_KEY.to_owned(), value)]));
+                let extra = extra_field(WHOLE_ITEM_KEY, value);
                 self.out.push(ResponseDelta::Extra { index: spoken.index, extra });
             }
         }
@@ -197,18 +203,18 @@ impl ResponsesStreamItems {
         match kind {
             "response.content_part.added" => {
                 if let Some(part) = fields.object("part")? {
-                    self.open_content(place, part.peek("type").and_then(Value::as_str));
+                    self.add_content(place, part);
                 }
             }
             "response.content_part.done" => self.finish_content(place, &mut fields)?,
             "response.output_text.delta" => self.grow(place, delta, logprobs(&fields)),
             "response.refusal.delta" => {
-                self.open_content(place, Some("refusal"));
+                self.open_content(place, PartOpening::Refusal);
                 self.grow(place, delta, Extra::none());
             }
             "response.output_text.done" => self.rest(place, fields.text("text")?),
             "response.refusal.done" => {
-                self.open_content(place, Some("refusal"));
+                self.open_content(place, PartOpening::Refusal);
                 self.rest(place, fields.text("refusal")?);
             }
             "response.function_call_arguments.delta" => self.grow(place, delta, Extra::none()),
@@ -219,11 +225,11 @@ impl ResponsesStreamItems {
                 self.think(at, (delta, Extra::none()), Extra::none());
             }
             "response.reasoning_text.delta" => {
-                self.think(at, (delta, Extra::none()), note("said_as", "reasoning_text"));
+                self.think(at, (delta, Extra::none()), extra_field("said_as", "reasoning_text"));
             }
             "response.reasoning_summary_part.added" => {
                 if fields.peek("summary_index").and_then(Value::as_u64) > Some(0) {
-                    self.think(at, ("\n\n".to_owned(), note("part", true)), Extra::none());
+                    self.think(at, ("\n\n".to_owned(), extra_field("part", true)), Extra::none());
                 }
             }
             "response.reasoning_summary_part.done"
@@ -234,18 +240,27 @@ impl ResponsesStreamItems {
         Ok(())
     }
 
+    /// Begins a part of the kind that it says.
+    fn add_content(&mut self, place: (u64, u64), part: FieldReader) {
+        let opening = match part.peek("type").and_then(Value::as_str) {
+            Some("refusal") => PartOpening::Refusal,
+            Some("output_text") | None => PartOpening::Text,
+            Some(_) => {
+                let value = part.into_value();
+                PartOpening::Whole(PartContent::Opaque { dialect: DIALECT, value })
+            }
+        };
+        self.open_content(place, opening);
+    }
+
     /// Begins a part, where there is a message for it and no part yet.
-    fn open_content(&mut self, (at, number): (u64, u64), kind: Option<&str>) {
+    fn open_content(&mut self, (at, number): (u64, u64), opening: PartOpening) {
         let Some(ResponsesStreamItem::Message { fields, contents }) = self.items.get(&at) else {
             return;
         };
         if contents.contains_key(&number) {
             return;
         }
-        let opening = match kind {
-            Some("refusal") => PartOpening::Refusal,
-            _ => PartOpening::Text,
-        };
         if opening == PartOpening::Refusal {
             self.plain = self.plain.max(PlainStop::Refused);
         }
@@ -262,10 +277,14 @@ impl ResponsesStreamItems {
         fields: &mut FieldReader,
     ) -> Result<(), LlmError> {
         let Some(part) = fields.take("part") else { return Ok(()) };
-        let Some(index) = self.open_part_mut(place).map(|spoken| spoken.index) else {
+        let Some(ResponsesOpenPart { index, is_opaque, .. }) = self.open_part_mut(place) else {
             return Ok(());
         };
-        let MessagePart { extra, .. } = part::read(part, "part".to_owned())?;
+        let (index, is_opaque) = (*index, *is_opaque);
+        let extra = match is_opaque {
+            true => extra_field(WHOLE_CONTENT_KEY, part),
+            false => part::read(part, "part".to_owned())?.extra,
+        };
         if !extra.is_empty() {
             self.out.push(ResponseDelta::Extra { index, extra });
         }
@@ -274,14 +293,14 @@ impl ResponsesStreamItems {
 
     /// More of a message or of a call.
     fn grow(&mut self, place: (u64, u64), text: String, extra: Extra) {
-        self.open_content(place, None);
+        self.open_content(place, PartOpening::Text);
         let step = self.open_part_mut(place).and_then(|spoken| spoken.grow(text, extra));
         self.out.extend(step);
     }
 
     /// The whole, of which some servers send no pieces.
     fn rest(&mut self, place: (u64, u64), whole: Option<String>) {
-        self.open_content(place, None);
+        self.open_content(place, PartOpening::Text);
         let whole = whole.unwrap_or_default();
         let step = self.open_part_mut(place).and_then(|spoken| spoken.rest(&whole));
         self.out.extend(step);
@@ -306,7 +325,7 @@ impl ResponsesStreamItems {
         let place = (at, content_index(&fields));
         let Some(index) = self.open_part_mut(place).map(|spoken| spoken.index) else { return };
         fields.put("type", kind);
-        let extra = note("event", fields.into_value());
+        let extra = extra_field("event", fields.into_value());
         self.out.push(ResponseDelta::Grow { index, text: String::new(), extra });
     }
 
@@ -322,8 +341,9 @@ impl ResponsesStreamItems {
     fn open(&mut self, opening: PartOpening, extra: Extra) -> ResponsesOpenPart {
         let index = self.parts;
         self.parts += 1;
+        let is_opaque = matches!(opening, PartOpening::Whole(_));
         self.out.push(ResponseDelta::Open { index, opening, extra });
-        ResponsesOpenPart { index, text: String::new() }
+        ResponsesOpenPart { index, text: String::new(), is_opaque }
     }
 
     /// Whatever is open.
@@ -362,6 +382,17 @@ impl ResponsesOpenPart {
     }
 }
 
+/// The content of unknown kinds in a message that is done of which no event told.
+fn find_unannounced_parts(
+    message: &Value,
+    contents: &BTreeMap<u64, ResponsesOpenPart>,
+) -> Vec<MessagePart> {
+    let list = message["content"].as_array().into_iter().flatten();
+    let new = (0..).zip(list).filter(|(number, _)| !contents.contains_key(number));
+    let parts = new.filter_map(|(_, part)| part::read(part.clone(), String::new()).ok());
+    parts.filter(|part| matches!(part.content, PartContent::Opaque { .. })).collect()
+}
+
 pub(super) fn output_index(fields: &FieldReader) -> u64 {
     fields.peek("output_index").and_then(Value::as_u64).unwrap_or(0)
 }
@@ -372,11 +403,7 @@ fn content_index(fields: &FieldReader) -> u64 {
 
 fn logprobs(fields: &FieldReader) -> Extra {
     let logprobs = fields.peek("logprobs").filter(|list| list.get(0).is_some());
-    logprobs.map_or_else(Extra::none, |logprobs| note("logprobs", logprobs.clone()))
-}
-
-fn note(key: &str, value: impl Into<Value>) -> Extra {
-    Extra::new(DIALECT, Map::from_iter([(key.to_owned(), value.into())]))
+    logprobs.map_or_else(Extra::none, |logprobs| extra_field("logprobs", logprobs.clone()))
 }
 
 /// What is kept of an item.

@@ -4,11 +4,10 @@
 use serde_json::{Map, Value, json};
 
 use super::super::history::summary;
-use super::super::output::opaque_item;
-use super::super::{DIALECT, OWN_ID_PREFIX, item_of};
+use super::super::{DIALECT, OWN_ID_PREFIX, WHOLE_ITEM_KEY, item_of, last_seen_value};
 use super::part_position::{ResponsesPartKind, ResponsesPartPosition};
 use super::{ModelRefusal, ResponsesEvent};
-use crate::conversation::{ChatMedia, MediaKind, MediaSource, MessagePart, PartContent};
+use crate::conversation::{ChatMedia, MediaKind, MediaSource, PartContent};
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::extra::Extra;
 
@@ -66,17 +65,27 @@ impl ResponsesOutputItems {
             }
             PartOpening::Thinking => ResponsesPartKind::Summary,
             PartOpening::Call { .. } => ResponsesPartKind::Call,
-            PartOpening::Whole(PartContent::Opaque { dialect: DIALECT, .. }) => {
+            PartOpening::Whole(PartContent::Opaque { dialect: DIALECT, .. })
+                if extra.get(DIALECT, WHOLE_ITEM_KEY).is_some() =>
+            {
                 ResponsesPartKind::Whole
+            }
+            PartOpening::Whole(PartContent::Opaque { dialect: DIALECT, .. }) => {
+                ResponsesPartKind::Content
             }
             PartOpening::Whole(PartContent::Media(media)) if image(media).is_some() => {
                 ResponsesPartKind::Whole
             }
             PartOpening::Whole(_) => ResponsesPartKind::Nothing,
         };
-        let said = matches!(kind, ResponsesPartKind::Text | ResponsesPartKind::Refusal);
+        let said = matches!(
+            kind,
+            ResponsesPartKind::Text | ResponsesPartKind::Refusal | ResponsesPartKind::Content
+        );
         let item = match kind {
-            ResponsesPartKind::Text | ResponsesPartKind::Refusal => self.message(extra),
+            ResponsesPartKind::Text | ResponsesPartKind::Refusal | ResponsesPartKind::Content => {
+                self.message(extra)
+            }
             ResponsesPartKind::Nothing => self.output.len(),
             _ => {
                 self.end_message("completed");
@@ -84,8 +93,13 @@ impl ResponsesOutputItems {
             }
         };
         let content = if said { self.contents(item).len() } else { 0 };
+        let value = match opening {
+            PartOpening::Whole(PartContent::Opaque { value, .. }) if said => value.clone(),
+            _ => Value::Null,
+        };
         let (text, extra) = (String::new(), extra.clone());
-        let place = ResponsesPartPosition { kind, item, content, text, signature: None, extra };
+        let place =
+            ResponsesPartPosition { kind, item, content, text, signature: None, extra, value };
         if said {
             let part = place.part();
             self.contents(item).push(part.clone());
@@ -248,6 +262,11 @@ impl ResponsesOutputItems {
                 self.say(&place, "response.content_part.done", json!({"part": part}));
                 self.contents(place.item)[place.content] = part;
             }
+            ResponsesPartKind::Content => {
+                let part = place.part();
+                self.say(&place, "response.content_part.done", json!({"part": part}));
+                self.contents(place.item)[place.content] = part;
+            }
             ResponsesPartKind::Call => {
                 let name = "response.function_call_arguments.done";
                 self.say(&place, name, json!({"arguments": place.text}));
@@ -260,13 +279,8 @@ impl ResponsesOutputItems {
                 self.emit_item_done_as_is(place.item);
             }
             ResponsesPartKind::Whole => {
-                let item = self.output[place.item].clone();
-                let seen = MessagePart {
-                    content: PartContent::Text(String::new()),
-                    extra: place.extra.clone(),
-                };
-                if let Some(Value::Object(item)) = opaque_item(&Value::Object(item), &seen) {
-                    self.output[place.item] = item;
+                if let Value::Object(item) = last_seen_value(&Value::Null, &place.extra) {
+                    self.output[place.item] = item.clone();
                 }
                 self.emit_item_done_as_is(place.item);
             }
@@ -345,9 +359,10 @@ impl ResponsesOutputItems {
             ("output_index".to_owned(), place.item.into()),
         ]);
         let number = match place.kind {
-            ResponsesPartKind::Text | ResponsesPartKind::Refusal | ResponsesPartKind::Thoughts => {
-                "content_index"
-            }
+            ResponsesPartKind::Text
+            | ResponsesPartKind::Refusal
+            | ResponsesPartKind::Content
+            | ResponsesPartKind::Thoughts => "content_index",
             ResponsesPartKind::Summary => "summary_index",
             ResponsesPartKind::Call | ResponsesPartKind::Whole | ResponsesPartKind::Nothing => {
                 return address;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::part;
+use super::super::{last_seen_value, part};
 use crate::conversation::ThoughtSignature;
 use crate::extra::Extra;
 
@@ -17,6 +17,8 @@ pub(super) struct ResponsesPartPosition {
     pub(super) text: String,
     pub(super) signature: Option<ThoughtSignature>,
     pub(super) extra: Extra,
+    /// Of content of an unknown kind, as it began.
+    pub(super) value: Value,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +29,10 @@ pub(super) enum ResponsesPartKind {
     /// Thoughts as they were thought.
     Thoughts,
     Call,
+    /// An item in one piece.
     Whole,
+    /// A part of content of an unknown kind, in one piece.
+    Content,
     /// Has no words here.
     Nothing,
 }
@@ -42,6 +47,7 @@ impl ResponsesPartPosition {
             text: String::new(),
             signature: None,
             extra: Extra::none(),
+            value: Value::Null,
         };
         std::mem::replace(self, empty)
     }
@@ -50,6 +56,7 @@ impl ResponsesPartPosition {
     pub(super) fn part(&self) -> Value {
         match self.kind {
             ResponsesPartKind::Refusal => part::refusal(&self.text, &self.extra),
+            ResponsesPartKind::Content => last_seen_value(&self.value, &self.extra).clone(),
             _ => {
                 let mut part = part::output_text(&self.text, &self.extra);
                 part["logprobs"] = match part.get("logprobs") {
@@ -70,7 +77,7 @@ impl ResponsesPartKind {
             Self::Summary => Some("response.reasoning_summary_text.delta"),
             Self::Thoughts => Some("response.reasoning_text.delta"),
             Self::Call => Some("response.function_call_arguments.delta"),
-            Self::Whole | Self::Nothing => None,
+            Self::Whole | Self::Content | Self::Nothing => None,
         }
     }
 }
