@@ -22,6 +22,7 @@ pub mod fuzzing;
 mod json;
 mod line_redaction;
 mod manual;
+mod node_checks;
 mod raw;
 mod read;
 mod render;

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use super::diagnostic::{Problems, SourceSpan};
 use super::expand::{self, Environment};
 use super::json;
+pub use super::node_checks::sounds_secret;
+use super::node_checks::{hide, is_reference, is_word, kind_of};
 use super::raw::{RawConfigItem, RawConfigValue, SectionFields, Spanned};
 use super::suggest::nearest;
 use super::table::{KeyKind, KeyPresence, KeyRange, KeySpec, SectionSpec, TOP, TextKind};
@@ -495,37 +497,4 @@ impl SectionReader<'_> {
         let message = format!("{} must be {wanted}, not {found}", describe_key(path));
         self.problems.error(node.at, path, message)
     }
-}
-
-fn hide(node: &ConfigYamlNode, problems: &mut Problems) {
-    match &node.data {
-        ConfigYamlData::Scalar { .. } => problems.hide(node.at),
-        ConfigYamlData::List(items) => items.iter().for_each(|item| hide(item, problems)),
-        ConfigYamlData::Map(pairs) => pairs.iter().for_each(|pair| hide(&pair.value, problems)),
-    }
-}
-
-fn is_reference(node: &ConfigYamlNode) -> bool {
-    match &node.data {
-        ConfigYamlData::Scalar { text, .. } => expand::is_reference(text),
-        ConfigYamlData::List(_) | ConfigYamlData::Map(_) => false,
-    }
-}
-
-/// Whether a thing of this name is likely to be nobody's business.
-pub fn sounds_secret(name: &str) -> bool {
-    let name = name.to_lowercase();
-    ["token", "secret", "key", "pass", "auth", "credential"].iter().any(|word| name.contains(word))
-}
-
-fn kind_of(text: TextKind) -> &'static KeyKind {
-    match text {
-        TextKind::Plain => &KeyKind::Text(TextKind::Plain),
-        TextKind::Prose => &KeyKind::Text(TextKind::Prose),
-        TextKind::Secret => &KeyKind::Text(TextKind::Secret),
-    }
-}
-
-fn is_word(node: &ConfigYamlNode, word: &str) -> bool {
-    matches!(&node.data, ConfigYamlData::Scalar { text, .. } if text == word)
 }

@@ -1,5 +1,6 @@
 //! Items and parts of content whose kinds nobody here knows: they stay as they are towards the same
 //! dialect, and cost no other dialect what it does understand.
+#![expect(clippy::needless_pass_by_value, reason = "JSON literals read better without a reference")]
 
 use super::*;
 use crate::conversation::{MessagePart, PartContent, StopReason};
