@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use tollgate_mcp::offload;
 use tollgate_testkit::realtime::{
     ChaosOdds, RealtimeTestTools, SeededRng, TestCallLedger, gemini, openai,
 };
@@ -67,6 +68,8 @@ async fn run(speaks: Speaks, slowest_ms: u64) {
     let living = Arc::new(Living::with(setup).await);
     // All threads of the server are there once it has answered.
     still_works(&living.stage).await;
+    // Large messages start threads of their own, whose runtime keeps a socket for signals.
+    offload::offload(async {}).await;
     let sockets = open_sockets();
     let mut chance = SeededRng::new(seed);
     let odds = move |chance: &mut SeededRng| ChaosOdds {

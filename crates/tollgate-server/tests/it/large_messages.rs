@@ -17,6 +17,8 @@ use crate::stage::{Setup, key};
 
 const LONGEST_POLL: Duration = Duration::from_millis(20);
 const LARGE_MESSAGE: usize = 8 << 20;
+/// Is written several times.
+const LARGE_PROMPT: usize = 2 << 20;
 const PATIENCE: Duration = Duration::from_secs(120);
 const KEYS: [&str; 3] = ["first", "second", "third"];
 const PROTOCOLS: [Speaks; 3] = [Speaks::OpenAi, Speaks::Gemini, Speaks::Deepgram];
@@ -41,8 +43,8 @@ fn assert_short_polls(watch: &PollWatch, what: &str) {
 }
 
 /// Words that have to be unescaped, and are more than ASCII.
-fn words() -> String {
-    "größer\n\"word\" ".repeat(LARGE_MESSAGE / 20)
+fn words(bytes: usize) -> String {
+    "größer\n\"word\" ".repeat(bytes / 20)
 }
 
 /// What a client says that the gateway has to read, because it may mean a turn.
@@ -125,7 +127,7 @@ async fn r_35_large_messages_of_live_sessions_leave_the_workers() {
         sessions.push((living.open_with(speaks, &headers(name)).await, speaks));
     }
     assert_short_polls(&watch, "beginning");
-    let words = words();
+    let words = words(LARGE_MESSAGE);
     let all = sessions.into_iter().map(|(ends, speaks)| both_ways(ends, speaks, &words));
     let sessions = join_all(all).await;
     assert_short_polls(&watch, "large messages");
@@ -153,7 +155,7 @@ async fn r_35_large_audio_and_messages_in_pieces_leave_the_workers() {
 
     let Ends { mut client, mut provider } =
         living.open_with(Speaks::OpenAi, &headers(KEYS[1])).await;
-    let text = of_client(Speaks::OpenAi, &words()).to_string();
+    let text = of_client(Speaks::OpenAi, &words(LARGE_MESSAGE)).to_string();
     let mut pieces: Vec<RawWebSocketFrame> = text
         .as_bytes()
         .chunks(100_000)
@@ -175,7 +177,7 @@ async fn r_35_large_audio_and_messages_in_pieces_leave_the_workers() {
 async fn r_35_a_large_configuration_leaves_the_workers() {
     let living = stage().await;
     let watch = living.stage.front.watch_polls();
-    let prompt = words();
+    let prompt = words(LARGE_PROMPT);
     let count = prompt.chars().count();
     for speaks in PROTOCOLS {
         let mut client = living.dial(speaks, &headers(KEYS[0])).await.unwrap();
