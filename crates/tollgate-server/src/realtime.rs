@@ -1,4 +1,4 @@
-//! RealtimeProtocol speech sessions over WebSocket, each in its provider's own protocol: lets somebody in, finds
+//! Live speech sessions over WebSocket, each in its provider's own protocol: lets somebody in, finds
 //! out whom they want to talk to, and hands both sockets on. Decides nothing that is said.
 
 use std::sync::Arc;

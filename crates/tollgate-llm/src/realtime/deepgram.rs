@@ -1,4 +1,4 @@
-//! DeepgramVoiceAgent's Voice Agent as a machine: settings with our functions in them, calls split between
+//! Deepgram's Voice Agent as a machine: settings with our functions in them, calls split between
 //! client and gateway, turns, and words put into the agent's mouth.
 //!
 //! Driven by the session around it. Binary messages are audio and pass. `Error` means to clients of
@@ -70,7 +70,7 @@ impl DeepgramVoiceAgent {
             }
             self.settings = DeepgramSettingsState::Sent;
             self.think.set_elsewhere();
-            let why = "the agent is kept at DeepgramVoiceAgent: what it thinks with is not known to the gateway, \
+            let why = "the agent is kept at Deepgram: what it thinks with is not known to the gateway, \
                        which adds no tools to it; send `agent.think` in `Settings`, or `UpdateThink`";
             return DialectStep::forward().and([warning("TOOLS_NOT_ADDED", why)]);
         }

@@ -1,4 +1,4 @@
-//! GeminiLive Live (`BidiGenerateContent`) as a state machine. Called by the session around it, which
+//! Gemini Live (`BidiGenerateContent`) as a state machine. Called by the session around it, which
 //! has the sockets; no I/O, no clock.
 //!
 //! The gateway's functions are one more entry of the client's `tools`; calls to them are taken out
@@ -7,7 +7,7 @@
 //! between models is a table (`family`). New offers go by `contextUpdate`, on models that have none
 //! by a new connection that resumes the session, at a moment when nobody speaks.
 //!
-//! GeminiLive cannot be kept from answering a turn, so deep turns are not routed elsewhere: its routing
+//! Gemini cannot be kept from answering a turn, so deep turns are not routed elsewhere: its routing
 //! is always native, and neither [`DialectEvent::Route`] nor [`DialectEvent::Speak`] does anything here.
 
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ use wire::{GeminiServerMessage, MessageEdits};
 /// Offers that follow each other faster are told once.
 const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
 
-/// One session with a GeminiLive model.
+/// One session with a Gemini model.
 pub struct GeminiLive {
     /// With `models/` before it.
     model: String,
