@@ -134,7 +134,7 @@ fn b_st_02_many_small_values_end() {
 #[test]
 fn much_data_fits_into_a_worker() {
     let rows = "x = [{'name': str(i), 'tags': [i, 'a']} for i in range(50000)]\nresult = len(json.decode(json.encode(x)))";
-    is_stopped(rows, &["Done(Done { result: Some(RawValue(50000))"]);
+    is_stopped(rows, &["Done(ProgramResult { result: Some(RawValue(50000))"]);
 }
 
 #[test]
