@@ -8,6 +8,7 @@ pub mod approval;
 pub mod backoff;
 pub mod budget;
 pub mod call;
+pub mod call_policy;
 pub mod catalog;
 pub mod circuit_breaker;
 pub mod code_mode;

@@ -67,6 +67,12 @@ impl MaskPattern {
     }
 }
 
+impl Default for SecretMasker {
+    fn default() -> Self {
+        Self::new(&[], Vec::new())
+    }
+}
+
 impl SecretMasker {
     /// `redact`: names of arguments that are secret, beside those that everybody knows.
     pub fn new(redact: &[String], patterns: Vec<MaskPattern>) -> Self {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::approval::Cleared;
-use crate::budget::{Deadline, Limits};
+use crate::budget::Deadline;
 use crate::policy::Permitted;
 use crate::tool::ToolReach;
 use crate::turn::Turn;
@@ -70,12 +70,12 @@ pub fn plan<'a>(
     turn: &Turn,
     cleared: Cleared<'a>,
     now: Instant,
-    limits: Limits,
 ) -> Result<Planned<'a>, NoTimeLeftError> {
     if turn.deadline.is_some_and(|wall| wall.remaining(now).is_zero()) {
         return Err(NoTimeLeftError);
     }
     let permitted = cleared.into_permitted();
+    let limits = turn.policy.limits;
     let span = match permitted.tool().map(|tool| &tool.terms) {
         None => limits.global,
         // A program has a clock of its own, which stands still while a person is waited for.

@@ -126,18 +126,9 @@ pub fn permit_task<'a>(
 
 /// Lets a request through to the server that can answer it, or says why not.
 pub fn permit<'a>(turn: &Turn, request: GateRequest<'a>) -> Result<Permitted<'a>, Refusal> {
-    permit_within(turn, request, json::MAX_TREE_VALUES)
-}
-
-/// The same with another limit of JSON values in arguments.
-pub fn permit_within<'a>(
-    turn: &Turn,
-    request: GateRequest<'a>,
-    argument_values: usize,
-) -> Result<Permitted<'a>, Refusal> {
     let GateRequest { kind, mut params } = request;
     match kind {
-        RequestKind::CallTool => permit_tool(turn, params, argument_values),
+        RequestKind::CallTool => permit_tool(turn, params),
         RequestKind::GetPrompt => {
             let name = require_string(&params, "name")?.into_owned();
             let prompt = turn.view.prompt(&name).ok_or_else(|| unknown_prompt(turn, &name))?;
@@ -156,11 +147,7 @@ pub fn permit_within<'a>(
     }
 }
 
-fn permit_tool<'a>(
-    turn: &Turn,
-    mut params: Object<'a>,
-    argument_values: usize,
-) -> Result<Permitted<'a>, Refusal> {
+fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>, Refusal> {
     if let Some(key) = params.twin_of(&["name", "arguments", "_meta"]) {
         return Err(Refusal::BadParams(format!("a key of `params` looks like `{key}` but is not")));
     }
@@ -185,7 +172,7 @@ fn permit_tool<'a>(
     drop(name);
     let mut arguments = match params.get("arguments").map(RawValue::get) {
         None | Some("null") => Value::Object(serde_json::Map::new()),
-        Some(text) => json::value_within(text, argument_values)
+        Some(text) => json::value_within(text, turn.policy.limits.argument_values)
             .map_err(|error| unreadable_arguments(&error))?,
     };
     if let Err(violations) = tool.input.check(&arguments) {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::agent::RecordPolicy;
 use crate::budget::Deadline;
 use crate::call::CallId;
+use crate::call_policy::CallPolicy;
 use crate::glob::Glob;
 use crate::id::ServerId;
 use crate::lease::RevocableLease;
@@ -29,6 +30,8 @@ pub struct Turn {
     pub grant: Option<Arc<PrincipalGrant>>,
     /// Listing and calling use this same view.
     pub view: Arc<View>,
+    /// The rules it began with: a reload does not change them.
+    pub policy: Arc<CallPolicy>,
     /// The wall for the whole tool phase; `None` leaves the limits of each call.
     pub deadline: Option<Deadline>,
     /// The call that runs a program, if these are a program's calls.
@@ -43,7 +46,13 @@ pub struct Turn {
 
 impl Turn {
     /// One that nothing limits but its view and its lease.
-    pub fn open(id: TurnId, began: Instant, actor: Actor, view: Arc<View>) -> Self {
+    pub fn open(
+        id: TurnId,
+        began: Instant,
+        actor: Actor,
+        view: Arc<View>,
+        policy: Arc<CallPolicy>,
+    ) -> Self {
         let Actor { principal, lease } = actor;
         Self {
             id,
@@ -52,6 +61,7 @@ impl Turn {
             lease,
             grant: None,
             view,
+            policy,
             deadline: None,
             within: None,
             trace: None,

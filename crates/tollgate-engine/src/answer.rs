@@ -9,6 +9,7 @@ use tollgate_core::call::{
     CallStatus, ORIGIN_META, Outcome, RequestKind, ResultHandle, ResultOrigin, ResultSource,
     Retryability,
 };
+use tollgate_core::call_policy::{CallPolicy, ResultForm};
 use tollgate_core::json::{self, Object};
 use tollgate_core::lease::RevokedError;
 use tollgate_core::mask::SecretMasker;
@@ -35,7 +36,6 @@ use crate::executor::BackendOutcome;
 use crate::limits::LimitExceededError;
 use crate::results::{ResultStore, StoredResult};
 use crate::reuse::CacheUse;
-use crate::settings::ResultForm;
 use crate::tickets::TaskTickets;
 
 /// Of an error that a server reports.
@@ -53,11 +53,8 @@ pub(crate) struct ReplyBuilder<'f> {
     pub(crate) actor: &'f Actor,
     pub(crate) results: &'f ResultStore,
     pub(crate) tickets: TaskTickets<'f>,
-    /// Takes secrets out of what the server said; `None`: it goes on as it is.
-    pub(crate) masker: Option<Arc<SecretMasker>>,
-    /// Whose words an answer is.
-    pub(crate) origin: &'f ResultOrigin,
-    pub(crate) form: ResultForm,
+    /// Of the turn that made the call.
+    pub(crate) policy: &'f CallPolicy,
 }
 
 /// A tool call that ended before anything was sent.
@@ -142,6 +139,14 @@ pub(crate) fn limit_exceeded_outcome(exceeded: &LimitExceededError) -> Outcome {
 }
 
 impl ReplyBuilder<'_> {
+    fn form(&self) -> ResultForm {
+        self.policy.results.of(self.planned.permitted_request().server()).form
+    }
+
+    fn origin(&self) -> ResultOrigin {
+        self.policy.results.origin(self.planned.permitted_request().server())
+    }
+
     pub(crate) async fn reply(&self, ran: BackendOutcome) -> Result<Reply, CallError> {
         match ran {
             BackendOutcome::Answered(Ok(answer)) => self.reply_to_answer(answer).await,
@@ -199,13 +204,15 @@ impl ReplyBuilder<'_> {
 
     /// Any other answer than a tool's, clean, with whose it is in its `_meta`.
     async fn attribute_result(&self, result: Box<RawValue>) -> Box<RawValue> {
-        let (size, form, masker) = (result.get().len(), self.form, self.masker.clone());
+        let size = result.get().len();
+        let form = self.form();
+        let masker = self.policy.result_masker();
         let clean = move || clean_result(form, masker.as_deref(), result);
         let CleanedResult { result, raw, removed } = offload_if_large(size, clean).await;
         self.results.count_removed(&removed);
         let raw = raw.zip(self.spare(size));
         let handle = raw.as_ref().map(|(_, handle)| *handle);
-        let origin = ResultOrigin { removed, raw: handle, ..self.origin.clone() };
+        let origin = ResultOrigin { removed, raw: handle, ..self.origin() };
         let attributed = with_origin(&result, &origin);
         if let Some((raw, handle)) = raw {
             let whole = Outcome { result, handle: Some(handle), ..shaping::gateway_answer("") };
@@ -229,7 +236,9 @@ impl ReplyBuilder<'_> {
     async fn shape_result(&self, tool: &Arc<Tool>, result: Box<RawValue>) -> Outcome {
         let (size, caps, took) = (result.get().len(), self.caller.caps, self.took);
         let spare = self.spare(size);
-        let (called, masker, form) = (Arc::clone(tool), self.masker.clone(), self.form);
+        let called = Arc::clone(tool);
+        let masker = self.policy.result_masker();
+        let form = self.form();
         let shape = move || {
             let CleanedResult { result, raw, removed } =
                 clean_result(form, masker.as_deref(), result);
@@ -239,7 +248,7 @@ impl ReplyBuilder<'_> {
         let (ShapedResult { outcome, rest }, raw, removed) = offload_if_large(size, shape).await;
         self.results.count_removed(&removed);
         let raw_handle = raw.as_ref().and(spare);
-        let origin = ResultOrigin { removed, raw: raw_handle, ..self.origin.clone() };
+        let origin = ResultOrigin { removed, raw: raw_handle, ..self.origin() };
         let outcome = self.add_cache_meta(Outcome { origin: Some(origin.clone()), ..outcome });
         let whole = match rest {
             Some(rest) => Some(self.add_cache_meta(Outcome { origin: Some(origin), ..rest })),
@@ -281,14 +290,16 @@ impl ReplyBuilder<'_> {
 
     fn reply_to_failure(&self, failure: BackendError) -> Result<Reply, CallError> {
         let server = self.planned.permitted_request().server();
-        let (status, message, hint): (CallStatus, String, Option<String>) = match failure {
+        let sensible = |hint: String, after| Retryability::Sensible { hint: Some(hint), after };
+        let (status, message, retry): (CallStatus, String, Option<Retryability>) = match failure {
             BackendError::Refused(error) => return self.upstream_error(error),
             BackendError::Offline { state, reason } => {
                 (CallStatus::Offline, format!("server `{server}` is {state}: {reason}"), None)
             }
             BackendError::Resting { reason, retry_after } => {
-                let hint = format!("try again in {} s", retry_after.as_secs().max(1));
-                (CallStatus::Offline, format!("server `{server}` is resting: {reason}"), Some(hint))
+                let hint = format!("try again in {} s", whole_seconds(retry_after));
+                let message = format!("server `{server}` is resting: {reason}");
+                (CallStatus::Offline, message, Some(sensible(hint, Some(retry_after))))
             }
             BackendError::Lost(why) | BackendError::Unusable(why) => {
                 let what = format!(
@@ -304,11 +315,11 @@ impl ReplyBuilder<'_> {
             ),
             BackendError::TooLarge { limit } => {
                 let what = format!("the answer of `{}` is larger than {limit} bytes", self.name());
-                (CallStatus::Error, what, Some("ask for less".to_owned()))
+                (CallStatus::Error, what, Some(sensible("ask for less".to_owned(), None)))
             }
         };
         // How it ended may be told in words of its own.
-        self.reply_without_answer(status, sanitize_text(message), hint)
+        self.reply_without_answer(status, sanitize_text(message), retry)
     }
 
     /// The server's own error goes on as it is, but a URL that must be visited first becomes a
@@ -333,12 +344,13 @@ impl ReplyBuilder<'_> {
             data.len() <= DATA_BYTES && !json::is_deeper_than(self.caller.caps.depth, data)
         };
         error.data = error.data.filter(|data| fits(data.get()));
-        if self.form == ResultForm::Clean {
+        if self.form() == ResultForm::Clean {
             error.message = sanitize_text(error.message);
         }
-        let masker = self.masker.as_deref();
+        let masker = self.policy.result_masker();
+        let masker = masker.as_deref();
         error.message = masker.and_then(|it| it.text(&error.message)).unwrap_or(error.message);
-        error.data = error.data.map(|data| clean_result(self.form, masker, data).result);
+        error.data = error.data.map(|data| clean_result(self.form(), masker, data).result);
         error
     }
 
@@ -346,7 +358,7 @@ impl ReplyBuilder<'_> {
         &self,
         status: CallStatus,
         message: String,
-        hint: Option<String>,
+        retry: Option<Retryability>,
     ) -> Result<Reply, CallError> {
         // A reason may hold what the system says of an address or of a command.
         let message = secret_values::mask_owned(message);
@@ -354,8 +366,8 @@ impl ReplyBuilder<'_> {
             return Err(CallError::Unanswered { message });
         };
         let outcome = shaping::failure(status, &message, self.took);
-        let retry = match hint {
-            Some(_) => Retryability::Sensible { hint, after: None },
+        let retry = match retry {
+            Some(retry) => retry,
             // It may have had its effect all the same.
             None if status == CallStatus::Timeout && !tool.terms.idempotent => {
                 Retryability::Pointless

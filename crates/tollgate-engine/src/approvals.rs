@@ -20,7 +20,7 @@ use tollgate_core::turn::{Principal, Turn};
 use crate::audit::{self, AuditAction, AuditLedger, AuditWriteError, RowDurability};
 use crate::clock::Clock;
 use crate::notices::{Notice, NoticeCall, Notices};
-use crate::settings::{self, OnAuditFailure};
+use crate::settings::OnAuditFailure;
 
 mod arguments_preview;
 pub(crate) mod form;
@@ -219,8 +219,9 @@ impl ApprovalQueue {
         self: &Arc<Self>,
         turn: &Turn,
         held: &HeldRequest<'_>,
-        (arguments, rules): (ArgumentsPreview, settings::ApprovalSettings),
+        arguments: ArgumentsPreview,
     ) -> Result<ApprovalWaiter, ApprovalQueueFullError> {
+        let rules = turn.policy.approvals;
         let since = self.clock.wall();
         let request = Arc::new(ApprovalRequest {
             id: held.id(),

@@ -1,55 +1,47 @@
 //! What the operator decided, as far as turns depend on it: one version of the config. It is swapped
 //! together with the catalogue, so that a turn never sees half of a change.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tollgate_core::agent::Agent;
-use tollgate_core::budget::{Ceilings, Limits};
-use tollgate_core::call::UntrustedMarking;
+use tollgate_core::budget::Ceilings;
+use tollgate_core::call::ServerTrust;
+use tollgate_core::call_policy::{
+    AuditPolicy, CallPolicy, CodeModePolicy, ContentCapture, ResultPolicies, ResultPolicy,
+    SecretPolicy,
+};
 use tollgate_core::filter::GlobalRules;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::mask::SecretMasker;
 use tollgate_core::tier_selector::{self, TierSelector};
 
-use crate::settings::{
-    ApprovalSettings, Audit, CodeModeSettings, ContentCapture, EngineSettings,
-    EngineTelemetrySettings, ResultForm, SecretSettings, Server,
-};
+use crate::settings::{CodeModeSettings, EngineSettings, EngineTelemetrySettings, Server};
 
 pub(crate) struct PolicySnapshot {
     /// At least one.
     pub(crate) agents: Vec<Agent>,
     pub(crate) default_agent: AgentId,
     pub(crate) house: GlobalRules,
-    pub(crate) limits: Limits,
-    pub(crate) approvals: ApprovalSettings,
-    pub(crate) audit: Audit,
-    pub(crate) secrets: SecretSettings,
+    /// What the stages of a call read. Turns carry it together with the built-in servers of their
+    /// catalogue.
+    pub(crate) calls: CallPolicy,
     pub(crate) code: CodeModeSettings,
     pub(crate) telemetry: EngineTelemetrySettings,
-    /// Knows what is a secret.
-    pub(crate) masker: Arc<SecretMasker>,
     pub(crate) ceilings: Ceilings,
     pub(crate) choosing: tier_selector::SelectorRules,
     /// One for each agent, in their order.
     selectors: Vec<TierSelector>,
     /// What kind of tools a server has.
     pub(crate) categories: HashMap<ServerId, String>,
-    /// Servers whose own word on their tools counts.
-    pub(crate) trusted: HashSet<ServerId>,
-    /// In which form results of a server reach models, and whether they are marked there.
-    pub(crate) words: HashMap<ServerId, (ResultForm, UntrustedMarking)>,
-    /// Of the servers in this process.
-    pub(crate) mark: UntrustedMarking,
 }
 
 impl PolicySnapshot {
-    /// By what the words of others are made fit for spans, if they are to be in them.
+    /// Masks what spans quote of others; `None`: spans quote nobody.
     pub(crate) fn quoting(&self) -> Option<Arc<SecretMasker>> {
-        match self.telemetry.capture {
+        match self.calls.capture {
             ContentCapture::Nothing => None,
-            ContentCapture::Redacted => Some(Arc::clone(&self.masker)),
+            ContentCapture::Redacted => Some(Arc::clone(&self.calls.masker)),
         }
     }
 
@@ -68,31 +60,12 @@ impl PolicySnapshot {
                 None => agents[0].id.clone(),
             },
             house: settings.house.clone(),
-            limits: settings.limits,
-            approvals: settings.approvals,
-            audit: settings.audit.clone(),
-            secrets: settings.secrets.clone(),
+            calls: call_policy(settings),
             code: settings.code.clone(),
             telemetry: settings.telemetry,
-            masker: Arc::new(SecretMasker::new(
-                &settings.audit.redact,
-                settings.secrets.patterns.clone(),
-            )),
             ceilings: budget.standing.ceilings,
             choosing: tier_selector::SelectorRules { deep_interval: budget.deep_interval, ..usual },
             selectors: agents.iter().map(selector).collect(),
-            trusted: settings
-                .servers
-                .iter()
-                .filter(|server| server.trusted)
-                .map(|server| server.id.clone())
-                .collect(),
-            words: settings
-                .servers
-                .iter()
-                .map(|server| (server.id.clone(), (server.results, server.mark)))
-                .collect(),
-            mark: settings.mark,
             categories: settings.servers.iter().filter_map(category).collect(),
             agents,
         }
@@ -110,6 +83,33 @@ impl PolicySnapshot {
 
     pub(crate) fn selector(&self, agent: usize) -> &TierSelector {
         &self.selectors[agent]
+    }
+}
+
+fn call_policy(settings: &EngineSettings) -> CallPolicy {
+    let (audit, secrets, code) = (&settings.audit, &settings.secrets, &settings.code);
+    let results = |server: &Server| {
+        let trust = if server.trusted { ServerTrust::Trusted } else { ServerTrust::Untrusted };
+        let policy = ResultPolicy { trust, form: server.results, mark: server.mark };
+        (server.id.clone(), policy)
+    };
+    CallPolicy {
+        limits: settings.limits,
+        approvals: settings.approvals,
+        audit: AuditPolicy {
+            arguments: audit.arguments,
+            durable: audit.durable,
+            on_failure: audit.on_failure,
+        },
+        secrets: SecretPolicy { arguments: secrets.arguments, results: secrets.results },
+        masker: Arc::new(SecretMasker::new(&audit.redact, secrets.patterns.clone())),
+        results: ResultPolicies {
+            configured: settings.servers.iter().map(results).collect(),
+            builtin: Vec::new(),
+            default_mark: settings.mark,
+        },
+        code: CodeModePolicy { binding: code.binding, unapproved: code.unapproved },
+        capture: settings.telemetry.capture,
     }
 }
 

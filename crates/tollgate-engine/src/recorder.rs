@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
 use tollgate_core::call::{GateRequest, Outcome, RequestKind, ResultSource, TaskVerb};
+use tollgate_core::call_policy::{
+    ArgumentRecording, AuditDurability, AuditPolicy, CallPolicy, ContentCapture, OnAuditFailure,
+};
 use tollgate_core::failpoint;
 use tollgate_core::id::ServerId;
 use tollgate_core::json;
@@ -26,10 +29,8 @@ use crate::audit::{
 use crate::caller::{CallError, CallPurpose, Reply};
 use crate::calls::{CallProgress, CallProgressStart, CallReason, CallTracker, RunningCallSlot};
 use crate::clock::Clock;
-use crate::policy_snapshot::PolicySnapshot;
 use crate::random::RandomSource;
 use crate::record::{CallEnding, CallId, CallRecord, Observer};
-use crate::settings::{ArgumentRecording, Audit, AuditDurability, ContentCapture, OnAuditFailure};
 use crate::spans::{TraceSpan, Tracer};
 
 mod call_span;
@@ -56,11 +57,16 @@ pub(crate) struct RecordingPolicy {
 }
 
 impl RecordingPolicy {
-    pub(crate) fn of(charter: &PolicySnapshot) -> Self {
-        let Audit { durable, on_failure, arguments, .. } = charter.audit;
-        let capture = charter.telemetry.capture;
-        let (masker, purpose) = (Arc::clone(&charter.masker), CallPurpose::Serve);
-        Self { durable, on_failure, arguments, capture, purpose, masker }
+    pub(crate) fn of(policy: &CallPolicy) -> Self {
+        let AuditPolicy { durable, on_failure, arguments } = policy.audit;
+        Self {
+            durable,
+            on_failure,
+            arguments,
+            capture: policy.capture,
+            purpose: CallPurpose::Serve,
+            masker: Arc::clone(&policy.masker),
+        }
     }
 
     /// For a call that is made for this: nobody follows one that only measures.

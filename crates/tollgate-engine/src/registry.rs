@@ -73,7 +73,7 @@ impl CatalogRegistry {
         self.order(RegistryCommand::Rebuild).await;
     }
 
-    /// Swaps in a catalogue by other rules, together with the charter; returns once it is there.
+    /// Swaps in a catalogue by other rules, together with the policy; returns once it is there.
     pub(crate) async fn reconfigure(&self, reform: RegistryReconfiguration) {
         self.order(|done| RegistryCommand::Reform(Box::new(reform), done)).await;
     }
@@ -103,7 +103,7 @@ enum RegistryCommand {
 pub(crate) struct RegistryReconfiguration {
     /// In the order of the config, built-in servers first.
     pub(crate) rules: Vec<Arc<ServerRules>>,
-    pub(crate) charter: Arc<PolicySnapshot>,
+    pub(crate) policy: Arc<PolicySnapshot>,
     pub(crate) pattern: NamePattern,
     /// Of servers that need no connection.
     pub(crate) listings: Vec<(ServerId, ServerListing)>,
@@ -115,7 +115,7 @@ pub(crate) struct RegistryReconfiguration {
 pub(crate) struct RegistryParts {
     /// In the order of the config, built-in servers first.
     pub(crate) rules: Vec<Arc<ServerRules>>,
-    pub(crate) charter: Arc<PolicySnapshot>,
+    pub(crate) policy: Arc<PolicySnapshot>,
     pub(crate) pattern: NamePattern,
     /// Where owners of names are remembered; `None` forgets them with the process.
     pub(crate) owners: Option<std::path::PathBuf>,
@@ -135,7 +135,7 @@ pub(crate) struct RegistryActor {
     orders: mpsc::Receiver<RegistryCommand>,
     offers: Vec<ServerOffer>,
     places: HashMap<ServerId, usize>,
-    charter: Arc<PolicySnapshot>,
+    policy: Arc<PolicySnapshot>,
     pattern: NamePattern,
     owners: NameOwners,
     owners_file: Option<std::path::PathBuf>,
@@ -160,8 +160,8 @@ pub(crate) fn registry(
     plan: RegistryParts,
     updates: mpsc::Receiver<Update>,
 ) -> (Arc<CatalogRegistry>, RegistryActor) {
-    let charter = plan.charter;
-    let empty = CatalogGeneration::new(Arc::new(Catalog::default()), Arc::clone(&charter));
+    let policy = plan.policy;
+    let empty = CatalogGeneration::new(Arc::new(Catalog::default()), Arc::clone(&policy));
     let (order, orders) = mpsc::channel(1);
     let registry = Arc::new(CatalogRegistry {
         current: ArcSwap::from_pointee(empty),
@@ -177,7 +177,7 @@ pub(crate) fn registry(
         orders,
         places: places(&offers),
         offers,
-        charter,
+        policy,
         pattern: plan.pattern,
         owners: plan.owners.as_deref().map(owners::load).unwrap_or_default(),
         owners_file: plan.owners,
@@ -256,7 +256,7 @@ impl RegistryActor {
         self.offers = reform.rules.into_iter().map(offer).collect();
         self.places = places(&self.offers);
         self.changed.clear();
-        self.charter = reform.charter;
+        self.policy = reform.policy;
         self.pattern = reform.pattern;
         for (server, listing) in reform.listings {
             self.offer(&server, listing);
@@ -310,8 +310,7 @@ impl RegistryActor {
         let tiers = self.meters.tiers(&catalog.tools);
         if tiers != catalog.tiers {
             let next = catalog.in_tiers(catalog.version + 1, tiers);
-            self.registry
-                .publish(CatalogGeneration::new(Arc::new(next), Arc::clone(&self.charter)));
+            self.registry.publish(CatalogGeneration::new(Arc::new(next), Arc::clone(&self.policy)));
         }
     }
 
@@ -356,7 +355,7 @@ impl RegistryActor {
         for notice in quarantine_notices::notices(&before, &catalog) {
             self.notices.tell(notice);
         }
-        self.registry.publish(CatalogGeneration::new(Arc::new(catalog), Arc::clone(&self.charter)));
+        self.registry.publish(CatalogGeneration::new(Arc::new(catalog), Arc::clone(&self.policy)));
         true
     }
 

@@ -33,14 +33,18 @@ mod telemetry;
 mod web;
 
 pub use builtin::{BuiltinSettings, MusicSettings};
-pub use code::{CodeModeSettings, UnapprovedCallPolicy};
+pub use code::CodeModeSettings;
 pub use images::ImageSettings;
 pub use memory::{MemoryDatabaseSettings, MemorySettings};
 pub use serving::{
-    ConcurrencySettings, RestartPolicy, RestartSettings, ResultForm, ServerCalibration,
-    ServerDesiredState, StartMode,
+    ConcurrencySettings, RestartPolicy, RestartSettings, ServerCalibration, ServerDesiredState,
+    StartMode,
 };
-pub use telemetry::{BaggagePolicy, ContentCapture, EngineTelemetrySettings};
+pub use telemetry::{BaggagePolicy, EngineTelemetrySettings};
+pub use tollgate_core::call_policy::{
+    ApprovalLimits, ArgumentRecording, AuditDurability, ContentCapture, OnAuditFailure, ResultForm,
+    SecretArgumentPolicy, SecretResultPolicy, UnapprovedCallPolicy,
+};
 pub use web::{SearchProvider, WebSearchSettings, WebSettings};
 
 #[derive(Debug, Clone)]
@@ -50,7 +54,7 @@ pub struct EngineSettings {
     pub data: PathBuf,
     pub names: NamePattern,
     pub limits: Limits,
-    pub approvals: ApprovalSettings,
+    pub approvals: ApprovalLimits,
     pub budget: TierSettings,
     /// In the order of the config: it decides who keeps a name that two want.
     pub servers: Vec<Server>,
@@ -82,7 +86,7 @@ impl EngineSettings {
             environment: "default".to_owned(),
             names: NamePattern::default(),
             limits: Limits::default(),
-            approvals: ApprovalSettings::default(),
+            approvals: ApprovalLimits::default(),
             budget: TierSettings::default(),
             servers: Vec::new(),
             builtin: BuiltinSettings::new(data.join("files")),
@@ -98,21 +102,6 @@ impl EngineSettings {
             default_agent: None,
             data,
         }
-    }
-}
-
-/// How calls wait for a person's leave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ApprovalSettings {
-    /// Who is not answered by then was refused.
-    pub timeout: Duration,
-    /// More calls than this do not wait.
-    pub waiting: usize,
-}
-
-impl Default for ApprovalSettings {
-    fn default() -> Self {
-        Self { timeout: Duration::from_secs(120), waiting: 256 }
     }
 }
 
@@ -153,30 +142,6 @@ pub struct Audit {
     pub keep_rows: u64,
 }
 
-/// What is kept of arguments beside their hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ArgumentRecording {
-    None,
-    /// The arguments, without secrets.
-    Redacted,
-}
-
-/// Whose row is on the disk before they get an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuditDurability {
-    /// Calls of tools that are not believed to only read.
-    Mutating,
-    All,
-    None,
-}
-
-/// What becomes of such calls while nothing can be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnAuditFailure {
-    Refuse,
-    Continue,
-}
-
 impl Default for Audit {
     fn default() -> Self {
         Self {
@@ -197,20 +162,6 @@ pub struct SecretSettings {
     pub results: SecretResultPolicy,
     /// What else is one.
     pub patterns: Vec<MaskPattern>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SecretArgumentPolicy {
-    Passed,
-    Masked,
-    /// The call is not made.
-    Refused,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SecretResultPolicy {
-    Passed,
-    Masked,
 }
 
 impl Default for SecretSettings {

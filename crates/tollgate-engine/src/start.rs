@@ -119,12 +119,12 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
     let builtin =
         BuiltinServerParts { brought: parts.tools, programs: Arc::clone(&programs) as _, around };
     let mut fleet = ServerSet::new(context, settings, builtin);
-    let charter = Arc::new(PolicySnapshot::of(settings));
-    parts.tracer.quote(charter.quoting());
+    let policy = Arc::new(PolicySnapshot::of(settings));
+    parts.tracer.quote(policy.quoting());
     let (registry, mut keeper) = registry::registry(
         RegistryParts {
             rules: fleet.rules(&settings.servers, settings.trust),
-            charter,
+            policy,
             pattern: settings.names.clone(),
             owners: Some(settings.data.join("names.json")),
             meters: Arc::clone(&meters),
@@ -193,11 +193,11 @@ impl RunningEngine {
             reading.keep(settings.memory.keep);
         }
         self.habit.store(Arc::new(BackgroundProbing::of(&settings.budget, servers)));
-        let charter = Arc::new(PolicySnapshot::of(settings));
-        let quoting = charter.quoting();
+        let policy = Arc::new(PolicySnapshot::of(settings));
+        let quoting = policy.quoting();
         let reform = RegistryReconfiguration {
             rules: fleet.rules(servers, settings.trust),
-            charter,
+            policy,
             pattern: settings.names.clone(),
             listings: fleet.listings(servers),
             outdated: fleet.servers_to_restart(servers),

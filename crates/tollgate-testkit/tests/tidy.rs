@@ -132,6 +132,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "filter",
             "view",
             "call",
+            "call_policy",
             "turn",
             "policy",
             "admission",

@@ -49,7 +49,7 @@ pub(crate) fn turn(agent: &Agent, tools: &[Value], change: impl FnOnce(&mut Serv
     let house = GlobalRules::default();
     let view = Arc::new(View::build(&catalog, &ToolFilter::of(&house, agent, Tier::Deep)));
     let id = TurnId::new(SystemTime::UNIX_EPOCH, 0);
-    Turn::open(id, began(), Actor::endless(Principal::from_name("ada")), view)
+    Turn::open(id, began(), Actor::endless(Principal::from_name("ada")), view, Arc::default())
 }
 
 pub(crate) fn tool(name: &str) -> Value {

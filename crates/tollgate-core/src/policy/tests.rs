@@ -57,7 +57,7 @@ fn turn() -> Turn {
     let sieve = ToolFilter::of(&house, &agent, tier);
     let view = Arc::new(View::build(&catalog, &sieve));
     let id = TurnId::new(SystemTime::UNIX_EPOCH, 0);
-    Turn::open(id, began(), Actor::endless(Principal::local()), view)
+    Turn::open(id, began(), Actor::endless(Principal::local()), view, Arc::default())
 }
 
 /// The params as they go on to the server, or why they do not.

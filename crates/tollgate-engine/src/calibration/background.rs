@@ -359,7 +359,7 @@ fn target_duration(gate: &Gate, tool: &ToolId) -> Duration {
         Tier::Deep => Tier::Standard,
     };
     match assigned.cause.basis {
-        TierBasis::Trial { .. } => gate.registry.current().charter.ceilings.of(assigned.tier),
-        _ => tier_assignment::comfortable(gate.registry.current().charter.ceilings.of(lower)),
+        TierBasis::Trial { .. } => gate.registry.current().policy.ceilings.of(assigned.tier),
+        _ => tier_assignment::comfortable(gate.registry.current().policy.ceilings.of(lower)),
     }
 }

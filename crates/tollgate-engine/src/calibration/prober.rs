@@ -62,7 +62,8 @@ impl Prober {
         let view = Arc::clone(View::build(&gate.catalog(), &sieve).in_code());
         let principal = Principal::from_name(CALIBRATION_PRINCIPAL);
         let id = TurnId::new(gate.clock.wall(), gate.random.bits());
-        let turn = Turn::open(id, gate.clock.now(), Actor::endless(principal), view);
+        let policy = Arc::clone(&gate.registry.current().calls);
+        let turn = Turn::open(id, gate.clock.now(), Actor::endless(principal), view, policy);
         Self { gate, turn, nobody: ClientFacts::default() }
     }
 

@@ -195,7 +195,7 @@ impl Stage {
         let (updates, heard) = registry::updates();
         let plan = RegistryParts {
             rules: servers.iter().map(rules).map(Arc::new).collect(),
-            charter: Arc::new(PolicySnapshot::of(&settings)),
+            policy: Arc::new(PolicySnapshot::of(&settings)),
             pattern: NamePattern::parse("{server}_{tool}").unwrap(),
             owners: None,
             meters: Arc::clone(&meters),

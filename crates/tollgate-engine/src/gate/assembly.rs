@@ -8,9 +8,9 @@ use arc_swap::ArcSwap;
 use tollgate_core::id::ServerId;
 
 use super::code::{self, LearnedTypes};
-use super::origin::SessionTaints;
+use super::taint::SessionTaints;
 use super::tier_choice::TierChoiceCounts;
-use super::{Gate, Held, late};
+use super::{Gate, Held, late_results};
 use crate::approvals::ApprovalQueue;
 use crate::audit::AuditLedger;
 use crate::backend::Backend;
@@ -104,7 +104,7 @@ impl Gate {
             probing: ProbeLimiter::default(),
             results: ResultStore::new(Arc::clone(&clock), Arc::clone(&random)),
             reuse: CallReuse::new(Arc::clone(&executor)),
-            late: late::waiting(),
+            late: late_results::waiting(),
             executor,
             clock,
             random,

@@ -62,7 +62,7 @@ impl Gate {
         params.set_string("name", MetaTool::Execute.name());
         params.set("arguments", json::raw_value(&json!({ "code": source })));
         let request = GateRequest { kind: RequestKind::CallTool, params };
-        let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
+        let mut recording = self.begin_recording(turn, &request).await;
         let within = Some(recording.id());
         let turn = Turn { within, ..recording.within(turn).into_owned() };
         let ran = match self.limits.admit_program(&turn) {
@@ -91,9 +91,9 @@ impl Gate {
         (source, time): (&str, Duration),
         caller: Caller<'_>,
     ) -> Result<ProgramOutcome, SandboxUnavailableError> {
-        let charter = Arc::clone(&self.registry.current().charter);
+        // What a program may use is settled when it starts.
+        let limits = self.registry.current().policy.code.limits;
         let turn = Turn { view: Arc::clone(turn.view.in_code()), ..turn.clone() };
-        let limits = charter.code.limits;
         let program = SandboxProgram {
             source,
             names: turn.view.book().names(),
@@ -113,15 +113,14 @@ impl Gate {
             purpose: CallPurpose::Serve,
             ..caller
         };
-        let host =
-            ProgramHost { gate: self, turn: &turn, caller, unapproved: charter.code.unapproved };
+        let host = ProgramHost { gate: self, turn: &turn, caller };
         self.sandbox.load_full().run(&program, &host).await
     }
 
     /// Programs that begin from now on are run by these settings.
     pub(crate) fn furnish(&self, settings: &EngineSettings) {
         let code = &settings.code;
-        let is_same = self.registry.current().charter.code.sandbox() == code.sandbox();
+        let is_same = self.registry.current().policy.code.sandbox() == code.sandbox();
         // Without code mode, no worker has to wait for a program.
         if !is_same || !settings.has_code_mode() {
             self.sandbox.store(Arc::new(sandbox(code)));

@@ -1,6 +1,7 @@
 //! Figures of tools, for whoever compares tools or installations.
 
 use tollgate_core::budget::Ceilings;
+use tollgate_core::call::ServerTrust;
 use tollgate_core::id::{ServerId, ToolId};
 use tollgate_core::latency::Sample;
 use tollgate_core::score::LatencyAggregate;
@@ -16,18 +17,20 @@ impl Gate {
 
     /// What kind of tools the server has, if the config says so.
     pub fn category(&self, server: &ServerId) -> Option<String> {
-        self.registry.current().charter.categories.get(server).cloned()
+        self.registry.current().policy.categories.get(server).cloned()
     }
 
     /// Whether the server's own word on its tools counts. Those in this process are ours.
     pub fn is_trusted(&self, server: &ServerId) -> bool {
         let current = self.registry.current();
-        current.charter.trusted.contains(server) || current.catalog.own.contains(server)
+        let configured = current.calls.results.configured.get(server);
+        configured.is_some_and(|it| it.trust == ServerTrust::Trusted)
+            || current.catalog.own.contains(server)
     }
 
     /// How long turns of each tier may take.
     pub fn ceilings(&self) -> Ceilings {
-        self.registry.current().charter.ceilings
+        self.registry.current().policy.ceilings
     }
 
     /// The last calls of the tool, at most so many of those that are remembered, oldest first.

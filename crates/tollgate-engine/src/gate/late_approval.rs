@@ -12,8 +12,8 @@ use tollgate_core::shaping;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::meta::ClientFacts;
 
-use super::late::{WHOLE, note_revoked};
-use super::{Gate, again, ask, origin, secret_screen};
+use super::late_results::{WHOLE, note_revoked};
+use super::{Gate, ask_approval, recheck};
 use crate::answer::{self, ReplyBuilder};
 use crate::approvals::ApprovalWaiter;
 use crate::audit::{self, AuditAction, AuditLedger, Decision, PendingAuditRow, RowDurability};
@@ -32,7 +32,8 @@ use crate::tickets::TaskTickets;
 pub(super) fn pending(
     gate: &Gate,
     turn: &Turn,
-    (held, place): (HeldRequest<'static>, ApprovalWaiter),
+    held: HeldRequest<'static>,
+    place: ApprovalWaiter,
     caller: &Caller<'_>,
 ) -> Option<Outcome> {
     let tool = Arc::clone(held.tool());
@@ -44,7 +45,7 @@ pub(super) fn pending(
         tool: tool.id.clone(),
         exposed,
     };
-    let errand = LateApprovedCall {
+    let late = LateApprovedCall {
         turn: Turn { deadline: None, ..turn.clone() },
         decided_by: caller.decided_by,
         registry: Arc::clone(&gate.registry),
@@ -59,7 +60,7 @@ pub(super) fn pending(
     gate.late
         .spawn(async move {
             let told = of.clone();
-            if let Err(why) = until_revoked(&lease, errand.run((held, place), promise, of)).await {
+            if let Err(why) = until_revoked(&lease, late.run(held, place, promise, of)).await {
                 note_revoked(&ledger, &told, &why);
             }
         })
@@ -85,12 +86,13 @@ struct LateApprovedCall {
 impl LateApprovedCall {
     async fn run(
         self,
-        (held, mut place): (HeldRequest<'static>, ApprovalWaiter),
+        held: HeldRequest<'static>,
+        mut place: ApprovalWaiter,
         promise: ResultPromise,
         of: notices::NoticeCall,
     ) {
         let outcome = match place.verdict().await {
-            None => ask::expired_outcome(&held),
+            None => ask_approval::expired_outcome(&held),
             Some(verdict) => self.apply_verdict(held, &verdict, &of).await,
         };
         let (status, handle) = (outcome.status, promise.handle().to_string().into());
@@ -105,7 +107,7 @@ impl LateApprovedCall {
         of: &notices::NoticeCall,
     ) -> Outcome {
         let place = self.ledger.place().await;
-        let still = again::recheck(&self.turn, &held, (&self.registry, &self.ledger));
+        let still = recheck::recheck(&self.turn, &held, &self.registry, &self.ledger);
         let cleared = match held.apply_verdict(verdict) {
             Ok(cleared) => cleared,
             Err(denied) => return failure_outcome(CallStatus::Denied, &denied),
@@ -129,7 +131,7 @@ impl LateApprovedCall {
             };
         let outcome = self.carry_out(cleared).await;
         let Some(waiting) = row.put("ran", outcome.status.as_str()) else { return outcome };
-        let policy = RecordingPolicy::of(&self.registry.current().charter);
+        let policy = RecordingPolicy::of(&self.turn.policy);
         match policy.settled(waiting).await {
             Ok(()) => outcome,
             Err(unwritten) => answer::withhold_outcome(&outcome, &unwritten),
@@ -138,8 +140,7 @@ impl LateApprovedCall {
 
     async fn carry_out(&self, cleared: Cleared<'static>) -> Outcome {
         let clock = &self.executor.clock;
-        let charter = Arc::clone(&self.registry.current().charter);
-        let planned = match plan::plan(&self.turn, cleared, clock.now(), charter.limits) {
+        let planned = match plan::plan(&self.turn, cleared, clock.now()) {
             Ok(planned) => planned,
             Err(late) => return failure_outcome(CallStatus::Timeout, &late),
         };
@@ -157,8 +158,6 @@ impl LateApprovedCall {
             Ok(ReuseOutcome::Late(_)) => CallCompletion::timed_out(),
             Err(error) => return failure_outcome(CallStatus::Error, &error),
         };
-        let (origin, form) =
-            origin::origin_of(&self.registry, planned.permitted_request().server());
         let finish = ReplyBuilder {
             planned: &planned,
             caller,
@@ -167,9 +166,7 @@ impl LateApprovedCall {
             actor: &self.turn.actor(),
             results: &self.results,
             tickets: TaskTickets { seal: &self.executor.seal, principal },
-            masker: secret_screen::of_results(&charter),
-            origin: &origin,
-            form,
+            policy: &self.turn.policy,
         };
         let reply = finish.reply(over.ran).await;
         if let (Some(unjudged), Ok(Reply::Tool(outcome))) = (&over.unjudged, &reply) {

@@ -1,27 +1,90 @@
-//! The first stage of a call: its arguments are read and checked. Large ones leave the thread that
-//! serves others for that.
+//! The first stages of a call: secrets in its arguments are screened, and the request is checked
+//! against the view of its turn. Large arguments are checked off the worker threads.
 
-use tollgate_core::call::GateRequest;
+use tollgate_core::call::{CallStatus, GateRequest, RequestKind};
 use tollgate_core::failpoint;
 use tollgate_core::policy::{self, Permitted, Refusal};
 use tollgate_core::turn::Turn;
 use tollgate_mcp::offload::{is_too_large_here, offload_if_large};
 
 use super::Gate;
+use super::secret_screen::{ContainsSecrets, SecretScreen};
+use super::stages::{StageExit, StageResult};
+use crate::answer;
+use crate::caller::{CallError, Caller, Dialogue};
+use crate::recorder::CallRecording;
 
 impl Gate {
+    /// Masks or refuses secrets in all that goes on to the server: the request, and the caller's answers
+    /// to questions.
+    pub(super) async fn screen_secrets<'a>(
+        &self,
+        turn: &Turn,
+        request: GateRequest<'a>,
+        caller: &mut Caller<'_>,
+        recording: &mut CallRecording<'_>,
+    ) -> StageResult<GateRequest<'a>> {
+        let Some(screen) = SecretScreen::of(&turn.policy) else { return Ok(request) };
+        let kind = request.kind;
+        let screened = async {
+            if let Dialogue::Rounds(retry) = &mut caller.dialogue {
+                screen.pass_answers(retry).await?;
+            }
+            screen.pass(request).await
+        };
+        screened.await.map_err(|ContainsSecrets| match kind {
+            RequestKind::CallTool => {
+                recording.set_detail("secrets in its arguments");
+                answer::secret_arguments_reply().into()
+            }
+            _ => CallError::from(Refusal::Secretive).into(),
+        })
+    }
+
+    /// Checks that the request names something in the view, with valid arguments.
     pub(super) async fn permit<'a>(
         &self,
         turn: &Turn,
         request: GateRequest<'a>,
-    ) -> Result<Permitted<'a>, Refusal> {
+        recording: &mut CallRecording<'_>,
+    ) -> StageResult<Permitted<'a>> {
         failpoint::hit("permit");
-        let limit = self.registry.current().charter.limits.argument_values;
         let size = request.params.get("arguments").map_or(0, |raw| raw.get().len());
-        if !is_too_large_here(size) {
-            return policy::permit_within(turn, request, limit);
-        }
-        let (turn, request) = (turn.clone(), request.into_owned());
-        offload_if_large(size, move || policy::permit_within(&turn, request, limit)).await
+        let permitted = if is_too_large_here(size) {
+            let turn = turn.clone();
+            let request = request.into_owned();
+            offload_if_large(size, move || policy::permit(&turn, request)).await
+        } else {
+            policy::permit(turn, request)
+        };
+        permitted.map_err(|refusal| self.refuse(refusal, recording))
+    }
+
+    /// Refusals that a model can act on become outcomes; the others are errors of the request.
+    fn refuse(&self, refusal: Refusal, recording: &mut CallRecording<'_>) -> StageExit {
+        let (status, message) = match &refusal {
+            Refusal::InvalidArguments { tool, .. } => {
+                recording.target(&tool.id.server, Some(tool));
+                (CallStatus::InvalidArguments, refusal.to_string())
+            }
+            Refusal::Away { name, server } => {
+                recording.target(server, None);
+                let how = self.servers.word(server);
+                let message = format!("`{name}` is away: its server `{server}` is {how}");
+                (CallStatus::Offline, message)
+            }
+            Refusal::Withheld { server, .. } => {
+                recording.target(server, None);
+                (CallStatus::Denied, refusal.to_string())
+            }
+            Refusal::OnlyInCode { .. } => (CallStatus::Denied, refusal.to_string()),
+            Refusal::BadParams(_)
+            | Refusal::UnknownTool { .. }
+            | Refusal::UnknownPrompt { .. }
+            | Refusal::UnknownResource { .. }
+            | Refusal::UnknownTask
+            | Refusal::Secretive => return CallError::from(refusal).into(),
+        };
+        answer::failure_reply(status, &message).into()
     }
 }

@@ -5,7 +5,7 @@ use tollgate_core::shaping::{self, MessageWording, ResultCaps, ResultConsumer, S
 use tollgate_core::turn::Turn;
 
 use super::Gate;
-use super::late::WHOLE;
+use super::late_results::WHOLE;
 use crate::results::StoredResult;
 
 /// Takes everything, so that [`Gate::reshape`] can give each consumer its part. What comes too late

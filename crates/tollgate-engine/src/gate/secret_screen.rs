@@ -1,16 +1,15 @@
-//! Secrets on their way in and out, as the operator wishes: passed on, masked, or refused.
+//! Secrets in the arguments of calls: passed on, masked or refused, as the config says.
 
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use tollgate_core::call::GateRequest;
+use tollgate_core::call_policy::{CallPolicy, SecretArgumentPolicy};
 use tollgate_core::json;
 use tollgate_core::mask::SecretMasker;
 use tollgate_mcp::offload::{is_too_large_here, offload_if_large};
 
 use crate::caller::RoundAnswers;
-use crate::policy_snapshot::PolicySnapshot;
-use crate::settings::{SecretArgumentPolicy, SecretResultPolicy};
 
 /// The params in which a caller says something: of tools and prompts, of completions, of tasks.
 const SCREENED_PARAMS: [&str; 4] = ["arguments", "argument", "context", "inputResponses"];
@@ -25,10 +24,11 @@ pub(super) struct SecretScreen {
 }
 
 impl SecretScreen {
-    pub(super) fn of(charter: &PolicySnapshot) -> Option<Self> {
-        let wanted = charter.secrets.arguments;
-        let masker = || Arc::clone(&charter.masker);
-        (wanted != SecretArgumentPolicy::Passed).then(|| Self { masker: masker(), wanted })
+    pub(super) fn of(policy: &CallPolicy) -> Option<Self> {
+        match policy.secrets.arguments {
+            SecretArgumentPolicy::Passed => None,
+            wanted => Some(Self { masker: Arc::clone(&policy.masker), wanted }),
+        }
     }
 
     pub(super) async fn pass<'a>(
@@ -70,9 +70,4 @@ impl SecretScreen {
             (Some(masked), SecretArgumentPolicy::Masked) => Ok(Some(json::raw(masked))),
         }
     }
-}
-
-/// Whoever masks results; `None` if they are passed on as they are.
-pub(super) fn of_results(charter: &PolicySnapshot) -> Option<Arc<SecretMasker>> {
-    (charter.secrets.results == SecretResultPolicy::Masked).then(|| Arc::clone(&charter.masker))
 }

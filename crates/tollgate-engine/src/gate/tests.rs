@@ -45,7 +45,7 @@ use crate::servers::ServerDirectory;
 use crate::settings::{Audit, CodeModeSettings, EngineSettings, SecretSettings};
 use crate::upstream::{TrialRunner, UpstreamUpdateSender};
 
-mod audited;
+mod audit_trail;
 mod calls;
 mod dialogue;
 mod door;
@@ -240,7 +240,7 @@ where
     let (updates, heard) = registry::updates();
     let plan = RegistryParts {
         rules: vec![Arc::new(rules)],
-        charter: Arc::new(PolicySnapshot::of(&settings)),
+        policy: Arc::new(PolicySnapshot::of(&settings)),
         pattern: NamePattern::parse("{server}_{tool}").unwrap(),
         owners: None,
         meters: Arc::clone(&meters),

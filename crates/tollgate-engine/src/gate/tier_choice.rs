@@ -44,15 +44,15 @@ impl Gate {
     /// Chooses the tier of a turn. A final utterance counts as a turn of its conversation.
     pub fn choose(&self, spoke: &TierRequest<'_>) -> Result<TierChoice, UnknownAgentError> {
         let current = self.registry.current();
-        let charter = &current.charter;
-        let at = charter.find(spoke.agent)?;
+        let policy = &current.policy;
+        let at = policy.find(spoke.agent)?;
         let said = SelectorRequest {
             principal: spoke.principal,
             conversation: spoke.conversation,
             utterance: spoke.utterance,
-            selector: charter.selector(at),
-            rules: &charter.choosing,
-            ceiling: charter.agents[at].ceiling,
+            selector: policy.selector(at),
+            rules: &policy.choosing,
+            ceiling: policy.agents[at].ceiling,
         };
         let choice = self.conversations.choose(&said, self.clock.now());
         // A transcript that still grows is no turn yet.

@@ -24,10 +24,10 @@ impl Gate {
         let seat = self.trials.try_acquire().ok_or(TrialError::Full)?;
         let (what, on_failure) = {
             let current = self.registry.current();
-            let masker = &current.charter.masker;
+            let masker = &current.calls.masker;
             let what = upstream::describe_target(&server, masker);
             let masked = masker.text(&what);
-            (masked.unwrap_or(what), current.charter.audit.on_failure)
+            (masked.unwrap_or(what), current.calls.audit.on_failure)
         };
         let row = Decision::new(AuditAction::Server, by, "tried").server(&server.id).because(&what);
         match (self.ledger().note(row).await, on_failure) {

@@ -29,14 +29,14 @@ impl Gate {
     pub fn turn(&self, asked: TurnRequest<'_>) -> Result<Turn, UnknownAgentError> {
         let AgentSnapshot { current, view, budget, term } = self.snapshot(asked.seen())?;
         let now = self.clock.now();
-        let wall = |tier| Deadline::after(now, current.charter.ceilings.of(tier));
+        let wall = |tier| Deadline::after(now, current.policy.ceilings.of(tier));
         let deadline = budget.map(wall);
-        let trace = current.charter.telemetry.filter_trace(asked.trace);
+        let trace = current.policy.telemetry.filter_trace(asked.trace);
         let TurnRequest { actor, grant, link, .. } = asked;
         let actor = Actor { lease: actor.lease.and(&term), ..actor };
         let id = TurnId::new(self.clock.wall(), self.random.bits());
         let linked = link.map(|link| self.taints.of(&actor.principal, link, now));
-        let turn = Turn::open(id, now, actor, view);
+        let turn = Turn::open(id, now, actor, view, Arc::clone(&current.calls));
         let taint = linked.unwrap_or_else(|| Arc::clone(&turn.taint));
         Ok(Turn { grant, deadline, trace, taint, ..turn })
     }
@@ -47,7 +47,7 @@ impl Gate {
             let (view, budget) = current.view(seen)?;
             let term = self.revocations.of_agent(&view.agent);
             // A config that came meanwhile may not have ended this term.
-            if Arc::ptr_eq(&current.charter, &self.registry.current().charter) {
+            if Arc::ptr_eq(&current.policy, &self.registry.current().policy) {
                 return Ok(AgentSnapshot { current, view, budget, term });
             }
         }

@@ -1,10 +1,11 @@
-//! One catalogue under one charter, and the views of it, made on first use and then shared.
+//! One catalogue under one version of the config, and the views of it, made on first use and then shared.
 
 use std::sync::{Arc, OnceLock};
 
 use quick_cache::sync::Cache;
 use tollgate_core::agent::{Agent, RequestedTier};
 use tollgate_core::budget::Tier;
+use tollgate_core::call_policy::CallPolicy;
 use tollgate_core::catalog::Catalog;
 use tollgate_core::filter::{self, FilterLevel, RequestFilter, ToolExplanation, ToolFilter};
 use tollgate_core::glob::Glob;
@@ -19,7 +20,9 @@ const MAX_NARROWED_VIEWS: usize = 256;
 
 pub(crate) struct CatalogGeneration {
     pub(crate) catalog: Arc<Catalog>,
-    pub(crate) charter: Arc<PolicySnapshot>,
+    pub(crate) policy: Arc<PolicySnapshot>,
+    /// What turns that begin now carry.
+    pub(crate) calls: Arc<CallPolicy>,
     /// One slot for each agent and tier.
     views: Box<[OnceLock<Arc<View>>]>,
     narrowed: Cache<ViewKey, Arc<View>>,
@@ -51,10 +54,13 @@ struct ViewKey {
 }
 
 impl CatalogGeneration {
-    pub(super) fn new(catalog: Arc<Catalog>, charter: Arc<PolicySnapshot>) -> Self {
-        let slots = charter.agents.len() * Tier::ALL.len();
+    pub(super) fn new(catalog: Arc<Catalog>, policy: Arc<PolicySnapshot>) -> Self {
+        let mut calls = policy.calls.clone();
+        calls.results.builtin.clone_from(&catalog.own);
+        let slots = policy.agents.len() * Tier::ALL.len();
         let views = (0..slots).map(|_| OnceLock::new()).collect();
-        Self { catalog, charter, views, narrowed: Cache::new(MAX_NARROWED_VIEWS) }
+        let calls = Arc::new(calls);
+        Self { catalog, policy, calls, views, narrowed: Cache::new(MAX_NARROWED_VIEWS) }
     }
 
     /// What is seen in a turn, and the budget of the turn.
@@ -62,8 +68,8 @@ impl CatalogGeneration {
         &self,
         seen: ViewQuery<'_>,
     ) -> Result<(Arc<View>, Option<Tier>), UnknownAgentError> {
-        let at = self.charter.find(seen.agent)?;
-        let budget = self.charter.agents[at].budget(seen.wish);
+        let at = self.policy.find(seen.agent)?;
+        let budget = self.policy.agents[at].budget(seen.wish);
         let tier = budget.unwrap_or(Tier::Deep);
         let slot = at * Tier::ALL.len() + tier as usize;
         let build = || Arc::new(View::build(&self.catalog, &self.sieve(at, tier, seen)));
@@ -85,16 +91,16 @@ impl CatalogGeneration {
 
     fn sieve<'s>(&'s self, agent: usize, tier: Tier, seen: ViewQuery<'s>) -> ToolFilter<'s> {
         ToolFilter {
-            house: &self.charter.house,
+            house: &self.policy.house,
             principal: seen.principal,
-            agent: &self.charter.agents[agent],
+            agent: &self.policy.agents[agent],
             request: seen.request,
             tier,
         }
     }
 
     pub(crate) fn has_agent(&self, agent: &AgentId) -> bool {
-        self.charter.agents.iter().any(|known| known.id == *agent)
+        self.policy.agents.iter().any(|known| known.id == *agent)
     }
 
     /// Why the agent may not have the tool any more, if the operator took it away. A tool that is
@@ -104,7 +110,7 @@ impl CatalogGeneration {
         agent: &AgentId,
         tool: &ToolId,
     ) -> Option<RevokedError> {
-        let at = self.charter.agents.iter().position(|known| known.id == *agent)?;
+        let at = self.policy.agents.iter().position(|known| known.id == *agent)?;
         let seen =
             ViewQuery { agent: None, wish: RequestedTier::Ceiling, principal: None, request: None };
         let sieve = self.sieve(at, Tier::Deep, seen);
@@ -134,7 +140,7 @@ impl CatalogGeneration {
     pub(crate) fn tool_visibility(&self, tool: &ToolId) -> Vec<ToolVisibility> {
         let seen =
             ViewQuery { agent: None, wish: RequestedTier::Ceiling, principal: None, request: None };
-        let agents = self.charter.agents.iter().enumerate();
+        let agents = self.policy.agents.iter().enumerate();
         let sight = |(at, agent): (usize, &Agent)| {
             let kept_out = |tier: Tier| match agent.ceiling.filter(|most| tier > *most) {
                 Some(most) => Some(format!("turns of this agent have `{most}` at most")),
@@ -162,8 +168,8 @@ impl CatalogGeneration {
         &self,
         seen: ViewQuery<'_>,
     ) -> Result<Vec<ToolExplanation>, UnknownAgentError> {
-        let at = self.charter.find(seen.agent)?;
-        let tier = self.charter.agents[at].budget(seen.wish).unwrap_or(Tier::Deep);
+        let at = self.policy.find(seen.agent)?;
+        let tier = self.policy.agents[at].budget(seen.wish).unwrap_or(Tier::Deep);
         Ok(filter::explain(&self.catalog, &self.sieve(at, tier, seen)))
     }
 }

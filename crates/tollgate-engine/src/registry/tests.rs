@@ -18,7 +18,7 @@ fn plan(servers: &[&str]) -> RegistryParts {
     let rules = |name: &&str| Arc::new(ServerRules::new(id(name), ServerOrigin::Upstream));
     RegistryParts {
         rules: servers.iter().map(rules).collect(),
-        charter: Arc::new(PolicySnapshot::of(&EngineSettings::new("nowhere".into()))),
+        policy: Arc::new(PolicySnapshot::of(&EngineSettings::new("nowhere".into()))),
         pattern: NamePattern::parse("{server}_{tool}").unwrap(),
         owners: None,
         meters: ToolMeters::new(MeterDeps {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tollgate_core::call_policy::UnapprovedCallPolicy;
 use tollgate_core::code_mode::BindingLevel;
 use tollgate_sandbox::limits::Limits;
 use tollgate_sandbox::sandbox;
@@ -20,14 +21,6 @@ pub struct CodeModeSettings {
     pub unapproved: UnapprovedCallPolicy,
     /// The program that runs programs.
     pub worker: PathBuf,
-}
-
-/// What becomes of a call in a program that needs a person's leave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnapprovedCallPolicy {
-    /// The program waits, as any call does.
-    Waits,
-    Refused,
 }
 
 impl CodeModeSettings {

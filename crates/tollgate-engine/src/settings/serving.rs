@@ -3,16 +3,6 @@
 
 use std::time::Duration;
 
-/// What of a server's results reaches models.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ResultForm {
-    /// Without escape sequences, controls and hidden text.
-    #[default]
-    Clean,
-    /// Byte for byte.
-    Raw,
-}
-
 /// How many calls a server gets at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConcurrencySettings {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tollgate_core::call_policy::ContentCapture;
 use tollgate_core::trace::Trace;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,15 +19,6 @@ pub enum BaggagePolicy {
     Dropped,
     /// Servers get it. Models' providers do not.
     Passed,
-}
-
-/// What spans hold of arguments, of results and of what others say of errors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ContentCapture {
-    #[default]
-    Nothing,
-    /// All of them, without secrets, as the audit trail keeps arguments.
-    Redacted,
 }
 
 impl EngineTelemetrySettings {

@@ -140,7 +140,7 @@ impl CallRound<'_> {
                 };
                 let message = refusal.to_string();
                 self.gate
-                    .decline(self.turn, request(&call.name, None), (&message, NOT_OFFERED_REASON))
+                    .decline(self.turn, request(&call.name, None), &message, NOT_OFFERED_REASON)
                     .await
             }
             CallRefusalReason::CutOff => {

@@ -12,7 +12,7 @@ use tollgate_core::filter::GlobalRules;
 use tollgate_core::id::AgentId;
 use tollgate_core::json::JsonBounds;
 use tollgate_core::names::NamePattern;
-use tollgate_engine::settings::{ApprovalSettings, BuiltinSettings, EngineSettings};
+use tollgate_engine::settings::{ApprovalLimits, BuiltinSettings, EngineSettings};
 use tollgate_server::MemoryLimit;
 
 use super::diagnostic::{DiagnosticLocation, Problems};
@@ -188,10 +188,10 @@ fn front(fields: &SectionFields) -> tollgate_server::Limits {
     }
 }
 
-fn approvals(fields: &SectionFields) -> ApprovalSettings {
+fn approvals(fields: &SectionFields) -> ApprovalLimits {
     let whole = |key: &str| fields.section("approvals").and_then(|section| section.whole(key));
-    let usual = ApprovalSettings::default();
-    ApprovalSettings {
+    let usual = ApprovalLimits::default();
+    ApprovalLimits {
         timeout: whole("timeout_s").map_or(usual.timeout, |it| Duration::from_secs(it.value)),
         waiting: whole("waiting")
             .map_or(usual.waiting, |it| usize::try_from(it.value).unwrap_or(usize::MAX)),

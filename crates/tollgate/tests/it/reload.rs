@@ -11,7 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
+use crate::isolated_gateway::{Gateway, Python};
 use crate::running::Served;
 
 /// A server that is a process: this very program, with its built-in tools.
@@ -296,4 +298,41 @@ fn tables_rules_and_music_are_read_again_when_their_files_change() {
     served.wait_for(|_| call("get_rule", json!({ "id": "house-hats" })).contains("no rule"));
     assert!(served.log().contains("house.yaml`, line"), "{}", served.log());
     assert!(inn().contains("The Owl"));
+}
+
+/// Loosening never reaches a turn that runs: a call that began while results were masked is answered
+/// with a masked result, whatever the config says by then.
+#[test]
+fn a_call_ends_by_the_rules_it_began_with() {
+    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let go = folder.path().join("evil/go");
+    let server = python.plain(folder.path(), "evil");
+    let config = |results: &str| {
+        json!({"servers": {"evil": server.clone()}, "secrets": {
+            "results": results, "patterns": [{"name": "canary", "pattern": "CANARY-\\d+"}]}})
+    };
+    let gateway = Gateway::start_in(folder, &config("mask"), |it| it).ready(&["evil"]);
+    let code = format!(
+        "import time\nopen({go:?} + '.began', 'w')\nwhile not os.path.exists({go:?}): \
+         time.sleep(0.01)\nprint('it is CANARY-123')"
+    );
+    let masked = thread::scope(|scope| {
+        let running = scope.spawn(|| gateway.evil("evil", &code));
+        wait_until(|| fs::exists(go.with_extension("began")).unwrap());
+        let file = gateway.folder.path().join("tollgate.yaml");
+        fs::write(file, config("off").to_string()).unwrap();
+        gateway.admin("POST /api/reload", "");
+        fs::write(&go, "").unwrap();
+        running.join().unwrap()
+    });
+    assert!(!masked.contains("CANARY-123") && masked.starts_with("it is "), "{masked}");
+    assert_eq!(gateway.evil("evil", "print('it is CANARY-123')"), "it is CANARY-123");
+}
+
+fn wait_until(is_so: impl Fn() -> bool) {
+    let came = (0..1_000).any(|_| {
+        thread::sleep(Duration::from_millis(20));
+        is_so()
+    });
+    assert!(came, "it did not come");
 }

@@ -20,7 +20,7 @@ use tollgate_sandbox::frames::{Answer, ProgramCall};
 use tollgate_sandbox::host::HostCalls;
 use tollgate_sandbox::stopwatch::Stopwatch;
 
-use super::super::{Gate, again};
+use super::super::{Gate, recheck};
 use super::questions::forward_events;
 use crate::caller::{Caller, Reply};
 use crate::dialogue::EVENT_QUEUE;
@@ -43,7 +43,6 @@ pub(super) struct ProgramHost<'g> {
     /// Its view is the one from inside a program.
     pub(super) turn: &'g Turn,
     pub(super) caller: Caller<'g>,
-    pub(super) unapproved: UnapprovedCallPolicy,
 }
 
 #[async_trait]
@@ -100,15 +99,17 @@ impl ProgramHost<'_> {
         params.set("arguments", arguments);
         let request = GateRequest { kind: RequestKind::CallTool, params };
         // A program may outlive what was decided when it began.
-        if again::now(self.turn, tool, &self.gate.registry).is_none() {
+        if recheck::current_tool(self.turn, tool, &self.gate.registry).is_none() {
             let message = format!("`{}` was taken away while the program ran", tool.exposed);
             let outcome =
-                self.gate.decline(self.turn, request, (&message, TOOL_REVOKED_REASON)).await;
+                self.gate.decline(self.turn, request, &message, TOOL_REVOKED_REASON).await;
             return answer(tool, outcome).await;
         }
         let now = self.gate.clock.now();
         let asks = approval::why(self.turn, caller.decided_by, tool, now);
-        if let (Some(why), UnapprovedCallPolicy::Refused) = (&asks, self.unapproved) {
+        if let (Some(why), UnapprovedCallPolicy::Refused) =
+            (&asks, self.turn.policy.code.unapproved)
+        {
             let message = format!("`{}` is not called in a program: {why}", tool.exposed);
             let because = match why {
                 ApprovalReason::Tainted { .. } => {
@@ -119,7 +120,7 @@ impl ProgramHost<'_> {
                 | ApprovalReason::NotAutomatic
                 | ApprovalReason::Destructive => Cow::Borrowed(NEEDS_APPROVAL_REASON),
             };
-            let outcome = self.gate.decline(self.turn, request, (&message, because)).await;
+            let outcome = self.gate.decline(self.turn, request, &message, because).await;
             return answer(tool, outcome).await;
         }
         // Whoever has to agree takes the time that people take; the call then keeps to its own.

@@ -39,7 +39,7 @@ impl Gate {
         let line = |name| whole(name).map(|it| u32::try_from(it).unwrap_or(u32::MAX));
         let seen = |tool: &ToolId| self.lessons.shape(&turn.principal, tool);
         match means {
-            MetaTool::ListFiles => Ok(book.files(self.registry.current().charter.code.binding)),
+            MetaTool::ListFiles => Ok(book.files(turn.policy.code.binding)),
             MetaTool::Execute => Err(format!("`{}` is for running, not for reading", means.name())),
             MetaTool::ReadFile => {
                 let lines = match (line("startLine"), line("endLine")) {

@@ -131,7 +131,7 @@ async fn s_29_what_a_model_was_not_offered_is_recorded_and_reaches_nobody() {
         gate(Era::Modern, |_| Box::pin(async { panic!("nothing may reach the server") })).await;
     let call = request(r#"{"name":"s_a"}"#);
     let outcome =
-        test.gate.decline(&test.turn(), call, ("there is no tool `s_a`", "not offered")).await;
+        test.gate.decline(&test.turn(), call, "there is no tool `s_a`", "not offered").await;
     assert_eq!(outcome.status, CallStatus::Denied);
     assert_eq!(*test.records.lock(), ["s_a denied"]);
 }

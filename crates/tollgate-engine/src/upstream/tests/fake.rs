@@ -195,7 +195,7 @@ fn nobodys_turn() -> Turn {
     let sieve = ToolFilter::of(&house, &agent, Tier::Deep);
     let view = Arc::new(View::build(&Arc::default(), &sieve));
     let id = TurnId::new(SystemClock.wall(), 0);
-    Turn::open(id, SystemClock.now(), Actor::endless(Principal::local()), view)
+    Turn::open(id, SystemClock.now(), Actor::endless(Principal::local()), view, Arc::default())
 }
 
 /// The same for somebody who wants to know when it left.

@@ -1,5 +1,5 @@
-//! A call that somebody has to agree to: who is asked, for how long, and what comes of it. The
-//! call's own time begins when it was agreed to.
+//! Approvals: who is asked, for how long, and what comes of it. The call's own time begins when it is
+//! approved.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use tollgate_core::shaping;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::client::ServerEventSender;
 
-use super::{CallContext, Gate, again, late_approval};
+use super::stages::{CallContext, ClearedCall, StageResult};
+use super::{Gate, late_approval, recheck};
 use crate::answer;
 use crate::approvals::{
     ApprovalDecisionError, ApprovalQueueFullError, ApprovalRequest as Waiting, ApprovalWaiter,
@@ -46,21 +47,18 @@ impl ApprovalWait {
 }
 
 impl Gate {
-    pub(super) async fn ask(
+    /// Waits until the call is approved, and gives its caller the reply if it is not.
+    pub(super) async fn ask_approval<'c>(
         &self,
-        way: CallContext<'_>,
-        held: HeldRequest<'_>,
-    ) -> Result<Reply, CallError> {
-        let CallContext { turn, caller, .. } = way;
-        let charter = Arc::clone(&self.registry.current().charter);
-        let masker = Arc::clone(&charter.masker);
-        let shown =
+        call: CallContext<'c>,
+        held: HeldRequest<'c>,
+    ) -> StageResult<ClearedCall<'c>> {
+        let CallContext { turn, caller, progress } = call;
+        let masker = Arc::clone(&turn.policy.masker);
+        let preview =
             move |arguments: Option<&Value>| ArgumentsPreview::for_approver(arguments, &masker);
-        let shown = ArgumentsPreview::of(held.permitted_request(), shown).await;
-        let mut place = match self.approvals.ask(turn, &held, (shown, charter.approvals)) {
-            Ok(place) => place,
-            Err(full) => return Ok(queue_full_reply(full)),
-        };
+        let preview = ArgumentsPreview::of(held.permitted_request(), preview).await;
+        let mut place = self.approvals.ask(turn, &held, preview).map_err(queue_full_reply)?;
         if let Dialogue::Rounds(retry) = &caller.dialogue
             && form::suits(caller.client)
         {
@@ -70,25 +68,28 @@ impl Gate {
                 retry: retry.clone(),
                 principal: turn.principal.clone(),
             };
-            return Ok(self.ask_by_round(parked).await);
+            return Err(self.ask_by_round(parked, turn).await.into());
         }
-        let asking = way.course.enter(CallStep::Leave, self.clock.now());
+        let asking = progress.enter(CallStep::Leave, self.clock.now());
         let mut span =
             self.tracer.begin(SpanKind::Internal, turn.trace.as_ref(), || "approval".into());
-        let waited = self.wait((turn, caller), &held, &mut place).await;
+        let waited = self.wait_for_verdict(turn, caller, &held, &mut place).await;
         waited.tell(&mut span);
         drop(span);
-        way.course.leave(asking, self.clock.now());
+        progress.leave(asking, self.clock.now());
         match waited {
-            ApprovalWait::Decided(verdict) => self.apply_verdict(way, held, &verdict).await,
-            ApprovalWait::Expired => Ok(Reply::Tool(expired_outcome(&held))),
-            ApprovalWait::Wall => Ok(self.leave(turn, (held.into_owned(), place), caller)),
+            ApprovalWait::Decided(verdict) => self.apply_verdict(call, held, &verdict),
+            ApprovalWait::Expired => Err(Reply::Tool(expired_outcome(&held)).into()),
+            ApprovalWait::Wall => {
+                Err(self.answer_pending(turn, held.into_owned(), place, caller).into())
+            }
         }
     }
 
-    async fn wait(
+    async fn wait_for_verdict(
         &self,
-        (turn, caller): (&Turn, &Caller<'_>),
+        turn: &Turn,
+        caller: &Caller<'_>,
         held: &HeldRequest<'_>,
         place: &mut ApprovalWaiter,
     ) -> ApprovalWait {
@@ -125,7 +126,7 @@ impl Gate {
         &self,
         verdict: ApprovalVerdict,
     ) -> Result<Arc<Waiting>, ApprovalDecisionError> {
-        let on_failure = self.registry.current().charter.audit.on_failure;
+        let on_failure = self.registry.current().calls.audit.on_failure;
         self.approvals.decide(verdict, on_failure).await
     }
 
@@ -136,42 +137,35 @@ impl Gate {
         let _ = self.judge(verdict).await;
     }
 
-    async fn apply_verdict(
+    fn apply_verdict<'c>(
         &self,
-        way: CallContext<'_>,
-        held: HeldRequest<'_>,
+        call: CallContext<'c>,
+        held: HeldRequest<'c>,
         verdict: &ApprovalVerdict,
-    ) -> Result<Reply, CallError> {
-        let CallContext { turn, caller, .. } = way;
-        let still = again::recheck(turn, &held, (&self.registry, &self.recorder.ledger));
-        match held.apply_verdict(verdict) {
-            Ok(cleared) => match still {
-                Ok(_) => {
-                    let (by, permitted) = (caller.decided_by, cleared.permitted_request());
-                    let _running = match self.limits.begin((turn, by), permitted) {
-                        Ok(running) => running,
-                        Err(exceeded) => {
-                            return Ok(Reply::Tool(answer::limit_exceeded_outcome(&exceeded)));
-                        }
-                    };
-                    self.carry_out(way, cleared).await
-                }
-                Err(outcome) => Ok(Reply::Tool(outcome)),
-            },
-            Err(denied) => Ok(answer::failure_reply(CallStatus::Denied, &denied.to_string())),
-        }
+    ) -> StageResult<ClearedCall<'c>> {
+        let CallContext { turn, caller, .. } = call;
+        let rechecked = recheck::recheck(turn, &held, &self.registry, &self.recorder.ledger);
+        let cleared = held
+            .apply_verdict(verdict)
+            .map_err(|denied| answer::failure_reply(CallStatus::Denied, &denied.to_string()))?;
+        rechecked.map_err(Reply::Tool)?;
+        let permit = self.limits.begin((turn, caller.decided_by), cleared.permitted_request());
+        let permit =
+            permit.map_err(|exceeded| Reply::Tool(answer::limit_exceeded_outcome(&exceeded)))?;
+        Ok(ClearedCall { cleared, permit, resumed: None })
     }
 
     /// The caller hears of the result later, if it can come back for it.
-    fn leave(
+    fn answer_pending(
         &self,
         turn: &Turn,
-        (held, place): (HeldRequest<'static>, ApprovalWaiter),
+        held: HeldRequest<'static>,
+        place: ApprovalWaiter,
         caller: &Caller<'_>,
     ) -> Reply {
         let tool = held.tool().exposed.to_string();
         let pending = match caller.rest {
-            OverflowPolicy::Readable => late_approval::pending(self, turn, (held, place), caller),
+            OverflowPolicy::Readable => late_approval::pending(self, turn, held, place, caller),
             OverflowPolicy::Lost => None,
         };
         pending.map_or_else(
@@ -185,7 +179,7 @@ impl Gate {
     }
 
     /// Puts the question to a client that comes back with the answer.
-    async fn ask_by_round(&self, parked: ParkedApproval) -> Reply {
+    async fn ask_by_round(&self, parked: ParkedApproval, turn: &Turn) -> Reply {
         let held = &parked.held;
         let asking = InputQuestion {
             key: form::KEY.to_owned(),
@@ -198,8 +192,7 @@ impl Gate {
             now: self.clock.wall(),
         };
         let state = sealer.close(&RequestState::Approval(held.id()), held.permitted_request());
-        let most = self.registry.current().charter.approvals.waiting;
-        match self.held.park(parked, most) {
+        match self.held.park(parked, turn.policy.approvals.waiting) {
             Ok(()) => Reply::InputRequired(rounds::input_required(&[asking], Some(&state))),
             Err(full) => queue_full_reply(full),
         }
@@ -223,28 +216,29 @@ impl Gate {
         }
     }
 
-    /// Goes on with a call whose caller was asked for leave. It was counted when it came first.
-    pub(super) async fn resume(
+    /// Continues a call whose caller was asked for approval. It was admitted when it came first.
+    pub(super) async fn resume_approved<'c>(
         &self,
-        way: CallContext<'_>,
+        call: CallContext<'c>,
         id: ApprovalId,
-    ) -> Result<Reply, CallError> {
-        let CallContext { turn, caller, .. } = way;
-        let Some(mut parked) = self.held.take(id, &turn.principal) else {
-            return Err(CallError::BadState("this call waits no more; start it again"));
-        };
+    ) -> StageResult<ClearedCall<'c>> {
+        let CallContext { turn, caller, .. } = call;
+        let parked = self.held.take(id, &turn.principal);
+        let mut parked =
+            parked.ok_or(CallError::BadState("this call waits no more; start it again"))?;
         if let Dialogue::Rounds(RoundAnswers { responses: Some(responses), .. }) = &caller.dialogue
             && let Some(answer) = rounds::answer(responses, form::KEY)
         {
             self.decide_as_caller(turn, id, form::decision(&answer)).await;
         }
         let Some(verdict) = parked.place.verdict_now() else {
-            return Ok(self.ask_by_round(parked).await);
+            return Err(self.ask_by_round(parked, turn).await.into());
         };
         let ParkedApproval { held, retry, .. } = parked;
+        let cleared = self.apply_verdict(call, held, &verdict)?;
         // From here on it is the call that its caller made at first.
         let caller = Caller { dialogue: Dialogue::Rounds(retry), ..caller.clone() };
-        self.apply_verdict(CallContext { caller: &caller, ..way }, held, &verdict).await
+        Ok(ClearedCall { resumed: Some(caller), ..cleared })
     }
 }
 

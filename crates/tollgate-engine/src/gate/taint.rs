@@ -1,5 +1,5 @@
-//! Whose words a result is: which server's, whether its operator vouches for it, and what that means
-//! for a turn that has read it (prompt injection, S-30).
+//! Taint tracking against prompt injection (S-30): a turn that has read a result of an untrusted
+//! server is tainted, and its destructive calls need approval or are refused.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,22 +8,16 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tollgate_core::approval;
-use tollgate_core::call::{CallStatus, Outcome, ResultOrigin, ServerTrust};
+use tollgate_core::call::{CallStatus, Decider, Outcome, ServerTrust};
 use tollgate_core::id::ServerId;
 use tollgate_core::policy::Permitted;
 use tollgate_core::tool::FindingKind;
-use tollgate_core::tool::hidden_text::RemovedCounts;
 use tollgate_core::turn::{Principal, Taint, Turn};
 
 use super::Gate;
+use super::stages::StageResult;
 use crate::answer;
-use crate::caller::{Caller, Reply};
 use crate::recorder::CallRecording;
-use crate::registry::CatalogRegistry;
-use crate::settings::ResultForm;
-
-/// The server in this process that brings back what strangers wrote, under either of its names.
-const BUILTIN_WEB: [&str; 2] = ["web", "builtin-web"];
 
 /// How long an untrusted result counts where nobody says when a turn ends: a client that runs its
 /// own loop, in a session or a conversation.
@@ -42,37 +36,36 @@ pub enum TurnLink<'a> {
 }
 
 impl Gate {
-    pub(super) fn origin(&self, server: &ServerId) -> (ResultOrigin, ResultForm) {
-        origin_of(&self.registry, server)
-    }
-
-    /// Refuses a destructive call after a result of an untrusted server, where the operator wants
-    /// that; the trail says why.
+    /// Refuses a destructive call after a result of an untrusted server, where the config says so;
+    /// the audit row says why.
     pub(super) fn refuse_tainted(
         &self,
         turn: &Turn,
         permitted: &Permitted<'_>,
-        (recording, caller): (&mut CallRecording<'_>, &Caller<'_>),
-    ) -> Option<Reply> {
-        let (tool, now) = (permitted.tool()?, self.clock.now());
-        let tainted = approval::refuse_tainted(turn, caller.decided_by, tool, now).err()?;
-        self.taints.count_refused();
-        recording.target(&tool.id.server, Some(tool));
-        recording.set_owned_detail(format!("taint: by a result of `{}`", tainted.by).into());
-        Some(answer::failure_reply(CallStatus::Denied, &tainted.to_string()))
+        decided_by: Decider,
+        recording: &mut CallRecording<'_>,
+    ) -> StageResult<()> {
+        let Some(tool) = permitted.tool() else { return Ok(()) };
+        let checked = approval::refuse_tainted(turn, decided_by, tool, self.clock.now());
+        checked.map_err(|tainted| {
+            self.taints.count_refused();
+            recording.target(&tool.id.server, Some(tool));
+            recording.set_owned_detail(format!("taint: by a result of `{}`", tainted.by).into());
+            answer::failure_reply(CallStatus::Denied, &tainted.to_string()).into()
+        })
     }
 
-    pub(super) fn note_origin(&self, turn: &Turn, origin: &ResultOrigin) {
-        if !origin.is_trusted() {
-            turn.taint.note(&origin.server, self.clock.now());
+    /// Taints the turn if the server whose words it reads is not trusted.
+    pub(super) fn note_server(&self, turn: &Turn, server: &ServerId) {
+        if turn.policy.results.of(server).trust == ServerTrust::Untrusted {
+            turn.taint.note(server, self.clock.now());
         }
     }
 
     /// The turn reads what the tool of this name answered, in whichever request that was.
     pub fn note_answered(&self, turn: &Turn, exposed: &str) {
         if let Some(tool) = turn.view.tool(exposed) {
-            let (origin, _) = self.origin(&tool.id.server);
-            self.note_origin(turn, &origin);
+            self.note_server(turn, &tool.id.server);
         }
     }
 
@@ -104,30 +97,6 @@ impl Gate {
     pub fn session_taint(&self) -> Arc<Taint> {
         Arc::new(Taint::new(self.clock.now(), Some(TAINT_HOLDS)))
     }
-}
-
-/// Whose a result of this server is, before anything was taken out of it, and in which form it goes
-/// on.
-pub(super) fn origin_of(
-    registry: &CatalogRegistry,
-    server: &ServerId,
-) -> (ResultOrigin, ResultForm) {
-    let current = registry.current();
-    let charter = &current.charter;
-    let is_trusted = match current.catalog.own.contains(server) {
-        true => !BUILTIN_WEB.contains(&server.as_str()),
-        false => charter.trusted.contains(server),
-    };
-    let said = charter.words.get(server).copied();
-    let (form, mark) = said.unwrap_or((ResultForm::Clean, charter.mark));
-    let origin = ResultOrigin {
-        server: server.clone(),
-        trust: if is_trusted { ServerTrust::Trusted } else { ServerTrust::Untrusted },
-        removed: RemovedCounts::default(),
-        raw: None,
-        mark,
-    };
-    (origin, form)
 }
 
 /// The taint of sessions and conversations. Each belongs to one principal, and no principal pushes

@@ -1,17 +1,17 @@
-//! What becomes of a call whose turn is over before it is: its caller gets a handle now, and the
-//! result is put behind it, and told of, when it comes.
+//! Late results: a call that outlasts its turn. The caller gets a handle at once; the result is stored
+//! under it when it arrives, and a notice is sent.
 
 use std::sync::Arc;
 
-use tollgate_core::call::{CallStatus, Outcome, ResultOrigin, Retryability};
+use tollgate_core::call::{CallStatus, Outcome, Retryability};
+use tollgate_core::call_policy::CallPolicy;
 use tollgate_core::lease::RevokedError;
-use tollgate_core::mask::SecretMasker;
 use tollgate_core::shaping::{self, ResultCaps};
 use tollgate_core::turn::{Actor, Turn};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::TaskGroup;
 
-use super::{Gate, secret_screen};
+use super::Gate;
 use crate::answer::ReplyBuilder;
 use crate::audit::{AuditAction, AuditLedger, Decision};
 use crate::caller::{Caller, Reply};
@@ -20,7 +20,6 @@ use crate::notices::{Notice, NoticeCall, Notices};
 use crate::results::{ResultPromise, ResultStore};
 use crate::reuse::LateCall;
 use crate::revocations::until_revoked;
-use crate::settings::ResultForm;
 use crate::tickets::TaskTickets;
 
 /// How many callers there may be for whom a result is still to come.
@@ -57,20 +56,19 @@ pub(super) fn pending(
         exposed,
     };
     let took = gate.clock.now().saturating_duration_since(call.planned_call().started_at());
-    let desk = LateDelivery {
+    let delivery = LateDelivery {
         executor: Arc::clone(&gate.executor),
         results: Arc::clone(&gate.results),
         notices: gate.notices.clone(),
         actor: turn.actor(),
-        masker: secret_screen::of_results(&gate.registry.current().charter),
-        origin: gate.origin(&tool.id.server),
+        policy: Arc::clone(&turn.policy),
     };
     let (lease, ledger) = (turn.lease.clone(), Arc::clone(&gate.recorder.ledger));
     gate.late
         .spawn(async move {
-            let told = of.clone();
-            if let Err(why) = until_revoked(&lease, desk.deliver(of, call, promise)).await {
-                note_revoked(&ledger, &told, &why);
+            let late = of.clone();
+            if let Err(why) = until_revoked(&lease, delivery.deliver(of, call, promise)).await {
+                note_revoked(&ledger, &late, &why);
             }
         })
         .ok()?;
@@ -90,14 +88,13 @@ pub(super) fn note_revoked(ledger: &AuditLedger, of: &NoticeCall, why: &RevokedE
     ledger.note_later(row);
 }
 
-/// What it takes to deliver a result.
+/// Waits for a late call and stores its result.
 struct LateDelivery {
     executor: Arc<Executor>,
     results: Arc<ResultStore>,
     notices: Notices,
     actor: Actor,
-    masker: Option<Arc<SecretMasker>>,
-    origin: (ResultOrigin, ResultForm),
+    policy: Arc<CallPolicy>,
 }
 
 impl LateDelivery {
@@ -114,9 +111,7 @@ impl LateDelivery {
             actor: &self.actor,
             results: &self.results,
             tickets: TaskTickets { seal: &self.executor.seal, principal: &of.principal },
-            masker: self.masker.clone(),
-            origin: &self.origin.0,
-            form: self.origin.1,
+            policy: &self.policy,
         };
         let outcome = match finish.reply(over.ran).await {
             Ok(Reply::Tool(outcome)) => outcome,

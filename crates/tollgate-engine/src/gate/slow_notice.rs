@@ -1,4 +1,4 @@
-//! What is said while a call takes long: once, to its caller and to whoever listens.
+//! The notice of a slow call: sent once, to its caller and to subscribers.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use tollgate_mcp::client::Event;
 use crate::caller::{CallPurpose, Caller};
 use crate::notices::{Notice, NoticeCall, Notices};
 
-/// Waits for `running`, and says the tool's words for slow calls if that takes too long.
+/// Waits for `running`, and sends the tool's slow message if that takes too long.
 pub(super) async fn announce_if_slow<T>(
     notices: &Notices,
-    (turn, request): (&Turn, &Permitted<'_>),
+    turn: &Turn,
+    request: &Permitted<'_>,
     caller: &Caller<'_>,
     running: impl Future<Output = T>,
 ) -> T {
@@ -26,7 +27,7 @@ pub(super) async fn announce_if_slow<T>(
         return done;
     }
     if let Some(events) = &caller.events {
-        // A caller that does not read has nobody to tell.
+        // A full queue means that the caller does not read.
         let _ = events.try_send(Event::Announcement(Arc::clone(&slow.message)));
     }
     let call = NoticeCall {
