@@ -1,5 +1,5 @@
-//! What a call that is over says about its tool, if anything: a measurement must not come from the
-//! caller's mistakes, from a server that was not reached, or from a turn that was short.
+//! Converts a finished call to a latency sample, if it is one: callers' mistakes, unreachable
+//! servers and short turns must not count against the tool.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use tollgate_mcp::error_code;
 
 use crate::backend::{BackendError, WaitsFor};
 
-/// How a call came back.
+/// How a call returned.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum MeasuredReturn<'c> {
-    /// With a result, which was given this status.
+    /// With a result of this status.
     Result(CallStatus),
     Failure(&'c BackendError),
-    /// Not in time.
+    /// Not before its deadline.
     Late,
-    /// With a question or a task: its end is still to come.
+    /// With a question or a task: it is not finished.
     Unfinished,
 }
 
-/// What a call took of its time, counted from when it left: a server that has to be started first,
-/// or had no room for it yet, is not slow.
+/// The timing of a call, measured from when it was sent: time to start a server or to wait for a
+/// permit does not count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallTiming {
     pub(crate) took: Duration,
-    /// Until it would have been given up.
+    /// From sending to its deadline.
     pub(crate) had: Duration,
-    /// The same in a turn without a wall, had it left at once.
+    /// The same in a turn without a wall, if it had been sent at once.
     pub(crate) own: Duration,
     /// Of the tier that the tool stands in.
     pub(crate) ceiling: Duration,
