@@ -1,4 +1,4 @@
-//! What is told of calls to those who follow them.
+//! Settings of telemetry: what trace spans contain.
 
 use std::sync::Arc;
 
@@ -10,27 +10,27 @@ pub struct EngineTelemetrySettings {
     pub capture: ContentCapture,
 }
 
-/// What becomes of the `baggage` that a client sends with a request.
+/// What happens to the `baggage` of a client's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BaggagePolicy {
-    /// A client could tell servers anything by it, and nobody checks what it means.
+    /// A client could tell servers anything with it, and nobody verifies it.
     #[default]
     Dropped,
-    /// Servers get it. Models' providers do not.
+    /// Forwarded to servers, but not to model providers.
     Passed,
 }
 
-/// What spans hold of arguments, of results and of what others say of errors.
+/// What spans contain of arguments, results and error messages of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ContentCapture {
     #[default]
     Nothing,
-    /// All of them, without secrets, as the audit trail keeps arguments.
+    /// Everything, with secrets masked as in the audit trail.
     Redacted,
 }
 
 impl EngineTelemetrySettings {
-    /// What of a request's trace goes on.
+    /// The part of a request's trace context that is forwarded.
     pub(crate) fn filter_trace(self, trace: Option<Arc<Trace>>) -> Option<Arc<Trace>> {
         let trace = trace?;
         match self.baggage {
