@@ -83,7 +83,7 @@ pub enum OverflowPolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallPurpose {
     Serve,
-    /// A measurement with arguments that the operator or the server provided.
+    /// A measurement with arguments that the operator configured.
     Probe,
     /// A measurement with arguments generated from the schema: an error is not counted.
     BlindProbe,

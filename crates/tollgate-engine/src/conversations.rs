@@ -96,8 +96,8 @@ impl ConversationPast {
     }
 }
 
-/// Two generations: an active conversation is young; when there are too many young ones, the old
-/// generation is dropped.
+/// Two generations: an active conversation is young; when there are too many young ones they become
+/// the old generation, and the previous one is dropped.
 #[derive(Default)]
 struct ConversationCache {
     young: HashMap<u64, ConversationPast>,

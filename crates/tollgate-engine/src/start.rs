@@ -35,7 +35,7 @@ use crate::settings::EngineSettings;
 use crate::spans::Tracer;
 use crate::upstream::{TrialRunner, Upstream, UpstreamContext};
 
-/// Dependencies, some of which an embedding program may provide.
+/// What an embedding program may provide.
 #[derive(Default)]
 pub struct Parts {
     /// Additional in-process tools.

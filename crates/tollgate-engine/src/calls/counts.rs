@@ -158,7 +158,7 @@ impl CallCounts {
         of_tool
     }
 
-    /// Tools that were called, by name; calls without a name come last, if there are any.
+    /// Tools that were called, by name; `None` (all others together) comes last, if there are any.
     pub fn tools(&self) -> Vec<(Option<ToolId>, Arc<ToolCounts>)> {
         let known = self.tools.load();
         let mut tools: Vec<(Option<ToolId>, Arc<ToolCounts>)> =

@@ -40,7 +40,7 @@ pub struct RecalledNotes {
     pub lines: Vec<String>,
 }
 
-/// An utterance: its conversation and speaker.
+/// An utterance and its conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct HeardUtterance<'a> {
     pub conversation: Option<&'a str>,

@@ -86,7 +86,8 @@ impl AttemptRunner<'_> {
         }
     }
 
-    /// Waits out the pause before a second attempt, if one is allowed and fits the time left.
+    /// Whether to make a second attempt: waits out the pause and until the server is available, if
+    /// that fits the time left, and pays for the attempt.
     async fn is_worth_another(&self, first: &AttemptOutcome) -> bool {
         if !retry_budget::is_retryable(first) {
             return false;

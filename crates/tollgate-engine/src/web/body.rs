@@ -104,7 +104,7 @@ impl BodyDecoder {
     }
 }
 
-/// A buffer with a limit. Writing beyond it marks it as full.
+/// A buffer with a limit. Writing beyond it fails and marks it as full.
 #[derive(Default)]
 struct CappedBuffer {
     bytes: Vec<u8>,

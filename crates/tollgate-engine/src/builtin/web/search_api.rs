@@ -20,7 +20,7 @@ pub(super) struct WebSearchResult {
     pub(super) snippet: String,
 }
 
-/// The request URL. A bare service address is its root; `/search` is appended.
+/// The request URL. For a bare service address the provider's search path is appended.
 pub(super) fn url(search: &WebSearchSettings, query: &str) -> String {
     let base = search.url.trim_end_matches(['/', '?']);
     let rooted = Url::parse(base).is_ok_and(|url| url.path() == "/" && url.query().is_none());

@@ -113,7 +113,7 @@ impl ClientCredentialsGrant {
     }
 
     async fn fetch(&self, challenge: &Challenge) -> Result<AccessToken, String> {
-        // A token URL from the operator is used instead of discovery.
+        // The home of the SSRF guard is the operator's token URL, if there is one.
         let home = self.config.token_url.as_deref().unwrap_or(&self.server_url);
         let fetch = OperatorHttpClient::new(home)?;
         let endpoint = self.endpoint(&fetch, challenge).await?;
