@@ -1,9 +1,9 @@
-//! The audit ledger: what was called and decided, on the disk. Its bounded queue gives back-pressure.
+//! The audit ledger: calls and decisions, on disk. Its bounded queue gives back-pressure.
 //!
-//! Calls reserve a place in its queue before they run, so that none of them ends without a row, not
-//! even one that is given up. One thread writes; rows that wait are committed together.
+//! Calls reserve a slot in the queue before they run, so each of them gets a row, even a cancelled
+//! one. One thread writes; queued rows are committed together.
 //!
-//! Whoever decides something (an approval, a key, a reload) says so by [`AuditLedger::note`].
+//! Decisions (an approval, a key, a reload) are recorded with [`AuditLedger::note`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -38,12 +38,12 @@ pub use pages::AuditPageReader;
 use retention::Retention;
 use writer::AuditWriter;
 
-/// Who does what nobody asked for.
+/// Principal of everything that the gateway does on its own.
 const GATEWAY_PRINCIPAL: &str = "tollgate";
-/// Rows that may wait; more callers than that wait themselves.
+/// Capacity of the queue; further callers wait for a slot.
 const QUEUE: usize = 8_192;
 
-/// The way to the audit trail. Without a store nothing is kept, and everything is said to be well.
+/// Handle to the audit ledger. Without a store it keeps nothing and reports success.
 pub struct AuditLedger(Option<AuditLedgerInner>);
 
 struct AuditLedgerInner {
@@ -56,19 +56,19 @@ struct AuditLedgerInner {
     anchoring: Mutex<Option<AnchorThread>>,
 }
 
-/// What the writer and those who wait for it both see.
+/// State that the writer shares with those who wait for it.
 struct AuditWriterState {
-    /// The writer sleeps until someone wakes it.
+    /// The writer sleeps and has to be unparked.
     idle: AtomicBool,
-    /// The ledger is dropped: what is left is written, and then the writer ends.
+    /// The ledger is being dropped: the writer flushes the queue and ends.
     closing: AtomicBool,
-    /// Why nothing can be written, while that is so.
+    /// Why nothing can be written, while that is the case.
     failing: watch::Sender<Option<Error>>,
-    /// There is next to no room on the disk.
+    /// The disk is almost full.
     short: AtomicBool,
-    /// The number of the last row that was written, as this process knows it.
+    /// Number of the last row that this process wrote.
     last: watch::Sender<u64>,
-    /// Rows that found no room while nothing could be written.
+    /// Rows that were dropped because the queue was full while nothing could be written.
     lost: AtomicU64,
     policy: Mutex<Retention>,
 }
@@ -87,7 +87,7 @@ impl AuditWriterState {
     }
 }
 
-/// Held by the writer's thread: if that ends by a panic, everybody hears of it.
+/// Held by the writer thread: reports the failure to all waiters if the thread panics.
 struct WriterPanicGuard(Arc<AuditWriterState>);
 
 impl Drop for WriterPanicGuard {
@@ -99,15 +99,15 @@ impl Drop for WriterPanicGuard {
     }
 }
 
-/// Whether whoever brings a row waits until it is on the disk.
+/// Whether the caller waits until its row is on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowDurability {
     Durable,
-    /// It is there a moment later.
+    /// Written shortly afterwards.
     Queued,
 }
 
-/// A row is not on the disk. It will be written as soon as that works again.
+/// A row is not on disk yet. It will be written once writing works again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the audit trail cannot be written: {why}; {}", .why.remedy())]
 pub struct AuditWriteError {
@@ -120,7 +120,7 @@ impl AuditLedger {
         Self(None)
     }
 
-    /// Opens the trail and starts its writer. Blocks for a moment.
+    /// Opens the ledger and starts its writer. Blocks briefly.
     pub fn open(
         trail: store::Audit,
         settings: &Audit,
@@ -149,15 +149,15 @@ impl AuditLedger {
         Ok(ledger)
     }
 
-    /// How long rows are kept, from now on.
+    /// Changes the retention of rows.
     pub fn reconfigure(&self, settings: &Audit) {
         if let Some(open) = &self.0 {
             open.shared.policy.lock().change(settings);
         }
     }
 
-    /// Keeps a decision, and waits until it is on the disk. Whether one that could not be written
-    /// holds all the same is for whoever decided it to say.
+    /// Records a decision and waits until it is on disk. Whether a decision holds that could not be
+    /// written is up to the caller.
     pub async fn note(&self, decision: Decision) -> Result<(), AuditWriteError> {
         let Some(open) = &self.0 else { return Ok(()) };
         let place = open.place().await;
@@ -167,7 +167,7 @@ impl AuditLedger {
             .await
     }
 
-    /// The same without waiting for anything, for where nothing can be waited for.
+    /// Like [`AuditLedger::note`], without waiting: for code that cannot block.
     pub fn note_later(&self, decision: Decision) {
         if let Some(open) = &self.0 {
             let what = AuditPayload::Decision(open.clock.wall(), decision);
@@ -176,8 +176,8 @@ impl AuditLedger {
         }
     }
 
-    /// A place for a call that is about to run; `None` if nothing is kept. Waits only while the
-    /// queue is full.
+    /// Reserves a slot for a call that is about to run; `None` if nothing is kept. Waits only while
+    /// the queue is full.
     pub(crate) async fn place(&self) -> Option<AuditReservation<'_>> {
         let open = self.0.as_ref()?;
         if let Ok(permit) = open.queue.try_reserve() {
@@ -186,14 +186,14 @@ impl AuditLedger {
         Some(open.place().await)
     }
 
-    /// What is wrong with it, if something is.
+    /// Why the ledger cannot be written, if it cannot.
     pub fn trouble(&self) -> Option<Error> {
         let shared = &self.0.as_ref()?.shared;
         let short = || shared.short.load(Ordering::Relaxed).then_some(Error::Full);
         shared.failing.borrow().clone().or_else(short)
     }
 
-    /// Whether a call of that weight may run now.
+    /// Whether a call with this durability may run now.
     pub(crate) fn admits(
         &self,
         weight: RowDurability,
@@ -207,7 +207,7 @@ impl AuditLedger {
         }
     }
 
-    /// Waits until everything that was brought so far is on the disk.
+    /// Waits until all rows queued so far are on disk.
     pub async fn flush(&self) -> Result<(), AuditWriteError> {
         let Some(open) = &self.0 else { return Ok(()) };
         open.place()
@@ -227,13 +227,13 @@ impl AuditLedger {
         self.pages().page(query).await
     }
 
-    /// For whoever reads more than one page.
+    /// For reading more than one page.
     pub fn pages(&self) -> AuditPageReader {
         AuditPageReader::new(self.0.as_ref().map(|open| open.trail.clone()))
     }
 
-    /// Forgets the losses that were noted beside the trail, and keeps in it that somebody knows of
-    /// them. May block.
+    /// Clears the losses that were noted beside the trail, and records that they were acknowledged.
+    /// May block.
     pub async fn acknowledge_losses(&self, by: &Principal) -> Result<Vec<AuditLoss>, Error> {
         let Some(open) = &self.0 else { return Ok(Vec::new()) };
         let trail = open.trail.clone();
@@ -248,7 +248,7 @@ impl AuditLedger {
         Ok(losses)
     }
 
-    /// Goes through the whole trail.
+    /// Verifies the whole trail.
     pub async fn verify(&self) -> Result<Option<VerifiedTrail>, Error> {
         let Some(open) = &self.0 else { return Ok(None) };
         let trail = open.trail.clone();
@@ -269,7 +269,7 @@ impl Drop for AuditLedger {
         open.shared.closing.store(true, Ordering::Release);
         open.thread.unpark();
         if let Some(writer) = open.writer.lock().take() {
-            // A panic in there was told by the panic itself.
+            // The panic hook has already reported a panic of this thread.
             let _ = writer.join();
         }
         if let Some(anchoring) = open.anchoring.lock().take() {
@@ -279,7 +279,7 @@ impl Drop for AuditLedger {
 }
 
 impl AuditLedgerInner {
-    /// While nothing can be written there may be no room: calls that only read go on without.
+    /// While nothing can be written the queue may be full: read-only calls then run without a slot.
     async fn place(&self) -> AuditReservation<'_> {
         let mut failing = self.shared.failing.subscribe();
         let permit = tokio::select! {
@@ -299,7 +299,7 @@ impl AuditLedgerInner {
     }
 }
 
-/// A place in the queue.
+/// A slot in the queue.
 pub(crate) struct AuditReservation<'l> {
     open: &'l AuditLedgerInner,
     permit: Option<mpsc::Permit<'l, AuditMessage>>,
@@ -338,14 +338,14 @@ impl<'l> AuditReservation<'l> {
     }
 }
 
-/// A row on its way. It arrives whether or not someone waits for it.
+/// A row in the queue. It is written whether or not someone waits for it.
 pub(crate) struct PendingAuditRow<'l> {
     shared: &'l AuditWriterState,
     waiting: Option<oneshot::Receiver<()>>,
 }
 
 impl PendingAuditRow<'_> {
-    /// Returns at once for a row that nobody has to wait for.
+    /// Returns at once for rows that need not be durable.
     pub(crate) async fn wait_until_written(self) -> Result<(), AuditWriteError> {
         let Some(waiting) = self.waiting else { return Ok(()) };
         let mut failing = self.shared.failing.subscribe();
@@ -353,7 +353,7 @@ impl PendingAuditRow<'_> {
             biased;
             written = waiting => match written {
                 Ok(()) => return Ok(()),
-                // Nobody has the row any more: there was no room for it, or no writer.
+                // The row was dropped: the queue was full, or the writer is gone.
                 Err(_) => None,
             },
             why = failing.wait_for(Option::is_some) => why.ok().and_then(|why| why.clone()),

@@ -1,5 +1,5 @@
-//! What can run a call: an upstream server, or tools in this process. The executor is the only
-//! caller; nothing else in the gateway may reach a backend.
+//! Interface of a backend, which runs calls: an upstream server or in-process tools. The executor
+//! is the only caller; nothing else in the gateway may reach a backend.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -19,40 +19,41 @@ use tollgate_mcp::{Era, Revision};
 use crate::calls::AttemptTiming;
 use crate::clock::Clock;
 
-/// One piece of work for a backend, in the backend's own names.
+/// One request for a backend, with the backend's own names.
 pub struct BackendJob<'a> {
     /// The MCP method: `tools/call`, `resources/read`, …
     pub method: &'a str,
     pub params: Object<'a>,
-    /// Of `tools/call`: the arguments in `params`, already parsed and checked. `None` for a legacy
+    /// For `tools/call`: the arguments in `params`, parsed and validated. `None` for a legacy
     /// server, which reads `params` only.
     pub arguments: Option<&'a Value>,
-    /// In which it is done: for work that calls tools itself.
+    /// The turn it belongs to: for jobs that call tools themselves.
     pub turn: &'a Turn,
-    /// Under which the call is recorded.
+    /// The id of the call in records.
     pub id: Option<CallId>,
-    /// What the work is part of, for whoever does it.
+    /// Trace context to pass to the server.
     pub trace: Option<&'a Arc<Trace>>,
-    /// On whose behalf.
+    /// The client on whose behalf it runs.
     pub client: &'a ClientFacts,
     /// Arguments that the server wants mirrored into headers: suffix and value.
     pub mirrored: Vec<(String, String)>,
     pub events: Option<ServerEventSender>,
     pub progress: ProgressReporting,
-    /// Says when a person is waited for and not the server; `None` where nobody can be asked.
+    /// Tells whether the call waits for a person instead of the server; `None` if nobody can be
+    /// asked.
     pub waits: Option<watch::Receiver<WaitsFor>>,
-    /// When the work is given up: there is no use in waiting for what comes after.
+    /// Deadline of the job; `None`: none.
     pub until: Option<Instant>,
-    /// To be told when the work leaves for the server; its time is counted from then.
+    /// Set when the job is sent to the server; latency is measured from then.
     pub departure: &'a SendTimestamp,
 }
 
-/// When a call left for its server: not before there was room for it. A call that never left says
-/// nothing about its tool.
+/// When a call was sent to its server, which is after it got a permit. A call that was never sent
+/// says nothing about its tool's latency.
 pub struct SendTimestamp {
     clock: Arc<dyn Clock>,
     at: OnceLock<Instant>,
-    /// Where it is noted as well.
+    /// Also records the time in the call's steps.
     leg: Option<AttemptTiming>,
 }
 
@@ -65,7 +66,7 @@ impl SendTimestamp {
         Self { clock, at: OnceLock::new(), leg }
     }
 
-    /// It leaves now. Of several rounds the first counts.
+    /// The call is sent now. With several rounds, the first counts.
     pub fn note(&self) {
         self.at.get_or_init(|| {
             let now = self.clock.now();
@@ -76,7 +77,7 @@ impl SendTimestamp {
         });
     }
 
-    /// It left when `other` did, if that has.
+    /// Takes over the time of `other`, if it has one.
     pub fn follow(&self, other: &Self) {
         if let Some(at) = other.at() {
             self.at.get_or_init(|| at);
@@ -88,7 +89,7 @@ impl SendTimestamp {
     }
 }
 
-/// Who makes a call wait. While it is a person, the call does not keep the server busy.
+/// What a call waits for. While that is a person, the call does not occupy the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitsFor {
     Server,
@@ -97,21 +98,21 @@ pub enum WaitsFor {
 
 #[async_trait]
 pub trait Backend: Send + Sync {
-    /// The way to it as it is now. A sleeping server is woken and waited for.
+    /// The current connection. Wakes a sleeping server and waits for it.
     async fn connection(&self) -> Result<Arc<dyn BackendConnection>, BackendError>;
 
-    /// Whether a server that was just lost, or not there, can be called again. Waits for one that
-    /// is on its way back, until then; says no at once where that is not to be expected.
+    /// Whether a lost or absent server can be called again. Waits until the deadline if the server
+    /// is being restarted; returns false at once if it is not expected to come back.
     async fn wait_until_available(&self, until: Instant) -> bool;
 }
 
-/// One connection to a backend. It never changes its era; when it breaks, its calls fail.
+/// One connection to a backend. Its era never changes; when it breaks, its calls fail.
 #[async_trait]
 pub trait BackendConnection: Send + Sync {
-    /// Decides how questions to the caller travel.
+    /// Decides how questions reach the caller.
     fn era(&self) -> Era;
 
-    /// Who is at the other end of the wire; `None`: there is no wire.
+    /// The remote end; `None` for in-process tools.
     fn peer(&self) -> Option<Peer<'_>> {
         None
     }
@@ -120,17 +121,17 @@ pub trait BackendConnection: Send + Sync {
     async fn run(&self, job: BackendJob<'_>) -> Result<Answer, BackendError>;
 }
 
-/// A server as those who follow calls know it.
+/// A server as traces and records name it.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer<'p> {
     pub place: &'p PeerAddress,
     pub revision: Revision,
 }
 
-/// Where a server is.
+/// Address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PeerAddress {
-    /// At the other end of a pipe.
+    /// A child process, connected by pipes.
     Pipe,
     Web {
         host: String,
@@ -141,17 +142,17 @@ pub enum PeerAddress {
 /// Why a backend has no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BackendError {
-    /// Nothing was sent: the server is not there.
+    /// Nothing was sent: the server is offline.
     #[error("server is {state}: {reason}")]
     Offline { state: &'static str, reason: String },
-    /// Nothing was sent: too many calls failed lately, or too many are waiting.
+    /// Nothing was sent: too many recent failures (circuit breaker), or the queue is full.
     #[error("{reason}")]
     Resting { reason: String, retry_after: std::time::Duration },
     /// The connection broke before the answer came. Whether the call had its effect is unknown.
     #[error("{0}")]
     Lost(String),
-    /// The server answered, but not in MCP. Whether the call had its effect is unknown, and a
-    /// second one would fare no better.
+    /// The server's answer is not valid MCP. Whether the call had its effect is unknown, and a
+    /// retry would not help.
     #[error("{0}")]
     Unusable(String),
     /// The server answered with a JSON-RPC error.

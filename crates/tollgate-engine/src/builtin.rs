@@ -1,5 +1,6 @@
-//! Tools that run in this process. A tool is a definition and a handler; `table` lists the
-//! servers that ship. Called by the executor only, after the gate let the call through.
+//! Built-in tools, which run in this process. A tool is a definition and a handler;
+//! `shipped_servers` lists the servers that ship. Called by the executor only, after the gate has
+//! admitted the call.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,13 +29,13 @@ pub mod web;
 #[cfg(test)]
 mod scratch;
 
-/// A tool in process. Also the door for tools of an embedding program.
+/// An in-process tool. Embedding programs implement this trait for their own tools.
 #[async_trait]
 pub trait BuiltinTool: Send + Sync {
     /// The MCP tool object: name, description, schemas, annotations, `_meta` with latencies.
     fn definition(&self) -> Value;
 
-    /// Runs one call. The arguments were checked against the input schema.
+    /// Runs one call. The arguments were validated against the input schema.
     async fn call(
         &self,
         arguments: &Map<String, Value>,
@@ -42,15 +43,15 @@ pub trait BuiltinTool: Send + Sync {
     ) -> Result<Reply, BuiltinToolError>;
 }
 
-/// On whose behalf a tool runs, and until when.
+/// The caller that a tool runs for, and its deadline.
 #[derive(Debug, Clone)]
 pub struct BuiltinToolContext {
     pub principal: Principal,
-    /// What of the memory they see.
+    /// The part of the memory that the caller can see.
     pub scope: MemoryScope,
-    /// For whom they keep what they want kept.
+    /// Audience of what the caller stores in the memory.
     pub audience: Audience,
-    /// An answer that comes later is of no use; `None`: whenever.
+    /// A later answer is useless; `None`: no deadline.
     pub until: Option<Instant>,
 }
 
@@ -60,7 +61,7 @@ impl BuiltinToolContext {
         Self { principal: turn.principal.clone(), scope, audience, until }
     }
 
-    /// Whoever runs a tool by hand, for as long as it takes.
+    /// For running a tool by hand, without a deadline.
     pub fn local() -> Self {
         let agent = AgentId::parse("default").expect("a valid name");
         let scope = MemoryScope::of_agent(Namespace::of(None, &MemoryName::usual()), agent);
@@ -68,19 +69,19 @@ impl BuiltinToolContext {
     }
 }
 
-/// What a tool has to say.
+/// The result of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// For people and models, speakable.
+    /// For people and models; can be read aloud.
     pub text: String,
-    /// The same as data; must fit the output schema if there is one.
+    /// The same as data; must match the output schema if there is one.
     pub structured: Option<Value>,
 }
 
-/// A call that did not work out: an answer for the model, not a fault of the gateway.
+/// A failed call: a result for the model, not a gateway error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltinToolError {
-    /// Says what was wrong and what to do instead.
+    /// Says what is wrong and what to do instead.
     pub message: String,
 }
 
@@ -90,13 +91,13 @@ impl BuiltinToolError {
     }
 }
 
-/// A named set of tools in process, shown as one server.
+/// A named set of in-process tools, exposed as one server.
 pub struct Server {
     pub name: &'static str,
     pub tools: Vec<Box<dyn BuiltinTool>>,
 }
 
-/// What tools in process have of the engine around them. It outlasts the settings they are made by.
+/// Engine services that in-process tools use. They outlive the settings the tools are built from.
 #[derive(Clone, Default)]
 pub struct BuiltinDeps {
     pub(crate) mind: Option<Arc<MemoryService>>,
@@ -104,7 +105,7 @@ pub struct BuiltinDeps {
     pub(crate) playing: music::NowPlaying,
 }
 
-/// A text among the arguments; for tools whose schema asks for it.
+/// A required string argument; for tools whose schema asks for one.
 fn text_argument<'a>(
     arguments: &'a Map<String, Value>,
     name: &str,
@@ -115,15 +116,15 @@ fn text_argument<'a>(
         .ok_or_else(|| BuiltinToolError::new(format!("`{name}` must be given, as a string")))
 }
 
-/// The `_meta` of a tool that declares how long it takes, in milliseconds.
+/// The `_meta` of a tool that declares its latency, in milliseconds.
 fn latency(estimated: u32, longest: u32) -> Value {
     json!({
         "dev.tollgate/latency": { "estimatedDurationMs": estimated, "maxDurationMs": longest },
     })
 }
 
-/// The same, for a tool that asks somebody else, on the net or in a database: nobody does so only to
-/// measure it, unless the operator says with what.
+/// The same for a tool that uses the network or a database: it is not probed unless the operator
+/// configures arguments for it.
 fn latency_outside(estimated: u32, longest: u32) -> Value {
     let mut meta = latency(estimated, longest);
     meta["dev.tollgate/latency"]["probe"] = false.into();

@@ -1,5 +1,6 @@
-//! Measures the tools that may be probed: by command, when a server comes up, and while it is
-//! idle. Every probe is a call through the door; whatever could have an effect is left alone.
+//! Calibration: measures tool latency with probe calls, on command, when a server comes up, and
+//! while it is idle. Every probe is a call through the gate; tools that could have side effects are
+//! not probed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,20 +19,20 @@ mod schedule;
 
 pub(crate) use background::{BackgroundProbing, spawn_background};
 
-/// Steps that wait for a reader; then the run waits too.
+/// Steps queued for a slow reader; then the run waits too.
 const QUEUE: usize = 64;
 
-/// Whether tools are probed without anybody asking for it.
+/// Whether tools are probed automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CalibrationMode {
     /// When their server comes up, and while it is idle.
     #[default]
     ByItself,
-    /// For a process that does one thing and ends.
+    /// For a process that runs one command and exits.
     OnCommand,
 }
 
-/// What is to be measured.
+/// What to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CalibrationScope<'a> {
     All,
@@ -40,21 +41,21 @@ pub enum CalibrationScope<'a> {
     Tool(&'a str),
 }
 
-/// A run, told step by step; no steps if there is nothing of the name. Dropping it stops the run.
+/// A run, as a stream of steps; empty if nothing has the name. Dropping it stops the run.
 #[derive(Debug)]
 pub struct Calibration {
     steps: mpsc::Receiver<CalibrationStep>,
     _run: Task,
 }
 
-/// One tool was probed once, or was left alone.
+/// One tool was probed once, or skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CalibrationStep {
     pub tool: ToolId,
-    /// As agents see it.
+    /// The exposed name.
     pub exposed: String,
     pub outcome: Outcome,
-    /// Of `total`. A tool that is given up takes its other probes with it.
+    /// Of `total`. A tool that is given up counts with its remaining probes.
     pub done: usize,
     pub total: usize,
 }
@@ -68,21 +69,21 @@ pub enum Outcome {
     Skipped {
         why: String,
     },
-    /// With made-up arguments this measures nothing.
+    /// With generated arguments this is not a measurement.
     Failed {
         why: String,
     },
 }
 
 impl Calibration {
-    /// `None` when all is done.
+    /// `None` at the end of the run.
     pub async fn next(&mut self) -> Option<CalibrationStep> {
         self.steps.recv().await
     }
 }
 
 impl Gate {
-    /// Probes each tool so many times, as far as that is safe: servers side by side, the tools of
+    /// Probes each tool `times` times, as far as that is safe: servers in parallel, the tools of
     /// one server in turns.
     pub fn calibrate(self: &Arc<Self>, scope: CalibrationScope<'_>, times: u32) -> Calibration {
         let (sender, steps) = mpsc::channel(QUEUE);
@@ -90,7 +91,7 @@ impl Gate {
         Calibration { steps, _run: tasks::spawn("calibration", run) }
     }
 
-    /// How many probes it takes for them to count.
+    /// How many probes are needed to count as a measurement.
     pub fn probes_that_count(&self) -> u32 {
         self.meters.min_samples()
     }

@@ -1,4 +1,4 @@
-//! Who waits for a call, and how they can be talked to while it runs.
+//! The caller of a request, and how it can be reached while the request runs.
 
 use serde_json::value::RawValue;
 use tollgate_core::call::{CallStatus, Decider, Outcome};
@@ -12,29 +12,29 @@ use tollgate_mcp::meta::ClientFacts;
 
 use crate::limits::LimitExceededError;
 
-/// The one who asked, as far as the gate needs to know.
+/// The caller, as far as the gate needs to know it.
 #[derive(Clone)]
 pub struct Caller<'a> {
     pub client: &'a ClientFacts,
-    /// Where progress and logs go, and questions if they can be asked live.
+    /// Receives progress and log messages, and questions if the caller can be asked live.
     pub events: Option<ServerEventSender>,
-    /// Wanted if the caller itself asked for it: servers are not asked in vain.
+    /// Enabled only if the caller requested it, so that servers do not send it for nothing.
     pub progress: ProgressReporting,
     pub dialogue: Dialogue,
-    /// How much of a result it can take.
+    /// How large a result it can take.
     pub caps: ResultCaps,
     pub freshness: CacheFreshness,
     pub late: LateResultPolicy,
     pub rest: OverflowPolicy,
     pub purpose: CallPurpose,
-    /// Decides whether a person has to agree.
+    /// Determines whether a person has to approve the call.
     pub decided_by: Decider,
-    /// Of the model that made the call, if one did: for records only.
+    /// Provider of the model that made the call, if any: for records only.
     pub provider: Option<&'a str>,
 }
 
 impl<'a> Caller<'a> {
-    /// A caller that only wants the answer.
+    /// A caller that receives only the result.
     pub fn silent(client: &'a ClientFacts) -> Self {
         Self {
             client,
@@ -52,46 +52,47 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// Whether an answer that was kept from an earlier call will do.
+/// Whether a cached answer is acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheFreshness {
     Any,
-    /// The tool is asked again; its answer replaces the kept one.
+    /// The tool is called again; its answer replaces the cached one.
     Fresh,
 }
 
-/// What becomes of a call that may be repeated and is not done when its turn is over. Answers
-/// that can be kept are always waited for in the background.
+/// What happens to a repeatable call that is not done at the end of its turn. Calls with a
+/// cacheable answer always continue in the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LateResultPolicy {
     Dropped,
-    /// It runs on to its own limit; its result is told by a notice and stays behind a handle.
+    /// It runs on to its own deadline; a notification announces its result, which stays behind a
+    /// handle.
     Delivered,
 }
 
-/// What becomes of what an answer has no room for, or what comes too late for it.
+/// What happens to the part of a result that does not fit, or that comes too late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverflowPolicy {
-    /// It stays behind a handle, by which the caller can read it.
+    /// It stays behind a handle, with which the caller can read it.
     Readable,
-    /// The caller has no way to it: no handle is promised.
+    /// The caller cannot read handles: none is offered.
     Lost,
 }
 
-/// What a call is for.
+/// The purpose of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallPurpose {
     Serve,
-    /// To measure, with arguments that someone meant.
+    /// A measurement with arguments that the operator configured.
     Probe,
-    /// To measure, with arguments made up from the schema: an error then says nothing.
+    /// A measurement with arguments generated from the schema: an error is not counted.
     BlindProbe,
 }
 
 /// How a server's question reaches the caller.
 #[derive(Debug, Clone)]
 pub enum Dialogue {
-    /// Nobody is there to answer.
+    /// The caller cannot be asked.
     Nobody,
     /// As [`tollgate_mcp::client::Event::Question`], answered while the call waits (legacy).
     Live,
@@ -99,7 +100,7 @@ pub enum Dialogue {
     Rounds(RoundAnswers),
 }
 
-/// What a caller brought back from an earlier round; empty on the first.
+/// Answers that the caller brought from an earlier round; empty on the first.
 #[derive(Debug, Clone, Default)]
 pub struct RoundAnswers {
     pub state: Option<String>,
@@ -112,27 +113,27 @@ impl RoundAnswers {
     }
 }
 
-/// What the gate has to say.
+/// The gate's reply.
 #[derive(Debug)]
 pub enum Reply {
-    /// A tool call that ended, well or not.
+    /// A finished tool call, successful or not.
     Tool(Outcome),
-    /// The result of any other request, in no era's own dress.
+    /// The result of any other request, independent of the era.
     Result(Box<RawValue>),
     /// Modern callers only: `inputRequests` and `requestState`, complete.
     InputRequired(Box<RawValue>),
-    /// Modern callers that declared the tasks extension only: the flat task result.
+    /// Only for modern callers that declared the tasks extension: the flat task result.
     Task(Box<RawValue>),
 }
 
-/// A request that the gate could not see through. A tool that failed is a [`Reply`].
+/// A request that failed in the gate. A failed tool is a [`Reply`].
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(transparent)]
     NoTimeLeft(#[from] NoTimeLeftError),
-    /// A request other than a tool call, and more than there may be of it.
+    /// A request other than a tool call that exceeded a limit.
     #[error(transparent)]
     Exceeded(#[from] LimitExceededError),
     /// The server's own JSON-RPC error.
@@ -141,19 +142,19 @@ pub enum CallError {
     /// A request other than a tool call, to a server that did not answer.
     #[error("{message}")]
     Unanswered { message: String },
-    /// The server asked for something this caller did not say it can do.
+    /// The server needs a client capability that this caller did not declare.
     #[error("the call needs a client that can do `{capability}`")]
     MissingCapability { capability: String, required: Box<RawValue> },
-    /// `requestState` that was not given by this gateway to this caller for this request.
+    /// A `requestState` that this gateway did not issue to this caller for this request.
     #[error("{0}")]
     BadState(&'static str),
-    /// What let the caller in was taken away while the request ran.
+    /// The caller's credentials were revoked while the request ran.
     #[error("stopped: {0}")]
     Revoked(RevokedError),
 }
 
 impl CallError {
-    /// What it is to one who knows outcomes only.
+    /// The status for consumers that only know outcomes.
     pub fn status(&self) -> CallStatus {
         match self {
             Self::Refused(Refusal::InvalidArguments { .. }) => CallStatus::InvalidArguments,

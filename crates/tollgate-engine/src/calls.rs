@@ -1,8 +1,8 @@
-//! What runs now and what ran lately, for people to see: each call with its steps, counts by the
-//! minute, and whoever listens is told as calls begin and end.
+//! Running and recent calls, for display: each call with its steps, counts per minute, and events
+//! for listeners as calls begin and end.
 //!
-//! Filled by the recorder and by whoever takes a call a step further. On the path of a call it costs
-//! one allocation, a few stores, and two short locks that nobody else wants at that moment.
+//! Filled by the recorder and by the stages that a call passes. Per call it costs one allocation, a
+//! few stores, and two short locks with hardly any contention.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,9 +37,9 @@ pub(crate) use running_calls::RunningCallSlot;
 pub(crate) use steps::{AttemptStatus, AttemptTiming};
 pub use steps::{CallStep, StepTiming};
 
-/// Finished calls that are remembered.
+/// Finished calls that are kept.
 pub const MAX_FINISHED_CALLS: usize = 2_000;
-/// How many events a slow listener may be behind.
+/// Events that a slow listener may lag behind.
 const QUEUE: usize = 1_024;
 
 /// All calls of one gate.
@@ -53,16 +53,16 @@ pub struct CallTracker {
     told: broadcast::Sender<Event>,
 }
 
-/// Told to whoever listens. A listener renders what it needs; nothing is made for it here.
+/// Sent to listeners. A listener renders what it needs; nothing is rendered here.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// It was let through, and is about to run.
+    /// The call was admitted and is about to run.
     Started(Arc<CallProgress>),
-    /// It is over. One that was refused at once never started.
+    /// The call has ended. A call that was refused at once never started.
     Done(Arc<CallProgress>),
 }
 
-/// Calls as they begin and end, for as long as it is held.
+/// Receives events of calls until it is dropped.
 pub struct CallEventReceiver {
     calls: Arc<CallTracker>,
     told: broadcast::Receiver<Event>,
@@ -72,7 +72,7 @@ pub struct CallEventReceiver {
 #[derive(Debug)]
 pub struct FinishedCallsPage {
     pub calls: Vec<Arc<CallProgress>>,
-    /// What `before` says for the next page; `None`: there are no more.
+    /// Pass as `before` for the next page; `None`: this is the last.
     pub next: Option<u64>,
 }
 
@@ -89,7 +89,7 @@ impl CallTracker {
         })
     }
 
-    /// The seat is to be given back when the call is over.
+    /// The slot has to be returned when the call ends.
     pub(crate) fn begin(
         &self,
         opening: CallProgressStart<'_>,
@@ -99,14 +99,14 @@ impl CallTracker {
         (course, seat)
     }
 
-    /// It is known what it is for, and it is let through.
+    /// Its target is known, and it was admitted.
     pub(crate) fn announce_start(&self, course: &Arc<CallProgress>) {
         if self.has_listeners() {
             let _ = self.told.send(Event::Started(Arc::clone(course)));
         }
     }
 
-    /// It ended as the record says, which is complete.
+    /// Ends the call with its complete record.
     pub(crate) fn end(
         &self,
         (course, seat): (&Arc<CallProgress>, RunningCallSlot),
@@ -115,7 +115,7 @@ impl CallTracker {
     ) {
         course.close(record);
         let over = FinishedCall::new(course, record);
-        // What the gateway asks of itself is nothing that anybody did.
+        // Probes of the gateway are not anyone's activity.
         if course.made == CallReason::Asked {
             self.tally.count(&over, now);
         }
@@ -127,13 +127,13 @@ impl CallTracker {
         }
     }
 
-    /// What runs now, the oldest first.
+    /// Running calls, the oldest first.
     pub fn running(&self) -> Vec<Arc<CallProgress>> {
         self.running.all()
     }
 
-    /// Calls that are over and that `wanted` likes, as many as `most`; of those before that number
-    /// only.
+    /// Up to `most` finished calls that match `wanted`; with `before`, only those with lower
+    /// numbers.
     pub fn finished(
         &self,
         before: Option<u64>,
@@ -155,27 +155,27 @@ impl CallTracker {
         FinishedCallsPage { calls, next: None }
     }
 
-    /// How many calls there were in the last hour, and how long they took.
+    /// Calls of the last hour and their durations.
     pub fn hour(&self) -> HourReport {
         self.tally.hour(self.clock.now(), self.clock.wall())
     }
 
-    /// Since the start.
+    /// Counts since the start.
     pub fn counts(&self) -> &CallCounts {
         &self.counts
     }
 
-    /// How many run now.
+    /// Number of running calls.
     pub fn in_flight(&self) -> usize {
         self.running.count()
     }
 
-    /// For how long a call has run by now.
+    /// The current time, to compute how long a call has been running.
     pub fn now(&self) -> Instant {
         self.clock.now()
     }
 
-    /// From now on.
+    /// Events from now on.
     pub fn listen(self: &Arc<Self>) -> CallEventReceiver {
         self.listeners.fetch_add(1, Ordering::Relaxed);
         CallEventReceiver { calls: Arc::clone(self), told: self.told.subscribe() }
@@ -187,12 +187,12 @@ impl CallTracker {
 }
 
 impl CallEventReceiver {
-    /// `Err`: so many were missed.
+    /// `Err`: the number of missed events.
     pub async fn next(&mut self) -> Result<Event, u64> {
         match self.told.recv().await {
             Ok(event) => Ok(event),
             Err(RecvError::Lagged(count)) => Err(count),
-            // It cannot be closed: its sender is held here.
+            // Cannot be closed: `self` holds the sender.
             Err(RecvError::Closed) => std::future::pending().await,
         }
     }

@@ -1,10 +1,11 @@
-//! Where the time comes from. Decisions get it as an argument; this is the only place that asks.
+//! The source of time. Decisions get time as an argument; this is the only place that reads the
+//! clock.
 
 use std::time::{Instant, SystemTime};
 
 pub trait Clock: Send + Sync {
     fn now(&self) -> Instant;
-    /// For people and records; never for deadlines.
+    /// For display and records; never for deadlines.
     fn wall(&self) -> SystemTime;
 }
 

@@ -1,8 +1,9 @@
-//! The launcher: a program that takes rights away from itself and then becomes the server's.
+//! The launcher: a process that confines itself (Landlock, seccomp, rlimits) and then executes the
+//! server's program.
 //!
-//! Nothing can be done in a child between fork and exec without unsafe code, so a child of ours
-//! begins as the gateway's own binary. Runs before anything else in `main`; knows no runtime, no
-//! config and no MCP.
+//! Between fork and exec nothing can be done without unsafe code, so a child process begins as the
+//! gateway's own binary. Runs before anything else in `main`; independent of the runtime, the
+//! config and MCP.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -33,45 +34,46 @@ pub(crate) use files::always_open;
 pub(crate) use launch_spec::LaunchSpec;
 pub use orphans::sweep_orphans;
 
-/// The word that makes the program a launcher.
+/// The argument that makes the program a launcher.
 const CONFINE_COMMAND: &str = "confine";
-/// How a launcher ends that could not become the program.
+/// Exit code of a launcher that could not execute the program.
 pub(crate) const LAUNCH_FAILED_EXIT_CODE: i32 = 125;
-/// What its last line then begins with.
+/// Prefix of the launcher's last line in that case.
 pub(crate) const ERROR_PREFIX: &str = "tollgate confine: ";
-/// What a line begins with that only informs.
+/// Prefix of an informational line.
 pub(crate) const NOTE_PREFIX: &str = "tollgate notes: ";
 
-/// Whether `main` of this program began with [`run_if_launcher`].
+/// Whether `main` of this program called [`run_if_launcher`].
 static IS_LAUNCHER: AtomicBool = AtomicBool::new(false);
 
-/// A program that confines itself and then becomes another: its words come first, then an
-/// `LaunchSpec`, the file to run, and the words of that.
+/// The launcher's command line: its own arguments come first, then a `LaunchSpec`, the file to
+/// execute, and the arguments of that.
 #[derive(Debug, Clone)]
 pub struct Launcher {
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Closed to every server but those with `GatewayFiles::Open`.
+    /// Closed to every server except those with `GatewayFiles::Open`.
     pub private: PrivateFiles,
 }
 
 impl Launcher {
-    /// This program itself, if its `main` began with [`run_if_launcher`]; any other would run once more.
+    /// This program itself, if its `main` called [`run_if_launcher`]; otherwise the child would run
+    /// the program again.
     pub fn own(private: PrivateFiles) -> Option<Self> {
         let arguments = vec![CONFINE_COMMAND.to_owned()];
-        // The file that runs, also when another was installed in its place.
+        // The running executable, even if another was installed in its place.
         let program = "/proc/self/exe".into();
         IS_LAUNCHER.load(Ordering::Relaxed).then_some(Self { program, arguments, private })
     }
 }
 
-/// Files and directories of the gateway's own: they hold secrets, and what everybody asked. All
-/// clones know the same ones. Paths are absolute: a server may have another working directory.
+/// The gateway's own files and directories: they contain secrets and the calls of all clients.
+/// Clones share the same set. Paths are absolute: a server may have another working directory.
 #[derive(Debug, Clone, Default)]
 pub struct PrivateFiles(Arc<ArcSwap<BTreeSet<PathBuf>>>);
 
 impl PrivateFiles {
-    /// What was private once remains so: it may hold secrets that are still in use.
+    /// Paths are never removed: they may contain secrets that are still in use.
     pub fn add(&self, paths: impl IntoIterator<Item = PathBuf>) {
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         let mut all = BTreeSet::clone(&self.0.load());
@@ -84,8 +86,8 @@ impl PrivateFiles {
     }
 }
 
-/// A working directory in which a server can make no files, since files of the gateway are in it or
-/// below it.
+/// A working directory in which a server cannot create files, because files of the gateway are in
+/// it or below it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "it can make, remove or rename no files directly in its working directory `{}`, because the \
@@ -99,15 +101,16 @@ pub struct SealedDirectoryError {
 }
 
 impl SealedDirectoryError {
-    /// What an operator can do about it.
+    /// Advice for the operator.
     pub const ADVICE: &'static str = "if it has to: give the server another `cwd`, or the gateway a \
         directory of its own (`--config` and `--data`), or write `sandbox: none`, which opens the \
         gateway's files to it";
 
-    /// Looks at where the server would run, if it was started from this process now.
+    /// Checks the directory in which the server would run if it were started now.
     pub fn check(command: &settings::StdioCommand, private: &PrivateFiles) -> Result<(), Self> {
         let sandbox = &command.sandbox;
-        // With file rules it can make files where they say so, and the rules cannot open this.
+        // With file rules it can create files where the rules allow it, and they cannot open this
+        // directory.
         if sandbox.gateway_files == GatewayFiles::Open || sandbox.has_file_rules() {
             return Ok(());
         }
@@ -121,8 +124,8 @@ impl SealedDirectoryError {
     }
 }
 
-/// The first thing in `main`, before threads and arguments: if this process was started as a
-/// launcher it becomes the server's program here, and only a failure returns.
+/// Must come first in `main`, before threads and argument parsing: if this process was started as a
+/// launcher it executes the server's program here, and returns only on failure.
 pub fn run_if_launcher() -> Option<ExitCode> {
     IS_LAUNCHER.store(true, Ordering::Relaxed);
     let mut arguments = std::env::args_os().skip(1);
@@ -144,7 +147,7 @@ pub fn run_if_launcher() -> Option<ExitCode> {
     Some(ExitCode::from(u8::try_from(LAUNCH_FAILED_EXIT_CODE).expect("it is small")))
 }
 
-/// Why a launcher did not become the program.
+/// Why a launcher could not execute the program.
 #[derive(Debug, thiserror::Error)]
 enum ConfineError {
     #[error("it is started by the gateway only, not by hand")]
@@ -173,12 +176,12 @@ enum ConfineError {
     Path { path: PathBuf, cause: std::io::Error },
     #[error("`sandbox.network: deny` could not be set: {0}")]
     Network(String),
-    /// The gateway finds the words for it: it knows the command.
+    /// The gateway words the message: it knows the command.
     #[error("os error {0}")]
     Exec(i32),
 }
 
-/// In this order: what needs files comes before they are closed, and limits come last.
+/// The order matters: steps that need files come before files are closed, and limits come last.
 fn confine_and_exec(arguments: Vec<OsString>) -> Result<Infallible, ConfineError> {
     let mut arguments = arguments.into_iter();
     let order = arguments.next().and_then(|text| LaunchSpec::read(text.to_str()?));
@@ -216,7 +219,7 @@ fn note(text: &str) {
     say(NOTE_PREFIX, text);
 }
 
-/// One line on stderr, which is the server's log. Whoever does not read it misses nothing else.
+/// Writes one line to stderr, which is the server's log. Errors are ignored.
 fn say(who: &str, text: &str) {
     let _ = std::io::stderr().write_all(format!("{who}{text}\n").as_bytes());
 }

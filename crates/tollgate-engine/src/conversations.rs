@@ -1,7 +1,7 @@
 //! Cooldown (anti-spam) of deep turns.
 //!
-//! Remembers of each conversation what the selector asks about: how many turns it had, and when the
-//! last deep one was. In memory only; a conversation that is forgotten merely begins anew.
+//! Keeps for each conversation what the tier selector needs: the number of turns, and the time of
+//! the last deep one. In memory only; a conversation that was evicted simply starts over.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -14,44 +14,46 @@ use tollgate_core::tier_selector::{
 };
 use tollgate_core::turn::Principal;
 
-/// Conversations remembered at a time, at most. The half that spoke last is always among them.
+/// Conversations kept. The half that was active last is always among them.
 pub const MAX_CONVERSATIONS: usize = 10_000;
-/// A conversation that was silent for so long is over.
+/// A conversation that was silent for this long is over.
 pub const CONVERSATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-/// Bytes at either end of an id that tell it from others, beside its length.
+/// Bytes at either end of an id that are hashed, beside its length.
 const HASHED_ID_BYTES: usize = 256;
 
 #[derive(Default)]
 pub struct Conversations {
-    /// Keyed, so that nobody can name a conversation that collides with another's.
+    /// Keyed, so that nobody can choose an id that collides with another conversation.
     hasher: RandomState,
     remembered: Mutex<ConversationCache>,
 }
 
-/// Something was said to an agent.
+/// A turn, as the tier selector sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct SelectorRequest<'a> {
     pub principal: &'a Principal,
-    /// The caller's name for it. Without one nothing is remembered, and no turn is the first.
+    /// The caller's id of the conversation. Without one nothing is kept, and no turn counts as the
+    /// first.
     pub conversation: Option<&'a str>,
     pub utterance: Utterance<'a>,
     /// With the keywords of the agent.
     pub selector: &'a TierSelector,
     pub rules: &'a SelectorRules,
-    /// The agent's; `None`: it has none.
+    /// The agent's highest tier; `None`: it has none.
     pub ceiling: Option<Tier>,
 }
 
 impl Conversations {
-    /// Chooses the tier and remembers the turn. A partial utterance is none yet, and a deep turn
-    /// is one that still was deep under the agent's ceiling.
+    /// Chooses the tier and records the turn. A partial utterance is not a turn yet, and a turn
+    /// counts as deep only if it still is under the agent's ceiling.
     pub fn choose(&self, said: &SelectorRequest<'_>, now: Instant) -> TierChoice {
         let heard = said.selector.hear(&said.utterance);
         let choose =
             |history| heard.choose(history, said.rules).cap_at(said.ceiling.unwrap_or(Tier::Deep));
         let Some(key) = self.key(said) else { return choose(TurnHistory::Unknown) };
-        // Read and written under one lock: of two deep turns at once only one can be the first.
+        // Read and written under one lock: of two simultaneous deep turns only one can be the
+        // first.
         let mut remembered = self.remembered.lock();
         let past = remembered.get(key).filter(|past| !past.is_over(now));
         let choice = choose(past.map_or(ConversationPast::NONE, |past| past.history(now)));
@@ -94,7 +96,8 @@ impl ConversationPast {
     }
 }
 
-/// Two halves: who speaks is young; when the young are many, those that were silent meanwhile go.
+/// Two generations: an active conversation is young; when there are too many young ones they become
+/// the old generation, and the previous one is dropped.
 #[derive(Default)]
 struct ConversationCache {
     young: HashMap<u64, ConversationPast>,

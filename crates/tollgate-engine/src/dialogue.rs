@@ -1,7 +1,8 @@
-//! Questions that a server asks in the middle of a call, and how they reach whoever called.
+//! Questions (elicitation, sampling) that a server asks during a call, and how they reach the
+//! caller.
 //!
-//! Legacy servers ask while they work; modern ones answer `input_required` and are asked again.
-//! Legacy clients are asked live; modern ones come back with answers. All four pairs meet here.
+//! Legacy servers ask while they work; modern ones return `input_required` and are called again.
+//! Legacy clients are asked live; modern ones retry with answers. All four pairs are handled here.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -21,23 +22,23 @@ use crate::clock::Clock;
 pub(crate) mod parking;
 pub(crate) mod rounds;
 
-/// How many events of one call may wait for their reader.
+/// Events of one call that may be queued for a slow reader.
 pub(crate) const EVENT_QUEUE: usize = 64;
-/// How long a person may take to answer, whatever the tool's own limits.
+/// How long a person may take to answer, regardless of the tool's own limits.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// A backend's answer still to come.
+/// A pending answer of a backend.
 pub(crate) type AnswerFuture<'r> =
     Pin<&'r mut (dyn Future<Output = Result<Answer, BackendError>> + Send)>;
 
-/// What happens next in a call that is watched.
+/// The next event of a call.
 pub(crate) enum DialogueStep {
     Ended(Result<Answer, BackendError>),
     Asked(Question),
     TimedOut,
 }
 
-/// Waits for the next thing to happen, passing progress and logs on meanwhile.
+/// Waits for the next event, and forwards progress and logs meanwhile.
 pub(crate) async fn step(
     running: &mut AnswerFuture<'_>,
     events: &mut mpsc::Receiver<Event>,
@@ -53,7 +54,7 @@ pub(crate) async fn step(
                 }
             }
             ended = &mut *running => {
-                // What was said before the answer is heard before it.
+                // Events sent before the answer are delivered before it.
                 while let Ok(event) = events.try_recv() {
                     pass_on(event, listener);
                 }
@@ -64,7 +65,7 @@ pub(crate) async fn step(
     }
 }
 
-/// A slow reader loses progress, not the call.
+/// A slow reader loses progress events, not the call.
 fn pass_on(event: Event, listener: Option<&ServerEventSender>) -> Option<Question> {
     match event {
         Event::Question(question) => Some(question),
@@ -77,12 +78,12 @@ fn pass_on(event: Event, listener: Option<&ServerEventSender>) -> Option<Questio
     }
 }
 
-/// The clock of a call. It stands still while a person is asked; the turn's wall does not.
+/// The timer of a call. It is paused while a person is asked; the turn's wall is not.
 pub(crate) struct CallTimer<'c> {
     pub(crate) clock: &'c dyn Clock,
     pub(crate) deadline: Instant,
     pub(crate) wall: Option<Instant>,
-    /// Whether anybody was asked.
+    /// Whether it was ever paused.
     pub(crate) stood_still: bool,
 }
 
@@ -91,7 +92,7 @@ impl CallTimer<'_> {
         self.wall.map_or(self.deadline, |wall| wall.min(self.deadline))
     }
 
-    /// Runs `asking` off the clock of the call.
+    /// Runs `asking` with the timer paused.
     pub(crate) async fn run_paused<T>(&mut self, asking: impl Future<Output = T>) -> Option<T> {
         self.stood_still = true;
         let began = self.clock.now();
@@ -103,34 +104,34 @@ impl CallTimer<'_> {
     }
 }
 
-/// How a watched call ended.
+/// How a call with questions ended.
 pub(crate) enum DialogueEnd {
     Answered(Result<Answer, BackendError>),
     TimedOut,
 }
 
-/// A caller that listens, and can be asked live what it declared.
+/// A caller that receives events and can be asked live, as far as its capabilities allow.
 pub(crate) struct LiveCaller<'h> {
     pub(crate) client: &'h ClientFacts,
     pub(crate) events: &'h ServerEventSender,
-    /// Told while an answer is waited for.
+    /// Signals while an answer is awaited.
     pub(crate) waits: watch::Sender<WaitsFor>,
 }
 
 impl LiveCaller<'_> {
-    /// The question, if this caller can be asked it; else it is answered as nobody would.
+    /// The question, if this caller can be asked; otherwise it gets the default answer.
     fn accept_question(&self, question: Question) -> Option<Question> {
         let Question { method, params, .. } = &question;
         if missing_capability(self.client, method, params.as_deref()).is_none() {
             return Some(question);
         }
-        // A server that stopped waiting does not need it.
+        // The server may no longer wait for it.
         let _ = question.reply.send(default_answer(&question.method));
         None
     }
 }
 
-/// The answer to a question that nobody is there for.
+/// The answer to a question if nobody can be asked.
 pub(crate) fn default_answer(method: &str) -> Result<Box<RawValue>, JsonRpcError> {
     match method {
         "roots/list" => Ok(json::raw("{\"roots\":[]}".to_owned())),
@@ -142,7 +143,7 @@ pub(crate) fn default_answer(method: &str) -> Result<Box<RawValue>, JsonRpcError
     }
 }
 
-/// Watches a call of a legacy server for a caller that listens.
+/// Runs a call of a legacy server for a caller that can be asked live.
 pub(crate) async fn live(
     mut running: AnswerFuture<'_>,
     events: &mut mpsc::Receiver<Event>,
@@ -191,7 +192,7 @@ pub(crate) async fn live(
     }
 }
 
-/// Puts one question to a caller that listens.
+/// Asks a live caller one question.
 pub(crate) async fn ask(
     caller: &ServerEventSender,
     method: String,
@@ -204,13 +205,13 @@ pub(crate) async fn ask(
     answer.await.unwrap_or_else(|_| Err(nobody()))
 }
 
-/// Whether the client can send a person to a URL.
+/// Whether the client supports URL elicitation.
 pub(crate) fn takes_urls(client: &ClientFacts) -> bool {
     let url = json::raw("{\"mode\":\"url\"}".to_owned());
     missing_capability(client, "elicitation/create", Some(&url)).is_none()
 }
 
-/// The capability that a client needs to be asked this, as `clientCapabilities` would name it;
+/// The capability that the client lacks to be asked this, in the form of `clientCapabilities`;
 /// `None` if it has it.
 pub(crate) fn missing_capability(
     client: &ClientFacts,
@@ -232,7 +233,7 @@ pub(crate) fn missing_capability(
         (None, _) => false,
         (Some(_), None) => true,
         (Some(declared), Some(part)) => Object::parse(declared.get()).is_ok_and(|modes| {
-            // Who names no mode can do forms.
+            // A client that names no mode supports forms.
             modes.contains(part) || part == "form" && !modes.contains("url")
         }),
     };

@@ -1,14 +1,15 @@
-//! Small files that outlast the process. Only this user may read them.
+//! Small persistent files, readable by this user only.
 
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Written beside and renamed, so that a crash leaves the old file or the new one, each whole.
+/// Atomic replacement: written to a temporary file and renamed, so that a crash leaves either the
+/// old or the new file, complete.
 pub(crate) fn write_beside(file: &Path, text: &str) -> io::Result<()> {
     let beside = file.with_extension("json.new");
-    // One that a crash left behind may be readable by others.
+    // A file left by a crash may be readable by others.
     match fs::remove_file(&beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

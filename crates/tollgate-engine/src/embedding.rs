@@ -1,18 +1,18 @@
-//! What a model of meanings has to do: make a direction of a text, so that texts of like meaning
-//! point alike. Called by the memory; knows neither it nor where such models are served.
+//! Interface of embedding models: texts of similar meaning get vectors of similar direction. Called
+//! by the memory; independent of it and of where models are served.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-/// An endpoint or a model in this process.
+/// An endpoint or an in-process model.
 #[async_trait]
 pub trait Embedder: Send + Sync {
-    /// Under which its vectors are kept: another name, and nothing can be compared.
+    /// The model's name; vectors of different models cannot be compared.
     fn model(&self) -> &str;
 
-    /// One for each text, in their order, however many there are. A question has to be answered
-    /// soon or not at all; passages may take their time. Dropping the future gives it up.
+    /// One vector per text, in the same order, for any number of texts. A query is answered soon or
+    /// not at all; passages may take longer. Dropping the future cancels it.
     async fn embed(
         &self,
         texts: &[String],
@@ -20,16 +20,16 @@ pub trait Embedder: Send + Sync {
     ) -> Result<Vec<Embedding>, EmbedError>;
 }
 
-/// Some models want to be told.
+/// Some models need to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EmbeddingPurpose {
-    /// Something to be found.
+    /// A text to be found.
     Passage,
-    /// Something that looks for passages, while somebody waits.
+    /// A search query; a caller waits for it.
     Question,
 }
 
-/// What a text means to a model. Invariant: of length 1, at least one number, all of them finite.
+/// A normalized vector. Invariant: length 1, at least one number, all finite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedding {
     numbers: Vec<f32>,
@@ -38,22 +38,22 @@ pub struct Embedding {
 /// Why there is no embedding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
-    /// It cannot be reached, is silent or has too much to do: later it may be otherwise.
+    /// Unreachable, not answering or overloaded: a retry may succeed.
     #[error("{why}")]
     Away {
         why: String,
-        /// Not sooner, if that is known.
+        /// Earliest retry, if known.
         again: Option<Duration>,
     },
-    /// It will not, and asking again changes nothing until somebody changes something.
+    /// Rejected; a retry fails until someone changes the configuration.
     #[error("{0}")]
     Refused(String),
-    /// It answered with what cannot be used, or can make nothing of the text.
+    /// An unusable response, or a text that the model cannot embed.
     #[error("{0}")]
     Unusable(String),
 }
 
-/// Numbers that point nowhere.
+/// Numbers without a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EmbeddingVectorError {
     #[error("a vector without numbers")]
@@ -64,11 +64,11 @@ pub enum EmbeddingVectorError {
     Zero,
 }
 
-/// Sent to find out whether a model refuses one text, or everything.
+/// Sent to find out whether the model rejects one text or everything.
 const ANY_TEXT: &str = "memory";
 
-/// Like [`Embedder::embed`], for passages: one that the model refuses does not hold up the others.
-/// It points nowhere then. Fails where the model refuses whatever it is given.
+/// Like [`Embedder::embed`], for passages: a passage that the model rejects does not block the
+/// others, and gets [`Embedding::nowhere`]. Fails if the model rejects every text.
 pub async fn embed_passages(
     embedder: &dyn Embedder,
     texts: &[String],
@@ -80,7 +80,7 @@ pub async fn embed_passages(
     let any = embedder.embed(&[ANY_TEXT.to_owned()], EmbeddingPurpose::Passage).await?;
     let dimensions = any.first().map_or(1, Embedding::dimensions);
     let mut made = Vec::with_capacity(texts.len());
-    // The next part is the last one here: halves are put there the other way round.
+    // `parts` is a stack: the halves are pushed in reverse order.
     let mut parts = match texts.len() {
         0 | 1 => vec![texts],
         many => vec![&texts[many / 2..], &texts[..many / 2]],
@@ -109,7 +109,7 @@ impl EmbedError {
 }
 
 impl Embedding {
-    /// Brings the vector to length 1.
+    /// Normalizes the vector.
     pub fn of(mut numbers: Vec<f32>) -> Result<Self, EmbeddingVectorError> {
         if numbers.is_empty() {
             return Err(EmbeddingVectorError::Empty);
@@ -128,8 +128,8 @@ impl Embedding {
         Ok(Self { numbers })
     }
 
-    /// For a passage of which a model can make nothing: near to nothing in particular, so that it
-    /// is found by its words only.
+    /// For a passage that the model cannot embed: close to nothing in particular, so that only
+    /// full-text search finds it.
     pub fn nowhere(dimensions: usize) -> Self {
         let dimensions = dimensions.max(1);
         let number = (1.0 / (dimensions as f64).sqrt()) as f32;
@@ -148,7 +148,7 @@ impl Embedding {
         self.numbers.len()
     }
 
-    /// The cosine of the angle between two: 1 is the same. Of two models it says nothing.
+    /// Cosine similarity: 1 is the same direction. Meaningless across models.
     pub fn nearness(&self, other: &Self) -> f32 {
         self.numbers.iter().zip(&other.numbers).map(|(one, two)| one * two).sum()
     }

@@ -1,5 +1,5 @@
-//! Runs one planned call on its backend, within its deadline.
-//! Called by the gate only. Knows nothing of agents or policies.
+//! The executor: runs one planned call on its backend, within its deadline. Called by the gate
+//! only. Independent of agents and policies.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ mod attempt_span;
 mod dialogue_modes;
 
 pub(crate) struct Executor {
-    /// Swapped whole when the config changes.
+    /// Replaced as a whole on a config reload.
     pub(crate) backends: ArcSwap<HashMap<ServerId, Arc<dyn Backend>>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn RandomSource>,
@@ -49,17 +49,17 @@ pub(crate) struct Executor {
     pub(crate) tracer: Tracer,
 }
 
-/// One run of a call, over.
+/// A finished attempt.
 #[derive(Debug)]
 pub(crate) struct AttemptOutcome {
     pub(crate) ran: BackendOutcome,
-    /// A person, if one was asked in the course of it.
+    /// `Person` if someone was asked during the attempt.
     pub(crate) waited_for: WaitsFor,
-    /// Of a tool's answer; everything else is measured by now.
+    /// The sample of a tool's answer; all other outcomes are measured already.
     pub(crate) unjudged: Option<PendingSample>,
 }
 
-/// An answer of which it is not known yet what it is worth. Whoever finds out has to say so, by
+/// The sample of an answer whose status is not known yet. It has to be completed with
 /// [`Executor::record_status`].
 #[derive(Debug)]
 pub(crate) struct PendingSample {
@@ -68,22 +68,22 @@ pub(crate) struct PendingSample {
     spent: CallTiming,
 }
 
-/// A call to be run: what, for whom.
+/// A call to run, and its caller.
 #[derive(Clone, Copy)]
 pub(crate) struct PlannedCall<'c> {
     pub(crate) turn: &'c Turn,
-    /// Where its steps are noted; `None`: nobody looks.
+    /// Records its steps; `None`: not tracked.
     pub(crate) course: Option<&'c Arc<CallProgress>>,
     pub(crate) planned: &'c Planned<'c>,
     pub(crate) caller: &'c Caller<'c>,
 }
 
-/// How a call came out of its backend.
+/// The outcome of a call at its backend.
 #[derive(Debug, Clone)]
 pub(crate) enum BackendOutcome {
     Answered(Result<Answer, BackendError>),
     TimedOut,
-    /// The caller is to come back with answers to this.
+    /// The caller has to return with answers.
     InputRequired(Box<RawValue>),
 }
 
@@ -102,7 +102,7 @@ impl From<DialogueEnd> for BackendOutcome {
     }
 }
 
-/// One call on its way: what to run, for whom.
+/// One attempt: what to run, and for whom.
 struct CallAttempt<'e> {
     line: Arc<dyn BackendConnection>,
     planned: &'e Planned<'e>,
@@ -138,7 +138,7 @@ impl<'e> CallAttempt<'e> {
         }
     }
 
-    /// The server wants to know something that only a person can say.
+    /// The server asked a question that only a person can answer.
     fn note_question(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
@@ -157,8 +157,8 @@ impl Executor {
         Ok(self.over(&errand, ran?))
     }
 
-    /// Runs a call that nobody is asked anything for. `None` if the server asks all the same; the
-    /// call is then given up, and who can be asked may run it.
+    /// Runs a call without a caller to ask. `None` if the server asks anyway; the call is then
+    /// cancelled, and a caller that can be asked may run it.
     pub(crate) async fn run_unattended(&self, call: PlannedCall<'_>) -> Option<AttemptOutcome> {
         let mut errand = match self.begin_attempt(call).await {
             Ok(errand) => errand,
@@ -173,8 +173,8 @@ impl Executor {
         Some(self.over(&errand, ran))
     }
 
-    /// Waits until a server that broke off, or was not there, is in service; not for one that is
-    /// not to be expected by then.
+    /// Waits until a lost or absent server is available; returns at once if it is not expected to
+    /// be by then.
     pub(crate) async fn wait_until_available(&self, server: &ServerId, until: Instant) -> bool {
         match self.backend(server) {
             Some(backend) => backend.wait_until_available(until).await,
@@ -186,7 +186,7 @@ impl Executor {
         self.backends.load().get(server).map(Arc::clone)
     }
 
-    /// Finds the way to the call's server. It may have to be woken, which the deadline bounds.
+    /// Connects to the call's server. Waking it up counts towards the deadline.
     async fn begin_attempt<'e>(
         &self,
         call: PlannedCall<'e>,
@@ -262,17 +262,17 @@ impl Executor {
         AttemptOutcome { ran, waited_for, unjudged: None }
     }
 
-    /// An answer turned out to be worth this.
+    /// Completes the sample with the status of the answer.
     pub(crate) fn record_status(&self, unjudged: &PendingSample, status: CallStatus) {
         self.measure(unjudged, MeasuredReturn::Result(status));
     }
 
     fn measure(&self, run: &PendingSample, came: MeasuredReturn<'_>) {
-        // How long a program takes, and whether it fails, is up to whoever wrote it.
+        // The duration and failures of a program are up to its author.
         if run.tool.terms.reach == ToolReach::Means {
             return;
         }
-        // With arguments that nobody meant, an error says nothing about the tool.
+        // With generated arguments, an error says nothing about the tool.
         let is_error =
             matches!(came, MeasuredReturn::Result(CallStatus::Error) | MeasuredReturn::Failure(_));
         if run.purpose == CallPurpose::BlindProbe && is_error {
@@ -283,7 +283,7 @@ impl Executor {
         }
     }
 
-    /// The era is known only once the server is there; the line then keeps it.
+    /// The era is known only once the server is connected; the connection keeps it.
     async fn run_with_dialogue(
         &self,
         errand: &CallAttempt<'_>,
@@ -308,7 +308,7 @@ impl Executor {
         }
     }
 
-    /// Nobody can be asked anything: straight to the backend and back.
+    /// Nobody can be asked: forwards the call and its answer.
     async fn run_plain(&self, errand: &CallAttempt<'_>) -> BackendOutcome {
         let job = errand.job(errand.request().params().clone(), errand.caller.events.clone());
         let until = errand.planned.deadline().instant();

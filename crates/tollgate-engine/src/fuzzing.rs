@@ -1,4 +1,4 @@
-//! Private readers of hostile text, for the fuzz targets of `tollgate-fuzz` and for nobody else.
+//! Private parsers of untrusted text, exported for the fuzz targets of `tollgate-fuzz` only.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ use crate::web::place::OauthUrl;
 use crate::web::ssrf_guard::SsrfRule;
 use crate::web::target_url::TargetUrl;
 
-/// How a dice expression fell.
+/// The result of a dice expression.
 #[derive(Debug)]
 pub struct DiceRoll {
     pub total: i64,
@@ -22,7 +22,7 @@ pub struct DiceRoll {
     pub sentence: String,
 }
 
-/// Reads and rolls a dice expression; `Err`: what the caller is told.
+/// Parses and rolls a dice expression; `Err`: the message to the caller.
 pub fn roll(text: &str, random: &mut dyn FnMut(u32) -> u32) -> Result<DiceRoll, String> {
     let expression = parse::parse(text).map_err(|invalid| invalid.to_string())?;
     let rolled = dice::roll(&expression, random);
@@ -34,22 +34,22 @@ pub fn roll(text: &str, random: &mut dyn FnMut(u32) -> u32) -> Result<DiceRoll, 
     })
 }
 
-/// A path of the file tools, as it was understood.
+/// A parsed path of the file tools.
 pub fn relative_path(text: &str) -> Result<String, String> {
     RelativePath::parse(text).map(|path| path.to_string()).map_err(|invalid| invalid.to_string())
 }
 
-/// A URL that a stranger named, as it would be fetched.
+/// An untrusted URL, as it would be fetched.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UntrustedUrl {
     pub url: String,
-    /// Where it is an address and not a name.
+    /// Set if the host is an address and not a name.
     pub address: Option<IpAddr>,
-    /// Whether the rule for strangers lets it connect there.
+    /// Whether the SSRF guard allows the connection.
     pub admitted: bool,
 }
 
-/// A URL, or where a redirect from it leads.
+/// A URL, or the target of a redirect from it.
 pub fn stranger_url(text: &str, redirect: Option<&str>) -> Result<UntrustedUrl, String> {
     let mut target = TargetUrl::parse(text).map_err(|refused| refused.to_string())?;
     if let Some(location) = redirect {
@@ -66,14 +66,14 @@ pub fn stranger_url(text: &str, redirect: Option<&str>) -> Result<UntrustedUrl, 
     Ok(UntrustedUrl { url: target.as_str().to_owned(), address, admitted })
 }
 
-/// What a `www-authenticate` header asks for: where the metadata is, and scopes.
+/// The metadata URL and the scopes of a `www-authenticate` header.
 pub fn bearer_challenge(header: &str) -> (Option<String>, Vec<String>) {
     let Challenge { resource_metadata, scopes, .. } = Challenge::parse(header);
     (resource_metadata, scopes)
 }
 
-/// The token endpoint that metadata of a server leads to; `Err`: why it is not used. Both documents are read from
-/// one body.
+/// The token endpoint according to a server's metadata; `Err`: why it is rejected. Both documents
+/// are read from one body.
 pub fn token_endpoint(server: &str, issuer: &str, body: &Value) -> Result<String, String> {
     let server = OauthUrl::parse(server)?;
     discovery::read_resource(&server, body)?;

@@ -1,5 +1,5 @@
-//! The engine: the gate through which every call passes, the registry of what there is to call,
-//! and the backends that run it. Knows no HTTP front, no model provider, no config file.
+//! The engine: the gate that every call passes, the registry of tools, and the backends that run
+//! calls. Independent of HTTP fronts, model providers and config files.
 
 mod answer;
 pub mod approvals;

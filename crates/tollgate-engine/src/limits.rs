@@ -1,8 +1,8 @@
-//! Rate limits (token buckets) and concurrency limits: what was taken of them, and how many calls
-//! of each agent run.
+//! Rate limits (token buckets) and concurrency limits: the state of the buckets, and the running
+//! calls of each agent.
 //!
-//! Called by the gate for every call; one without limits passes without a lock. What is in here
-//! outlasts the config.
+//! Called by the gate for every call; a call without limits takes no lock. The state survives
+//! config reloads.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use tollgate_core::turn::Turn;
 
 use crate::clock::Clock;
 
-/// How many limits are remembered: of tools, agents and principals together.
+/// Buckets kept: of tools, agents and principals together.
 const MAX_BUCKETS: usize = 65_536;
-/// When it is worth coming back to an agent all of whose calls run.
+/// Suggested retry for an agent at its concurrency limit.
 const CONCURRENCY_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// More calls than there may be.
+/// A limit is exhausted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LimitExceededError {
     #[error(transparent)]
@@ -46,11 +46,11 @@ pub(crate) struct RateLimiter {
     clock: Arc<dyn Clock>,
     most: usize,
     buckets: RwLock<HashMap<RateLimitKey, Arc<TokenBucket>>>,
-    /// Of agents that may not have as many as they like.
+    /// Running calls of agents that have a concurrency limit.
     running: Arc<Mutex<HashMap<AgentId, u32>>>,
 }
 
-/// A call that runs, of an agent whose calls are counted; until it is dropped.
+/// One running call of an agent with a concurrency limit; released on drop.
 pub(crate) struct ConcurrencyPermit {
     all: Arc<Mutex<HashMap<AgentId, u32>>>,
     agent: AgentId,
@@ -65,27 +65,27 @@ impl RateLimiter {
         Self { clock, most, buckets: RwLock::default(), running: Arc::default() }
     }
 
-    /// Lets a request through if all its limits allow one more now.
+    /// Admits a request if all its limits allow one more call now.
     pub(crate) fn admit<'a>(
         &self,
         (turn, by): (&Turn, Decider),
         permitted: Permitted<'a>,
     ) -> Result<(Admitted<'a>, Option<ConcurrencyPermit>), LimitExceededError> {
-        // First, since it costs nothing to give up.
+        // First, because it can be undone for free.
         let running = self.begin((turn, by), &permitted)?;
         let bucket = |counted: &RateLimitKey| self.bucket(counted);
         let admitted = admission::admit((turn, by), permitted, bucket, self.clock.now())?;
         Ok((admitted, running))
     }
 
-    /// Lets a program through that somebody runs by hand, if its limits allow one more now.
+    /// Admits a program that was submitted directly, if its limits allow one more now.
     pub(crate) fn admit_program(&self, turn: &Turn) -> Result<(), LimitExceededError> {
         let bucket = |counted: &RateLimitKey| self.bucket(counted);
         Ok(admission::admit_program(turn, bucket, self.clock.now())?)
     }
 
-    /// One of the calls that its agent may have at once. What waits for a person holds none, and
-    /// takes one when it is carried out. Measurements and what follows up on a task need none.
+    /// Takes one of the agent's concurrent calls. A call that waits for approval holds none, and
+    /// takes one when it runs. Probes and follow-up requests of a task need none.
     pub(crate) fn begin(
         &self,
         (turn, by): (&Turn, Decider),
@@ -122,9 +122,9 @@ impl RateLimiter {
     }
 }
 
-/// Forgets what weighs nothing any more; if that is too little, what weighs least.
+/// Evicts idle buckets; if those are too few, the ones that are closest to full.
 fn make_room(buckets: &mut HashMap<RateLimitKey, Arc<TokenBucket>>, now: Instant) {
-    // Who has one in hand is about to take from it.
+    // A caller that holds a bucket is about to take from it.
     let in_use = |bucket: &Arc<TokenBucket>| Arc::strong_count(bucket) > 1;
     let before = buckets.len();
     buckets.retain(|_, bucket| in_use(bucket) || !bucket.is_idle(now));

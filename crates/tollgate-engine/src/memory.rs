@@ -1,7 +1,7 @@
-//! The memory as agents have it: what is said is kept, read into passages while nobody waits, and
-//! found by its words and its meaning.
+//! The memory service of agents: records conversations, splits them into passages in the
+//! background, and searches them by text and by embedding.
 //!
-//! Called by the built-in tools and by the fronts; where it is kept is for the store.
+//! Called by the built-in tools and the fronts; storage is up to the store.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -26,19 +26,19 @@ pub use transcript::TranscriptTurn;
 
 use recall::RecallLookups;
 
-/// A question whose meaning is not known by then is looked for by its words.
+/// A query without an embedding by then is searched by text only.
 const EMBED_TIMEOUT: Duration = Duration::from_millis(300);
-/// Who asks whether it is well waits no longer.
+/// Timeout of a health check.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
-/// Conversations whose last words are on their way to the disk.
+/// Conversations with entries that are not on disk yet.
 const MAX_WRITING: usize = 256;
 
-/// What agents remember. One for all of them: what each sees is a matter of its scope.
+/// The memory of all agents. The scope decides what each of them sees.
 pub struct MemoryService {
     store: Arc<MemoryStore>,
     embedder: Option<Arc<dyn Embedder>>,
     clock: Arc<dyn Clock>,
-    /// Told when there may be something to read.
+    /// Signalled when there may be something to index.
     stirred: Notify,
     writing: TaskGroup,
     recalls: RecallLookups,
@@ -61,7 +61,7 @@ impl MemoryService {
         })
     }
 
-    /// Where it is kept: for whoever runs the gateway, and for tools that know their scope.
+    /// The store: for the operator, and for tools that have a scope.
     pub fn store(&self) -> &MemoryStore {
         &self.store
     }
@@ -70,18 +70,18 @@ impl MemoryService {
         self.clock.wall()
     }
 
-    /// Something new was kept, perhaps worth a look.
+    /// Something new was stored and may have to be indexed.
     pub fn wake(&self) {
         self.stirred.notify_one();
     }
 
-    /// Whether it can be asked just now.
+    /// Whether the store responds.
     pub async fn health(&self) -> Result<(), MemoryError> {
         let asked = tokio::time::timeout(HEALTH_TIMEOUT, self.store.ping()).await;
         asked.unwrap_or(Err(MemoryError::Slow(HEALTH_TIMEOUT)))
     }
 
-    /// What was said, the best fit first.
+    /// Transcript entries, the best match first.
     pub async fn search_entries(
         &self,
         scope: &MemoryScope,
@@ -92,7 +92,7 @@ impl MemoryService {
         self.store.search_entries(scope, &search).await
     }
 
-    /// What is known, by meaning where a model is there for it, and by words.
+    /// Facts, by embedding if there is a model, and by text.
     pub async fn search_facts(
         &self,
         scope: &MemoryScope,
@@ -104,7 +104,7 @@ impl MemoryService {
         self.store.search_facts(scope, &search, meaning.as_ref()).await
     }
 
-    /// In which conversations something came up, the best fit first.
+    /// Conversations that mention something, the best match first.
     pub async fn search_history(
         &self,
         scope: &MemoryScope,
@@ -115,7 +115,7 @@ impl MemoryService {
         self.store.search_history(scope, &search).await
     }
 
-    /// `None`: there is no model, or it has no answer in time.
+    /// `None`: there is no model, or it did not answer in time.
     async fn meaning(&self, question: &str) -> Option<EmbeddingVector> {
         let embedder = self.embedder.as_ref()?;
         let texts = [question.to_owned()];

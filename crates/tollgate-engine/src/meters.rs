@@ -1,7 +1,7 @@
-//! How long the tools take, and the tier that each is in because of it.
+//! Latency meters of tools, and the tier of each tool that follows from them.
 //!
-//! Calls record here without a lock; one task judges, another saves. Knows neither servers nor
-//! agents: whoever builds the catalogue says which tools there are, and asks for their tiers.
+//! Calls are recorded without a lock; one task evaluates, another saves. Independent of servers and
+//! agents: the builder of the catalogue registers the tools and asks for their tiers.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -35,30 +35,30 @@ pub(crate) use maintenance::MeterMaintenance;
 use load::ServerLoad;
 use meter::ToolMeter;
 
-/// Tools that are away and whose meters are kept for when they come back.
+/// Meters kept for tools that are absent, in case they return.
 const MOST_AWAY: usize = 1_000;
 
-/// What is measured in one environment; shared by all calls.
+/// The meters of one environment, shared by all calls.
 pub(crate) struct ToolMeters {
     clock: Arc<dyn Clock>,
     rules: ArcSwap<TierRules>,
     notices: Notices,
-    /// `None` keeps nothing beyond this process.
+    /// `None`: nothing is persisted.
     archive: Option<MeterArchive>,
-    /// Where moments are counted from.
+    /// Reference point of stored instants.
     born: Instant,
     meters: ArcSwap<HashMap<ToolId, Arc<ToolMeter>>>,
     loads: ArcSwap<HashMap<ServerId, Arc<ServerLoad>>>,
-    /// Measurements of tools that nobody has listed yet. Held by whoever adds meters.
+    /// Measurements of tools that are not listed yet. Locked while meters are added.
     unclaimed: Mutex<HashMap<ToolId, Measurement>>,
-    /// Something was recorded, or is due at another time.
+    /// A sample was recorded, or a timer has changed.
     stirred: Notify,
-    /// Something was judged, and may have to be saved.
+    /// A tool was evaluated and may have to be saved.
     judged: Notify,
     moves: watch::Sender<u64>,
 }
 
-/// What all measuring rests on.
+/// Dependencies of the meters.
 pub(crate) struct MeterDeps {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) rules: TierRules,
@@ -66,17 +66,17 @@ pub(crate) struct MeterDeps {
     pub(crate) archive: Option<MeterArchive>,
 }
 
-/// What is known of one tool, for people to see.
+/// The state of one tool's meter, for display.
 #[derive(Debug, Clone)]
 pub struct MeterReading {
-    /// The tier, why, the health, and the figures of the calls that count.
+    /// The tier and its reason, the health, and the statistics of the calls that count.
     pub assigned: Arc<AssignedTier>,
     /// When the last call was measured.
     pub measured_at: Option<SystemTime>,
 }
 
 impl ToolMeters {
-    /// Reads what the archive has, and may block for that.
+    /// Loads the archive, which may block.
     pub(crate) fn new(basics: MeterDeps) -> Arc<Self> {
         let MeterDeps { clock, rules, notices, archive } = basics;
         let unclaimed = archive.as_ref().map(MeterArchive::load).unwrap_or_default();
@@ -95,7 +95,7 @@ impl ToolMeters {
         })
     }
 
-    /// All tools are judged by these rules from now on, at the next look.
+    /// Evaluates all tools by these rules from now on, beginning with the next pass.
     pub(crate) fn set_rules(&self, rules: TierRules) {
         if **self.rules.load() == rules {
             return;
@@ -107,7 +107,7 @@ impl ToolMeters {
         self.stirred.notify_one();
     }
 
-    /// One call of the tool ended so. Takes no lock; a tool that nobody listed is not measured.
+    /// Records a finished call. Lock-free; a tool that is not listed is not measured.
     pub(crate) fn record(&self, tool: &ToolId, sample: Sample) {
         let meters = self.meters.load();
         if let Some(meter) = meters.get(tool)
@@ -117,13 +117,13 @@ impl ToolMeters {
         }
     }
 
-    /// A call is on its way to the server for as long as the visit is held.
+    /// Counts a call as in flight at the server until the guard is dropped.
     pub(crate) fn enter_server(&self, server: &ServerId) -> Option<ServerLoadGuard> {
         let load = Arc::clone(self.loads.load().get(server)?);
         Some(ServerLoadGuard::begin(load, Arc::clone(&self.clock)))
     }
 
-    /// Since when the server has had nothing to do; `None` while it has.
+    /// Since when the server has been idle; `None` while it is busy.
     pub(crate) fn idle_since(&self, server: &ServerId) -> Option<Instant> {
         match self.loads.load().get(server) {
             Some(load) => load.idle_since(),
@@ -135,14 +135,14 @@ impl ToolMeters {
         self.meters.load().get(tool).map(|meter| meter.assigned())
     }
 
-    /// How long calls of the tier may take that the tool stands in.
+    /// The ceiling of the tool's tier.
     pub(crate) fn ceiling(&self, tool: &ToolId) -> Duration {
         let meters = self.meters.load();
         let tier = meters.get(tool).map_or(Tier::Standard, |meter| meter.assigned().tier);
         self.rules.load().ceilings.of(tier)
     }
 
-    /// The calls of the tool that are remembered, the oldest first.
+    /// The samples in the tool's window, the oldest first.
     pub(crate) fn samples(&self, tool: &ToolId) -> Option<Vec<Sample>> {
         self.meters.load().get(tool).map(|meter| meter.samples())
     }
@@ -159,17 +159,17 @@ impl ToolMeters {
         Some(MeterReading { assigned: meter.assigned(), measured_at })
     }
 
-    /// How many samples it takes for them to count.
+    /// How many samples are needed to count.
     pub(crate) fn min_samples(&self) -> u32 {
         self.rules.load().min_samples
     }
 
-    /// Would the tool stand better if it were called more often?
+    /// Whether more calls could improve the tool's tier.
     pub(crate) fn wants_probe(&self, tool: &ToolId) -> bool {
         self.meters.load().get(tool).is_some_and(|meter| meter.wants_probe())
     }
 
-    /// Changes whenever some tool has moved to another tier.
+    /// Changes whenever a tool has moved to another tier.
     pub(crate) fn moves(&self) -> watch::Receiver<u64> {
         self.moves.subscribe()
     }
@@ -181,9 +181,9 @@ impl ToolMeters {
         tools.iter().map(|tool| tier(tool).unwrap_or(Tier::Standard)).collect()
     }
 
-    /// These tools are in the next catalogue: the new ones are measured from now on, all are
-    /// judged by what is declared of them now. Their tiers, in the same order; moves among them
-    /// are not told by [`ToolMeters::moves`].
+    /// Registers the tools of the next catalogue: measures the new ones from now on, and evaluates
+    /// all by their current declarations. Returns their tiers in the same order; these moves are
+    /// not signalled by [`ToolMeters::moves`].
     pub(crate) fn register_tools(&self, tools: &[Arc<Tool>]) -> Vec<Tier> {
         self.add(tools);
         let (now, meters) = (self.clock.now(), self.meters.load());
@@ -193,7 +193,7 @@ impl ToolMeters {
                 self.tell(meter, verdict);
             }
         }
-        // Something may be due sooner than what is waited for.
+        // Something may be due before the next timer.
         self.stirred.notify_one();
         self.tiers(tools)
     }
@@ -224,9 +224,8 @@ impl ToolMeters {
         self.meters.store(Arc::new(next));
     }
 
-    /// The meters of tools that are away, as far as they are kept. One that never measured anything
-    /// is not missed; of too many the longest unused go. The archive has what those measured, and
-    /// adds to it what they will.
+    /// The meters of absent tools that are kept. Empty ones are dropped; if there are too many, the
+    /// longest unused. The archive has their measurements and merges later ones.
     fn staying(
         &self,
         meters: &HashMap<ToolId, Arc<ToolMeter>>,
@@ -247,7 +246,7 @@ impl ToolMeters {
         away.into_iter().map(|meter| (meter.id().clone(), Arc::clone(meter))).collect()
     }
 
-    /// Looks at all tools that were called or whose time has come.
+    /// Evaluates all tools that were called or whose timer has expired.
     pub(crate) fn judge(&self) {
         let (now, meters) = (self.clock.now(), self.meters.load());
         let (mut judged, mut moved) = (false, false);
@@ -265,7 +264,7 @@ impl ToolMeters {
         }
     }
 
-    /// Whether there was something to tell.
+    /// Whether there was a change to report.
     fn tell(&self, meter: &ToolMeter, verdict: TierVerdict) -> bool {
         let TierVerdict::Moved { from, to } = verdict else { return false };
         let (tool, reason) = (meter.id().clone(), meter.assigned().cause.to_string());
@@ -274,12 +273,12 @@ impl ToolMeters {
         true
     }
 
-    /// The first moment at which time alone may move a tool.
+    /// The first instant at which time alone may move a tool.
     fn next_look(&self) -> Option<Instant> {
         self.meters.load().values().filter_map(|meter| meter.next_look()).min()
     }
 
-    /// Saves what was not saved yet. Blocks. The error is told already.
+    /// Saves what is not saved yet. Blocks. An error has already been logged.
     fn save(&self) -> Result<(), tollgate_store::Error> {
         self.judge();
         let Some(archive) = &self.archive else { return Ok(()) };

@@ -1,11 +1,11 @@
-//! Arguments that a server wants repeated in HTTP headers, so that proxies can route on them.
+//! Mirrors arguments into HTTP headers (`x-mcp-header`), so that proxies can route on them.
 
 use serde_json::Value;
 use tollgate_core::json;
 use tollgate_core::policy::Permitted;
 use tollgate_mcp::header;
 
-/// Header suffix and value for each argument that is there. Built from the server's own schema.
+/// Header suffix and value for each argument that is present. Derived from the server's schema.
 pub(crate) fn headers(request: &Permitted<'_>) -> Vec<(String, String)> {
     let (Some(tool), Some(arguments)) = (request.tool(), request.arguments()) else {
         return Vec::new();
@@ -15,7 +15,7 @@ pub(crate) fn headers(request: &Permitted<'_>) -> Vec<(String, String)> {
     parameters.filter_map(|it| Some((it.header.clone(), value(&it.pointer)?))).collect()
 }
 
-/// `None` for what is not mirrored.
+/// `None` for values that are not mirrored.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

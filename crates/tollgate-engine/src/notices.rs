@@ -1,7 +1,8 @@
-//! What the gate tells whoever listens, beside the answers to calls.
+//! Notices: events that the gate broadcasts to listeners, besides the answers to calls.
 //!
-//! Slow calls, late results, calls that wait for leave, tools that moved to another tier or are
-//! doubted, servers that come and go, a new config, music, live sessions. A listener that falls behind misses some.
+//! Slow calls, late results, calls that wait for approval, tools that changed their tier or are
+//! quarantined, server states, config reloads, music, realtime sessions. A listener that lags
+//! behind misses some.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,41 +17,41 @@ use tollgate_core::memory::Namespace;
 use tollgate_core::tool::ContentHash;
 use tollgate_core::turn::Principal;
 
-/// How many notices a slow listener may be behind.
+/// Notices that a slow listener may lag behind.
 const QUEUE: usize = 256;
 
 #[derive(Debug, Clone)]
 pub enum Notice {
-    /// A call takes longer than its tool's threshold; `message` is what may be said meanwhile.
+    /// A call takes longer than its tool's threshold; `message` can be spoken meanwhile.
     Slow { call: NoticeCall, message: Arc<str> },
-    /// A call that was answered with `pending` is over: its result is behind the handle.
+    /// A call that was answered with `pending` has ended: its result is behind the handle.
     Late { call: NoticeCall, handle: Arc<str>, status: CallStatus },
-    /// A call waits for a person's leave.
+    /// A call waits for approval.
     ApprovalRequested { id: ApprovalId, call: NoticeCall, why: ApprovalReason, until: SystemTime },
-    /// It waits no more. `by` is whoever decided.
+    /// The approval was decided. `by` is the approver.
     ApprovalDecided {
         id: ApprovalId,
         call: NoticeCall,
         ending: ApprovalEnding,
         by: Option<Principal>,
     },
-    /// A tool is seen from another tier on.
+    /// A tool moved to another tier.
     Moved { tool: ToolId, from: Tier, to: Tier, reason: String },
-    /// The config was read again: it is what runs now, or this is why not.
+    /// The config was reloaded; `error` says why it was not applied.
     Reloaded { by: String, error: Option<String> },
-    /// A tool is withheld or flagged, and was not before.
+    /// A tool was newly withheld or flagged (quarantine).
     Doubted { tool: ToolId, exposed: ExposedName, verdict: &'static str, reason: String },
     /// A person accepted or rejected a definition.
     Judged { tool: ToolId, hash: ContentHash, decision: &'static str, by: Arc<str> },
-    /// Music is to be played (a track, and for which mood), or to stop.
+    /// Music should start (a track, and its mood) or stop.
     Music { namespace: Namespace, principal: Principal, played: Option<(Value, String)> },
-    /// A server is in another state.
+    /// A server changed its state.
     Server { server: ServerId, state: &'static str, reason: String, since: SystemTime },
-    /// A live session began, had a turn, or ended.
+    /// A realtime session began, had a turn, or ended.
     Live { session: Arc<LiveSession>, event: LiveEvent },
 }
 
-/// A speech session that goes through the gateway.
+/// A speech session through the gateway.
 #[derive(Debug)]
 pub struct LiveSession {
     pub id: String,
@@ -63,7 +64,7 @@ pub struct LiveSession {
 #[derive(Debug, Clone)]
 pub enum LiveEvent {
     Opened,
-    /// From now on it has this tier; `None`: no budget.
+    /// Its tier from now on; `None`: no budget.
     Tier {
         tier: Option<Tier>,
         reason: String,
@@ -75,22 +76,22 @@ pub enum LiveEvent {
     },
 }
 
-/// What one turn of a live session came to.
+/// Statistics of one turn of a realtime session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LiveTurn {
-    /// From the end of what the caller said to the end of the answer.
+    /// From the end of the user's speech to the end of the answer.
     pub took: Duration,
-    /// Of that with tools.
+    /// The part spent in tools.
     pub tools: Duration,
     pub calls: u32,
-    /// Calls that were not done when the time of the turn was over.
+    /// Calls that were not done at the end of the turn.
     pub missed: u32,
-    /// Words for slow calls that were said.
+    /// Spoken announcements of slow calls.
     pub announced: u32,
     pub cancelled: u32,
-    /// Results of earlier turns that came in this one.
+    /// Results of earlier turns that arrived in this one.
     pub late: u32,
-    /// Whether the caller broke it off.
+    /// Whether the caller interrupted it (barge-in).
     pub ending: LiveEnding,
 }
 
@@ -101,17 +102,17 @@ pub enum LiveEnding {
     Interrupted,
 }
 
-/// Whose call a notice is about.
+/// The call that a notice is about.
 #[derive(Debug, Clone)]
 pub struct NoticeCall {
     pub principal: Principal,
     pub agent: AgentId,
     pub tool: ToolId,
-    /// As the agent sees it.
+    /// The exposed name of the tool.
     pub exposed: String,
 }
 
-/// Where notices go out; cheap to share.
+/// Sender of notices; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Notices(broadcast::Sender<Arc<Notice>>);
 
@@ -122,7 +123,7 @@ impl Default for Notices {
 }
 
 impl Notices {
-    /// How many listen; nobody is fine.
+    /// Returns the number of listeners; none is fine.
     pub(crate) fn tell(&self, notice: Notice) -> usize {
         self.0.send(Arc::new(notice)).unwrap_or(0)
     }

@@ -1,7 +1,7 @@
-//! Remembers who owns which exposed name over restarts, so that an `expose_as` collision is decided
-//! alike, in one small file of the data directory.
+//! Remembers the owner of each exposed name over restarts, so that an `expose_as` collision is
+//! resolved in the same way. Stored in one small file of the data directory.
 //!
-//! Losing it is harmless: the rules then decide anew.
+//! Losing the file is harmless: the rules then decide again.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! How often something panicked, wherever it was: contained or not, it is a fault of the gateway that
-//! somebody should hear of.
+//! Counts panics anywhere in the process: contained or not, a panic is a bug of the gateway that
+//! the operator should see.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static COUNT: AtomicU64 = AtomicU64::new(0);
 static HOOK_INSTALLED: Once = Once::new();
 
-/// From now on panics are counted. What was done about them before is still done.
+/// Installs the counter. The previous panic hook is still called.
 pub fn watch() {
     HOOK_INSTALLED.call_once(|| {
         let before = std::panic::take_hook();
@@ -18,7 +18,7 @@ pub fn watch() {
     });
 }
 
-/// Since [`watch`] was called first.
+/// Since the first call of [`watch`].
 pub fn count() -> u64 {
     COUNT.load(Ordering::Relaxed)
 }

@@ -1,5 +1,5 @@
-//! Pins of tools: at hand for every new catalogue, and on disk for the next start. The registry's
-//! keeper adds what is seen first, the gate what people decide. Knows no policy.
+//! Pin store of tool definitions: in memory for every new catalogue, on disk for the next start.
+//! The registry actor adds first uses, the gate adds decisions of people. Independent of policy.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -12,10 +12,10 @@ use tollgate_store::pins::{Decision, FirstUsePin, StoredPin, StoredPinState};
 use tollgate_store::{Error, Store};
 
 pub(crate) struct PinStore {
-    /// One in memory where there is no file.
+    /// In memory if there is no file.
     store: Arc<Store>,
     known: Mutex<Arc<ToolPins>>,
-    /// What could not be saved. Held while saving: one at a time.
+    /// Pins that could not be saved. Locked while saving, one save at a time.
     unsaved: Mutex<UnsavedPins>,
 }
 
@@ -26,8 +26,8 @@ struct UnsavedPins {
 }
 
 impl PinStore {
-    /// Without a store the pins live as long as the process. Pins that cannot be read are an error:
-    /// without them what was changed or rejected would be trusted as if new. May block.
+    /// Without a store the pins live as long as the process. Unreadable pins are an error: without
+    /// them a changed or rejected definition would be trusted as new. May block.
     pub(crate) fn open(store: Option<Arc<Store>>) -> Result<Self, Error> {
         let store = match store {
             Some(store) => store,
@@ -41,8 +41,8 @@ impl PinStore {
         Arc::clone(&self.known.lock())
     }
 
-    /// Trusts these from now on. What cannot be saved is known all the same, and tried again with
-    /// the next. May block.
+    /// Trusts these definitions from now on (trust on first use). Pins that cannot be saved still
+    /// apply, and are saved with the next. May block.
     pub(crate) fn first_uses(&self, tools: &[Arc<Tool>], at: SystemTime) {
         let mut known = self.known.lock();
         let pins = Arc::make_mut(&mut known);
@@ -60,7 +60,7 @@ impl PinStore {
         unsaved.record_save(saved);
     }
 
-    /// What a person decided counts once it is written down. May block.
+    /// A person's decision applies once it is on disk. May block.
     pub(crate) fn decide(&self, decision: &Decision) -> Result<(), Error> {
         self.store.pins().decide(decision)?;
         let mut known = self.known.lock();
@@ -72,14 +72,14 @@ impl PinStore {
         Ok(())
     }
 
-    /// All that is kept of a tool, the newest last. May block.
+    /// All stored pins of a tool, the newest last. May block.
     pub(crate) fn kept_definitions(&self, tool: &ToolId) -> Result<Vec<StoredPin>, Error> {
         self.store.pins().of(tool)
     }
 }
 
 impl UnsavedPins {
-    /// The same trouble is told once.
+    /// Logs each failure once.
     fn record_save(&mut self, saved: Result<(), Error>) {
         match saved {
             Ok(()) => {

@@ -1,5 +1,5 @@
-//! Who may probe right now. One at a time per server: calls that wait for one another would
-//! measure the queue, not the tool. And not too many in all.
+//! Concurrency limit of probes. One at a time per server: probes that wait for each other would
+//! measure the queue, not the tool. Also limits the total.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tollgate_core::id::ServerId;
 
-/// Probes under way at once, of all servers.
+/// Concurrent probes at all servers.
 pub(crate) const MAX_PROBES: usize = 16;
 
 pub(crate) struct ProbeLimiter {
@@ -16,7 +16,7 @@ pub(crate) struct ProbeLimiter {
     servers: Mutex<HashMap<ServerId, Arc<Semaphore>>>,
 }
 
-/// Leave to probe one server, for as long as it is held.
+/// Permit to probe one server, until dropped.
 pub(crate) struct ProbePermit {
     _server: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
@@ -29,7 +29,7 @@ impl Default for ProbeLimiter {
 }
 
 impl ProbeLimiter {
-    /// Waits for the server first, so that nobody holds a place for which they cannot go on.
+    /// Acquires the server first, so that no global permit is held while waiting.
     pub(crate) async fn acquire(&self, server: &ServerId) -> ProbePermit {
         let one = || Arc::new(Semaphore::new(1));
         let own = Arc::clone(self.servers.lock().entry(server.clone()).or_insert_with(one));

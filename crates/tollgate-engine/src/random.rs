@@ -1,19 +1,19 @@
-//! Where chance comes from: ids that nobody can guess, and jitter. Injected as the clock is, so that
-//! a simulation repeats by its seed.
+//! The source of randomness: unguessable ids, and jitter. Injected like the clock, so that a
+//! simulation is reproducible by its seed.
 
 pub trait RandomSource: Send + Sync {
-    /// Each value as likely as the others.
+    /// Uniformly distributed.
     fn bits(&self) -> u128;
 
-    /// From 0 up to, and not including, 1.
+    /// In [0, 1).
     fn fraction(&self) -> f64 {
-        // As many bits as a number of this type holds.
+        // As many bits as the mantissa holds.
         (self.bits() >> (u128::BITS - f64::MANTISSA_DIGITS)) as f64
             / (1_u64 << f64::MANTISSA_DIGITS) as f64
     }
 }
 
-/// The generator of the running thread, which is seeded by the system.
+/// The thread's generator, seeded by the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemRandom;
 

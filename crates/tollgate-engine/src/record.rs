@@ -1,5 +1,5 @@
-//! One record per call, for everything that observes calls: the audit trail, logs, and metrics and
-//! feeds later. Stages do not log; the gate makes the record when the call is over.
+//! The record of one call, for all observers: the audit trail, logs, metrics and event feeds.
+//! Stages do not log; the gate creates the record when the call ends.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,53 +17,53 @@ pub use tollgate_core::call::CallId;
 #[derive(Debug, Clone)]
 pub struct CallRecord {
     pub call: CallId,
-    /// The call that runs a program, if a program made this one.
+    /// The call of the program that made this call, if any.
     pub within: Option<CallId>,
     pub at: SystemTime,
     pub principal: Principal,
     pub agent: AgentId,
-    /// Of the model that made the call, if one did.
+    /// Provider of the model that made the call, if any.
     pub provider: Option<Box<str>>,
     pub method: &'static str,
-    /// The name as it was asked for, even if there is no such thing.
+    /// The requested name, even if nothing has it.
     pub name: Arc<str>,
     pub server: Option<ServerId>,
-    /// The tool's (or prompt's) name as its server says it.
+    /// The name of the tool or prompt at its server.
     pub tool: Option<ToolName>,
-    /// SHA-256 over the arguments as they were sent.
+    /// SHA-256 of the arguments as sent.
     pub arguments_hash: Option<[u8; 32]>,
-    /// The arguments without what must not be seen, where they are to be kept.
+    /// The redacted arguments, if they are to be kept.
     pub arguments: Option<Box<str>>,
     pub tier: Tier,
     pub catalog_version: u64,
     pub end: CallEnding,
-    /// Why it was refused, in words without arguments.
+    /// Why it was refused, without any arguments.
     pub detail: Option<Cow<'static, str>>,
     pub source: ResultSource,
     pub duration: Duration,
     pub result_bytes: usize,
-    /// What was taken out of a tool's result before anybody read it.
+    /// What was removed from the result before it was returned (sanitizing).
     pub removed: RemovedCounts,
-    /// The span that tells of it, or beneath which it was made.
+    /// The span of the call, or its parent span.
     pub trace: Option<(TraceId, SpanId)>,
 }
 
-/// How it ended.
+/// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEnding {
     Tool(CallStatus),
-    /// Another request than a tool call was answered.
+    /// A request other than a tool call was answered.
     Answered,
-    /// The caller has to answer first; the call goes on.
+    /// The caller has to answer a question first; the call continues.
     InputRequired,
     Task,
-    /// Not let through to a server.
+    /// Not admitted, and so not sent to a server.
     Refused,
     /// It failed before there was an outcome.
     Failed,
-    /// The caller went away.
+    /// The caller disconnected.
     Cancelled,
-    /// What let the caller in, or the tool, was taken away while it ran.
+    /// The caller's credentials or its access to the tool were revoked while it ran.
     Revoked,
 }
 
@@ -87,7 +87,7 @@ impl CallEnding {
         Self::Revoked,
     ];
 
-    /// Where it stands among all.
+    /// Its index in [`Self::ALL`].
     pub(crate) fn place(self) -> usize {
         match self {
             Self::Tool(CallStatus::Ok) => 0,
@@ -109,8 +109,8 @@ impl CallEnding {
         }
     }
 
-    /// It was to be answered, and was not. What somebody else is to blame for is no error of ours or
-    /// a server's: wrong arguments, denied leave, a limit, a caller that went away.
+    /// The call should have succeeded and did not. The caller's side is not an error of ours or of
+    /// a server: invalid arguments, a denied approval, a limit, a disconnect.
     pub fn is_error(self) -> bool {
         match self {
             Self::Tool(CallStatus::Error | CallStatus::Timeout | CallStatus::Offline)
@@ -146,12 +146,12 @@ impl CallEnding {
     }
 }
 
-/// Sees every record. Called on the call path: must not block.
+/// Receives every record. Called on the call path: must not block.
 pub trait Observer: Send + Sync {
     fn observe(&self, record: &CallRecord);
 }
 
-/// Writes one structured line per call.
+/// Logs one structured line per call.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CallLogger;
 

@@ -1,5 +1,5 @@
-//! Keeps the catalogue: takes what servers offer, builds the next snapshot, swaps it in whole.
-//! Readers never lock. Knows nothing of connections; servers tell it what changed.
+//! The catalogue registry: takes the listings of servers, builds the next snapshot, and swaps it in
+//! as a whole. Readers never lock. Independent of connections; servers send it their updates.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::pins::PinStore;
 use crate::policy_snapshot::PolicySnapshot;
 use crate::upstream::{Change, Update, UpstreamUpdateSender};
 
-/// How many updates may wait; servers then wait to tell more.
+/// Updates that may be queued; then servers wait (back-pressure).
 const QUEUE: usize = 256;
-/// Readers that fall behind so far miss updates of resources.
+/// Readers that lag further behind miss resource updates.
 const RESOURCE_QUEUE: usize = 256;
 
 /// Lines that one build may log.
@@ -33,7 +33,7 @@ mod quarantine_notices;
 pub use generation::ToolVisibility;
 pub(crate) use generation::{CatalogGeneration, ViewQuery};
 
-/// The reading side, shared by everyone.
+/// The read side, shared by all.
 pub(crate) struct CatalogRegistry {
     current: ArcSwap<CatalogGeneration>,
     version: watch::Sender<u64>,
@@ -55,7 +55,7 @@ impl CatalogRegistry {
         self.resources.subscribe()
     }
 
-    /// Waits until all that servers have told so far is in the catalogue.
+    /// Waits until all updates sent so far are in the catalogue.
     pub(crate) async fn flushed(&self) {
         self.order(RegistryCommand::Flush).await;
     }
@@ -68,12 +68,13 @@ impl CatalogRegistry {
         self.book.pins()
     }
 
-    /// Builds the catalogue again, by the pins that there are now; returns once it is there.
+    /// Rebuilds the catalogue with the current pins; returns once it is published.
     pub(crate) async fn rebuild(&self) {
         self.order(RegistryCommand::Rebuild).await;
     }
 
-    /// Swaps in a catalogue by other rules, together with the policy; returns once it is there.
+    /// Swaps in a catalogue with other rules, together with the policy snapshot; returns once it is
+    /// published.
     pub(crate) async fn reconfigure(&self, reform: RegistryReconfiguration) {
         self.order(|done| RegistryCommand::Reform(Box::new(reform), done)).await;
     }
@@ -92,43 +93,43 @@ impl CatalogRegistry {
     }
 }
 
-/// What the keeper is asked for. It answers when it is done.
+/// Commands to the registry actor, which replies when done.
 enum RegistryCommand {
     Flush(oneshot::Sender<()>),
     Rebuild(oneshot::Sender<()>),
     Reform(Box<RegistryReconfiguration>, oneshot::Sender<()>),
 }
 
-/// Another config: what the next catalogue is made by.
+/// A new configuration for the next catalogue.
 pub(crate) struct RegistryReconfiguration {
     /// In the order of the config, built-in servers first.
     pub(crate) rules: Vec<Arc<ServerRules>>,
     pub(crate) policy: Arc<PolicySnapshot>,
     pub(crate) pattern: NamePattern,
-    /// Of servers that need no connection.
+    /// Listings of servers that need no connection.
     pub(crate) listings: Vec<(ServerId, ServerListing)>,
-    /// Servers that are started again: what they offered is awaited anew.
+    /// Restarted servers, whose listings are awaited again.
     pub(crate) outdated: Vec<ServerId>,
 }
 
-/// What a registry is made of.
+/// Dependencies of a registry.
 pub(crate) struct RegistryParts {
     /// In the order of the config, built-in servers first.
     pub(crate) rules: Vec<Arc<ServerRules>>,
     pub(crate) policy: Arc<PolicySnapshot>,
     pub(crate) pattern: NamePattern,
-    /// Where owners of names are remembered; `None` forgets them with the process.
+    /// File for owners of names; `None`: forgotten at exit.
     pub(crate) owners: Option<std::path::PathBuf>,
-    /// Says which tier each tool is in.
+    /// Provides the tier of each tool.
     pub(crate) meters: Arc<ToolMeters>,
-    /// Which definitions are trusted.
+    /// Provides the trusted definitions.
     pub(crate) book: Arc<PinStore>,
-    /// Hears of tools that are doubted.
+    /// Receives notices of quarantined tools.
     pub(crate) notices: Notices,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// The writing side: one task owns it.
+/// The write side, owned by one task.
 pub(crate) struct RegistryActor {
     registry: Arc<CatalogRegistry>,
     updates: mpsc::Receiver<Update>,
@@ -144,18 +145,18 @@ pub(crate) struct RegistryActor {
     moves: watch::Receiver<u64>,
     notices: Notices,
     clock: Arc<dyn Clock>,
-    /// Which offers changed since the last catalogue, in that order.
+    /// Listings that changed since the last catalogue, in that order.
     changed: Vec<usize>,
 }
 
 type BuildCatalogFn = fn(&CatalogInputs<'_>, &mut NameOwners) -> Catalog;
 
-/// The queue by which servers tell what they offer.
+/// The queue on which servers send their updates.
 pub(crate) fn updates() -> (UpstreamUpdateSender, mpsc::Receiver<Update>) {
     mpsc::channel(QUEUE)
 }
 
-/// An empty registry, and the task that fills it with what is heard.
+/// An empty registry, and the actor that fills it from the updates.
 pub(crate) fn registry(
     plan: RegistryParts,
     updates: mpsc::Receiver<Update>,
@@ -192,12 +193,12 @@ pub(crate) fn registry(
 }
 
 impl RegistryActor {
-    /// Puts in what needs no connection, so that the first snapshot already has it.
+    /// Adds a listing that needs no connection, so that the first snapshot has it.
     pub(crate) fn offer(&mut self, server: &ServerId, listing: ServerListing) {
         self.apply(Update { server: server.clone(), change: Change::Listed(Arc::new(listing)) });
     }
 
-    /// Builds a snapshot whenever something changed, until nobody can tell it anything any more.
+    /// Builds a snapshot whenever something changed, until all senders are gone.
     pub(crate) async fn run(mut self) {
         loop {
             self.rebuild().await;
@@ -211,7 +212,7 @@ impl RegistryActor {
                         continue;
                     }
                     Some(order) = self.orders.recv() => {
-                        // Nothing waits, and what came before was published.
+                        // The queue is empty, and earlier updates are published.
                         self.carry_out(order).await;
                         continue;
                     }
@@ -242,7 +243,8 @@ impl RegistryActor {
         let _ = done.send(());
     }
 
-    /// Servers that stay keep what they told; new ones are awaited, also where one that is built in had the name.
+    /// Servers that stay keep their listings; new ones are awaited, even if a built-in server had
+    /// the same name.
     fn reconfigure(&mut self, reform: RegistryReconfiguration) {
         let mut known: HashMap<ServerId, ServerOffer> =
             self.offers.drain(..).map(|offer| (offer.rules.server.clone(), offer)).collect();
@@ -263,7 +265,7 @@ impl RegistryActor {
         }
     }
 
-    /// Whether the catalogue has to be built again.
+    /// Returns whether the catalogue has to be rebuilt.
     fn apply(&mut self, update: Update) -> bool {
         let Some(&at) = self.places.get(&update.server) else { return false };
         let offer = &mut self.offers[at];
@@ -277,14 +279,14 @@ impl RegistryActor {
             }
             Change::Gone => std::mem::replace(&mut offer.present, false),
             Change::ResourceUpdated(uri) => {
-                // Nobody listening is fine.
+                // No listener is fine.
                 let _ = self.registry.resources.send(uri.into());
                 false
             }
         }
     }
 
-    /// A listing that cannot be built is left out; everybody else's tools stay.
+    /// A listing that cannot be built is left out; all other tools stay.
     async fn rebuild(&mut self) {
         let suspects = std::mem::take(&mut self.changed);
         if self.build().await {
@@ -304,7 +306,7 @@ impl RegistryActor {
         self.build().await;
     }
 
-    /// Tools moved: the same catalogue, seen from other tiers.
+    /// Tools changed their tiers: publishes the same catalogue with new views.
     fn retier(&self) {
         let catalog = Arc::clone(&self.registry.current().catalog);
         let tiers = self.meters.tiers(&catalog.tools);
@@ -319,8 +321,9 @@ impl RegistryActor {
         tracing::error!(%server, "left out: no catalogue can be built with what the server lists");
     }
 
-    /// Whether there is a new catalogue. Compiling schemas takes its time, and strangers wrote
-    /// them: not on a thread that serves calls, and a panic leaves the old catalogue.
+    /// Returns whether there is a new catalogue. Compiling schemas is slow, and the schemas are
+    /// untrusted: it does not run on a thread that serves calls, and a panic leaves the old
+    /// catalogue in place.
     async fn build(&mut self) -> bool {
         let previous = Arc::clone(&self.registry.current().catalog);
         let (offers, pattern) = (self.offers.clone(), self.pattern.clone());
@@ -363,12 +366,12 @@ impl RegistryActor {
         let Some(file) = self.owners_file.clone() else { return };
         let owners = self.owners.clone();
         let saved = tokio::task::spawn_blocking(move || owners::save(&file, &owners));
-        // A panic in there is told by the panic itself; the names are still known to us.
+        // The panic hook has already reported a panic; the names are still in memory.
         let _ = saved.await;
     }
 }
 
-/// What is to be said once: problems, and tools whose definition changed under the same name.
+/// Lines to log once: problems, and tools whose definition changed under the same name.
 fn news(previous: &Catalog, next: &Catalog) -> Vec<String> {
     let known: HashSet<String> = previous.problems.iter().map(ToString::to_string).collect();
     let problems = next.problems.iter().map(ToString::to_string);

@@ -1,5 +1,5 @@
-//! Who wants to hear of changes of which resources: counted, so that a server is asked once and
-//! told to stop when the last one left.
+//! Resource subscriptions, reference-counted: a server is subscribed to once, and unsubscribed from
+//! when the last watcher is gone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tollgate_core::id::ServerId;
 
-/// Different resources of one server that are watched at a time.
+/// Distinct resources of one server that can be watched.
 pub(crate) const MAX_WATCHED_RESOURCES: usize = 1_000;
 
-/// Told the whole set of a server's watched URIs whenever it changes. Must not block.
+/// Receives the full set of a server's watched URIs whenever it changes. Must not block.
 pub(crate) trait WatchTarget: Send + Sync {
     fn watch_resources(&self, uris: Vec<String>);
 }
@@ -25,7 +25,7 @@ struct ResourceWatchesState {
     held: HashMap<ServerId, BTreeMap<String, usize>>,
 }
 
-/// Held for as long as someone wants to hear of the resource.
+/// Keeps the resource watched until dropped.
 pub struct ResourceWatch {
     watches: Arc<ResourceWatches>,
     server: ServerId,
@@ -39,7 +39,7 @@ impl ResourceWatches {
         }
     }
 
-    /// Other servers now; those that are new are told what is watched of them.
+    /// Replaces the servers; new ones get the URIs that are watched.
     pub(crate) fn replace(&self, servers: HashMap<ServerId, Arc<dyn WatchTarget>>) {
         let mut state = self.state.lock();
         state.servers = servers;
@@ -50,7 +50,7 @@ impl ResourceWatches {
         }
     }
 
-    /// `None` if too many resources of the server are watched already.
+    /// `None` if too many resources of the server are watched.
     pub(crate) fn hold(self: &Arc<Self>, server: &ServerId, uri: &str) -> Option<ResourceWatch> {
         let mut has_room = true;
         self.change(server, |held| {
@@ -63,7 +63,7 @@ impl ResourceWatches {
         has_room.then(|| ResourceWatch { watches, server, uri })
     }
 
-    /// Told under the lock: two changes must not overtake each other.
+    /// Notifies under the lock, to keep changes in order.
     fn change(&self, server: &ServerId, change: impl FnOnce(&mut BTreeMap<String, usize>)) {
         let ResourceWatchesState { servers, held } = &mut *self.state.lock();
         let held = held.entry(server.clone()).or_default();

@@ -1,8 +1,8 @@
-//! Results that stay for a while behind a handle: what was too much for its consumer, and late results.
+//! The result store: results kept behind handles, because they were too large for the consumer or
+//! came late.
 //!
-//! Each is behind a random handle and belongs to one principal, for as long as what it was called
-//! with holds; for others it is not there.
-//! Everything is in memory and bounded: in bytes, in number, in time.
+//! Each has a random handle and belongs to one principal, as long as that principal's credentials
+//! are valid; others cannot see it. In memory, bounded in bytes, number and time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tollgate_core::turn::{Actor, Principal};
 use crate::clock::Clock;
 use crate::random::RandomSource;
 
-/// How much is kept, and for how long.
+/// Bounds of the store.
 #[derive(Debug, Clone, Copy)]
 struct ResultBounds {
     bytes: usize,
@@ -36,35 +36,35 @@ pub struct ResultStore {
     random: Arc<dyn RandomSource>,
     bounds: ResultBounds,
     shelf: Mutex<ResultTable>,
-    /// What was taken out of results since the start, in the order of [`RemovedCounts::KINDS`].
+    /// What was removed from results since the start, in the order of [`RemovedCounts::KINDS`].
     removed: [AtomicU64; RemovedCounts::KINDS.len()],
 }
 
-/// A result that can be read, with all that the tool said.
+/// A stored result, complete.
 #[derive(Debug)]
 pub struct StoredResult {
-    /// The tool, as its caller sees it.
+    /// The exposed name of the tool.
     pub tool: String,
     pub outcome: Outcome,
-    /// Of one page, as the consumer can take it.
+    /// Page size that suits the consumer.
     pub page_bytes: usize,
-    /// As the server sent it, without its secrets only; `None`: nothing else was taken out.
+    /// The result as sent, with only secrets masked; `None`: nothing else was removed.
     pub raw: Option<Box<RawValue>>,
 }
 
-/// What is behind a handle.
+/// The state of a handle.
 #[derive(Debug, Clone)]
 pub enum ResultLookup {
-    /// Nothing, nothing any more, or nothing of this principal's.
+    /// No such handle, expired, or of another principal.
     Unknown,
-    /// The call runs, for so long already.
+    /// The call has been running for this long.
     Pending {
         since: Duration,
     },
     Ready(Arc<StoredResult>),
 }
 
-/// Keeps the place of a result that is still to come. Dropped, it leaves an error there.
+/// Reserves the entry of a pending result. Dropped without a result, it leaves an error there.
 pub(crate) struct ResultPromise {
     results: Arc<ResultStore>,
     actor: Actor,
@@ -87,7 +87,7 @@ impl ResultStore {
         Arc::new(Self { clock, random, bounds, shelf: Mutex::default(), removed })
     }
 
-    /// This was taken out of a result on its way to whoever asked.
+    /// Counts what was removed from a result.
     pub(crate) fn count_removed(&self, removed: &RemovedCounts) {
         for (kind, count) in removed.iter() {
             let at = RemovedCounts::KINDS.iter().position(|known| *known == kind);
@@ -97,27 +97,26 @@ impl ResultStore {
         }
     }
 
-    /// How much was taken out of results since the start, by kind.
+    /// Counts of what was removed from results since the start, by kind.
     pub fn removed_counts(&self) -> impl Iterator<Item = (FindingKind, u64)> {
         let count =
             |(kind, count): (FindingKind, &AtomicU64)| (kind, count.load(Ordering::Relaxed));
         RemovedCounts::KINDS.into_iter().zip(&self.removed).map(count)
     }
 
-    /// A handle for a result of this size, if that could be kept at all. Costs nothing until it
-    /// is used.
+    /// A handle for a result of this size, if it could be stored at all. Reserves nothing.
     pub(crate) fn spare(&self, bytes: usize) -> Option<ResultHandle> {
         (bytes <= self.bounds.bytes).then(|| ResultHandle::from_bits(self.random.bits()))
     }
 
-    /// Keeps what was cut, under the handle that its outcome names.
+    /// Stores a truncated result under the handle in its outcome.
     pub(crate) fn keep(&self, actor: &Actor, kept: StoredResult) {
         if let Some(handle) = kept.outcome.handle {
             self.put(actor, handle, ResultContent::Ready(Arc::new(kept)));
         }
     }
 
-    /// A place for a result that is still to come.
+    /// Reserves an entry for a pending result.
     pub(crate) fn expect(
         self: &Arc<Self>,
         actor: Actor,
@@ -166,7 +165,7 @@ impl ResultPromise {
         self.handle
     }
 
-    /// The result is there: with all that the tool said.
+    /// Stores the complete result.
     pub(crate) fn keep(self, outcome: Outcome) {
         self.fulfil(outcome);
     }
@@ -196,7 +195,7 @@ impl Drop for ResultPromise {
     }
 }
 
-/// Invariant: `order` has the handle of every entry under its number, the oldest first.
+/// Invariant: `order` has the handle of every entry by its number, the oldest first.
 #[derive(Default)]
 struct ResultTable {
     entries: HashMap<ResultHandle, ResultEntry>,
@@ -245,7 +244,7 @@ impl ResultTable {
         }
     }
 
-    /// What is still to come has its time before it.
+    /// Pending results do not expire.
     fn expire(&mut self, now: Instant, life: Duration) {
         let entries =
             self.order.values().filter_map(|handle| Some((*handle, self.entries.get(handle)?)));
@@ -256,7 +255,7 @@ impl ResultTable {
         }
     }
 
-    /// Makes room at the cost of whoever has the most: one principal cannot crowd out another.
+    /// Evicts from the principal that uses the most, so that one cannot crowd out another.
     fn shrink(&mut self, bounds: ResultBounds) {
         loop {
             let weight: fn(&ResultEntry) -> usize = match () {

@@ -1,6 +1,6 @@
 //! Caching, single flight, retries, hedging and late calls, between the plan and the executor.
 //!
-//! Called by the gate only. Calls that must not be repeated pass straight through.
+//! Called by the gate only. Calls that must not be repeated pass through unchanged.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +37,7 @@ use late_calls::LateCallSlots;
 use server_budget::{ServerBudget, ServerBudgets};
 use single_flight::{Completed, Flight, FlightJoin, Payload, SingleFlightGroup, Subscriber};
 
-/// So many calls tell when a tool is slower than usual.
+/// Samples needed to tell when a tool is slower than usual.
 const ENOUGH_CALLS: usize = 20;
 
 #[derive(Clone)]
@@ -52,12 +52,12 @@ struct ReuseInner {
     looks: CacheCounters,
 }
 
-/// What there was for calls whose answers may be kept, since the start.
+/// Cache statistics since the start, for tools with cacheable answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheStats {
     pub hits: u64,
     pub misses: u64,
-    /// The same call was under way.
+    /// An equal call was in flight.
     pub shared: u64,
 }
 
@@ -68,30 +68,30 @@ struct CacheCounters {
     shared: AtomicU64,
 }
 
-/// How a call came back.
+/// How a call ended.
 pub(crate) enum ReuseOutcome {
     Over(CallCompletion),
-    /// The turn is over; the call is not, and may go on.
+    /// The turn has ended before the call, which may continue.
     Late(LateCall),
 }
 
-/// A call that is over.
+/// A finished call.
 pub(crate) struct CallCompletion {
     pub(crate) ran: BackendOutcome,
     pub(crate) reused: CacheUse,
     pub(crate) unjudged: Option<PendingSample>,
 }
 
-/// Whether an answer was used before, or will be.
+/// Whether an answer came from the cache, or went there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CacheUse {
     Not,
-    /// It is from before: so old, and good for so long in all.
+    /// From the cache: its age, and its time to live.
     From {
         age: Duration,
         good_for: Duration,
     },
-    /// It is new, and was kept.
+    /// New, and stored in the cache.
     Kept {
         good_for: Duration,
     },
@@ -122,7 +122,7 @@ impl CallReuse {
         }))
     }
 
-    /// Dropping the future cancels the call at the server, unless others wait for it too.
+    /// Dropping the future cancels the call at the server, unless other callers wait for it.
     pub(crate) async fn run(&self, call: PlannedCall<'_>) -> Result<ReuseOutcome, CallError> {
         let trip = self.reuse_call(call);
         if let Some(trip) = &trip {
@@ -131,7 +131,7 @@ impl CallReuse {
                 way => return Box::pin(trip.run(way)).await,
             }
         }
-        // Most calls go here: without a lock, and with nothing allocated.
+        // The common path: no lock and no allocation.
         let run = self.0.executor.run(call).await?;
         let run = match &trip {
             Some(trip) if retry_budget::is_retryable(&run) => {
@@ -148,7 +148,7 @@ impl CallReuse {
         CacheStats { hits, misses, shared }
     }
 
-    /// `None` for what must not be repeated.
+    /// `None` for a call that must not be repeated.
     fn reuse_call<'t>(&'t self, call: PlannedCall<'t>) -> Option<ReuseCall<'t>> {
         let tool = repeatable(call)?;
         let account = self.0.accounts.of(call.planned.permitted_request().server());
@@ -156,8 +156,8 @@ impl CallReuse {
     }
 }
 
-/// The tool, if this call of it may be made twice, or not at all. Probes measure what they call;
-/// who brings answers to questions has begun a call that is theirs alone.
+/// The tool, if this call may be repeated or served from the cache. Not for probes, which measure
+/// the tool itself, nor for callers that bring answers: their call has already begun.
 fn repeatable<'c>(PlannedCall { planned, caller, .. }: PlannedCall<'c>) -> Option<&'c Arc<Tool>> {
     let tool = planned.permitted_request().tool()?;
     let is_under_way = matches!(&caller.dialogue, Dialogue::Rounds(retry) if !retry.is_empty());
@@ -165,7 +165,7 @@ fn repeatable<'c>(PlannedCall { planned, caller, .. }: PlannedCall<'c>) -> Optio
     (tool.terms.idempotent && serves).then_some(tool)
 }
 
-/// A call that may be repeated, on its way.
+/// A repeatable call in progress.
 struct ReuseCall<'t> {
     parts: &'t Arc<ReuseInner>,
     call: PlannedCall<'t>,
@@ -173,15 +173,15 @@ struct ReuseCall<'t> {
     account: Arc<ServerBudget>,
 }
 
-/// How such a call is made.
+/// How a repeatable call is run.
 enum Strategy {
-    /// Once, and once more if it breaks.
+    /// Once, with a retry if the connection breaks.
     Straight,
-    /// Together with all that have the same key.
+    /// Together with all calls with the same key (single flight).
     Shared(CacheKey),
-    /// Such that it can go on when its turn is over.
+    /// Detached, so that it can continue after its turn.
     Detached,
-    /// With a second attempt after so long.
+    /// With a second attempt after this time.
     Hedged(Duration),
 }
 
@@ -220,7 +220,7 @@ impl ReuseCall<'_> {
         AttemptRunner { executor: &self.parts.executor, budget, call: self.call }
     }
 
-    /// An answer from before, or from a call that others wait for too.
+    /// An answer from the cache, or from a shared call.
     async fn run_shared(&self, key: &CacheKey) -> Result<ReuseOutcome, CallError> {
         let may_be_old = self.call.caller.freshness == CacheFreshness::Any;
         if let Some(hit) = may_be_old.then(|| self.look(key)).flatten() {
@@ -257,14 +257,14 @@ impl ReuseCall<'_> {
         Flight::launch(self, key, |cargo| parts.run_flight(cargo))
     }
 
-    /// Waits for a flight until the turn is over, and leaves it to itself then, if it may go on and
-    /// the caller can come back for what it brings.
+    /// Waits for a flight until the turn ends. Then leaves it running, if it may continue and the
+    /// caller can read the result later.
     async fn await_flight(&self, mut boarded: Subscriber) -> Result<ReuseOutcome, CallError> {
         let PlannedCall { planned, caller, .. } = self.call;
         match boarded.wait(planned.deadline().instant(), caller.events.as_ref()).await {
             Some(landed) => match &landed.ran {
                 Some(ran) if is_for(caller, ran) => Ok(ReuseOutcome::Over(landed.completion())),
-                // Calling again would lead to the same question.
+                // Another call would lead to the same question.
                 None if !is_owed_the_question(caller) => {
                     Ok(ReuseOutcome::Over(landed.completion()))
                 }
@@ -283,7 +283,7 @@ impl ReuseCall<'_> {
         }
     }
 
-    /// The same on a flight of somebody else.
+    /// The same for a flight that another caller started.
     async fn join_flight(&self, boarded: Subscriber) -> Result<ReuseOutcome, CallError> {
         self.parts.looks.shared.fetch_add(1, Ordering::Relaxed);
         let (clock, course) = (&self.parts.executor.clock, self.call.course);
@@ -295,14 +295,14 @@ impl ReuseCall<'_> {
         came
     }
 
-    /// What nobody else can have: somebody is asked, or there is a task to come back for.
+    /// For an answer that cannot be shared: the caller is asked something, or gets a task.
     async fn run_alone(&self) -> Result<ReuseOutcome, CallError> {
         Ok(ReuseOutcome::Over(self.parts.executor.run(self.call).await?.into()))
     }
 }
 
-/// Whether this is an answer for `caller`, though nobody could be asked for it. Who can do what
-/// it wants has to call for itself.
+/// Whether an answer of a flight, in which nobody could be asked, serves this caller. A caller that
+/// can handle the question or the task has to make its own call.
 fn is_for(caller: &Caller<'_>, ran: &BackendOutcome) -> bool {
     let can_be_asked =
         || !matches!(caller.dialogue, Dialogue::Nobody) && caller.client.can_answer();
@@ -321,8 +321,8 @@ fn is_for(caller: &Caller<'_>, ran: &BackendOutcome) -> bool {
     }
 }
 
-/// Whether a question of a legacy server makes a difference to `caller`: it can be asked, or is to
-/// be told what it lacks for that.
+/// Whether a question of a legacy server matters to `caller`: it can be asked, or needs an error
+/// that names the missing capability.
 fn is_owed_the_question(caller: &Caller<'_>) -> bool {
     match caller.dialogue {
         Dialogue::Nobody => false,
@@ -332,7 +332,7 @@ fn is_owed_the_question(caller: &Caller<'_>) -> bool {
 }
 
 impl ReuseInner {
-    /// Runs a call that does not belong to one caller alone, and keeps its answer if it may.
+    /// Runs a shared or detached call, and caches its answer if possible.
     async fn run_flight(self: Arc<Self>, cargo: Arc<Payload>) -> Completed {
         let caller = cargo.caller();
         let server = cargo.planned.permitted_request().server();
@@ -347,7 +347,7 @@ impl ReuseInner {
         Completed { ran: Some(run.ran), kept }
     }
 
-    /// Finds out what an answer is worth. For how long it was kept, if it was.
+    /// Determines the status of an answer. Returns the time to live if it was cached.
     async fn judge(&self, cargo: &Payload, run: &AttemptOutcome) -> Option<Duration> {
         let BackendOutcome::Answered(Ok(Answer { kind: AnswerKind::Complete, result })) = &run.ran
         else {
@@ -369,7 +369,7 @@ impl ReuseInner {
         self.cache.put(key, kept).then_some(cargo.tool.terms.cacheable)
     }
 
-    /// After how long a second attempt starts beside the first: when nearly all others were done.
+    /// Delay of the hedged attempt: the p95 of the tool's calls.
     fn hedge(&self, tool: &Tool) -> Option<Duration> {
         if tool.terms.attempts == tool::HedgingPolicy::One {
             return None;
@@ -382,7 +382,7 @@ impl ReuseInner {
 
 impl Completed {
     fn completion(&self) -> CallCompletion {
-        // One who could be asked is not there any more.
+        // The server asked a question, but no caller could be asked.
         let nobody = || {
             BackendOutcome::Answered(Ok(Answer {
                 kind: AnswerKind::InputRequired,

@@ -1,8 +1,8 @@
-//! What the config can take away from those who act: agents, and tools of agents.
+//! Revocation by config changes: of agents, and of tools of an agent.
 //!
-//! Each is a term of the leases of turns and calls, so that ending it reaches all that runs under it,
-//! waits for a person, or is still to be delivered. Keys, tokens and logins are terms of the fronts;
-//! they stand in the same leases.
+//! Each is a term of the leases of turns and calls, so that ending it reaches everything that runs
+//! under it, waits for approval, or is still to be delivered. Keys, tokens and logins are terms
+//! owned by the fronts, in the same leases.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use tollgate_core::lease::{LeaseTerm, RevocableLease, RevokedError};
 
 use crate::registry::CatalogGeneration;
 
-/// The terms that are in use. An agent or tool that was taken away and comes back gets another one.
+/// The terms in use. An agent or tool that was removed and comes back gets a new term.
 #[derive(Default)]
 pub(crate) struct Revocations {
     agents: RwLock<HashMap<AgentId, AgentTerms>>,
@@ -26,8 +26,8 @@ struct AgentTerms {
 }
 
 impl Revocations {
-    /// Whoever asks for a term looks at the config again afterwards: it may have changed before the
-    /// term was there to be ended.
+    /// The caller must check the config again afterwards: it may have changed before the term
+    /// existed.
     pub(crate) fn of_agent(&self, agent: &AgentId) -> LeaseTerm {
         if let Some(terms) = self.agents.read().get(agent) {
             return terms.term.clone();
@@ -44,7 +44,8 @@ impl Revocations {
         agents.entry(agent.clone()).or_default().tools.entry(tool.clone()).or_default().clone()
     }
 
-    /// Ends what this config has no more. To be called once it is the one that counts.
+    /// Ends the terms of everything that this config no longer contains. Call it once the config is
+    /// in effect.
     pub(crate) fn review(&self, generation: &CatalogGeneration) {
         let mut taken = Vec::new();
         self.agents.write().retain(|agent, terms| {
@@ -62,15 +63,15 @@ impl Revocations {
             });
             true
         });
-        // Not under the lock: whoever is woken may ask for a term.
+        // Not under the lock: a task that is woken may ask for a term.
         for (term, why) in taken {
             term.end(why);
         }
     }
 }
 
-/// Work that ends when the lease does, whatever it waits for. What was done by then is not given
-/// out.
+/// Runs `work` until the lease is revoked, whatever it waits for. A result that comes after the
+/// revocation is discarded.
 pub async fn until_revoked<T>(
     lease: &RevocableLease,
     work: impl Future<Output = T>,

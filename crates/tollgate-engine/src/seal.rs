@@ -1,12 +1,12 @@
-//! Seals what a client carries for us and brings back: it can neither read nor change it, nor use
-//! it for another principal or another purpose. The key lives as long as the process.
+//! Seals state that a client carries for us: the client can neither read nor change it, nor use it
+//! for another principal or purpose. The key lives as long as the process.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// What a sealed text is for. One cannot stand in for the other.
+/// The purpose of a sealed text. One cannot be used for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SealPurpose {
     /// `requestState`.
@@ -79,7 +79,7 @@ mod tests {
         for bit in 0..text.len() * 8 {
             let mut changed = text.clone().into_bytes();
             changed[bit / 8] ^= 1 << (bit % 8);
-            // What is no text cannot come from a client.
+            // Clients can only send valid UTF-8.
             let Ok(changed) = String::from_utf8(changed) else { continue };
             assert_eq!(seal.open(State, "ada", &changed), None, "bit {bit}");
         }

@@ -1,5 +1,5 @@
-//! The servers that run for one config, in this process and elsewhere. Says what of them stays,
-//! starts and ends when the config changes; whoever asks carries it out.
+//! The set of servers of one config, in-process and upstream. Computes which of them stay, start
+//! and stop when the config changes; the caller carries it out.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -23,29 +23,30 @@ use crate::settings::{BuiltinSettings, EngineSettings, Server, ServerTransport};
 use crate::upstream::{Upstream, UpstreamContext};
 
 const BUILTIN_TIMEOUT: Duration = Duration::from_secs(10);
-/// With all that people take to agree to its calls. Its own time is the sandbox's, and less.
+/// Includes the time that people take to approve its calls. The program's own time limit is the
+/// sandbox's, and lower.
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 pub(crate) struct ServerSet {
     context: UpstreamContext,
-    /// What the residents that ship were made by, and how their files stood.
+    /// Settings of the shipped built-in servers, and the stamp of their files.
     builtin: BuiltinSettings,
     stamp: BuiltinFilesStamp,
     around: BuiltinDeps,
-    /// Those that ship, then those that an embedding program brought.
+    /// The shipped ones, then those of an embedding program.
     residents: Vec<BuiltinServer>,
-    /// What runs programs; a resident where there is code mode.
+    /// The backend that runs programs; a built-in server in code mode.
     programs: Arc<dyn Backend>,
     upstreams: Vec<(Server, Arc<Upstream>)>,
     /// The gateway's own files as of the last launch.
     closed_to_servers: Vec<PathBuf>,
 }
 
-/// What servers in this process are made of, beside their settings.
+/// Dependencies of in-process servers, besides their settings.
 pub(crate) struct BuiltinServerParts {
-    /// Those of an embedding program.
+    /// Servers of an embedding program.
     pub(crate) brought: Vec<builtin::Server>,
-    /// What runs programs.
+    /// The backend that runs programs.
     pub(crate) programs: Arc<dyn Backend>,
     pub(crate) around: BuiltinDeps,
 }
@@ -62,11 +63,11 @@ struct BuiltinServer {
 enum BuiltinOrigin {
     Shipped,
     Brought,
-    /// The means of code mode.
+    /// The meta tools of code mode.
     Code,
 }
 
-/// The residents that ship, and what they were made by.
+/// The shipped built-in servers, and what they were built from.
 pub(crate) struct ShippedServers {
     builtin: BuiltinSettings,
     stamp: BuiltinFilesStamp,
@@ -75,25 +76,25 @@ pub(crate) struct ShippedServers {
 
 impl ShippedServers {
     fn read(settings: &BuiltinSettings, around: &BuiltinDeps) -> Self {
-        // Before the files are read: what changes meanwhile is seen the next time.
+        // Before the files are read: a change meanwhile is seen the next time.
         let stamp = BuiltinFilesStamp::of(settings);
         let servers = builtin::shipped_servers::servers(settings, around);
         Self { builtin: settings.clone(), stamp, servers }
     }
 }
 
-/// What became of the servers, by their ids.
+/// Changes to the servers, by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerTurnover {
     pub added: Vec<ServerId>,
     pub removed: Vec<ServerId>,
-    /// Those that run by other settings now, and had to be started again.
+    /// Servers whose settings changed and that had to be restarted.
     pub restarted: Vec<ServerId>,
     pub kept: Vec<ServerId>,
 }
 
 impl ServerSet {
-    /// Residents only: [`ServerSet::launch`] starts the others.
+    /// Built-in servers only: [`ServerSet::launch`] starts the others.
     pub(crate) fn new(
         context: UpstreamContext,
         settings: &EngineSettings,
@@ -117,8 +118,8 @@ impl ServerSet {
         }
     }
 
-    /// Those residents that would be others by these settings, or by how their files stand now;
-    /// `None`: all stay as they are. Files are read where it holds up nobody.
+    /// The shipped servers, rebuilt if their settings or files changed; `None`: unchanged. Reads
+    /// files on a blocking thread.
     pub(crate) async fn reread_builtins(
         &self,
         settings: &BuiltinSettings,
@@ -132,7 +133,7 @@ impl ServerSet {
         renewed.await.ok().flatten()
     }
 
-    /// How the files of built-in tools stand, if they changed since they were read.
+    /// The new stamp of the files of built-in tools, if they changed since they were read.
     pub(crate) async fn changed_files(&self) -> Option<BuiltinFilesStamp> {
         let settings = self.builtin.clone();
         let stamp =
@@ -140,7 +141,7 @@ impl ServerSet {
         (stamp != self.stamp).then_some(stamp)
     }
 
-    /// Puts residents in the place of those that were.
+    /// Replaces the built-in servers.
     pub(crate) fn replace_builtins(
         &mut self,
         settings: &EngineSettings,
@@ -157,8 +158,8 @@ impl ServerSet {
         self.residents = shipped.chain(stay).collect();
     }
 
-    /// Starts what is new in `servers`, keeps what is not, and gives back those that are to end.
-    /// The registry must know the new ones by now, or it would not hear them.
+    /// Starts the new servers, keeps the unchanged ones, and returns those to stop. The registry
+    /// must know the new ones already, or it would ignore their updates.
     pub(crate) fn launch(&mut self, servers: &[Server]) -> (ServerTurnover, Vec<Arc<Upstream>>) {
         let mut running: HashMap<ServerId, (Server, Arc<Upstream>)> =
             self.upstreams.drain(..).map(|it| (it.0.id.clone(), it)).collect();
@@ -198,8 +199,8 @@ impl ServerSet {
         (turnover, ending)
     }
 
-    /// Whether a server that was started as `was` may go on as `server`. What became private since
-    /// then is still open to a child.
+    /// Whether a server that was started as `was` can stay for `server`. Files that became private
+    /// since then are still open to the child.
     fn runs_on(&self, server: &Server, was: &Server, private: &[PathBuf]) -> bool {
         let is_child = matches!(server.transport, ServerTransport::Stdio(_));
         server.runs_like(was) && (!is_child || private == self.closed_to_servers)
@@ -210,7 +211,7 @@ impl ServerSet {
         launcher.map(|launcher| launcher.private.paths()).unwrap_or_default()
     }
 
-    /// Servers that would have to be started again to run as `servers` says.
+    /// Servers that have to be restarted for `servers`.
     pub(crate) fn servers_to_restart(&self, servers: &[Server]) -> Vec<ServerId> {
         let private = self.private_files();
         let is_other = |server: &&Server| {
@@ -220,14 +221,14 @@ impl ServerSet {
         servers.iter().filter(is_other).map(|server| server.id.clone()).collect()
     }
 
-    /// In the order of the config, residents first.
+    /// In the order of the config, built-in servers first.
     pub(crate) fn rules(&self, servers: &[Server], usual: TrustPolicy) -> Vec<Arc<ServerRules>> {
         let residents = self.builtins_by_id(servers).map(|(id, it)| {
             let rules = match it.origin {
                 BuiltinOrigin::Shipped | BuiltinOrigin::Brought => builtin_rules(id),
                 BuiltinOrigin::Code => code_rules(id),
             };
-            // Their definitions are ours; what they do may still be asked for by a stranger.
+            // Their definitions are ours, but untrusted text may still have asked for the call.
             let trust = TrustPolicy { taint: usual.taint, ..rules.trust };
             ServerRules { trust, ..rules }
         });
@@ -261,13 +262,13 @@ impl ServerSet {
         self.upstreams.iter().map(|(_, upstream)| Arc::clone(upstream)).collect()
     }
 
-    /// Residents, and how many tools each has.
+    /// Built-in servers, and the number of tools of each.
     pub(crate) fn builtin_tool_counts(&self, servers: &[Server]) -> Vec<(ServerId, usize)> {
         self.builtins_by_id(servers).map(|(id, it)| (id, it.listing.tools.len())).collect()
     }
 
-    /// A configured server keeps its id; a resident of the same name steps aside. Tools in process
-    /// are exposed under their bare names, so no tool changes its name by that.
+    /// A configured server keeps its id; a built-in server of the same name gets another.
+    /// In-process tools are exposed by their bare names, so no tool is renamed by that.
     fn builtins_by_id<'f>(
         &'f self,
         servers: &'f [Server],
@@ -324,7 +325,7 @@ fn builtin_rules(server: ServerId) -> ServerRules {
     }
 }
 
-/// Whatever a program does is done by its calls, and each of those is judged by itself.
+/// The effects of a program are those of its calls, each of which is checked on its own.
 fn code_rules(server: ServerId) -> ServerRules {
     let judged_by_its_calls = ToolOverride {
         approval: Some(ApprovalMode::Never),

@@ -1,4 +1,4 @@
-//! All servers of this gateway, for those who watch over them: state, test, stop.
+//! All servers of this gateway, for operators: state, test, stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,18 +13,18 @@ use crate::upstream::{
     StateEpisode, TestReport, TestVerdict, Upstream, UpstreamState, UpstreamStatus,
 };
 
-/// How long a start waits for servers that neither come up nor fail.
+/// How long startup waits for servers that neither come up nor fail.
 const GRACE: Duration = Duration::from_millis(2_500);
 
 pub(crate) struct ServerDirectory {
-    /// Swapped whole when the config changes.
+    /// Replaced as a whole on a config reload.
     crew: ArcSwap<CurrentServers>,
     started: SystemTime,
     settled: AtomicBool,
 }
 
 struct CurrentServers {
-    /// In this process, with the number of their tools.
+    /// In-process servers, with the number of their tools.
     builtin: Vec<(ServerId, usize)>,
     upstreams: Vec<Arc<Upstream>>,
 }
@@ -35,7 +35,7 @@ impl CurrentServers {
     }
 }
 
-/// Whether the gateway knows by now what it has to offer.
+/// Whether the gateway's catalogue is complete yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readiness {
     Ready,
@@ -48,9 +48,9 @@ pub struct ServerStatus {
     pub transport: &'static str,
     pub status: UpstreamStatus,
     pub wanted: ServerDesiredState,
-    /// When something that it was asked last came back.
+    /// When the server last answered.
     pub last_heard: Option<SystemTime>,
-    /// It is away until somebody consents to its use.
+    /// Offline until someone logs in to it.
     pub needs_login: bool,
 }
 
@@ -93,15 +93,15 @@ impl ServerDirectory {
         builtin.chain(upstream).collect()
     }
 
-    /// How a server stands, in a word that any caller may hear: why it does may hold what the
-    /// server wrote to stderr, and is for those who look after it.
+    /// The state of a server in one word, for any caller. The reason may contain the server's
+    /// stderr and is for operators only.
     pub(crate) fn word(&self, server: &ServerId) -> &'static str {
         let crew = self.crew.load();
         let upstream = crew.find(server.as_str());
         upstream.map_or("gone", |upstream| upstream.status().state.as_str())
     }
 
-    /// Whether calls reach it without it being started for them. What runs in this process is up.
+    /// Whether calls reach it without starting it first. In-process servers are always up.
     pub(crate) fn is_up(&self, server: &ServerId) -> bool {
         let crew = self.crew.load();
         crew.find(server.as_str()).is_none_or(|upstream| upstream.is_up())
@@ -134,7 +134,7 @@ impl ServerDirectory {
         if self.settled.load(Ordering::Relaxed) { Readiness::Ready } else { Readiness::Starting }
     }
 
-    /// Waits for the eager servers, each in its own time, and for a catalogue that has them.
+    /// Waits for the eager servers, each with its own timeout, and for a catalogue that has them.
     pub(crate) async fn settled(&self, registry: &CatalogRegistry) {
         let crew = self.crew.load_full();
         let all = futures_util::future::join_all(crew.upstreams.iter().map(|it| it.settled()));

@@ -1,7 +1,7 @@
-//! Spans: what is done for a request, piece by piece, told to whoever follows it from outside.
+//! Trace spans: the work done for a request, exported to an external tracing system.
 //!
-//! Made by fronts, gate, executor and models' callers. While nobody follows, nothing is built; who
-//! follows, and how it is sent, is not known here.
+//! Created by fronts, gate, executor and the callers of models. Without a processor, nothing is
+//! built; this module does not know who exports spans, or how.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,32 +14,32 @@ use tollgate_core::trace::{Sampling, SpanContext, SpanId, Trace, TraceFlags, Tra
 
 use crate::clock::Clock;
 
-/// Hears of spans. Called on the path of calls: must not block.
+/// Receives spans. Called on the call path: must not block.
 pub trait SpanProcessor: Send + Sync {
-    /// Whether a span of this trace is to be kept, beneath `parent` if it has one.
+    /// Whether a span of this trace is sampled, given its `parent` if it has one.
     fn samples(&self, parent: Option<&SpanContext>, trace: TraceId) -> Sampling;
 
-    /// Whether spans that are not kept are of use, since they are counted.
+    /// Whether unsampled spans are needed too, for metrics.
     fn heeds(&self, sampling: Sampling) -> bool;
 
-    /// Whether spans are told to others at all. If not, nobody must be sent beneath one.
+    /// Whether spans are exported at all. If not, no trace context may name one as its parent.
     fn tells(&self) -> bool;
 
     fn on_end(&self, span: FinishedSpan);
 }
 
-/// Makes spans, or nothing at all.
+/// Creates spans, or nothing at all.
 #[derive(Clone, Default)]
 pub struct Tracer(Option<Arc<TracerInner>>);
 
 struct TracerInner {
     follower: Arc<dyn SpanProcessor>,
     clock: Arc<dyn Clock>,
-    /// Takes secrets out of what others say; `None`: they are not quoted at all.
+    /// Masks secrets in messages of others; `None`: these are not recorded at all.
     quoting: ArcSwapOption<SecretMasker>,
 }
 
-/// What something is part of, and how its own parts are told.
+/// The trace context of some work, and the tracer for its spans.
 #[derive(Clone, Default)]
 pub struct TraceScope {
     pub tracer: Tracer,
@@ -47,19 +47,19 @@ pub struct TraceScope {
 }
 
 impl TraceScope {
-    /// Begins a span of it.
+    /// Begins a span in this scope.
     pub fn begin(&self, kind: SpanKind, name: impl FnOnce() -> Cow<'static, str>) -> TraceSpan {
         self.tracer.begin(kind, self.trace.as_ref(), name)
     }
 
-    /// The same for what is done within a span.
+    /// The scope of work within a span.
     #[must_use]
     pub fn within(&self, span: &TraceSpan) -> Self {
         Self { tracer: self.tracer.clone(), trace: span.trace().cloned() }
     }
 }
 
-/// A span that is over.
+/// A finished span.
 #[derive(Debug, Clone)]
 pub struct FinishedSpan {
     pub context: SpanContext,
@@ -70,7 +70,7 @@ pub struct FinishedSpan {
     pub took: Duration,
     pub attributes: SpanAttributes,
     pub events: Vec<Event>,
-    /// What went wrong, in words; empty where the kind of error says all.
+    /// The error message; empty if the error type says it all.
     pub error: Option<String>,
 }
 
@@ -81,7 +81,7 @@ pub enum SpanKind {
     Client,
 }
 
-/// Something that happened within a span.
+/// An event within a span.
 #[derive(Debug, Clone)]
 pub struct Event {
     pub name: &'static str,
@@ -90,7 +90,7 @@ pub struct Event {
     pub attributes: SpanAttributes,
 }
 
-/// Named values. Each name stands once.
+/// Attributes. Names are unique.
 #[derive(Debug, Clone, Default)]
 pub struct SpanAttributes(Vec<(&'static str, Value)>);
 
@@ -103,20 +103,20 @@ pub enum Value {
     Texts(Vec<String>),
 }
 
-/// Of which kind an error is, by the conventions.
+/// Attribute for the type of an error (OpenTelemetry semantic conventions).
 pub const ERROR_TYPE: &str = "error.type";
-/// The kind of an error that nobody has a name for.
+/// The type of an unclassified error.
 pub const OTHER_ERROR_TYPE: &str = "_OTHER";
-/// So many characters are said of an error, and looked at for secrets before that.
+/// Characters of an error message that are recorded, and that are searched for secrets before.
 const LONGEST_ERROR: usize = 300;
 const LONGEST_SEARCHED: usize = 4_096;
-/// What ends because nobody waits for it.
+/// The type of an operation that was cancelled by its caller.
 pub const CANCELLED_ERROR_TYPE: &str = "cancelled";
 
-/// One piece of work. Ends when it is dropped.
+/// A span. Ends on drop.
 #[derive(Default)]
 pub struct TraceSpan {
-    /// `None`: nobody follows.
+    /// `None`: not recorded.
     open: Option<Box<OpenSpan>>,
     trace: Option<Arc<Trace>>,
 }
@@ -128,7 +128,7 @@ struct OpenSpan {
     fate: SpanDropMeaning,
 }
 
-/// What is said of a span that is dropped as it is.
+/// What dropping a span means.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SpanDropMeaning {
     Unknown,
@@ -140,7 +140,7 @@ impl Tracer {
         Self(Some(Arc::new(TracerInner { follower, clock, quoting: ArcSwapOption::empty() })))
     }
 
-    /// Whether the words of servers, models and clients are told from now on, and without what.
+    /// Enables or disables messages of servers, models and clients, and sets their masking.
     pub(crate) fn quote(&self, masker: Option<Arc<SecretMasker>>) {
         if let Some(inner) = &self.0 {
             inner.quoting.store(masker);
@@ -151,7 +151,7 @@ impl Tracer {
         self.0.is_some()
     }
 
-    /// Begins a span beneath `outer`. While nobody follows, all that it does is to hand `outer` on.
+    /// Begins a span within `outer`. Without a processor it only passes `outer` on.
     pub fn begin(
         &self,
         kind: SpanKind,
@@ -192,12 +192,12 @@ impl Tracer {
 }
 
 impl TraceSpan {
-    /// One that nobody hears of.
+    /// A span that is not recorded.
     pub fn part_of(outer: Option<&Arc<Trace>>) -> Self {
         Self { open: None, trace: outer.cloned() }
     }
 
-    /// What is done within it is part of this.
+    /// The trace context for work within the span.
     pub fn trace(&self) -> Option<&Arc<Trace>> {
         self.trace.as_ref()
     }
@@ -206,19 +206,19 @@ impl TraceSpan {
         self.open.is_some()
     }
 
-    /// Whether what is told of it is kept, and so worth some work.
+    /// Whether it is sampled, so that building attributes is worthwhile.
     pub fn is_kept(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.ended.context.is_sampled())
     }
 
-    /// Says more, if anybody listens.
+    /// Adds attributes, if the span is recorded.
     pub fn tell(&mut self, say: impl FnOnce(&mut SpanAttributes)) {
         if let Some(open) = &mut self.open {
             say(&mut open.ended.attributes);
         }
     }
 
-    /// Gives it another name: what it is about is often known only later.
+    /// Renames the span: its subject is often known only later.
     pub fn rename(&mut self, name: impl FnOnce() -> String) {
         if let Some(open) = &mut self.open {
             open.ended.name = Cow::Owned(name());
@@ -234,13 +234,13 @@ impl TraceSpan {
         }
     }
 
-    /// How long it has been going on; `None` if nobody follows.
+    /// Time since it began; `None` if it is not recorded.
     pub fn elapsed(&self) -> Option<Duration> {
         let open = self.open.as_ref()?;
         Some(open.inner.clock.now().saturating_duration_since(open.began))
     }
 
-    /// It went wrong: in which way, by a name of few, and in words that are our own.
+    /// Marks it as failed, with a low-cardinality error type and a message of our own.
     pub fn fail(&mut self, kind: impl Into<Cow<'static, str>>, words: impl FnOnce() -> String) {
         if let Some(open) = &mut self.open {
             open.fate = SpanDropMeaning::Over;
@@ -249,7 +249,7 @@ impl TraceSpan {
         }
     }
 
-    /// The same in words that others had a part in: they may hold what was asked and answered.
+    /// The same with a message that others contributed to: it may quote requests and answers.
     pub fn refused(&mut self, kind: impl Into<Cow<'static, str>>, words: impl FnOnce() -> String) {
         let Some(open) = &self.open else { return };
         let quoting = open.inner.quoting.load_full().filter(|_| self.is_kept());
@@ -260,7 +260,7 @@ impl TraceSpan {
         });
     }
 
-    /// It came to its end: dropping it does not mean that somebody gave it up.
+    /// Marks it as finished: dropping it is not a cancellation.
     pub fn done(&mut self) {
         if let Some(open) = &mut self.open {
             open.fate = SpanDropMeaning::Over;
@@ -290,7 +290,7 @@ impl SpanAttributes {
         }
     }
 
-    /// If there is something to be said.
+    /// Sets the attribute if there is a value.
     pub fn set_some(&mut self, name: &'static str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             self.set(name, value);
@@ -337,7 +337,7 @@ impl From<u64> for Value {
 }
 
 impl From<Duration> for Value {
-    /// In seconds, as the conventions count.
+    /// In seconds, as the conventions require.
     fn from(time: Duration) -> Self {
         Self::Real(time.as_secs_f64())
     }
@@ -349,7 +349,7 @@ impl From<Vec<String>> for Value {
     }
 }
 
-/// An id by chance, which is not zero.
+/// A random id other than zero.
 fn by_chance<const N: usize, T>(new: impl Fn([u8; N]) -> Option<T>) -> T {
     loop {
         let mut bytes = [0; N];

@@ -1,5 +1,5 @@
-//! Builds a gate from settings, and changes one that runs to other settings. The only place that
-//! knows how the parts of the engine fit together.
+//! Builds a gate from settings, and applies new settings to a running one (hot reload). The only
+//! place that knows how the parts of the engine fit together.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,59 +35,59 @@ use crate::settings::EngineSettings;
 use crate::spans::Tracer;
 use crate::upstream::{TrialRunner, Upstream, UpstreamContext};
 
-/// What an embedding program may bring along.
+/// What an embedding program may provide.
 #[derive(Default)]
 pub struct Parts {
-    /// Tools of its own, beside the built-in ones.
+    /// Additional in-process tools.
     pub tools: Vec<builtin::Server>,
     pub observers: Vec<Box<dyn Observer>>,
-    /// Where measurements and pins outlast the process; `None` forgets them with it.
+    /// Store of measurements and pins; `None`: they are lost at exit.
     pub store: Option<Arc<Store>>,
-    /// What agents remember; `None`: nothing, and they have no tools for it.
+    /// The memory of agents; `None`: no memory, and no tools for it.
     pub memory: Option<Arc<MemoryStore>>,
-    /// Knows what texts mean; `None`: they are found by their words.
+    /// The embedding model; `None`: search is by text only.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Where calls and decisions are kept.
+    /// Ledger of calls and decisions.
     pub ledger: Arc<AuditLedger>,
     pub upkeep: CalibrationMode,
-    /// What children begin as. Without one they get their limits just after their start, and
+    /// Launcher for child processes. Without one they get their limits just after their start, and
     /// servers with file rules or without network are refused.
     pub launcher: Option<Launcher>,
-    /// Tells what is done for requests to whoever follows them.
+    /// Creates the trace spans of requests.
     pub tracer: Tracer,
 }
 
-/// A gate, and the tasks that keep it; the gate serves for as long as that is held.
+/// A gate and its background tasks; the gate works until this is dropped.
 pub struct RunningEngine {
     pub gate: Arc<Gate>,
-    /// Held while the settings change: one change at a time.
+    /// Locked while the settings change, one change at a time.
     fleet: Mutex<ServerSet>,
     habit: Arc<ArcSwap<BackgroundProbing>>,
-    /// Servers that were replaced or taken out, and end when their calls have.
+    /// Servers that were replaced or removed, and stop when their calls have ended.
     ending: TaskGroup,
     /// Starts the first worker for programs.
     warming: ArcSwapOption<Task>,
     _keeper: Task,
     _tending: MeterMaintenance,
-    /// Reads transcripts.
+    /// Indexes transcripts.
     reading: Option<MemoryIndexer>,
     _calibration: Option<Task>,
 }
 
-/// How long a server that is to end may take to finish its calls.
+/// How long a server that stops may take to finish its calls.
 const LAST_CALLS: Duration = Duration::from_secs(30);
-/// More end at once than wait for their calls.
+/// Beyond this, servers are stopped without waiting for their calls.
 const MOST_ENDING: usize = 1_024;
 
-/// Why nothing was started.
+/// Why the engine could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Which definitions of tools are trusted is not known.
+    /// The trusted tool definitions cannot be read.
     #[error("the pins of tools cannot be read: {0}; {remedy}", remedy = .0.remedy())]
     Pins(#[source] tollgate_store::Error),
 }
 
-/// Starts everything. Returns at once; servers come up on their own, see [`Gate::settled`].
+/// Starts everything. Returns at once; servers come up in the background, see [`Gate::settled`].
 pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let notices = Notices::default();
@@ -172,11 +172,11 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
 }
 
 impl RunningEngine {
-    /// Goes on by other settings. The catalogue and all that turns depend on change in one step;
-    /// turns that run keep their view, and servers whose own settings are the same notice nothing.
-    /// The environment and the data directory stay as they were: they need a new start.
+    /// Applies new settings. The catalogue and everything that turns depend on change in one step;
+    /// running turns keep their view, and servers with unchanged settings are not affected. The
+    /// environment and the data directory do not change: they need a restart.
     ///
-    /// `swapped` runs in the moment in which the new catalogue is there, before anything else.
+    /// `swapped` runs as soon as the new catalogue is published, before anything else.
     pub async fn reconfigure(
         &self,
         settings: &EngineSettings,
@@ -217,13 +217,13 @@ impl RunningEngine {
         turnover
     }
 
-    /// How the files of built-in tools stand, if they changed since they were read;
+    /// The new stamp of the files of built-in tools, if they changed since they were read;
     /// [`RunningEngine::reconfigure`] reads them again.
     pub async fn changed_files(&self) -> Option<BuiltinFilesStamp> {
         self.fleet.lock().await.changed_files().await
     }
 
-    /// One that cannot be waited for is killed by being dropped.
+    /// A server that cannot be awaited is killed by the drop.
     fn end(&self, upstream: Arc<Upstream>) {
         let ended = async move { upstream.retire(LAST_CALLS).await };
         if self.ending.spawn(ended).is_err() {
@@ -232,7 +232,7 @@ impl RunningEngine {
     }
 }
 
-/// `None`: no model writes programs.
+/// `None`: code mode is off.
 fn warming(gate: &Arc<Gate>, settings: &EngineSettings) -> Option<Task> {
     let warm = || tasks::spawn("first worker", Arc::clone(gate).warm());
     settings.has_code_mode().then(warm)

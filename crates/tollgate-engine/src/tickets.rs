@@ -1,5 +1,5 @@
-//! Task handles as clients see them: sealed for one principal, so that nobody can guess or borrow
-//! one, and the gate needs no table of them.
+//! Task handles for clients: sealed for one principal, so that they cannot be guessed or shared,
+//! and the gate needs no table of them.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ impl TaskTickets<'_> {
         Some(TaskTicket { server, tool: text("tool")?, task: text("task")? })
     }
 
-    /// The result under the handle that the client knows.
+    /// The result with the handle that the client knows.
     pub(crate) fn with_handle(result: &RawValue, handle: &str) -> Box<RawValue> {
         let Ok(mut result) = Object::parse(result.get()) else { return result.to_owned() };
         if result.contains("taskId") {

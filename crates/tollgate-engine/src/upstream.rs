@@ -1,4 +1,4 @@
-//! Upstream servers: started, kept alive, spoken to. One supervisor task owns each server.
+//! Upstream servers: starting, supervising and calling them. One supervisor task owns each server.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -32,7 +32,7 @@ pub use history::StateEpisode;
 pub use trial::{OfferedTool, ServerTrial, TrialEvent, TrialReport};
 pub(crate) use trial::{TrialRunner, describe_target};
 
-/// What the registry is told, over a bounded queue.
+/// An update to the registry, sent over a bounded queue.
 #[derive(Debug)]
 pub struct Update {
     pub server: ServerId,
@@ -41,9 +41,9 @@ pub struct Update {
 
 #[derive(Debug)]
 pub enum Change {
-    /// The server is there and offers this.
+    /// The server is up and has this listing.
     Listed(Arc<ServerListing>),
-    /// Its tools are to be left out until it is back.
+    /// Its tools are removed until it is back.
     Gone,
     /// `notifications/resources/updated`.
     ResourceUpdated(String),
@@ -51,15 +51,15 @@ pub enum Change {
 
 pub type UpstreamUpdateSender = mpsc::Sender<Update>;
 
-/// The state of a server, for people to see.
+/// The state of a server, for display.
 #[derive(Debug, Clone)]
 pub struct UpstreamStatus {
     pub state: UpstreamState,
-    /// In words: what happened last.
+    /// Text: what happened last.
     pub reason: String,
     pub since: SystemTime,
     pub restarts: u32,
-    /// Answers that came when nobody waited for them any more, and were dropped.
+    /// Answers that came after their caller was gone, and were dropped.
     pub late_answers: u64,
     pub revision: Option<Revision>,
     pub tools: usize,
@@ -67,11 +67,11 @@ pub struct UpstreamStatus {
     pub pid: Option<u32>,
 }
 
-/// The calls of a server.
+/// Load of a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UpstreamLoad {
     pub running: usize,
-    /// For room there.
+    /// Calls queued for a permit.
     pub waiting: usize,
 }
 
@@ -79,10 +79,10 @@ pub struct UpstreamLoad {
 pub enum UpstreamState {
     Starting,
     Ready,
-    /// Serving, but with trouble: breaker half open, garbage on stdout, listing failed.
+    /// In service, but with problems: half-open circuit breaker, garbage on stdout, failed listing.
     Degraded,
     Offline,
-    /// Restarted too often; tried once a minute.
+    /// Restarted too often; retried once a minute.
     Failed,
     Disabled,
 }
@@ -103,7 +103,7 @@ impl UpstreamState {
     }
 }
 
-/// How a fresh connection to a server went.
+/// The result of a test connection to a server.
 #[derive(Debug, Clone)]
 pub struct TestReport {
     pub verdict: TestVerdict,

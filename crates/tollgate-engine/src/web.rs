@@ -1,9 +1,9 @@
-//! SSRF guard and the way out of this process: to what the operator named, and for strangers' URLs
-//! to the public web and nowhere else.
+//! Outgoing HTTP with an SSRF guard: to hosts that the operator named, and for untrusted URLs to
+//! the public web only.
 //!
-//! `fetch` speaks to places of the operator's and to those that they lead to (OAuth, search,
-//! images); `egress` gets pages that a model or a page named. Both connect by `dial`, which resolves
-//! names itself and connects to the addresses that it has checked.
+//! `fetch` talks to the operator's hosts and to those they refer to (OAuth, search, images);
+//! `egress` fetches pages that a model or a page named. Both connect through `dial`, which resolves
+//! names itself and connects only to the addresses it has checked.
 
 mod body;
 mod dial;

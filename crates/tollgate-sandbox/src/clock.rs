@@ -1,4 +1,4 @@
-//! Where the time comes from: tokio, so that a paused clock governs timers and measures alike.
+//! The source of time: tokio, so that a paused test clock governs timers and measurements alike.
 
 use tokio::time::Instant;
 

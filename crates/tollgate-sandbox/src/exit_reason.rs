@@ -1,5 +1,5 @@
-//! Why a worker died, in words for whoever wrote the program. Read from how the process ended and
-//! from what it said last; pure.
+//! Explains why a worker died, for the author of the program. Derived from the exit status and the
+//! last lines of stderr; pure.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
@@ -9,10 +9,11 @@ use rustix::process::Signal;
 use crate::failure::{out_of_time, program_error, program_error_with_hint};
 use crate::frames::{ProgramError, ProgramErrorKind};
 
-/// What an interpreter that panicked may say of it.
+/// Length of an interpreter's panic message.
 const MAX_PANIC_CHARS: usize = 200;
 
-/// A program that took its process with it. `None`: it closed its output and had to be killed.
+/// The error of a program that crashed its process. `None`: it closed its output and had to be
+/// killed.
 pub(crate) fn explain(status: Option<ExitStatus>, last_words: &str) -> ProgramError {
     let says = |words: &str| last_words.contains(words);
     if says("memory allocation of") || says("capacity overflow") || says("out of memory") {

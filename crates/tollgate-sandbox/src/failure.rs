@@ -1,10 +1,10 @@
-//! How failures are put into words that a model reads.
+//! Error messages of programs, worded for models.
 
 use crate::frames::{ProgramError, ProgramErrorKind};
 
 /// Characters of a message or a hint.
 const MAX_MESSAGE_CHARS: usize = 2000;
-/// And of the program's line in question.
+/// Characters of the failing source line.
 const LONGEST_LINE: usize = 300;
 
 pub(crate) fn program_error(kind: ProgramErrorKind, message: String) -> ProgramError {
@@ -24,7 +24,7 @@ pub(crate) fn out_of_time(what: &str) -> ProgramError {
     program_error_with_hint(ProgramErrorKind::Time, format!("the program took {what}"), hint)
 }
 
-/// As long as it is read with patience.
+/// Truncates all texts to a readable length.
 pub(crate) fn truncate_texts(failed: ProgramError) -> ProgramError {
     ProgramError {
         message: cut(failed.message, MAX_MESSAGE_CHARS),

@@ -1,4 +1,4 @@
-//! Workers that misbehave, for tests: small scripts that speak in frames, or don't.
+//! Fake workers for tests: small scripts that speak the frame protocol, or violate it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::program::{ProgramOutcome, SandboxProgram, SandboxUnavailableError};
 use crate::sandbox::{ProgramSandbox, SandboxSettings};
 use crate::stopwatch::Stopwatch;
 
-/// What scripts may use. `starts` counts the processes of this fake up to this one.
+/// Helpers for the scripts. `starts` counts the processes of this fake, including this one.
 const WORDS: &str = r#"
 import json, os, signal, struct, sys, time
 def raw(data):
@@ -42,7 +42,7 @@ with open(folder + "/started", "a") as file:
 starts = sum(1 for line in open(folder + "/started"))
 "#;
 
-/// A worker that does what a script says.
+/// A worker that runs a script.
 pub(crate) struct FakeWorker {
     folder: TempDir,
     pub(crate) program: PathBuf,
@@ -52,7 +52,7 @@ impl FakeWorker {
     /// The script may use [`WORDS`].
     pub(crate) fn new(script: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // The interpreter itself: what stands in the path may need an environment.
+        // The interpreter itself: the one in `PATH` may be a wrapper that needs an environment.
         let mut asked = Command::new("python3");
         asked.args(["-c", "import sys; print(sys.executable)"]);
         let python =
@@ -61,7 +61,8 @@ impl FakeWorker {
         let draft = folder.path().join("draft");
         std::fs::write(&draft, format!("#!{} -SE\n{WORDS}\n{script}\n", python.trim())).unwrap();
         let program = folder.path().join("tollgate-worker");
-        // By another process: one that is written here could not be run while others are started.
+        // Written by another process: a file that is open for writing here, or in a child forked
+        // meanwhile, cannot be executed (ETXTBSY).
         let words = ["-m", "755", draft.to_str().unwrap(), program.to_str().unwrap()];
         assert!(Command::new("install").args(words).status().unwrap().success());
         Self { folder, program }
@@ -72,7 +73,7 @@ impl FakeWorker {
         Self::new(&format!("ready()\njob = hear()[\"run\"]\n{script}"))
     }
 
-    /// Every process writes down its number here, as the first thing that it does.
+    /// Every process records its pid here as its first action.
     pub(crate) fn started_processes(&self) -> Vec<u32> {
         let lines = std::fs::read_to_string(self.folder.path().join("started"));
         lines.unwrap_or_default().lines().map(|line| line.parse().unwrap()).collect()
@@ -88,7 +89,7 @@ pub(crate) fn settings(worker: PathBuf) -> SandboxSettings {
     SandboxSettings { worker, spare: 0, together: 4, memory_bytes: 256 << 20, cpu }
 }
 
-/// Answers every call with its tool's number.
+/// Answers every call with the tool's number.
 pub(crate) struct NumberHost;
 
 #[async_trait]
@@ -98,7 +99,7 @@ impl HostCalls for NumberHost {
     }
 }
 
-/// Answers when it is let.
+/// Answers once it is released.
 #[derive(Default)]
 pub(crate) struct GatedHost {
     pub(crate) called: Notify,
@@ -129,7 +130,7 @@ pub(crate) async fn run(
     sandbox.run(&program, host).await
 }
 
-/// The program's end in a line: its result, or its kind of failure and the message.
+/// The outcome in one line: the result, or the error kind and message.
 pub(crate) fn describe_outcome(ended: &ProgramOutcome) -> String {
     match &ended.result {
         Ok(Some(result)) => result.get().to_owned(),

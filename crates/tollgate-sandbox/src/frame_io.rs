@@ -1,5 +1,5 @@
-//! Frames over pipes: lengths are checked before anything is read, and no more is taken into
-//! memory than has come. Knows bytes, not what they mean.
+//! Frame I/O over pipes: lengths are checked before anything is read, and memory grows only with
+//! the bytes received. Independent of the content.
 
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -27,7 +27,7 @@ pub(crate) struct FrameTooLargeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameRead {
     Frame,
-    /// The other side closed its end, between two frames.
+    /// EOF between two frames.
     End,
 }
 
@@ -54,7 +54,7 @@ where
     if read < length as usize { Err(FrameReadError::Cut) } else { Ok(FrameRead::Frame) }
 }
 
-/// One frame, ready to be written.
+/// Encodes one frame.
 pub(crate) fn frame(value: &impl Serialize) -> Result<Vec<u8>, FrameTooLargeError> {
     let mut bytes = vec![0; HEAD];
     serde_json::to_writer(&mut bytes, value).expect("frames are plain data, and memory takes all");

@@ -1,13 +1,12 @@
-//! What the gateway and a worker say to each other, over the worker's standard input and output:
-//! four bytes of length (little end first), then one JSON value. They take turns; only prints come
-//! unasked.
+//! The protocol between the gateway and a worker, over the worker's stdin and stdout: a four-byte
+//! length (little-endian), then one JSON value. The sides take turns; only prints are sent unasked.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// A worker of another version is not talked to.
+/// A worker of another version is rejected.
 pub const VERSION: u32 = 1;
 
 /// Bytes of one frame to a worker; larger ones are not sent.
@@ -16,84 +15,84 @@ pub const MAX_FRAME_BYTES: u32 = 32 << 20;
 /// Bytes of one frame from a worker; larger ones are not read.
 pub const MAX_WORKER_MESSAGE_BYTES: u32 = 4 << 20;
 
-/// To a worker.
+/// Messages to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostMessage<'a> {
-    /// The first, and once: a worker runs one program and ends.
+    /// Sent first, and once: a worker runs one program and exits.
     #[serde(borrow)]
     Run(ProgramJob<'a>),
-    /// To [`WorkerMessage::Calls`], one for each, in their order.
+    /// Replies to [`WorkerMessage::Calls`], one for each call, in the same order.
     Answers(Vec<Answer>),
 }
 
-/// From a worker.
+/// Messages from a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerMessage {
-    /// It is shut in, and waits for a program.
+    /// It is confined, and waits for a program.
     Ready {
         version: u32,
     },
-    /// With their line ends; several may come as one.
+    /// Includes line ends; several prints may be merged.
     Print(String),
-    /// To be run side by side.
+    /// To be run concurrently.
     Calls(Vec<ProgramCall>),
     Done(ProgramResult),
     Failed(ProgramError),
 }
 
-/// A program, and all that it can name.
+/// A program, and all names it can use.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ProgramJob<'a> {
     #[serde(borrow)]
     pub source: Cow<'a, str>,
-    /// [`Names`], written once and sent as it is.
+    /// [`Names`], encoded once and sent as is.
     #[serde(borrow)]
     pub names: Cow<'a, RawValue>,
     pub fence: InterpreterLimits,
 }
 
-/// Servers, in order, each with its tools. A call names a tool by its place among the tools of all
-/// servers, counted through.
+/// Servers, in order, each with its tools. A call identifies a tool by its index among the tools of
+/// all servers.
 pub type Names = Vec<(String, Vec<String>)>;
 
-/// What the interpreter itself keeps to, before the walls of the process are reached.
+/// Limits that the interpreter enforces, before those of the process are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterpreterLimits {
     pub steps: u64,
-    /// Of values that the program holds.
+    /// Of the program's values.
     pub heap_bytes: u64,
-    /// Functions within each other.
+    /// Depth of the call stack.
     pub depth: u32,
     pub calls: u32,
     /// Prints and `result` together.
     pub output_bytes: u64,
 }
 
-/// One call of a tool.
+/// One tool call.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ProgramCall {
     pub tool: u32,
-    /// Arguments without a name, as JSON.
+    /// Positional arguments, as JSON.
     pub positional: Vec<Box<RawValue>>,
-    /// An object.
+    /// Named arguments, as a JSON object.
     pub named: Box<RawValue>,
-    /// Where in the program, from 1.
+    /// Line in the program, from 1.
     pub line: u32,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// As JSON.
     Data(Box<RawValue>),
-    /// The program fails here, unless it asked to be told.
+    /// Fails the program, unless it used `try_call`.
     Failure { status: String, message: String, retryable: bool },
 }
 
-/// The program came to its end.
+/// The program ran to its end.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ProgramResult {
     /// The global `result`, as JSON, if there was one.
@@ -101,7 +100,7 @@ pub struct ProgramResult {
     pub steps: u64,
 }
 
-/// The program did not come to its end.
+/// The program failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramError {
     pub kind: ProgramErrorKind,
@@ -109,25 +108,25 @@ pub struct ProgramError {
     /// From 1.
     pub line: Option<u32>,
     pub column: Option<u32>,
-    /// The line itself.
+    /// The text of the line.
     pub text: Option<String>,
-    /// What to write instead.
+    /// A suggested correction.
     pub hint: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgramErrorKind {
-    /// It cannot be read, or names what is not there. Nothing of it ran.
+    /// Cannot be parsed, or uses an unknown name. Nothing of it ran.
     Syntax,
-    /// It ran up to here.
+    /// Failed at run time.
     Runtime,
-    /// A tool failed, and the program did not expect it to.
+    /// A tool failed, and the program did not handle it.
     Tool,
-    /// It wanted more steps than there are.
+    /// The step limit was reached.
     Steps,
     Memory,
-    /// Functions, or values, too deep within each other.
+    /// Call stack or values nested too deeply.
     Depth,
     Calls,
     Output,

@@ -1,4 +1,5 @@
-//! All that a program can reach: one trait. Whoever runs a program implements it.
+//! The trait through which a program reaches tools; nothing else is reachable. Implemented by the
+//! caller of the sandbox.
 
 use async_trait::async_trait;
 
@@ -7,14 +8,14 @@ use crate::stopwatch::Stopwatch;
 
 #[async_trait]
 pub trait HostCalls: Send + Sync {
-    /// Whether so many more calls may be made, asked before they are. A refusal ends the program
-    /// with its words: there is no catching it, so no program can go on asking.
+    /// Whether this many more calls may be made; checked before they are. A refusal ends the
+    /// program with its message and cannot be caught, so a program cannot keep trying.
     fn admit(&self, _calls: u32) -> Result<(), String> {
         Ok(())
     }
 
-    /// Calls that do not wait for each other; one answer for each, in their order. What comes is
-    /// not trusted: a tool that is not there, arguments of any shape. `time` is the program's own:
-    /// [hold](Stopwatch::hold) it while a person is waited for.
+    /// Runs independent calls; returns one answer for each, in the same order. The calls are
+    /// untrusted: the tool may not exist, and arguments may have any shape. `time` is the program's
+    /// stopwatch: [hold](Stopwatch::hold) it while waiting for a person.
     async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer>;
 }

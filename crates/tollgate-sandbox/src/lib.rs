@@ -1,8 +1,8 @@
-//! Programs that models wrote, run where they can do no harm: each in a process of its own, which
-//! has no files, no network and little memory, and reaches nothing but [`host::HostCalls`].
+//! Sandbox for programs written by models: each runs in its own process, which has no files, no
+//! network and little memory, and reaches nothing but [`host::HostCalls`].
 //!
-//! `frames` is what the gateway and a worker say to each other; everything else is the gateway's
-//! side (feature `host`). The interpreter itself lives in the worker, a binary of its own.
+//! `frames` is the protocol between the gateway and a worker; everything else is the gateway's side
+//! (feature `host`). The interpreter is in the worker, a separate binary.
 
 pub mod frames;
 

@@ -1,18 +1,18 @@
-//! How far one program may go.
+//! Limits of one program.
 
 use std::time::Duration;
 
 use crate::frames::InterpreterLimits;
 
-/// Nothing here can be left out: a program always ends.
+/// All limits are mandatory: a program always ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub fence: InterpreterLimits,
-    /// On the wall, unless whoever waits has less. One clock for all: waiting for a turn or for a
-    /// worker counts as well. Time in which a person is waited for does not.
+    /// Wall-clock time, unless the caller's deadline is earlier. One clock for the whole run:
+    /// waiting for a slot or a worker counts. Time spent waiting for a person does not.
     pub time: Duration,
     pub source_bytes: usize,
-    /// Brackets and operators within each other.
+    /// Nesting of brackets and operators.
     pub nesting: usize,
 }
 

@@ -1,8 +1,8 @@
-//! Workers that wait for programs.
+//! The worker pool: idle workers, ready for programs.
 //!
-//! Nothing is started before it is wanted; from then on a task of the pool's own keeps a few ready.
-//! A worker that cannot be started, or that dies while it waits, is not tried again and again.
-//! Knows processes, not programs.
+//! Nothing is started before the first program; from then on a task keeps some workers ready.
+//! Workers that fail to start, or die while idle, are restarted with a backoff. Knows processes,
+//! not programs.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -17,17 +17,17 @@ use crate::clock;
 use crate::program::{BrokenWorkerError, SandboxUnavailableError};
 use crate::worker::{WorkerLaunch, WorkerProcess};
 
-/// After the first failure to start; twice that after each other one.
+/// Pause after the first failed start; doubles with each further one.
 const FIRST_REST: Duration = Duration::from_millis(250);
 const LONGEST_REST: Duration = Duration::from_secs(30);
-/// How often the ready ones are looked at.
+/// Interval of liveness checks of idle workers.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 pub(crate) struct WorkerPool {
     launch: Arc<WorkerLaunch>,
     spare: usize,
     state: Mutex<WorkerPoolState>,
-    /// Told when a worker was taken.
+    /// Notified when a worker was taken.
     taken: Arc<Notify>,
     door: watch::Sender<PoolLifecycle>,
 }
@@ -36,10 +36,10 @@ pub(crate) struct WorkerPool {
 struct WorkerPoolState {
     ready: VecDeque<WorkerProcess>,
     keeper: Option<AbortHandle>,
-    /// After failures, workers are not started for a while.
+    /// After failed starts, no worker is started for a while.
     rest: Option<(StartPause, BrokenWorkerError)>,
-    /// After deaths while they waited, none is kept ready for a while. A program that needs one
-    /// has it started all the same.
+    /// After deaths of idle workers, none is kept ready for a while. A program that needs one still
+    /// gets one.
     mourning: Option<StartPause>,
 }
 
@@ -66,7 +66,7 @@ impl WorkerPool {
         }
     }
 
-    /// A ready worker, or a new one.
+    /// An idle worker, or a new one.
     pub(crate) async fn take(
         self: &Arc<Self>,
         deadline: Instant,
@@ -89,7 +89,7 @@ impl WorkerPool {
         }
     }
 
-    /// Has a worker ready, or says why there can be none.
+    /// Makes sure that a worker is ready, or returns why none can be started.
     pub(crate) async fn warm(self: &Arc<Self>) -> Result<(), BrokenWorkerError> {
         let worker = match self.ready() {
             Some(worker) => worker,
@@ -100,7 +100,7 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// Ends every worker that waits, and takes no more programs.
+    /// Stops all idle workers; no more programs are accepted.
     pub(crate) fn close(&self) {
         self.door.send_replace(PoolLifecycle::Shut);
         let mut state = self.state.lock();
@@ -110,14 +110,14 @@ impl WorkerPool {
         }
     }
 
-    /// Ends when the pool was closed.
+    /// Returns when the pool was closed.
     pub(crate) async fn wait_closed(&self) {
         let mut door = self.door.subscribe();
         // The sender lives as long as `self` does.
         let _ = door.wait_for(|door| *door == PoolLifecycle::Shut).await;
     }
 
-    /// The one that waited longest and still lives.
+    /// The worker that has been idle longest and is still alive.
     fn ready(&self) -> Option<WorkerProcess> {
         let mut state = self.state.lock();
         state.remove_dead();
@@ -145,14 +145,14 @@ impl WorkerPool {
     }
 
     fn put(&self, worker: WorkerProcess) {
-        // Under the lock, so that a pool which is being closed keeps none.
+        // Under the lock, so that a pool that is being closed keeps none.
         let mut state = self.state.lock();
         if *self.door.borrow() == PoolLifecycle::Open && state.ready.len() < self.spare.max(1) {
             state.ready.push_back(worker);
         }
     }
 
-    /// Begins to keep workers ready, unless that was begun.
+    /// Starts the task that keeps workers ready, unless it is running.
     fn keep(self: &Arc<Self>) {
         let mut state = self.state.lock();
         if state.keeper.is_none() && self.spare > 0 && *self.door.borrow() == PoolLifecycle::Open {
@@ -161,7 +161,7 @@ impl WorkerPool {
         }
     }
 
-    /// How many are missing, and not before when they may be started.
+    /// How many workers are missing, and the earliest time to start them.
     fn missing(&self) -> MissingWorkers {
         let mut state = self.state.lock();
         state.remove_dead();
@@ -178,7 +178,7 @@ impl WorkerPool {
 }
 
 impl WorkerPoolState {
-    /// Takes out those that died while they waited.
+    /// Removes workers that died while idle.
     fn remove_dead(&mut self) {
         let before = self.ready.len();
         self.ready.retain_mut(WorkerProcess::lives);
@@ -191,7 +191,7 @@ impl WorkerPoolState {
 }
 
 impl StartPause {
-    /// After one more failure.
+    /// The pause after one more failure.
     fn after(before: Option<Self>) -> Self {
         let failures = before.map_or(0, |rest| rest.failures).saturating_add(1);
         let pause = FIRST_REST.saturating_mul(1 << failures.min(16).saturating_sub(1));
@@ -213,7 +213,8 @@ enum MissingWorkers {
     NotBefore(Instant),
 }
 
-/// Keeps workers ready. Holds the pool only while it looks at it, so that it goes with its owner.
+/// Keeps workers ready. Holds a strong reference to the pool only briefly, so that the pool can be
+/// dropped.
 async fn keeper(pool: Weak<WorkerPool>, launch: Arc<WorkerLaunch>, taken: Arc<Notify>) {
     loop {
         let Some(missing) = pool.upgrade().map(|pool| pool.missing()) else { return };

@@ -1,4 +1,4 @@
-//! What goes into the sandbox and what comes out of it.
+//! Inputs and outputs of the sandbox.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,29 +11,29 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, Copy)]
 pub struct SandboxProgram<'a> {
     pub source: &'a str,
-    /// [`Names`](crate::frames::Names) as JSON, made once for many runs.
+    /// [`Names`](crate::frames::Names) as JSON, encoded once for many runs.
     pub names: &'a RawValue,
     pub limits: &'a Limits,
-    /// When nobody waits for the answer any more, whatever the limits say.
+    /// The caller's deadline, besides the limits.
     pub until: Option<std::time::Instant>,
 }
 
-/// What became of a program.
+/// The outcome of a program.
 #[derive(Debug)]
 pub struct ProgramOutcome {
-    /// As they came, up to where the program came.
+    /// In order, up to where the program stopped.
     pub prints: String,
-    /// How many calls it made.
+    /// Number of calls it made.
     pub calls: u32,
-    /// Of the interpreter; 0 unless it came to its end.
+    /// Interpreter steps; 0 unless it ran to its end.
     pub steps: u64,
-    /// On the wall, with the time in which people were waited for.
+    /// Wall-clock time, including time spent waiting for people.
     pub took: Duration,
     /// The global `result`, if it set one.
     pub result: Result<Option<Box<RawValue>>, ProgramError>,
 }
 
-/// The program was not run; it is not to blame.
+/// The program was not run, for reasons outside of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxUnavailableError {
     #[error(transparent)]
@@ -51,7 +51,7 @@ pub enum SandboxUnavailableError {
 }
 
 impl SandboxUnavailableError {
-    /// When there may be room for another program.
+    /// Suggested retry when the sandbox is busy.
     pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 }
 
@@ -68,7 +68,7 @@ pub struct BrokenWorkerError {
 }
 
 impl ProgramOutcome {
-    /// Nothing of it ran.
+    /// The outcome of a program that was never run.
     pub(crate) fn not_run(failed: ProgramError) -> Self {
         let took = Duration::ZERO;
         Self { prints: String::new(), calls: 0, steps: 0, took, result: Err(failed) }

@@ -1,5 +1,5 @@
-//! One program on one worker: gives it the program, passes its calls to the host, keeps its prints,
-//! and ends it when it goes too far. What the worker says is not trusted. Used by the sandbox.
+//! One run of a program on a worker: sends the program, passes its calls to the host, collects its
+//! prints, and stops it at its limits. The worker's messages are untrusted. Used by the sandbox.
 
 use std::cmp::Reverse;
 use std::pin::pin;
@@ -25,7 +25,7 @@ pub(crate) struct ProgramRun<'a> {
     program: &'a SandboxProgram<'a>,
     host: &'a dyn HostCalls,
     seat: RunSlot,
-    /// Of the whole run, from when the program was handed in.
+    /// Time of the whole run, since the program was submitted.
     time: Stopwatch,
     job: Vec<u8>,
     so_far: RunProgress,
@@ -37,16 +37,16 @@ struct RunProgress {
     calls: u32,
 }
 
-/// How it went.
+/// How the run ended.
 #[derive(Debug)]
 pub(crate) enum RunEnd {
     Done(ProgramResult),
     Failed(ProgramError),
-    /// The worker was dead before it had the program.
+    /// The worker died before it got the program.
     NotTaken,
 }
 
-/// Where a conversation stopped.
+/// Why the exchange with the worker stopped.
 enum ConversationStop {
     End(RunEnd),
     /// The worker closed its output.
@@ -91,7 +91,7 @@ impl<'a> ProgramRun<'a> {
                 so_far: &mut self.so_far,
             };
             let talk = pin!(conversation.hold(&self.job));
-            // Timers first: whoever talks without a pause must not keep them from being looked at.
+            // Timers first: a worker that sends without a pause must not starve them.
             tokio::select! {
                 biased;
                 failed = &mut over => ConversationStop::End(RunEnd::Failed(failed)),
@@ -130,7 +130,7 @@ impl<'a> ProgramRun<'a> {
     }
 }
 
-/// Ends when the program has to, whatever it does, and says why.
+/// Returns when the program has to be stopped, with the reason.
 async fn over(
     program: &SandboxProgram<'_>,
     time: &Stopwatch,
@@ -185,7 +185,7 @@ impl WorkerConversation<'_> {
         }
     }
 
-    /// Keeps what fits.
+    /// Keeps what fits the limit.
     fn print(&mut self, text: &str) -> Result<(), ConversationStop> {
         let most = usize::try_from(self.fence.output_bytes).unwrap_or(usize::MAX);
         let left = most.saturating_sub(self.so_far.prints.len());
@@ -231,12 +231,13 @@ impl WorkerConversation<'_> {
                 message,
             ))));
         };
-        // What became of a worker that does not listen is read from its end.
+        // If the worker does not read, its exit status tells why.
         self.stdin.write_all(&frame).await.map_err(|_| ConversationStop::Gone)
     }
 }
 
-/// What does not fit into a frame becomes a failure that the program may catch, the largest first.
+/// Answers that do not fit into a frame become failures, which the program may catch; the largest
+/// first.
 fn fitting(mut answers: Vec<Answer>) -> Vec<Answer> {
     let most = MAX_FRAME_BYTES as usize / 2;
     let mut left: usize = answers.iter().map(size).sum();
@@ -260,7 +261,7 @@ fn fitting(mut answers: Vec<Answer>) -> Vec<Answer> {
     answers
 }
 
-/// As it is written into a frame.
+/// Encoded size in a frame.
 fn size(answer: &Answer) -> usize {
     match answer {
         Answer::Data(data) => data.get().len(),
@@ -270,7 +271,7 @@ fn size(answer: &Answer) -> usize {
     }
 }
 
-/// Bytes of a text in JSON.
+/// Bytes of a text as JSON.
 fn json_byte_count(text: &str) -> usize {
     let bytes = text.bytes().map(|byte| match byte {
         0..=0x1f => 6,

@@ -1,8 +1,7 @@
-//! Concurrency limit with back-pressure and load shedding: how many programs run at a time, and who
-//! waits for that.
+//! Concurrency limit of programs, with back-pressure and load shedding.
 //!
-//! A program that waits for a person stands aside meanwhile, so that others can run. Used by the
-//! sandbox and by runs; knows no processes.
+//! A program that waits for a person releases its slot meanwhile, so that others can run. Used by
+//! the sandbox and by runs; independent of processes.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,29 +12,29 @@ use tokio::time::Instant;
 use crate::program::SandboxUnavailableError;
 use crate::stopwatch::Stopwatch;
 
-/// For each that may run, so many may wait for their turn, and so many more may have begun: these
-/// stand aside.
+/// Per slot, this many programs may be queued, and this many started ones may have released their
+/// slot.
 const MORE: usize = 4;
 
-/// Bounded in every way: whoever waits costs memory, and whoever stands aside has a process.
+/// Everything is bounded: a queued program costs memory, and a started one a process.
 #[derive(Debug)]
 pub(crate) struct RunSlots {
     together: usize,
     seats: Arc<Semaphore>,
-    /// Whoever has begun and not ended, in a seat or aside.
+    /// Programs that have started and not ended, with or without a slot.
     begun: Arc<Semaphore>,
-    /// Whoever has not begun waits here.
+    /// The queue of programs that have not started.
     line: Semaphore,
-    /// Only the first of the line waits for a seat itself: whoever comes back, and may have done
-    /// things already, waits for no more than one of them.
+    /// Only the head of the queue waits for a slot itself: a program that resumes, and may already
+    /// have had effects, waits behind at most one of them.
     front: Semaphore,
 }
 
-/// One of the programs that run at a time.
+/// The slot of a started program.
 #[derive(Debug)]
 pub(crate) struct RunSlot {
     seats: Arc<RunSlots>,
-    /// `None` while it stands aside.
+    /// `None` while the slot is released.
     place: Option<OwnedSemaphorePermit>,
     _begun: OwnedSemaphorePermit,
 }
@@ -52,7 +51,7 @@ impl RunSlots {
         }
     }
 
-    /// Waits for its turn until `deadline`, unless too many do.
+    /// Waits for a slot until `deadline`, unless the queue is full.
     pub(crate) async fn take(
         self: &Arc<Self>,
         deadline: Instant,
@@ -66,7 +65,7 @@ impl RunSlots {
         }
     }
 
-    /// Nobody gets a seat any more.
+    /// No more slots are given out.
     pub(crate) fn close(&self) {
         for semaphore in [&*self.seats, &*self.begun, &self.front] {
             semaphore.close();
@@ -86,8 +85,8 @@ impl RunSlots {
 }
 
 impl RunSlot {
-    /// Waits for `calls`; once they hold `time`, others may sit here. Has a seat again when it
-    /// comes back, which may take a while. An error: there are no seats any more.
+    /// Waits for `calls`; while they hold `time`, the slot is released. Takes a slot again before
+    /// it returns, which may take a while. An error: the slots were closed.
     pub(crate) async fn during<T>(
         &mut self,
         calls: impl Future<Output = T>,

@@ -1,5 +1,5 @@
-//! The door of this crate: give it a program and what the program may call, and it comes back with
-//! what became of it. Whatever the program does, it ends, and its process with it.
+//! Entry point of this crate: runs a program with the calls it may make, and returns its outcome.
+//! Whatever the program does, it ends, and its process with it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -20,27 +20,27 @@ use crate::source;
 use crate::stopwatch::Stopwatch;
 use crate::worker::WorkerLaunch;
 
-/// A cheap handle. When the last one is dropped, workers that wait for programs are ended.
+/// A cheap handle. When the last one is dropped, idle workers are stopped.
 #[derive(Clone)]
 pub struct ProgramSandbox {
     pool: Arc<WorkerPool>,
     seats: Arc<RunSlots>,
 }
 
-/// Of all programs of one sandbox.
+/// Settings for all programs of a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxSettings {
-    /// The program `tollgate-worker`.
+    /// The executable `tollgate-worker`.
     pub worker: PathBuf,
-    /// How many are kept ready, once the first one was wanted.
+    /// Idle workers kept ready, once the first one was needed.
     pub spare: usize,
-    /// How many programs run at a time; others wait for their turn. Four times as many may wait, and
-    /// as many again may stand aside, each with its process, while a person is waited for.
+    /// Concurrent programs; others wait for a slot. Four times as many may be queued, and as many
+    /// again may have released their slot, each with its process, while they wait for a person.
     pub together: usize,
-    /// Of one process: the kernel gives it no more.
+    /// Per process, enforced by the kernel.
     pub memory_bytes: u64,
-    /// On the processor. The wall clock of a run is watched from here; this is for a worker that
-    /// nobody watches any more.
+    /// CPU time. The wall-clock time of a run is enforced by the gateway; this limit is for a
+    /// worker whose gateway is gone.
     pub cpu: Duration,
 }
 
@@ -58,12 +58,12 @@ impl ProgramSandbox {
         }
     }
 
-    /// Has a worker ready before it is wanted, or says what is wrong with workers.
+    /// Makes sure that a worker is ready, or returns what is wrong with workers.
     pub async fn warm(&self) -> Result<(), BrokenWorkerError> {
         self.pool.warm().await
     }
 
-    /// Runs a program to its end. Dropping the future ends the program at once.
+    /// Runs a program to its end. Dropping the future kills the program at once.
     pub async fn run(
         &self,
         program: &SandboxProgram<'_>,
@@ -78,18 +78,18 @@ impl ProgramSandbox {
             until.map_or(began + patience, |until| until.min(began + patience))
         };
         let limit = program.limits.time;
-        // Whoever had to wait for longer would hardly come to its end.
+        // A program that had to wait longer would hardly have time to finish.
         let seat = self.seats.take(within(limit / 2)).await?;
         let mut run = ProgramRun::new(program, host, seat, time)?;
         let mut end = run.on(self.pool.take(within(limit)).await?, self.pool.wait_closed()).await;
-        // A worker may die while it waits, and just before it is used: that costs one more try.
+        // An idle worker may die just before it is used: retry once.
         if let RunEnd::NotTaken = end {
             end = run.on(self.pool.take(within(limit)).await?, self.pool.wait_closed()).await;
         }
         run.into_outcome(end, clock::now() - began)
     }
 
-    /// Ends everything: workers that wait, programs that run. None is taken any more.
+    /// Stops everything: idle workers and running programs. No more programs are accepted.
     pub fn close(&self) {
         self.seats.close();
         self.pool.close();

@@ -1,7 +1,7 @@
-//! Looks at a program before any process sees it: whether it is small, plain text, and flat enough
-//! that no interpreter runs out of stack while it reads it.
+//! Checks the source of a program before a worker gets it: small, plain text, and not nested so
+//! deeply that the interpreter's parser overflows its stack.
 //!
-//! Pure. What is wrong with the language itself is the worker's to say.
+//! Pure. Errors in the language itself are reported by the worker.
 
 use crate::failure::{program_error_with_hint, truncate_texts};
 use crate::frames::{ProgramError, ProgramErrorKind};
@@ -12,7 +12,7 @@ mod nesting;
 
 use nesting::{DepthCause, NestingProblem};
 
-/// Anything may come; a program that passes is not yet known to be right.
+/// Accepts any input; a program that passes may still be invalid.
 pub fn check(source: &str, limits: &Limits) -> Result<(), ProgramError> {
     if source.len() > limits.source_bytes {
         let message =
@@ -44,8 +44,8 @@ pub fn check(source: &str, limits: &Limits) -> Result<(), ProgramError> {
     }
 }
 
-/// Control characters: nobody means to write them, and readers disagree on what they are. A
-/// carriage return may only stand before a line feed.
+/// Control characters: never intended, and interpreted differently by readers. A carriage return is
+/// allowed only before a line feed.
 fn forbidden(source: &str) -> Option<(usize, char)> {
     let mut characters = source.char_indices().peekable();
     while let Some((at, character)) = characters.next() {

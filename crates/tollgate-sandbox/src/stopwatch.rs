@@ -1,5 +1,4 @@
-//! The time that a run has used. Stands still while a person is waited for.
-//! Whoever answers calls holds it; the run ends by it.
+//! Stopwatch of a run, paused while a person is waited for. The host pauses it; the run ends by it.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -10,18 +9,18 @@ use tokio::time::Instant;
 
 use crate::clock;
 
-/// Handles of one stopwatch show the same time.
+/// Clones share the same time.
 #[derive(Debug, Clone)]
 pub struct Stopwatch(Arc<watch::Sender<StopwatchReading>>);
 
-/// Until it is dropped, the stopwatch stands still.
+/// Pauses the stopwatch until it is dropped.
 #[derive(Debug)]
 #[must_use = "the stopwatch runs on when this is dropped"]
 pub struct StopwatchHold(Stopwatch);
 
 #[derive(Debug, Clone, Copy)]
 struct StopwatchReading {
-    /// Up to the last change.
+    /// Accumulated time up to the last change.
     ran: Duration,
     changed: Instant,
     holders: usize,
@@ -33,13 +32,13 @@ impl Stopwatch {
         Self(Arc::new(watch::Sender::new(reading)))
     }
 
-    /// Stops it for as long as the answer lives. Several may hold it at once.
+    /// Pauses it as long as the returned guard lives. Several guards may exist at once.
     pub fn hold(&self) -> StopwatchHold {
         self.change(|holders| holders + 1);
         StopwatchHold(self.clone())
     }
 
-    /// Ends once the stopwatch shows `limit`.
+    /// Returns once the stopwatch shows `limit`.
     pub(crate) async fn reaches(&self, limit: Duration) {
         let mut changes = self.0.subscribe();
         loop {
@@ -52,14 +51,14 @@ impl Stopwatch {
             };
             tokio::select! {
                 biased;
-                // Whoever holds it in the last moment does so in time.
+                // A hold at the last moment still counts.
                 Ok(()) = changes.changed() => {}
                 () = reached => return,
             }
         }
     }
 
-    /// Ends once somebody holds it.
+    /// Returns once it is paused.
     pub(crate) async fn stands(&self) {
         // The sender lives as long as `self` does.
         let _ = self.0.subscribe().wait_for(|reading| reading.holders > 0).await;
@@ -84,7 +83,7 @@ impl Drop for StopwatchHold {
 }
 
 impl StopwatchReading {
-    /// When it will show `limit`, if nobody holds it.
+    /// When it will show `limit`, unless it is paused.
     fn due(self, limit: Duration) -> Option<Instant> {
         (self.holders == 0).then(|| self.changed + limit.saturating_sub(self.ran))
     }

@@ -1,5 +1,6 @@
-//! One worker process: started clean, in a group of its own, and killed with all that it started
-//! when it is dropped. The pool starts it, a run talks to it. Knows pipes and signals, not programs.
+//! One worker process: started with a clean environment in its own process group, and killed with
+//! its descendants on drop. The pool starts it, a run talks to it. Knows pipes and signals, not
+//! programs.
 
 use std::fmt;
 use std::io;
@@ -15,13 +16,13 @@ use crate::frame_io::{self, FrameRead};
 use crate::frames::{VERSION, WorkerMessage};
 use crate::program::BrokenWorkerError;
 
-/// From its start until it is ready; a machine may be busy.
+/// Timeout until it is ready; the machine may be busy.
 const START: Duration = Duration::from_secs(20);
-/// A process that closed its output may take this long to end.
+/// How long a process may take to exit after it closed its output.
 const LEAVE: Duration = Duration::from_secs(1);
-/// And what it wrote before may take this long to be read.
+/// How long to wait for the rest of its stderr.
 const LAST_WORDS: Duration = Duration::from_millis(100);
-/// The end of what it said on standard error.
+/// Bytes kept of the end of its stderr.
 const MAX_STDERR_BYTES: usize = 4 << 10;
 
 /// How workers are started.
@@ -40,11 +41,11 @@ pub(crate) struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    /// Waits until it says that it is ready.
+    /// Waits until it reports that it is ready.
     pub(crate) async fn start(launch: &WorkerLaunch) -> Result<Self, BrokenWorkerError> {
         let mut worker = Self::spawn(launch).map_err(|error| launch.not_spawned(&error))?;
         let mut frame = Vec::new();
-        // Half a frame may be lost: a worker that is late is not heard again.
+        // Not cancel-safe, but a worker that is late is discarded anyway.
         let greeting = tokio::time::timeout(START, async {
             tokio::select! {
                 got = frame_io::read(&mut worker.stdout, &mut frame) => got,
@@ -81,7 +82,8 @@ impl WorkerProcess {
         let mut child = Command::new(&launch.program)
             .args([launch.memory_bytes.to_string(), seconds.to_string()])
             .env_clear()
-            // What it wants; with another environment it begins once more, and so later.
+            // Set because the worker requires it; otherwise it would re-execute itself and start
+            // later.
             .env("MALLOC_ARENA_MAX", "1")
             .current_dir("/")
             .process_group(0)
@@ -96,12 +98,13 @@ impl WorkerProcess {
         Ok(Self { child, stdin, stdout, stderr: StderrTail::of(stderr) })
     }
 
-    /// Whether it is still there to be given a program.
+    /// Whether it is still alive.
     pub(crate) fn lives(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// How a process that closed its output ended, and what it said. `None`: not by itself.
+    /// The exit status of a process that closed its output, and the end of its stderr. `None`: it
+    /// did not exit by itself.
     pub(crate) async fn wait_for_exit(mut self) -> (Option<ExitStatus>, String) {
         let status = tokio::time::timeout(LEAVE, self.child.wait()).await.ok().and_then(Result::ok);
         let _ = tokio::time::timeout(LAST_WORDS, self.stderr.drain()).await;
@@ -110,10 +113,10 @@ impl WorkerProcess {
 }
 
 impl Drop for WorkerProcess {
-    /// The process itself is killed and reaped by tokio; here goes whatever it started, unless it
-    /// ended by itself.
+    /// Tokio kills and reaps the process itself; this kills its descendants, unless it exited by
+    /// itself.
     fn drop(&mut self) {
-        // Without an id it was waited for, and the number may be another's.
+        // Without an id it was already reaped, and the pid may be reused.
         let id = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         if let Some(group) = id {
             let _ = kill_process_group(group, Signal::KILL);
@@ -127,13 +130,13 @@ impl fmt::Debug for WorkerProcess {
     }
 }
 
-/// The end of what a worker says on standard error. Has to be read, or the worker stands still.
+/// The end of a worker's stderr. It has to be read, or the worker blocks.
 pub(crate) struct StderrTail {
     from: ChildStderr,
     kept: Vec<u8>,
 }
 
-/// What never comes.
+/// The output of a future that never completes.
 pub(crate) enum Never {}
 
 impl StderrTail {
@@ -141,7 +144,7 @@ impl StderrTail {
         Self { from, kept: Vec::new() }
     }
 
-    /// Reads for as long as it is polled. Cancel-safe.
+    /// Reads as long as it is polled. Cancel-safe.
     pub(crate) async fn follow(&mut self) -> Never {
         self.drain().await;
         std::future::pending().await

@@ -1,5 +1,5 @@
-//! The names a program finds: one value per server, and a tool's value when it is asked for, so
-//! that thousands of tools cost nothing before. Every way to a tool ends in [`calls::call`].
+//! Name bindings of a program: one global per server; a tool's value is created on access, so that
+//! thousands of tools cost nothing. Every access to a tool ends in [`calls::call`].
 
 #![expect(
     unsafe_code,
@@ -24,8 +24,7 @@ use tollgate_sandbox::frames::Names;
 
 use crate::calls;
 
-/// Which server was last asked for a tool that it does not have: the interpreter's message does
-/// not say.
+/// The server on which a tool was last not found: the interpreter's message does not name it.
 #[derive(Debug, Clone, Allocative)]
 pub(crate) struct MissedServer(Arc<AtomicUsize>);
 
@@ -35,9 +34,9 @@ impl MissedServer {
     }
 }
 
-/// Every server becomes a global.
+/// Binds every server as a global.
 pub(crate) fn bind(module: &Module<'_>, names: &Arc<Names>) -> MissedServer {
-    // No server has this place.
+    // Not a valid index.
     let missed = MissedServer(Arc::new(AtomicUsize::new(usize::MAX)));
     let mut first = 0;
     for (place, (name, tools)) in names.iter().enumerate() {
@@ -54,7 +53,7 @@ pub(crate) struct StarlarkServer {
     #[allocative(skip)]
     names: Arc<Names>,
     place: usize,
-    /// Its first tool's place among all.
+    /// Index of its first tool among all tools.
     first: u32,
     missed: MissedServer,
 }
@@ -98,7 +97,7 @@ pub(crate) struct StarlarkTool {
     #[allocative(skip)]
     names: Arc<Names>,
     server: usize,
-    /// Among its server's.
+    /// Index among its server's tools.
     place: usize,
     first: u32,
 }
@@ -106,13 +105,13 @@ pub(crate) struct StarlarkTool {
 starlark_simple_value!(StarlarkTool);
 
 impl StarlarkTool {
-    /// Its place among the tools of all servers.
+    /// Index among the tools of all servers.
     pub(crate) fn number(&self) -> u32 {
         self.first + u32::try_from(self.place).expect("a frame holds fewer names")
     }
 }
 
-/// As a program writes it.
+/// The tool's name as written in a program.
 pub(crate) struct QualifiedToolName<'a>(pub(crate) &'a StarlarkTool);
 
 impl Display for QualifiedToolName<'_> {

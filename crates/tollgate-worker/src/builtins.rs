@@ -1,6 +1,6 @@
-//! The functions every program finds, beside its tools: Starlark's own, a few that models write
-//! out of habit, and the ways to call tools. None of them reaches anything but its arguments and
-//! the session.
+//! Built-in functions of a program, besides its tools: Starlark's own, a few that models expect
+//! from Python, and the functions to call tools. They reach nothing but their arguments and the
+//! session.
 
 use num_bigint::BigInt;
 use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension};
@@ -19,8 +19,8 @@ use crate::rounding;
 use crate::session::WorkerSession;
 use crate::show::show;
 
-/// Pure ones only: not `Breakpoint`, `Debug`, `Internal` and `CallStack`, which show the
-/// interpreter's inside, and no second way to print.
+/// Pure ones only: not `Breakpoint`, `Debug`, `Internal` and `CallStack`, which expose interpreter
+/// internals, and no second print function.
 const EXTENSIONS: &[LibraryExtension] = &[
     LibraryExtension::StructType,
     LibraryExtension::SetType,

@@ -1,5 +1,5 @@
-//! Calls of tools: alone, with their failure as a value, or several side by side. All of them
-//! leave by [`WorkerSession::call`]; what a program may call is the gateway's business.
+//! Tool calls: single, with failures as values, or several in parallel. All of them go through
+//! [`WorkerSession::call`]; the gateway decides what a program may call.
 
 use serde_json::value::RawValue;
 use starlark::eval::{Arguments, Evaluator};
@@ -15,18 +15,18 @@ use crate::failure::{ProgramStopError, line};
 use crate::outcome::Outcome;
 use crate::session::WorkerSession;
 
-/// Bytes of all arguments that leave in one frame: what is around them has to fit as well.
+/// Bytes of all arguments in one frame: leaves room for the rest of it.
 const ARGUMENTS: usize = MAX_WORKER_MESSAGE_BYTES as usize / 4 * 3;
 
 const PAIRS: &str = "write each call as a pair of a tool and a dict of its arguments: `parallel([(server.tool, {\"name\": value}), …])`";
 const TRY_CALL_USAGE: &str = "write `try_call(server.tool, name=value)`: the tool itself, without parentheses, then its arguments";
 
-/// What becomes of a tool's failure.
+/// What happens if a tool fails.
 #[derive(Clone, Copy)]
 pub(crate) enum OnToolFailure {
-    /// The program fails as well.
+    /// The program fails too.
     Stops,
-    /// It is told.
+    /// The program gets the failure as a value.
     Told,
 }
 
@@ -36,7 +36,7 @@ struct StarlarkCall<'v> {
     named: Vec<(&'v str, Value<'v>)>,
 }
 
-/// `server.tool(…)`, of the tool that `me` is.
+/// `server.tool(…)`, for the tool `me`.
 pub(crate) fn call<'v>(
     me: Value<'v>,
     arguments: &Arguments<'v, '_>,
@@ -91,7 +91,7 @@ pub(crate) fn parallel<'v>(
     Ok(eval.heap().alloc(values))
 }
 
-/// A tool alone is called without arguments.
+/// A tool without a tuple is called without arguments.
 fn pair<'v>(call: Value<'v>) -> Result<StarlarkCall<'v>, String> {
     if let Some(tool) = StarlarkTool::from_value(call) {
         return Ok(StarlarkCall { tool, positional: Vec::new(), named: Vec::new() });
@@ -145,7 +145,7 @@ fn run<'v>(
     for (request, answer) in requests.iter().zip(answers) {
         values.push(value(request.tool, answer, failing, heap)?);
     }
-    // The interpreter looks only now and then, and answers can be large.
+    // The interpreter checks only now and then, and answers can be large.
     if heap.allocated_bytes() as u64 > session.fence().heap_bytes {
         return Err(ProgramStopError::memory(session.fence().heap_bytes).into());
     }
@@ -160,7 +160,7 @@ fn frame<'v>(
 ) -> Result<ProgramCall, ProgramStopError> {
     let mut written = |value, name: &str| {
         let json = to_json(value, *room, heap).map_err(|unfit| unfit.stop(name))?;
-        // With the comma after it.
+        // Plus the comma after it.
         *room = room.saturating_sub(json.len() + 1);
         Ok(RawValue::from_string(json).expect("it was just written"))
     };

@@ -1,7 +1,7 @@
-//! Looks at a program before it runs: a tool that is not there is told of before others were
-//! called, and so is a comparison that is never true.
+//! Static checks of a program before it runs: reports an unknown tool before any other was called,
+//! and a comparison that is never true.
 //!
-//! Pure; what is called by another name than its server's is found when it runs.
+//! Pure. A server that is used through another name is checked only at run time.
 
 use std::collections::HashSet;
 
@@ -47,7 +47,7 @@ fn missing(server: &str, tools: &[String], tool: &str) -> ProgramStopError {
     ProgramStopError::new(ProgramErrorKind::Syntax, message, missing_tool(tool, tools))
 }
 
-/// `type(x)` is a text here; comparing it with a type is always false, and nobody would notice.
+/// `type(x)` is a string here; comparing it with a type is always false, which nobody would notice.
 fn never_equal() -> ProgramStopError {
     ProgramStopError::new(
         ProgramErrorKind::Syntax,
@@ -56,7 +56,7 @@ fn never_equal() -> ProgramStopError {
     )
 }
 
-/// Every expression, those within others too.
+/// Visits every expression, including nested ones.
 fn each<'a>(statement: &'a AstStmt, seen: &mut impl FnMut(&'a AstExpr)) {
     fn within<'a>(expression: &'a AstExpr, seen: &mut impl FnMut(&'a AstExpr)) {
         seen(expression);
@@ -65,7 +65,7 @@ fn each<'a>(statement: &'a AstStmt, seen: &mut impl FnMut(&'a AstExpr)) {
     statement.visit_expr(|expression| within(expression, seen));
 }
 
-/// Names that the program gives to something of its own, wherever.
+/// Names that the program defines anywhere.
 #[derive(Default)]
 struct ProgramDefinitions<'a>(HashSet<&'a str>);
 
@@ -85,7 +85,7 @@ impl<'a> ProgramDefinitions<'a> {
         self.is_usual(expression, &["str", "int", "float", "bool", "list", "dict", "tuple", "set"])
     }
 
-    /// Whether it is one of these names, and means what it always does.
+    /// Whether it is one of these names and not redefined.
     fn is_usual(&self, expression: &AstExpr, names: &[&str]) -> bool {
         let Expr::Identifier(name) = &expression.node else { return false };
         let name = name.node.ident.as_str();

@@ -1,5 +1,5 @@
-//! Takes the process's rights away, before it reads a program: first what threads inherit, then
-//! what would hinder starting them. Called by `main` only; knows nothing of programs.
+//! Confines the process before it reads a program: first what threads inherit, then what would
+//! prevent starting them. Called by `main` only; independent of programs.
 
 use std::env;
 use std::ffi::OsStr;
@@ -17,16 +17,16 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 mod filter;
 
-/// With more than one, the allocator reserves 64 MiB for each thread, and looks into `/proc` when
-/// it gives memory back.
+/// With more than one arena, the allocator reserves 64 MiB per thread, and reads `/proc` when it
+/// frees memory.
 const ARENAS: &str = "MALLOC_ARENA_MAX";
-/// Set where the process began again: it does so once.
+/// Set in a process that re-executed itself, which happens once.
 const REEXEC_VARIABLE: &str = "TOLLGATE_WORKER_AGAIN";
 
-/// What the kernel keeps the process to.
+/// Limits that the kernel enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelLimits {
-    /// Of address space, stacks and the program's file included.
+    /// Address space, including stacks and the executable.
     pub memory_bytes: u64,
     pub cpu_seconds: u64,
 }
@@ -37,7 +37,7 @@ impl Default for KernelLimits {
     }
 }
 
-/// Why the process is not shut in. It must not read a program then.
+/// Why the process could not be confined. It must not read a program then.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerConfineError {
     #[error("it could not begin again without inherited files: {0}")]
@@ -54,10 +54,10 @@ pub enum WorkerConfineError {
     Calls(String),
 }
 
-/// On the first thread, while it is the only one: those that it starts inherit all of it.
+/// Call it on the first thread, while that is the only one: threads inherit all of it.
 pub fn begin(walls: KernelLimits) -> Result<(), WorkerConfineError> {
-    // The kernel takes the highest of all processes when memory runs out. Where this cannot be
-    // written nobody is less safe than before.
+    // The OOM killer picks the process with the highest score. Best effort: without it nothing is
+    // less safe than before.
     let _ = fs::write("/proc/self/oom_score_adj", "800");
     begin_well()?;
     let nothing = CapabilitySets {
@@ -69,13 +69,13 @@ pub fn begin(walls: KernelLimits) -> Result<(), WorkerConfineError> {
     rustix::thread::set_no_new_privs(true).map_err(WorkerConfineError::Privileges)?;
     close_files()?;
     limit("memory", Resource::As, walls.memory_bytes)?;
-    // One second more, or the kernel kills without saying why.
+    // One second more for the hard limit, or the kernel would kill without a signal that tells why.
     let seconds = [walls.cpu_seconds, walls.cpu_seconds.saturating_add(1)];
     set("CPU time", Resource::Cpu, seconds)
 }
 
-/// When all threads are there. From here on the process can compute, read its input and write its
-/// output, and end.
+/// Call it when all threads are running. From here on the process can only compute, read its input,
+/// write its output, and exit.
 pub fn finish() -> Result<(), WorkerConfineError> {
     limit("open files", Resource::Nofile, 3)?;
     limit("processes", Resource::Nproc, 0)?;
@@ -85,8 +85,8 @@ pub fn finish() -> Result<(), WorkerConfineError> {
     filter::apply()
 }
 
-/// Files that whoever started us left open cannot be closed without unsafe code, and what the
-/// allocator does is settled before `main`: a process that began with the wrong ones begins again.
+/// Inherited files cannot be closed without unsafe code, and the allocator is configured before
+/// `main`: a process that started with the wrong ones re-executes itself.
 fn begin_well() -> Result<(), WorkerConfineError> {
     let one_arena = env::var_os(ARENAS).is_some_and(|most| most == "1");
     let files = count_inherited_files().unwrap_or_default();
@@ -107,7 +107,7 @@ fn begin_well() -> Result<(), WorkerConfineError> {
     Err(WorkerConfineError::Again(again.exec()))
 }
 
-/// Open files beyond the three. Where they cannot be counted the filter keeps us from them.
+/// Open files beyond the standard three. If they cannot be counted, the seccomp filter blocks them.
 fn count_inherited_files() -> Option<usize> {
     let open = fs::read_dir("/proc/self/fd").ok()?;
     let beyond = |name: &OsStr| name.to_str()?.parse().ok().filter(|file: &u32| *file > 2);
@@ -116,8 +116,8 @@ fn count_inherited_files() -> Option<usize> {
     Some(open.saturating_sub(1))
 }
 
-/// No file, no connection, no signal to others. A kernel without Landlock leaves this to the
-/// filter of system calls.
+/// No files, no connections, no signals to others. On a kernel without Landlock this is left to the
+/// seccomp filter.
 fn close_files() -> Result<(), WorkerConfineError> {
     Ruleset::default()
         .handle_access(AccessFs::from_all(ABI::V5))?
@@ -132,7 +132,7 @@ fn limit(what: &'static str, resource: Resource, most: u64) -> Result<(), Worker
     set(what, resource, [most, most])
 }
 
-/// Never raises what is lower already.
+/// Never raises a lower limit.
 fn set(what: &'static str, resource: Resource, limits: [u64; 2]) -> Result<(), WorkerConfineError> {
     let now = getrlimit(resource).maximum;
     let [current, maximum] = limits.map(|most| Some(now.map_or(most, |now| now.min(most))));

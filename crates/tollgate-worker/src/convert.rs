@@ -1,5 +1,5 @@
-//! Values to JSON and back. Used for arguments, results and `json`. Depth and size are bounded
-//! here, whatever a program built.
+//! Conversion of values to JSON and back. Used for arguments, results and `json`. Depth and size
+//! are bounded, whatever a program built.
 
 use starlark::values::dict::DictRef;
 use starlark::values::float::StarlarkFloat;
@@ -18,14 +18,14 @@ mod surrogates;
 
 pub(crate) use json_reader::from_json;
 
-/// Lists and dicts within each other. Whoever reads our JSON takes at least this much.
+/// Nesting of lists and dicts. All readers of our JSON accept at least this much.
 const MAX_JSON_DEPTH: usize = 100;
 
-/// Why a value is not JSON.
+/// Why a value cannot be converted to JSON.
 #[derive(Debug)]
 pub(crate) struct NotJsonError {
     cause: NotJsonCause,
-    /// The way to it, from the inside out.
+    /// The path to it, from the inside out.
     place: Vec<String>,
 }
 
@@ -33,9 +33,9 @@ pub(crate) struct NotJsonError {
 enum NotJsonCause {
     TooLarge,
     TooDeep,
-    /// What it is.
+    /// Its type.
     NotData(String),
-    /// A key, as it is written.
+    /// An invalid key, as printed.
     Key(String),
 }
 
@@ -55,7 +55,7 @@ impl NotJsonError {
         matches!(self.cause, NotJsonCause::TooLarge)
     }
 
-    /// In words; `name` is what the whole value is called.
+    /// The error message; `name` is the name of the whole value.
     pub(crate) fn stop(self, name: &str) -> ProgramStopError {
         let way: String = self.place.into_iter().rev().collect();
         match self.cause {
@@ -83,7 +83,7 @@ impl NotJsonError {
     }
 
     fn within(mut self, step: String) -> Self {
-        // Where it is too deep or too large no single place is to blame.
+        // If it is too deep or too large, no single place is to blame.
         if matches!(self.cause, NotJsonCause::NotData(_) | NotJsonCause::Key(_)) {
             self.place.push(step);
         }
@@ -190,7 +190,7 @@ impl<'v> StarlarkJsonWriter<'v> {
     }
 
     fn string(&mut self, text: &str) -> Result<(), NotJsonError> {
-        // Before it is written: escapes make it up to six times as long, not less.
+        // Checked before writing: escapes make a text up to six times as long, never shorter.
         if text.len() + 2 > self.room - self.out.len() {
             return Err(NotJsonCause::TooLarge.into());
         }
@@ -228,7 +228,7 @@ fn not_data(value: Value<'_>) -> NotJsonError {
     NotJsonCause::NotData(what).into()
 }
 
-/// As it is written, if that is not long.
+/// The key as printed, if that is short.
 fn short(key: Value<'_>) -> String {
     match key.get_type() {
         "int" | "float" | "bool" | "NoneType" => format!("`{}`", key.to_repr()),

@@ -1,5 +1,5 @@
-//! Why a program did not come to its end, in the gateway's words: kind, message, place, hint. Used
-//! where programs are run; what the hint is, `hints` knows.
+//! Converts the failure of a program to the protocol's error: kind, message, line, hint. The hints
+//! come from `hints`.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -11,19 +11,19 @@ use tollgate_sandbox::frames::{ProgramError, ProgramErrorKind};
 
 use crate::hints::{self, HintContext};
 
-/// How the program is called in positions; nobody sees it.
+/// File name of the program in positions; never displayed.
 pub(crate) const FILE: &str = "program";
 
-/// Characters of a line that are shown.
+/// Characters of a source line in an error.
 const LINE: usize = 200;
-/// Characters of a message: a program can make its own as long as it likes.
+/// Characters of a message: a program can make its own arbitrarily long.
 const MESSAGE: usize = 2000;
 
-/// What helps against too much memory.
+/// Hint for too much memory.
 pub(crate) const LESS: &str =
     "keep only what is needed of each result, and build no huge strings or lists";
 
-/// An end that we make, not the interpreter.
+/// An error that we raise, not the interpreter.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct ProgramStopError {
@@ -68,14 +68,14 @@ impl From<ProgramStopError> for starlark::Error {
     }
 }
 
-/// Where the program is, from 1. Functions of ours in between have no line.
+/// The program's current line, from 1. Skips frames of our own functions, which have no line.
 pub(crate) fn line(eval: &Evaluator<'_, '_, '_>) -> u32 {
     let places = (0..eval.call_stack_count()).filter_map(|n| eval.call_stack_nth_location(n));
     let place = places.into_iter().find(is_of_program);
     place.map_or(1, |place| from_one(place.resolve_span().begin.line))
 }
 
-/// How far a program came.
+/// The phase in which a program failed.
 #[derive(Clone, Copy)]
 pub(crate) enum ProgramPhase {
     Reading,
@@ -113,7 +113,7 @@ pub(crate) fn describe_error(
     }
 }
 
-/// A `ProgramStopError` without a place in the program.
+/// An error without a line in the program.
 pub(crate) fn describe_stop(stop: &ProgramStopError) -> ProgramError {
     let hint = stop.hint.as_deref().map(str::to_owned);
     let message = cut(&stop.message, MESSAGE);
@@ -127,7 +127,7 @@ fn stop(error: &starlark::Error) -> Option<&ProgramStopError> {
     }
 }
 
-/// The interpreter's own limits have no type of their own, only words.
+/// The interpreter's own limits have no error type, only messages.
 fn kind_and_message(
     error: &starlark::Error,
     known: &HintContext<'_>,
@@ -136,11 +136,11 @@ fn kind_and_message(
         return (stop.kind, stop.message.clone());
     }
     let message = words(error);
-    // Hints say it better.
+    // Our hints are better.
     let message = message.strip_prefix("Parse error: ").unwrap_or(&message);
     let message = message.split(", did you mean `").next().unwrap_or_default();
     match error.kind() {
-        // Not `Parser`: `int("a")` is such an error as well.
+        // Not `Parser`: `int("a")` is such an error too.
         ErrorKind::Scope(_) => (ProgramErrorKind::Syntax, lowercase_first(message)),
         ErrorKind::StackOverflow(_) => {
             let most = known.fence.depth;
@@ -163,7 +163,7 @@ fn kind_and_message(
     }
 }
 
-/// `getattr` has other words for what is not there than a dot.
+/// `getattr` words a missing attribute differently than a dot.
 fn missing(message: &str, known: &HintContext<'_>) -> Option<String> {
     let dot = |rest: &str| {
         let (of, name) = rest.split_once("` has no attribute `")?;
@@ -182,14 +182,14 @@ fn missing(message: &str, known: &HintContext<'_>) -> Option<String> {
     })
 }
 
-/// Some functions of the interpreter have places of their own.
+/// Some functions of the interpreter have source positions of their own.
 fn is_of_program(place: &FileSpan) -> bool {
     place.file.filename() == FILE
 }
 
-/// The interpreter's own, without what only it understands.
+/// The interpreter's message, without its internals.
 fn words(error: &starlark::Error) -> String {
-    // With the cause: the message alone may say only which parameter was wrong.
+    // With the cause: the message alone may name only the wrong parameter.
     let whole = format!("{:#}", error.without_diagnostic());
     if let Some((_, number)) = whole.split_once("too big to fit in i32: ") {
         return format!("the number {number} is too large here; {} is the most", i32::MAX);
@@ -214,7 +214,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Our messages begin with a small letter; names keep theirs.
+/// Our messages begin in lower case; names keep their case.
 fn lowercase_first(message: &str) -> String {
     let mut letters = message.chars();
     match (letters.next(), letters.next()) {

@@ -1,22 +1,22 @@
-//! What to write instead: for habits of other languages, and for names that are nearly right.
-//! Pure; used for failures only.
+//! Hints for failed programs: for habits of other languages, and for misspelled names. Pure; used
+//! for failures only.
 
 use tollgate_sandbox::frames::{InterpreterLimits, Names, ProgramErrorKind};
 
 use crate::failure::LESS;
 use crate::nearest::{join_names, nearest};
 
-/// What a program could have named, and how far it could have gone.
+/// The names that a program can use, and its limits.
 pub(crate) struct HintContext<'a> {
     pub(crate) names: &'a Names,
-    /// Functions that every program finds.
+    /// Functions available to every program.
     pub(crate) globals: &'a [&'a str],
     pub(crate) fence: &'a InterpreterLimits,
-    /// The server that was last asked for a tool in vain, with its tools.
+    /// The server on which a tool was last not found, with its tools.
     pub(crate) missed: Option<&'a (String, Vec<String>)>,
 }
 
-/// Words of Python that Starlark keeps to itself.
+/// Reserved words of Starlark, with what to use instead.
 const WORDS: &[(&str, &str)] = &[
     (
         "import",
@@ -59,7 +59,7 @@ const WORDS: &[(&str, &str)] = &[
     ("as", "there is no `as`: assign with `=`"),
 ];
 
-/// What models take for granted and Starlark does not have.
+/// Names that models expect and Starlark does not have.
 const NAMES: &[(&[&str], &str)] = &[
     (
         &["asyncio", "gather", "concurrent", "threading"],
@@ -106,7 +106,7 @@ const NAMES: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// What a message says, and what helps.
+/// Parts of error messages, and their hints.
 pub(crate) const SAYINGS: &[(&str, &str)] = &[
     (
         "f-string expression end",
@@ -228,7 +228,7 @@ fn unknown_name(name: &str, known: &HintContext<'_>) -> Option<String> {
     (!servers.is_empty()).then(|| format!("servers are {}", join_names(&servers)))
 }
 
-/// Names that are listed where none is near.
+/// Names listed if none is similar.
 const SHOWN: usize = 10;
 
 fn missing_attribute(of: &str, name: &str) -> Option<String> {
@@ -251,7 +251,7 @@ fn missing_attribute(of: &str, name: &str) -> Option<String> {
     }
 }
 
-/// What a server has instead.
+/// Suggests tools that the server has instead.
 pub(crate) fn missing_tool(name: &str, tools: &[String]) -> String {
     let tools = tools.iter().map(String::as_str);
     let near = nearest(name, tools.clone());
@@ -263,7 +263,7 @@ pub(crate) fn missing_tool(name: &str, tools: &[String]) -> String {
     format!("its tools are {}{more}", shown.join(", "))
 }
 
-/// The first thing in backticks.
+/// The first text in backticks.
 fn first_quoted(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once('`')?;
     rest.split_once('`').map(|(word, _)| word)

@@ -1,5 +1,5 @@
-//! The worker's inside: one program, read from a pipe, run with the tools it may name, answered
-//! over the pipe. `main` only shuts the process in and calls [`program::run`].
+//! The library of the worker: runs one program, read from a pipe, with the tools it may name, and
+//! answers over the pipe. `main` only confines the process and calls [`program::run`].
 
 pub mod confine;
 pub mod pipe;

@@ -1,4 +1,4 @@
-//! The worker: shuts itself in, reads one program, runs it, ends. Started by the gateway only, as
+//! The worker: confines itself, reads one program, runs it, exits. Started by the gateway only, as
 //! `tollgate-worker [MEMORY_BYTES [CPU_SECONDS]]`.
 
 use std::error::Error;
@@ -13,7 +13,7 @@ use tollgate_worker::confine::{self, KernelLimits};
 use tollgate_worker::pipe::FramePipe;
 use tollgate_worker::program;
 
-/// Deep enough that the interpreter's own limits come first, where it has any.
+/// Deep enough that the interpreter's own limits are reached first, where it has any.
 const STACK: usize = 32 << 20;
 const SMALL_STACK: usize = 64 << 10;
 
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             use io::Write as _;
-            // The gateway reads it, if it is there.
+            // The gateway reads it, if it is still there.
             let _ = writeln!(io::stderr(), "tollgate-worker: {error}");
             ExitCode::FAILURE
         }
@@ -64,7 +64,7 @@ fn one_program() -> WorkerResult {
     pipe.say(&WorkerMessage::Ready { version: VERSION })?;
     let order = match pipe.hear() {
         Ok(order) => order,
-        // It was not needed.
+        // EOF: the worker was not needed.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
         Err(error) => return Err(error.into()),
     };
@@ -74,7 +74,7 @@ fn one_program() -> WorkerResult {
     }
 }
 
-/// A program that only computes would not see that the gateway is gone.
+/// A program that only computes would not notice that the gateway is gone.
 #[expect(clippy::exit, reason = "the program's thread cannot be ended in another way")]
 fn end_with_input() {
     let stdin = io::stdin();

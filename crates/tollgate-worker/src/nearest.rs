@@ -1,6 +1,6 @@
-//! Which known name was probably meant.
+//! Suggests known names that are similar to a misspelled one.
 
-/// At most three, the nearest first.
+/// At most three, the most similar first.
 pub(crate) fn nearest<'a>(meant: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let meant = plain(meant);
     let most = (meant.chars().count() + 1) / 3;
@@ -26,12 +26,12 @@ pub(crate) fn join_names(names: &[&str]) -> String {
     }
 }
 
-/// `getIssue`, `get_issue` and `GET-ISSUE` are all one to whoever remembers a name.
+/// Treats `getIssue`, `get_issue` and `GET-ISSUE` as equal.
 fn plain(name: &str) -> String {
     name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Letters to be put in, taken out or exchanged.
+/// Edit distance: insertions, deletions and substitutions.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

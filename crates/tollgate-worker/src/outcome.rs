@@ -1,5 +1,5 @@
-//! What `try_call` returns: a value to be asked whether the call went well. Its fields are read as
-//! attributes or by brackets.
+//! The return value of `try_call`, which tells whether the call succeeded. Its fields are read as
+//! attributes or by index.
 
 #![expect(
     elided_lifetimes_in_paths,

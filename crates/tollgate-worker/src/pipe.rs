@@ -1,14 +1,14 @@
-//! Frames to and from the gateway, one at a time, waiting for each. Used by `main` and by a
-//! session. Knows nothing of what they say.
+//! Blocking frame I/O with the gateway, one frame at a time. Used by `main` and by a session.
+//! Independent of the content.
 
 use std::io::{self, Read, Write};
 
 use tollgate_sandbox::frames::{MAX_FRAME_BYTES, MAX_WORKER_MESSAGE_BYTES, WorkerMessage};
 
-/// Why a word was not said.
+/// Why a frame was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameSendError {
-    /// Nothing of it left: something shorter can still be said.
+    /// Nothing of it was written: a shorter one can still be sent.
     #[error("{0} bytes are more than can be handed over at once")]
     TooLong(usize),
     #[error(transparent)]
@@ -36,7 +36,7 @@ impl FramePipe {
         Ok(self.output.flush()?)
     }
 
-    /// The next frame's content.
+    /// The content of the next frame.
     pub fn hear(&mut self) -> io::Result<Vec<u8>> {
         let mut length = [0; 4];
         self.input.read_exact(&mut length)?;

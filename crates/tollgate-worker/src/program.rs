@@ -1,5 +1,5 @@
-//! Runs one program from its source to its last word. Called by `main`, by tests and by the
-//! fuzzer; what it can reach is the pipe it is given.
+//! Runs one program from its source to its final message. Called by `main`, by tests and by the
+//! fuzzer; it reaches only the pipe it is given.
 
 use std::any::Any;
 use std::io;
@@ -24,7 +24,7 @@ use crate::hints::HintContext;
 use crate::pipe::FramePipe;
 use crate::session::WorkerSession;
 
-/// As much as the interpreter can. Types are read and not looked at: models write them out of
+/// All features of the interpreter. Types are parsed and not checked: models write them out of
 /// habit, and wrong.
 pub(crate) const DIALECT: Dialect = Dialect {
     enable_def: true,
@@ -41,7 +41,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
 
 const RESULT: &str = "result";
 
-/// The last word is said when this returns well; otherwise nobody listens any more.
+/// `Ok`: the final message was sent. Otherwise the gateway is gone.
 pub fn run(pipe: FramePipe, job: &ProgramJob<'_>, globals: &Globals) -> io::Result<()> {
     let names: Arc<Names> = Arc::new(serde_json::from_str(job.names.get())?);
     let session = WorkerSession::new(pipe, job.fence);
@@ -52,7 +52,8 @@ pub fn run(pipe: FramePipe, job: &ProgramJob<'_>, globals: &Globals) -> io::Resu
         Err(panic) => WorkerMessage::Failed(describe_panic(&*panic)),
     };
     if let Err(stop) = session.flush().and_then(|()| session.say(&word)) {
-        // Too long, and this is not; or nobody listens, which the session keeps.
+        // Either the first message was too long, which this one is not, or the gateway is gone,
+        // which the session records.
         let _ = session.say(&WorkerMessage::Failed(describe_stop(&stop)));
     }
     session.into_lost().map_or(Ok(()), Err)
@@ -65,7 +66,7 @@ struct StarlarkProgram<'a> {
     session: &'a WorkerSession,
 }
 
-/// How a program ends that does not come to its end.
+/// Why a program did not run to its end.
 enum EvaluationError {
     Program(ProgramPhase, starlark::Error),
     /// After its last line.
@@ -93,7 +94,7 @@ impl StarlarkProgram<'_> {
         let mut eval = Evaluator::new(module);
         eval.extra = Some(self.session);
         fence(&mut eval, self.session.fence());
-        // Asked every thousand steps: prints of a program that only computes must leave as well.
+        // Called every thousand steps: flushes the prints of a program that only computes.
         eval.set_check_cancelled(Box::new(|| self.session.flush().is_err()));
         let ended = eval.eval_module(program, self.globals);
         ended.map_err(|error| EvaluationError::Program(ProgramPhase::Running, error))?;
@@ -131,14 +132,14 @@ impl StarlarkProgram<'_> {
 
 pub(crate) fn fence(eval: &mut Evaluator<'_, '_, '_>, fence: &InterpreterLimits) {
     let size = |most: u64| usize::try_from(most.max(1)).unwrap_or(usize::MAX);
-    // Two more: the program itself is one, and the function at the bottom another.
+    // Two more: one frame is the program itself, and one the function at the bottom.
     let depth = size(fence.depth.into()).saturating_add(2);
     eval.set_max_callstack_size(depth).expect("it is set once");
     eval.set_max_heap_size(size(fence.heap_bytes)).expect("it is set once");
     eval.set_max_tick_count(fence.steps.max(1)).expect("it is set once");
 }
 
-/// The interpreter has mistakes of its own; the program that found one is told.
+/// The interpreter has bugs of its own; the program that triggered one gets an error.
 fn describe_panic(panic: &(dyn Any + Send)) -> ProgramError {
     let words = panic.downcast_ref::<&str>().copied();
     let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
@@ -150,7 +151,7 @@ fn describe_panic(panic: &(dyn Any + Send)) -> ProgramError {
             LESS,
         ));
     }
-    // `d.update([d])`: the interpreter notices it too late to fail at the line.
+    // `d.update([d])`: the interpreter detects it too late to fail at the line.
     if words.starts_with("RefCell already") {
         let message = "a dict or a set was changed from what it holds itself";
         return describe_stop(&ProgramStopError::new(

@@ -1,4 +1,4 @@
-//! `round`, as Python has it: halves go to the even neighbour, and digits may be negative. Pure.
+//! `round` as in Python: ties go to the even neighbour, and digits may be negative. Pure.
 
 use std::cmp::Ordering;
 
@@ -7,10 +7,10 @@ use tollgate_sandbox::frames::ProgramErrorKind;
 
 use crate::failure::ProgramStopError;
 
-/// More digits change no float.
+/// More digits do not change a float.
 const DIGITS: i32 = 400;
 
-/// To so many digits after the point, or before it if they are negative.
+/// To this many digits after the point, or before it if negative.
 pub(crate) fn float(number: f64, digits: i32) -> Result<f64, ProgramStopError> {
     if !number.is_finite() {
         return Ok(number);
@@ -19,11 +19,11 @@ pub(crate) fn float(number: f64, digits: i32) -> Result<f64, ProgramStopError> {
     let Ok(after) = usize::try_from(digits) else {
         return tens(number, digits.unsigned_abs());
     };
-    // What is written with fewer digits than it has is a number.
+    // Always parses: it is a formatted float.
     Ok(format!("{number:.after$}").parse().unwrap_or(number))
 }
 
-/// To the nearest whole number.
+/// To the nearest integer.
 pub(crate) fn to_whole(number: f64) -> Result<BigInt, ProgramStopError> {
     match number.is_finite() {
         true => Ok(exact(number.round_ties_even())),
@@ -34,9 +34,9 @@ pub(crate) fn to_whole(number: f64) -> Result<BigInt, ProgramStopError> {
     }
 }
 
-/// To a number that ends in so many zeros.
+/// To a multiple of `10^zeros`.
 pub(crate) fn whole(number: &BigInt, zeros: u32) -> BigInt {
-    // It is far less than half of that, and a huge power is not made for a small number.
+    // The number is far less than half of that; avoids computing a huge power for a small number.
     if u64::from(zeros) > number.bits() {
         return BigInt::ZERO;
     }
@@ -53,7 +53,7 @@ pub(crate) fn whole(number: &BigInt, zeros: u32) -> BigInt {
 
 fn tens(number: f64, zeros: u32) -> Result<f64, ProgramStopError> {
     let mut tenths = exact(number.trunc()) * 10;
-    // A fraction, however small, makes more than a half of a half.
+    // Any fraction, however small, breaks a tie upwards.
     if number.fract() != 0.0 {
         tenths += if number < 0.0 { -1 } else { 1 };
     }

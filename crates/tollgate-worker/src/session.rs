@@ -1,5 +1,5 @@
-//! One run as its program's functions see it: what was printed, how many calls are left, and the
-//! pipe to the gateway. Lives beside the interpreter; knows no values.
+//! The state of one run for the program's functions: its output, remaining calls, and the pipe to
+//! the gateway. Independent of the interpreter's values.
 
 #![expect(
     unsafe_code,
@@ -20,10 +20,10 @@ use tollgate_sandbox::frames::{
 use crate::failure::ProgramStopError;
 use crate::pipe::{FramePipe, FrameSendError};
 
-/// So many prints leave at once, so that they are not lost if the process is; later ones wait for
-/// each other.
+/// The first prints are sent at once, so that they are not lost if the process dies; later ones are
+/// buffered.
 const AT_ONCE: u32 = 100;
-/// Bytes of prints that wait for each other.
+/// Bytes of prints that are buffered.
 const WAITING: usize = 4 << 10;
 /// Bytes of prints in one frame: escapes make a text up to six times as long.
 const PIECE: usize = MAX_WORKER_MESSAGE_BYTES as usize / 8;
@@ -37,7 +37,7 @@ pub(crate) struct WorkerSession {
     room: Cell<u64>,
     prints: Cell<u32>,
     waiting: RefCell<String>,
-    /// Why the gateway cannot be talked to any more.
+    /// Why the gateway cannot be reached any more.
     lost: RefCell<Option<io::Error>>,
 }
 
@@ -54,7 +54,7 @@ impl WorkerSession {
         }
     }
 
-    /// The session of the program that runs.
+    /// The session of the running program.
     pub(crate) fn of<'a>(eval: &Evaluator<'_, 'a, '_>) -> &'a Self {
         eval.extra.and_then(|it| it.downcast_ref()).expect("every program runs in a session")
     }
@@ -91,7 +91,7 @@ impl WorkerSession {
         )
     }
 
-    /// Prints that were kept back leave.
+    /// Sends the buffered prints.
     pub(crate) fn flush(&self) -> Result<(), ProgramStopError> {
         let waiting = self.waiting.take();
         let mut rest = waiting.as_str();
@@ -103,7 +103,7 @@ impl WorkerSession {
         Ok(())
     }
 
-    /// Nobody hears a word after the gateway was lost. One that is too long leaves it as it was.
+    /// Fails once the gateway is gone. A message that is too long does not change that state.
     pub(crate) fn say(&self, word: &WorkerMessage) -> Result<(), ProgramStopError> {
         if self.lost.borrow().is_some() {
             return Err(ProgramStopError::bare(ProgramErrorKind::Runtime, "the gateway is gone"));
@@ -118,7 +118,7 @@ impl WorkerSession {
         })
     }
 
-    /// One answer for each call, in their order.
+    /// One answer for each call, in the same order.
     pub(crate) fn call(&self, calls: Vec<ProgramCall>) -> Result<Vec<Answer>, ProgramStopError> {
         let wanted = calls.len();
         let used = self.calls.get().saturating_add(u32::try_from(wanted).unwrap_or(u32::MAX));
@@ -140,7 +140,7 @@ impl WorkerSession {
         }
     }
 
-    /// Why the gateway was lost, if it was: nobody hears of the program's end then.
+    /// Why the gateway was lost, if it was: the program's end cannot be reported then.
     pub(crate) fn into_lost(self) -> Option<io::Error> {
         self.lost.into_inner()
     }

@@ -1,5 +1,5 @@
-//! Values as `print` shows them: like Starlark's own `str`, but with every letter as it is (a model
-//! pays for escapes, and misreads them), and bounded in depth and size.
+//! Formats values for `print`: like Starlark's `str`, but without escapes (which cost a model
+//! tokens, and are misread), and bounded in depth and size.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,11 @@ use starlark::values::tuple::TupleRef;
 
 use crate::outcome::Outcome;
 
-/// Lists and dicts within each other; what is deeper is left out.
+/// Nesting of lists and dicts; deeper values are left out.
 const MAX_SHOWN_DEPTH: usize = 100;
 const LEFT_OUT: &str = "…";
 
-/// Ends soon after `out` has `room` bytes: the rest would not be printed anyway.
+/// Stops soon after `out` has `room` bytes: the rest would not be printed anyway.
 pub(crate) fn show(value: Value<'_>, room: usize, out: &mut String) {
     match value.unpack_str() {
         Some(text) => out.push_str(within(text, room.saturating_sub(out.len()))),
@@ -118,7 +118,7 @@ impl ValuePrinter<'_> {
     }
 }
 
-/// A letter more than fits, so that what does not fit is seen.
+/// One character more than fits, so that the overflow is noticed.
 fn within(text: &str, room: usize) -> &str {
     &text[..text.ceil_char_boundary(text.len().min(room.saturating_add(1)))]
 }

@@ -1,5 +1,5 @@
-//! The arguments of a call as people see them who have to agree to it. What is left out is said:
-//! nobody is to agree to what they were not shown.
+//! Preview of a call's arguments, for the person who approves it. A cut preview says that it is
+//! cut: nobody should approve something they were not shown.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -8,26 +8,26 @@ use tollgate_core::mask::SecretMasker;
 use tollgate_core::policy::Permitted;
 use tollgate_mcp::offload::{is_too_large_here, offload_if_large};
 
-/// More than anybody reads.
+/// Longer than anyone reads.
 const MAX_PREVIEW_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentsPreview {
-    /// JSON; of what is too long, only the beginning.
+    /// JSON; cut if it is too long.
     pub text: String,
-    /// Of all of it, as JSON.
+    /// Size of the complete JSON.
     pub bytes: usize,
 }
 
 impl ArgumentsPreview {
-    /// Shows the arguments of a call so; large ones are written where nobody waits for it.
+    /// Renders the arguments of a call with `show`; large ones on the threads for large work.
     pub(crate) async fn of(
         request: &Permitted<'_>,
         show: impl FnOnce(Option<&Value>) -> Self + Send + 'static,
     ) -> Self {
         match request.params().get("arguments").map(RawValue::get) {
             Some(text) if is_too_large_here(text.len()) => {
-                // To copy the text and read it again there is quicker here than to copy the value.
+                // Copying the text and parsing it again is cheaper here than cloning the value.
                 let text = text.to_owned();
                 offload_if_large(text.len(), move || show(json::value(&text).ok().as_ref())).await
             }
@@ -35,13 +35,13 @@ impl ArgumentsPreview {
         }
     }
 
-    /// For those who decide: without what is secret by the operator's rules.
+    /// For the approver: values that the operator's rules call secret are masked.
     pub(crate) fn for_approver(arguments: Option<&Value>, masker: &SecretMasker) -> Self {
         let text = to_canonical_json(arguments);
         Self::cut(masker.json(&text).unwrap_or(text), MAX_PREVIEW_BYTES)
     }
 
-    /// For whoever made the call: as much of it as fits.
+    /// For the caller: not masked, cut to `most` bytes.
     pub(crate) fn for_caller(arguments: Option<&Value>, most: usize) -> Self {
         Self::cut(to_canonical_json(arguments), most)
     }

@@ -1,5 +1,5 @@
-//! The question that a client puts to its user: may this call be made? As an `elicitation/create`
-//! form, and what an answer to it means.
+//! The approval question as an `elicitation/create` form for the client's user, and the decision
+//! that an answer stands for.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -11,12 +11,12 @@ use super::ArgumentsPreview;
 use crate::dialogue;
 
 pub(crate) const METHOD: &str = "elicitation/create";
-/// Under which a modern client answers.
+/// Key of the question in `inputRequests` and of its answer (modern clients).
 pub(crate) const KEY: &str = "approval";
-/// Of the arguments, as much as a person reads in a dialog.
+/// Bytes of arguments that a dialog shows.
 const ARGUMENTS: usize = 4 << 10;
 
-/// Whether this client can be asked at all.
+/// Whether this client supports form elicitation.
 pub(crate) fn suits(client: &ClientFacts) -> bool {
     dialogue::missing_capability(client, METHOD, None).is_none()
 }
@@ -46,7 +46,7 @@ pub(crate) async fn params(held: &HeldRequest<'_>) -> Box<RawValue> {
     json::raw_value(&json!({"message": message, "requestedSchema": schema}))
 }
 
-/// Only a clear yes is one.
+/// Approves only on an explicit yes.
 pub(crate) fn decision(answer: &RawValue) -> Decision {
     let approves = || {
         let answer = Object::parse(answer.get()).ok()?;

@@ -1,5 +1,6 @@
-//! Calls that wait for leave while their caller is away: a modern client that was asked comes back
-//! with the answer. It holds a sealed ticket; the call and its place in the queue stay here.
+//! Calls that wait for approval between two requests of their caller: a modern client gets the
+//! question as a result and retries with the answer. The client holds a sealed ticket; the call and
+//! its slot in the approval queue stay here.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,24 +13,25 @@ use tollgate_mcp::tasks::{self, Task};
 use super::{ApprovalQueueFullError, ApprovalWaiter};
 use crate::caller::RoundAnswers;
 
-/// A call, all that it needs to go on, and its place in the queue.
+/// A parked call, with everything it needs to resume and its slot in the approval queue.
 pub(crate) struct ParkedApproval {
     pub(crate) held: HeldRequest<'static>,
     pub(crate) place: ApprovalWaiter,
-    /// What its caller had brought along for the server.
+    /// Answers for the server from earlier rounds.
     pub(crate) retry: RoundAnswers,
     pub(crate) principal: Principal,
 }
 
-/// Each leaves when its time is over, or what its caller called with is taken away. One that was decided has left the queue and stays here until
-/// its caller is back, so these are bounded by themselves.
+/// Parked calls. Each is removed when it expires or when its caller's credentials are revoked. A
+/// decided call has left the approval queue and stays here until its caller returns, so this set
+/// needs a bound of its own.
 #[derive(Default)]
 pub(crate) struct ApprovalParking {
     calls: Arc<Mutex<HashMap<ApprovalId, (ParkedApproval, Task)>>>,
 }
 
 impl ApprovalParking {
-    /// `most` may be here at once. One that finds no room leaves the queue too.
+    /// Keeps at most `most` calls. A call that finds no room leaves the approval queue too.
     pub(crate) fn park(
         &self,
         parked: ParkedApproval,
@@ -37,7 +39,7 @@ impl ApprovalParking {
     ) -> Result<(), ApprovalQueueFullError> {
         let (id, until) = (parked.place.id(), parked.place.until());
         let revoked = parked.place.lease().wait();
-        // Held until it is in: an expiry that is due at once must find it.
+        // Held until the call is inserted: an expiry that is due at once must find it.
         let mut calls = self.calls.lock();
         if calls.len() >= most {
             drop(calls);
@@ -56,7 +58,7 @@ impl ApprovalParking {
         Ok(())
     }
 
-    /// Good once; `None` also for another's.
+    /// Each can be taken once, and only by its own principal.
     pub(crate) fn take(&self, id: ApprovalId, principal: &Principal) -> Option<ParkedApproval> {
         let mut calls = self.calls.lock();
         calls.get(&id).filter(|(parked, _)| parked.principal == *principal)?;

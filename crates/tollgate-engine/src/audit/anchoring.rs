@@ -1,5 +1,5 @@
-//! Moves the anchor of the trail behind its rows, on a thread of its own: it costs a write to the disk
-//! now and then, and no call waits for it.
+//! Advances the anchor of the audit trail behind its rows. Runs on its own thread: it costs an
+//! occasional disk write, and no call waits for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use super::decision::{AuditAction, Decision};
 use super::{AuditWriterState, GATEWAY_PRINCIPAL};
 use crate::clock::Clock;
 
-/// The anchor is behind the last row by no more than this, and what a write to the disk takes.
+/// The anchor lags the last row by at most this, plus one disk write.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) struct AnchorThread {
@@ -32,11 +32,11 @@ impl AnchorThread {
         Ok(Self { thread, ending })
     }
 
-    /// Moves it once more. Nothing must be written any more.
+    /// Advances the anchor one last time. Nothing may be written afterwards.
     pub(super) fn finish(self) {
         self.ending.store(true, Ordering::Release);
         self.thread.thread().unpark();
-        // A panic in there was told by the panic itself.
+        // The panic hook has already reported a panic of this thread.
         let _ = self.thread.join();
     }
 }
@@ -50,7 +50,7 @@ fn keep_anchored(trail: &Audit, shared: &AuditWriterState, ending: &AtomicBool) 
         if last != anchored || is_ending {
             match trail.move_anchor() {
                 Ok(()) => (anchored, is_failing) = (last, false),
-                // Said once: it is tried again with the next look.
+                // Logged once; the next tick retries.
                 Err(error) if !is_failing => {
                     tracing::warn!(%error, "the end of the audit trail is not noted beside it");
                     is_failing = true;
@@ -65,7 +65,8 @@ fn keep_anchored(trail: &Audit, shared: &AuditWriterState, ending: &AtomicBool) 
     }
 }
 
-/// Compares the trail with its anchor before anything is added; what is lost, as a row of its own.
+/// Compares the trail with its anchor before anything is added. Returns a row that reports lost
+/// rows, if there are any.
 pub(super) fn reconcile(trail: &Audit, clock: &dyn Clock) -> Option<Decision> {
     match trail.reconcile(clock.wall()) {
         Ok(None) => None,

@@ -1,5 +1,5 @@
-//! What someone decided, as the audit trail keeps it. Decisions are rare and matter, so they are
-//! plain text, and each is waited for.
+//! Decisions (administrative actions) as the audit trail keeps them. They are rare and important,
+//! so they are plain text, and each is waited for.
 
 use std::borrow::Cow;
 
@@ -8,29 +8,29 @@ use tollgate_core::turn::Principal;
 
 use crate::record::CallId;
 
-/// What kind of decision.
+/// The kind of decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditAction {
-    /// A call waited for a person.
+    /// A person approved or denied a call.
     Approval,
-    /// A key was made, changed or taken away.
+    /// A key was created, changed or revoked.
     Key,
-    /// The config was read anew, or edited.
+    /// The config was reloaded or edited.
     Reload,
     /// A tool's definition was accepted or rejected.
     Pin,
     /// A server was added, removed, switched or logged in to.
     Server,
-    /// Something was put into the memory, or taken out of it, by whoever runs the gateway.
+    /// The operator added something to the memory or deleted something from it.
     Memory,
-    /// A live session was closed or given a tier by whoever runs the gateway.
+    /// The operator closed a realtime session or set its tier.
     Session,
-    /// Something was stopped because what it ran under was taken away: a stream, a session, a result
-    /// that was still to come. Calls say so in their own rows.
+    /// Something was stopped because its credentials were revoked: a stream, a session, a pending
+    /// result. Calls have this in their own rows.
     Revocation,
-    /// Someone showed who they are, or could not.
+    /// An authentication succeeded or failed.
     Login,
-    /// A request was turned away before it was a call.
+    /// A request was rejected before it became a call.
     Refused,
     /// Old rows were removed.
     Retention,
@@ -72,13 +72,14 @@ impl AuditAction {
     }
 }
 
-/// One decision: who did what, to which thing, and how it came out.
+/// One decision: principal, action, subject and outcome.
 ///
 /// ```
 /// # use tollgate_core::turn::Principal;
-/// # use tollgate_engine::audit::{Act, Decision};
-/// let who = Principal::named("key:ops");
-/// let made = Decision::new(Act::Key, &who, "made").about("phone").because("rights: execute");
+/// # use tollgate_engine::audit::{AuditAction, Decision};
+/// let key = AuditAction::Key;
+/// let who = Principal::from_name("key:ops");
+/// let made = Decision::new(key, &who, "made").about("phone").because("rights: execute");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
@@ -94,12 +95,12 @@ pub struct Decision {
     pub(super) detail: Option<String>,
 }
 
-/// Characters of what others may have written.
+/// In characters; the name may come from outside.
 const LONGEST_NAME: usize = 128;
 const LONGEST_DETAIL: usize = 1_000;
 
 impl Decision {
-    /// `outcome` is one word in the past: `approved`, `denied`, `made`, `expired`.
+    /// `outcome` is one word in the past tense: `approved`, `denied`, `made`, `expired`.
     pub fn new(
         act: AuditAction,
         principal: &Principal,
@@ -119,7 +120,7 @@ impl Decision {
         }
     }
 
-    /// The name of what was decided about: a key's, a file's, a tool's as it is exposed.
+    /// The subject's name: of a key, a file, or a tool as it is exposed.
     #[must_use]
     pub fn about(mut self, name: &str) -> Self {
         self.name = Some(cut(name, LONGEST_NAME));
@@ -138,14 +139,14 @@ impl Decision {
         self
     }
 
-    /// As its server says it.
+    /// The tool's name at its server.
     #[must_use]
     pub fn tool(mut self, tool: &str) -> Self {
         self.tool = Some(cut(tool, LONGEST_NAME));
         self
     }
 
-    /// The call that was decided about, and the hash of its arguments.
+    /// The call that the decision is about, and the hash of its arguments.
     #[must_use]
     pub fn call(mut self, call: CallId, arguments_hash: Option<[u8; 32]>) -> Self {
         self.call = Some(call);
@@ -153,7 +154,7 @@ impl Decision {
         self
     }
 
-    /// In words. Never a secret: this is kept, and shown.
+    /// Free text. Never a secret: it is stored and displayed.
     #[must_use]
     pub fn because(mut self, detail: &str) -> Self {
         self.detail = Some(cut(detail, LONGEST_DETAIL));

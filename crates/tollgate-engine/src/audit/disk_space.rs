@@ -1,13 +1,13 @@
-//! Whether there is room for more rows. A disk that is all but full is taken for full: a call must
-//! not find out by its own row.
+//! Free disk space for audit rows. An almost full disk counts as full, so that no call finds out
+//! when its own row fails.
 
 use tollgate_store::audit::Audit;
 
-/// More than one commit ever needs, and less than anybody misses.
+/// More than one commit ever needs, and too little to matter otherwise.
 const RESERVE_BYTES: u64 = 1 << 20;
 
 pub(super) fn is_short(trail: &Audit) -> bool {
-    // What cannot be asked is found out by writing.
+    // If statvfs fails, writing will show whether there is space.
     rustix::fs::statvfs(trail.file())
         .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < RESERVE_BYTES)
 }

@@ -1,4 +1,4 @@
-//! What travels to the writer, and how it looks as a row.
+//! Messages to the audit writer, and their conversion to rows.
 
 use std::time::SystemTime;
 
@@ -12,14 +12,14 @@ use crate::record::{CallId, CallRecord};
 
 pub(super) struct AuditMessage {
     pub(super) what: AuditPayload,
-    /// Told when it is on the disk.
+    /// Signalled when the row is on disk.
     pub(super) done: Option<oneshot::Sender<()>>,
 }
 
 pub(super) enum AuditPayload {
     Call(CallRecord),
     Decision(SystemTime, Decision),
-    /// Someone only wants to know when all before it is written.
+    /// A flush marker: signals when everything before it is written.
     Nothing,
 }
 

@@ -1,11 +1,11 @@
-//! Reads the trail for whoever reads it again and again: by one connection, that is opened when it
-//! is first needed and again after trouble. Knows nothing of the writer.
+//! Paged reading of the audit trail over one connection, opened on first use and reopened after
+//! errors. Independent of the writer.
 
 use tollgate_store::Error;
 use tollgate_store::audit::{Audit, AuditQuery, AuditReader, Page};
 
 pub struct AuditPageReader {
-    /// `None` where nothing is kept.
+    /// `None` if nothing is kept.
     trail: Option<Audit>,
     reader: Option<AuditReader>,
 }

@@ -1,5 +1,5 @@
-//! What the trail may hold. The clock on the wall may jump; the trail's own time does not: it is
-//! that of its newest row at the start, and what has passed since.
+//! Retention of audit rows. The wall clock may jump, so the trail has its own time: that of its
+//! newest row at the start, plus the time since then.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -8,7 +8,7 @@ use tollgate_store::audit::RetentionBounds;
 use crate::clock::Clock;
 use crate::settings::Audit;
 
-/// A clock may be ahead of the trail by so much and be believed.
+/// A wall clock ahead of the trail by up to this is trusted.
 const SLACK: Duration = Duration::from_secs(24 * 3_600);
 
 pub(super) struct Retention {

@@ -1,5 +1,5 @@
-//! The one thread that writes. It commits what waits, together; while that fails it keeps what it
-//! has, says so, and tries again.
+//! The single writer thread of the audit ledger. It commits queued rows together (group commit). On
+//! failure it keeps its rows, reports the failure and retries.
 
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -16,22 +16,22 @@ use super::message::{AuditMessage, AuditPayload};
 use super::{AuditWriterState, GATEWAY_PRINCIPAL, disk_space};
 use crate::clock::Clock;
 
-/// Rows of one commit: no more than takes a few milliseconds.
+/// Rows per commit: a few milliseconds of work at most.
 const MAX_ROWS_PER_COMMIT: usize = 512;
-/// Rows that nobody waits for are committed together with what comes in this time.
+/// Rows that nobody waits for are committed together with those that follow within this time.
 const COMMIT_DELAY: Duration = Duration::from_millis(20);
-/// A row that someone waits for is committed together with those of other calls that end in the same
-/// moment, such as when their server crashes: as long as there is no such pause between them, and
-/// within this time. Without company they would wait for two commits, the first with one row in it.
+/// A durable row is committed together with those of other calls that end at the same moment, such
+/// as when their server crashes: as long as the gap between them is shorter than this, and within
+/// the total below. Otherwise the rest would wait for two commits, the first with only one row.
 const SIBLING_PAUSE: Duration = Duration::from_micros(500);
 const SIBLING_GATHER: Duration = Duration::from_millis(4);
-/// However the clock runs.
+/// A bound that does not depend on the clock.
 const MAX_SIBLING_WAITS: usize = 64;
-/// How long a writer with nothing to do sleeps before it looks after the disk.
+/// How long an idle writer sleeps before it checks the disk.
 const IDLE_SLEEP: Duration = Duration::from_secs(1);
 /// After a failure.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
-/// Between looks for rows that are too old, and how many go at once.
+/// Interval between checks for expired rows, and rows removed at once.
 const RETENTION_INTERVAL: Duration = Duration::from_secs(60);
 const MAX_ROWS_PER_RETENTION: u64 = 1_000;
 
@@ -44,11 +44,11 @@ pub(super) struct AuditWriter {
     clock: Arc<dyn Clock>,
     batch: Vec<AuditMessage>,
     tidy_at: Instant,
-    /// In this round of tidying.
+    /// Removed in this retention pass.
     removed: u64,
 }
 
-/// Whether all rows are gone that are too old.
+/// Whether all expired rows are gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RetentionProgress {
     Wholly,
@@ -111,7 +111,7 @@ impl AuditWriter {
             return;
         }
         self.shared.idle.store(true, Ordering::SeqCst);
-        // Either we see the row that was brought just now, or its bringer sees that we sleep.
+        // Either we see the row that was just queued, or its sender sees that we sleep.
         fence(Ordering::SeqCst);
         self.fill();
         if self.batch.is_empty() && !self.is_closing() {
@@ -120,7 +120,7 @@ impl AuditWriter {
         self.shared.idle.store(false, Ordering::SeqCst);
     }
 
-    /// Sleeps after a failure, whoever calls.
+    /// Sleeps after a failure, even when unparked.
     fn pause(&self) {
         let until = self.clock.now() + RETRY_PAUSE;
         while !self.is_closing() {
@@ -136,7 +136,8 @@ impl AuditWriter {
         self.shared.closing.load(Ordering::Acquire)
     }
 
-    /// Waits for company; where someone waits for us, only for those who come right now.
+    /// Waits for more rows to commit together; if someone waits for a row, only for those that end
+    /// right now.
     fn gather(&mut self) {
         let until = self.clock.now() + COMMIT_DELAY;
         loop {
@@ -170,7 +171,7 @@ impl AuditWriter {
         }
     }
 
-    /// Rows of calls that still run: they took their places before.
+    /// Calls that still run and have reserved a slot.
     fn expected(&self) -> usize {
         let taken = self.rows.max_capacity() - self.rows.capacity();
         taken.saturating_sub(self.rows.len())
@@ -184,7 +185,7 @@ impl AuditWriter {
         self.shared.lost.fetch_sub(lost, Ordering::Relaxed);
         for message in self.batch.drain(..) {
             if let Some(done) = message.done {
-                // Nobody waiting any more is fine.
+                // The receiver may be gone.
                 let _ = done.send(());
             }
         }
@@ -193,7 +194,7 @@ impl AuditWriter {
         Ok(())
     }
 
-    /// With one row more about those that found no room, if there are any.
+    /// Adds one row about lost rows, if there are any.
     fn write(&mut self, lost: u64) -> Result<u64, Error> {
         let lost = (lost > 0).then(|| self.own(lost_rows(lost)));
         let journal = match &mut self.journal {
@@ -212,7 +213,7 @@ impl AuditWriter {
         AuditMessage { what: AuditPayload::Decision(self.clock.wall(), decision), done: None }
     }
 
-    /// The same trouble is told once.
+    /// Reports each failure once.
     fn tell(&self, now: Option<&Error>) {
         let is_news = |before: &mut Option<Error>| {
             let is_news = before.as_ref() != now;
@@ -231,7 +232,7 @@ impl AuditWriter {
         }
     }
 
-    /// Whoever would run a call and only then find the disk full should know before.
+    /// Refuse calls before they run, rather than let their rows fail on a full disk.
     fn look_after_space(&self) {
         let short = disk_space::is_short(&self.trail);
         if self.shared.short.swap(short, Ordering::Relaxed) == short {
@@ -243,7 +244,7 @@ impl AuditWriter {
         }
     }
 
-    /// Removes some rows that are too old; the rest of them next time.
+    /// Removes some expired rows; the rest follow later.
     fn tidy(&mut self) -> RetentionProgress {
         let now = self.clock.now();
         if now < self.tidy_at {

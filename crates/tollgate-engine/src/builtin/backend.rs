@@ -1,4 +1,4 @@
-//! Lets tools in this process be run like any other server.
+//! The backend for in-process tools: runs them like those of any other server.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -23,7 +23,7 @@ pub(crate) struct BuiltinBackend(Arc<BuiltinToolMap>);
 struct BuiltinToolMap(HashMap<String, Box<dyn BuiltinTool>>);
 
 impl BuiltinBackend {
-    /// The backend, and what it offers.
+    /// The backend and its listing.
     pub(crate) fn new(server: Server) -> (Self, ServerListing) {
         let mut listing = ServerListing::default();
         let mut tools = HashMap::new();
@@ -69,7 +69,7 @@ impl BackendConnection for BuiltinToolMap {
         let none = Map::new();
         let arguments = job.arguments.and_then(Value::as_object).unwrap_or(&none);
         let asker = BuiltinToolContext::of(job.turn, job.until);
-        // One tool that panics fails one call.
+        // A panic in a tool fails only its own call.
         let reply = AssertUnwindSafe(tool.call(arguments, &asker)).catch_unwind().await;
         let result = match reply {
             Ok(Ok(reply)) => success_result(&reply),
@@ -78,7 +78,7 @@ impl BackendConnection for BuiltinToolMap {
                 error_result("the tool broke down; this is a fault in the tool, not in the call")
             }
         };
-        // A page that was fetched, or a service that was asked, may repeat our own credentials.
+        // A fetched page or a service's response may echo our own credentials.
         let result = json::raw(secret_values::mask_owned(result));
         Ok(Answer { kind: AnswerKind::Complete, result })
     }

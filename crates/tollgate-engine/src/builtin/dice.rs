@@ -1,5 +1,5 @@
-//! The server `dice`: `roll` for dice notation and `roll_table` for random tables.
-//! Chance is a value given at construction, so tests can decide how the dice fall.
+//! The server `dice`: `roll` for dice notation and `roll_table` for random tables. Randomness is
+//! passed in at construction, so tests can decide the rolls.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ pub(crate) mod speech;
 pub(crate) mod table_file;
 pub mod tables;
 
-/// Gives a number from 1 up to its argument, each as likely as the others.
+/// Returns a uniformly distributed number from 1 to its argument.
 pub type DiceRandom = Arc<dyn Fn(u32) -> u32 + Send + Sync>;
 
-/// The generator of the running thread.
+/// The thread's random generator.
 pub fn thread_random() -> DiceRandom {
     Arc::new(|sides| rand::random_range(1..=sides))
 }
@@ -194,7 +194,7 @@ impl RollTable {
     }
 }
 
-/// A roll changes nothing, but no two are alike.
+/// Read-only, but not idempotent.
 fn annotations(title: &str) -> Value {
     json!({
         "title": title,

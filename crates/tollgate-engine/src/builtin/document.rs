@@ -1,7 +1,8 @@
-//! Files that users write for built-in tools, in YAML or JSON: a tree in which every value knows its
-//! line, and fields with clear complaints.
+//! Reader for YAML and JSON files that users write for built-in tools: a tree in which every value
+//! has its line, and field access with clear errors.
 //!
-//! Used by rule packs, tables and the music library; knows none of them. Bounded in size and depth.
+//! Used by rule packs, tables and the music library; independent of them. Bounded in size and
+//! depth.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -12,12 +13,12 @@ mod yaml;
 
 pub(crate) use yaml::read as yaml;
 
-/// How deep lists and maps may nest; what is read here needs four.
+/// Nesting of lists and maps; the formats read here need four levels.
 const MAX_NESTING_DEPTH: usize = 16;
-/// Keys are compared with one another; nothing that is read here has nearly as many.
+/// Keys are compared pairwise; no valid file has nearly as many.
 const MOST_KEYS: usize = 1_000;
 
-/// Something in a file, or a whole file, that was left out.
+/// An error for which a file, or a part of it, was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}`{}: {problem}", path.display(), line.map(|line| format!(", line {line}")).unwrap_or_default())]
 pub struct DocumentError {
@@ -26,7 +27,7 @@ pub struct DocumentError {
     pub problem: String,
 }
 
-/// What is wrong with a text, and on which line; `None`: with all of it.
+/// An error in a text, with its line; `None`: the whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DocumentLineError {
     pub line: Option<usize>,
@@ -55,16 +56,16 @@ pub(crate) struct DocumentNode {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DocumentData {
-    /// `null`, or nothing behind a key.
+    /// `null`, or a key without a value.
     Nothing,
-    /// A text, a number or a word such as `true`: what it is depends on who reads it.
+    /// A string, a number or a word such as `true`: its type is up to the reader.
     Scalar(String),
     List(Vec<DocumentNode>),
     Map(Vec<(String, DocumentNode)>),
 }
 
-/// The regular files of a directory with one of these endings, in the order of their names, so that
-/// it does not depend on the file system which one wins.
+/// The regular files of a directory with one of these extensions, sorted by name, so that
+/// precedence does not depend on the file system.
 pub(crate) fn files(directory: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, DocumentError> {
     let failed = |error: std::io::Error| DocumentLineError::all(error.to_string()).of(directory);
     let mut paths = Vec::new();
@@ -79,7 +80,7 @@ pub(crate) fn files(directory: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, 
     Ok(paths)
 }
 
-/// The text of a regular file of at most so many bytes.
+/// The text of a regular file of at most `most_bytes` bytes.
 pub(crate) fn text(path: &Path, most_bytes: u64) -> Result<String, DocumentLineError> {
     let failed = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::InvalidData => DocumentLineError::all("it is not text in UTF-8"),
@@ -97,7 +98,7 @@ pub(crate) fn text(path: &Path, most_bytes: u64) -> Result<String, DocumentLineE
     Ok(text)
 }
 
-/// Reads a file by its ending: `.json`, or YAML.
+/// Reads a file by its extension: `.json`, otherwise YAML.
 pub(crate) fn read(path: &Path, most_bytes: u64) -> Result<DocumentNode, DocumentLineError> {
     let text = text(path, most_bytes)?;
     match path.extension().is_some_and(|ending| ending == "json") {
@@ -131,7 +132,7 @@ impl DocumentNode {
         Ok(DocumentFields { line: self.line, pairs })
     }
 
-    /// Keys of the user's own, and what stands behind them.
+    /// The entries of a map whose keys the user chooses.
     pub(crate) fn entries(&self, key: &str) -> Result<&[(String, Self)], DocumentLineError> {
         match &self.data {
             DocumentData::Map(pairs) => Ok(pairs),
@@ -151,7 +152,7 @@ impl DocumentNode {
         }
     }
 
-    /// One line of text, or several; no other control characters.
+    /// One or more lines of text; no other control characters.
     pub(crate) fn text(&self, key: &str, most_bytes: usize) -> Result<&str, DocumentLineError> {
         let DocumentData::Scalar(text) = &self.data else {
             return Err(DocumentLineError::at(self.line, format!("`{key}` must be a text")));
@@ -171,7 +172,7 @@ impl DocumentNode {
     }
 }
 
-/// The keys of one map, with complaints that name key and line.
+/// The fields of one map, with errors that name key and line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DocumentFields<'n> {
     pub(crate) line: usize,
@@ -184,7 +185,7 @@ impl<'n> DocumentFields<'n> {
         (node.data != DocumentData::Nothing).then_some(node)
     }
 
-    /// Empty if the key is not there.
+    /// Empty if the key is absent.
     pub(crate) fn list(&self, key: &str) -> Result<&'n [DocumentNode], DocumentLineError> {
         self.get(key).map_or(Ok(&[]), |node| node.list(key))
     }
@@ -214,7 +215,7 @@ impl<'n> DocumentFields<'n> {
     }
 }
 
-/// As much of somebody's text as is worth repeating.
+/// An excerpt of user text, short enough for an error message.
 pub(crate) fn quote_excerpt(text: &str) -> String {
     const MOST_SHOWN: usize = 64;
     let shown: String = text.chars().take(MOST_SHOWN).collect();

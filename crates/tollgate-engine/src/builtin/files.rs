@@ -1,5 +1,5 @@
-//! The server `files`: `read_file` and `write_file` in a directory they cannot leave.
-//! The blocking work runs on threads made for it.
+//! The server `files`: `read_file` and `write_file` within a sandbox directory. Blocking work runs
+//! on the blocking thread pool.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ mod sandbox;
 
 pub use overlap::overlaps;
 
-/// The directory that files are in, for all tools that have to do with them: what it holds is
-/// counted once. Made when something is first written to it.
+/// The sandbox directory, shared by all tools that use it, so that its quota is counted once.
+/// Created on the first write.
 pub fn folder(base: &Path) -> SandboxFolder {
     SandboxFolder::within(base, Quota::DEFAULT)
 }
@@ -41,7 +41,7 @@ impl SandboxFolder {
         Self(Arc::new(FileSandbox::new(base.to_owned(), quota)))
     }
 
-    /// Saves what another tool made; it may be larger than what `write_file` takes.
+    /// Saves a file made by another tool; it may be larger than `write_file` allows.
     pub(super) async fn save(
         &self,
         path: &str,
@@ -191,7 +191,7 @@ fn path_argument(arguments: &Map<String, Value>) -> Result<RelativePath, Builtin
     RelativePath::parse(text).map_err(|invalid| BuiltinToolError::new(invalid.to_string()))
 }
 
-/// Runs to its end even if nobody waits any more, so a file is never half written.
+/// Runs to its end even if the caller is gone, so a file is never half written.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SandboxError> + Send + 'static,
 ) -> Result<T, BuiltinToolError> {

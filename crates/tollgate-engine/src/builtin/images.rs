@@ -1,7 +1,7 @@
-//! The server `images`: `generate_image` has a picture made and puts it into the folder of `files`.
+//! The server `images`: `generate_image` generates an image and saves it in the folder of `files`.
 //!
-//! Pictures take longer than most turns. Whoever cannot wait is told where the picture will be, and
-//! it is finished beside the calls: bounded in number and in time.
+//! Images take longer than most turns. A caller whose time runs out gets the file name in advance,
+//! and the image is finished in the background: bounded in number and time.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -23,9 +23,9 @@ mod service;
 
 use service::ImageService;
 
-/// Pictures in the making.
+/// Images generated at the same time.
 const MAX_CONCURRENT_IMAGES: usize = 8;
-/// The answer must still get home.
+/// Time reserved to return the answer to the caller.
 const MARGIN: Duration = Duration::from_millis(150);
 const LONGEST_PROMPT: usize = 4_000;
 const LONGEST_STYLE: usize = 200;
@@ -37,7 +37,7 @@ pub fn tools(settings: &ImageSettings, folder: SandboxFolder) -> Vec<Box<dyn Bui
 
 struct GenerateImage {
     studio: Arc<ImageGenerator>,
-    /// Made when it is first needed: there is a runtime then.
+    /// Created on first use: that is within a runtime.
     painting: OnceLock<TaskGroup>,
 }
 
@@ -53,7 +53,7 @@ struct SavedImage {
 }
 
 impl ImageGenerator {
-    /// Has it made and saved, under `name` and the ending that fits.
+    /// Generates the image and saves it as `name` with the matching extension.
     async fn paint(&self, prompt: &str, name: &str) -> Result<SavedImage, BuiltinToolError> {
         let content = self.service.picture(prompt).await.map_err(BuiltinToolError::new)?;
         let kind = image_format::ImageFormat::of(&content).ok_or_else(|| {
@@ -154,7 +154,7 @@ impl BuiltinTool for GenerateImage {
 
 type ImageResult = Result<Result<SavedImage, BuiltinToolError>, oneshot::error::RecvError>;
 
-/// `None`: the asker has no more time.
+/// `None`: the caller's deadline has come.
 async fn wait(
     told: oneshot::Receiver<Result<SavedImage, BuiltinToolError>>,
     asker: &BuiltinToolContext,

@@ -1,5 +1,5 @@
-//! The server `memory`: what agents look up in their memory, and what they put into it. Scopes and
-//! authors come from whoever asks, never from the arguments.
+//! The server `memory`: tools with which agents search their memory and add to it. Scopes and
+//! authors come from the caller's context, never from the arguments.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ mod history;
 mod relate;
 mod sessions;
 
-/// All of them, also for whoever only wants to know their names.
+/// Names of all memory tools, also for config checks.
 pub const NAMES: &[&str] = &[
     "search_sessions",
     "query_entities",
@@ -28,11 +28,11 @@ pub const NAMES: &[&str] = &[
     "search_history",
 ];
 
-/// Bytes of a query; of a longer one nobody knows what it asks for.
+/// Bytes of a query; a longer one is not a meaningful search.
 const LONGEST_QUERY: usize = 16 << 10;
-/// Found at once where the caller cannot say.
+/// Default number of hits.
 const USUAL_HITS: usize = 10;
-/// Characters of a text in an answer; the whole of it can be asked for.
+/// Characters of a text in a result; the full text can be requested.
 const LONGEST_SHOWN: usize = 600;
 
 pub fn tools(mind: &Arc<MemoryService>) -> Vec<Box<dyn BuiltinTool>> {
@@ -66,7 +66,7 @@ impl From<MemoryInputError> for BuiltinToolError {
     }
 }
 
-/// Where a tool of that name puts what its asker wants kept.
+/// Namespace, audience and author of what a tool of that name stores.
 fn place(asker: &BuiltinToolContext, tool: &str) -> MemoryTarget {
     MemoryTarget {
         namespace: asker.scope.namespace.clone(),
@@ -83,7 +83,7 @@ fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     arguments.get(name).and_then(Value::as_str)
 }
 
-/// `None` and empty mean the same: models fill in what they have no use for.
+/// Missing and empty mean the same: models fill in fields they do not need.
 fn session(arguments: &Map<String, Value>) -> Result<Option<SessionId>, MemoryInputError> {
     let named = text(arguments, "session_id").filter(|text| !text.trim().is_empty());
     named.map(SessionId::parse).transpose()
@@ -98,7 +98,7 @@ fn query_property(what: &str) -> Value {
     })
 }
 
-/// Looks, and changes nothing; what it finds was said by whoever said it.
+/// Read-only; the results contain text by other authors.
 fn looks(title: &str) -> Value {
     json!({
         "title": title,
@@ -109,7 +109,7 @@ fn looks(title: &str) -> Value {
     })
 }
 
-/// Adds to the memory; the same once more changes nothing.
+/// Adds to the memory; idempotent.
 fn adds(title: &str) -> Value {
     json!({
         "title": title,

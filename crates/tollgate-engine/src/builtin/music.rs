@@ -1,7 +1,7 @@
-//! The server `music`: `play_track` picks a track for a mood, `stop_music` ends it. Nothing is played
-//! here: whoever listens (a page, a player, a bot) is told by `/api/events` and by a webhook.
+//! The server `music`: `play_track` picks a track for a mood, `stop_music` stops it. Nothing is
+//! played here: players (a page, a bot) are notified through `/api/events` and a webhook.
 //!
-//! What plays is kept for each namespace, beyond the life of one library.
+//! The current track is kept per namespace and survives a reload of the library.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,14 +23,14 @@ mod moods;
 pub(crate) mod webhook;
 
 const MOST_MOOD_CHARACTERS: usize = 200;
-/// Moods that are worth listing to a model.
+/// Moods listed to a model.
 const MOST_LISTED: usize = 40;
 
-/// What plays, by namespace.
+/// Current track by namespace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NowPlaying(Arc<Mutex<HashMap<Namespace, Arc<Track>>>>);
 
-/// What the tools work with.
+/// Shared state of the music tools.
 pub(crate) struct MusicContext {
     pub(crate) library: Result<MusicLibrary, String>,
     pub(crate) webhook: Option<Webhook>,
@@ -148,7 +148,7 @@ impl BuiltinTool for StopMusic {
         asker: &BuiltinToolContext,
     ) -> Result<Reply, BuiltinToolError> {
         let stage = &*self.0;
-        // A player may go on though this process does not know of it any more: it is told in any case.
+        // A player may still play after a restart of this process: notify it in any case.
         let spread = stage.announce(asker, None).await?;
         let stopped = stage.playing.0.lock().remove(&asker.scope.namespace);
         let mut structured = spread.as_json();
@@ -163,7 +163,7 @@ impl BuiltinTool for StopMusic {
     }
 }
 
-/// Who was told.
+/// Who was notified.
 struct MusicDelivery {
     listeners: usize,
     webhook: Option<WebhookDelivery>,
@@ -182,7 +182,7 @@ impl MusicDelivery {
 }
 
 impl MusicContext {
-    /// Tells everybody. Fails only if there is nobody who could be told.
+    /// Notifies all listeners. Fails only if there is none.
     async fn announce(
         &self,
         asker: &BuiltinToolContext,
@@ -210,7 +210,7 @@ impl MusicContext {
     }
 }
 
-/// What the webhook is sent.
+/// The body of a webhook request.
 fn event(asker: &BuiltinToolContext, played: Option<(&Arc<Track>, &str)>) -> Value {
     let (namespace, by) = (asker.scope.namespace.as_str(), asker.principal.as_str());
     match played {
@@ -239,7 +239,7 @@ fn track_schema() -> Value {
     })
 }
 
-/// Other music can be played afterwards: nothing is lost. The room hears it, so it is no mere look.
+/// Not destructive: other music can be played afterwards. Not read-only: people hear it.
 fn annotations(title: &str) -> Value {
     json!({
         "title": title,

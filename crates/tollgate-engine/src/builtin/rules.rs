@@ -1,5 +1,5 @@
-//! The server `rules`: `search_rules` finds rules of a game, `get_rule` gives the whole of one.
-//! The texts are data: those that ship are in our own words, packs bring others.
+//! The server `rules`: `search_rules` finds rules of a game, `get_rule` returns one in full. The
+//! texts are data: the shipped ones are in our own words, packs add others.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use pack::GameRule;
 pub mod book;
 pub(crate) mod pack;
 
-/// Rules in one answer, and the bytes of each that are worth reading before it is asked for.
+/// Rules per answer, and bytes of each excerpt.
 const MOST_FOUND: usize = 5;
 const EXCERPT_BYTES: usize = 280;
 const MOST_QUERY_CHARACTERS: usize = 1_000;
@@ -126,7 +126,7 @@ impl SearchRules {
         })
     }
 
-    /// An answer all the same: what to try instead.
+    /// Not an error: suggests what to try instead.
     fn nothing(&self, asked: &str, system: Option<&str>) -> Reply {
         let near = self.0.near(asked, system);
         let names: Vec<String> =
@@ -233,7 +233,7 @@ fn rule_schema() -> Value {
     })
 }
 
-/// The first sentences that fit; a sentence that alone is too long is cut between words.
+/// The first sentences that fit; a single sentence that is too long is cut between words.
 fn excerpt(text: &str, most_bytes: usize) -> &str {
     if text.len() <= most_bytes {
         return text;
@@ -243,7 +243,7 @@ fn excerpt(text: &str, most_bytes: usize) -> &str {
     sentence.or_else(|| head.rsplit_once(char::is_whitespace).map(|(head, _)| head)).unwrap_or(head)
 }
 
-/// Reading the rules changes nothing, and gives the same each time.
+/// Read-only and idempotent.
 fn annotations(title: &str) -> Value {
     json!({
         "title": title,

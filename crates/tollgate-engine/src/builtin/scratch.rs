@@ -1,4 +1,4 @@
-//! A directory for one test, gone when the test ends.
+//! A temporary directory for one test, removed when the test ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ impl ScratchDir {
 
 impl Drop for ScratchDir {
     fn drop(&mut self) {
-        // A test that failed may have left it half taken apart.
+        // A failed test may have removed a part of it.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// In memory where there is such a place: thousands of synced writes would take their time.
+/// In tmpfs if possible: thousands of synced writes would be slow on a disk.
 fn home() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
     if memory.is_dir() { memory } else { std::env::temp_dir() }

@@ -1,4 +1,4 @@
-//! The built-in servers that ship: one line each.
+//! The list of built-in servers that ship: one line each.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use super::rules::book::RuleBook;
 use super::{BuiltinDeps, Server, dice, files, images, memory, music, rules, web};
 use crate::settings::{BuiltinSettings, MusicSettings};
 
-/// Reads the user's files; what cannot be used is left out with a warning. Without a mind there are
-/// no tools for it, without a library none for music.
+/// Reads the user's files; what is invalid is skipped with a warning. Without a memory service
+/// there are no memory tools; without a library, no music tools.
 pub fn servers(settings: &BuiltinSettings, around: &BuiltinDeps) -> Vec<Server> {
     let random = dice::thread_random();
     let folder = files::folder(&settings.files);
@@ -37,7 +37,7 @@ pub fn servers(settings: &BuiltinSettings, around: &BuiltinDeps) -> Vec<Server> 
     servers
 }
 
-/// All that would be left out of the user's files.
+/// Everything in the user's files that would be skipped.
 pub fn flaws(settings: &BuiltinSettings) -> Vec<DocumentError> {
     let music = settings.music.iter().flat_map(|music| MusicLibrary::read(&music.library).1);
     tables(settings).1.into_iter().chain(book(settings).1).chain(music).collect()

@@ -1,5 +1,5 @@
-//! How the files stand that built-in tools were made from. Two stamps differ once a file was written,
-//! added or taken away; nothing is read for it.
+//! Change detection for the files that built-in tools are built from. Two stamps differ once a file
+//! was written, added or removed; file contents are not read.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::document;
 use super::rules::pack;
 use crate::settings::BuiltinSettings;
 
-/// More files than any directory is read for.
+/// More files than are read from any directory.
 const MOST_FILES: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct BuiltinFilesStamp(Vec<(PathBuf, FileStamp)>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum FileStamp {
-    /// Size, number, and when it last changed in any way, to the nanosecond.
+    /// Size, inode number, and time of the last change (ctime), in nanoseconds.
     File {
         bytes: u64,
         inode: u64,
@@ -27,7 +27,7 @@ enum FileStamp {
 }
 
 impl BuiltinFilesStamp {
-    /// Asks the disk: for threads that may wait.
+    /// Accesses the disk: call on blocking threads.
     pub fn of(settings: &BuiltinSettings) -> Self {
         let mut paths = Vec::new();
         for (directory, endings) in

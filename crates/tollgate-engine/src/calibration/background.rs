@@ -1,5 +1,5 @@
-//! Probes that nobody asked for: servers that come up, tools that could be back in their tier,
-//! and, now and then, whatever is idle. One task; owned by whoever started the gate.
+//! Background probing: of servers that come up, of tools that may have recovered, and periodically
+//! of idle tools. One task, owned by the creator of the gate.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
@@ -24,15 +24,15 @@ use crate::gate::Gate;
 use crate::probe_limiter;
 use crate::settings::{Server, ServerCalibration, TierSettings};
 
-/// How often it is seen to what is due.
+/// Interval of checks for due probes.
 const TICK: Duration = Duration::from_secs(1);
-/// Between the probes of a tool that is well again.
+/// Between the probes of a tool that has recovered.
 const REVIVAL_PROBE_PAUSE: Duration = Duration::from_millis(200);
 
-/// What is probed without being asked for.
+/// Configuration of background probing.
 #[derive(Debug, Clone)]
 pub(crate) struct BackgroundProbing {
-    /// How often an idle tool is probed. Zero: never.
+    /// Probe interval of an idle tool. Zero: never.
     pub(crate) every: Duration,
     /// Servers with `calibrate: false`.
     pub(crate) left_alone: HashSet<ServerId>,
@@ -54,12 +54,12 @@ pub(crate) fn spawn_background(gate: &Arc<Gate>, habit: Arc<ArcSwap<BackgroundPr
 }
 
 pub(super) struct BackgroundProber {
-    /// It ends with the gate, and does not keep it.
+    /// Weak: the task ends with the gate and does not keep it alive.
     gate: Weak<Gate>,
-    /// Changes with the config.
+    /// Replaced on a config reload.
     habit: Arc<ArcSwap<BackgroundProbing>>,
     entries: HashMap<ToolId, ProbeCandidate>,
-    /// Probes of new tools that are being made.
+    /// Probe arguments being generated for new tools.
     making: FuturesUnordered<JoinHandle<Vec<PreparedProbe>>>,
     /// Servers that are being probed.
     busy: HashSet<ServerId>,
@@ -72,7 +72,7 @@ struct ProbeCandidate {
     prospect: ProbePlan,
 }
 
-/// Whether a tool can be probed. For one and the same tool that is found out once.
+/// Whether a tool can be probed. Determined once per tool definition.
 enum ProbePlan {
     Unknown,
     Never,
@@ -81,13 +81,13 @@ enum ProbePlan {
 
 type PreparedProbe = (Arc<Tool>, Result<ProbeArguments, NotProbedError>);
 
-/// What was done at one server.
+/// The results of one server's probes.
 struct ProbeReport {
     server: ServerId,
     done: Vec<(ToolId, ProbeTask, ProbeTaskEnd)>,
 }
 
-/// What there is to see to.
+/// Events of the task's loop.
 enum ProberEvent {
     Catalog,
     Made(Vec<PreparedProbe>),
@@ -95,7 +95,7 @@ enum ProberEvent {
     Tick,
 }
 
-/// One tool, and what is to be done with it.
+/// One tool and its task.
 struct ProbeJob {
     tool: Arc<Tool>,
     probe: Arc<ProbeArguments>,
@@ -126,7 +126,7 @@ impl BackgroundProber {
                     Err(_) => return,
                 },
                 Some(made) = self.making.next(), if !self.making.is_empty() => {
-                    // A panic in there is told by the panic itself.
+                    // The panic hook has already reported a panic.
                     ProberEvent::Made(made.unwrap_or_default())
                 }
                 Some(report) = self.running.next(), if !self.running.is_empty() => {
@@ -145,7 +145,7 @@ impl BackgroundProber {
         }
     }
 
-    /// Takes the tools of a new catalogue. One that is not new keeps its place in the schedule.
+    /// Takes over the tools of a new catalogue. An unchanged tool keeps its schedule.
     pub(super) fn take_catalog(&mut self, gate: &Gate) {
         let catalog = gate.catalog();
         let habit = self.habit.load();
@@ -169,14 +169,14 @@ impl BackgroundProber {
         if new.is_empty() {
             return;
         }
-        // Strangers wrote the schemas: not on a thread that serves calls, and no probe that is
-        // under way waits for it.
+        // The schemas are untrusted: generate arguments off the threads that serve calls, and
+        // without delaying probes that are running.
         let probed = |tool: Arc<Tool>| (Arc::clone(&tool), probe::of(&tool));
         let make = move || new.into_iter().map(probed).collect();
         self.making.push(tokio::task::spawn_blocking(make));
     }
 
-    /// Takes the probes that were made, of tools that are still there.
+    /// Takes the generated probe arguments, of tools that still exist.
     pub(super) fn take_prepared(&mut self, made: Vec<PreparedProbe>, now: Instant) {
         for (tool, probe) in made {
             let entry = self.entries.get_mut(&tool.id);
@@ -194,7 +194,7 @@ impl BackgroundProber {
         }
     }
 
-    /// Waits for the probes that are being made. How many tools they are for.
+    /// Waits for the generated probe arguments. Returns the number of tools.
     #[cfg(test)]
     pub(super) async fn wait_for_prepared(&mut self, now: Instant) -> usize {
         let mut tools = 0;
@@ -206,7 +206,7 @@ impl BackgroundProber {
         tools
     }
 
-    /// Sends somebody to every server where something is due and nobody is.
+    /// Starts a probe run at every server that has a due probe and no run.
     fn start_due_probes(&mut self, gate: &Arc<Gate>) {
         let every = self.habit.load().every;
         let mut due: HashMap<ServerId, Vec<ProbeJob>> = HashMap::new();
@@ -257,7 +257,7 @@ fn facts(gate: &Gate, tool: &ToolId) -> ProbeFacts {
     }
 }
 
-/// One that only waits for its time to change needs no more probes.
+/// A tool that only waits for its dwell time needs no more probes.
 fn standing_of(gate: &Gate, tool: &ToolId) -> TierCondition {
     let held = gate.meters.assigned(tool).and_then(|assigned| assigned.cause.held);
     match gate.meters.wants_probe(tool) && !matches!(held, Some(TierHold::Dwell { .. })) {
@@ -266,7 +266,7 @@ fn standing_of(gate: &Gate, tool: &ToolId) -> TierCondition {
     }
 }
 
-/// One after the other at one server.
+/// Sequential probes at one server.
 struct ServerProbeRun {
     prober: Prober,
     server: ServerId,
@@ -290,7 +290,7 @@ impl ServerProbeRun {
             };
             done.push((job.tool.id.clone(), job.errand, ended));
         }
-        // Last, so that the others need not wait for them.
+        // Slow tools last, so that the others need not wait for them.
         for (job, mut left) in slow {
             while let FillOutcome::TooSlow { left: still } = self.fill(&job, left).await {
                 left = still;
@@ -300,7 +300,7 @@ impl ServerProbeRun {
         ProbeReport { server: self.server, done }
     }
 
-    /// Until it was late once, or has been probed often enough.
+    /// Until one probe is late, or there are enough.
     async fn fill(&self, job: &ProbeJob, probes: usize) -> FillOutcome {
         for left in (0..probes).rev() {
             match self.prober.probe(&job.tool, &job.probe).await {
@@ -312,8 +312,8 @@ impl ServerProbeRun {
         FillOutcome::Ended(ProbeTaskEnd::Well)
     }
 
-    /// If the first probe finds it well again, the rest of a run follows at once: then it is back
-    /// within seconds, not after as many calls as it failed before.
+    /// If the first probe succeeds, the rest of the run follows at once: the tool recovers within
+    /// seconds, not after as many calls as it failed before.
     async fn revive(&self, job: &ProbeJob) -> ProbeTaskEnd {
         let (gate, tool) = (self.prober.gate(), &job.tool.id);
         for at in 0..tier_assignment::RUN {
@@ -345,13 +345,13 @@ impl ServerProbeRun {
     }
 }
 
-/// What came of measuring a tool.
+/// The outcome of measuring a tool.
 enum FillOutcome {
     Ended(ProbeTaskEnd),
     TooSlow { left: usize },
 }
 
-/// What an answer may take to help the tool down a tier, or to stay where it is on trial.
+/// Longest answer that still counts towards a lower tier, or for staying in the tier on trial.
 fn target_duration(gate: &Gate, tool: &ToolId) -> Duration {
     let Some(assigned) = gate.meters.assigned(tool) else { return Duration::MAX };
     let lower = match assigned.tier {

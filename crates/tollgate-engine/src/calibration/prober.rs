@@ -1,4 +1,4 @@
-//! One probe: a call through the door by nobody in particular, who sees every tool.
+//! One probe: a call through the gate by the `calibration` principal, which sees every tool.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +20,9 @@ use tollgate_mcp::meta::ClientFacts;
 use crate::caller::{CacheFreshness, CallError, CallPurpose, Caller, OverflowPolicy, Reply};
 use crate::gate::Gate;
 
-/// Whose calls probes are, in records.
+/// Principal of probes in records.
 const CALIBRATION_PRINCIPAL: &str = "calibration";
-/// Characters of a tool's complaint that are passed on.
+/// Length of a tool's error message that is passed on.
 const MAX_REASON_CHARS: usize = 200;
 
 pub(super) struct Prober {
@@ -31,34 +31,34 @@ pub(super) struct Prober {
     nobody: ClientFacts,
 }
 
-/// What came of a probe.
+/// The outcome of a probe.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ProbeOutcome {
     Answered {
         took: Duration,
     },
-    /// The tool failed on arguments that should do.
+    /// The tool failed on arguments that should be valid.
     Failed {
         why: String,
     },
-    /// It did not answer in time. That is a measurement too.
+    /// The deadline passed. That is a measurement too.
     Late {
         why: String,
     },
-    /// Asking again would be no better: it was not there, or does not like made-up arguments.
+    /// A retry would not help: the tool was not available, or rejects generated arguments.
     InVain {
         why: String,
     },
 }
 
 impl Prober {
-    /// Sees the tools that there are now.
+    /// Sees the tools of the current catalogue.
     pub(super) fn new(gate: Arc<Gate>) -> Self {
         let id = AgentId::parse(CALIBRATION_PRINCIPAL).expect("a valid name");
         let everyone = Agent { id, ..Agent::implicit() };
         let house = GlobalRules::default();
         let sieve = ToolFilter::of(&house, &everyone, Tier::Deep);
-        // Also what only programs call.
+        // Includes tools that only programs may call.
         let view = Arc::clone(View::build(&gate.catalog(), &sieve).in_code());
         let principal = Principal::from_name(CALIBRATION_PRINCIPAL);
         let id = TurnId::new(gate.clock.wall(), gate.random.bits());
@@ -82,7 +82,8 @@ impl Prober {
             ProbeOrigin::MadeUp => CallPurpose::BlindProbe,
         };
         let (freshness, rest) = (CacheFreshness::Fresh, OverflowPolicy::Lost);
-        // Nobody's limits count for a measurement, and nobody is asked: `probe::of` has decided.
+        // No rate limits and no approvals for a measurement: `probe::of` has checked that it is
+        // safe.
         let decided_by = Decider::Gateway;
         let caller =
             Caller { purpose, freshness, rest, decided_by, ..Caller::silent(&self.nobody) };
@@ -120,7 +121,7 @@ fn classify_reply(reply: Result<Reply, CallError>, origin: ProbeOrigin) -> Probe
     }
 }
 
-/// What a tool that failed says about it.
+/// The error text of a failed tool.
 fn failure_reason(outcome: &call::Outcome) -> String {
     let result: Value = serde_json::from_str(outcome.result.get()).unwrap_or_default();
     match result["content"][0]["text"].as_str() {
@@ -129,7 +130,7 @@ fn failure_reason(outcome: &call::Outcome) -> String {
     }
 }
 
-/// For a line on a screen.
+/// For one line of terminal output.
 fn clean(text: &str) -> String {
     let text: String = text
         .chars()

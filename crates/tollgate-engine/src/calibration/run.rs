@@ -1,4 +1,4 @@
-//! One run by command: every tool so many times, each step told.
+//! A calibration run on command: probes every tool several times and reports each step.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) async fn run(
     steps: mpsc::Sender<CalibrationStep>,
 ) {
     let times = usize::try_from(times).unwrap_or(usize::MAX);
-    // Strangers wrote the schemas: not on a thread that serves calls.
+    // The schemas are untrusted: not on a thread that serves calls.
     let Ok(sorted) = tokio::task::spawn_blocking(move || ToolsByServer::of(tools)).await else {
         return;
     };
@@ -38,11 +38,11 @@ pub(super) async fn run(
     let run = CalibrationRun { prober: Prober::new(gate), teller, enough };
     let servers = sorted.servers.into_values();
     join_all(servers.map(|tools| in_turns(&run, tools, times))).await;
-    // Whoever waits for the end wants to know where the tools stand now.
+    // The caller expects the tiers to be up to date at the end.
     meters.judge();
 }
 
-/// All tools of one server once, then all once more: a run that is broken off has seen them all.
+/// All tools of one server once, then all again: an interrupted run has covered every tool.
 async fn in_turns(run: &CalibrationRun, tools: Vec<(Arc<Tool>, ProbeArguments)>, times: usize) {
     let mut tools: Vec<_> = tools.into_iter().map(|it| (it, 0)).collect();
     for turn in 0..times {
@@ -73,7 +73,7 @@ async fn in_turns(run: &CalibrationRun, tools: Vec<(Arc<Tool>, ProbeArguments)>,
 struct CalibrationRun {
     prober: Prober,
     teller: StepReporter,
-    /// A tool that was late so often need not be waited for again: it is known to be slow.
+    /// A tool that was late this often is known to be slow and is not probed again.
     enough: usize,
 }
 
@@ -101,7 +101,7 @@ impl ToolsByServer {
 struct StepReporter {
     steps: mpsc::Sender<CalibrationStep>,
     total: usize,
-    /// Held while a step is told, so that they come in order.
+    /// Locked while a step is reported, to keep the steps in order.
     done: Mutex<usize>,
 }
 

@@ -1,23 +1,23 @@
-//! When a tool is probed without anybody asking for it, with a cooldown after failures. Decides
-//! only; time is an argument.
+//! Schedule of background probes of one tool, with a cooldown after failures. Pure; time is an
+//! argument.
 
 use std::time::{Duration, Instant};
 
 use tollgate_core::probe::ProbeOrigin;
 
-/// For so long nobody must have called a server.
+/// A server must have been idle for this long.
 pub(super) const QUIET: Duration = Duration::from_secs(3);
-/// A tool that could stand better is not kept waiting by a busy server for longer than this.
+/// A tool that could improve its tier waits at most this long for a busy server.
 pub(super) const MAX_BUSY_WAIT: Duration = Duration::from_secs(30);
-/// The pause before the first attempt to bring a tool back; it doubles with every failure.
+/// The pause before the first attempt to revive a tool; doubles with every failure.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// The same for a tool that may just not like what was made up for it.
+/// The same for a tool that may only reject generated arguments.
 const LONGEST_BLIND_PAUSE: Duration = Duration::from_secs(300);
 
-/// The times of one tool that may be probed.
+/// Probe schedule of one tool.
 pub(super) struct ProbeSchedule {
-    /// Whose arguments it is probed with.
+    /// Where its probe arguments come from.
     origin: ProbeOrigin,
     filling: FillState,
     /// When it was last probed, or first seen.
@@ -27,9 +27,9 @@ pub(super) struct ProbeSchedule {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FillState {
-    /// Its server was not up yet.
+    /// Its server has not been up yet.
     Wanted,
-    /// Since its server is up.
+    /// Since its server came up.
     Due(Instant),
     Done,
 }
@@ -40,13 +40,13 @@ struct RevivalBackoff {
     pause: Duration,
 }
 
-/// What is known of a tool at one moment.
+/// What is known of a tool at this time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProbeFacts {
     pub(super) now: Instant,
-    /// Since when its server has nothing to do; `None` while it has.
+    /// Since when its server has been idle; `None` while it is busy.
     pub(super) idle_since: Option<Instant>,
-    /// Samples that are missing before they count.
+    /// Samples still needed before they count.
     pub(super) missing: usize,
     pub(super) standing: TierCondition,
 }
@@ -54,27 +54,27 @@ pub(super) struct ProbeFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TierCondition {
     Fine,
-    /// It stands higher than it could, or is not healthy.
+    /// Its tier could be better, or it is unhealthy.
     CouldBeBetter,
 }
 
-/// What is to be done with a tool.
+/// What to do with a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProbeTask {
     /// Probe it until it is measured.
     Fill { probes: usize },
-    /// See whether it is well again; if so, go on until that counts.
+    /// Check whether it has recovered; if so, continue until that counts.
     Revive,
-    /// Once, so that what is known of it does not grow old.
+    /// One probe, to keep its measurement fresh.
     Refresh,
 }
 
-/// How an errand ended.
+/// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProbeTaskEnd {
     Well,
     Badly,
-    /// Somebody wanted the server.
+    /// A caller needed the server.
     Interrupted,
 }
 
@@ -83,7 +83,8 @@ impl ProbeSchedule {
         Self { origin, filling: FillState::Wanted, probed: now, revival: None }
     }
 
-    /// What is due now that its server is up, if anything. `every` is how often an idle tool is probed; zero is never.
+    /// The due task, if any, given that its server is up. `every` is the probe interval of an idle
+    /// tool; zero means never.
     pub(super) fn due(&mut self, facts: &ProbeFacts, every: Duration) -> Option<ProbeTask> {
         let since = |then: Instant| facts.now.saturating_duration_since(then);
         if facts.missing == 0 {
@@ -93,7 +94,7 @@ impl ProbeSchedule {
             self.filling = FillState::Due(facts.now);
         }
         if let FillState::Due(due) = self.filling {
-            // Whoever woke the server comes first.
+            // The call that woke the server goes first.
             let may = facts.idle_since.is_some() || since(due) >= MAX_BUSY_WAIT;
             return may.then_some(ProbeTask::Fill { probes: facts.missing });
         }

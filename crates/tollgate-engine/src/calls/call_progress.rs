@@ -1,5 +1,5 @@
-//! One call, from its beginning to its end, as people see it. What is known at the beginning stands
-//! in plain fields; what comes later is put in once, and may be looked at meanwhile.
+//! The progress of one call, for display. What is known at the beginning is in plain fields; later
+//! facts are set once and can be read concurrently.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use tollgate_core::turn::{Principal, Turn, TurnId};
 use super::steps::{AttemptStatus, AttemptTiming, CallStep, CallSteps, StepTiming};
 use crate::record::{CallEnding, CallRecord};
 
-/// What is known of a call when it begins.
+/// What is known of a call at its beginning.
 pub(crate) struct CallProgressStart<'a> {
     pub(crate) record: &'a CallRecord,
     pub(crate) turn: &'a Turn,
@@ -22,12 +22,12 @@ pub(crate) struct CallProgressStart<'a> {
     pub(crate) began: Instant,
 }
 
-/// Why there is a call.
+/// Why a call is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallReason {
-    /// Somebody wants what comes of it.
+    /// A caller wants the result.
     Asked,
-    /// The gateway wants to know how long it takes.
+    /// The gateway measures the latency.
     ToMeasure,
 }
 
@@ -35,40 +35,40 @@ pub enum CallReason {
 pub struct CallProgress {
     pub id: CallId,
     pub turn: TurnId,
-    /// The call that runs a program, if a program made this one.
+    /// The call of the program that made this call, if any.
     pub within: Option<CallId>,
     pub at: SystemTime,
     pub principal: Principal,
     pub agent: AgentId,
     pub made: CallReason,
     pub method: &'static str,
-    /// As it was asked for.
+    /// The name as requested.
     pub name: Arc<str>,
     pub tier: Tier,
     pub turn_began: SystemTime,
-    /// Of the turn, from its beginning on; `None`: no budget.
+    /// Length of the turn, from its beginning; `None`: no budget.
     pub span: Option<Duration>,
     pub began: Instant,
     target: OnceLock<CallTarget>,
-    /// It was handed to its server. One that was not had no effect.
+    /// Whether it was sent to its server. If not, it had no effect.
     sent: AtomicBool,
-    /// Its server is no other program.
+    /// Whether its server runs in this process.
     in_process: AtomicBool,
     steps: CallSteps,
     end: OnceLock<CallSummary>,
-    /// Its place among those that are over.
+    /// Its number among the finished calls.
     number: AtomicU64,
 }
 
-/// What it is for, once that is known.
+/// The target of the call, once it is known.
 #[derive(Debug)]
 pub struct CallTarget {
     pub server: ServerId,
-    /// As its server says it.
+    /// The tool's name at its server.
     pub tool: Option<ToolName>,
 }
 
-/// What came of it.
+/// The outcome of the call.
 #[derive(Debug)]
 pub struct CallSummary {
     pub end: CallEnding,
@@ -115,12 +115,12 @@ impl CallProgress {
         self.end.get()
     }
 
-    /// What it went through so far, in the order in which it was begun.
+    /// The steps so far, in the order in which they began.
     pub fn steps(&self) -> Vec<StepTiming> {
         self.steps.all(self.summary().map(|ended| ended.duration))
     }
 
-    /// Of its turn; `None`: no budget.
+    /// Deadline of its turn; `None`: no budget.
     pub(super) fn deadline(&self) -> Option<SystemTime> {
         self.span.and_then(|span| self.turn_began.checked_add(span))
     }
@@ -141,13 +141,13 @@ impl CallProgress {
         self.in_process.store(true, Ordering::Relaxed);
     }
 
-    /// It was there from then to then.
+    /// Records a step that has ended.
     pub(crate) fn record_step(&self, step: CallStep, from: Instant, to: Instant) {
         let at = self.steps.begin(step, self.since(from));
         self.steps.end(at, self.since(to));
     }
 
-    /// It is there from now on; the way to say when that is over.
+    /// Begins a step; the returned index is used to end it.
     pub(crate) fn enter(&self, step: CallStep, now: Instant) -> usize {
         self.steps.begin(step, self.since(now))
     }
@@ -156,7 +156,7 @@ impl CallProgress {
         self.steps.end(step, self.since(now));
     }
 
-    /// It sets out for its server.
+    /// Begins an attempt at its server.
     pub(crate) fn begin_attempt(self: &Arc<Self>, now: Instant) -> AttemptTiming {
         AttemptTiming::new(self, self.steps.begin_attempt(self.since(now)))
     }
@@ -171,8 +171,8 @@ impl CallProgress {
         });
     }
 
-    /// How long it was at other programs, each time, and how that went. What its server said last may
-    /// turn out to be an error.
+    /// Duration and status of each attempt at an external server. The last answer may turn out to
+    /// be an error.
     pub(super) fn attempts(
         &self,
         record: &CallRecord,
@@ -186,7 +186,7 @@ impl CallProgress {
         })
     }
 
-    /// Of its duration, what no person was waited for.
+    /// Its duration without the time spent waiting for people.
     pub(super) fn working_time(&self, duration: Duration) -> Duration {
         let waited: Duration = self.steps.spans(CallStep::Leave, duration).sum();
         duration.saturating_sub(waited)

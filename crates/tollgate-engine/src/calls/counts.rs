@@ -1,5 +1,5 @@
-//! Counts since the start, for whoever collects figures: calls by tool and how they ended, how long
-//! they took, budgets that were missed. Counted without a lock, but for the first call of a tool.
+//! Call counters since the start, for metrics: calls by tool and outcome, durations, missed
+//! budgets. Lock-free, except for the first call of a tool.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use super::histogram::{Histogram, OPERATION_BUCKETS, TOOL_BUCKETS};
 use super::steps::AttemptStatus;
 use crate::record::{CallEnding, CallRecord};
 
-/// Tools that are counted by name, in the order of their first calls; all others together.
+/// Tools that are counted by name, in the order of their first calls; all others are counted
+/// together.
 pub const MOST_TOOLS: usize = 2_000;
 
 const METHODS: [RequestKind; 7] = [
@@ -32,9 +33,9 @@ const METHODS: [RequestKind; 7] = [
 
 pub struct CallCounts {
     tools: ArcSwap<HashMap<ToolId, Arc<ToolCounts>>>,
-    /// Of tools beyond the most.
+    /// Of tools beyond the limit.
     others: Arc<ToolCounts>,
-    /// Held by whoever adds one.
+    /// Locked while a tool is added.
     adding: Mutex<()>,
     methods: [MethodCounts; METHODS.len()],
     tiers: [TierCounts; Tier::ALL.len()],
@@ -43,16 +44,16 @@ pub struct CallCounts {
 /// Of one tool.
 pub struct ToolCounts {
     ends: EndCounts,
-    /// How long calls took that reached its server: without the time that people took, and without
-    /// answers that were kept.
+    /// Durations of calls that reached the server: without time spent waiting for people, and
+    /// without cached answers.
     pub spans: Histogram,
 }
 
-/// Of one MCP method, whatever it was about.
+/// Of one MCP method, for all targets.
 pub struct MethodCounts {
     ends: EndCounts,
-    /// How long requests took at servers, each attempt by itself: those that were answered well, and
-    /// those that were not. One that was given up for another's answer is neither.
+    /// Durations of attempts at servers: successful ones, and failed ones. An attempt that was
+    /// cancelled because another one answered is neither.
     pub answered: Histogram,
     pub failed: Histogram,
 }
@@ -62,7 +63,7 @@ pub struct TierCounts {
     misses: AtomicU64,
 }
 
-/// How often it ended so.
+/// Calls by ending.
 struct EndCounts([AtomicU64; CallEnding::ALL.len()]);
 
 impl Default for CallCounts {
@@ -104,7 +105,7 @@ impl CallCounts {
         if is_miss {
             tier.misses.fetch_add(1, Ordering::Relaxed);
         }
-        // What was kept from before says nothing about how long a tool takes.
+        // A cached answer says nothing about the tool's latency.
         let is_timed = course.is_sent() && record.source == ResultSource::Fresh;
         if is_timed {
             tier.spans.observe(worked);
@@ -157,7 +158,7 @@ impl CallCounts {
         of_tool
     }
 
-    /// Those that were called, by name; those without come last, if there were any.
+    /// Tools that were called, by name; `None` (all others together) comes last, if there are any.
     pub fn tools(&self) -> Vec<(Option<ToolId>, Arc<ToolCounts>)> {
         let known = self.tools.load();
         let mut tools: Vec<(Option<ToolId>, Arc<ToolCounts>)> =
@@ -179,21 +180,21 @@ impl CallCounts {
 }
 
 impl ToolCounts {
-    /// Only ends that there were.
+    /// Only endings that occurred.
     pub fn ends(&self) -> impl Iterator<Item = (CallEnding, u64)> + '_ {
         self.ends.all()
     }
 }
 
 impl MethodCounts {
-    /// Only ends that there were.
+    /// Only endings that occurred.
     pub fn ends(&self) -> impl Iterator<Item = (CallEnding, u64)> + '_ {
         self.ends.all()
     }
 }
 
 impl TierCounts {
-    /// Calls that were not done when the time of their turn was over.
+    /// Calls that were not done at the end of their turn.
     pub fn misses(&self) -> u64 {
         self.misses.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! A call that is over, as those who count see it: what takes a look at its steps is found out once.
+//! A finished call as the counters see it: values derived from its steps, computed once.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use crate::record::{CallEnding, CallRecord};
 pub(super) struct FinishedCall<'o> {
     pub(super) course: &'o CallProgress,
     pub(super) record: &'o CallRecord,
-    /// How long it took, without the time that people took.
+    /// Its duration without time spent waiting for people.
     pub(super) worked: Duration,
-    /// The time of its turn was over before it was done.
+    /// Its turn ended before it was done.
     pub(super) is_miss: bool,
 }
 

@@ -1,15 +1,16 @@
-//! How many spans were up to how long. Written without a lock.
+//! A lock-free latency histogram.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Of calls: in process, up to the usual ceilings of the tiers, and beyond. In microseconds.
+/// Buckets for calls: in-process, up to the usual ceilings of the tiers, and beyond. In
+/// microseconds.
 pub const TOOL_BUCKETS: &[u64] = &[
     1_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 1_500_000,
     2_500_000, 4_000_000, 10_000_000, 30_000_000, 60_000_000,
 ];
 
-/// As OpenTelemetry wants them of `mcp.client.operation.duration`.
+/// Buckets that OpenTelemetry recommends for `mcp.client.operation.duration`.
 pub const OPERATION_BUCKETS: &[u64] = &[
     10_000,
     20_000,
@@ -28,17 +29,17 @@ pub const OPERATION_BUCKETS: &[u64] = &[
 ];
 
 pub struct Histogram {
-    /// Ascending, each included.
+    /// Upper bounds, ascending and inclusive.
     bounds: &'static [u64],
-    /// One more than bounds: the last is for what is longer than all.
+    /// One more than `bounds`: the last bucket has no upper bound.
     counts: Box<[AtomicU64]>,
     micros: AtomicU64,
 }
 
-/// What it says at one moment.
+/// The values at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistogramSnapshot {
-    /// Up to how many microseconds, and how many spans were no longer.
+    /// Upper bound in microseconds, and the cumulative count.
     pub up_to: Vec<(u64, u64)>,
     pub count: u64,
     pub sum: Duration,
@@ -51,14 +52,14 @@ impl Histogram {
     }
 
     pub(crate) fn observe(&self, span: Duration) {
-        // Rounded up, so that what took longer than a bound still did.
+        // Rounded up, so that a duration above a bound stays above it.
         let micros = u64::try_from(span.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX);
         let place = self.bounds.partition_point(|bound| *bound < micros);
         self.counts[place].fetch_add(1, Ordering::Relaxed);
         self.micros.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// The count is that of the buckets, whatever is written meanwhile.
+    /// The total is the sum of the buckets read, even during concurrent writes.
     pub fn read(&self) -> HistogramSnapshot {
         let mut count = 0;
         let mut up_to = Vec::with_capacity(self.bounds.len());

@@ -1,5 +1,5 @@
-//! Counts of calls: by the minute for an hour, and how long they took, by tier. Counted without a
-//! lock, but for whoever opens the next minute.
+//! Call statistics of the last hour: counts per minute, and durations per tier. Lock-free, except
+//! for opening the next minute.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -11,16 +11,16 @@ use tollgate_core::score::{LatencyAggregate, scale};
 use super::finished_call::FinishedCall;
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// An hour, with the minute that runs.
+/// An hour, including the current minute.
 const MINUTES: usize = 60;
-/// Spans are kept by blocks of so many minutes: percentiles need no finer ones.
+/// Durations are kept in blocks of this many minutes: percentiles need no finer resolution.
 const BLOCK: u64 = 5;
 const BLOCKS: usize = MINUTES / BLOCK as usize + 1;
 const TIERS: usize = Tier::ALL.len();
 
 pub(super) struct HourlyStats {
     born: Instant,
-    /// How far into its minute on the wall it was born.
+    /// Offset of the start within its wall-clock minute.
     into: Duration,
     minutes: TimeRing<[TierCounters; TIERS], MINUTES>,
     blocks: TimeRing<[DurationBuckets; TIERS], BLOCKS>,
@@ -29,7 +29,7 @@ pub(super) struct HourlyStats {
 /// The last hour.
 #[derive(Debug, Clone)]
 pub struct HourReport {
-    /// The oldest first; the last is the one that runs.
+    /// The oldest first; the last is the current minute.
     pub minutes: Vec<MinuteStats>,
     /// From fast to deep.
     pub tiers: Vec<TierStats>,
@@ -40,7 +40,7 @@ pub struct MinuteStats {
     pub at: SystemTime,
     pub calls: u64,
     pub errors: u64,
-    /// Calls that were not done when the time of their turn was over.
+    /// Calls that were not done at the end of their turn.
     pub misses: u64,
 }
 
@@ -50,7 +50,7 @@ pub struct TierStats {
     pub calls: u64,
     pub errors: u64,
     pub misses: u64,
-    /// Of all calls that ran, well or not, without the time that people took.
+    /// Of all calls that ran, successful or not, without time spent waiting for people.
     pub spans: LatencyAggregate,
 }
 
@@ -97,7 +97,7 @@ impl HourlyStats {
         let begun = wall.checked_sub(self.within(now)).unwrap_or(wall);
         let first = (last + 1).saturating_sub(MINUTES as u64);
         let mut tiers: Vec<TierStats> = Tier::ALL.into_iter().map(TierStats::none).collect();
-        // Also the minutes before its birth: a chart begins where an hour does.
+        // Includes minutes before the start: a chart covers a full hour.
         let minutes = (0..MINUTES as u64).rev().map(|back| {
             let at = MINUTE
                 .checked_mul(u32::try_from(back).unwrap_or_default())
@@ -168,7 +168,7 @@ impl DurationBuckets {
     }
 }
 
-/// What is emptied when its place comes round again.
+/// Cleared when its slot is reused.
 trait ClearCounters {
     fn clear(&self);
 }
@@ -189,9 +189,9 @@ impl ClearCounters for [DurationBuckets; TIERS] {
     }
 }
 
-/// The last so many of something that is numbered by the time.
+/// A ring of the last `SIZE` items, numbered by time.
 struct TimeRing<T, const SIZE: usize> {
-    /// The number of what a place holds, and one more: zero is nothing.
+    /// Number of the item in a slot, plus one: zero is empty.
     numbers: [AtomicU64; SIZE],
     places: [T; SIZE],
     turning: Mutex<()>,
@@ -220,7 +220,7 @@ impl<T: ClearCounters, const SIZE: usize> TimeRing<T, SIZE> {
         &self.places[place]
     }
 
-    /// `None` if nothing was counted then.
+    /// `None` if nothing was counted at that time.
     fn peek(&self, number: u64) -> Option<&T> {
         let place = Self::place(number);
         let is_it = self.numbers[place].load(Ordering::Acquire) == number + 1;

@@ -1,5 +1,5 @@
-//! The last calls that are over. Each has a slot of its own for one lap of the ring, so that two
-//! that end together do not wait for each other.
+//! Ring buffer of finished calls. Each call has its own slot for one lap of the ring, so that two
+//! that end together do not contend.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use super::call_progress::CallProgress;
 
 pub(super) struct FinishedCallRing {
     slots: Box<[Mutex<Option<Arc<CallProgress>>>]>,
-    /// The number of the next.
+    /// Number of the next call.
     next: AtomicU64,
 }
 
@@ -24,11 +24,11 @@ impl FinishedCallRing {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         course.number().store(number, Ordering::Relaxed);
         let oldest = self.slot(number).lock().replace(course);
-        // Freed when nobody waits for the slot.
+        // Freed after the slot's lock is released.
         drop(oldest);
     }
 
-    /// Those before the number, the newest first. One that is just being put in is left out.
+    /// Calls before the number, the newest first. Skips a call that is just being inserted.
     pub(super) fn newest(
         &self,
         before: Option<u64>,

@@ -1,4 +1,4 @@
-//! The calls that run now. Many small tables instead of one: two calls seldom want the same.
+//! The running calls, in a sharded table to avoid contention.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ struct RunningCallsShard {
     free: Vec<usize>,
 }
 
-/// Where a call sits.
+/// The slot of a call.
 pub(crate) struct RunningCallSlot {
     table: usize,
     seat: usize,
@@ -28,7 +28,7 @@ pub(crate) struct RunningCallSlot {
 
 impl RunningCalls {
     pub(super) fn enter(&self, course: &Arc<CallProgress>) -> RunningCallSlot {
-        // The last letter of an id is chance.
+        // The last character of an id is random.
         let letter = course.id.as_str().bytes().next_back().unwrap_or_default();
         let table = usize::from(letter) % TABLES;
         let RunningCallsShard { seats, free } = &mut *self.tables[table].lock();

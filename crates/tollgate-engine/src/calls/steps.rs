@@ -1,5 +1,5 @@
-//! What a call went through, and when: a few places that are filled as it goes, without a lock and
-//! without an allocation, and can be read meanwhile.
+//! The steps of a call and their times: a few slots that are filled without a lock or an
+//! allocation, and can be read concurrently.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -7,27 +7,27 @@ use std::time::{Duration, Instant};
 
 use super::call_progress::CallProgress;
 
-/// Steps of one call that are kept; what it does beyond is not drawn.
+/// Steps kept per call; further steps are not recorded.
 const MAX_STEPS: usize = 10;
-/// An attempt that came to nothing has this beside its end.
+/// Flag beside the end time: the attempt failed.
 const WRONG: u64 = 1 << 63;
-/// The step stands above the microseconds.
+/// The step is stored above the microseconds.
 const STEP_SHIFT: u32 = 56;
 const MICROS: u64 = (1 << STEP_SHIFT) - 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallStep {
-    /// Looked at: secrets, policy, arguments, limits.
+    /// Checked: secrets, policy, arguments, limits.
     Admitted,
-    /// A person had to agree.
+    /// Waited for approval.
     Leave,
-    /// It waited for its server: to be woken, or for room.
+    /// Waited for its server to wake up, or for a permit.
     Queued,
-    /// It was at its server.
+    /// Ran at its server.
     Attempt,
-    /// Another caller had asked the same: its answer was waited for.
+    /// Waited for the answer of an equal call (single flight).
     Shared,
-    /// Its answer was cut and dressed.
+    /// The result was truncated and encoded.
     Shaped,
 }
 
@@ -56,12 +56,12 @@ impl CallStep {
     }
 }
 
-/// From when to when, counted from the beginning of the call.
+/// Start and end, relative to the beginning of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepTiming {
     pub step: CallStep,
     pub from: Duration,
-    /// `None` while it lasts.
+    /// `None` while it runs.
     pub to: Option<Duration>,
 }
 
@@ -71,14 +71,14 @@ pub(super) struct CallSteps {
     places: [StepSlot; MAX_STEPS],
 }
 
-/// Whether an attempt was answered.
+/// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AttemptStatus {
     Well,
     Wrong,
 }
 
-/// Zero is nothing yet; moments are kept with one microsecond more.
+/// Zero is unset; times are stored plus one microsecond.
 #[derive(Debug, Default)]
 struct StepSlot {
     from: AtomicU64,
@@ -98,7 +98,7 @@ impl CallSteps {
         }
     }
 
-    /// Two places one after the other: in the queue from now on, and later at the server.
+    /// Takes two consecutive slots: queued from now on, and later at the server.
     pub(super) fn begin_attempt(&self, at: Duration) -> usize {
         let place = self.used.fetch_add(2, Ordering::Relaxed);
         self.write(place, CallStep::Queued, at);
@@ -112,7 +112,7 @@ impl CallSteps {
         }
     }
 
-    /// How long each step of the kind took.
+    /// Durations of the steps of this kind.
     pub(super) fn spans(
         &self,
         step: CallStep,
@@ -124,7 +124,7 @@ impl CallSteps {
         of_kind.map(move |it| it.to.unwrap_or(over).min(over).saturating_sub(it.from))
     }
 
-    /// How long each attempt took that ended, and how, in the order in which they began.
+    /// Duration and status of each finished attempt, in the order in which they began.
     pub(super) fn attempts(&self) -> impl Iterator<Item = (Duration, AttemptStatus)> + '_ {
         let used = self.used.load(Ordering::Relaxed).min(MAX_STEPS);
         self.places[..used].iter().filter_map(|place| {
@@ -135,7 +135,7 @@ impl CallSteps {
         })
     }
 
-    /// What was not over when the call was, ends with it.
+    /// Steps that were still running when the call ended, end with it.
     pub(super) fn all(&self, over: Option<Duration>) -> Vec<StepTiming> {
         let closed = |stretch: StepTiming| match over {
             Some(over) => {
@@ -162,7 +162,7 @@ fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX).min(MICROS - 1)
 }
 
-/// One way to a server: the wait for it, and the time there.
+/// One attempt at a server: the time queued, and the time there.
 #[derive(Debug, Clone)]
 pub(crate) struct AttemptTiming {
     course: Arc<CallProgress>,
@@ -174,14 +174,14 @@ impl AttemptTiming {
         Self { course: Arc::clone(course), place }
     }
 
-    /// There was room for it: it is at the server from now on.
+    /// It got a permit and is sent to the server now.
     pub(crate) fn mark_sent(&self, now: Instant) {
         let (steps, at) = (self.course.steps_taken(), self.course.since(now));
         steps.end(self.place, at);
         steps.write(self.place + 1, CallStep::Attempt, at);
     }
 
-    /// It is back, or never got there.
+    /// It returned, or was never sent.
     pub(crate) fn over(&self, now: Instant, went: AttemptStatus) {
         let (steps, at) = (self.course.steps_taken(), self.course.since(now));
         let attempt = steps.places.get(self.place + 1).and_then(StepSlot::read);

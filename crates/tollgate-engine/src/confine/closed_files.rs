@@ -1,8 +1,8 @@
-//! The gateway's own files, which are closed to every server, and what stays open around them.
+//! Landlock rules that close the gateway's own files to servers and leave everything else open.
 //!
-//! Landlock only allows: what is to stay closed must not lie below anything that is allowed. So
-//! each directory that leads to a closed path is opened entry by entry, as it is at the start of
-//! the server. Used by the launcher, and by whoever explains what it will do.
+//! Landlock only has allow rules: a closed path must not lie below an allowed one. So each
+//! directory that leads to a closed path is opened entry by entry, as of the start of the server.
+//! Used by the launcher, and to explain what it will do.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -17,10 +17,10 @@ use rustix::process::geteuid;
 
 mod mounts;
 
-/// As many symbolic links as the kernel follows in one path.
+/// The kernel's limit of symbolic links in one path.
 const MAX_LINKS: usize = 40;
 const DEVICE_FOLDERS: [&str; 2] = ["/dev", "/dev/mapper"];
-/// Where programs keep what they make in a home directory.
+/// Directories that programs usually create in a home directory.
 const HOME_FOLDERS: [&str; 10] = [
     ".cache",
     ".cache/uv",
@@ -34,21 +34,21 @@ const HOME_FOLDERS: [&str; 10] = [
     ".npm",
 ];
 
-/// Paths are absolute and have no symbolic links in their directories.
+/// Paths are absolute, and their directories contain no symbolic links.
 #[derive(Debug, Default)]
 pub(super) struct ClosedFiles {
-    /// Closed with everything below.
+    /// Closed including everything below.
     closed: BTreeSet<PathBuf>,
-    /// Directories on the way from `/` to a closed path, also by way of symbolic links: whoever
-    /// could change an entry in them could put another file in the place of a closed one.
+    /// Directories on the way from `/` to a closed path, also through symbolic links: anyone who
+    /// could change an entry in them could replace a closed file.
     leading: BTreeSet<PathBuf>,
     /// Device and inode of all of these: a bind mount shows them under another name.
     identities: HashSet<(u64, u64)>,
 }
 
-/// What is open although the gateway's files are closed.
+/// A path that stays open.
 pub(super) enum OpenedPath {
-    /// To be listed, no more.
+    /// May be listed, nothing else.
     LeadingDirectory(OwnedFd),
     Directory(OwnedFd),
     File(OwnedFd),
@@ -69,7 +69,7 @@ impl ClosedFiles {
         found
     }
 
-    /// Also closes the disks that this user can read: all files are on them.
+    /// Also closes the block devices that this user can read: they contain all files.
     pub(super) fn and_disks(mut self) -> Self {
         for folder in DEVICE_FOLDERS {
             for disk in readable_disks(Path::new(folder)) {
@@ -79,7 +79,7 @@ impl ClosedFiles {
         self
     }
 
-    /// Goes down the path and notes every directory and every symbolic link on the way.
+    /// Walks the path and records every directory and symbolic link on it.
     fn trace(&mut self, path: &Path) {
         let mut here = PathBuf::from("/");
         let mut rest = reversed_parts(path);
@@ -106,7 +106,7 @@ impl ClosedFiles {
                     self.leading.insert(next.clone());
                     here = next;
                 }
-                // The end of the path, or what is not there yet.
+                // The end of the path, or a part that does not exist yet.
                 _ => {
                     self.closed.insert(next);
                     return;
@@ -116,17 +116,17 @@ impl ClosedFiles {
         self.closed.insert(here);
     }
 
-    /// Whether the open file is a closed one, or a directory with a closed one in it.
+    /// Whether the open file is a closed one, or a directory that contains one.
     pub(super) fn covers(&self, file: &OwnedFd) -> bool {
         fstat(file).is_ok_and(|about| self.identities.contains(&(about.st_dev, about.st_ino)))
     }
 
-    /// Whether nothing can be made directly in this directory. Links are followed.
+    /// Whether no file can be created directly in this directory. Follows links.
     pub(super) fn is_sealed(&self, directory: &Path) -> bool {
         directory.canonicalize().is_ok_and(|it| self.leading.contains(&it) || self.is_below(&it))
     }
 
-    /// The same, but it has entries that are open.
+    /// The same, but some of its entries are open.
     fn is_leading(&self, directory: &Path) -> bool {
         let directory = directory.canonicalize();
         directory.is_ok_and(|it| self.leading.contains(&it) && !self.is_below(&it))
@@ -136,7 +136,7 @@ impl ClosedFiles {
         path.ancestors().any(|above| self.closed.contains(above))
     }
 
-    /// Gives everything that stays open to `allow`.
+    /// Passes everything that stays open to `allow`.
     pub(super) fn open_all_else<E>(
         &self,
         mut allow: impl FnMut(OpenedPath) -> Result<(), E>,
@@ -145,14 +145,14 @@ impl ClosedFiles {
             if let Ok(file) = open_path(directory) {
                 allow(OpenedPath::LeadingDirectory(file))?;
             }
-            // What cannot be listed stays closed, and so does what goes away meanwhile.
+            // Entries that cannot be listed, or disappear meanwhile, stay closed.
             for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
                 let path = directory.join(entry.file_name());
                 if self.leading.contains(&path) || self.is_closed_entry(&path) {
                     continue;
                 }
                 let Ok(file) = open_path(&path) else { continue };
-                // A rule for a link would open what it points to.
+                // A rule for a link would open its target.
                 let kind = fstat(&file).map(|about| FileType::from_raw_mode(about.st_mode));
                 match kind {
                     Err(_) | Ok(FileType::Symlink) => {}
@@ -165,7 +165,7 @@ impl ClosedFiles {
         Ok(())
     }
 
-    /// A closed path, or a copy of it that an editor left beside it.
+    /// A closed path, or an editor's copy of it in the same directory.
     fn is_closed_entry(&self, path: &Path) -> bool {
         let Some(name) = path.file_name() else { return true };
         self.closed.contains(path)
@@ -175,7 +175,7 @@ impl ClosedFiles {
             })
     }
 
-    /// A directory for temporary files, if none can be made in the usual one.
+    /// A directory for temporary files, if none can be created in the usual one.
     pub(super) fn replace_temporary_directory(&self) -> io::Result<Option<PathBuf>> {
         let usual = std::env::temp_dir();
         if !self.is_leading(&usual) {
@@ -190,7 +190,7 @@ impl ClosedFiles {
         Ok(Some(own))
     }
 
-    /// The usual directories of programs, where they could not make them themselves.
+    /// Creates the usual directories of programs that they could not create themselves.
     pub(super) fn make_home_folders(&self) {
         let Some(home) = std::env::home_dir() else { return };
         if !fs::metadata(&home).is_ok_and(|about| about.uid() == geteuid().as_raw()) {
@@ -199,7 +199,7 @@ impl ClosedFiles {
         let folders = HOME_FOLDERS.map(|folder| home.join(folder));
         for folder in folders.iter().filter(|it| it.parent().is_some_and(|it| self.is_leading(it)))
         {
-            // A server that needs one says so itself.
+            // Best effort: a server that needs one reports the error itself.
             let _ = fs::DirBuilder::new().mode(0o700).create(folder);
         }
     }
@@ -209,7 +209,7 @@ fn open_path(path: &Path) -> rustix::io::Result<OwnedFd> {
     open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// The last part comes first.
+/// From last to first.
 fn reversed_parts(path: &Path) -> Vec<OsString> {
     let parts = path.components().rev().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),
@@ -228,7 +228,7 @@ fn readable_disks(folder: &Path) -> Vec<PathBuf> {
     entries.filter(is_disk).map(|entry| entry.path()).collect()
 }
 
-/// What editors and this gateway itself put beside a file that they change.
+/// Copies that editors and this gateway leave beside a file that they change.
 fn is_copy(name: &OsStr, original: &OsStr) -> bool {
     const ENDINGS: [&str; 9] = ["~", "#", ".sw", ".bak", ".old", ".orig", ".save", ".tmp", ".new"];
     let (Some(name), Some(original)) = (name.to_str(), original.to_str()) else { return false };

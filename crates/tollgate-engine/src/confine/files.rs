@@ -1,5 +1,5 @@
-//! File rules by Landlock, and with them the wall between a server and the processes beside it: who
-//! is in a Landlock domain cannot look into a process outside, nor send it signals.
+//! File rules (Landlock), which also isolate a server from other processes: a process in a Landlock
+//! domain cannot inspect processes outside of it, nor send them signals.
 //!
 //! Used by the launcher only.
 
@@ -17,16 +17,16 @@ use super::launch_spec::{FileRules, LaunchSpec};
 use super::{ConfineError, note, privileges};
 use crate::settings::{NetworkAccess, Privileges};
 
-/// The version of the interface that the rules are written for; older kernels keep fewer of them.
+/// The Landlock ABI that the rules are written for; older kernels enforce fewer of them.
 const FILES: ABI = ABI::V5;
 const NETWORK: ABI = ABI::V4;
 const NEIGHBOURS: ABI = ABI::V6;
 
-/// What programs are made of.
+/// Programs and libraries.
 const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
-/// What programs look up: names, certificates, the time, and how much machine there is. Of other
-/// processes `/proc` tells a member of a Landlock domain only what `ps` shows.
+/// Common system data: names, certificates, time zones, and the size of the machine. For other
+/// processes, `/proc` shows a member of a Landlock domain only what `ps` shows.
 const READABLE_PATHS: &[&str] = &[
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -60,12 +60,12 @@ const READABLE_PATHS: &[&str] = &[
 ];
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// What file rules leave open in any case.
+/// Paths that file rules always leave open.
 pub(crate) fn always_open() -> Vec<&'static Path> {
     SYSTEM.iter().chain(READABLE_PATHS).map(Path::new).collect()
 }
 
-/// Gives a directory for temporary files where the usual one is not to be used.
+/// Restricts this process. Returns a directory for temporary files if the usual one cannot be used.
 pub(super) fn close(order: &LaunchSpec) -> Result<Option<PathBuf>, ConfineError> {
     let has_rules = order.files.is_some() || !order.closed.is_empty();
     if !has_rules && order.privileges == Privileges::AsFound {
@@ -117,7 +117,7 @@ pub(super) fn close(order: &LaunchSpec) -> Result<Option<PathBuf>, ConfineError>
     Ok(temporary)
 }
 
-/// Without `no_new_privs` only this capability lets a process confine itself.
+/// Without `no_new_privs`, only this capability allows a process to confine itself.
 fn require_power_to_confine() -> Result<(), ConfineError> {
     let own = rustix::thread::capabilities(None).map_err(ConfineError::Privileges)?;
     match own.effective.contains(CapabilitySet::SYS_ADMIN) {
@@ -126,8 +126,8 @@ fn require_power_to_confine() -> Result<(), ConfineError> {
     }
 }
 
-/// What programs need and could not make themselves in a directory that leads to the gateway's
-/// files. Gives a directory for temporary files if the usual one is such.
+/// Creates directories that programs need and could not create in a directory that leads to the
+/// gateway's files. Returns a directory for temporary files if the usual one is affected.
 fn make_usual_directories(closed: &ClosedFiles) -> Option<PathBuf> {
     closed.make_home_folders();
     if let Ok(directory) = std::env::current_dir()
@@ -144,7 +144,7 @@ fn make_usual_directories(closed: &ClosedFiles) -> Option<PathBuf> {
     })
 }
 
-/// All files, but for those of the gateway.
+/// All files except those of the gateway.
 fn all_but(ruleset: RulesetCreated, closed: &ClosedFiles) -> Result<RulesetCreated, ConfineError> {
     let everything = AccessFs::from_all(FILES);
     let mut ruleset = Some(ruleset);
@@ -161,7 +161,7 @@ fn all_but(ruleset: RulesetCreated, closed: &ClosedFiles) -> Result<RulesetCreat
     Ok(ruleset.expect("it is put back"))
 }
 
-/// What an older kernel leaves open, in words.
+/// What an older kernel leaves open, as text.
 fn missing(status: LandlockStatus, has_rules: bool) -> Vec<&'static str> {
     let version = ABI::from(status);
     let mut missing = Vec::new();
@@ -204,7 +204,7 @@ fn allow_files(
     Ok(ruleset)
 }
 
-/// Looks at what was opened, not at its name: that may mean another file by now.
+/// Checks the opened file, not its name, which may refer to another file by now.
 fn allow_path(
     ruleset: RulesetCreated,
     path: &Path,

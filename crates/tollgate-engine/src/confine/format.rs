@@ -1,5 +1,5 @@
-//! Whether the kernel can run a file. The C library gives what it cannot to a shell, and no shell
-//! is to run anything here. Used by the launcher only.
+//! Checks whether the kernel can execute a file. The C library passes other files to a shell, and
+//! no shell may run here. Used by the launcher only.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -7,13 +7,13 @@ use std::path::Path;
 
 const ENOEXEC: i32 = 8;
 const ELF: &[u8] = b"\x7fELF";
-/// Other kinds of programs, which an administrator registered; `register` and `status` are always
-/// there.
+/// Other executable formats that an administrator registered; `register` and `status` always exist.
 const BINFMT_DIRECTORY: &str = "/proc/sys/fs/binfmt_misc";
-/// Processors whose programs run on their 64-bit successor: 386 and Arm.
+/// ELF machines whose programs run on their 64-bit successor: 386 and Arm.
 const ELDERS: [[u8; 2]; 2] = [[3, 0], [40, 0]];
 
-/// Fails as running it would, without a shell. What cannot be read is left to the kernel.
+/// Fails with the error that exec without a shell would give. An unreadable file is left to the
+/// kernel.
 pub(super) fn check(file: &Path) -> Result<(), i32> {
     let Some(head) = head(file) else { return Ok(()) };
     let own = head_of_ourselves();
@@ -32,7 +32,7 @@ fn head_of_ourselves() -> Option<[u8; 20]> {
     head(Path::new("/proc/self/exe"))
 }
 
-/// Shorter files end in zeros.
+/// Padded with zeros.
 fn head(file: &Path) -> Option<[u8; 20]> {
     let mut bytes = Vec::new();
     File::open(file).ok()?.take(20).read_to_end(&mut bytes).ok()?;

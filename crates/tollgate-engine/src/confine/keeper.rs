@@ -1,7 +1,7 @@
-//! One process beside the gateway that outlives it: when the gateway was killed and could not stop
-//! its servers, the keeper ends them.
+//! The orphan reaper: a process beside the gateway that outlives it. When the gateway was killed
+//! and could not stop its servers, it kills them.
 //!
-//! It hears of that by the end of its input, which only the gateway holds open.
+//! It notices by EOF on its stdin, which only the gateway holds open.
 
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
@@ -13,16 +13,17 @@ use tracing::warn;
 
 use super::{Launcher, orphans};
 
-/// The word that makes a launcher a keeper.
+/// The argument that makes a launcher a reaper.
 pub(super) const REAPER_COMMAND: &str = "keep";
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// A gateway is gone soon after its files were closed; who forks cannot do so for ever.
+/// The gateway exits soon after its files were closed, and forking orphans must not keep the reaper
+/// busy forever.
 const MAX_POLLS: usize = 250;
 
-/// The gateway's end: marks are of a process, and so is the keeper. Never waited for.
+/// The gateway's handle. Marks belong to a process, and so does the reaper. It is never waited for.
 static ORPHAN_REAPER: OnceLock<Option<Child>> = OnceLock::new();
 
-/// Starts it with the first child. Without one, the next gateway sweeps.
+/// Starts the reaper with the first child. If that fails, the next gateway sweeps the orphans.
 pub(crate) fn ensure(launcher: &Launcher) {
     ORPHAN_REAPER.get_or_init(|| match start(launcher) {
         Ok(child) => Some(child),
@@ -33,7 +34,7 @@ pub(crate) fn ensure(launcher: &Launcher) {
     });
 }
 
-/// In a group of its own, so that what stops the gateway at a terminal does not stop it first.
+/// In its own process group, so that Ctrl-C in the gateway's terminal does not kill it first.
 fn start(launcher: &Launcher) -> std::io::Result<Child> {
     Command::new(&launcher.program)
         .arg0("tollgate")
@@ -48,7 +49,7 @@ fn start(launcher: &Launcher) -> std::io::Result<Child> {
         .spawn()
 }
 
-/// The keeper's whole life. `gateway` is what its marks begin with.
+/// The main loop of the reaper. `gateway` is the prefix of the gateway's marks.
 pub(super) fn watch(gateway: &str) {
     let mut rest = [0; 64];
     while let Ok(1..) = std::io::stdin().read(&mut rest) {}

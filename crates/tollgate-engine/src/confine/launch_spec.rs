@@ -1,5 +1,5 @@
-//! What a launcher is told, as one argument. Everybody can read the arguments of a process, so
-//! nothing secret is in it: limits and paths.
+//! The launcher's instructions, as one command-line argument. Other users can read the arguments of
+//! a process, so they contain no secrets: only limits and paths.
 
 use std::path::{Path, PathBuf};
 
@@ -13,24 +13,24 @@ pub(crate) struct LaunchSpec {
     pub(super) limits: ProcessLimits,
     pub(super) privileges: Privileges,
     pub(super) network: NetworkAccess,
-    /// Absent: all files are as open as they are, but for those in `closed`.
+    /// Absent: no file rules, except for `closed`.
     pub(super) files: Option<FileRules>,
-    /// The gateway's own files, absolute. Whatever `files` opens, these stay closed.
+    /// The gateway's own files, absolute. They stay closed whatever `files` opens.
     pub(super) closed: Vec<PathBuf>,
 }
 
-/// Everything else is closed, but for what any program needs.
+/// Everything else is closed, except for what any program needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileRules {
-    /// The program, and what interprets it.
+    /// The program and its interpreter.
     pub(super) run: Vec<PathBuf>,
     pub(super) read: Vec<PathBuf>,
     pub(super) write: Vec<PathBuf>,
 }
 
 impl LaunchSpec {
-    /// `run` is what has to be opened for the program to start, `private` what is the gateway's.
+    /// `run` has to be open for the program to start; `private` are the gateway's files.
     pub(crate) fn of(sandbox: &ServerSandbox, run: &[&Path], private: &[PathBuf]) -> Self {
         let files = sandbox.has_file_rules().then(|| FileRules {
             run: run.iter().map(|&path| path.to_owned()).collect(),
@@ -50,7 +50,7 @@ impl LaunchSpec {
         }
     }
 
-    /// `None` for a path that is not text; the config has none.
+    /// `None` for a path that is not UTF-8; the config has none.
     pub(crate) fn write(&self) -> Option<String> {
         serde_json::to_string(self).ok()
     }

@@ -1,21 +1,21 @@
-//! The limits that the kernel keeps for one process: which resource stands for which setting.
-//! Used by the launcher on itself and, where there is none, on a child that was just started.
+//! Resource limits (rlimits) of one process: the mapping from settings to kernel resources. Applied
+//! by the launcher to itself or, without one, to a child that was just started.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
 use crate::settings::ProcessLimits;
 
-/// After the first warning (SIGXCPU) a process has this long to leave.
+/// Time between the first warning (SIGXCPU) and SIGKILL.
 const LAST_CPU_SECONDS: u64 = 5;
 
 pub(crate) type KernelLimit = (&'static str, Resource, Rlimit);
 
-/// A core file would hold whatever secrets were in memory, so there is never one.
+/// Core files are always disabled: they would contain the secrets in memory.
 pub(crate) fn of(limits: &ProcessLimits) -> Vec<KernelLimit> {
     let ProcessLimits { memory_bytes, cpu_seconds, open_files, processes, file_bytes } = *limits;
     let both = |most| Rlimit { current: Some(most), maximum: Some(most) };
-    // Not the address space: V8 and the JVM reserve far more of it than they ever use.
+    // Not the address space: V8 and the JVM reserve far more of it than they use.
     let memory = memory_bytes.map(|most| ("memory", Resource::Data, both(most)));
     let cpu = cpu_seconds.map(|most| {
         let maximum = Some(most.saturating_add(LAST_CPU_SECONDS));
@@ -28,12 +28,12 @@ pub(crate) fn of(limits: &ProcessLimits) -> Vec<KernelLimit> {
     [memory, cpu, files, processes, size, core].into_iter().flatten().collect()
 }
 
-/// Never raises what is lower already.
+/// Never raises a lower limit.
 pub(super) fn lower(resource: Resource, wanted: Rlimit) -> Result<(), Errno> {
     setrlimit(resource, below(wanted, getrlimit(resource).maximum))
 }
 
-/// For a child without a launcher. One that is gone already needs no limit.
+/// For a child without a launcher. Does nothing if the child is already gone.
 pub(crate) fn lower_of(child: Pid, (_, resource, wanted): KernelLimit) -> Result<(), Errno> {
     match prlimit(Some(child), resource, below(wanted, getrlimit(resource).maximum)) {
         Ok(_) | Err(Errno::SRCH) => Ok(()),

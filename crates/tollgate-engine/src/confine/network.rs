@@ -1,7 +1,7 @@
-//! No network: a system call filter under which no socket can be made, of whatever family.
+//! Network isolation: a seccomp filter that blocks the creation of sockets of any family.
 //!
-//! Pairs of sockets that are connected to each other are not touched; programs talk to their own
-//! children by them. Used by the launcher only.
+//! Connected socket pairs stay allowed; programs use them to talk to their children. Used by the
+//! launcher only.
 
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
@@ -10,11 +10,11 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_fi
 
 use super::ConfineError;
 
-/// `EACCES`, which programs report as what it is.
+/// `EACCES`, which programs report correctly.
 const EACCES: u32 = 13;
-/// A ring makes sockets without the system call for it.
+/// io_uring can create sockets without the system call.
 const IO_URING_SETUP: i64 = 425;
-/// The same calls once more, by the numbers of the x32 ABI.
+/// The same calls with the numbers of the x32 ABI.
 const X32: i64 = 0x4000_0000;
 
 pub(super) fn close() -> Result<(), ConfineError> {

@@ -1,15 +1,15 @@
-//! Finds what a child started and left behind: by descent, and by a mark in the environment that
-//! survives `setsid` and double forks. Reads `/proc`; where there is none, nobody is found.
+//! Finds orphans of a child process: by descent, and by a mark in the environment that survives
+//! `setsid` and double forks. Reads `/proc`; without it, none are found.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The variable every child carries: which gateway started it, and which start it was.
+/// Variable in the environment of every child: identifies the gateway and the start.
 pub(crate) const CHILD_MARK_VARIABLE: &str = "TOLLGATE_CHILD";
 
-/// Invariant: unique to one start of one child. Reads `<pid>-<start time>-<random>`.
+/// Invariant: unique to one start of one child. Format: `<pid>-<start time>-<random>`.
 pub(crate) struct ChildMark(String);
 
 impl ChildMark {
@@ -22,27 +22,27 @@ impl ChildMark {
     }
 }
 
-/// What all marks of this process begin with.
+/// Prefix of all marks of this process.
 pub(crate) fn own_mark_prefix() -> String {
     let own = std::process::id();
     let started = stat(own).map_or(0, |stat| stat.started);
     format!("{own}-{started}")
 }
 
-/// A process, told apart from a later one with the same id.
+/// A process, distinguished from a later one with the same pid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessIdentity {
     id: u32,
     started: u64,
 }
 
-/// Everyone below `root`, as of now.
+/// All descendants of `root`, as of now.
 pub(crate) fn descendants(root: u32) -> Vec<ProcessIdentity> {
     ProcessTree::read().below([root])
 }
 
-/// Whether somebody of this start is alive in the process group. Once its leader was waited for,
-/// and the last member is gone, the group's id may be another's.
+/// Whether a process of this start is alive in the process group. Once its leader was reaped and
+/// its last member is gone, the group id may be reused.
 pub(crate) fn is_in_group(group: u32, mark: &ChildMark, family: &[ProcessIdentity]) -> bool {
     processes().any(|id| {
         stat(id).is_some_and(|now| {
@@ -54,7 +54,7 @@ pub(crate) fn is_in_group(group: u32, mark: &ChildMark, family: &[ProcessIdentit
     })
 }
 
-/// Who is whose child, as of one look.
+/// Children by parent, as of one snapshot.
 struct ProcessTree(HashMap<u32, Vec<ProcessIdentity>>);
 
 impl ProcessTree {
@@ -82,8 +82,8 @@ impl ProcessTree {
     }
 }
 
-/// Kills all who carry the mark, the family as it was, and everyone below them.
-/// Says how many were still alive.
+/// Kills all processes with the mark, the recorded family, and all their descendants. Returns how
+/// many were still alive.
 pub(crate) fn kill(mark: &ChildMark, family: &[ProcessIdentity]) -> usize {
     let mut doomed: HashSet<u32> = family
         .iter()
@@ -102,9 +102,8 @@ pub(crate) fn kill(mark: &ChildMark, family: &[ProcessIdentity]) -> usize {
     doomed.len()
 }
 
-/// Kills what an earlier gateway left behind because it was killed itself. Only processes that
-/// carry the mark of a gateway that is no more, in our own process namespace, and what is below
-/// them.
+/// Kills what an earlier gateway left behind because it was killed itself: only processes that
+/// carry the mark of a dead gateway of our own pid namespace, and their descendants.
 pub fn sweep_orphans() -> usize {
     let Ok(namespace) = fs::read_link("/proc/self/ns/pid") else {
         return 0;
@@ -126,7 +125,7 @@ pub fn sweep_orphans() -> usize {
     orphans.len()
 }
 
-/// Whether the gateway that made a mark, or the beginning of one, is still there.
+/// Whether the gateway of a mark, or of a prefix of one, is still alive.
 pub(crate) fn gateway_lives(mark: &str) -> bool {
     let mut parts = mark.split('-').map(str::parse::<u64>);
     let (Some(Ok(id)), Some(Ok(started))) = (parts.next(), parts.next()) else {
@@ -154,7 +153,7 @@ struct ProcessStat {
 
 fn stat(id: u32) -> Option<ProcessStat> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name in parentheses may hold anything, also parentheses.
+    // The name in parentheses may contain anything, including parentheses.
     let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
     let alive = !matches!(fields.next()?, "Z" | "X");
     let parent = fields.next()?.parse().ok()?;

@@ -1,5 +1,5 @@
-//! What a process may do beyond its files: gained privileges, root's powers, the way it treats
-//! its neighbours on the machine. Used by the launcher only.
+//! Drops privileges of a process beyond file access: gaining privileges, root's capabilities,
+//! behaviour towards other processes. Used by the launcher only.
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
@@ -9,11 +9,11 @@ use rustix::thread::{
     set_capabilities,
 };
 
-/// The kernel picks the highest of all processes when memory runs out: a server before its gateway.
+/// The OOM killer picks the process with the highest score: a server before its gateway.
 const FIRST_TO_GO: i32 = 500;
 const SCORE: &str = "/proc/self/oom_score_adj";
 
-/// What is left of root's powers: those over files and own processes, as in most containers.
+/// Capabilities that root keeps: those over files and its own processes, as in most containers.
 const KEPT_CAPABILITIES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -23,8 +23,8 @@ const KEPT_CAPABILITIES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETUID)
     .union(CapabilitySet::NET_BIND_SERVICE);
 
-/// With these a process reads the memory and the environment of others, or the disk, whatever
-/// Landlock says.
+/// With these a process can read the memory and environment of others, or the disk, despite
+/// Landlock.
 const POWER_OVER_OTHERS: [CapabilitySet; 7] = [
     CapabilitySet::BPF,
     CapabilitySet::DAC_READ_SEARCH,
@@ -35,18 +35,18 @@ const POWER_OVER_OTHERS: [CapabilitySet; 7] = [
     CapabilitySet::SYS_RAWIO,
 ];
 
-/// Files it makes are its user's alone, and it goes first when memory runs out.
+/// New files are private to the user, and the process goes first when memory runs out.
 pub(super) fn keep_to_ourselves() {
     umask(Mode::RWXG | Mode::RWXO);
     let now = std::fs::read_to_string(SCORE).ok().and_then(|text| text.trim().parse().ok());
     if now.is_some_and(|now: i32| now < FIRST_TO_GO) {
-        // Where it cannot be written nobody is less safe than before.
+        // Best effort: without it nothing is less safe than before.
         let _ = std::fs::write(SCORE, FIRST_TO_GO.to_string());
     }
 }
 
-/// Nothing that it runs can gain a privilege any more, and root gives up what no server needs:
-/// with it, limits could be raised again.
+/// No program it runs can gain privileges any more, and root gives up the capabilities that no
+/// server needs: with them, limits could be raised again.
 pub(super) fn give_up() -> Result<(), Errno> {
     let now = capabilities(None)?;
     let less = CapabilitySets {
@@ -60,7 +60,7 @@ pub(super) fn give_up() -> Result<(), Errno> {
     rustix::thread::set_no_new_privs(true)
 }
 
-/// For a server that may gain privileges: not these, by whatever program.
+/// For a server that may gain privileges: never these, through whatever program.
 pub(super) fn give_up_power_over_others() -> Result<(), Errno> {
     for power in POWER_OVER_OTHERS {
         remove_capability_from_bounding_set(power)?;

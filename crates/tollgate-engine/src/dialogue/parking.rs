@@ -1,5 +1,5 @@
-//! Calls of legacy servers that wait, mid-call, for a modern caller to come back with answers.
-//! The call lives in a task of its own; the caller holds a sealed ticket.
+//! Calls of legacy servers that wait, mid-call, for a modern caller to return with answers. The
+//! call runs in its own task; the caller holds a sealed ticket.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::audit::{AuditAction, AuditLedger, Decision};
 use crate::backend::{BackendConnection, BackendError, BackendJob, SendTimestamp, WaitsFor};
 use crate::caller::Caller;
 
-/// A call that runs on its own and can be picked up again. Dropping it cancels it upstream.
+/// A call in its own task, which can be resumed. Dropping it cancels the call at the server.
 pub(crate) struct DetachedCall {
     _task: Task,
     done: oneshot::Receiver<Result<Answer, BackendError>>,
     events: mpsc::Receiver<Event>,
     departure: Arc<SendTimestamp>,
-    /// What is left of the call's own time; it does not pass while the call is parked.
+    /// Time left of the call's own deadline; it does not pass while the call is parked.
     pub(crate) left: Duration,
     asked: Vec<(InputQuestion, QuestionReplySender)>,
     waits: watch::Sender<WaitsFor>,
-    /// Of the turn in which it began.
+    /// Lease of the turn in which it began.
     lease: RevocableLease,
 }
 
@@ -63,7 +63,7 @@ impl DetachedCall {
         };
         let task = tasks::spawn("call that may be parked", async move {
             let answer = line.run(owned.job(events, waited)).await;
-            // The caller may be gone; then nobody wants to know.
+            // The caller may be gone.
             let _ = done.send(answer);
         });
         let (asked, lease) = (Vec::new(), turn.lease.clone());
@@ -97,12 +97,12 @@ impl DetachedCall {
         self.waits.send_replace(WaitsFor::Person);
     }
 
-    /// Hands over what the caller brought back; questions without an answer stay open.
+    /// Passes on the caller's answers; questions without an answer stay open.
     pub(crate) fn answer(&mut self, responses: Option<&RawValue>) {
         let responses = responses.and_then(|raw| Object::parse(raw.get()).ok()).unwrap_or_default();
         for (asking, reply) in std::mem::take(&mut self.asked) {
             match responses.get(&asking.key) {
-                // A server that stopped waiting does not need it.
+                // The server may no longer wait for it.
                 Some(answer) => drop(reply.send(Ok(answer.to_owned()))),
                 None => self.asked.push((asking, reply)),
             }
@@ -126,7 +126,7 @@ impl DetachedCall {
     }
 }
 
-/// All that a job for a legacy server needs, owned.
+/// An owned copy of everything that a job for a legacy server needs.
 struct OwnedJob {
     method: &'static str,
     params: Object<'static>,
@@ -157,8 +157,8 @@ impl OwnedJob {
     }
 }
 
-/// Where detached calls wait. Bounded; what nobody comes back for in time is dropped, and so is what
-/// its caller may not go on with.
+/// Parked calls. Bounded; a call is dropped when its caller does not return in time or is no longer
+/// authorized.
 pub(crate) struct CallParking {
     ledger: Arc<AuditLedger>,
     calls: Arc<Mutex<HashMap<u64, ParkedCall>>>,
@@ -168,7 +168,7 @@ pub(crate) struct CallParking {
 struct ParkedCall {
     call: DetachedCall,
     principal: Principal,
-    /// Drops the call when its time is over.
+    /// Drops the call when it expires.
     _expiry: Task,
 }
 
@@ -180,7 +180,7 @@ impl CallParking {
         Self { ledger, calls: Arc::default(), next: AtomicU64::new(0) }
     }
 
-    /// `None` if too many calls are waiting already.
+    /// `None` if too many calls are parked.
     pub(crate) fn park(&self, call: DetachedCall, principal: &Principal) -> Option<u64> {
         let mut calls = self.calls.lock();
         let own = calls.values().filter(|parked| parked.principal == *principal).count();
@@ -205,7 +205,7 @@ impl CallParking {
         Some(id)
     }
 
-    /// Each ticket is good once.
+    /// Each ticket can be used once.
     pub(crate) fn take(&self, id: u64) -> Option<DetachedCall> {
         self.calls.lock().remove(&id).map(|parked| parked.call)
     }

@@ -1,5 +1,5 @@
-//! Multi-round-trip questions: reading `input_required`, writing it, and the sealed state that
-//! ties an answer to the call it belongs to.
+//! Multi-round-trip questions: parsing and writing `input_required`, and the sealed state that
+//! binds an answer to its call.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,19 +17,19 @@ use super::{ANSWER_TIMEOUT, LiveCaller, ask, default_answer, missing_capability}
 use crate::caller::{CallError, RoundAnswers};
 use crate::seal::{Seal, SealPurpose};
 
-/// More rounds than this and a server is asking for ever.
+/// A server that needs more rounds is assumed to ask forever.
 pub(crate) const MOST_ROUNDS: usize = 10;
 
-/// No call waits for leave longer than this, whatever the config says.
+/// Upper bound of an approval's lifetime, whatever the config says.
 const LONGEST_APPROVAL: Duration = Duration::from_secs(24 * 3_600);
 
-/// What a server wants to know before it answers.
+/// The questions in an `input_required` result.
 pub(crate) struct InputRequests {
     pub(crate) requests: Vec<InputQuestion>,
     pub(crate) state: Option<String>,
 }
 
-/// One question of a round, under the key that its answer must bear.
+/// One question of a round, and the key of its answer.
 pub(crate) struct InputQuestion {
     pub(crate) key: String,
     pub(crate) method: String,
@@ -37,7 +37,7 @@ pub(crate) struct InputQuestion {
 }
 
 impl InputRequests {
-    /// `None`: nobody could be asked that.
+    /// `None`: a question that no caller could be asked.
     pub(crate) fn read(result: &RawValue) -> Option<Self> {
         if json::is_deeper_than(ResultCaps::default().depth, result.get()) {
             return None;
@@ -57,7 +57,7 @@ impl InputRequests {
     }
 }
 
-/// What a server asks, as people and models get to read it. Its own state is not touched.
+/// The server's questions, sanitized for people and models. Its own state is not changed.
 pub(crate) fn clean(asked: &RawValue) -> Box<RawValue> {
     match sanitize::json(asked.get()) {
         Some(sanitized) => json::raw(sanitized.text),
@@ -65,7 +65,7 @@ pub(crate) fn clean(asked: &RawValue) -> Box<RawValue> {
     }
 }
 
-/// An `input_required` result of our own making.
+/// Builds our own `input_required` result.
 pub(crate) fn input_required(requests: &[InputQuestion], state: Option<&str>) -> Box<RawValue> {
     let mut all = Object::new();
     for asking in requests {
@@ -86,8 +86,8 @@ pub(crate) fn input_required(requests: &[InputQuestion], state: Option<&str>) ->
     result.to_raw()
 }
 
-/// Puts all questions of a round to a caller that can be asked live.
-/// What the caller cannot be asked is answered as nobody would.
+/// Asks a live caller all questions of a round. Questions that the caller cannot be asked get the
+/// default answer.
 pub(crate) async fn ask_all(
     caller: &LiveCaller<'_>,
     wanted: InputRequests,
@@ -101,7 +101,7 @@ pub(crate) async fn ask_all(
         };
         let answer = match answer {
             Ok(answer) => answer,
-            // Somebody who cannot answer has not agreed.
+            // A person who cannot answer has not agreed.
             Err(_) if is_elicitation => json::raw("{\"action\":\"cancel\"}".to_owned()),
             Err(error) => return Err(error),
         };
@@ -111,7 +111,7 @@ pub(crate) async fn ask_all(
     Ok(RoundAnswers { state: wanted.state, responses })
 }
 
-/// What a caller brought back under this key.
+/// The caller's answer with this key.
 pub(crate) fn answer(responses: &RawValue, key: &str) -> Option<Box<RawValue>> {
     Object::parse(responses.get()).ok()?.get(key).map(ToOwned::to_owned)
 }
@@ -128,14 +128,14 @@ pub(crate) fn with_answers<'a>(params: &Object<'a>, retry: &RoundAnswers) -> Obj
     params
 }
 
-/// What the state that a client carries says, once opened.
+/// The content of the state that a client carries, once unsealed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RequestState {
-    /// The call waits here, under this number.
+    /// The call is parked here, under this number.
     Parked(u64),
-    /// The call waits for leave, under this id.
+    /// The call waits for approval, under this id.
     Approval(ApprovalId),
-    /// The server keeps its own state; this is it.
+    /// The server's own state.
     Inner(String),
 }
 
@@ -155,7 +155,7 @@ impl RequestStateSealer<'_> {
         };
         let patience = match state {
             RequestState::Parked(_) | RequestState::Inner(_) => ANSWER_TIMEOUT,
-            // It has a time of its own, which is up to the operator.
+            // Approvals have their own lifetime, set by the operator.
             RequestState::Approval(_) => LONGEST_APPROVAL,
         };
         let until = seconds(self.now) + patience.as_secs();
@@ -195,7 +195,7 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
 }
 
-/// Names the request, however its JSON is spelled: method, server, what is called, with what.
+/// Identifies the request independent of its JSON spelling: method, server, target and arguments.
 fn digest(request: &Permitted<'_>) -> String {
     let params = request.params();
     let part = |key: &str| {

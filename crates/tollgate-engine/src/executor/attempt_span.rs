@@ -1,4 +1,4 @@
-//! The span of one attempt at a server: the client's side of an MCP request.
+//! The trace span of one attempt at a server: the client side of an MCP request.
 
 use tollgate_core::call::RequestKind;
 use tollgate_core::json::Object;
@@ -12,10 +12,10 @@ use crate::backend::{BackendConnection, BackendError, Peer, PeerAddress};
 use crate::caller::CallError;
 use crate::spans::{self, OTHER_ERROR_TYPE, SpanAttributes, TraceSpan, Tracer};
 
-/// Larger results are not searched for `isError`: the span of the call says what came of it.
+/// Larger results are not searched for `isError`: the span of the call has the outcome.
 const MAX_SEARCHED_BYTES: usize = 64 << 10;
 
-/// Tools in process have no span beside that of the call.
+/// In-process tools have no span besides that of the call.
 pub(super) fn begin(
     tracer: &Tracer,
     turn: &Turn,

@@ -1,5 +1,5 @@
-//! The ways in which a call may ask whoever made it, by the eras of both. See `dialogue` for the
-//! parts; here they are put together.
+//! Runs a call with questions to its caller, by the eras of server and caller. The parts are in
+//! `dialogue`; they are combined here.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -18,12 +18,12 @@ use crate::dialogue::parking::DetachedCall;
 use crate::dialogue::rounds::{self, InputRequests, MOST_ROUNDS, RequestState, RequestStateSealer};
 use crate::dialogue::{self, AnswerFuture, CallTimer, DialogueStep, EVENT_QUEUE, LiveCaller};
 
-/// Questions that come together are asked together.
+/// Questions that arrive within this time are asked together.
 const COALESCE: Duration = Duration::from_millis(5);
 
 impl Executor {
-    /// A legacy server may ask whoever it serves; a modern caller that cannot be asked is owed the
-    /// error that says what it lacks.
+    /// A legacy server may ask any client; a modern caller that cannot be asked gets an error that
+    /// names the missing capability.
     pub(super) async fn run_for_unaskable_caller(
         &self,
         errand: &CallAttempt<'_>,
@@ -60,7 +60,7 @@ impl Executor {
         }
     }
 
-    /// A legacy server may ask in the middle of a call, whatever its caller can be asked.
+    /// A legacy server, which may ask during a call whatever its caller supports.
     pub(super) async fn run_live(
         &self,
         errand: &CallAttempt<'_>,
@@ -83,7 +83,7 @@ impl Executor {
         ended.into()
     }
 
-    /// A modern server, a caller that can be asked at once: the rounds run here.
+    /// A modern server and a caller that can be asked live: the rounds run here.
     pub(super) async fn run_live_rounds(
         &self,
         errand: &CallAttempt<'_>,
@@ -115,7 +115,7 @@ impl Executor {
         Ok(BackendOutcome::Answered(Err(BackendError::Unusable(endless))))
     }
 
-    /// Modern on both sides: the caller carries the server's state, sealed.
+    /// Both sides modern: the caller carries the server's state, sealed.
     pub(super) async fn run_passed_through_rounds(
         &self,
         errand: &CallAttempt<'_>,
@@ -165,7 +165,7 @@ impl Executor {
         Ok(BackendOutcome::InputRequired(result.to_raw()))
     }
 
-    /// A legacy server that may ask, a caller that comes back with answers.
+    /// A legacy server that may ask, and a caller that returns with answers.
     pub(super) async fn run_parkable(
         &self,
         errand: &CallAttempt<'_>,
@@ -185,7 +185,7 @@ impl Executor {
         if call.is_asking() {
             return Ok(self.park(errand, call));
         }
-        // The turn in which the caller came back has a wall of its own.
+        // The turn in which the caller returned has its own wall.
         let until = self.clock.now() + call.left;
         let until = errand.planned.wall().map_or(until, |wall| until.min(wall.instant()));
         let events = errand.caller.events.as_ref();
@@ -223,7 +223,7 @@ impl Executor {
         DetachedCall::start(line, errand.request(), whose, (departure, left))
     }
 
-    /// `None` if the call is gone but may simply be run again.
+    /// `None` if the call is gone but can be run again.
     fn unpark(
         &self,
         errand: &CallAttempt<'_>,

@@ -1,5 +1,6 @@
-//! Reads while nobody waits: cuts transcripts into passages, asks what passages mean, and forgets
-//! what is too old. All of it can be done again: what a crash interrupts, the next start does.
+//! The background indexer of the memory: splits transcripts into passages, computes their
+//! embeddings, and deletes what has expired. All of it is idempotent: the next start resumes after
+//! a crash.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,29 +13,29 @@ use tollgate_store::memory::{MemoryError, MemoryForgetTarget, UnreadTranscript};
 use super::MemoryService;
 use crate::embedding::{EmbedError, Embedder, Embedding, embed_passages};
 
-/// A transcript is read when it has so many entries that were not, …
+/// A transcript is indexed when it has this many new entries, …
 const MIN_UNREAD_ENTRIES: usize = 24;
-/// … or when nobody has said anything for so long.
+/// … or when it has been idle for this long.
 const IDLE_BEFORE_READING: Duration = Duration::from_secs(120);
-/// So that other processes' writing is seen as well.
+/// Also picks up entries that other processes wrote.
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
-/// What is said together is read together.
+/// Entries that arrive together are indexed together.
 const COALESCE_DELAY: Duration = Duration::from_millis(200);
-/// After trouble, and never sooner than who is in trouble asks for.
+/// After a failure; longer if the failing side asks for it.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
-/// Between two looks at what is too old.
+/// Interval between deletions of expired entries.
 const FORGET_INTERVAL: Duration = Duration::from_secs(3_600);
-/// Passages whose meaning is asked for at once.
+/// Passages embedded per request.
 const EMBED_BATCH: usize = 64;
 
-/// Keeps reading for as long as it is held.
+/// Runs until it is dropped.
 pub(crate) struct MemoryIndexer {
     keep: Arc<ArcSwap<Option<Duration>>>,
     _task: Task,
 }
 
 impl MemoryIndexer {
-    /// `keep`: how long transcripts are; `None`: for ever.
+    /// `keep`: how long transcripts are kept; `None`: forever.
     pub(crate) fn begin(mind: &Arc<MemoryService>, keep: Option<Duration>) -> Self {
         let keep = Arc::new(ArcSwap::from_pointee(keep));
         let (mind, kept) = (Arc::clone(mind), Arc::clone(&keep));
@@ -46,7 +47,7 @@ impl MemoryIndexer {
     }
 }
 
-/// Why there was nothing more to do, or no doing it.
+/// Why a pass ended early.
 enum IndexPassError {
     AllRead,
     Trouble { why: String, again: Duration },
@@ -67,7 +68,7 @@ impl MemoryService {
                     tokio::time::sleep(COALESCE_DELAY).await;
                 }
                 IndexPassError::Trouble { why, again } => {
-                    // The same trouble is told once, however long it lasts.
+                    // Each failure is logged once, however long it lasts.
                     if told.as_ref() != Some(&why) {
                         tracing::warn!(why, "transcripts wait to be read into the memory");
                         told = Some(why);
@@ -94,7 +95,7 @@ impl MemoryService {
     }
 
     async fn read_all(&self) -> Result<(), IndexPassError> {
-        // Without a model of meanings passages have nothing that transcripts have not.
+        // Without an embedding model, passages add nothing to transcripts.
         let Some(embedder) = &self.embedder else { return Ok(()) };
         let silent = self.now().checked_sub(IDLE_BEFORE_READING).unwrap_or(std::time::UNIX_EPOCH);
         for unread in self.store.unread(MIN_UNREAD_ENTRIES, silent).await? {

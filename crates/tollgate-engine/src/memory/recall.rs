@@ -1,7 +1,7 @@
-//! What has to do with a turn, looked up before its model is asked: while the user still speaks,
-//! where partial transcripts come in, otherwise in the moment that is left.
+//! Recall: looks up memories relevant to a turn before its model is called. With partial
+//! transcripts this starts while the user still speaks, otherwise in the time that is left.
 //!
-//! A turn never waits longer than [`RECALL_TIMEOUT`] for it, and goes on without.
+//! A turn waits at most [`RECALL_TIMEOUT`], and continues without the result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,28 +19,28 @@ use tollgate_store::memory::{EntityFilter, MemoryError, MemoryItem, Page};
 
 use super::MemoryService;
 
-/// For the whole of it, when nothing was looked up ahead.
+/// For the whole recall, if no early lookup ran.
 const RECALL_TIMEOUT: Duration = Duration::from_millis(250);
-/// What is recalled for a turn, at most; a model has other things to read.
+/// Facts per turn, to save the model's context.
 const MOST_FACTS: usize = 5;
 const MOST_ENTITIES: usize = 3;
 const LONGEST_LINE: usize = 300;
-/// Of the best fit's score; what fits less well is not worth a model's attention.
+/// Relative to the best score; weaker matches are dropped.
 const MIN_RELATIVE_SCORE: f32 = 0.4;
-/// Names in one utterance that are looked up.
+/// Names per utterance that are looked up.
 const MOST_NAMES: usize = 6;
-/// Conversations in which somebody speaks just now.
+/// Conversations with an early lookup.
 const MOST_AHEAD: usize = 1_024;
-/// Lookups that run ahead at the same time.
+/// Early lookups that run at the same time.
 const MOST_RUNNING: usize = 64;
 
-/// What came to mind.
+/// The recalled memories.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecalledNotes {
     pub lines: Vec<String>,
 }
 
-/// Whose words are heard, and where.
+/// An utterance and its conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct HeardUtterance<'a> {
     pub conversation: Option<&'a str>,
@@ -59,7 +59,7 @@ struct RecallKey {
     conversation: String,
 }
 
-/// A lookup that began while somebody spoke.
+/// A lookup that began while the user spoke.
 struct EarlyLookup {
     terms: Vec<String>,
     found: watch::Receiver<Option<Arc<RecalledNotes>>>,
@@ -71,7 +71,7 @@ impl RecallLookups {
         Self { ahead: Mutex::default(), running: TaskGroup::new("recall", MOST_RUNNING) }
     }
 
-    /// What is looked up for exactly these words. Whatever else was is of no use any more.
+    /// The lookup for exactly these words. Any other is discarded.
     fn take(
         &self,
         key: &RecallKey,
@@ -83,7 +83,7 @@ impl RecallLookups {
 }
 
 impl RecalledNotes {
-    /// For a model, after its prompt; `None`: nothing came to mind.
+    /// The text to append to the model's prompt; `None`: nothing was found.
     pub fn note(&self) -> Option<String> {
         if self.lines.is_empty() {
             return None;
@@ -100,8 +100,8 @@ impl RecalledNotes {
 }
 
 impl MemoryService {
-    /// Looks up what a user who still speaks may mean. Returns at once; words that change nothing
-    /// start nothing.
+    /// Starts a lookup for a user who is still speaking. Returns at once; words that do not change
+    /// the query start nothing.
     pub fn look_ahead(self: &Arc<Self>, turn: &Turn, heard: &HeardUtterance<'_>) {
         let Some((key, query)) = recall_query(turn, heard) else { return };
         let Some(key) = key else { return };
@@ -124,7 +124,7 @@ impl MemoryService {
         }
     }
 
-    /// What has to do with what was said, if the agent is one that recalls.
+    /// Memories relevant to the utterance, if the agent has recall enabled.
     pub async fn recall(
         &self,
         turn: &Turn,
@@ -160,7 +160,7 @@ impl MemoryService {
         Ok(RecalledNotes { lines })
     }
 
-    /// Whoever is named.
+    /// The entities that are named.
     async fn find_named_entities(
         &self,
         scope: &MemoryScope,
@@ -169,7 +169,7 @@ impl MemoryService {
         let mut found: Vec<Entity> = Vec::new();
         for name in names(text) {
             let mut called = self.find_entity(scope, &name).await?;
-            // `Did Mira` is Mira, at the beginning of a sentence.
+            // At the beginning of a sentence, `Did Mira` means Mira.
             if let (None, Some((_, rest))) = (&called, name.split_once(' ')) {
                 called = self.find_entity(scope, rest).await?;
             }
@@ -192,7 +192,7 @@ impl MemoryService {
     }
 }
 
-/// `None`: the agent does not recall, or there is nothing to look for.
+/// `None`: the agent does not recall, or there is nothing to look up.
 fn recall_query(
     turn: &Turn,
     heard: &HeardUtterance<'_>,
@@ -209,7 +209,7 @@ fn recall_query(
     Some((key, query))
 }
 
-/// Words with a capital, together where they stand together: `the Shadowfell`, `Mira Voss`.
+/// Capitalized words, joined where they are adjacent: `the Shadowfell`, `Mira Voss`.
 fn names(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut together = false;

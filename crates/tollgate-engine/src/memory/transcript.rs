@@ -1,5 +1,4 @@
-//! What was said in a conversation goes into the memory by itself, where the agent's config says
-//! so. Nobody's answer waits for it.
+//! Records conversations in the memory, if the agent's config enables it. No answer waits for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,26 +12,26 @@ use tollgate_core::turn::Turn;
 
 use super::MemoryService;
 
-/// How long the end waits for what was said last.
+/// How long shutdown waits for the last entries.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// One turn of a conversation, as it is kept.
+/// One turn of a conversation, as recorded.
 #[derive(Debug, Clone, Copy)]
 pub struct TranscriptTurn<'a> {
-    /// As the caller names it; without a name, all of a principal's day is one conversation.
+    /// The caller's id; without one, each principal has one conversation per day.
     pub conversation: Option<&'a str>,
-    /// What the user is called.
+    /// Name of the user.
     pub speaker: Option<&'a str>,
-    /// Empty: nothing was said, the turn went on after a tool.
+    /// Empty: the turn continued after a tool without a new utterance.
     pub heard: &'a str,
     /// Empty: the agent said nothing.
     pub answered: &'a str,
-    /// Where it was said: `chat`, `realtime`.
+    /// The channel: `chat`, `realtime`.
     pub via: &'static str,
 }
 
 impl MemoryService {
-    /// Keeps a turn if its agent does; returns at once.
+    /// Records a turn if its agent has recording enabled; returns at once.
     pub fn record(self: &Arc<Self>, turn: &Turn, said: &TranscriptTurn<'_>) {
         if turn.view.memory.record == RecordPolicy::Nothing {
             return;
@@ -70,14 +69,14 @@ impl MemoryService {
         }
     }
 
-    /// Waits until what was said is kept, for a while.
+    /// Waits until everything is written, up to a timeout.
     pub(crate) async fn settle(&self) {
         if tokio::time::timeout(FLUSH_TIMEOUT, self.writing.finished()).await.is_err() {
             tracing::warn!("the last that was said is not kept: the memory does not answer");
         }
     }
 
-    /// What people say is heard; what an agent says, a model wrote.
+    /// The user's words are marked as heard, the agent's as written by a model.
     fn entries(
         &self,
         turn: &Turn,

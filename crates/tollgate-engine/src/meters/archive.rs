@@ -1,5 +1,5 @@
-//! What is measured, on disk. A store that fails costs nothing but what it would have kept: it is
-//! told once, and tried again.
+//! Persistence of measurements. A failing store costs only what it would have kept: the error is
+//! logged once, and saving is retried.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use tollgate_store::{Error, Store};
 
 use super::meter::ToolMeter;
 
-/// Tools that were not called for so long are forgotten.
+/// Tools that were not called for this long are deleted.
 const MEASUREMENT_RETENTION: Duration = Duration::from_secs(180 * 24 * 3_600);
 
 pub(crate) struct MeterArchive {
     store: Arc<Store>,
     environment: String,
-    /// Why the last attempt failed. Held while saving: one at a time, or calls would count twice.
+    /// Why the last attempt failed. Locked while saving: concurrent saves would count calls twice.
     trouble: Mutex<Option<Error>>,
-    /// When the last call of all was measured, as far as there was one at the start.
+    /// When the last call of all was measured, if there was one at the start.
     newest: Mutex<Option<SystemTime>>,
 }
 
@@ -29,7 +29,7 @@ impl MeterArchive {
         Self { store, environment, trouble: Mutex::default(), newest: Mutex::default() }
     }
 
-    /// What cannot be read is measured anew.
+    /// Unreadable measurements are dropped.
     pub(super) fn load(&self) -> HashMap<ToolId, Measurement> {
         let loaded = match self.store.measurements().load(&self.environment) {
             Ok(loaded) => loaded,
@@ -47,14 +47,14 @@ impl MeterArchive {
         loaded.measurements.into_iter().map(|it| (it.tool.clone(), it)).collect()
     }
 
-    /// Counted from the last call there was: a clock that jumped ahead must not cost everything.
+    /// Relative to the last measured call: a clock that jumped ahead must not delete everything.
     pub(super) fn forget_old(&self, wall: SystemTime) {
         let Some(newest) = *self.newest.lock() else { return };
         let Some(before) = newest.min(wall).checked_sub(MEASUREMENT_RETENTION) else { return };
         match self.store.measurements().forget(before) {
             Ok(0) => {}
             Ok(tools) => tracing::info!(tools, "forgot measurements that are half a year old"),
-            // Saving will say the same, and does it in any case.
+            // Saving reports the same error.
             Err(error) => tracing::debug!(%error, "old measurements cannot be forgotten"),
         }
     }
@@ -93,7 +93,7 @@ fn tell(trouble: &mut Option<Error>, now: Option<&Error>) {
     *trouble = now.cloned();
 }
 
-/// What is to be said about an attempt after the one before it: the same trouble only once.
+/// What to log after an attempt, given the one before: each failure only once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SaveNotice {
     Nothing,

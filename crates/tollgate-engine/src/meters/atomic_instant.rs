@@ -1,9 +1,9 @@
-//! An instant that can be read and written without a lock.
+//! A lock-free instant.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// In microseconds since another instant; moments before that are that one.
+/// In microseconds since a reference instant; earlier instants are clamped to it.
 #[derive(Debug)]
 pub(super) struct AtomicInstant {
     born: Instant,

@@ -1,4 +1,4 @@
-//! How busy a server is, by the calls that are on their way to it.
+//! The load of a server: calls in flight to it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ pub(super) struct ServerLoad {
     left: AtomicInstant,
 }
 
-/// One call on its way. Dropping it, however the call ends, is its end.
+/// One call in flight; ends on drop.
 pub(crate) struct ServerLoadGuard {
     load: Arc<ServerLoad>,
     clock: Arc<dyn Clock>,
@@ -40,7 +40,7 @@ impl ServerLoadGuard {
 
 impl Drop for ServerLoadGuard {
     fn drop(&mut self) {
-        // First the moment: whoever sees the server idle also sees since when.
+        // The instant comes first: a reader that sees the server idle also sees since when.
         self.load.left.set(Some(self.clock.now()));
         self.load.visits.fetch_sub(1, Ordering::AcqRel);
     }

@@ -1,4 +1,4 @@
-//! The two tasks behind the meters: one judges what was recorded, one saves it.
+//! The two background tasks of the meters: one evaluates samples, one saves them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use tollgate_mcp::tasks::{self, Task};
 
 use super::ToolMeters;
 
-/// Calls that end together are judged together.
+/// Calls that end within this time are evaluated together.
 const GATHER: Duration = Duration::from_millis(50);
-/// What a crash may cost.
+/// Measurements that a crash may lose.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 /// After a failure.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// Tends the meters for as long as it is held; then what is left is saved.
+/// Runs both tasks until it is dropped; then saves the rest.
 pub(crate) struct MeterMaintenance {
     meters: Arc<ToolMeters>,
     _judge: Task,
@@ -32,11 +32,11 @@ impl ToolMeters {
         MeterMaintenance { meters: Arc::clone(self), _judge: judge, _save: save }
     }
 
-    /// Saves all that was measured so far.
+    /// Saves everything measured so far.
     pub(crate) async fn flush(self: &Arc<Self>) -> Result<(), tollgate_store::Error> {
         let meters = Arc::clone(self);
         let saved = tokio::task::spawn_blocking(move || meters.save()).await;
-        // A panic in there is told by the panic itself.
+        // The panic hook has already reported a panic.
         saved.unwrap_or(Ok(()))
     }
 
@@ -77,7 +77,7 @@ impl ToolMeters {
 
 impl Drop for MeterMaintenance {
     fn drop(&mut self) {
-        // Told in there; nobody is left who could try again.
+        // Already logged, and there is no further attempt.
         let _ = self.meters.save();
     }
 }

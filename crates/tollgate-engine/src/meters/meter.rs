@@ -1,4 +1,4 @@
-//! The meter of one tool: its window, and where the tool stands by that.
+//! The meter of one tool: its window of samples, and its tier.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,12 +19,12 @@ use super::atomic_instant::AtomicInstant;
 pub(super) struct ToolMeter {
     id: ToolId,
     window: LatencyWindow,
-    /// Recorded, and not yet judged.
+    /// Recorded since the last evaluation.
     fresh: AtomicBool,
     last: AtomicInstant,
     next_look: AtomicInstant,
     assigned: ArcSwap<AssignedTier>,
-    /// Calls never wait for this.
+    /// Calls never wait for this lock.
     judged: Mutex<MeterJudgement>,
     kept: Mutex<ArchivedMeter>,
 }
@@ -43,7 +43,7 @@ struct ArchivedMeter {
     updated_at: Option<SystemTime>,
 }
 
-/// What a new meter is told.
+/// Parameters of a new meter.
 pub(super) struct MeterInit<'t> {
     pub(super) declared: DeclaredLatency,
     pub(super) rules: &'t TierRules,
@@ -92,11 +92,11 @@ impl ToolMeter {
         &self.id
     }
 
-    /// Whether it is the first since the last judgement.
+    /// Returns whether it is the first since the last evaluation.
     pub(super) fn record(&self, sample: Sample, now: Instant) -> bool {
         self.window.record(sample);
         self.last.set(Some(now));
-        // After the sample, so that a judge who takes the mark away sees the sample.
+        // After the sample, so that an evaluation that clears the flag sees the sample.
         !self.fresh.swap(true, Ordering::AcqRel)
     }
 
@@ -120,12 +120,12 @@ impl ToolMeter {
         self.judged.lock().standing.should_probe()
     }
 
-    /// When the last call was measured, if one was in this process.
+    /// When the last call was measured in this process, if any.
     pub(super) fn last(&self) -> Option<Instant> {
         self.last.get()
     }
 
-    /// How many calls were ever measured, as far as the window tells.
+    /// How many calls were ever measured, according to the window.
     pub(super) fn recorded_count(&self) -> u64 {
         self.window.recorded_count()
     }
@@ -137,17 +137,17 @@ impl ToolMeter {
         }
     }
 
-    /// It is to be looked at again, whether it was called or not.
+    /// Schedules an evaluation, even without a call.
     pub(super) fn mark_for_review(&self) {
         self.fresh.store(true, Ordering::Release);
     }
 
-    /// `None` if there is nothing to look at.
+    /// `None` if there is nothing to evaluate.
     pub(super) fn judge(&self, rules: &TierRules, now: Instant) -> Option<TierVerdict> {
         self.is_waiting(now).then(|| self.decide(&mut self.judged.lock(), rules, now))
     }
 
-    /// What is said of the tool from now on.
+    /// Replaces the tool's declarations.
     pub(super) fn declare(
         &self,
         declared: DeclaredLatency,
@@ -162,7 +162,7 @@ impl ToolMeter {
         }
     }
 
-    /// Takes the mark of what was recorded.
+    /// Clears the flag.
     fn is_waiting(&self, now: Instant) -> bool {
         let is_due = self.next_look().is_some_and(|due| due <= now);
         self.fresh.swap(false, Ordering::AcqRel) || is_due
@@ -176,7 +176,7 @@ impl ToolMeter {
         verdict
     }
 
-    /// What the archive does not have yet, and how much was recorded by then.
+    /// Changes that the archive does not have yet, and the count of samples by then.
     pub(super) fn unsaved_changes(
         &self,
         (now, wall): (Instant, SystemTime),
@@ -199,7 +199,7 @@ impl ToolMeter {
         Some((recorded, UnsavedMeasurement { measurement, fresh }))
     }
 
-    /// It is in the archive now.
+    /// The changes are in the archive now.
     pub(super) fn mark_saved(&self, recorded: u64, unsaved: &UnsavedMeasurement, revision: u64) {
         let Measurement { standing, updated_at, .. } = unsaved.measurement;
         *self.kept.lock() =

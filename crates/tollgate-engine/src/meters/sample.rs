@@ -1,5 +1,5 @@
-//! What a call that is over says about its tool, if anything: a measurement must not come from the
-//! caller's mistakes, from a server that was not reached, or from a turn that was short.
+//! Converts a finished call to a latency sample, if it is one: callers' mistakes, unreachable
+//! servers and short turns must not count against the tool.
 
 use std::time::Duration;
 
@@ -9,40 +9,40 @@ use tollgate_mcp::error_code;
 
 use crate::backend::{BackendError, WaitsFor};
 
-/// How a call came back.
+/// How a call returned.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum MeasuredReturn<'c> {
-    /// With a result, which was given this status.
+    /// With a result of this status.
     Result(CallStatus),
     Failure(&'c BackendError),
-    /// Not in time.
+    /// Not before its deadline.
     Late,
-    /// With a question or a task: its end is still to come.
+    /// With a question or a task: it is not finished.
     Unfinished,
 }
 
-/// What a call took of its time, counted from when it left: a server that has to be started first,
-/// or had no room for it yet, is not slow.
+/// The timing of a call, measured from when it was sent: time to start a server or to wait for a
+/// permit does not count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallTiming {
     pub(crate) took: Duration,
-    /// Until it would have been given up.
+    /// From sending to its deadline.
     pub(crate) had: Duration,
-    /// The same in a turn without a wall, had it left at once.
+    /// The same in a turn without a wall, if it had been sent at once.
     pub(crate) own: Duration,
-    /// Of the tier that the tool stands in.
+    /// Ceiling of the tool's tier.
     pub(crate) ceiling: Duration,
-    /// A person, if one was asked in the course of it: then the time is theirs.
+    /// `Person` if someone was asked during the call: then its duration is not the tool's.
     pub(crate) waited_for: WaitsFor,
 }
 
-/// A turn has spent some of its time before its first call is on the way; that does not make the
-/// call a short one.
+/// A turn has spent some time before its first call is sent; that does not make the call a short
+/// one.
 const SLACK: Duration = Duration::from_millis(20);
-/// What spans are kept to: the least by which one can be longer than a limit.
+/// Resolution of stored durations: the least by which one can exceed a limit.
 const TIME_RESOLUTION: Duration = Duration::from_micros(1);
 
-/// `None` where nothing was learned about the tool.
+/// `None` if the call says nothing about the tool.
 pub(crate) fn sample(came: MeasuredReturn<'_>, spent: &CallTiming) -> Option<Sample> {
     if spent.waited_for == WaitsFor::Person {
         return None;
@@ -66,7 +66,8 @@ pub(crate) fn sample(came: MeasuredReturn<'_>, spent: &CallTiming) -> Option<Sam
     }
 }
 
-/// It counts if it had the time that a tool of its tier may take, or its own limit if that is less.
+/// Counts only if the call had as much time as its tier allows, or as its own limit if that is
+/// less.
 fn overrun_sample(spent: &CallTiming) -> Option<Sample> {
     let due = spent.own.min(spent.ceiling);
     let span = spent.took.max(spent.had).max(due).saturating_add(TIME_RESOLUTION);
@@ -78,7 +79,7 @@ fn is_of_the_tool(failure: &BackendError) -> bool {
     match failure {
         // Nothing was sent.
         BackendError::Offline { .. } | BackendError::Resting { .. } => false,
-        // What the caller sent, or cannot do.
+        // The caller's mistake, or a capability that it lacks.
         BackendError::Refused(error) => !matches!(
             error.code,
             error_code::INVALID_PARAMS

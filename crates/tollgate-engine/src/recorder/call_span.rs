@@ -1,4 +1,4 @@
-//! The span of a call of a tool: what whoever follows a request hears of it.
+//! The trace span of a tool call.
 
 use tollgate_core::call::{CallStatus, GateRequest, RequestKind, ResultSource};
 use tollgate_core::id::{ServerId, ToolName};
@@ -11,8 +11,8 @@ use crate::record::{CallEnding, CallRecord};
 use crate::settings::ContentCapture;
 use crate::spans::{self, CANCELLED_ERROR_TYPE, OTHER_ERROR_TYPE, TraceSpan, Tracer};
 
-/// Other requests than calls of tools have the spans of those who ask and of those who answer;
-/// calls that only measure have none.
+/// Only tool calls have this span: other requests have those of the client and the server side.
+/// Probes have none.
 pub(super) fn begin(
     tracer: &Tracer,
     turn: &Turn,
@@ -34,7 +34,7 @@ pub(super) fn begin(
     span
 }
 
-/// Where the call is, for its record.
+/// Trace and span id for the call's record.
 pub(super) fn place(span: &TraceSpan) -> Option<(TraceId, SpanId)> {
     let context = span.trace()?.context.as_ref()?;
     Some((context.trace, context.span))
@@ -58,7 +58,7 @@ pub(super) fn end(span: &mut TraceSpan, record: &CallRecord) {
     if !span.is_followed() {
         return;
     }
-    // A name that nobody has is not told: there are too many of those.
+    // Unknown names are not used: their cardinality is unbounded.
     if record.tool.is_some() {
         span.rename(|| format!("execute_tool {}", record.name));
         span.tell(|said| said.set("gen_ai.tool.name", record.name.to_string()));
@@ -82,7 +82,7 @@ pub(super) fn end(span: &mut TraceSpan, record: &CallRecord) {
         | CallEnding::Task => span.done(),
         CallEnding::Tool(CallStatus::Error) => span.fail("tool_error", detail),
         CallEnding::Tool(status) => span.fail(status.as_str(), detail),
-        // It may repeat what was asked.
+        // The detail may quote the request.
         CallEnding::Refused => span.refused("refused", detail),
         CallEnding::Failed => span.fail(OTHER_ERROR_TYPE, detail),
         CallEnding::Cancelled => span.fail(CANCELLED_ERROR_TYPE, detail),

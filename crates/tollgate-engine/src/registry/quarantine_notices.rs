@@ -1,5 +1,4 @@
-//! Notices of quarantine: which tools are flagged or withheld now and were not before, for whoever
-//! listens.
+//! Quarantine notices: announces tools that are newly flagged or withheld.
 
 use std::collections::HashSet;
 
@@ -9,7 +8,7 @@ use tollgate_core::tool::ContentHash;
 
 use crate::notices::Notice;
 
-/// More at once would only push out others.
+/// More at once would only displace other notices.
 const MAX_NOTICES: usize = 100;
 
 pub(super) fn notices(previous: &Catalog, next: &Catalog) -> Vec<Notice> {
@@ -23,7 +22,7 @@ pub(super) fn notices(previous: &Catalog, next: &Catalog) -> Vec<Notice> {
     told.take(MAX_NOTICES).collect()
 }
 
-/// What makes a doubt another one.
+/// Identifies a finding; a different one is announced again.
 fn mark(doubted: &DoubtedTool) -> (&ToolId, ContentHash, &'static str, &'static str) {
     let why = doubted.verdict.doubt().map_or("", |doubt| doubt.as_str());
     (&doubted.tool.id, doubted.tool.hash, doubted.verdict.as_str(), why)

@@ -1,5 +1,5 @@
-//! Answers that were kept: of tools that say for how long one of theirs is good. They are kept as
-//! the server gave them, so that each consumer can shape them with its own caps.
+//! The answer cache, for tools that declare a time to live. Answers are stored as the server sent
+//! them, so that each consumer can shape them with its own caps.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,13 +19,13 @@ use super::exact_numbers;
 /// Of all answers together, and of one.
 const TOTAL_BYTES: u64 = 64 << 20;
 const MOST_BYTES: usize = 1 << 20;
-/// What an entry takes beside its text.
+/// Overhead of an entry.
 const ENTRY_BYTES: usize = 256;
-/// Rough; the cache plans its tables by it.
+/// A rough estimate, for the size of the tables.
 const EXPECTED_ENTRIES: usize = 16 << 10;
-/// Few enough that one answer fits into the share of each, many enough for many threads.
+/// Few enough that one answer fits into each shard, and enough for many threads.
 const SHARDS: usize = 16;
-/// What `_meta` may say without being heard by a tool.
+/// Keys of `_meta` that do not affect a tool.
 const TRACE_KEYS: &[&str] = &["traceparent", "tracestate", "baggage"];
 const OWN_KEYS: &str = "dev.tollgate/";
 
@@ -33,21 +33,21 @@ pub(super) struct AnswerCache {
     kept: Quick<CacheKey, Arc<CachedAnswer>, CacheWeighter>,
 }
 
-/// Calls with equal keys have equal answers, as long as those are good. A tool that its server
-/// changed is another tool.
+/// Calls with equal keys have equal answers, within the time to live. A tool that its server
+/// changed is a different tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct CacheKey {
     tool: ToolId,
     hash: ContentHash,
-    /// Canonical.
+    /// Canonical JSON.
     arguments: Arc<str>,
-    /// `None`: anybody's.
+    /// `None`: shared by all principals.
     principal: Option<Principal>,
 }
 
 impl CacheKey {
-    /// `None` if the request says more than which tool and with what, or says it in numbers that are
-    /// not read as they are sent: then it is like no other.
+    /// `None` if the request carries more than tool and arguments, or has numbers that change when
+    /// parsed: then it is never equal to another.
     pub(super) fn of(principal: &Principal, request: &Permitted<'_>) -> Option<Self> {
         let (tool, arguments) = (request.tool()?, request.arguments()?);
         let params = request.params();
@@ -75,7 +75,7 @@ impl CacheKey {
     }
 }
 
-/// Whether something in `_meta` goes on to the server that may matter to its answer.
+/// Whether `_meta` contains anything else that is forwarded and may affect the answer.
 fn says_more(params: &Object<'_>) -> bool {
     let Some(mut meta) = params.object("_meta") else { return false };
     meta::strip_hop_keys(&mut meta);
@@ -85,12 +85,12 @@ fn says_more(params: &Object<'_>) -> bool {
 
 pub(super) struct CachedAnswer {
     pub(super) result: Box<RawValue>,
-    /// When it was asked for, and when it came.
+    /// When the call was made, and when its answer came.
     pub(super) asked: Instant,
     pub(super) came: Instant,
 }
 
-/// An answer from before.
+/// A cached answer.
 pub(super) struct CacheHit {
     pub(super) result: Box<RawValue>,
     pub(super) age: Duration,
@@ -108,7 +108,7 @@ impl AnswerCache {
         Self { kept: Quick::with_options(options, CacheWeighter, hasher, lifecycle) }
     }
 
-    /// The answer to `key`, if there is one that is not older than `good_for`.
+    /// The answer for `key`, if it is not older than `good_for`.
     pub(super) fn get(&self, key: &CacheKey, good_for: Duration, now: Instant) -> Option<CacheHit> {
         let kept = self.kept.get(key)?;
         let age = now.saturating_duration_since(kept.came);
@@ -119,7 +119,8 @@ impl AnswerCache {
         Some(CacheHit { result: kept.result.clone(), age })
     }
 
-    /// Whether it was kept. One that was asked for earlier never replaces a later one.
+    /// Returns whether it was stored. An answer to an earlier call never replaces that of a later
+    /// one.
     pub(super) fn put(&self, key: &CacheKey, kept: CachedAnswer) -> bool {
         let is_outdated = self.kept.peek(key).is_some_and(|newer| newer.asked > kept.asked);
         let fits = kept.result.get().len() + key.bytes() <= MOST_BYTES;

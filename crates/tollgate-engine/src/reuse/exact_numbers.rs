@@ -1,9 +1,9 @@
-//! Whether the numbers in a text survive being read. What is compared by its value must not be
-//! sent by its text where the two say different things.
+//! Checks that numbers in JSON text are parsed exactly. Arguments that are compared by value must
+//! not be sent as text if the two differ.
 
 use serde_json::Number;
 
-/// Whether each number in `text`, which is JSON, is exactly the one that it is read as.
+/// Whether each number in `text`, which is JSON, equals its parsed value.
 pub(super) fn are_exact(text: &str) -> bool {
     let (mut rest, mut in_string) = (text, false);
     while let Some(first) = rest.chars().next() {
@@ -36,7 +36,7 @@ fn is_exact(number: &str) -> bool {
     })
 }
 
-/// A number as people write it, in one way only: `digits * 10^exponent`.
+/// The canonical form of a number: `digits * 10^exponent`.
 #[derive(PartialEq, Eq)]
 struct CanonicalDecimal {
     is_negative: bool,

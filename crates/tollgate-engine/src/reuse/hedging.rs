@@ -1,5 +1,5 @@
-//! Retries and hedging. Up to two attempts at one call: a second one after a broken connection, or
-//! beside a first that is slower than usual. Only for tools that may be called twice.
+//! Retries and hedging. Up to two attempts per call: a retry after a broken connection, or a second
+//! attempt beside a slow first one. Only for tools that may be called twice.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::retry_budget::{self, RetryBudget};
 use crate::caller::{CallError, Caller};
 use crate::executor::{AttemptOutcome, Executor, PlannedCall};
 
-/// How long a server may take to come back before a call to it is not worth repeating.
+/// How long to wait for a server to come back before a retry is given up.
 const MAX_RETURN_WAIT: Duration = Duration::from_secs(2);
 
 pub(super) struct AttemptRunner<'a> {
@@ -20,7 +20,8 @@ pub(super) struct AttemptRunner<'a> {
 }
 
 impl AttemptRunner<'_> {
-    /// After a first attempt that may be mended. The caller may be asked in the second.
+    /// Retries after a first attempt that failed in a retryable way. The caller can be asked in the
+    /// second.
     pub(super) async fn retry_attended(
         &self,
         first: AttemptOutcome,
@@ -32,8 +33,8 @@ impl AttemptRunner<'_> {
         Ok(retry_budget::more_telling(first, second))
     }
 
-    /// Nobody is asked; `None` if the server wants to. With `hedge`, a second attempt starts when
-    /// the first has taken so long.
+    /// Runs without asking the caller; `None` if the server asks. With `hedge`, a second attempt
+    /// starts after that time.
     pub(super) async fn run_unattended(&self, hedge: Option<Duration>) -> Option<AttemptOutcome> {
         self.budget.earn();
         let first = self.executor.run_unattended(self.call);
@@ -59,8 +60,8 @@ impl AttemptRunner<'_> {
         Some(retry_budget::more_telling(first, second))
     }
 
-    /// The first answer wins; the other attempt is dropped, and so cancelled at the server.
-    /// What the second says on its way is nobody's: the caller listens to the first.
+    /// The first answer wins; the other attempt is dropped, and so cancelled at the server. Events
+    /// of the second attempt are discarded: the caller receives those of the first.
     async fn race_attempts(
         &self,
         mut first: Pin<&mut impl Future<Output = Option<AttemptOutcome>>>,
@@ -85,7 +86,8 @@ impl AttemptRunner<'_> {
         }
     }
 
-    /// Waits for the moment of a second attempt, if there may be one in the time that is left.
+    /// Whether to make a second attempt: waits out the pause and until the server is available, if
+    /// that fits the time left, and pays for the attempt.
     async fn is_worth_another(&self, first: &AttemptOutcome) -> bool {
         if !retry_budget::is_retryable(first) {
             return false;

@@ -1,5 +1,5 @@
-//! Late calls: those that go on when the turn they were made in is over. So many, and no more: a
-//! server that hangs must not gather them.
+//! Late calls: those that continue after their turn. Bounded, so that a hanging server does not
+//! accumulate them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,17 +11,17 @@ use super::CallCompletion;
 use super::server_budget::{ServerBudget, ServerBudgets};
 use super::single_flight::Flight;
 
-/// Of one server, and of all together.
+/// Per server, and in total.
 const MAX_LATE_CALLS_PER_SERVER: usize = 32;
 const MAX_LATE_CALLS: usize = 256;
 
-/// How many there are.
+/// Counts of late calls.
 pub(super) struct LateCallSlots {
     all: AtomicUsize,
     accounts: Arc<ServerBudgets>,
 }
 
-/// One of them, for as long as it is held.
+/// One slot, released on drop.
 pub(super) struct LateCallSlot {
     slots: Arc<LateCallSlots>,
     account: Arc<ServerBudget>,
@@ -32,7 +32,7 @@ impl LateCallSlots {
         Self { all: AtomicUsize::new(0), accounts }
     }
 
-    /// `None` if there are too many already.
+    /// `None` if all slots are taken.
     fn take(self: &Arc<Self>, server: &ServerId) -> Option<LateCallSlot> {
         let account = self.accounts.of(server);
         take(&self.all, MAX_LATE_CALLS)?;
@@ -60,14 +60,14 @@ fn give_back(count: &AtomicUsize) {
     count.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// A call that outlives the turn of somebody who waited for it. Dropping it cancels the call,
-/// unless others wait too.
+/// A call that outlives the turn of a caller. Dropping it cancels the call, unless others wait for
+/// it.
 pub(crate) struct LateCall {
     flight: Arc<Flight>,
 }
 
 impl LateCall {
-    /// However many wait for it, it takes one slot. `None` if there is none left.
+    /// Takes one slot, however many callers wait for the call. `None` if all are taken.
     pub(super) fn of(flight: Arc<Flight>, slots: &Arc<LateCallSlots>) -> Option<Self> {
         {
             let mut slot = flight.late.lock();
@@ -78,7 +78,7 @@ impl LateCall {
         Some(Self { flight })
     }
 
-    /// The call as it runs on, without the turn's wall.
+    /// The call as it continues, without the turn's wall.
     pub(crate) fn planned_call(&self) -> &Planned<'static> {
         &self.flight.cargo.planned
     }

@@ -1,5 +1,5 @@
-//! Retry budget and retry policy: whether a call that failed is sent once more, and how often that
-//! may happen: a server in trouble must not get more of it. Pure; chance is an argument.
+//! Retry budget and retry policy: whether a failed call is sent again, and how often, so that
+//! retries do not overload a server in trouble. Pure; randomness is an argument.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -7,17 +7,18 @@ use std::time::Duration;
 use crate::backend::{BackendError, WaitsFor};
 use crate::executor::{AttemptOutcome, BackendOutcome};
 
-/// Second attempts per call, and how many may be saved up for a bad moment.
+/// Calls that earn one second attempt, and how many attempts can be saved up.
 const CALLS_PER_SECOND_ATTEMPT: u32 = 5;
 const MOST_SAVED: u32 = 10;
-/// Before the second attempt; callers who failed together do not come back together.
+/// Pause before a retry, with jitter: callers that failed together do not retry together.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Of one server: a fifth of the calls to it may be second attempts, retried or hedged.
+/// Of one server: a fifth of its calls may be second attempts, retried or hedged.
 ///
-/// The first is lent, so that a gateway that has just started can mend too; calls pay it back
-/// before they earn the next. From five calls on the server sees no more than 1.2 times as many.
+/// The first attempt is granted on credit, so that a gateway that has just started can retry too;
+/// calls pay it back before they earn the next. From five calls on the server sees at most 1.2
+/// times as many.
 #[derive(Debug)]
 pub(super) struct RetryBudget {
     /// In fifths of an attempt.
@@ -31,7 +32,7 @@ impl RetryBudget {
         Self { saved: AtomicU32::new(lent), owed: AtomicU32::new(lent) }
     }
 
-    /// A call begins.
+    /// Called when a call begins.
     pub(super) fn earn(&self) {
         let most = MOST_SAVED * CALLS_PER_SECOND_ATTEMPT;
         let more = |saved: u32| (saved < most).then_some(saved + 1);
@@ -40,19 +41,19 @@ impl RetryBudget {
         }
     }
 
-    /// Whether there may be a second attempt; it is then paid for.
+    /// Whether a second attempt is allowed; it is then paid for.
     pub(super) fn spend(&self) -> bool {
         change(&self.saved, |saved| saved.checked_sub(CALLS_PER_SECOND_ATTEMPT)).is_some()
     }
 }
 
-/// `None` if it stays as it is.
+/// `None` if the value is unchanged.
 fn change(count: &AtomicU32, next: impl Fn(u32) -> Option<u32>) -> Option<u32> {
     count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
 }
 
-/// A connection that broke, or was not there, may be there a moment later. Everything else would
-/// end the same way; and nobody is asked twice.
+/// Whether the connection was lost or absent, which a retry may fix. All other failures would
+/// repeat, and nobody is asked twice.
 pub(super) fn is_retryable(run: &AttemptOutcome) -> bool {
     let broken = matches!(
         run.ran,
@@ -61,8 +62,8 @@ pub(super) fn is_retryable(run: &AttemptOutcome) -> bool {
     broken && run.waited_for == WaitsFor::Server
 }
 
-/// The one of two attempts that says more: that a server was not there the second time hides
-/// what became of the first.
+/// The more informative of two outcomes: a server that was offline the second time would hide the
+/// outcome of the first attempt.
 pub(super) fn more_telling(first: AttemptOutcome, second: AttemptOutcome) -> AttemptOutcome {
     match second.ran {
         BackendOutcome::Answered(Err(
@@ -72,8 +73,8 @@ pub(super) fn more_telling(first: AttemptOutcome, second: AttemptOutcome) -> Att
     }
 }
 
-/// Whether this decides a race of two attempts. That one of them broke or was late does not; that
-/// the server asks something (`None`) does.
+/// Whether this decides a race of two attempts. A lost or late attempt does not; a question of the
+/// server (`None`) does.
 pub(super) fn is_answer(run: Option<&AttemptOutcome>) -> bool {
     let lost = |run: &AttemptOutcome| match &run.ran {
         BackendOutcome::TimedOut => true,

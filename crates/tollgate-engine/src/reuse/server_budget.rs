@@ -1,5 +1,5 @@
-//! Retry budget and late calls of each server: second attempts, and calls that go on after their
-//! turn, are counted here. Opened on first use, since servers come and go with the config.
+//! Per-server retry budget and count of late calls. Created on first use, since servers come and go
+//! with the config.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ pub(super) struct ServerBudgets(ArcSwap<HashMap<ServerId, Arc<ServerBudget>>>);
 
 pub(super) struct ServerBudget {
     pub(super) budget: RetryBudget,
-    /// Calls that go on though their turn is over.
+    /// Calls that continue after their turn.
     pub(super) late: AtomicUsize,
 }
 
 impl ServerBudgets {
-    /// Takes no lock once it is open.
+    /// Lock-free once the entry exists.
     pub(super) fn of(&self, server: &ServerId) -> Arc<ServerBudget> {
         if let Some(account) = self.0.load().get(server) {
             return Arc::clone(account);

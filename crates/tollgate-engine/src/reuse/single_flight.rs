@@ -1,7 +1,8 @@
-//! Single flight: calls that several may wait for, each under its own deadline. A flight runs in a
-//! task of its own and belongs to those who wait: when the last of them is gone, it is cancelled.
+//! Single flight: several callers wait for one call, each with its own deadline. A flight runs in
+//! its own task and is cancelled when the last caller is gone.
 //!
-//! Nobody is asked anything for a flight, and its progress goes to the one who started it.
+//! Callers of a flight are not asked questions, and its progress goes to the caller that started
+//! it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,34 +29,34 @@ use crate::calls::CallProgress;
 use crate::dialogue::EVENT_QUEUE;
 use crate::executor::{BackendOutcome, PlannedCall};
 
-/// How much longer than to its end a flight is waited for.
+/// How much longer than its deadline a flight is awaited.
 const GRACE: Duration = Duration::from_millis(10);
 
-/// Those under way that others may join, by what they will answer.
+/// Flights that other callers may join, by key.
 #[derive(Default)]
 pub(super) struct SingleFlightGroup {
     running: Mutex<HashMap<CacheKey, (u64, Weak<Flight>)>>,
     next: AtomicU64,
 }
 
-/// A call under way. Dropping the last hold of it cancels it at the server.
+/// A call in progress. Dropping the last reference cancels it at the server.
 pub(crate) struct Flight {
     _task: Task,
-    /// Wakes those who wait in the order in which they came.
+    /// Wakes waiters in the order in which they came.
     completed: Shared<oneshot::Receiver<Arc<Completed>>>,
     pub(super) cargo: Arc<Payload>,
-    /// Taken when it outlives the turn of somebody who waited.
+    /// Taken when the flight outlives the turn of a caller.
     pub(super) late: Mutex<Option<LateCallSlot>>,
 }
 
-/// What a flight carries: all that it needs of the one who started it, as its own.
+/// An owned copy of everything that a flight needs from its first caller.
 pub(super) struct Payload {
     pub(super) turn: Turn,
     pub(super) planned: Planned<'static>,
     pub(super) tool: Arc<Tool>,
-    /// `None`: nobody can join it, and its answer is not kept.
+    /// `None`: it cannot be joined, and its answer is not cached.
     pub(super) key: Option<CacheKey>,
-    /// Of whoever started it.
+    /// Of the caller that started it.
     pub(super) course: Option<Arc<CallProgress>>,
     client: ClientFacts,
     progress: ProgressReporting,
@@ -67,30 +68,30 @@ pub(super) struct Payload {
 /// How a flight ended.
 #[derive(Debug)]
 pub(super) struct Completed {
-    /// `None`: the server wanted to know something, and the call was given up.
+    /// `None`: the server asked a question, and the call was cancelled.
     pub(super) ran: Option<BackendOutcome>,
-    /// The answer was kept, and is good for so long.
+    /// The answer was cached, with this time to live.
     pub(super) kept: Option<Duration>,
 }
 
-/// A place on a flight.
+/// A caller that waits for a flight.
 pub(super) struct Subscriber {
     pub(super) flight: Arc<Flight>,
-    /// What the server says on the way, for the one who started it.
+    /// Events of the server, for the caller that started the flight.
     said: Option<mpsc::Receiver<Event>>,
 }
 
-/// What there is for somebody who wants an answer that may be shared.
+/// The result of joining a flight.
 pub(super) enum FlightJoin {
     Kept(CacheHit),
     On(Subscriber),
-    /// On one that another caller started.
+    /// A flight that another caller started.
     Joined(Subscriber),
 }
 
 impl SingleFlightGroup {
-    /// A place on the flight that is under way, or what it brought if it has just landed, or else
-    /// a place on a new one. Who wants it fresh gets a new one.
+    /// Joins the flight in progress, or takes its cached answer if it has just ended, or starts a
+    /// new one. A caller that wants a fresh answer always starts a new one.
     pub(super) fn join(&self, key: &CacheKey, trip: &ReuseCall<'_>) -> FlightJoin {
         let mut running = self.running.lock();
         if trip.call.caller.freshness == CacheFreshness::Any {
@@ -101,7 +102,8 @@ impl SingleFlightGroup {
                 return FlightJoin::Kept(hit);
             }
         }
-        // It cannot take itself off the table before it is on it: that is locked.
+        // The flight cannot remove itself from the table before it is inserted: the table is
+        // locked.
         let boarded = trip.launch(Some(key.clone()));
         let flight = &boarded.flight;
         running.insert(key.clone(), (flight.cargo.id, Arc::downgrade(flight)));
@@ -118,7 +120,7 @@ impl SingleFlightGroup {
 }
 
 impl Flight {
-    /// Starts `fly` with what it is to carry. It ends within the call's own limit, by itself.
+    /// Starts `fly` with its payload. It ends by itself within the call's deadline.
     pub(super) fn launch<F>(
         trip: &ReuseCall<'_>,
         key: Option<CacheKey>,
@@ -146,9 +148,9 @@ impl Flight {
         let (flying, carried) = (fly(Arc::clone(&cargo)), Arc::clone(&cargo));
         let task = tasks::spawn("shared call", async move {
             let result = flying.await;
-            // What comes from now on is to find what was kept, and not this.
+            // From now on, callers find the cached answer instead of this flight.
             carried.flights.remove(&carried);
-            // Nobody may be waiting any more.
+            // There may be no waiter left.
             let _ = complete.send(Arc::new(result));
         });
         let completed = completed.shared();
@@ -156,7 +158,7 @@ impl Flight {
         Subscriber { flight: Arc::new(flight), said }
     }
 
-    /// When it is given up for good.
+    /// Its deadline.
     pub(super) fn until(&self) -> Instant {
         self.cargo.planned.deadline().instant()
     }
@@ -183,13 +185,13 @@ impl Payload {
 }
 
 impl Subscriber {
-    /// Waits for the end, but not longer than `until`. Passes on what is said meanwhile.
+    /// Waits for the end, at most until `until`. Forwards events meanwhile.
     pub(super) async fn wait(
         &mut self,
         until: Instant,
         events: Option<&ServerEventSender>,
     ) -> Option<Arc<Completed>> {
-        // A flight that is given up by then says so itself, unless its thread has no time for it.
+        // A flight that times out by then reports it itself, unless its thread is starved.
         let ends_first = self.flight.until() <= until;
         let until = if ends_first { until + GRACE } else { until };
         let landed = self.flight.wait();
@@ -199,7 +201,7 @@ impl Subscriber {
                 biased;
                 Some(event) = next(&mut self.said) => pass_on(event, events),
                 landed = &mut landed => {
-                    // What was said before the answer is heard before it.
+                    // Events sent before the answer are delivered before it.
                     while let Some(Ok(event)) = self.said.as_mut().map(mpsc::Receiver::try_recv) {
                         pass_on(event, events);
                     }
@@ -218,7 +220,7 @@ async fn next(said: &mut Option<mpsc::Receiver<Event>>) -> Option<Event> {
     }
 }
 
-/// A slow reader loses progress, not the call.
+/// A slow reader loses progress events, not the call.
 fn pass_on(event: Event, events: Option<&ServerEventSender>) {
     if let Some(events) = events {
         let _ = events.try_send(event);

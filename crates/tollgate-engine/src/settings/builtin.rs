@@ -1,4 +1,4 @@
-//! What the built-in tools work with.
+//! Settings of the built-in tools.
 
 use std::path::PathBuf;
 
@@ -6,34 +6,34 @@ use tollgate_core::secret::Secret;
 
 use super::{ImageSettings, WebSettings};
 
-/// Where the built-in tools may work.
+/// Settings of the built-in tools, and their directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltinSettings {
-    /// The directory that `read_file` and `write_file` cannot leave.
+    /// Sandbox directory of `read_file` and `write_file`.
     pub files: PathBuf,
-    /// A directory of tables for `roll_table`, beside the ones built in.
+    /// A directory of tables for `roll_table`, in addition to the shipped ones.
     pub tables: Option<PathBuf>,
-    /// A directory of rule packs, beside the rules built in.
+    /// A directory of rule packs, in addition to the shipped rules.
     pub rules: Option<PathBuf>,
-    /// `None`: there are no such tools.
+    /// `None`: no web tools.
     pub web: Option<WebSettings>,
-    /// `None`: there are no such tools.
+    /// `None`: no image tools.
     pub images: Option<ImageSettings>,
-    /// `None`: there are no tools for music.
+    /// `None`: no music tools.
     pub music: Option<MusicSettings>,
 }
 
-/// Music that others play.
+/// Music, played by external players.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MusicSettings {
     /// The file that lists the tracks.
     pub library: PathBuf,
-    /// Where events are sent by POST, beside those who listen. Such URLs often hold a token.
+    /// Events are also sent there by POST. Such URLs often contain a token.
     pub webhook: Option<Secret>,
 }
 
 impl BuiltinSettings {
-    /// What needs nothing but a directory for files.
+    /// Only the tools that need nothing but a directory.
     pub fn new(files: PathBuf) -> Self {
         Self { files, tables: None, rules: None, web: None, images: None, music: None }
     }

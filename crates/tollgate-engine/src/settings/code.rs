@@ -1,4 +1,4 @@
-//! How programs that models write are run.
+//! Settings of code mode: how programs written by models are run.
 
 use std::path::PathBuf;
 
@@ -9,17 +9,17 @@ use tollgate_sandbox::sandbox;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeModeSettings {
-    /// What one file of those that models read describes.
+    /// What one stub file for models describes.
     pub binding: BindingLevel,
     pub limits: Limits,
-    /// Of one worker: the kernel gives it no more.
+    /// Per worker, enforced by the kernel.
     pub memory_bytes: u64,
-    /// Workers that wait for a program.
+    /// Idle workers kept ready.
     pub spare: usize,
-    /// Programs at the same time; others wait.
+    /// Concurrent programs; others wait.
     pub together: usize,
     pub unapproved: UnapprovedCallPolicy,
-    /// The program that runs programs.
+    /// The executable of the worker.
     pub worker: PathBuf,
 }
 
@@ -30,7 +30,7 @@ impl CodeModeSettings {
             spare: self.spare,
             together: self.together,
             memory_bytes: self.memory_bytes,
-            // Nobody computes for longer than it may take.
+            // CPU time can never exceed the wall-clock limit.
             cpu: self.limits.time,
         }
     }
@@ -50,7 +50,7 @@ impl Default for CodeModeSettings {
     }
 }
 
-/// Both programs are built and installed together.
+/// Both binaries are built and installed together.
 fn beside_ourselves() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     own.with_file_name("tollgate-worker")

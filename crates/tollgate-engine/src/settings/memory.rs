@@ -1,4 +1,4 @@
-//! Where the memory is, and how long transcripts stay.
+//! Settings of the memory: its database, and the retention of transcripts.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use tollgate_core::secret::Secret;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemorySettings {
     pub database: MemoryDatabaseSettings,
-    /// Transcripts that are older are forgotten; `None`: never.
+    /// Older transcripts are deleted; `None`: never.
     pub keep: Option<Duration>,
 }
 
-/// Where the memory is. Keys, the audit trail and measurements are in the data directory in any case.
+/// The memory's database. Keys, the audit trail and measurements are always in the data directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum MemoryDatabaseSettings {
     /// In the data directory.
     #[default]
     Sqlite,
-    /// The URL may hold a password.
+    /// The URL may contain a password.
     Postgres(Secret),
 }

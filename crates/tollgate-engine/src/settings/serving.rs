@@ -1,13 +1,12 @@
-//! How one server is run and heard: when it starts, how many calls it gets, and in which form its
-//! results go on.
+//! Settings of one server: when it starts, its concurrency, restarts, and the form of its results.
 
 use std::time::Duration;
 
-/// How many calls a server gets at a time.
+/// Concurrency limit of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConcurrencySettings {
     pub concurrent: usize,
-    /// Calls that wait for one of those to end; more are refused.
+    /// Calls that may be queued; further calls are refused.
     pub queue: usize,
 }
 
@@ -17,7 +16,7 @@ impl Default for ConcurrencySettings {
     }
 }
 
-/// When those tools of a server are measured that may be probed.
+/// When the probeable tools of a server are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerCalibration {
     /// When it comes up and while it is idle.
@@ -34,16 +33,16 @@ pub enum ServerDesiredState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartMode {
     Eager,
-    /// On first use; until then its tools are those of the last listing, if there was one.
+    /// On first use; until then its tools come from the cached listing, if there is one.
     Lazy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RestartSettings {
     pub policy: RestartPolicy,
-    /// Within a minute; more, and the server is `failed` and only tried once a minute.
+    /// Per minute; above that the server is `failed` and is retried only once a minute.
     pub max_restarts: u32,
-    /// The first pause; it doubles up to 30 s.
+    /// The first pause; doubles up to 30 s.
     pub backoff: Duration,
 }
 

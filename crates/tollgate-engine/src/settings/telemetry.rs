@@ -1,4 +1,4 @@
-//! What is told of calls to those who follow them.
+//! Settings of telemetry: what trace spans contain.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ pub struct EngineTelemetrySettings {
     pub capture: ContentCapture,
 }
 
-/// What becomes of the `baggage` that a client sends with a request.
+/// What happens to the `baggage` of a client's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BaggagePolicy {
-    /// A client could tell servers anything by it, and nobody checks what it means.
+    /// A client could tell servers anything with it, and nobody verifies it.
     #[default]
     Dropped,
-    /// Servers get it. Models' providers do not.
+    /// Forwarded to servers, but not to model providers.
     Passed,
 }
 
 impl EngineTelemetrySettings {
-    /// What of a request's trace goes on.
+    /// The part of a request's trace context that is forwarded.
     pub(crate) fn filter_trace(self, trace: Option<Arc<Trace>>) -> Option<Arc<Trace>> {
         let trace = trace?;
         match self.baggage {

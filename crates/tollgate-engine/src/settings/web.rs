@@ -1,5 +1,4 @@
-//! The web, as far as built-in tools may go there, and the allowlist of private hosts for the SSRF
-//! guard.
+//! Settings of the web tools, with the allowlist of private hosts for the SSRF guard.
 
 use tollgate_core::secret::Secret;
 
@@ -8,13 +7,13 @@ use crate::web::AllowedHost;
 /// For `search` and `fetch_page`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebSettings {
-    /// `None`: there is nothing to search with, and pages can be read all the same.
+    /// `None`: no `search` tool; pages can still be fetched.
     pub search: Option<WebSearchSettings>,
-    /// Places that pages may be fetched from although they are not on the public web.
+    /// Hosts that pages may be fetched from although they are not public.
     pub allow_private: Vec<AllowedHost>,
 }
 
-/// A search service. Its URL is the operator's word, and may be private.
+/// A search service. Its URL is set by the operator, so it may be a private address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebSearchSettings {
     pub searcher: SearchProvider,
@@ -22,7 +21,7 @@ pub struct WebSearchSettings {
     pub key: Option<Secret>,
 }
 
-/// Whose JSON it speaks.
+/// The JSON dialect of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchProvider {
     Searxng,

@@ -1,5 +1,5 @@
-//! Credentials for servers that are reached over HTTP. Tokens and secrets stay in here: they go
-//! into headers and forms, never into an error or a log.
+//! Credentials for HTTP servers. Tokens and secrets stay in this module: they go into headers and
+//! forms, never into an error or a log.
 
 use std::sync::Arc;
 
@@ -26,15 +26,15 @@ mod token;
 use client_credentials::ClientCredentialsGrant;
 use login::{ConsentState, LoginGrant};
 
-/// What lets us in.
+/// Credentials of a server.
 #[derive(Clone, Default)]
 pub(super) struct ServerAccess {
     pub(super) credentials: Option<Arc<dyn Credentials>>,
-    /// Of a server that a person has to log in to.
+    /// Only for servers that a person has to log in to.
     pub(super) consent: Option<ConsentState>,
 }
 
-/// What the settings of an endpoint ask for.
+/// The credentials for an endpoint's settings.
 pub(super) fn access(
     server: &ServerId,
     endpoint: &HttpEndpoint,
@@ -60,7 +60,7 @@ pub(super) fn access(
     ServerAccess { credentials, consent }
 }
 
-/// A token that never changes.
+/// A fixed token.
 struct StaticToken(Secret);
 
 #[async_trait]
@@ -74,7 +74,7 @@ impl Credentials for StaticToken {
     }
 }
 
-/// Written with or without the word Bearer. Masked wherever it turns up, from now on.
+/// Accepts the token with or without the `Bearer` prefix. It is masked in all output from now on.
 fn bearer(token: &Secret) -> Result<HeaderValue, String> {
     let token = token.reveal().trim();
     let bare = match token.split_once(' ') {

@@ -1,4 +1,4 @@
-//! How a server is reached. The only file here that names transports.
+//! Connectors: how a server is reached. The only file here that names transports.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,9 +22,9 @@ use crate::clock::Clock;
 use crate::confine::{Launcher, SealedDirectoryError};
 use crate::settings::{HttpEndpoint, ProtocolSelection, Server, ServerTransport, StdioCommand};
 
-/// The end of a child may be noticed so much later than that of its pipe.
+/// The exit of a child may be noticed this much later than EOF on its pipe.
 const EXIT_PATIENCE: Duration = Duration::from_millis(200);
-/// A remote server is up or it is not; a child may have to be fetched first.
+/// A remote server is up or down; a child may first have to be downloaded.
 const HTTP_HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Makes connections to one server, one at a time.
@@ -37,19 +37,19 @@ pub(super) trait Connector: Send + Sync {
 
     fn nature(&self) -> UpstreamKind;
 
-    /// Whether somebody has to log in before it can be reached.
+    /// Whether a login is needed before it can be reached.
     fn needs_login(&self) -> bool {
         false
     }
 }
 
-/// A connection, and the child at the other end if it is one.
+/// A connection, and the child process at its other end, if any.
 pub(super) struct ServerLink {
     pub(super) connection: SharedConnection,
     pub(super) process: Option<ChildProcess>,
 }
 
-/// Why a server is not in service, in words.
+/// Why a server is not in service, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerDownError {
     pub(super) reason: String,
@@ -58,9 +58,9 @@ pub(super) struct ServerDownError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerDownKind {
-    /// Not there; it may be back any moment.
+    /// Not reachable; it may be back at any moment.
     Down,
-    /// There, but it will not have us: credentials, protocol. Trying often changes nothing.
+    /// Reachable, but it rejects us: credentials, protocol. Frequent retries do not help.
     Refused,
 }
 
@@ -80,7 +80,7 @@ impl From<ConnectError> for ServerDownError {
     }
 }
 
-/// The connector that a server's settings ask for.
+/// The connector for a server's settings.
 pub(super) fn connector(
     server: &Server,
     log: &Arc<ServerLog>,
@@ -118,11 +118,11 @@ pub(super) fn connector(
 }
 
 struct HttpServerConnector {
-    /// Checked when the connection is made: what cannot be sent is a reason to show.
+    /// Validated on connect: an invalid header is reported as the reason.
     endpoint: HttpEndpoint,
     transport: HttpTransport,
     pinned: Option<Revision>,
-    /// Kept from one connection to the next, and with them the tokens they hold.
+    /// Survives reconnects, together with its tokens.
     access: ServerAccess,
 }
 
@@ -177,7 +177,7 @@ struct StdioServerConnector {
     command: StdioCommand,
     launcher: Option<Launcher>,
     pinned: Option<Revision>,
-    /// The legacy revision it spoke last time: saves the probe, which some do not survive.
+    /// The legacy revision of the last connection: saves the probe, which makes some servers exit.
     learned: Mutex<Option<Revision>>,
     log: Arc<ServerLog>,
     clock: Arc<dyn Clock>,
@@ -225,9 +225,9 @@ impl Connector for StdioServerConnector {
     }
 }
 
-/// Why one start came to nothing.
+/// Why one start failed.
 enum StartAttemptError {
-    /// It left when it was asked for its era.
+    /// It exited when its era was probed.
     DiedOnProbe(ServerDownError),
     Refused(ServerDownError),
     Other(ServerDownError),
@@ -242,7 +242,7 @@ impl StartAttemptError {
 }
 
 impl StdioServerConnector {
-    /// Whoever wrote the server sees only that a file could not be made.
+    /// The author of the server sees only that a file could not be created.
     fn warn_of_sealed_directory(&self) {
         let Some(launcher) = &self.launcher else { return };
         if let Err(why) = SealedDirectoryError::check(&self.command, &launcher.private) {
@@ -273,7 +273,7 @@ impl StdioServerConnector {
         }
         let died_on_probe = matches!(error, ConnectError::DiedOnProbe(_));
         let mut trouble = ServerDownError::from(error);
-        // A server that answered has said why itself; it leaves because we did.
+        // A server that answered has given the reason itself; it exits because we disconnected.
         if exited && trouble.kind == ServerDownKind::Down {
             trouble.reason = format!("{ended}, during the handshake");
         } else if let Some(line) = ended.last_words {
@@ -286,8 +286,8 @@ impl StdioServerConnector {
         })
     }
 
-    /// Some servers leave at the first message they do not know: ask those the old way, for each
-    /// of the old revisions, since one that is named must be the one that is spoken.
+    /// Some servers exit at the first unknown message: connect to those without a probe, once with
+    /// each legacy revision, since the revision that is named must be the one that is spoken.
     async fn without_probe(&self, listener: &Arc<dyn ServerListener>) -> Option<ServerLink> {
         for revision in Revision::ALL.into_iter().rev().filter(|it| it.era() == Era::Legacy) {
             match self.attempt(listener, Some(revision)).await {
@@ -302,7 +302,7 @@ impl StdioServerConnector {
     }
 }
 
-/// The URL as operators may read it: what stands in a query may be a secret.
+/// The URL for operators: without the query, which may contain a secret.
 fn place(url: &Uri) -> String {
     let (scheme, host) = (url.scheme_str().unwrap_or("http"), url.authority());
     format!("{scheme}://{}{}", host.map_or("", |it| it.as_str()), url.path())

@@ -1,16 +1,17 @@
-//! What a supervisor has to do for a live connection, and when: pure, time is an argument.
+//! Schedule of a live connection's maintenance: listings and pings (liveness checks). Pure; time is
+//! an argument.
 
 use std::time::{Duration, Instant};
 
-/// Lists are asked for at most this often, however many changes a server announces.
+/// Listings are requested at most this often, however many changes a server announces.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
 /// And at least this often, in case a change was not announced.
 const RESYNC: Duration = Duration::from_secs(300);
-/// A remote server is asked whether it lives: while it is used, and while it is not. Two pings that nobody answers fit
-/// into twenty seconds.
+/// Ping intervals of a remote server: while it is in use, and while it is idle. Two unanswered
+/// pings fit into twenty seconds.
 const PING_BUSY: Duration = Duration::from_secs(13);
 const PING_IDLE: Duration = Duration::from_secs(60);
-/// Doubts are looked into at most this often.
+/// Doubts about liveness are checked at most this often.
 const BETWEEN_DOUBTS: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,16 +21,16 @@ pub(super) enum ConnectionTask {
     Ping,
 }
 
-/// Whether somebody else tells us that the server is gone.
+/// How the loss of a server is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UpstreamKind {
-    /// A child: its end and the end of its pipe are seen.
+    /// A child process: its exit and EOF on its pipe are seen.
     Child,
-    /// Judged by the requests that fail.
+    /// A remote server: judged by failing requests.
     Remote,
 }
 
-/// Why it is asked whether it lives.
+/// Why the server is pinged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PingCause {
     Clock,
@@ -48,7 +49,7 @@ pub(super) struct ConnectionSchedule {
 }
 
 impl ConnectionSchedule {
-    /// For a connection whose lists were read just now.
+    /// For a connection whose lists were just read.
     pub(super) fn new(nature: UpstreamKind, now: Instant) -> Self {
         let ping_at = (nature == UpstreamKind::Remote).then_some(now + PING_BUSY);
         let list_at = now + RESYNC;
@@ -81,7 +82,7 @@ impl ConnectionSchedule {
         self.cause == PingCause::Doubt
     }
 
-    /// The next thing to do now; it counts as begun.
+    /// The next due task; it counts as started.
     pub(super) fn due(&mut self, now: Instant) -> Option<ConnectionTask> {
         if self.ping_at.is_some_and(|at| at <= now) {
             self.ping_at = None;
@@ -99,9 +100,9 @@ impl ConnectionSchedule {
         None
     }
 
-    /// The server lives; when to ask next depends on whether it is used.
+    /// The server is alive; the next ping depends on whether it is in use.
     pub(super) fn note_ping_answered(&mut self, now: Instant, calls: usize) {
-        // A doubt that came meanwhile is still to be looked into.
+        // A doubt that arrived during the ping is still to be checked.
         if self.ping_at.is_none() {
             self.cause = PingCause::Clock;
         }

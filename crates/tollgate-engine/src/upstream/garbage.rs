@@ -1,15 +1,15 @@
-//! How much of what a server writes is not MCP. Pure.
+//! Counts output of a server that is not MCP. Pure.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// More bad lines than this within [`WINDOW`] are a trouble worth showing.
+/// More bad lines than this within [`WINDOW`] are reported.
 const MAX_BAD_LINES: u32 = 20;
 pub(super) const WINDOW: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
 pub(super) struct GarbageMonitor {
-    /// When, and how many; oldest first.
+    /// Time and count; oldest first.
     seen: VecDeque<(Instant, u32)>,
 }
 
@@ -24,7 +24,7 @@ impl GarbageMonitor {
         }
     }
 
-    /// In words, while it is too much.
+    /// The problem as text, while there is too much of it.
     pub(super) fn trouble(&mut self, now: Instant) -> Option<String> {
         while self.seen.front().is_some_and(|(at, _)| now.duration_since(*at) > WINDOW) {
             self.seen.pop_front();

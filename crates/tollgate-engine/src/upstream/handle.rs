@@ -1,4 +1,4 @@
-//! The handle of one server: cheap to share, answers at once what it can, and asks the
+//! The handle of one server: cheap to share. Answers what it can at once, and sends commands to the
 //! supervisor for the rest.
 
 use std::path::PathBuf;
@@ -36,12 +36,12 @@ use crate::notices::Notices;
 use crate::resource_watches::WatchTarget;
 use crate::settings::{Server, ServerDesiredState, ServerTransport, StartMode};
 
-/// Orders that may wait for a supervisor that is busy.
+/// Commands queued for a busy supervisor.
 const COMMAND_QUEUE: usize = 32;
-/// How long a test waits for a server that has to be started for it.
+/// How long a test waits for a server that has to be started first.
 const TEST_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// How often it is seen whether the last calls of a server are over.
+/// Poll interval for the last calls of a retiring server.
 const RETIRE_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What all servers of a gateway share.
@@ -49,17 +49,17 @@ const RETIRE_POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub struct UpstreamContext {
     pub clock: Arc<dyn Clock>,
     pub updates: UpstreamUpdateSender,
-    /// Where state lives that outlasts the process.
+    /// Directory of persistent state.
     pub data: PathBuf,
-    /// What children begin as.
+    /// The launcher of child processes.
     pub launcher: Option<Launcher>,
-    /// Where logins are kept.
+    /// The store of logins.
     pub store: Option<Arc<Store>>,
-    /// Where it is told that servers come and go.
+    /// Receives notices of state changes.
     pub notices: Notices,
 }
 
-/// Dropping it kills the server; [`Upstream::stop`] ends it in good order.
+/// Dropping it kills the server; [`Upstream::stop`] shuts it down gracefully.
 pub struct Upstream {
     shared: Arc<UpstreamShared>,
     transport: &'static str,
@@ -71,7 +71,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Returns at once; the server comes up on its own. Must be called within a runtime.
+    /// Returns at once; the server comes up in the background. Must be called within a runtime.
     pub fn start(server: Server, context: &UpstreamContext) -> Arc<Self> {
         mask_secrets(&server);
         let log = Arc::new(ServerLog::new(server.id.clone(), secrets(&server)));
@@ -140,22 +140,22 @@ impl Upstream {
         self.wanted
     }
 
-    /// The states it was in lately, newest first. The first is the one it is in.
+    /// The last states, newest first. The first is the current one.
     pub fn history(&self) -> Vec<StateEpisode> {
         self.shared.history.episodes()
     }
 
-    /// Goes on with the history of the one whose place it takes.
+    /// Continues the history of the server it replaces.
     pub(crate) fn inherit(&self, before: &Self) {
         self.shared.history.inherit(before.history());
     }
 
-    /// When something that it was asked last came back.
+    /// When the server last answered.
     pub fn last_heard(&self) -> Option<SystemTime> {
         self.shared.heard.last()
     }
 
-    /// Whether it is away until somebody consents to its use.
+    /// Whether it is offline until someone logs in to it.
     pub fn needs_login(&self) -> bool {
         self.connector.needs_login() && self.shared.live.load().is_none()
     }
@@ -168,7 +168,7 @@ impl Upstream {
         self.shared.clock.now()
     }
 
-    /// How many calls it has now.
+    /// Its running and queued calls.
     pub fn busy(&self) -> UpstreamLoad {
         self.shared
             .live
@@ -177,7 +177,7 @@ impl Upstream {
             .map_or_else(UpstreamLoad::default, |live| live.turnstile.busy())
     }
 
-    /// Whether calls go straight through: nothing has to be started for them.
+    /// Whether calls are sent without starting the server first.
     pub fn is_up(&self) -> bool {
         self.shared.working().is_some()
     }
@@ -186,7 +186,7 @@ impl Upstream {
         self.shared.subscribe()
     }
 
-    /// The last lines on stderr, oldest first.
+    /// The last lines of stderr, oldest first.
     pub fn logs(&self) -> Vec<String> {
         self.shared.log.lines()
     }
@@ -197,18 +197,19 @@ impl Upstream {
         let _ = changes.wait_for(|status| status.state != UpstreamState::Starting).await;
     }
 
-    /// Stops the server if it runs, forgets its failures, and starts it afresh. Returns once the
-    /// old one is gone; says `false` if the server is disabled or was stopped.
+    /// Stops the server if it runs, resets its failures, and starts it again. Returns once the old
+    /// one is gone; `false` if the server is disabled or was stopped.
     pub async fn restart(&self) -> bool {
         self.order(SupervisorCommand::Restart).await
     }
 
-    /// What it tells from now on is not heard any more.
+    /// Its updates are ignored from now on.
     pub(crate) fn mute(&self) {
         self.shared.muted.store(true, Ordering::Release);
     }
 
-    /// Ends a server that gets no new calls, once those that run are over or `patience` is.
+    /// Stops a server that gets no new calls, once its running calls have ended or `patience` is
+    /// over.
     pub(crate) async fn retire(&self, patience: Duration) {
         let idle = async {
             while self.shared.live.load().as_ref().is_some_and(|live| live.turnstile.is_used()) {
@@ -219,12 +220,12 @@ impl Upstream {
         self.stop().await;
     }
 
-    /// Ends the server for good; returns once it is gone.
+    /// Stops the server for good; returns once it is gone.
     pub async fn stop(&self) {
         self.order(SupervisorCommand::Stop).await;
     }
 
-    /// Asks the server whether it lives; one that is not running is started for it.
+    /// Pings the server; starts it first if it is not running.
     pub async fn test(&self) -> TestReport {
         let begun = self.shared.clock.now();
         let outcome = self.check_alive().await;
@@ -265,14 +266,14 @@ impl Upstream {
         )
     }
 
-    /// Whether the order was carried out.
+    /// Returns whether the command was carried out.
     async fn order(&self, order: impl FnOnce(oneshot::Sender<()>) -> SupervisorCommand) -> bool {
         let (reply, done) = oneshot::channel();
         self.orders.send(order(reply)).await.is_ok() && done.await.is_ok()
     }
 
-    /// The connection to use now. A lazy server is woken and waited for, which the caller's own
-    /// deadline bounds; any other that is not in service is refused at once.
+    /// The current connection. A lazy server is woken and awaited, bounded by the caller's
+    /// deadline; a call to any other server that is not in service is refused at once.
     async fn live(&self) -> Result<Arc<LiveConnection>, BackendError> {
         if let Some(live) = self.shared.live.load_full() {
             return Ok(live);
@@ -405,8 +406,8 @@ fn place(transport: &ServerTransport) -> PeerAddress {
     PeerAddress::Web { host, port: url.port_u16().unwrap_or(usual) }
 }
 
-/// Masks what the server is given, wherever it turns up. Most of it stands in the config and is known;
-/// a server that is only tried out is not.
+/// Masks the secrets of the server's settings in all output. Most are in the config and known
+/// already; those of a server on trial are not.
 fn mask_secrets(server: &Server) {
     let values = match &server.transport {
         ServerTransport::Stdio(command) => &command.env,
@@ -428,7 +429,7 @@ fn mask_secrets(server: &Server) {
     }
 }
 
-/// What must not show in the lines that a server writes.
+/// Values to mask in the server's output.
 fn secrets(server: &Server) -> Vec<Secret> {
     match &server.transport {
         ServerTransport::Stdio(command) => command.env.values().cloned().collect(),

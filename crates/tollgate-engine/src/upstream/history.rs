@@ -1,5 +1,5 @@
-//! How a server stood lately, for people to see, and when it was last heard. Written by whoever
-//! changes its state and by every call that was answered; bounded, and never waited for.
+//! Recent states of a server, for display, and the time of its last answer. Written on state
+//! changes and by every answered call; bounded and non-blocking.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,21 +11,20 @@ use parking_lot::Mutex;
 use super::UpstreamState;
 use crate::clock::Clock;
 
-/// States of one server that are remembered.
+/// States kept per server.
 const MAX_EPISODES: usize = 50;
 
-/// A state that a server was in.
+/// A past or current state of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateEpisode {
-    /// Since when.
+    /// When it began.
     pub at: SystemTime,
     pub state: UpstreamState,
-    /// The last thing that was said of it.
+    /// The last reason given for it.
     pub reason: String,
 }
 
-/// The last states, one entry for each: a reason that changes within a state replaces the one
-/// before it.
+/// The last states, one entry each: a new reason within a state replaces the previous one.
 #[derive(Default)]
 pub(super) struct StateHistory(Mutex<VecDeque<StateEpisode>>);
 
@@ -44,11 +43,11 @@ impl StateHistory {
         episodes.push_back(StateEpisode { at, state, reason: reason.to_owned() });
     }
 
-    /// What came before its own, of one whose place it takes.
+    /// Prepends the history of the server it replaces.
     pub(super) fn inherit(&self, before: Vec<StateEpisode>) {
         let mut episodes = self.0.lock();
         let room = MAX_EPISODES.saturating_sub(episodes.len());
-        // The oldest are left out.
+        // The oldest are dropped.
         for episode in before.into_iter().take(room) {
             episodes.push_front(episode);
         }
@@ -60,7 +59,7 @@ impl StateHistory {
     }
 }
 
-/// When a server last answered something: a call, a ping, a wish for its lists.
+/// When a server last answered anything: a call, a ping, a listing.
 pub(super) struct LastHeard {
     clock: Arc<dyn Clock>,
     /// Milliseconds since 1970; 0: never.

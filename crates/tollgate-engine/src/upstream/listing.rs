@@ -1,4 +1,4 @@
-//! Asks a server for everything it offers. What cannot be listed costs only its own part.
+//! Lists everything that a server offers. A list that fails affects only its own part.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tollgate_mcp::error_code::{self, JsonRpcError};
 
 use super::ping::ping;
 
-/// How long a server may take to name all items of one kind.
+/// How long a server may take to list all items of one kind.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) const PARTS: [ServerListKind; 4] = [
@@ -22,11 +22,11 @@ pub(super) const PARTS: [ServerListKind; 4] = [
 
 pub(super) struct ListingReport {
     pub(super) listing: ServerListing,
-    /// In words, for each part that could not be read; it is then as it was before.
+    /// Error text of the parts that could not be read; those keep their previous content.
     pub(super) trouble: Option<String>,
 }
 
-/// Fails only when the connection does.
+/// Fails only if the connection does.
 pub(super) async fn list(
     connection: &dyn McpConnection,
     before: &ServerListing,
@@ -42,7 +42,7 @@ pub(super) async fn list(
                 Vec::new()
             }
             Err(error) => {
-                // A page that makes no sense and a broken pipe look alike from here.
+                // An invalid page and a broken pipe look the same here.
                 if matches!(error, RequestError::Lost(_) | RequestError::Unusable(_)) {
                     ping(connection).await.map_err(|_| error.to_string())?;
                 }
@@ -66,7 +66,7 @@ async fn ask(
     })
 }
 
-/// A server that declares nothing at all may still have tools.
+/// A server that declares no capabilities may still have tools.
 fn offers(facts: &ServerFacts, part: ServerListKind) -> bool {
     let silent = part == ServerListKind::Tools && facts.capabilities.get() == "{}";
     silent || facts.offers(part.capability())
@@ -93,7 +93,7 @@ pub(super) fn items_mut(
     }
 }
 
-/// Whether both offer the same, byte for byte and in the same order.
+/// Whether both are equal, byte for byte and in the same order.
 pub(super) fn same(one: &ServerListing, other: &ServerListing) -> bool {
     PARTS.into_iter().all(|part| {
         let (one, other) = (items(one, part), items(other, part));

@@ -1,5 +1,5 @@
-//! The last listing of a lazy server, on disk: so that its tools show before it runs.
-//! A file that does not fit the config any more, or cannot be read, counts as none.
+//! Disk cache of a lazy server's last listing, so that its tools are known before it runs. A file
+//! that no longer matches the config, or cannot be read, is ignored.
 
 use std::fs;
 use std::io;
@@ -21,7 +21,7 @@ const LARGEST_BYTES: u64 = 16 << 20;
 #[derive(Debug, Clone)]
 pub(super) struct ListingCache {
     path: PathBuf,
-    /// Of how the server is reached: another command or URL may offer other tools.
+    /// Hash of how the server is reached: another command or URL may offer other tools.
     fingerprint: String,
 }
 
@@ -48,7 +48,7 @@ impl ListingCache {
         Some(listing)
     }
 
-    /// Whole or not at all.
+    /// Atomic.
     pub(super) fn save(&self, listing: &ServerListing) -> io::Result<()> {
         let mut object = Object::new();
         object.set_string("server", &self.fingerprint);
@@ -67,7 +67,7 @@ fn path(data: &Path, server: &ServerId) -> PathBuf {
     data.join("listings").join(format!("{server}.json"))
 }
 
-/// Only ever compared with itself; what it is made of may hold secrets, so it is hashed.
+/// Only compared for equality; hashed, because its input may contain secrets.
 fn fingerprint(transport: &ServerTransport) -> String {
     let mut parts: Vec<&[u8]> = Vec::new();
     match transport {
@@ -88,7 +88,7 @@ fn fingerprint(transport: &ServerTransport) -> String {
     }
     let mut context = digest::Context::new(&digest::SHA256);
     for part in parts {
-        // With its length, so that no two lists of parts read alike.
+        // With its length, so that different lists of parts never have the same encoding.
         context.update(&part.len().to_le_bytes());
         context.update(part);
     }

@@ -1,5 +1,5 @@
-//! What comes up about one connection between two looks of its supervisor. Coalesced, so it is
-//! bounded however much a server says, and nobody who writes into it ever waits.
+//! The mailbox of one connection: events for its supervisor. Coalesced, so it is bounded however
+//! much a server sends, and writers never wait.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use tollgate_mcp::client::ServerListener;
 
 use super::process::ServerLog;
 
-/// More changed resources than this between two looks, and the rest is forgotten.
+/// Changed resources kept until the supervisor reads them; further ones are dropped.
 const MOST_UPDATED: usize = 4096;
-/// What is kept of a log message of the server.
+/// Bytes kept of a server's log message.
 const MOST_LOGGED: usize = 1024;
 
 pub(super) struct Mailbox {
@@ -32,9 +32,9 @@ pub(super) struct MailboxContents {
     pub(super) updated: BTreeSet<String>,
     /// Lines that were not MCP.
     pub(super) garbage: u32,
-    /// Answers for which nobody waited any more.
+    /// Answers that came after their caller was gone.
     pub(super) late: u32,
-    /// A call failed or got no answer: is anybody there?
+    /// Calls that failed or got no answer, so that liveness is in doubt.
     pub(super) doubts: u32,
     pub(super) closed: Option<String>,
 }
@@ -45,7 +45,7 @@ impl Mailbox {
         Self { mail, closed, arrived: Notify::new(), log }
     }
 
-    /// Waits until there is mail. Cancel-safe.
+    /// Waits until there is an event. Cancel-safe.
     pub(super) async fn wait_for_mail(&self) {
         self.arrived.notified().await;
     }
@@ -54,7 +54,7 @@ impl Mailbox {
         std::mem::take(&mut *self.mail.lock())
     }
 
-    /// Whether the connection is gone, read or not.
+    /// Whether the connection is gone, whether or not that was read yet.
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
@@ -63,7 +63,7 @@ impl Mailbox {
         self.put(|mail| mail.doubts = mail.doubts.saturating_add(1));
     }
 
-    /// The breaker opened or closed: worth a look, though nothing was written.
+    /// Wakes the supervisor because the breaker opened or closed.
     pub(super) fn breaker_moved(&self) {
         self.arrived.notify_one();
     }

@@ -1,4 +1,4 @@
-//! Whether anybody is there.
+//! Liveness check of a server (MCP `ping`).
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use tollgate_core::json::Object;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{McpConnection, OutgoingRequest, RequestError, identity};
 
-/// How long a server may take to say that it lives.
+/// How long a server may take to answer.
 const PING_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Why there was no answer, to tell people.
+/// Why there was no answer, for display.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PingError {
     #[error("no answer to a ping within {} s", PING_TIMEOUT.as_secs())]
@@ -18,7 +18,7 @@ pub(super) enum PingError {
     Failed(RequestError),
 }
 
-/// Any answer will do, also an error.
+/// Any answer counts, even an error.
 pub(super) async fn ping(connection: &dyn McpConnection) -> Result<(), PingError> {
     let method = match connection.facts().era() {
         Era::Legacy => "ping",

@@ -1,5 +1,5 @@
-//! A server that runs as a child of ours: started clean, drained, and stopped with everything
-//! that it started. Used by the stdio connector only; knows pipes and signals, not MCP.
+//! A server as a child process: started with a clean environment, drained, and stopped with all its
+//! descendants. Used by the stdio connector only; knows pipes and signals, not MCP.
 
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -25,15 +25,15 @@ pub(super) use exit_report::ExitReport;
 use program::SpawnError;
 pub(super) use stderr_log::ServerLog;
 
-/// How long a server may take to leave once its stdin is closed.
+/// How long a server may take to exit after EOF on its stdin.
 const EOF_GRACE: Duration = Duration::from_millis(1500);
-/// And how long once it was asked by SIGTERM.
+/// And how long after SIGTERM.
 const SIGTERM_GRACE: Duration = Duration::from_secs(1);
-/// What it wrote before its end may take this long to be read.
+/// How long to wait for the rest of its stderr after its exit.
 const STDERR_DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Dropping it kills the whole process group at once; [`ChildProcess::stop`] does it in good order.
+/// Dropping it kills the whole process group at once; [`ChildProcess::stop`] does it gracefully.
 pub(super) struct ChildProcess {
     command: StdioCommand,
     program: PathBuf,
@@ -42,20 +42,20 @@ pub(super) struct ChildProcess {
     mark: Arc<ChildMark>,
     stopped: bool,
     log: Arc<ServerLog>,
-    /// Where in the log this start began.
+    /// Log position at the start of this process.
     log_from: u64,
     /// Ends when the last writer is gone.
     stderr: Task,
 }
 
-/// The child's ends of the conversation. Dropping `stdin` is what asks it to leave.
+/// The child's pipes. Dropping `stdin` asks it to exit.
 pub(super) struct ChildPipes {
     pub(super) stdin: ChildStdin,
     pub(super) stdout: ChildStdout,
 }
 
 impl ChildProcess {
-    /// Runs the words as they are, without a shell: through the launcher, if there is one.
+    /// Executes the command without a shell: through the launcher, if there is one.
     pub(super) fn spawn(
         command: &StdioCommand,
         launcher: Option<&Launcher>,
@@ -109,13 +109,13 @@ impl ChildProcess {
         self.group.as_raw_pid().cast_unsigned()
     }
 
-    /// Waits for the child's own end. What it started may live on. Cancel-safe.
+    /// Waits for the child's own exit. Its descendants may live on. Cancel-safe.
     pub(super) async fn wait_exit(&mut self) -> Option<ExitStatus> {
         self.child.wait().await.ok()
     }
 
-    /// Waits, asks, and kills: the group first, then whoever left it. Closing stdin is up to the
-    /// holder of the pipes, and comes before this.
+    /// Waits, sends SIGTERM, then kills: the group first, then processes that left it. The owner of
+    /// the pipes must close stdin before.
     pub(super) async fn stop(mut self) -> ExitReport {
         let family: Arc<[ProcessIdentity]> = self.family_now().await.into();
         let gone = tokio::time::timeout(EOF_GRACE, self.child.wait()).await.is_ok();
@@ -143,12 +143,12 @@ impl ChildProcess {
         }
     }
 
-    /// Who descends from the child. Nobody once it was waited for: its id may be another's.
+    /// The descendants of the child. Empty once it was reaped: its pid may be reused.
     fn family(&self) -> Vec<ProcessIdentity> {
         self.child.id().map(orphans::descendants).unwrap_or_default()
     }
 
-    /// The same, without a look at all processes on a thread that serves calls.
+    /// The same, without scanning all processes on a thread that serves calls.
     async fn family_now(&self) -> Vec<ProcessIdentity> {
         let Some(id) = self.child.id() else { return Vec::new() };
         let found = tokio::task::spawn_blocking(move || orphans::descendants(id));
@@ -166,7 +166,7 @@ impl ChildProcess {
         test_kill_process_group(self.group).is_ok()
     }
 
-    /// To the whole group, if it is still ours.
+    /// Signals the whole group, if it is still ours.
     async fn signal(&self, signal: Signal, family: &Arc<[ProcessIdentity]>) {
         if self.child.id().is_none() {
             let (group, mark, family) = (self.id(), Arc::clone(&self.mark), Arc::clone(family));
@@ -175,11 +175,11 @@ impl ChildProcess {
                 return;
             }
         }
-        // It fails when nobody is left, which is what we want.
+        // Fails if no process is left, which is what we want.
         let _ = kill_process_group(self.group, signal);
     }
 
-    /// Kills those who left the group, until none is found any more.
+    /// Kills processes that left the group, until none is found.
     async fn sweep(&self, family: Arc<[ProcessIdentity]>) {
         let mark = Arc::clone(&self.mark);
         let look = move || {

@@ -1,5 +1,5 @@
-//! Restart state and backoff: what a supervisor remembers from one start to the next, and when it
-//! tries again. Time and chance are arguments.
+//! Restart state and backoff: what a supervisor keeps between starts, and when it retries. Time and
+//! randomness are arguments.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,18 +12,18 @@ use super::connect::ServerDownKind;
 use super::connection_schedule::UpstreamKind;
 use crate::settings::{RestartPolicy, RestartSettings};
 
-/// A remote server is tried this often while it is away, so that it is back in service soon.
+/// Retry interval of a remote server that is down, so that it is back in service soon.
 const REMOTE_FIRST: Duration = Duration::from_millis(250);
 const REMOTE_PAUSE: Duration = Duration::from_millis(1500);
-/// And less often once it has been away for long, or when it does not want us.
+/// Longer intervals once it has been down for long, or when it rejects us.
 const AWAY_FOR_LONG: Duration = Duration::from_secs(300);
 const PATIENT_PAUSE: Duration = Duration::from_secs(15);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 pub(super) struct RestartState {
-    /// The last one known.
+    /// The last known listing.
     pub(super) listing: Arc<ServerListing>,
-    /// Whether the registry was told that the server is there.
+    /// Whether the registry knows that the server is up.
     pub(super) present: bool,
     nature: UpstreamKind,
     policy: RestartPolicy,
@@ -35,7 +35,7 @@ pub(super) struct RestartState {
 /// A server that ended, or did not come up.
 pub(super) struct ServerOutage {
     pub(super) at: Instant,
-    /// How long it was in service; zero if it never was.
+    /// How long it was in service; zero if never.
     pub(super) up: Duration,
     pub(super) kind: ServerDownKind,
 }
@@ -63,8 +63,8 @@ impl RestartState {
         }
     }
 
-    /// How often it was started again. A child is each time that it is tried, a remote server when it
-    /// is back: knocking at its door starts nothing.
+    /// The number of restarts. For a child every attempt counts; for a remote server only a
+    /// successful reconnect does, since an attempt starts nothing.
     pub(super) fn restarts(&self) -> u32 {
         self.starts.saturating_sub(1)
     }
@@ -75,7 +75,7 @@ impl RestartState {
         }
     }
 
-    /// Knocking at the door of a remote server that is away is no news worth a change of state.
+    /// Retries of a remote server that is down do not change its state.
     pub(super) fn is_retried_quietly(&self) -> bool {
         self.nature == UpstreamKind::Remote && self.away_since.is_some()
     }
@@ -87,13 +87,13 @@ impl RestartState {
         }
     }
 
-    /// A person wants a fresh start.
+    /// An operator requested a fresh start.
     pub(super) fn forget(&mut self) {
         self.away_since = None;
         self.backoff.reset();
     }
 
-    /// How the server stands now, and when to try again; `None`: not by itself.
+    /// The new state of the server, and when to retry; `None`: no automatic retry.
     pub(super) fn note_down(
         &mut self,
         fall: &ServerOutage,

@@ -1,4 +1,4 @@
-//! A server in service: its lists are kept fresh, its health is watched, until it ends.
+//! A server in service: keeps its lists fresh and watches its health, until it ends.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use super::turnstile::CallLimiter;
 use super::upstream_shared::{LiveConnection, ReturnForecast, UpstreamShared};
 use super::{Change, UpstreamState};
 
-/// The end of a child and the end of its pipe come together; the second may be this late.
+/// The exit of a child and EOF on its pipe come together; the second may be this late.
 const EXIT_GRACE: Duration = Duration::from_millis(200);
-/// How long a server may take to agree to tell us of changes.
+/// How long a server may take to accept our subscription to changes.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(30);
 
 struct UpstreamSession {
@@ -47,7 +47,7 @@ enum ConnectionTaskResult {
     Pinged(Result<(), PingError>),
 }
 
-/// What there is to react to.
+/// Events that a session reacts to.
 enum UpstreamSessionEvent {
     Interruption(Interruption),
     Mail,
@@ -115,7 +115,7 @@ impl Supervisor {
             let ended = match session.next(&mut self.orders, now).await {
                 UpstreamSessionEvent::Interruption(it) => Some(UpstreamSessionEnd::Interrupted(it)),
                 UpstreamSessionEvent::Exit => {
-                    // What it said last may still be on its way.
+                    // Its last messages may still be in the pipe.
                     let _ = tokio::time::timeout(EXIT_GRACE, session.live.mailbox.wait_for_mail())
                         .await;
                     Some(UpstreamSessionEnd::Exited)
@@ -175,7 +175,7 @@ impl Supervisor {
             ConnectionTaskResult::Listed(Err(reason)) => {
                 return Some(UpstreamSessionEnd::Lost(reason));
             }
-            // It may only be busy: a program that waits in a tool hears nothing meanwhile.
+            // It may only be busy: a server that blocks in a tool does not read meanwhile.
             ConnectionTaskResult::Pinged(Err(PingError::Silence))
                 if !session.agenda.is_doubted() =>
             {
@@ -196,7 +196,7 @@ impl Supervisor {
 }
 
 impl UpstreamSession {
-    /// Begins the next chore, unless one is running.
+    /// Starts the next due task, unless one is running.
     fn start_due_task(&mut self, now: Instant, listing: &Arc<ServerListing>) {
         if self.chore.is_some() {
             return;
@@ -241,7 +241,7 @@ impl UpstreamSession {
         happening
     }
 
-    /// Nothing new begins while a chore runs; troubles fade by themselves.
+    /// No task starts while another runs; reported problems expire by themselves.
     fn wake_at(&mut self, now: Instant) -> Instant {
         let fading = now + garbage::WINDOW / 4;
         if self.chore.is_some() { fading } else { self.agenda.wake_at().min(fading) }
@@ -289,7 +289,7 @@ async fn watch_changes(
 ) -> ConnectionTaskResult {
     match tokio::time::timeout(WATCH_TIMEOUT, connection.watch(&resources)).await {
         Ok(Ok(())) => {}
-        // The lists are read again from time to time in any case.
+        // The lists are read again periodically anyway.
         Ok(Err(error)) => debug!(%error, "changes cannot be watched"),
         Err(_) => debug!("no answer to the wish to watch changes"),
     }

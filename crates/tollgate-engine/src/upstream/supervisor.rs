@@ -1,5 +1,5 @@
-//! Owns the life of one server: starts it, keeps it, starts it again. One task per server.
-//! [`RestartState`] and the agenda decide; what it is told to do comes as orders from the handle.
+//! The supervisor of one server: starts, watches and restarts it. One task per server.
+//! [`RestartState`] and the connection schedule decide; commands come from the handle.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,14 +21,14 @@ use super::{Change, Update, UpstreamState, UpstreamUpdateSender};
 use crate::backend::PeerAddress;
 use crate::settings::ConcurrencySettings;
 
-/// A call to a server that is away brings the next try forward, but not below this.
+/// A call to a server that is down brings the next attempt forward, but not below this.
 const SOONEST_TRY: Duration = Duration::from_millis(250);
-/// How long a connection may take to say goodbye.
+/// How long closing a connection may take.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// What the handle asks for. The reply comes when it is done.
+/// Commands of the handle. The reply is sent when a command is done.
 pub(super) enum SupervisorCommand {
-    /// Somebody wants to use the server.
+    /// A caller wants to use the server.
     Wake,
     Restart(oneshot::Sender<()>),
     Stop(oneshot::Sender<()>),
@@ -39,7 +39,7 @@ pub(super) struct Supervisor {
     pub(super) connector: Arc<dyn Connector>,
     pub(super) orders: mpsc::Receiver<SupervisorCommand>,
     pub(super) updates: UpstreamUpdateSender,
-    /// Of a lazy server: where its last listing is.
+    /// The listing cache of a lazy server.
     pub(super) stored: Option<ListingCache>,
     pub(super) life: RestartState,
     pub(super) slots: ConcurrencySettings,
@@ -50,7 +50,7 @@ pub(super) struct Supervisor {
 #[derive(Debug)]
 pub(super) enum SupervisorNext {
     Try,
-    /// Wait so long, or for an order.
+    /// Wait this long, or for a command.
     Rest(Option<Duration>),
     End(Option<oneshot::Sender<()>>),
 }
@@ -62,18 +62,18 @@ pub(super) struct ConnectedUpstream {
     pub(super) listed: ListingReport,
 }
 
-/// An order that ends what is going on.
+/// A command that ends the current phase.
 #[derive(Debug)]
 pub(super) enum Interruption {
     Restart(oneshot::Sender<()>),
     Stop(Option<oneshot::Sender<()>>),
 }
 
-/// Waits for such an order. Cancel-safe.
+/// Waits for such a command. Cancel-safe.
 pub(super) async fn interruption(orders: &mut mpsc::Receiver<SupervisorCommand>) -> Interruption {
     loop {
         match orders.recv().await {
-            // Whoever is being started or in service is awake.
+            // A server that is starting or in service is awake already.
             Some(SupervisorCommand::Wake) => {}
             Some(SupervisorCommand::Restart(reply)) => return Interruption::Restart(reply),
             Some(SupervisorCommand::Stop(reply)) => return Interruption::Stop(Some(reply)),
@@ -101,8 +101,8 @@ impl Supervisor {
         }
     }
 
-    /// A lazy server whose tools are known sleeps until it is used. One whose tools are not known
-    /// is started like any other: there is no other way to learn them.
+    /// A lazy server with a cached listing sleeps until it is used. Without one it is started like
+    /// any other: there is no other way to learn its tools.
     async fn begin(&mut self) -> SupervisorNext {
         let Some(stored) = self.stored.clone() else {
             return SupervisorNext::Try;
@@ -140,8 +140,8 @@ impl Supervisor {
         }
     }
 
-    /// Use wakes a sleeper and hastens the return of a remote server; a child that crashed keeps
-    /// to its pause.
+    /// A call wakes a sleeping server and brings forward the next attempt at a remote one; a
+    /// crashed child keeps its backoff.
     fn pause_after_wake(&self, pause: Option<Duration>) -> Option<Duration> {
         let asleep = pause.is_none() && self.life.present;
         match (asleep, pause, self.connector.nature()) {
@@ -153,7 +153,7 @@ impl Supervisor {
 
     fn fresh_start(&mut self, reply: oneshot::Sender<()>) -> SupervisorNext {
         self.life.forget();
-        // Seen before the reply, so that who asked does not take the old state for the new.
+        // Set before the reply, so that the caller does not see the old state.
         self.shared.set(UpstreamState::Starting, "starting", |_| {});
         let _ = reply.send(());
         SupervisorNext::Try
@@ -191,7 +191,7 @@ impl Supervisor {
         }
     }
 
-    /// Connects and lists. Holds nothing of `self`, so that orders can be heard meanwhile.
+    /// Connects and lists. Borrows nothing from `self`, so that commands can be received meanwhile.
     fn bring_up(&self) -> impl Future<Output = Result<ConnectedUpstream, ServerDownError>> + use<> {
         let mailbox = Arc::new(Mailbox::new(Arc::clone(&self.shared.log)));
         let connector = Arc::clone(&self.connector);
@@ -211,7 +211,7 @@ impl Supervisor {
         }
     }
 
-    /// Tells everybody, and decides when to try again.
+    /// Publishes the outage, and decides when to retry.
     pub(super) async fn down(&mut self, trouble: ServerDownError, up: Duration) -> SupervisorNext {
         self.withdraw().await;
         let ServerDownError { reason, kind } = trouble;
@@ -228,7 +228,7 @@ impl Supervisor {
         SupervisorNext::Rest(rest)
     }
 
-    /// Tells what the server offers, unless that is known already.
+    /// Publishes the listing, unless it is unchanged.
     pub(super) async fn publish(&mut self, listing: ServerListing) {
         if self.life.present && listing::same(&self.life.listing, &listing) {
             return;
@@ -250,7 +250,7 @@ impl Supervisor {
         }
     }
 
-    /// Takes the server out of service, if it was in.
+    /// Takes the server out of service, if it was in service.
     pub(super) async fn withdraw(&mut self) {
         self.shared.live.store(None);
         if std::mem::take(&mut self.life.present) {
@@ -263,12 +263,12 @@ impl Supervisor {
             return;
         }
         let update = Update { server: self.shared.server.clone(), change };
-        // Nobody listens any more only when everything ends.
+        // The receiver is gone only during shutdown.
         let _ = self.updates.send(update).await;
     }
 }
 
-/// Says goodbye: first the connection, then the child behind it.
+/// Closes the connection first, then stops the child.
 pub(super) async fn close_link(link: ServerLink) -> Option<process::ExitReport> {
     let ServerLink { connection, process } = link;
     let _ = tokio::time::timeout(GOODBYE, connection.close()).await;

@@ -1,8 +1,9 @@
-//! A server that somebody tries before it is in the config.
+//! Trial of a server before it is added to the config.
 //!
-//! It is started aside, by the same means and within the same bounds as any other, watched until it is
-//! known whether it comes up, and ended. Nothing of it reaches a catalogue or an agent, and it has no
-//! logins: those of the config's servers are not renewed, and not lost, by a trial.
+//! The server is started separately, in the same way and with the same limits as any other, watched
+//! until it is known whether it comes up, and stopped. Nothing of it reaches a catalogue or an
+//! agent, and it has no access to logins: a trial neither renews nor loses those of configured
+//! servers.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -31,15 +32,15 @@ use crate::settings::{
 
 /// How long it may take to come up.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
-/// More than these are not tried at once.
+/// Concurrent trials.
 const MAX_CONCURRENT_TRIALS: usize = 4;
-/// What a server tells that is not heard yet.
+/// Updates of the server that may be queued.
 const QUEUE: usize = 16;
 /// Characters of a description.
 const DESCRIPTION: usize = 400;
-/// Lines of its standard error that are told; one that writes more is not followed any further.
+/// Lines of stderr that are reported; further ones are not read.
 const MOST_LINES: usize = 1_000;
-/// In the place of a word that is nobody's business.
+/// Replaces a secret.
 const MASK_PLACEHOLDER: &str = "[masked]";
 
 pub(crate) struct TrialRunner {
@@ -49,15 +50,15 @@ pub(crate) struct TrialRunner {
 
 impl TrialRunner {
     pub(crate) fn new(clock: Arc<dyn Clock>, data: PathBuf, launcher: Option<Launcher>) -> Self {
-        // What is tried has its own listener.
+        // A trial has its own receiver of updates.
         let (updates, _) = mpsc::channel(1);
-        // What is only tried is nobody's news.
+        // Trials cause no notices.
         let notices = Notices::default();
         let context = UpstreamContext { clock, updates, data, launcher, store: None, notices };
         Self { context, seats: Arc::new(Semaphore::new(MAX_CONCURRENT_TRIALS)) }
     }
 
-    /// `None`: as many are tried as may be.
+    /// `None`: too many trials are running.
     pub(crate) fn try_acquire(&self) -> Option<TrialPermit> {
         Arc::clone(&self.seats).try_acquire_owned().ok().map(TrialPermit)
     }
@@ -90,7 +91,7 @@ impl TrialRunner {
     }
 }
 
-/// Room for one trial.
+/// Permit for one trial.
 pub(crate) struct TrialPermit(
     #[expect(dead_code, reason = "held until it is over")] OwnedSemaphorePermit,
 );
@@ -101,9 +102,9 @@ pub struct ServerTrial {
     changes: watch::Receiver<UpstreamStatus>,
     updates: mpsc::Receiver<Update>,
     listing: Option<Arc<ServerListing>>,
-    /// The state that was told last.
+    /// The last reported state.
     shown: Option<(UpstreamState, String)>,
-    /// Lines of its log that were taken, and those of them that were not told yet.
+    /// Position in its log, and lines that are not reported yet.
     read: u64,
     lines: VecDeque<String>,
     lines_left: usize,
@@ -111,15 +112,15 @@ pub struct ServerTrial {
     _seat: TrialPermit,
 }
 
-/// Something that happens while it is tried.
+/// An event of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrialEvent {
-    /// A line on its standard error.
+    /// A line of stderr.
     Line(String),
     State(UpstreamState, String),
 }
 
-/// How it went.
+/// The result of a trial.
 #[derive(Debug, Clone)]
 pub struct TrialReport {
     pub verdict: TestVerdict,
@@ -129,7 +130,7 @@ pub struct TrialReport {
     pub tools: Vec<OfferedTool>,
 }
 
-/// A tool, as its server says it.
+/// A tool as listed by its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedTool {
     pub name: String,
@@ -138,13 +139,13 @@ pub struct OfferedTool {
 }
 
 impl ServerTrial {
-    /// What happens next; `None` once it is known how it went, or its time is over.
+    /// The next event; `None` once the result is known, or at the timeout.
     pub async fn next(&mut self) -> Option<TrialEvent> {
         let upstream = Arc::clone(&self.upstream);
         let until = self.begun + TRIAL_TIMEOUT;
-        // Looked at each time: whoever never stops talking gets no more time than others.
+        // Checked each time: a server that never stops writing gets no more time than others.
         while upstream.now() < until {
-            // Before the lines are looked at: one that comes meanwhile wakes us.
+            // Registered before the lines are read: a line that comes meanwhile wakes us.
             let mut grown = std::pin::pin!(upstream.log().wait_for_line());
             grown.as_mut().enable();
             let status = self.changes.borrow_and_update().clone();
@@ -172,7 +173,7 @@ impl ServerTrial {
         None
     }
 
-    /// Ends it, and says how it went as far as that is known.
+    /// Stops the server and returns the result so far.
     pub async fn end(self) -> TrialReport {
         let status = self.upstream.status();
         let took = self.upstream.now().duration_since(self.begun);
@@ -200,7 +201,7 @@ impl ServerTrial {
         serves && self.listing.is_some()
     }
 
-    /// The next line that was not told yet, as far as they are.
+    /// The next line that is not reported yet, up to the limit.
     fn line(&mut self) -> Option<String> {
         self.lines_left = self.lines_left.checked_sub(1)?;
         if self.lines.is_empty() {
@@ -216,8 +217,8 @@ impl ServerTrial {
     }
 }
 
-/// What would be started or asked, for the trail: without variables, headers, paths (some have a
-/// password in them) and queries.
+/// The command or URL for the audit trail: without variables, headers, paths (which may contain a
+/// password) and queries.
 pub(crate) fn describe_target(server: &Server, masker: &SecretMasker) -> String {
     match &server.transport {
         ServerTransport::Stdio(command) => line(&command.words, masker),
@@ -230,7 +231,7 @@ pub(crate) fn describe_target(server: &Server, masker: &SecretMasker) -> String 
     }
 }
 
-/// The words of a command; what stands behind a flag that is named like a secret is one.
+/// The words of a command; a value after a flag that is named like a secret is masked.
 fn line(words: &[String], masker: &SecretMasker) -> String {
     let is_secret = |flag: &str, value: &str| {
         let pair = json!({ flag.trim_start_matches('-'): value });

@@ -1,5 +1,5 @@
-//! Lets calls through to one connection: so many at a time, none while the breaker is open.
-//! Every call passes here once, and what became of it is recorded when its pass is given back.
+//! Call limiter of one connection: concurrency limit, queue and circuit breaker. Every call takes a
+//! permit here, and its outcome is recorded when the permit is released.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -17,9 +17,9 @@ use crate::backend::{BackendError, WaitsFor};
 use crate::clock::Clock;
 use crate::settings::ConcurrencySettings;
 
-/// Callers in a row who gave up without any answer, before we ask whether the server lives.
+/// Consecutive calls that were abandoned without an answer, before the server is pinged.
 const SILENT_IN_A_ROW: u32 = 3;
-/// Who gives up sooner changed their mind; that says nothing about the server.
+/// A caller that gives up sooner changed its mind; that says nothing about the server.
 const SOONEST_SILENCE: Duration = Duration::from_millis(200);
 
 pub(super) struct CallLimiter {
@@ -28,12 +28,12 @@ pub(super) struct CallLimiter {
     most: ConcurrencySettings,
     slots: Semaphore,
     waiting: AtomicUsize,
-    /// Calls that wait for a person; they have given their slot to others.
+    /// Calls that wait for a person; their slots are released to others.
     asking: AtomicUsize,
     breaker: Mutex<CircuitBreaker>,
     silent: AtomicU32,
     calls: AtomicUsize,
-    /// How long half of the calls take at most, in nanoseconds; 0 as long as nothing is known.
+    /// Median duration of calls, in nanoseconds; 0 if unknown.
     typical: AtomicU64,
 }
 
@@ -57,8 +57,8 @@ impl CallLimiter {
         }
     }
 
-    /// Waits for a slot if there is room to wait, and time until then. Dropping the future gives up
-    /// the place.
+    /// Waits for a slot if the queue has room and the deadline leaves time. Dropping the future
+    /// leaves the queue.
     pub(super) async fn enter(&self, until: Option<Instant>) -> Result<Permit<'_>, BackendError> {
         let admitted = self.breaker.lock().admit(self.clock.now());
         let admission = admitted.map_err(resting_error)?;
@@ -71,7 +71,7 @@ impl CallLimiter {
         };
         pass.seat = PermitSlot::Slot(self.slot(until).await?);
         if admission == BreakerPermit::Ordinary && self.breaker() == BreakerState::Open {
-            // It opened while we waited; the next to ask learns when to come back.
+            // The breaker opened while we waited; the next caller learns when to retry.
             return Err(resting_error(Refused { retry_after: circuit_breaker::FIRST_OPEN_PERIOD }));
         }
         pass.since = self.clock.now();
@@ -90,7 +90,7 @@ impl CallLimiter {
             || self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Calls that run, those that wait for a person included, and calls that wait for room.
+    /// Running calls, including those that wait for a person, and queued calls.
     pub(super) fn busy(&self) -> UpstreamLoad {
         let busy = self.most.concurrent.saturating_sub(self.slots.available_permits());
         UpstreamLoad {
@@ -99,7 +99,7 @@ impl CallLimiter {
         }
     }
 
-    /// Calls let through since the last time somebody asked, and those still running.
+    /// Calls admitted since the last query, plus those still running.
     pub(super) fn used(&self) -> usize {
         let busy = self.most.concurrent - self.slots.available_permits();
         let running = busy + self.asking.load(Ordering::Relaxed);
@@ -124,10 +124,10 @@ impl CallLimiter {
         Ok(permit)
     }
 
-    /// Whether a call that has just begun to wait can be over by then, if all goes as usual.
+    /// Load shedding: fails if a newly queued call is not expected to end before its deadline.
     fn shed_if_too_late(&self, until: Instant) -> Result<(), BackendError> {
         let typical = Duration::from_nanos(self.typical.load(Ordering::Relaxed));
-        // Itself included.
+        // Includes this call.
         let waiting = self.waiting.load(Ordering::Relaxed);
         let share = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let wait = typical.saturating_mul(share(waiting)) / share(self.most.concurrent).max(1);
@@ -146,7 +146,7 @@ impl CallLimiter {
         })
     }
 
-    /// Steps towards the median, whatever the order in which threads come.
+    /// Moves towards the median; tolerates concurrent updates.
     fn learn(&self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
         let known = self.typical.load(Ordering::Relaxed);
@@ -186,7 +186,7 @@ fn resting_error(refused: Refused) -> BackendError {
     }
 }
 
-/// Leave to send one call. Dropped without a word, the caller gave up.
+/// Permit to send one call. Dropped without an outcome, the caller has given up.
 pub(super) struct Permit<'a> {
     turnstile: &'a CallLimiter,
     admission: BreakerPermit,
@@ -195,7 +195,7 @@ pub(super) struct Permit<'a> {
     outcome: Outcome,
 }
 
-/// What a call takes up at the turnstile.
+/// What a call occupies in the limiter.
 enum PermitSlot<'a> {
     None,
     Slot(#[expect(dead_code, reason = "held")] SemaphorePermit<'a>),
@@ -203,7 +203,7 @@ enum PermitSlot<'a> {
 }
 
 impl<'a> Permit<'a> {
-    /// Lends the slot to others while a person is waited for. Goes on for ever.
+    /// Releases the slot to others while a person is waited for. Never returns.
     pub(super) async fn lend(&mut self, mut waits: watch::Receiver<WaitsFor>) {
         let turnstile: &'a CallLimiter = self.turnstile;
         loop {
@@ -213,7 +213,8 @@ impl<'a> Permit<'a> {
                     self.seat = PermitSlot::Asking(CountGuard::new(&turnstile.asking));
                 }
                 (WaitsFor::Server, PermitSlot::Asking(_)) => {
-                    // The server works on it already: it goes on, and is counted when it can be.
+                    // The server is already working on it: the call continues, and takes a slot
+                    // when there is one.
                     let slot = turnstile.slots.acquire().await;
                     self.seat = PermitSlot::Slot(slot.expect("the semaphore is never closed"));
                     self.since = turnstile.clock.now();
@@ -251,7 +252,7 @@ impl Drop for Permit<'_> {
     }
 }
 
-/// One more, for as long as it is held.
+/// Increments a counter until it is dropped.
 struct CountGuard<'a>(&'a AtomicUsize);
 
 impl<'a> CountGuard<'a> {

@@ -1,5 +1,5 @@
-//! What the handle of a server and its supervisor both see: how it stands, and the connection
-//! that calls go through. The supervisor alone writes.
+//! State that the handle of a server shares with its supervisor: its status, and the connection for
+//! calls. Only the supervisor writes it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ use crate::backend::PeerAddress;
 use crate::clock::Clock;
 use crate::notices::{Notice, Notices};
 
-/// So many characters of a reason are kept.
+/// Characters kept of a reason.
 const LONGEST_REASON: usize = 500;
 
 pub(super) struct UpstreamShared {
@@ -31,37 +31,37 @@ pub(super) struct UpstreamShared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) log: Arc<ServerLog>,
     pub(super) live: ArcSwapOption<LiveConnection>,
-    /// Resources that somebody watches.
+    /// Resources with a subscription.
     pub(super) watched: watch::Sender<Vec<String>>,
     status: watch::Sender<UpstreamStatus>,
     notices: Notices,
     pub(super) history: StateHistory,
     pub(super) heard: Arc<LastHeard>,
-    /// Another one of the same id speaks for the server now, or nobody does.
+    /// Another instance with the same id replaces this one, or the server was removed.
     pub(super) muted: AtomicBool,
-    /// Of a server that is not in service.
+    /// For a server that is not in service.
     prospect: Mutex<ReturnForecast>,
 }
 
-/// When a server that is away may be back.
+/// When a server that is down may be back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReturnForecast {
-    /// It is being started, or it is just being found out what became of it.
+    /// It is starting, or its state is just being determined.
     Soon,
-    /// It is tried again then.
+    /// The next attempt is then.
     From(Instant),
-    /// Not by itself.
+    /// No automatic retry.
     Never,
 }
 
 impl ReturnForecast {
-    /// Of a server that is tried again then, or not by itself.
+    /// From the time of the next attempt; `None`: no automatic retry.
     pub(super) fn of(next: Option<Instant>) -> Self {
         next.map_or(Self::Never, Self::From)
     }
 }
 
-/// A connection in service. A new one, with a fresh breaker, after every reconnect.
+/// A connection in service. After every reconnect it is a new one with a fresh circuit breaker.
 pub(super) struct LiveConnection {
     pub(super) connection: SharedConnection,
     pub(super) mailbox: Arc<Mailbox>,
@@ -104,7 +104,7 @@ impl UpstreamShared {
         }
     }
 
-    /// To be said before the status that it explains, so that who sees that one sees it too.
+    /// Set this before the status that it explains, so that a reader of the status sees it too.
     pub(super) fn expect(&self, prospect: ReturnForecast) {
         *self.prospect.lock() = prospect;
     }
@@ -117,7 +117,7 @@ impl UpstreamShared {
         }
     }
 
-    /// The connection in service, unless it is broken and that was not seen yet.
+    /// The connection in service, unless it is broken and the supervisor has not noticed yet.
     pub(super) fn working(&self) -> Option<Arc<LiveConnection>> {
         self.live.load_full().filter(|live| !live.mailbox.is_closed())
     }
@@ -136,8 +136,8 @@ impl UpstreamShared {
         });
     }
 
-    /// Moves to `state`; `more` sets the rest. `since` stays if the state does. A reason may have
-    /// the server's own words in it, of which there may be many.
+    /// Moves to `state`; `more` sets the rest. `since` is kept if the state is unchanged. The
+    /// reason may quote the server and is truncated.
     pub(super) fn set(
         &self,
         state: UpstreamState,
@@ -152,7 +152,7 @@ impl UpstreamShared {
                 moved = true;
                 let server = &self.server;
                 match state {
-                    // On the way up and down it may change often.
+                    // These may change often while a server starts or fails.
                     UpstreamState::Starting | UpstreamState::Offline | UpstreamState::Failed => {
                         debug!(%server, state = state.as_str(), reason, "server");
                     }

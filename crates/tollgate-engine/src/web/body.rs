@@ -1,4 +1,4 @@
-//! Reads the body of an answer, compressed or not, and stops at a limit on both sides.
+//! Reads the body of a response, compressed or not, with a limit on both sizes.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use http_body_util::BodyExt as _;
 use super::dial::Answered;
 use super::refused::Refused;
 
-/// What there is of a body.
+/// The content of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BodyContent {
     pub(crate) bytes: Vec<u8>,
@@ -20,11 +20,11 @@ pub(crate) struct BodyContent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyEnd {
     Whole,
-    /// The limit came first.
+    /// The limit was reached.
     Cut,
 }
 
-/// Up to `most` bytes over the wire, and as many once unpacked.
+/// Up to `most` bytes on the wire, and as many after decompression.
 pub(crate) async fn read(answered: Answered, most: usize) -> Result<BodyContent, Refused> {
     let mut unpacked = BodyDecoder::of(answered.response.headers(), most)?;
     let host = answered.host.clone();
@@ -71,7 +71,7 @@ impl BodyDecoder {
             };
             match written {
                 _ if full => return Ok(BodyEnd::Cut),
-                // What follows the end of what was packed is nobody's.
+                // Data after the end of the compressed stream is ignored.
                 Ok(0) => return Ok(BodyEnd::Whole),
                 Ok(taken) => data = &data[taken..],
                 Err(_) => return Err(Refused::Garbled),
@@ -104,7 +104,7 @@ impl BodyDecoder {
     }
 }
 
-/// Takes no more than it may hold. Full is more than that.
+/// A buffer with a limit. Writing beyond it fails and marks it as full.
 #[derive(Default)]
 struct CappedBuffer {
     bytes: Vec<u8>,

@@ -1,7 +1,7 @@
 //! SSRF guard, connecting side.
 //!
-//! Connects to where a URL leads, if that is allowed: looks the name up once, checks every address,
-//! and connects to one of those and no other. One connection for one request.
+//! Connects to the target of a URL, if that is allowed: resolves the name once, checks every
+//! address, and connects to one of those only (no DNS rebinding). One connection per request.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -31,11 +31,11 @@ use super::resolve::{Resolve, SystemResolver};
 use super::ssrf_guard::SsrfRule;
 use super::target_url::TargetUrl;
 
-/// For one address; there may be others.
+/// Per address; there may be others.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// So long the first address has for itself.
+/// Head start of an address over the next (happy eyeballs).
 const HEAD_START: Duration = Duration::from_millis(250);
-/// More than a name has in earnest are not tried.
+/// Addresses tried per name.
 const MOST_TRIED: usize = 4;
 const MOST_ADDRESSES: usize = 64;
 const MOST_HEADERS: usize = 100;
@@ -47,7 +47,7 @@ pub(crate) struct Dialer {
     trust: Option<Arc<ClientConfig>>,
 }
 
-/// A response whose body is still to be read. Dropping it closes the connection.
+/// A response whose body is not read yet. Dropping it closes the connection.
 pub(crate) struct Answered {
     pub(crate) response: Response<Incoming>,
     pub(crate) host: String,
@@ -64,7 +64,7 @@ impl Dialer {
         Self { resolver, trust }
     }
 
-    /// Sends one request, whatever is in its URI, to the target. Never follows a redirect.
+    /// Sends one request to the target, whatever its URI is. Never follows a redirect.
     pub(crate) async fn send(
         &self,
         target: &TargetUrl,
@@ -76,7 +76,7 @@ impl Dialer {
         if addresses.is_empty() {
             return Err(Refused::Unknown(target.host_str().to_owned()));
         }
-        // One bad address among good ones is an attempt, not an accident.
+        // One forbidden address among allowed ones is an attack, not an accident.
         if !addresses.iter().all(|address| rule.admits(target, *address)) {
             return Err(Refused::Private(target.host_str().to_owned()));
         }
@@ -85,7 +85,7 @@ impl Dialer {
         if !addresses.contains(&peer.ip()) || !rule.admits(target, peer.ip()) {
             return Err(Refused::Private(target.host_str().to_owned()));
         }
-        // Small requests wait for nobody; without it they are only slower.
+        // Best effort: without it small requests are only slower.
         let _ = stream.set_nodelay(true);
         if !target.is_secure() {
             return exchange(target, stream, request).await;
@@ -98,7 +98,7 @@ impl Dialer {
         exchange(target, secured.map_err(|error| unreachable(target, &error))?, request).await
     }
 
-    /// The realm that all addresses of the target share; if they do not, the strictest one.
+    /// The scope that all addresses of the target share; if they differ, the strictest.
     pub(crate) async fn realm(&self, target: &TargetUrl) -> tollgate_core::address::AddressScope {
         use tollgate_core::address::{AddressScope, address_scope};
         let addresses = self.addresses(target.host()).await;
@@ -122,7 +122,7 @@ impl Dialer {
     }
 }
 
-/// The first address that answers, in their order, each with a head start.
+/// The first address that answers, tried in order, each with a head start.
 async fn connect(target: &TargetUrl, addresses: &[IpAddr]) -> Result<TcpStream, Refused> {
     let mut attempts = FuturesUnordered::new();
     for (delay, address) in (0..).map(|nth| HEAD_START * nth).zip(addresses).take(MOST_TRIED) {
@@ -169,7 +169,7 @@ where
         .await
         .map_err(broken)?;
     let connection = tasks::spawn("connection to the web", async move {
-        // Whoever reads the body is told as well.
+        // The reader of the body gets the error too.
         let _ = connection.await;
     });
     let response = sender.send_request(request).await.map_err(broken)?;
@@ -189,7 +189,7 @@ fn server_name(target: &TargetUrl) -> Result<ServerName<'static>, Refused> {
     }
 }
 
-/// The root certificates are read once: there are many, and they do not change.
+/// The root certificates are loaded once: there are many, and they do not change.
 fn system_trust() -> Result<Arc<ClientConfig>, String> {
     static CONFIG: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
     let read = || {

@@ -1,5 +1,5 @@
-//! Gets pages from the web, behind the SSRF guard, for whoever names a URL: a model, or a page that
-//! sends on. No credential ever goes along, so none can be sent to the wrong host.
+//! Fetches untrusted URLs from the web, behind the SSRF guard: URLs of a model, or redirects of a
+//! page. Requests never carry credentials, so none can reach the wrong host.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use super::ssrf_guard::{AllowedHost, SsrfRule};
 use super::target_url::TargetUrl;
 use crate::clock::{Clock as _, SystemClock};
 
-/// For everything that one URL leads to, whatever the asker has left.
+/// For one URL including its redirects, whatever the caller's deadline.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 3;
 const MAX_CONCURRENT_FETCHES: usize = 64;
@@ -37,24 +37,24 @@ pub struct Egress {
     slots: Semaphore,
 }
 
-/// What is asked for, and how much of it.
+/// A request for a page, and its bounds.
 #[derive(Debug, Clone, Copy)]
 pub struct PageRequest {
-    /// The value of `accept`.
+    /// The value of the `accept` header.
     pub accept: &'static str,
-    /// Whether an answer of this media type is read at all.
+    /// Whether a response of this media type is read at all.
     pub takes: fn(&str) -> bool,
-    /// Over the wire, and again when unpacked. What is longer is cut.
+    /// On the wire, and again after decompression. Longer content is cut.
     pub most_bytes: usize,
-    /// An answer that comes later is of no use.
+    /// Deadline of the caller.
     pub until: Option<Instant>,
 }
 
-/// An answer with status 200 or so, from wherever the URL led in the end.
+/// A successful (2xx) response, after all redirects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedPage {
     pub url: String,
-    /// Lower case, without parameters; empty if the server did not say.
+    /// Lower case, without parameters; empty if the server sent none.
     pub media_type: String,
     pub charset: Option<String>,
     pub bytes: Vec<u8>,
@@ -103,14 +103,14 @@ fn request(wish: &PageRequest) -> Request<Full<Bytes>> {
     request
 }
 
-/// Where the answer sends on to, if it does.
+/// The target of a redirect, if the response is one.
 fn next(target: &TargetUrl, answered: &Answered) -> Result<Option<TargetUrl>, Refused> {
     let response = &answered.response;
     let moved = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(location) = response.headers().get(LOCATION).filter(|_| moved) else {
         return Ok(None);
     };
-    // Not always ASCII, though it should be.
+    // Should be ASCII, but is not always.
     let location = String::from_utf8_lossy(location.as_bytes());
     let next = target.join(&location)?;
     if target.is_secure() && !next.is_secure() {
@@ -142,7 +142,7 @@ async fn page(
     })
 }
 
-/// The media type and the charset of the header, as far as it can be read.
+/// The media type and the charset of the header, if they can be parsed.
 fn media_type(headers: &HeaderMap) -> (String, Option<String>) {
     let value = headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
     let value = value.unwrap_or_default().to_ascii_lowercase();

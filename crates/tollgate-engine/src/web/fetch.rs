@@ -1,9 +1,9 @@
-//! Requests to a place that the operator named, and to those that it leads to: OAuth and its keys,
-//! search, images. Short, bounded, never redirected.
+//! HTTP client for hosts that the operator named, and for those they refer to: OAuth and its keys,
+//! search, images. Short timeouts, bounded, never redirected.
 //!
-//! The operator's own URL may be anywhere. What a server tells us about others (where its tokens are
-//! issued) leads to the public web, or to the realm that the server is in itself; nobody
-//! is sent to metadata services, and no public server can send us into a network or to this machine.
+//! The operator's own URL may be anywhere. URLs that a server gives us (such as its token endpoint)
+//! may lead to the public web, or to the address scope of that server; never to metadata services,
+//! and no public server can send us into a private network or to this machine (SSRF).
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ use super::ssrf_guard::SsrfRule;
 use super::target_url::TargetUrl;
 use crate::clock::{Clock as _, SystemClock};
 
-/// For the whole of one exchange.
+/// For one whole exchange.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 const LARGEST_BYTES: usize = 1 << 20;
 
@@ -34,7 +34,7 @@ const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlen
 pub struct OperatorHttpClient {
     dialer: Dialer,
     home: TargetUrl,
-    /// Of the home; looked up when somewhere else is first asked for.
+    /// Address scope of `home`; resolved when another host is first requested.
     realm: OnceCell<AddressScope>,
 }
 
@@ -47,7 +47,7 @@ pub struct JsonResponse {
 }
 
 impl OperatorHttpClient {
-    /// `home` is the URL that the operator wrote.
+    /// `home` is the URL in the operator's config.
     pub fn new(home: &str) -> Result<Self, String> {
         Self::over(Dialer::system(), home)
     }
@@ -61,7 +61,7 @@ impl OperatorHttpClient {
         self.send(url, Request::new(Full::default())).await
     }
 
-    /// `authorization` is the whole header.
+    /// `authorization` is the complete header value.
     pub async fn post(
         &self,
         url: &str,
@@ -89,8 +89,7 @@ impl OperatorHttpClient {
         Ok(JsonResponse { status: response.status(), body })
     }
 
-    /// One request and its response, whatever they are, within the usual limits. Says in errors
-    /// which URL it was.
+    /// One request and its response, of any type, within the default limits. Errors name the URL.
     pub async fn exchange(
         &self,
         url: &str,
@@ -102,7 +101,7 @@ impl OperatorHttpClient {
             .map_err(|refused| format!("`{url}`: {refused}"))
     }
 
-    /// The same, within limits of the caller's.
+    /// The same with the caller's limits.
     pub async fn exchange_within(
         &self,
         url: &str,
@@ -136,14 +135,14 @@ impl OperatorHttpClient {
     }
 }
 
-/// How long, and how much.
+/// Deadline and size limit.
 #[derive(Debug, Clone, Copy)]
 pub struct ExchangeBounds {
     pub until: Instant,
     pub most_bytes: usize,
 }
 
-/// `name=value&…`, encoded as forms are.
+/// `name=value&…`, form-encoded.
 pub fn form(fields: &[(&str, &str)]) -> String {
     let fields: Vec<String> =
         fields.iter().map(|(name, value)| format!("{name}={}", percent_encoded(value))).collect();

@@ -1,4 +1,4 @@
-//! URLs as far as OAuth needs them: where well-known documents are, and where secrets may go.
+//! URLs in OAuth: locations of well-known documents, and where secrets may be sent.
 
 use http::Uri;
 
@@ -38,7 +38,7 @@ impl OauthUrl {
         format!("{}{}", self.origin, self.path)
     }
 
-    /// With the name put between host and path (RFC 8414, RFC 9728).
+    /// With the name inserted between host and path (RFC 8414, RFC 9728).
     pub fn insert_well_known(&self, name: &str) -> String {
         format!("{}/.well-known/{name}{}", self.origin, self.path)
     }
@@ -47,12 +47,12 @@ impl OauthUrl {
         format!("{}/.well-known/{name}", self.origin)
     }
 
-    /// With the name after the path (OpenID Connect discovery).
+    /// With the name appended to the path (OpenID Connect discovery).
     pub fn append_well_known(&self, name: &str) -> String {
         format!("{}{}/.well-known/{name}", self.origin, self.path)
     }
 
-    /// Whether `other` is this place, or below it. `/mcp/` is below `/mcp`, and not the same.
+    /// Whether `other` is this URL, or below it. `/mcp/` is below `/mcp`, and not the same.
     pub fn covers(&self, other: &Self) -> bool {
         self.origin == other.origin
             && other.full_path.strip_prefix(&self.full_path).is_some_and(|rest| {
@@ -60,12 +60,12 @@ impl OauthUrl {
             })
     }
 
-    /// Whether both URLs name the same issuer. At the root a slash makes no difference.
+    /// Whether both URLs name the same issuer. At the root a trailing slash is ignored.
     pub fn is_same_issuer(&self, other: &Self) -> bool {
         self.origin == other.origin && self.full_path == other.full_path
     }
 
-    /// Secrets go over TLS; without, only from this machine to itself.
+    /// Secrets are sent over TLS only, except on the loopback interface between two local services.
     pub fn may_get_secrets_from(&self, server: &Self) -> Result<(), String> {
         if self.secure || self.is_local() && server.is_local() {
             Ok(())
@@ -74,8 +74,8 @@ impl OauthUrl {
         }
     }
 
-    /// A server may ask for its client's secret itself; it may not have it sent elsewhere.
-    /// What runs on this machine counts as one place.
+    /// A server may receive its client's secret itself, but may not have it sent elsewhere. All
+    /// services on this machine count as one.
     pub fn may_get_the_secret_for(&self, server: &Self) -> Result<(), String> {
         self.may_get_secrets_from(server)?;
         if self.origin == server.origin || self.is_local() && server.is_local() {

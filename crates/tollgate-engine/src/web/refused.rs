@@ -1,9 +1,9 @@
-//! Why nothing came of a request. The words are for models and people; none of them tells an address
-//! that was found, nor anything that was sent.
+//! Why a request failed. The messages are for models and people; they never contain a resolved
+//! address, nor anything that was sent.
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// Says itself what is wrong with the URL.
+    /// The message says what is wrong with the URL.
     #[error("{0}")]
     Unfit(String),
     #[error("`{0}` is not on the public web, and nothing else can be fetched")]

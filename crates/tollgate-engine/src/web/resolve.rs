@@ -1,4 +1,4 @@
-//! From names to addresses, by the means of the system.
+//! DNS resolution with the system's resolver.
 
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
-/// Looking names up blocks a thread for as long as the system is patient, whoever waits for it.
+/// A lookup blocks a thread until the system's timeout, even if its caller is gone.
 const MAX_CONCURRENT_LOOKUPS: usize = 32;
 
-/// The seam for tests, whose names change under way.
+/// A trait, so that tests can change the addresses of a name.
 #[async_trait]
 pub(crate) trait Resolve: Send + Sync {
-    /// All addresses of a name; none if there is no such name.
+    /// All addresses of a name; empty if it does not exist.
     async fn addresses(&self, name: &str) -> Vec<IpAddr>;
 }
 
@@ -34,7 +34,7 @@ impl Resolve for SystemResolver {
         };
         let name = name.to_owned();
         let looked_up = tokio::task::spawn_blocking(move || {
-            // Given back when the lookup ends, not when its caller gives up.
+            // Released when the lookup ends, not when its caller gives up.
             let _thread = thread;
             let found = (name.as_str(), 0).to_socket_addrs();
             found.map(|found| found.map(|it| it.ip()).collect()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! SSRF guard, deciding side: which addresses a URL may lead to, by who named it, and the allowlist
+//! SSRF guard, deciding side: which addresses a URL may lead to, by its origin, and the allowlist
 //! of private hosts. Pure.
 
 use std::net::IpAddr;
@@ -9,28 +9,28 @@ use tollgate_core::address::{AddressScope, address_scope};
 use super::refused::Refused;
 use super::target_url::TargetUrl;
 
-/// What a request may connect to, by who named its URL.
+/// Where a request may connect to, by the origin of its URL.
 #[derive(Debug, Clone)]
 pub(crate) enum SsrfRule {
-    /// The operator: anywhere.
+    /// From the operator: anywhere.
     Operator,
-    /// A stranger: the public web, and what the operator opened.
+    /// Untrusted: the public web, and the operator's allowlist.
     Stranger(Arc<[AllowedHost]>),
-    /// A server that the operator named: the public web, or the realm that it is in itself.
+    /// From a server that the operator named: the public web, or the server's own address scope.
     Beside(AddressScope),
 }
 
-/// A place that the operator opened for strangers' URLs, wherever it is.
+/// An allowlist entry: a host that untrusted URLs may reach, wherever it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedHost {
     /// As in a URL: lower case, IPv6 addresses in brackets.
     host: String,
-    /// `None`: the usual ones.
+    /// `None`: the default ports.
     port: Option<u16>,
 }
 
 impl AllowedHost {
-    /// `host`, `host:port`; addresses too.
+    /// `host` or `host:port`; the host may be an address.
     pub fn parse(text: &str) -> Result<Self, String> {
         let unfit = || format!("`{text}` is neither `host` nor `host:port`");
         let with_scheme = format!("http://{text}");
@@ -38,7 +38,7 @@ impl AllowedHost {
         if text.ends_with(':') || target.path() != "/" || text.contains(['/', '?', '#', '@', '*']) {
             return Err(unfit());
         }
-        // 80 is what the parser leaves out.
+        // The URL parser drops the default port 80, so parse it from the text.
         let named = text.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         Ok(Self { host: plain(target.host_str()).to_owned(), port: named })
     }
@@ -52,13 +52,13 @@ impl AllowedHost {
     }
 }
 
-/// `localhost.` is `localhost`.
+/// Without the trailing dot: `localhost.` is `localhost`.
 fn plain(host: &str) -> &str {
     host.strip_suffix('.').unwrap_or(host)
 }
 
 impl SsrfRule {
-    /// Before any name is looked up.
+    /// Checks the URL before any name is resolved.
     pub(crate) fn admits_url(&self, target: &TargetUrl) -> Result<(), Refused> {
         match self {
             Self::Operator | Self::Beside(_) => Ok(()),

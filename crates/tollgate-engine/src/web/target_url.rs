@@ -1,5 +1,5 @@
-//! A URL that somebody named, read as browsers read it: so that `0x7f.1`, `①②⑦.0.0.1` and
-//! `2130706433` are seen as the address they are, and what is checked is what is connected to. Pure.
+//! The target URL of a request, parsed as browsers do, so that `0x7f.1`, `①②⑦.0.0.1` and
+//! `2130706433` are recognized as addresses, and the checked host is the one connected to. Pure.
 
 use url::{Host, Url};
 
@@ -19,7 +19,7 @@ impl TargetUrl {
         if text.len() > MAX_URL_BYTES {
             return Err(Refused::Unfit(format!("the URL is longer than {MAX_URL_BYTES} bytes")));
         }
-        // The parser would leave out tabs and line breaks, and so read another URL than a person.
+        // The parser would drop tabs and line breaks, and so read another URL than a person sees.
         if text.chars().any(char::is_control) {
             return unfit("the URL has characters in it that cannot be seen");
         }
@@ -31,7 +31,7 @@ impl TargetUrl {
         })?)
     }
 
-    /// Where a redirect leads.
+    /// The target of a redirect.
     pub(crate) fn join(&self, location: &str) -> Result<Self, Refused> {
         match self.url.join(location) {
             Ok(url) if url.as_str().len() <= MAX_URL_BYTES => Self::check(url),
@@ -65,7 +65,7 @@ impl TargetUrl {
         self.url.host().expect("it was checked to have one")
     }
 
-    /// As it stands in the URL: IPv6 addresses in brackets.
+    /// As in the URL: IPv6 addresses in brackets.
     pub(crate) fn host_str(&self) -> &str {
         self.url.host_str().expect("it was checked to have one")
     }
@@ -86,7 +86,7 @@ impl TargetUrl {
         }
     }
 
-    /// Path and query, as the request line has them.
+    /// Path and query, as in the request line.
     pub(crate) fn path(&self) -> &str {
         &self.url[url::Position::BeforePath..url::Position::AfterQuery]
     }

@@ -1,32 +1,31 @@
-//! Starlark's words, as far as they nest: strings and comments are passed over, brackets are
-//! paired, holes of f-strings are looked into.
+//! A lexer for Starlark, as far as nesting requires: skips strings and comments, pairs brackets,
+//! and descends into the expressions in f-strings.
 //!
-//! Where the language would refuse the text it stops, because an interpreter reads no further
-//! either.
+//! Stops where the text is invalid, because an interpreter reads no further either.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SourceToken<'s> {
-    /// A new line of the program, and how far in it begins.
+    /// A new logical line, and its indentation.
     Line {
         column: usize,
     },
     Word(&'s str),
-    /// A number, or a string as a whole.
+    /// A number, or a whole string.
     Literal,
     Open,
     /// The `{` of an f-string.
     Hole,
-    /// Of either.
+    /// Closes a bracket or an f-string expression.
     Close,
     Comma,
     Semicolon,
     Colon,
-    /// Two operands become one, or one becomes another.
+    /// A binary or unary operator.
     Operator,
-    /// `=`, and what is none of the others.
+    /// `=`, and anything else.
     Other,
     Tab,
-    /// Not ASCII, outside of a string.
+    /// Not ASCII, and outside of a string.
     Odd(char),
 }
 
@@ -47,7 +46,7 @@ enum LexerState {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OpenDelimiter {
-    /// By what it is closed.
+    /// With its closing bracket.
     Bracket(u8),
     Hole(Quote),
 }
@@ -55,7 +54,7 @@ enum OpenDelimiter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Quote {
     mark: u8,
-    /// 1 or 3 of them.
+    /// 1 or 3.
     marks: usize,
 }
 
@@ -64,7 +63,7 @@ impl<'s> SourceLexer<'s> {
         Self { source, at: 0, open: Vec::new(), place: LexerState::LineStart }
     }
 
-    /// The next one, and where it begins. `None` at the end, or where nothing can follow.
+    /// The next token and its position. `None` at the end, or where the text is invalid.
     pub(super) fn next(&mut self) -> Option<(usize, SourceToken<'s>)> {
         match self.place {
             LexerState::LineStart => self.line(),
@@ -73,7 +72,7 @@ impl<'s> SourceLexer<'s> {
         }
     }
 
-    /// Lines without code are no lines.
+    /// Skips lines without code.
     fn line(&mut self) -> Option<(usize, SourceToken<'s>)> {
         loop {
             let start = self.at;
@@ -155,7 +154,7 @@ impl<'s> SourceLexer<'s> {
         }
     }
 
-    /// As far as one number goes: in `1if` the `if` is a word.
+    /// Only as far as a number goes: in `1if` the `if` is a separate word.
     fn number(&mut self) {
         let digits: Option<fn(u8) -> bool> = match (self.peek(), self.byte(1)) {
             (Some(b'0'), Some(b'x' | b'X')) => Some(|byte| byte.is_ascii_hexdigit()),
@@ -216,7 +215,7 @@ impl<'s> SourceLexer<'s> {
         Some(self.one(SourceToken::Close))
     }
 
-    /// From an opening quote to the closing one; an unfinished string is the end.
+    /// From an opening quote to the closing one; `None` if it is unterminated.
     fn string(&mut self) -> Option<SourceToken<'s>> {
         let quote = self.quote()?;
         loop {
@@ -229,7 +228,7 @@ impl<'s> SourceLexer<'s> {
         }
     }
 
-    /// The text of an f-string: up to its next hole, or to its end.
+    /// The text of an f-string, up to its next expression or its end.
     fn text(&mut self, quote: Quote) -> Option<(usize, SourceToken<'s>)> {
         loop {
             let at = self.at;
@@ -268,7 +267,7 @@ impl<'s> SourceLexer<'s> {
         closes
     }
 
-    /// A backslash and what it stands before. Of longer escapes the rest is plain text.
+    /// A backslash and the character after it. The rest of longer escapes is plain text.
     fn escape(&mut self) {
         self.at += 1;
         let windows = self.rest().starts_with("\r\n");

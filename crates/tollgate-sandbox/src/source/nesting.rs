@@ -1,5 +1,5 @@
-//! How deep a program's parts stand within each other: an upper bound of how deep an interpreter's
-//! tree of it becomes. Brackets nest; so do chains of operators, calls of calls, `elif` after `elif`.
+//! The nesting depth of a program: an upper bound of the depth of its syntax tree. Brackets nest;
+//! so do chains of operators, calls of calls, and `elif` after `elif`.
 
 use super::lexer::{SourceLexer, SourceToken};
 
@@ -10,7 +10,7 @@ pub(super) enum NestingProblem {
     Odd(char),
 }
 
-/// What most of the depth is made of.
+/// The main cause of the depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DepthCause {
     Brackets,
@@ -19,7 +19,7 @@ pub(super) enum DepthCause {
     Branches,
 }
 
-/// The first thing that is wrong, and where.
+/// The first problem and its position.
 pub(super) fn look(source: &str, most: usize) -> Result<(), (usize, NestingProblem)> {
     let mut lexer = SourceLexer::new(source);
     let mut nesting = Nesting::new();
@@ -39,9 +39,9 @@ pub(super) fn look(source: &str, most: usize) -> Result<(), (usize, NestingProbl
 struct Nesting {
     blocks: Vec<IndentBlock>,
     levels: Vec<BracketLevel>,
-    /// Of all levels.
+    /// Sum over all levels.
     chains: usize,
-    /// Of all blocks.
+    /// Sum over all blocks.
     branches: usize,
     before: PrecedingToken,
 }
@@ -51,21 +51,21 @@ struct IndentBlock {
     branches: usize,
 }
 
-/// Between two brackets.
+/// The content of one pair of brackets.
 #[derive(Default)]
 struct BracketLevel {
-    /// Links since the last comma.
+    /// Links of the chain since the last comma.
     chain: usize,
-    /// Of a comprehension: its commas do not end it.
+    /// Clauses of a comprehension: its commas do not end it.
     clauses: usize,
-    /// Lambdas whose arguments have not ended.
+    /// Lambdas whose parameter list has not ended.
     lambdas: usize,
     opens: BracketUse,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum BracketUse {
-    /// A value of its own.
+    /// A parenthesized value, list or dict.
     #[default]
     Value,
     /// A call or an index: one more link once it is closed.
@@ -74,7 +74,7 @@ enum BracketUse {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PrecedingToken {
-    /// A whole operand: a bracket after it is a call or an index.
+    /// A complete operand: a bracket after it is a call or an index.
     Operand,
     Line,
     Other,
@@ -203,7 +203,7 @@ impl Nesting {
     }
 
     fn close(&mut self) {
-        // The lowest one is no bracket's; the lexer pairs the others.
+        // The lowest level is outside of all brackets; the lexer pairs the others.
         if self.levels.len() > 1
             && let Some(level) = self.levels.pop()
         {

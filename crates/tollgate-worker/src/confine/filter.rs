@@ -1,5 +1,5 @@
-//! The system calls that are left: to compute, to talk over the three standard files, and to say
-//! why the process dies. Anything else kills it.
+//! The seccomp filter: allows the system calls needed to compute, to use the three standard files,
+//! and to report why the process dies. Anything else kills it.
 
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
@@ -12,7 +12,7 @@ use seccompiler::{
 
 use super::WorkerConfineError;
 
-/// Whatever their arguments.
+/// Allowed with any arguments.
 const CALLS: &[i64] = &[
     // Memory and locks.
     libc::SYS_brk,
@@ -20,22 +20,22 @@ const CALLS: &[i64] = &[
     libc::SYS_madvise,
     libc::SYS_mremap,
     libc::SYS_munmap,
-    // Ends.
+    // Exit.
     libc::SYS_exit,
     libc::SYS_exit_group,
-    // Signals: what an abort, or the end of the stack, is told with.
+    // Signals: used to report an abort or a stack overflow.
     libc::SYS_getpid,
     libc::SYS_gettid,
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigprocmask,
     libc::SYS_rt_sigreturn,
     libc::SYS_sigaltstack,
-    // Waiting for the end of the input.
+    // Waiting for EOF on the input.
     #[cfg(target_arch = "x86_64")]
     libc::SYS_poll,
     libc::SYS_ppoll,
     libc::SYS_restart_syscall,
-    // Time of the interpreter's own statistics, and seeds of its maps.
+    // Clock for the interpreter's statistics, and seeds of its maps.
     libc::SYS_clock_gettime,
     libc::SYS_getrandom,
     libc::SYS_sched_yield,
@@ -63,7 +63,7 @@ fn program() -> Result<BpfProgram, BackendError> {
     SeccompFilter::new(rules, killed, SeccompAction::Allow, TargetArch::try_from(ARCH)?)?.try_into()
 }
 
-/// Only if that argument, counted from 0, is so.
+/// Matches if that argument, counted from 0, satisfies the condition.
 fn when(argument: u8, is: Is, value: u64) -> Result<Rule, BackendError> {
     Rule::new(vec![Condition::new(argument, Length::Dword, is, value)?])
 }

@@ -1,4 +1,4 @@
-//! Values from JSON, made while it is read: nothing stands in memory twice.
+//! Parses JSON directly into values, without an intermediate copy.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use tollgate_sandbox::frames::ProgramErrorKind;
 
 use super::surrogates;
 
-/// Why a text is not data.
+/// Why a text is not valid data.
 pub(crate) type JsonReadError = (ProgramErrorKind, String);
 
 pub(crate) fn from_json<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, JsonReadError> {
@@ -92,8 +92,8 @@ impl<'de, 'v> Visitor<'de> for StarlarkValueSeed<'v> {
     }
 }
 
-/// Numbers come with every digit, as an object whose one key nobody wrote. The same key written in
-/// the text is a key as any other: only what stands there can be asked for as an option.
+/// serde_json delivers an arbitrary-precision number as an object with one synthetic key. The same
+/// key in the text stays an ordinary key: only keys in the text can be deserialized as an option.
 enum StarlarkJsonKey<'de> {
     Written(Cow<'de, str>),
     OfNumber,
@@ -123,7 +123,7 @@ impl<'de> Visitor<'de> for StarlarkJsonKeyVisitor {
     }
 }
 
-/// Whole numbers stay exact, however long.
+/// Integers of any length stay exact.
 fn number<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, String> {
     if let Ok(small) = text.parse::<i64>() {
         return Ok(heap.alloc(small));

@@ -1,4 +1,4 @@
-//! Halves of surrogate pairs in JSON text: they stand for no character, so they are read as the
+//! Unpaired surrogates in JSON text: they represent no character, so they are replaced by the
 //! replacement character instead of failing the whole text.
 
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ pub(super) fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
                 rest = &rest[6..];
                 continue;
             }
-            // An escape is at least two characters: a second backslash begins no other.
+            // An escape has at least two characters: a second backslash does not begin another one.
             (None, _) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
         };
         out.push_str(&rest[..taken]);

@@ -1,5 +1,5 @@
 //! One entry of a random table: its text, with the dice and tables in it. `{2d6} wolves` rolls the
-//! dice, `{taverns}` rolls on that table; all else is text.
+//! dice, `{taverns}` rolls on that table; everything else is text.
 
 use super::expression::Expression;
 use super::{parse, table_file};
@@ -17,9 +17,9 @@ pub(super) enum TableEntryPiece {
         said: String,
         expression: Expression,
     },
-    /// A table, if there is one of that name.
+    /// The name of a table, which may not exist.
     Table(String),
-    /// In braces, but nothing that could be rolled.
+    /// In braces, but neither dice nor a table name.
     Neither(String),
 }
 
@@ -45,7 +45,7 @@ impl TableEntry {
     }
 }
 
-/// What stands before, in and behind the first pair of braces.
+/// The text before, in and after the first pair of braces.
 fn braces(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('{')?;
     let (inside, after) = rest.split_once('}')?;
@@ -54,7 +54,7 @@ fn braces(text: &str) -> Option<(&str, &str, &str)> {
 
 fn piece(inside: &str) -> TableEntryPiece {
     let said = inside.trim();
-    // A table may be called `d6`: names of dice win.
+    // A table may be called `d6`: dice notation wins.
     match parse::parse(said) {
         Ok(expression) => TableEntryPiece::Dice { said: said.to_owned(), expression },
         Err(_) if !said.is_empty() && said.bytes().all(table_file::is_plain) => {

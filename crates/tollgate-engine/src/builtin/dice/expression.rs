@@ -1,21 +1,21 @@
-//! What a dice expression says, once it is known to be sound: a sum of products of dice and
-//! numbers. Made by the parser only; knows nothing of text or chance.
+//! A valid dice expression: a sum of products of dice and numbers. Built by the parser only;
+//! independent of text and randomness.
 
-/// Dice that one expression may write down in all.
+/// Dice in one expression in total.
 pub(crate) const MOST_DICE: u32 = 1_000;
 /// Sides of one die.
 pub(crate) const MOST_SIDES: u32 = 1_000_000;
-/// Explosions and rerolls of one expression in all.
+/// Explosions and rerolls of one expression in total.
 pub(crate) const MOST_EXTRA: u32 = 1_000;
 
-/// Invariant: its total fits an `i64`, however the dice fall.
+/// Invariant: the total fits an `i64`, whatever is rolled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Expression {
     products: Vec<Product<DiceTerm>>,
 }
 
 impl Expression {
-    /// `None` if some fall of the dice could leave the range of `i64`.
+    /// `None` if some roll could overflow `i64`.
     pub(crate) fn new(products: Vec<Product<DiceTerm>>) -> Option<Self> {
         products
             .iter()
@@ -28,7 +28,7 @@ impl Expression {
     }
 }
 
-/// Factors with a sign, of terms as written or of values as they fell.
+/// Factors with a sign: of terms as written, or of values as rolled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Product<T> {
     pub(crate) sign: Sign,
@@ -36,7 +36,7 @@ pub(crate) struct Product<T> {
 }
 
 impl<T> Product<T> {
-    /// The product without its sign, or `None` past the range of `i64`.
+    /// The product without its sign, or `None` if it overflows `i64`.
     pub(crate) fn value(&self, of: impl Fn(&T) -> i64) -> Option<i64> {
         self.factors.iter().try_fold(1_i64, |value, factor| value.checked_mul(of(factor)))
     }
@@ -56,7 +56,7 @@ pub(crate) enum DiceTerm {
 }
 
 impl DiceTerm {
-    /// No value of this term is farther from zero.
+    /// Largest absolute value of this term.
     fn largest(&self) -> i64 {
         match self {
             Self::Number(number) => *number,
@@ -77,7 +77,7 @@ pub(crate) struct Dice {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Faces {
-    /// 1 up to this, itself at most [`MOST_SIDES`].
+    /// Faces from 1 to this, which is at most [`MOST_SIDES`].
     Numbered(u32),
     /// -1, 0 or 1.
     Fate,
@@ -95,11 +95,11 @@ impl Faces {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Explosion {
     None,
-    /// The largest face brings one more die.
+    /// The largest face adds one more die.
     OnLargest,
 }
 
-/// Which of the dice count. The number is at least 1 and leaves at least one die.
+/// Which dice count. The number is at least 1 and leaves at least one die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Selection {
     All,

@@ -1,5 +1,5 @@
-//! Reads dice notation by hand, without recursion. Every refusal names the column and shows an
-//! expression that works. Called by the `roll` tool.
+//! Parser for dice notation, handwritten and without recursion. Every error names the column and
+//! shows a valid expression. Called by the `roll` tool.
 
 use super::expression::{
     Dice, DiceTerm, Explosion, Expression, Faces, MOST_DICE, MOST_SIDES, Product, Selection, Sign,
@@ -7,14 +7,14 @@ use super::expression::{
 
 mod modifiers;
 
-/// Longest expression that is looked at.
+/// Longest expression that is parsed.
 pub(crate) const MOST_BYTES: usize = 256;
 
-/// Why an expression cannot be rolled.
+/// Why an expression is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("bad dice expression, column {column}: {problem}; write it like `{example}`")]
 pub(crate) struct DiceParseError {
-    /// Counted in characters, from 1.
+    /// In characters, from 1.
     pub(crate) column: usize,
     pub(crate) problem: String,
     pub(crate) example: &'static str,
@@ -37,7 +37,7 @@ const PLAIN: &str = "2d6+3";
 
 struct DiceParser<'a> {
     text: &'a str,
-    /// In bytes. Everything before is ASCII, so it counts characters as well.
+    /// In bytes. Everything before it is ASCII, so it counts characters as well.
     at: usize,
     dice_left: u32,
 }
@@ -61,7 +61,7 @@ impl DiceParser<'_> {
         }
     }
 
-    /// Leaves the reader at the next token.
+    /// Leaves the parser at the next token.
     fn product(&mut self, sign: Sign) -> Result<Product<DiceTerm>, DiceParseError> {
         let mut factors = vec![self.term()?];
         while self.eat('*') {
@@ -87,7 +87,7 @@ impl DiceParser<'_> {
         self.parse_modifiers(dice(count, faces, Selection::All)).map(DiceTerm::Dice)
     }
 
-    /// Checks a number of dice against what is left of the allowance.
+    /// Checks a number of dice against the remaining allowance.
     fn take_dice(&mut self, count: i64, start: usize) -> Result<u32, DiceParseError> {
         if count == 0 {
             return Err(self.wrong_at(start, "there must be at least one die", "1d6"));
@@ -124,7 +124,7 @@ impl DiceParser<'_> {
         }
     }
 
-    /// The next digits, if there are any, with the spaces around them.
+    /// The next digits, if any, with the surrounding spaces.
     fn number(&mut self) -> Result<Option<i64>, DiceParseError> {
         self.skip_spaces();
         let rest = &self.text[self.at..];
@@ -140,7 +140,7 @@ impl DiceParser<'_> {
         Ok(Some(number))
     }
 
-    /// Takes one sign or letter, in either case, with the spaces after it.
+    /// Consumes one sign or letter, in either case, with the spaces after it.
     fn eat(&mut self, wanted: char) -> bool {
         let found = self.peek().is_some_and(|next| next.eq_ignore_ascii_case(&wanted));
         if found {
@@ -150,7 +150,7 @@ impl DiceParser<'_> {
         found
     }
 
-    /// Takes a whole word, in any case, with the spaces after it.
+    /// Consumes a whole word, in any case, with the spaces after it.
     fn eat_word(&mut self, wanted: &str) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
         let found = rest

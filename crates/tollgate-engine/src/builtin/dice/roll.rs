@@ -1,11 +1,10 @@
-//! Lets the dice of an expression fall. Chance comes in as an argument, so a test can write
-//! down how they fall.
+//! Rolls the dice of an expression. Randomness is an argument, so tests decide the rolls.
 
 use super::expression::{
     Dice, DiceTerm, Explosion, Expression, Faces, MOST_EXTRA, Product, RerollTimes, Selection, Sign,
 };
 
-/// How an expression fell.
+/// The result of a roll.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RollResult {
     /// In the order of the expression.
@@ -15,12 +14,12 @@ pub(crate) struct RollResult {
 }
 
 impl RollResult {
-    /// The faces that count, in the order they fell.
+    /// The faces that count, in the order rolled.
     pub(crate) fn kept_faces(&self) -> Vec<i64> {
         self.faces(|fallen| &fallen.kept)
     }
 
-    /// The faces that were rolled again or dropped.
+    /// The faces that were rerolled or dropped.
     pub(crate) fn dropped(&self) -> Vec<i64> {
         self.faces(|fallen| &fallen.dropped)
     }
@@ -56,14 +55,14 @@ pub(crate) struct RolledDice {
     pub(crate) dropped: Vec<i64>,
 }
 
-/// Were there enough extra rolls for all explosions and rerolls?
+/// Whether the allowance of extra rolls sufficed for all explosions and rerolls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExtraRolls {
     Enough,
     RanOut,
 }
 
-/// `random` gives a number from 1 up to its argument.
+/// `random` returns a number from 1 to its argument.
 pub(crate) fn roll(expression: &Expression, random: &mut dyn FnMut(u32) -> u32) -> RollResult {
     let mut cup = DiceRoller { random, extra_left: MOST_EXTRA, extra: ExtraRolls::Enough };
     let products: Vec<_> = expression
@@ -116,7 +115,7 @@ impl DiceRoller<'_> {
         fallen
     }
 
-    /// One die, rerolled as often as it must be; what was rolled before goes to `dropped`.
+    /// One die, with its rerolls; earlier rolls go to `dropped`.
     fn die(&mut self, dice: &Dice, dropped: &mut Vec<i64>) -> i64 {
         let mut face = self.face(dice.faces);
         let Some(reroll) = dice.reroll else { return face };
@@ -152,7 +151,7 @@ fn explodes(dice: &Dice, face: i64) -> bool {
     dice.explosion == Explosion::OnLargest && face == dice.faces.largest()
 }
 
-/// Moves what does not count to `dropped`; what stays keeps its order.
+/// Moves the dice that do not count to `dropped`; the others keep their order.
 fn select(fallen: &mut RolledDice, selection: Selection) {
     let all = fallen.kept.len();
     let mut by_face: Vec<usize> = (0..all).collect();

@@ -1,9 +1,9 @@
-//! Says how the dice fell, in a sentence that can be read aloud.
+//! Describes a roll in a sentence that can be read aloud.
 
 use super::expression::{MOST_EXTRA, Sign};
 use super::roll::{ExtraRolls, RollResult, RolledDice, Value};
 
-/// More dice than this are summed up instead of listed.
+/// More dice than this are summarized instead of listed.
 const MOST_LISTED: usize = 10;
 
 pub(crate) fn sentence(expression: &str, rolled: &RollResult) -> String {
@@ -31,7 +31,7 @@ pub(crate) fn sentence(expression: &str, rolled: &RollResult) -> String {
     said
 }
 
-/// A single die or a single number is its own total.
+/// False for a single die or number, which is its own total.
 fn says_the_total(rolled: &RollResult) -> bool {
     match &rolled.products[..] {
         [product] => match &product.factors[..] {
@@ -43,7 +43,7 @@ fn says_the_total(rolled: &RollResult) -> bool {
     }
 }
 
-/// Says that several dice are added up before they are multiplied.
+/// Says that several dice are summed before the multiplication.
 fn factor(factor: &Value) -> String {
     match factor {
         Value::Dice(fallen) if fallen.kept.len() > 1 => format!("the sum of {}", value(factor)),

@@ -1,8 +1,8 @@
 //! Reads random tables from files.
 //!
-//! `NAME.txt` has one entry per line, blank lines and lines with `#` left out; either no line or
-//! every line starts with its range (`1-4: …`, `5: …`, `96-00: …`). `NAME.yaml` and `NAME.json` are
-//! lists of texts or of `{text, weight}`.
+//! `NAME.txt` has one entry per line; blank lines and lines starting with `#` are skipped. Either
+//! no line or every line starts with its range (`1-4: …`, `5: …`, `96-00: …`). `NAME.yaml` and
+//! `NAME.json` are lists of texts or of `{text, weight}`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::builtin::document::{
     self, DocumentData, DocumentError, DocumentLineError, DocumentNode,
 };
 
-/// Endings of the files that are read; others may lie beside them.
+/// Extensions of the files that are read; other files are ignored.
 pub(crate) const ENDINGS: &[&str] = &["txt", "yaml", "yml", "json"];
 const MOST_TABLES: usize = 200;
 const MOST_ENTRIES: usize = 1_000;
@@ -20,14 +20,14 @@ const MOST_FILE_BYTES: u64 = 256 * 1024;
 const MOST_TEXT_BYTES: usize = 2_000;
 const MOST_NAME_BYTES: usize = 64;
 
-/// A table as it was read, and where each entry stands.
+/// A parsed table, and the line of each entry.
 pub(super) struct TableFile {
     pub path: PathBuf,
     pub table: RandomTable,
     pub lines: Vec<usize>,
 }
 
-/// All tables of a directory by name, and what could not be used. Other files are ignored.
+/// All tables of a directory by name, and the errors. Other files are ignored.
 pub(super) fn read_directory(
     directory: &Path,
 ) -> (BTreeMap<String, TableFile>, Vec<DocumentError>) {
@@ -69,7 +69,7 @@ fn name(path: &Path) -> Result<String, DocumentLineError> {
     Ok(name.to_owned())
 }
 
-/// What names of tables are made of.
+/// Characters of table names.
 pub(super) fn is_plain(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
 }

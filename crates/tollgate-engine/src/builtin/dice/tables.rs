@@ -1,5 +1,5 @@
-//! Random tables by name: those that ship and those found in a directory. Called by the
-//! `roll_table` tool and by wiring. Chance comes in as an argument.
+//! Random tables by name: the shipped ones and those of a directory. Called by the `roll_table`
+//! tool and by the wiring. Randomness is an argument.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,8 +16,7 @@ const BUILTIN_TABLES: &[(&str, &str)] = &[
     ("wild_magic", include_str!("tables/wild_magic.txt")),
 ];
 
-/// How deep entries may send on to other tables, and how many dice and tables one answer may need:
-/// a table may lead back to itself.
+/// Nesting depth of tables, and dice and tables per roll: a table may refer to itself.
 const MAX_TABLE_DEPTH: usize = 5;
 const MOST_INNER: usize = 50;
 const MOST_RESULT_BYTES: usize = 16 * 1024;
@@ -28,13 +27,13 @@ pub struct RandomTables {
     by_name: BTreeMap<String, RandomTable>,
 }
 
-/// What came up.
+/// The result of a roll on a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableRoll {
     pub roll: u32,
-    /// With all dice in it rolled.
+    /// With all its dice rolled.
     pub result: String,
-    /// Those dice, as they stand in the entry, and what they came to.
+    /// The dice as written in the entry, and their totals.
     pub dice: Vec<(String, i64)>,
 }
 
@@ -48,8 +47,8 @@ impl RandomTables {
         Self { by_name: BUILTIN_TABLES.iter().map(read).collect() }
     }
 
-    /// The shipped tables and those of a directory, which win where both have a name.
-    /// What cannot be used is left out and reported.
+    /// The shipped tables and those of a directory, which take precedence. Invalid tables and
+    /// entries are skipped and reported.
     pub fn with_directory(directory: &Path) -> (Self, Vec<DocumentError>) {
         let mut tables = Self::builtin();
         let (found, mut flaws) = table_file::read_directory(directory);
@@ -67,13 +66,13 @@ impl RandomTables {
         (tables, flaws)
     }
 
-    /// One table alone, called `it`.
+    /// A single table, named `it`.
     #[cfg(test)]
     pub(super) fn of(table: RandomTable) -> Self {
         Self { by_name: [("it".to_owned(), table)].into() }
     }
 
-    /// What is wrong with a part of an entry.
+    /// The error in a part of an entry, if it has one.
     fn unknown(&self, piece: &TableEntryPiece) -> Option<String> {
         let said = match piece {
             TableEntryPiece::Table(name) if self.by_name.contains_key(name) => return None,
@@ -91,7 +90,7 @@ impl RandomTables {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// Rolls on a table, and all that its entry asks for. `None`: there is no such table.
+    /// Rolls on a table, and everything that its entry refers to. `None`: no such table.
     pub fn roll(&self, name: &str, random: &mut dyn FnMut(u32) -> u32) -> Option<TableRoll> {
         let table = self.get(name)?;
         let roll = random(table.sides());
@@ -105,7 +104,7 @@ impl RandomTables {
 struct TableRoller<'t> {
     tables: &'t RandomTables,
     random: &'t mut dyn FnMut(u32) -> u32,
-    /// Dice and tables that may still be rolled.
+    /// Remaining allowance of dice and tables.
     left: usize,
     dice: Vec<(String, i64)>,
 }
@@ -141,7 +140,7 @@ impl TableRoller<'_> {
     }
 }
 
-/// Invariant: at least one entry, every weight at least 1, and the weights add up to a `u32`.
+/// Invariant: at least one entry, every weight is at least 1, and their sum fits a `u32`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RandomTable {
     entries: Vec<TableEntry>,

@@ -1,5 +1,5 @@
-//! JSON as a tree of values with lines. The parser tells lines only of what it refuses; those of
-//! values are found by where their text stands in the whole.
+//! JSON as a tree of values with lines. The parser reports lines only for errors; the line of a
+//! value follows from the position of its text in the document.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str) -> Result<DocumentNode, DocumentLineError> {
     LineIndex { text, breaks: breaks.collect() }.node(raw, 0)
 }
 
-/// The parser's own words, without the line that is told anyway.
+/// The parser's message without the line, which is reported separately.
 fn without_place(error: &serde_json::Error) -> String {
     let said = error.to_string();
     said.rfind(" at line ").map_or(said.clone(), |at| said[..at].to_owned())
@@ -28,12 +28,12 @@ fn without_place(error: &serde_json::Error) -> String {
 
 struct LineIndex<'t> {
     text: &'t str,
-    /// Where the line breaks are.
+    /// Positions of the line breaks.
     breaks: Vec<usize>,
 }
 
 impl LineIndex<'_> {
-    /// On which line a part of the text begins.
+    /// The line on which a part of the text begins.
     fn line(&self, part: &str) -> usize {
         let at = part.as_ptr().addr() - self.text.as_ptr().addr();
         self.breaks.partition_point(|line_break| *line_break < at) + 1
@@ -83,7 +83,7 @@ impl LineIndex<'_> {
     }
 }
 
-/// An object as it was written, keys that are there twice included.
+/// An object as written, including duplicate keys.
 struct JsonPairs<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'de> Deserialize<'de> for JsonPairs<'de> {

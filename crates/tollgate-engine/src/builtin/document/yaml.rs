@@ -1,5 +1,5 @@
-//! YAML as a tree of values with lines. What only programs need (tags, anchors, several documents)
-//! is refused: these files are written by people.
+//! YAML as a tree of values with lines. Tags, anchors and multiple documents are rejected: people
+//! write these files by hand and do not need them.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
@@ -25,7 +25,7 @@ struct YamlTreeBuilder {
     root: Option<DocumentNode>,
 }
 
-/// A list or map whose end has not come yet.
+/// A list or map that is not closed yet.
 struct OpenCollection {
     line: usize,
     items: CollectionItems,
@@ -95,7 +95,7 @@ impl YamlTreeBuilder {
         Ok(())
     }
 
-    /// A value is complete: it belongs to whatever is open.
+    /// Adds a complete value to the innermost open collection.
     fn push_value(&mut self, node: DocumentNode) -> Result<(), DocumentLineError> {
         match self.open.last_mut().map(|open| &mut open.items) {
             None => self.root = Some(node),

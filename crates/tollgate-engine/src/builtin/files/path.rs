@@ -1,13 +1,13 @@
-//! A path within the sandbox, checked as text. Nothing is decoded or resolved: a name means the
-//! bytes it is written with. Knows nothing of the file system.
+//! A path within the sandbox, validated as text. Nothing is decoded or resolved: a name means its
+//! bytes as written. Independent of the file system.
 
 use std::fmt;
 
 pub(crate) const MOST_BYTES: usize = 1_024;
 pub(crate) const MOST_NAME_BYTES: usize = 255;
-/// Folders and the file itself.
+/// Maximum depth: folders plus the file itself.
 pub(crate) const MOST_NAMES: usize = 32;
-/// Names that begin so belong to files being written.
+/// Prefix of temporary files.
 pub(crate) const TEMPORARY: &str = ".tollgate-";
 
 /// Invariant: at least one name; no name is empty, `.`, `..` or holds a `/` or a NUL.
@@ -53,7 +53,7 @@ impl RelativePath {
         if text.contains('\\') {
             return Err(RelativePathError::Backslash);
         }
-        // First, or `./C:` would pass for a name.
+        // Before the check below, or `./C:` would pass as a name.
         let text = text.strip_prefix("./").unwrap_or(text);
         if text.starts_with('/') || starts_with_drive(text) {
             return Err(RelativePathError::Absolute);
@@ -69,7 +69,7 @@ impl RelativePath {
         Ok(Self { names })
     }
 
-    /// The folders on the way and the name of the file.
+    /// The parent folders and the file name.
     pub(crate) fn split(&self) -> (&[String], &str) {
         let (file, folders) = self.names.split_last().expect("a path has a name");
         (folders, file)
@@ -95,7 +95,7 @@ fn check_name(name: &str) -> Result<(), RelativePathError> {
     }
 }
 
-/// Control characters, and those that make a name look like another one.
+/// Control characters, and characters that make a name look like another.
 fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -105,7 +105,7 @@ fn is_invisible(character: char) -> bool {
         )
 }
 
-/// `C:` and the like; a slip from another system, not a name that anyone means.
+/// `C:` and the like: a mistake from another system, never an intended name.
 fn starts_with_drive(text: &str) -> bool {
     matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }

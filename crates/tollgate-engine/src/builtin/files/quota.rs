@@ -1,5 +1,5 @@
-//! How much the sandbox may hold, and how much it holds. Counted once by walking through it and
-//! kept up by the writer; counted anew before a refusal, in case somebody tidied up.
+//! Quota of the sandbox: usage is counted once by walking the directory and then updated by the
+//! writer. It is recounted before a refusal, in case files were deleted from outside.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use super::sandbox::open_folder;
 pub(crate) struct Quota {
     pub(crate) file_bytes: u64,
     pub(crate) all_bytes: u64,
-    /// Folders count as well.
+    /// Includes folders.
     pub(crate) files: u64,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct SandboxUsage {
 }
 
 impl SandboxUsage {
-    /// What there will be after `change`.
+    /// The usage after `change`.
     pub(crate) fn after(self, change: Change) -> Self {
         Self {
             bytes: self
@@ -44,8 +44,8 @@ impl SandboxUsage {
         }
     }
 
-    /// Walks through a directory without following links. Stops early once `quota` is passed,
-    /// and does not look deeper than a path can reach.
+    /// Walks a directory without following links. Stops once `quota` is exceeded, and does not go
+    /// deeper than a path can.
     pub(crate) fn count(base: &OwnedFd, quota: Quota) -> io::Result<Self> {
         let mut usage = Self::default();
         let mut open = vec![Dir::read_from(base)?];
@@ -60,7 +60,7 @@ impl SandboxUsage {
                 continue;
             }
             let parent = directory.fd()?;
-            // What vanishes while it is looked at takes no room.
+            // Skip a file that was deleted meanwhile.
             let Ok(stat) = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) else {
                 continue;
             };
@@ -73,7 +73,7 @@ impl SandboxUsage {
                 return Ok(usage);
             }
             if kind == FileType::Directory {
-                // A folder that went away, or became a link, is not counted.
+                // Skip a folder that was deleted or replaced by a link.
                 let child = open_folder(parent, name).ok();
                 if let Some(child) = child.filter(|_| open.len() < MOST_NAMES) {
                     open.push(Dir::new(child)?);
@@ -84,7 +84,7 @@ impl SandboxUsage {
     }
 }
 
-/// What one write does to the sandbox.
+/// The effect of one write on the usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) bytes_removed: u64,

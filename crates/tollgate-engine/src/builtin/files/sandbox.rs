@@ -1,7 +1,7 @@
-//! A directory whose files can be read and replaced, and that no path leads out of.
+//! The file sandbox: a directory whose files can be read and replaced, and which no path can leave.
 //!
-//! Every name is opened from the open folder above it and no link is followed, so there is no
-//! moment at which a folder could be swapped for a way out. Blocks; called on threads made for it.
+//! Every name is opened relative to its open parent folder, and no link is followed, so a folder
+//! cannot be swapped for an escape in between (TOCTOU). Blocking; called on blocking threads.
 
 use std::fs::{DirBuilder, File};
 use std::io::{Read as _, Write as _};
@@ -24,7 +24,7 @@ pub(crate) use error::{FileAccessError, SandboxError};
 pub(crate) struct FileSandbox {
     base: PathBuf,
     quota: Quota,
-    /// Held while writing, so that the count is true. `None`: not counted yet, or not sure.
+    /// Locked while writing, to keep it exact. `None`: not counted yet, or unreliable.
     usage: Mutex<Option<SandboxUsage>>,
 }
 
@@ -43,7 +43,7 @@ impl FileSandbox {
         self.read_text(path).map_err(|problem| SandboxError { path: path.to_string(), problem })
     }
 
-    /// Replaces the file whole or leaves it as it was.
+    /// Replaces the whole file atomically, or leaves it unchanged.
     pub(crate) fn write(
         &self,
         path: &RelativePath,
@@ -52,7 +52,7 @@ impl FileSandbox {
         self.write_up_to(path, content, self.quota.file_bytes)
     }
 
-    /// The same, with another limit for this one file.
+    /// The same with another size limit for this file.
     pub(crate) fn write_up_to(
         &self,
         path: &RelativePath,
@@ -72,7 +72,7 @@ impl FileSandbox {
         if !missing.is_empty() {
             return Err(FileAccessError::Missing);
         }
-        // Asked before opening too, because opening a device can already do something.
+        // Also checked before opening, because opening a device can have side effects.
         self.check(&rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | SAFE;
         let file = rustix::fs::openat(&folder, name, flags, Mode::empty())?;
@@ -81,7 +81,7 @@ impl FileSandbox {
             return Err(self.too_large());
         }
         let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        // It may grow while it is read.
+        // The file may grow while it is read.
         File::from(file).take(self.quota.file_bytes + 1).read_to_end(&mut content)?;
         if content.len() as u64 > self.quota.file_bytes {
             return Err(self.too_large());
@@ -117,7 +117,7 @@ impl FileSandbox {
         Ok(if old_size.is_some() { FileWriteOutcome::Replaced } else { FileWriteOutcome::Created })
     }
 
-    /// What the sandbox will hold. Leaves `usage` open until the change is made.
+    /// The usage after the write. Leaves `usage` unset until the write has succeeded.
     fn admit(
         &self,
         usage: &mut Option<SandboxUsage>,
@@ -141,7 +141,7 @@ impl FileSandbox {
         Ok(rustix::fs::openat(CWD, &self.base, flags, Mode::empty())?)
     }
 
-    /// The size of what must be a regular file with one name.
+    /// The size of a regular file without further hard links; anything else is an error.
     fn check(&self, stat: &Stat) -> Result<u64, FileAccessError> {
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile if stat.st_nlink > 1 => Err(FileAccessError::HardLink),
@@ -157,15 +157,15 @@ impl FileSandbox {
     }
 }
 
-/// Never follow a link, never hand the file to a child process.
+/// Never follow a link; never leak the descriptor to a child process.
 const SAFE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
-/// Opens one folder by its plain name in another.
+/// Opens a folder by its name in another.
 pub(crate) fn open_folder(parent: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(parent, name, OFlags::RDONLY | OFlags::DIRECTORY | SAFE, Mode::empty())
 }
 
-/// Goes down as far as there are folders; returns the last one and the names not found.
+/// Descends as far as folders exist; returns the last one and the missing names.
 fn descend(base: OwnedFd, folders: &[String]) -> Result<(OwnedFd, &[String]), FileAccessError> {
     let mut folder = base;
     for (at, name) in folders.iter().enumerate() {
@@ -183,7 +183,7 @@ fn make_folders(parent: OwnedFd, names: &[String]) -> Result<OwnedFd, FileAccess
     let mut folder = parent;
     for name in names {
         match rustix::fs::mkdirat(&folder, name.as_str(), Mode::RWXU) {
-            // Somebody else may have made it meanwhile; opening it tells whether it is a folder.
+            // Another writer may have created it; opening it shows whether it is a folder.
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
@@ -195,7 +195,7 @@ fn make_folders(parent: OwnedFd, names: &[String]) -> Result<OwnedFd, FileAccess
     Ok(folder)
 }
 
-/// A file in the making. Goes away again unless it is renamed.
+/// A temporary file. Removed on drop unless it was renamed.
 struct TemporaryFile<'a> {
     folder: &'a OwnedFd,
     name: Option<String>,
@@ -209,7 +209,7 @@ impl<'a> TemporaryFile<'a> {
         let private = Mode::RUSR | Mode::WUSR;
         let file = rustix::fs::openat(folder, name.as_str(), flags, private)?;
         let temporary = Self { folder, name: Some(name), file: File::from(file) };
-        // The umask of the process may have taken a bit.
+        // The umask may have cleared a bit.
         rustix::fs::fchmod(&temporary.file, private)?;
         Ok(temporary)
     }
@@ -233,7 +233,7 @@ impl<'a> TemporaryFile<'a> {
 impl Drop for TemporaryFile<'_> {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
-            // Best effort: the write has failed already, and its reason matters more.
+            // Best effort: the write has already failed, and that error matters more.
             let _ = rustix::fs::unlinkat(self.folder, name.as_str(), AtFlags::empty());
         }
     }

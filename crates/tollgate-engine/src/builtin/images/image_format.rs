@@ -1,4 +1,4 @@
-//! What kind of picture some bytes are, by what they begin with. Pure.
+//! Image format detection by magic bytes. Pure.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ImageFormat {
@@ -9,7 +9,7 @@ pub(super) enum ImageFormat {
 }
 
 impl ImageFormat {
-    /// Whatever anybody says of it. SVG is none: it is a program.
+    /// Ignores the declared type. SVG is not accepted: it can contain scripts.
     pub(super) fn of(content: &[u8]) -> Option<Self> {
         match content {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),

@@ -1,9 +1,8 @@
-//! What the file of a picture is called: words of its description, and a number that no other has.
-//! Pure.
+//! File names for generated images: words of the prompt and a unique number. Pure.
 
 const MAX_NAME_BYTES: usize = 40;
 
-/// Without an ending.
+/// Without an extension.
 pub(super) fn of(prompt: &str, number: u64) -> String {
     let mut words = String::new();
     for letter in prompt.chars().flat_map(char::to_lowercase) {

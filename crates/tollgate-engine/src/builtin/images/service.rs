@@ -1,4 +1,4 @@
-//! Asks the image service of the operator's: `POST /images/generations`, as many speak it.
+//! Client of the operator's image service: `POST /images/generations` (the OpenAI API).
 
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ use crate::settings::ImageSettings;
 use crate::web::fetch::{ExchangeBounds, OperatorHttpClient};
 
 pub(super) const LARGEST_PICTURE: usize = 16 << 20;
-/// As base64, and a little around it.
+/// The image as base64, plus the rest of the JSON.
 const LARGEST_ANSWER: usize = LARGEST_PICTURE / 3 * 4 + (64 << 10);
-/// For the answer and the picture that it leads to.
+/// For the response and the download of the image it links to.
 const GENERATION_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(super) struct ImageService {
@@ -54,7 +54,7 @@ impl ImageService {
         Self { settings: settings.clone() }
     }
 
-    /// The bytes of one picture, whatever they are.
+    /// The bytes of one image, in any format.
     pub(super) async fn picture(&self, prompt: &str) -> Result<Vec<u8>, String> {
         let url = format!("{}/images/generations", self.settings.base_url);
         let fetch = OperatorHttpClient::new(&url)?;
@@ -72,7 +72,7 @@ impl ImageService {
                 .decode(text.trim())
                 .map_err(|_| "the image service gave a picture that cannot be unpacked".to_owned()),
             Some(ImagesResponseItem { url: Some(url), .. }) => {
-                // Without the key: it is for the service, not for where pictures lie.
+                // Without the API key: it is for the service, not for the host of the image.
                 let request = Request::new(Full::default());
                 let bounds = ExchangeBounds { until, most_bytes: LARGEST_PICTURE };
                 let response = fetch.exchange_within(&url, request, bounds).await;
@@ -129,7 +129,7 @@ impl ImageService {
         Err(format!("the image service {words}"))
     }
 
-    /// What it says of its reasons, without any secret.
+    /// The service's error message, with secrets masked.
     fn complaint(&self, body: &[u8]) -> Option<String> {
         let complaint: ImagesErrorResponse = serde_json::from_slice(body).ok()?;
         let mut message: String =

@@ -1,4 +1,4 @@
-//! `query_entities` and `get_summary`: who and what there is, and all about one of them.
+//! `query_entities` and `get_summary`: list entities, and summarize one of them.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::builtin::{
 };
 use crate::memory::MemoryService;
 
-/// Found at once; whoever wants others says a name.
+/// Entities per answer; a name narrows the search.
 const MOST_ENTITIES: usize = 20;
-/// Of one entity, told at once.
+/// Relations of one entity per answer.
 const MOST_LINKS: usize = 50;
-/// Named to whoever asked for one that is not there.
+/// Suggestions if an entity is not found.
 const MOST_HINTS: usize = 5;
 
 pub(super) struct QueryEntities(pub(super) Arc<MemoryService>);
@@ -164,8 +164,7 @@ impl BuiltinTool for GetSummary {
     }
 }
 
-/// The one of that id, or of that name; `None`: nobody is called so. Of two that are, nobody can
-/// know which is meant.
+/// The entity with that id or name; `None`: not found. An error if the name is ambiguous.
 pub(super) async fn find(
     mind: &MemoryService,
     scope: &MemoryScope,
@@ -178,7 +177,7 @@ pub(super) async fn find(
     }
 }
 
-/// The same for whoever has to be there: a failure says who else is.
+/// The same if the entity must exist: the error suggests similar names.
 pub(super) async fn require_entity(
     mind: &MemoryService,
     scope: &MemoryScope,
@@ -195,7 +194,7 @@ pub(super) async fn require_entity(
 enum EntityLookup {
     Found(Box<Entity>),
     Several(Vec<Entity>),
-    /// Only names that are like it.
+    /// Not found; entities with similar names.
     Nobody(Vec<Entity>),
 }
 

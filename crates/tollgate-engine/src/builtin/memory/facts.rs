@@ -1,4 +1,4 @@
-//! `search_facts` and `remember`: what is known, by its words and its meaning, and more of it.
+//! `search_facts` and `remember`: search facts by text and by embedding, and add facts.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::builtin::{
 };
 use crate::memory::MemoryService;
 
-/// Characters of something to be remembered: a fact, not a book.
+/// Characters of one fact.
 const LONGEST_FACT: usize = 8_000;
 
 pub(super) struct SearchFacts(pub(super) Arc<MemoryService>);

@@ -1,4 +1,5 @@
-//! `get_session_summary` and `search_history`: whole conversations, and where something came up.
+//! `get_session_summary` and `search_history`: whole conversations, and those that mention
+//! something.
 
 use std::sync::Arc;
 
@@ -16,11 +17,11 @@ use crate::builtin::{
 };
 use crate::memory::MemoryService;
 
-/// Entries that a summary is made of; of a longer conversation the beginning and the end.
+/// Entries read for a summary; of a longer conversation, the beginning and the end.
 const MOST_READ: usize = 2_000;
 /// Characters of a summary.
 const LONGEST_SUMMARY: usize = 1_500;
-/// Named to whoever asked for one that is not there.
+/// Suggestions if a session is not found.
 const MOST_HINTS: usize = 5;
 
 pub(super) struct GetSessionSummary(pub(super) Arc<MemoryService>);

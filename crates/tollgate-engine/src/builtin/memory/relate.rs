@@ -1,4 +1,4 @@
-//! `relate`: that one entity has to do with another. Whoever is not known yet becomes known by it.
+//! `relate`: stores a relation between two entities. Unknown entities are created.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::builtin::{
 };
 use crate::memory::MemoryService;
 
-/// What somebody is of whom nothing else was said.
+/// Kind of an entity that was created by a relation.
 const UNKNOWN_KIND: &str = "concept";
 
 pub(super) struct Relate(pub(super) Arc<MemoryService>);
 
-/// One end of the relation, as far as the model says it.
+/// One end of the relation, as given by the model.
 struct RelationEnd<'a> {
     name: &'a str,
     kind: Option<&'a str>,
@@ -93,7 +93,7 @@ impl BuiltinTool for Relate {
 }
 
 impl Relate {
-    /// Whoever it is; made known if nobody is called so.
+    /// The entity; created if it does not exist.
     async fn end(
         &self,
         end: &RelationEnd<'_>,

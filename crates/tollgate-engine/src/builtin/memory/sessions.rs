@@ -1,4 +1,4 @@
-//! `search_sessions`: what was said, by its words.
+//! `search_sessions`: full-text search in transcripts.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The tracks of a library file, and which of them fits a mood. Reads the file once; chance comes in
-//! as an argument, so that tests decide what is picked.
+//! The tracks of a library file, and the selection of one for a mood. Reads the file once;
+//! randomness is an argument, so tests decide the selection.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,15 +23,15 @@ const MOST_MOODS: usize = 32;
 pub struct Track {
     pub title: String,
     pub place: TrackLocation,
-    /// In small letters.
+    /// In lower case.
     pub moods: Vec<String>,
     pub seconds: Option<u32>,
 }
 
-/// Where a player finds it.
+/// Where a player finds the track.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrackLocation {
-    /// As the library has it: it is the player's file.
+    /// A path of the player's, exactly as in the library.
     File(String),
     Url(String),
 }
@@ -50,7 +50,7 @@ impl Track {
     }
 }
 
-/// Invariant: there is a track. The index has the moods in the same order.
+/// Invariant: at least one track. The index has the moods in the same order.
 #[derive(Debug)]
 pub struct MusicLibrary {
     tracks: Vec<Arc<Track>>,
@@ -61,12 +61,12 @@ pub struct MusicLibrary {
 #[derive(Debug)]
 struct Mood {
     name: String,
-    /// Other words for it.
+    /// Synonyms of the mood.
     also: Vec<String>,
 }
 
 impl MusicLibrary {
-    /// What is wrong with a track is reported, and the track left out; `Err` if nothing is left.
+    /// Invalid tracks are reported and skipped; `Err` if no track is left.
     pub fn read(path: &Path) -> (Result<Self, String>, Vec<DocumentError>) {
         let read = document::read(path, MOST_FILE_BYTES).and_then(|node| library(&node));
         match read {
@@ -84,8 +84,8 @@ impl MusicLibrary {
         self.moods.iter().map(|mood| mood.name.as_str())
     }
 
-    /// A track for a mood, and the mood of the library that was understood. Not the last one again,
-    /// if there is another.
+    /// A track for a mood, and the mood of the library that matched. Not the last track again, if
+    /// there is another.
     pub(super) fn pick(
         &self,
         asked: &str,
@@ -104,7 +104,7 @@ impl MusicLibrary {
         let most = self.tracks.iter().map(fits).max().filter(|most| *most > 0)?;
         let mut fitting: Vec<&Arc<Track>> =
             self.tracks.iter().filter(|track| fits(track) == most).collect();
-        // Of tracks that fit equally well, those for what was named best.
+        // Among tracks that match equally, prefer those with the best matching mood.
         if let Some(mood) = wanted.iter().find(|mood| fitting.iter().any(|it| it.has(mood))) {
             fitting.retain(|track| track.has(mood));
         }
@@ -177,7 +177,7 @@ fn library(
     Ok((MusicLibrary { tracks, moods, index }, wrong))
 }
 
-/// The moods of all tracks, and what everybody else calls them.
+/// The moods of all tracks, and their common synonyms.
 fn usual_words(tracks: &[Arc<Track>]) -> BTreeMap<String, Vec<String>> {
     let moods = tracks.iter().flat_map(|track| &track.moods);
     let words =
@@ -215,7 +215,7 @@ fn track(node: &DocumentNode) -> Result<Track, DocumentLineError> {
     })
 }
 
-/// One word or a list of them, in small letters.
+/// One word or a list of words, in lower case.
 fn words_of(node: &DocumentNode, key: &str) -> Result<Vec<String>, DocumentLineError> {
     let nodes = match &node.data {
         document::DocumentData::Scalar(_) => std::slice::from_ref(node),

@@ -1,6 +1,6 @@
-//! Words for moods that mean the same. A library may add its own.
+//! Synonyms for moods. A library may add its own.
 
-/// Any word of a row stands for the others.
+/// The words of a row are synonyms.
 const ALIKE: &[&[&str]] = &[
     &["battle", "fight", "fighting", "combat", "war", "action", "boss"],
     &["calm", "peaceful", "quiet", "relaxing", "relaxed", "serene", "gentle", "soothing", "rest"],
@@ -18,7 +18,7 @@ const ALIKE: &[&[&str]] = &[
     &["sea", "ocean", "ship", "sailing", "pirates"],
 ];
 
-/// Other words for a mood.
+/// Synonyms of a mood.
 pub(super) fn alike(mood: &str) -> impl Iterator<Item = &'static str> {
     let rows = ALIKE.iter().filter(move |row| row.contains(&mood));
     rows.flat_map(|row| row.iter().copied())

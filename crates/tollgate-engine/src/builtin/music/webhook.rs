@@ -1,5 +1,5 @@
-//! Tells a player of the operator's by POST. Events arrive in the order in which they happened, each
-//! is tried twice, and nobody waits long for it.
+//! Webhook of the operator's music player. Events are sent in order, each is tried twice, and no
+//! call waits long for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,20 +16,20 @@ use tollgate_mcp::tasks;
 use crate::clock::{Clock as _, SystemClock};
 use crate::web::fetch::{ExchangeBounds, OperatorHttpClient};
 
-/// For one attempt, and between two.
+/// Timeout of one attempt, and the pause between two.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(1);
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
-/// How long a call waits to hear of it; it goes on without it.
+/// How long a call waits for the delivery before it returns without it.
 const MAX_CALL_WAIT: Duration = Duration::from_millis(150);
-/// Events that wait for a slow player.
+/// Events queued for a slow player.
 const MOST_WAITING: usize = 16;
 const MOST_ANSWER_BYTES: usize = 64 * 1024;
 
-/// Whether the player knows.
+/// Whether the player received the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WebhookDelivery {
     Yes,
-    /// It is still being told.
+    /// Delivery is still in progress.
     Pending,
     No(String),
 }
@@ -41,7 +41,7 @@ struct WebhookInner {
     url: String,
     fetch: OperatorHttpClient,
     waiting: AtomicUsize,
-    /// Held while an event is sent: they do not overtake one another.
+    /// Locked while an event is sent, to keep events in order.
     sending: Mutex<()>,
 }
 

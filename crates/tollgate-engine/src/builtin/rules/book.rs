@@ -1,5 +1,5 @@
-//! All rules there are, those that ship and those of packs: found by id, by name, or by what is
-//! asked. Called by the tools; reads files only while it is made.
+//! All rules, shipped and from packs: looked up by id or name, or searched by a question. Called by
+//! the tools; reads files only at construction.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -20,7 +20,7 @@ const BUILTIN_PACKS: &[&str] = &[
 ];
 const MOST_RULES: usize = 10_000;
 
-/// Read once: nothing that ships changes.
+/// Loaded once: shipped rules do not change.
 static BUILTIN_RULE_BOOK: LazyLock<Arc<RuleBook>> = LazyLock::new(|| {
     let read = |text: &&str| {
         let node = document::yaml(text).expect("the rules that ship are YAML");
@@ -31,7 +31,7 @@ static BUILTIN_RULE_BOOK: LazyLock<Arc<RuleBook>> = LazyLock::new(|| {
     Arc::new(RuleBook::of(BUILTIN_PACKS.iter().flat_map(read).collect()))
 });
 
-/// Invariant: ids differ. The index has the rules in the same order.
+/// Invariant: ids are unique. The index has the rules in the same order.
 #[derive(Debug)]
 pub struct RuleBook {
     rules: Vec<GameRule>,
@@ -44,14 +44,15 @@ impl RuleBook {
         Arc::clone(&BUILTIN_RULE_BOOK)
     }
 
-    /// The rules that ship and those of a directory, which win where both have an id in one system.
+    /// The shipped rules and those of a directory, which take precedence for the same id and
+    /// system.
     pub fn with_directory(directory: &Path) -> (Arc<Self>, Vec<DocumentError>) {
         let (found, mut flaws) = pack::read_directory(directory);
         let mut rules = BUILTIN_RULE_BOOK.rules.clone();
         let shipped = rules.len();
         let mut places: HashMap<String, usize> =
             rules.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect();
-        // Where the first rule of a pack with an id stands.
+        // For each id, the pack and line where it was first defined.
         let mut firsts: HashMap<String, String> = HashMap::new();
         for (path, (line, rule)) in found {
             let flaw = |problem: String| DocumentLineError::at(line, problem).of(&path);
@@ -101,7 +102,7 @@ impl RuleBook {
         self.rules.iter().map(|rule| rule.pack.system.as_str()).collect()
     }
 
-    /// By its id, in any case and with any separators, or by its name if only one rule has it.
+    /// By id, ignoring case and separators, or by name if only one rule has it.
     pub(super) fn rule(&self, wanted: &str) -> Option<&GameRule> {
         if let Some(at) = self.by_id.get(wanted) {
             return Some(&self.rules[*at]);
@@ -117,8 +118,8 @@ impl RuleBook {
         named.next().filter(|_| named.next().is_none())
     }
 
-    /// Those that have to do with the question, those that it names first. Words that no rule has
-    /// are taken for mistyped ones.
+    /// Rules relevant to the question; those it names come first. Words that no rule contains are
+    /// treated as typos.
     pub(super) fn search(&self, asked: &str, system: Option<&str>, most: usize) -> Vec<&GameRule> {
         let query = self.index.correct_spelling(&RelevanceQuery::new(asked));
         let found = self.index.best(&query, self.rules.len());
@@ -132,7 +133,7 @@ impl RuleBook {
         found
     }
 
-    /// Rules whose ids or names come near, the nearest first.
+    /// Rules with similar ids or names, the most similar first.
     pub(super) fn near(&self, wanted: &str, system: Option<&str>) -> Vec<&GameRule> {
         let of_system = |rule: &&GameRule| system.is_none_or(|system| rule.pack.system == system);
         let rules: Vec<&GameRule> = self.rules.iter().filter(of_system).collect();
@@ -153,11 +154,11 @@ impl RuleBook {
 
 const MOST_NEAR: usize = 5;
 
-/// Bytes of a question in which names are looked for as they are written.
+/// Bytes of a question that are searched for literal names.
 const MOST_READ_BYTES: usize = 4 * 1024;
 
-/// How much of a question is the name of a rule. The more words the more; the name itself before
-/// its others; and `grappled` before `grappling` if that is what was asked.
+/// How much of a question is the name of a rule. More words score higher; the name scores above its
+/// synonyms; a literal match (`grappled`) above a stemmed one (`grappling`).
 fn name_score(query: &RelevanceQuery, asked: &str, rule: &GameRule) -> usize {
     let score = |name: &str| match query.names(name) {
         0 => 0,
@@ -167,7 +168,7 @@ fn name_score(query: &RelevanceQuery, asked: &str, rule: &GameRule) -> usize {
     others.max().unwrap_or(0).max(score(&rule.name))
 }
 
-/// Whether the name stands there letter by letter, as words of its own.
+/// Whether the name occurs literally, as whole words.
 fn says(asked: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);

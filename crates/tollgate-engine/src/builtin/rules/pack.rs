@@ -1,7 +1,7 @@
-//! Reads rule packs: files with a `system`, and `rules` with an id, a name and a text each. What
-//! ships is written in the same way.
+//! Reads rule packs: files with a `system`, and `rules` with an id, a name and a text each. The
+//! shipped rules have the same format.
 //!
-//! A file that cannot be read is left out, and so is a rule that is wrong; both are told.
+//! An unreadable file is skipped, and so is an invalid rule; both are reported.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::builtin::document::{
     self, DocumentError, DocumentFields, DocumentLineError, DocumentNode,
 };
 
-/// Endings of the files that are read; others may lie beside them.
+/// Extensions of the files that are read; other files are ignored.
 pub(crate) const ENDINGS: &[&str] = &["yaml", "yml", "json"];
 const MOST_FILES: usize = 200;
 const MOST_FILE_BYTES: u64 = 1024 * 1024;
@@ -25,26 +25,26 @@ const USUAL_CATEGORY: &str = "general";
 pub(super) struct GameRule {
     pub id: String,
     pub name: String,
-    /// Other names that people look for.
+    /// Other names to search for.
     pub also: Vec<String>,
     pub category: String,
     pub text: String,
     pub pack: Arc<RulePack>,
 }
 
-/// What all rules of a file have in common.
+/// What all rules of a file share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RulePack {
     pub system: String,
     pub license: Option<String>,
-    /// Whom to name, short.
+    /// Attribution, short.
     pub source: String,
 }
 
-/// A rule, and the line on which it begins.
+/// A rule and the line where it begins.
 pub(super) type RuleAtLine = (usize, GameRule);
 
-/// All rules of a directory, file by file, and what could not be used.
+/// All rules of a directory, file by file, and the errors.
 pub(super) fn read_directory(
     directory: &Path,
 ) -> (Vec<(std::path::PathBuf, RuleAtLine)>, Vec<DocumentError>) {
@@ -72,7 +72,7 @@ pub(super) fn read_directory(
     (rules, flaws)
 }
 
-/// The rules of one file. `fallback` is its source if it names none.
+/// The rules of one file. `fallback` is the source if the file names none.
 pub(super) fn pack(
     node: &DocumentNode,
     fallback: &str,
@@ -125,7 +125,7 @@ fn rule(
     })
 }
 
-/// A text that can be typed again: an id, a system, a category.
+/// A string that can be typed again: an id, a system, a category.
 fn word(fields: &DocumentFields<'_>, key: &str) -> Result<Option<String>, DocumentLineError> {
     let Some(text) = fields.text(key, MOST_ID_BYTES)? else { return Ok(None) };
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');

@@ -1,18 +1,18 @@
-//! From the bytes of a page to its text: by byte order mark, header, `<meta>`, or what they look
-//! like. Pure.
+//! Charset detection and decoding of a page: by byte order mark, header, `<meta>`, or heuristics.
+//! Pure.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-/// So far into a page its charset may be named.
+/// A charset declaration is searched for in this many bytes.
 const PRESCAN: usize = 1_024;
 
-/// `None`: it is not text. Broken characters become `�`.
+/// `None`: it is not text. Invalid sequences become `�`.
 pub(super) fn text(bytes: &[u8], header: Option<&str>) -> Option<String> {
     let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
     let named = || header.and_then(|name| Encoding::for_label(name.as_bytes()));
     let guessed = || match std::str::from_utf8(bytes) {
         Ok(_) => UTF_8,
-        // Cut in the middle of a character at the very end.
+        // Truncated in the middle of the last character.
         Err(error) if error.error_len().is_none() => UTF_8,
         Err(_) => WINDOWS_1252,
     };
@@ -35,13 +35,13 @@ fn meta(bytes: &[u8]) -> Option<&'static Encoding> {
         declaration.split("encoding").nth(1).and_then(label)
     });
     match Encoding::for_label(named?.as_bytes())? {
-        // Whoever could read this cannot have meant it.
+        // A UTF-16 page could not contain this ASCII declaration (as in the HTML standard).
         wide if wide == UTF_16LE || wide == UTF_16BE => Some(UTF_8),
         encoding => Some(encoding),
     }
 }
 
-/// What stands behind the `=`, quoted or not.
+/// The value after the `=`, quoted or not.
 fn label(rest: &str) -> Option<&str> {
     let value = rest.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
     let end =

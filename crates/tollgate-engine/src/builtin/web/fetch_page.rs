@@ -1,7 +1,7 @@
 //! `fetch_page`: a page of the public web as text.
 //!
-//! One page for one call, because somebody asked for it: robots.txt, which is for crawlers, is not
-//! asked, and nothing is fetched that was not named. The page's own scripts are never run.
+//! Fetches one page per call, at the request of a user or model. robots.txt is for crawlers and is
+//! not consulted, and only the named page is fetched. The page's scripts are never run.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::builtin::{
 use crate::web::Refused;
 use crate::web::egress::{BodyEnd, Egress, FetchedPage, PageRequest};
 
-/// Of HTML, over the wire and unpacked.
+/// Of HTML, both compressed and decompressed.
 const MOST_BYTES: usize = 2 << 20;
-/// Of text, in an answer.
+/// Of text in a result.
 const MOST_CHARACTERS: usize = 20_000;
 const LONGEST_URL: usize = 4_096;
 
@@ -109,13 +109,13 @@ impl BuiltinTool for FetchPage {
             until: asker.until,
         };
         let page = self.egress.get(&url, &wish).await.map_err(failure)?;
-        // A large page takes a while to go through.
+        // Parsing a large page takes a while.
         let read = tokio::task::spawn_blocking(move || read(&url, &page)).await;
         read.map_err(|_| BuiltinToolError::new("the page could not be read"))?.map_err(failure)
     }
 }
 
-/// Empty: the server did not say, and what came decides.
+/// Empty: the server sent no type, and the content decides.
 fn is_text(media_type: &str) -> bool {
     media_type.is_empty()
         || media_type.starts_with("text/")

@@ -1,10 +1,10 @@
-//! What of an HTML page is there to be read: title, text and links, in the order of the page.
+//! Text extraction from HTML: title, text and links, in the order of the page.
 //!
-//! Goes through the tags one after the other and builds no tree, so that pages made to break one
-//! (a million tags within each other) cost no more than their length. Pure.
+//! Processes the tags in sequence and builds no tree, so that hostile pages (a million nested tags)
+//! cost time linear in their length. Pure.
 //!
-//! Left out is what readers do not see (scripts, styles, hidden elements: a page can say things to
-//! models that no person reads) and what is around the text (navigation, header, footer, forms).
+//! Skips what readers do not see (scripts, styles, hidden elements: a page could hide instructions
+//! to models in them) and what surrounds the text (navigation, header, footer, forms).
 
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 use url::Url;
@@ -18,10 +18,10 @@ use text_layout::TextLayout;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ReadablePage {
     pub(super) title: Option<String>,
-    /// Lines; headings and lists as in Markdown.
+    /// Lines; headings and lists in Markdown.
     pub(super) text: String,
     pub(super) links: Vec<PageLink>,
-    /// Where the page wants its reader to go on to by itself.
+    /// Target of a `<meta>` refresh.
     pub(super) refresh: Option<String>,
 }
 
@@ -31,25 +31,25 @@ pub(super) struct PageLink {
     pub(super) url: String,
 }
 
-/// A text with less in it was not all there was to read.
+/// If less text than this was extracted, extract everything that is visible.
 const LEAST_CHARACTERS: usize = 200;
 const MOST_LINKS: usize = 40;
 const LONGEST_LINK_TEXT: usize = 120;
 const LONGEST_TITLE: usize = 300;
 const MAX_OPEN_ELEMENTS: usize = 512;
 
-/// `base` is where the page is.
+/// `base` is the URL of the page.
 pub(super) fn read(html: &str, base: &str) -> ReadablePage {
     let usual = HtmlTextExtractor::new(base, ExtractionMode::TextOnly).read(html);
     if usual.text.chars().take(LEAST_CHARACTERS).count() == LEAST_CHARACTERS {
         return usual;
     }
-    // Some put the whole page into a form, or the text into the header.
+    // Some pages put everything into a form, or the text into the header.
     let all = HtmlTextExtractor::new(base, ExtractionMode::AllVisible).read(html);
     if all.text.len() > 2 * usual.text.len() { all } else { usual }
 }
 
-/// The text of a few words with tags in them, on one line.
+/// The text of a short HTML fragment, on one line.
 pub(super) fn line(html: &str) -> String {
     let read = HtmlTextExtractor::new("", ExtractionMode::AllVisible).read(html);
     read.text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -66,12 +66,12 @@ struct HtmlTextExtractor {
     base: Option<Url>,
     paper: TextLayout,
     open: Vec<OpenElement>,
-    /// How many of `open` there are up to the one whose content is left out.
+    /// Depth in `open` of the element whose content is skipped.
     left_out_at: Option<usize>,
     title: String,
     links: Vec<PageLink>,
     refresh: Option<String>,
-    /// Where the main part begins and ends on the paper.
+    /// Where the main part begins and ends in `paper`.
     main: Option<(usize, Option<usize>)>,
 }
 
@@ -110,7 +110,7 @@ impl HtmlTextExtractor {
                         Some(String::from_utf8_lossy(value).into_owned())
                     };
                     let name = String::from_utf8_lossy(&tag.name);
-                    // Only these may end where they begin.
+                    // Only these elements can be self-closing.
                     if !(tag.self_closing && matches!(&*name, "svg" | "math")) {
                         self.start(&name, &attribute);
                     }
@@ -130,9 +130,9 @@ impl HtmlTextExtractor {
         }
         if let Some(left_out) = self.left_out_at {
             let element = self.open.get(left_out - 1).map(|it| it.name.as_str());
-            // Nobody has to write where a paragraph ends.
+            // The end tag of a paragraph is optional.
             if !(element == Some("p") && kind.ends_paragraphs()) {
-                // Only so much is followed as tells where it ends.
+                // Track only the elements needed to find its end.
                 if kind.is_kept_track_of() || element == Some(name) {
                     self.push(name, kind, None);
                 }
@@ -176,7 +176,7 @@ impl HtmlTextExtractor {
         match kind {
             ElementKind::Unseen => true,
             ElementKind::Around => self.picky == ExtractionMode::TextOnly,
-            // An article's own header has its heading in it.
+            // The header of an article contains its heading.
             ElementKind::Header => self.picky == ExtractionMode::TextOnly && !within_text(),
             _ => false,
         }

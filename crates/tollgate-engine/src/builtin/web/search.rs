@@ -1,4 +1,4 @@
-//! `search`: asks the search service of the operator's.
+//! `search`: queries the operator's search service.
 
 use async_trait::async_trait;
 use http::{HeaderValue, Request, StatusCode};
@@ -17,7 +17,7 @@ use crate::web::fetch::{ExchangeBounds, OperatorHttpClient};
 
 const SEARCH_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 const MOST_BYTES: usize = 1 << 20;
-/// What the services take.
+/// Limit of the search services.
 const LONGEST_QUERY: usize = 400;
 
 pub(super) struct WebSearch {

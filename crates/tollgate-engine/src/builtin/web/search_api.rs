@@ -1,4 +1,4 @@
-//! The JSON of search services, both ways. Pure.
+//! Requests and responses of search services (JSON). Pure.
 
 use serde_json::Value;
 use tollgate_core::text::truncate_chars;
@@ -20,7 +20,7 @@ pub(super) struct WebSearchResult {
     pub(super) snippet: String,
 }
 
-/// Where to ask. A service's bare address is its root, whose `/search` it is.
+/// The request URL. For a bare service address the provider's search path is appended.
 pub(super) fn url(search: &WebSearchSettings, query: &str) -> String {
     let base = search.url.trim_end_matches(['/', '?']);
     let rooted = Url::parse(base).is_ok_and(|url| url.path() == "/" && url.query().is_none());
@@ -37,11 +37,11 @@ pub(super) fn url(search: &WebSearchSettings, query: &str) -> String {
     format!("{base}{path}{joint}{fields}")
 }
 
-/// `None`: this is not what such a service says.
+/// `None`: not a response of such a service.
 pub(super) fn read(searcher: SearchProvider, body: &Value) -> Option<Vec<WebSearchResult>> {
     let (results, snippet) = match searcher {
         SearchProvider::Searxng => (body.get("results")?.as_array()?.as_slice(), "content"),
-        // Without a single result there is no `web`.
+        // Brave omits `web` if there are no results.
         SearchProvider::Brave => match body.get("web") {
             Some(web) => (web.get("results")?.as_array()?.as_slice(), "description"),
             None if body.get("type").and_then(Value::as_str) == Some("search") => (&[][..], ""),
@@ -66,7 +66,7 @@ fn one(result: &Value, snippet: &str) -> Option<WebSearchResult> {
         return None;
     }
     let line = |key: &str, longest| {
-        // Far more than is shown: tags and entities come off.
+        // Many more characters than are shown, because tags and entities are removed.
         let start: String = text(key).chars().take(longest * 10).collect();
         truncate_chars(&strip_invisible(&readable::line(&start)), longest)
     };

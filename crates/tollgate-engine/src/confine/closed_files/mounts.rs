@@ -1,4 +1,4 @@
-//! Bind mounts: the same files under other paths.
+//! Finds bind mounts: the same files under other paths.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 /// A line of `/proc/self/mountinfo`.
 struct Mount {
     device: String,
-    /// The directory of its file system that is shown.
+    /// The directory of the file system that is mounted.
     root: PathBuf,
-    /// Where it is shown.
+    /// The mount point.
     target: PathBuf,
 }
 
-/// Other paths to the same files, and to what is mounted out of them.
+/// Other paths to the same files, and to mounts of parts of them.
 pub(super) fn aliases(closed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mounts: Vec<Mount> = mounts.lines().filter_map(parse).collect();
@@ -23,7 +23,7 @@ pub(super) fn aliases(closed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
 
 fn aliases_of(path: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.target));
-    // Of several at one place the last is seen.
+    // Of several mounts at one place the last is visible.
     let Some(own) = above.max_by_key(|mount| mount.target.components().count()) else {
         return Vec::new();
     };
@@ -49,7 +49,7 @@ fn parse(line: &str) -> Option<Mount> {
     Some(Mount { device, root, target: unescape(words.next()?).into() })
 }
 
-/// Blanks are written `\040`.
+/// Spaces are escaped as `\040`.
 fn unescape(text: &str) -> String {
     let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     escapes.iter().fold(text.to_owned(), |text, (escape, plain)| text.replace(escape, plain))

@@ -1,7 +1,7 @@
-//! OAuth 2.1 authorization code with PKCE, for servers that need somebody's consent.
+//! OAuth 2.1 authorization code grant with PKCE, for servers that need a user's consent.
 //!
-//! The rules of the protocol are those of rmcp, which is used here and nowhere else; what it
-//! sends goes through our own client. Its log lines below `info` hold codes: keep them off.
+//! The protocol is implemented by rmcp, which is used only here; its requests go through our own
+//! HTTP client. Its log lines below `info` contain codes: keep them off.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,43 +26,44 @@ use super::login::LoginTokenStore;
 use super::place::OauthUrl;
 use super::token;
 
-/// A page that somebody consented on later than this is not what they were shown.
+/// How long the user may take to consent.
 const CONSENT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What there is to know before anybody is asked.
+/// Parameters of an authorization.
 #[derive(Debug, Clone)]
 pub struct Authorization {
     /// The MCP endpoint.
     pub server_url: String,
-    /// Where the browser is sent back to.
+    /// Redirect target of the browser.
     pub redirect_uri: String,
     pub identity: OauthClientIdentity,
-    /// The authorization server that it must be; `None`: whichever the server names.
+    /// The required authorization server; `None`: any that the server names.
     pub issuer: Option<String>,
-    /// Empty: what the server asks for.
+    /// Empty: those that the server asks for.
     pub scopes: Vec<String>,
 }
 
-/// Who the gateway is to the authorization server.
+/// Client identity at the authorization server.
 #[derive(Debug, Clone)]
 pub enum OauthClientIdentity {
-    /// Arranged beforehand.
+    /// Registered in advance.
     Registered { client_id: String, client_secret: Option<Secret> },
-    /// Known by its metadata document where that is accepted, else registered on the spot.
+    /// Identified by its metadata document if that is accepted, otherwise registered dynamically.
     Unregistered { name: String, metadata_url: Option<String> },
 }
 
-/// Shows the URL to somebody who can consent, and gives the one that they were sent back to.
+/// Shows the URL to the user, and returns the URL of the redirect.
 pub type ConsentPrompt =
     Box<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
-/// Credentials that are asked for when the server refuses a request, by one caller for all.
+/// Credentials that are requested when the server rejects a request, by one caller for all (single
+/// flight).
 pub struct AuthorizationCode {
     authorization: Authorization,
     open: ConsentPrompt,
-    /// Where the tokens stay, if they outlast the process.
+    /// Store of the tokens, if they survive a restart.
     kept: Option<LoginTokenStore>,
-    /// Counts the tokens, so that whoever waited for a new one knows that it came.
+    /// Counts the tokens, so that a waiting caller notices a new one.
     generation: AtomicU64,
     grant: Mutex<AuthorizationGrantState>,
 }
@@ -70,13 +71,13 @@ pub struct AuthorizationCode {
 #[derive(Default)]
 struct AuthorizationGrantState {
     session: Option<OauthSession>,
-    /// Why the last attempt came to nothing; told once.
+    /// Why the last attempt failed; reported once.
     failure: Option<String>,
-    /// Scopes that were asked for after a 403. Asking for them again would change nothing.
+    /// Scopes that were requested after a 403. Requesting them again would change nothing.
     stepped_up: Vec<String>,
 }
 
-/// The library's side of a grant, and the client that it sends with.
+/// The rmcp session of a grant, and its HTTP client.
 struct OauthSession {
     manager: AuthorizationManager,
     client: Arc<OauthHttpClient>,
@@ -88,17 +89,17 @@ impl AuthorizationCode {
         Self { authorization, open, kept: None, generation, grant: Mutex::default() }
     }
 
-    /// Keeps the tokens there.
+    /// Stores the tokens in `kept`.
     pub fn keeping(self, kept: LoginTokenStore) -> Self {
         Self { kept: Some(kept), ..self }
     }
 
-    /// Asks for consent now, before a server refuses anything.
+    /// Requests consent now, before the server rejects a request.
     pub async fn ask(&self) -> Result<(), String> {
         self.authorize(None).await.map(drop)
     }
 
-    /// Discovery, registration, consent, token.
+    /// Runs discovery, registration, consent and the token request.
     async fn authorize(&self, challenge: Option<&str>) -> Result<OauthSession, String> {
         let asked = &self.authorization;
         let client = Arc::new(OauthHttpClient::new(&asked.server_url)?);
@@ -131,8 +132,8 @@ impl AuthorizationCode {
         Ok(session)
     }
 
-    /// A client secret is for one authorization server: the one that the operator named, or else
-    /// the one that it was first used with. No server can have it sent elsewhere.
+    /// A client secret belongs to one authorization server: the one that the operator named, or
+    /// else the one it was first used with. No server can have it sent elsewhere.
     async fn check_issuer(&self, found: Option<&str>) -> Result<(), String> {
         let asked = &self.authorization;
         let named = found.unwrap_or("none");
@@ -182,7 +183,7 @@ impl AuthorizationCode {
     }
 
     async fn consent(&self, session: &OauthSession, url: String) -> Result<(), String> {
-        // Nothing but a web page is ever shown to anybody, and none in clear over a network.
+        // Only web pages may be opened, and none in plain text over a network.
         let server = OauthUrl::parse(&self.authorization.server_url)?;
         OauthUrl::parse(&url)?.may_get_secrets_from(&server)?;
         let redirected = tokio::time::timeout(CONSENT_TIMEOUT, (self.open)(url)).await;
@@ -204,7 +205,8 @@ impl AuthorizationCode {
         Ok(())
     }
 
-    /// Asks for the scopes that a 403 names, on top of those there are. Whether it changed a thing.
+    /// Requests the scopes that a 403 names, in addition to the current ones. Returns whether that
+    /// changed anything.
     async fn step_up(
         &self,
         grant: &mut AuthorizationGrantState,
@@ -226,7 +228,7 @@ impl AuthorizationCode {
 
 #[async_trait]
 impl Credentials for AuthorizationCode {
-    /// Nothing until the server asks: its challenge says where to begin.
+    /// Empty until the server sends a challenge, which says where to begin.
     async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
         let mut grant = self.grant.lock().await;
         if let Some(reason) = grant.failure.take() {
@@ -246,8 +248,8 @@ impl Credentials for AuthorizationCode {
         }
     }
 
-    /// Always says to try again after a 401: where no token could be had, asking for the headers
-    /// tells why.
+    /// Always asks for a retry after a 401: if there is no token, the next `headers` returns the
+    /// reason.
     async fn refused(&self, status: StatusCode, challenge: Option<&str>) -> bool {
         let generation = self.generation.load(Ordering::Relaxed);
         let mut grant = self.grant.lock().await;
@@ -269,7 +271,7 @@ impl Credentials for AuthorizationCode {
     }
 }
 
-/// What an authorization server gave as its reason for not giving a code, if it gave one.
+/// The error code of an authorization server that refused a code, if there is one.
 fn refusal_code(redirected: &str) -> Option<String> {
     let query = redirected.split_once('?')?.1.split('#').next()?;
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));

@@ -1,9 +1,9 @@
-//! Reads `www-authenticate`, as lenient as it must be: servers write it in many ways. Pure.
+//! Parser for `www-authenticate`, as lenient as necessary: servers write it in many ways. Pure.
 
-/// Of a header that is read at all.
+/// Longer headers are ignored.
 pub(super) const MAX_CHALLENGE_BYTES: usize = 16 << 10;
 
-/// What a bearer challenge says.
+/// The parameters of a bearer challenge.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Challenge {
     pub(crate) resource_metadata: Option<String>,
@@ -56,7 +56,7 @@ impl Challenge {
     }
 }
 
-/// A token or a quoted string, and what follows it.
+/// A token or a quoted string, and the rest of the text.
 fn value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([',', ' ', '\t']).unwrap_or(text.len());

@@ -1,5 +1,5 @@
-//! OAuth 2.1 client credentials, with single flight: a token is fetched when it is needed, renewed
-//! before it ends, and fetched by one caller for all.
+//! OAuth 2.1 client credentials grant, with single flight: a token is fetched on demand, renewed
+//! before it expires, and fetched by one caller for all.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,9 +21,9 @@ use super::token::{self, AccessToken, TokenEndpointError};
 use crate::clock::Clock;
 use crate::settings::ClientCredentials;
 
-/// A refusal so soon after a token came was of the one before it.
+/// A rejection this soon after a new token concerned the previous one.
 const STILL_NEW: Duration = Duration::from_secs(5);
-/// A failure is told to all who come within this time, instead of asking again.
+/// Callers within this time after a failure get the same error, without a new request.
 const STILL_FAILED: Duration = Duration::from_secs(1);
 /// How often a server may ask for more scopes.
 const STEP_UPS: u32 = 2;
@@ -33,7 +33,7 @@ pub(super) struct ClientCredentialsGrant {
     server_url: String,
     clock: Arc<dyn Clock>,
     known: Mutex<ClientCredentialsState>,
-    /// Held by the one who fetches.
+    /// Locked by the caller that fetches.
     flight: tokio::sync::Mutex<()>,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct ClientCredentialsGrant {
 struct ClientCredentialsState {
     token: Option<(AccessToken, Instant)>,
     failure: Option<(String, Instant)>,
-    /// Found once; a server cannot move it later.
+    /// Discovered once; a server cannot change it later.
     endpoint: Option<TokenEndpoint>,
-    /// Scopes that the server asked for beyond the first ones.
+    /// Scopes that the server requested later.
     more_scopes: Vec<String>,
     step_ups: u32,
 }
@@ -68,7 +68,7 @@ impl ClientCredentialsGrant {
         (!due).then(|| token.header.clone())
     }
 
-    /// The token, for as long as it lives at all.
+    /// The token, as long as it has not expired.
     fn alive(&self) -> Option<HeaderValue> {
         let now = self.clock.now();
         let known = self.known.lock();
@@ -90,7 +90,7 @@ impl ClientCredentialsGrant {
         (now.duration_since(*at) < STILL_FAILED).then(|| reason.clone())
     }
 
-    /// Fetches a token and keeps it. Only with the flight in hand.
+    /// Fetches and stores a token. The caller must hold `flight`.
     async fn renew(&self, challenge: &Challenge) -> Result<HeaderValue, String> {
         if let Some(reason) = self.just_failed() {
             return Err(reason);
@@ -113,7 +113,7 @@ impl ClientCredentialsGrant {
     }
 
     async fn fetch(&self, challenge: &Challenge) -> Result<AccessToken, String> {
-        // Where the operator says where tokens are, that is the place to begin with.
+        // The home of the SSRF guard is the operator's token URL, if there is one.
         let home = self.config.token_url.as_deref().unwrap_or(&self.server_url);
         let fetch = OperatorHttpClient::new(home)?;
         let endpoint = self.endpoint(&fetch, challenge).await?;
@@ -181,7 +181,7 @@ impl ClientCredentialsGrant {
         (fetch::form(&fields), Some(value))
     }
 
-    /// What the config says, else what the server asks for; and what it asked for later.
+    /// Scopes of the config, or else those the server asks for; plus those it requested later.
     fn scopes(&self, endpoint: &TokenEndpoint) -> Vec<String> {
         let configured = &self.config.scopes;
         let first = if configured.is_empty() { &endpoint.scopes } else { configured };
@@ -194,7 +194,7 @@ impl ClientCredentialsGrant {
         scopes
     }
 
-    /// Takes note of the scopes that a 403 asks for. Whether a new token could help.
+    /// Records the scopes that a 403 asks for. Returns whether a new token could help.
     fn step_up(&self, challenge: &Challenge) -> bool {
         let mut known = self.known.lock();
         let news = challenge.scopes.iter().any(|scope| !known.more_scopes.contains(scope));
@@ -210,8 +210,8 @@ impl ClientCredentialsGrant {
 
 #[async_trait]
 impl Credentials for ClientCredentialsGrant {
-    /// Without a known token endpoint the first request goes out bare: the server's challenge
-    /// says where to get a token.
+    /// Without a known token endpoint the first request is sent without a token: the server's
+    /// challenge says where to get one.
     async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
         if let Some(header) = self.fresh() {
             return Ok(vec![(AUTHORIZATION, header)]);
@@ -226,7 +226,7 @@ impl Credentials for ClientCredentialsGrant {
         }
         let _flight = match (self.flight.try_lock(), self.alive()) {
             (Ok(flight), _) => flight,
-            // Somebody is at it, and the old one still works.
+            // Another caller is renewing it, and the old one is still valid.
             (Err(_), Some(header)) => return Ok(vec![(AUTHORIZATION, header)]),
             (Err(_), None) => self.flight.lock().await,
         };
@@ -249,7 +249,7 @@ impl Credentials for ClientCredentialsGrant {
         if self.just_came() {
             return true;
         }
-        // Where it fails, asking for the headers again tells why.
+        // On failure, the next `headers` returns the reason.
         let _ = self.renew(&challenge).await;
         true
     }

@@ -1,5 +1,5 @@
-//! Finds the token endpoint of a server: protected-resource metadata (RFC 9728), then the
-//! metadata of its authorization server (RFC 8414, or OpenID Connect), each checked for who it is.
+//! Token endpoint discovery: protected-resource metadata (RFC 9728), then the metadata of the
+//! authorization server (RFC 8414, or OpenID Connect), each verified to match its issuer.
 
 use serde_json::Value;
 
@@ -7,22 +7,22 @@ use super::challenge::Challenge;
 use super::fetch::OperatorHttpClient;
 use super::place::OauthUrl;
 
-/// Where and how to ask for a token.
+/// Where and how to request a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TokenEndpoint {
     pub(super) url: String,
     pub(super) resource: String,
     pub(super) method: ClientAuthMethod,
-    /// What the server asks for, if the config does not say.
+    /// Scopes that the server asks for, if the config has none.
     pub(super) scopes: Vec<String>,
 }
 
-/// How the client proves who it is.
+/// Client authentication method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClientAuthMethod {
     Basic,
     Post,
-    /// Not said: basic, as every server must know it, then post.
+    /// Not specified: basic, which every server must support, then post.
     Either,
 }
 
@@ -40,7 +40,8 @@ pub(super) async fn discover(
     let resource = resource(fetch, server, challenge).await?;
     let (name, issuers, offered) = match resource {
         Some(found) => (found.name, found.issuers, found.scopes),
-        // Before protected-resource metadata the server was its own authorization server.
+        // Without protected-resource metadata, the server is its own authorization server (older
+        // specification).
         None => (server.resource(), vec![server.origin.clone()], Vec::new()),
     };
     let mut trouble = "the resource metadata names no authorization server".to_owned();
@@ -65,7 +66,7 @@ async fn resource(
     const NAME: &str = "oauth-protected-resource";
     let mut places = vec![server.insert_well_known(NAME), server.at_root(NAME)];
     if let Some(named) = &challenge.resource_metadata {
-        // A server may say where on itself; it may not send us elsewhere.
+        // The metadata must be on the server's own origin.
         if OauthUrl::parse(named)?.origin != server.origin {
             return Err("the server's challenge points to another origin".to_owned());
         }
@@ -81,7 +82,8 @@ async fn resource(
     Ok(None)
 }
 
-/// Of whom protected-resource metadata is, and whom it names; an error if that is somebody else.
+/// Verifies that protected-resource metadata is for this server, and reads its authorization
+/// servers.
 pub(crate) fn read_resource(server: &OauthUrl, body: &Value) -> Result<ProtectedResource, String> {
     let name = body.get("resource").and_then(Value::as_str);
     let name = name.ok_or("the resource metadata does not say which resource it is about")?;

@@ -1,5 +1,5 @@
-//! The HTTP client that the OAuth code of rmcp is given: few requests, little time, no redirects,
-//! nothing in clear over a network, and documents that say something else than they must are refused.
+//! HTTP client for the OAuth code of rmcp: few requests, short timeouts, no redirects, no plain
+//! text over a network. Documents with the wrong identity are rejected.
 
 use std::time::{Duration, Instant};
 
@@ -21,13 +21,13 @@ use super::place::OauthUrl;
 use super::token::{self, TokenEndpointError};
 use crate::clock::{Clock as _, SystemClock};
 
-/// For one exchange, and for all of one step: discovery with registration, or a token.
+/// For one exchange, and for a whole step: discovery with registration, or a token.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const STEP_TIMEOUT: Duration = Duration::from_secs(30);
-/// Of one step. A server may name a thousand authorization servers; nobody walks through them.
+/// Per step. A server may name a thousand authorization servers; they are not all tried.
 const MAX_REQUESTS: u32 = 24;
 const MAX_DOCUMENT_BYTES: usize = 1 << 20;
-/// Of unusable answers that an error tells.
+/// Unusable answers that an error mentions.
 const MAX_NOTES: usize = 3;
 
 pub(super) struct OauthHttpClient {
@@ -39,11 +39,11 @@ pub(super) struct OauthHttpClient {
 struct OauthStep {
     until: Instant,
     requests_left: u32,
-    /// Why an answer was refused. rmcp does not always pass it on.
+    /// Why an answer was rejected. rmcp does not always pass it on.
     refusal: Option<String>,
-    /// Where documents came from.
+    /// URLs of the fetched documents.
     fetched: Vec<String>,
-    /// Answers to requests for metadata that were none.
+    /// Unusable answers to metadata requests.
     notes: Vec<String>,
 }
 
@@ -65,25 +65,25 @@ impl OauthHttpClient {
         Ok(Self { fetch, server, step: Mutex::new(OauthStep::new()) })
     }
 
-    /// Time and requests are counted from here.
+    /// Starts the time and request limits of a step.
     pub(super) fn begin_step(&self) {
         *self.step.lock() = OauthStep::new();
     }
 
-    /// What went wrong, fit to be shown.
+    /// The error message, safe to display.
     pub(super) fn explain(&self, error: &AuthError) -> String {
         let refusal = self.step.lock().refusal.take();
         refusal.unwrap_or_else(|| words(error))
     }
 
-    /// What the server answered where its metadata should be; empty if it answered nothing odd.
+    /// Unusable answers of the server to metadata requests; empty if there are none.
     pub(super) fn unusable_answers(&self) -> String {
         self.step.lock().notes.join("; ")
     }
 
-    /// Whether the metadata may be used: of whom it says it is (RFC 8414), with PKCE by S256, and with
-    /// endpoints that secrets may go to. Where a server published none there is nothing to check
-    /// but the endpoints, which are its own.
+    /// Whether the metadata is acceptable: issued by whom it claims (RFC 8414), with PKCE by S256,
+    /// and with endpoints that may receive secrets. If the server published none, only the
+    /// endpoints are checked, which are its own.
     pub(super) fn check_metadata(
         &self,
         found: &AuthorizationMetadataResolution,
@@ -112,7 +112,7 @@ impl OauthHttpClient {
         Ok(())
     }
 
-    /// The metadata must come from a place that is derived from the issuer it names.
+    /// The metadata must come from a URL that is derived from its issuer.
     fn check_issuer(&self, issuer: Option<&str>) -> Result<(), String> {
         let issuer = issuer.ok_or("the authorization server's metadata names no issuer")?;
         let place = OauthUrl::parse(issuer)?;
@@ -130,7 +130,7 @@ impl OauthHttpClient {
         }
     }
 
-    /// Counts a request, and says until when its answer is waited for.
+    /// Counts a request, and returns the deadline of its response.
     fn count_request(&self) -> Result<Instant, String> {
         let now = SystemClock.now();
         let mut step = self.step.lock();
@@ -170,8 +170,8 @@ impl OauthHttpClient {
         Ok(response.map(|body| body.to_vec()))
     }
 
-    /// A server that published something about itself meant it: what is wrong with it is an error,
-    /// not a reason to look for something else.
+    /// A document that a server published about itself is binding: an invalid one is an error, not
+    /// a reason to fall back.
     fn check_document(&self, url: &str, response: &Response<Bytes>) -> Result<(), String> {
         let status = response.status();
         let is_metadata = url.contains("/.well-known/");
@@ -187,7 +187,7 @@ impl OauthHttpClient {
         self.step.lock().fetched.push(url.to_owned());
         let named = document.get("authorization_servers");
         let is_about_a_resource = document.get("resource").is_some() || named.is_some();
-        // Others may live on this host; the document at the root may be theirs.
+        // The host may be shared; the document at the root may be another's.
         let is_ours = url == self.server.insert_well_known("oauth-protected-resource");
         if is_about_a_resource && is_ours {
             discovery::read_resource(&self.server, &document)?;
@@ -215,7 +215,7 @@ fn parse(body: &[u8]) -> Option<Value> {
     json::value(std::str::from_utf8(body).ok()?).ok()
 }
 
-/// A token that may be used, with a lifetime that can be read: many servers write it in quotes.
+/// A valid token response, with its lifetime normalized: many servers send it as a string.
 fn read_token_response(response: &Response<Bytes>) -> Result<Vec<u8>, String> {
     let fetched = JsonResponse { status: response.status(), body: parse(response.body()) };
     token::read(&fetched).map_err(|refusal| match refusal {
@@ -232,7 +232,7 @@ fn read_token_response(response: &Response<Bytes>) -> Result<Vec<u8>, String> {
     Ok(body.to_string().into_bytes())
 }
 
-/// Fields of a token request, and of its answer, that nobody else may see.
+/// Secret fields of a token request and its response.
 const SECRET_FIELDS: [&str; 7] = [
     "code",
     "code_verifier",
@@ -243,7 +243,7 @@ const SECRET_FIELDS: [&str; 7] = [
     "registration_access_token",
 ];
 
-/// Masks the secrets of a form from now on: an authorization server may repeat them.
+/// Masks the secrets of a form in all output from now on: an authorization server may echo them.
 fn mask_sent(form: &[u8]) {
     for (name, value) in url::form_urlencoded::parse(form) {
         if SECRET_FIELDS.contains(&&*name) {
@@ -261,7 +261,7 @@ fn mask_received(body: &[u8]) {
     }
 }
 
-/// What the library says, fit to be shown.
+/// The error message of rmcp, safe to display.
 pub(super) fn words(error: &AuthError) -> String {
     safe_excerpt(&error.to_string())
 }

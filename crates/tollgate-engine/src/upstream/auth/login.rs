@@ -1,7 +1,8 @@
-//! OAuth logins: servers that need a person. Tokens are renewed by single flight.
+//! OAuth logins of servers that need a user. Tokens are renewed by single flight.
 //!
-//! Consent was given once (`tollgate servers login`) and its tokens are kept. They are renewed before they end, by one caller for all; where there are none, the
-//! reason says what to do. A new login is seen with the next request.
+//! Consent is given once (`tollgate servers login`), and its tokens are stored. They are renewed
+//! before they expire, by one caller for all; if there are none, the error says what to do. A new
+//! login takes effect with the next request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,14 +29,14 @@ use super::place::OauthUrl;
 use crate::clock::Clock;
 use crate::settings::OauthLoginSettings;
 
-/// A token is renewed this long before its end, or a tenth of its life if that is less.
+/// A token is renewed this long before it expires, or a tenth of its lifetime if that is less.
 const MARGIN: Duration = Duration::from_secs(60);
-/// A token that is refused so soon after it came is not helped by another.
+/// A new token does not help if one is rejected this soon after it was issued.
 const STILL_NEW: Duration = Duration::from_secs(5);
-/// Where nobody is sent to: renewing needs no browser.
+/// A placeholder: renewal needs no browser.
 const NOWHERE: &str = "http://127.0.0.1/callback";
 
-/// Whether somebody has to log in before the server can be asked again, as the last request found.
+/// Whether a login is needed before the server can be called again, as of the last request.
 #[derive(Debug, Clone, Default)]
 pub(in crate::upstream) struct ConsentState {
     missing: Arc<AtomicBool>,
@@ -49,7 +50,7 @@ impl ConsentState {
 
 /// Why there is no token.
 enum NoTokenError {
-    /// Only a person can mend it.
+    /// Only a new login can fix it.
     Consent,
     Other(String),
 }
@@ -60,7 +61,7 @@ impl From<String> for NoTokenError {
     }
 }
 
-/// Where the tokens of one server outlast the process.
+/// Persistent store of one server's tokens.
 #[derive(Clone)]
 pub struct LoginTokenStore {
     store: Arc<Store>,
@@ -68,13 +69,14 @@ pub struct LoginTokenStore {
 }
 
 impl LoginTokenStore {
-    /// Tokens for one address are never sent to another, whatever the server is called.
+    /// Tokens are bound to the URL: they are never sent to another address under the same server
+    /// name.
     pub fn new(store: Arc<Store>, server: &ServerId, url: &str) -> Result<Self, String> {
         let resource = OauthUrl::parse(url)?.resource();
         Ok(Self { store, holder: LoginHolder { server: server.to_string(), resource } })
     }
 
-    /// The authorization server that somebody logged in at, also if its tokens are gone.
+    /// The issuer of the last login, even if its tokens are gone.
     pub(super) async fn issuer(&self) -> Result<Option<String>, String> {
         Ok(self.row().await?.and_then(|row| row.issuer))
     }
@@ -83,7 +85,7 @@ impl LoginTokenStore {
         self.blocking(|store, holder| store.logins().load(holder)).await
     }
 
-    /// Forgets the tokens, and not who gave them.
+    /// Deletes the tokens, but keeps the issuer.
     async fn forget(&self) -> Result<(), String> {
         self.blocking(|store, holder| {
             let Some(known) = store.logins().load(holder)? else { return Ok(()) };
@@ -131,7 +133,7 @@ impl CredentialStore for LoginTokenStore {
     }
 }
 
-/// What of a kept login a request needs.
+/// The part of a stored login that a request needs.
 struct StoredToken {
     token: Secret,
     received: Option<SystemTime>,
@@ -173,10 +175,10 @@ pub(super) struct LoginGrant {
     server: ServerId,
     server_url: String,
     login: OauthLoginSettings,
-    /// `Err`: why nothing can be kept.
+    /// `Err`: why nothing can be stored.
     kept: Result<LoginTokenStore, String>,
     clock: Arc<dyn Clock>,
-    /// Held by the one who renews.
+    /// Locked by the caller that renews.
     flight: Mutex<()>,
     consent: ConsentState,
 }
@@ -207,7 +209,7 @@ impl LoginGrant {
         &self.consent
     }
 
-    /// The token to send, renewed if it is about to end.
+    /// The token to send, renewed if it is about to expire.
     async fn token(&self) -> Result<Secret, NoTokenError> {
         let kept = self.kept.as_ref().map_err(Clone::clone)?;
         let now = self.clock.wall();
@@ -222,14 +224,14 @@ impl LoginGrant {
         }
         match self.renew(kept).await {
             Ok(()) => Ok(kept.stored_token().await?.ok_or(NoTokenError::Consent)?.token),
-            // The old one still works for a while.
+            // The old one is still valid for a while.
             Err(_) if !held.is_over(now) => Ok(held.token),
             Err(RenewalError::Rejected) => Err(NoTokenError::Consent),
             Err(RenewalError::Failed(why)) => Err(NoTokenError::Other(why)),
         }
     }
 
-    /// Asks the issuer for another token. Only with the flight in hand.
+    /// Requests a new token from the issuer. The caller must hold `flight`.
     async fn renew(&self, kept: &LoginTokenStore) -> Result<(), RenewalError> {
         let failed = RenewalError::Failed;
         let client = Arc::new(OauthHttpClient::new(&self.server_url).map_err(failed)?);
@@ -252,8 +254,8 @@ impl LoginGrant {
         manager.set_credential_store(kept.clone());
         let found = manager.resolve_metadata().await?;
         client.check_metadata(&found).map_err(AuthError::MetadataError)?;
-        // Tokens of one issuer go to no other: neither to the next one that the server names, nor
-        // to the server itself, if it names none any more.
+        // Tokens of one issuer are never sent to another: neither to a new one that the server
+        // names, nor to the server itself if it no longer names one.
         let issuer = kept.issuer().await.map_err(AuthError::CredentialStoreError)?;
         if issuer.is_some() && found.metadata.issuer.is_none() {
             let why = "the server does not name the authorization server of its tokens any more";
@@ -274,7 +276,7 @@ impl LoginGrant {
 
 /// Why there is no new token.
 enum RenewalError {
-    /// The old ones are worth nothing any more.
+    /// The refresh token is no longer valid.
     Rejected,
     Failed(String),
 }
@@ -294,8 +296,7 @@ impl Credentials for LoginGrant {
         }
     }
 
-    /// After a 401 says to try again: where no token could be had, asking for the headers tells
-    /// why.
+    /// Asks for a retry after a 401: if there is no token, the next `headers` returns the reason.
     async fn refused(&self, status: StatusCode, _: Option<&str>) -> bool {
         let Ok(kept) = &self.kept else { return false };
         if status == StatusCode::FORBIDDEN {
@@ -309,7 +310,7 @@ impl Credentials for LoginGrant {
             Ok(None) | Err(_) => return true,
         }
         if let Err(RenewalError::Rejected) = self.renew(kept).await {
-            // It is worth nothing any more.
+            // The token is no longer valid.
             let _ = kept.forget().await;
         }
         true

@@ -1,4 +1,4 @@
-//! Reads the answer of a token endpoint. Pure; what it says in errors is safe to show.
+//! Parser for token endpoint responses. Pure; its error messages are safe to display.
 
 use std::time::Duration;
 
@@ -10,29 +10,29 @@ use tollgate_core::secret_values;
 use super::bearer;
 use super::fetch::JsonResponse;
 
-/// Whatever a server says, nothing is believed for longer than this.
+/// A token is used no longer than this, whatever the server says.
 const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Ten years: longer lifetimes are mistakes.
 const MAX_LIFETIME_S: u64 = 10 * 365 * 24 * 60 * 60;
-/// A token is renewed this long before its end, or a tenth of its life if that is less.
+/// A token is renewed this long before it expires, or a tenth of its lifetime if that is less.
 const MARGIN: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
 pub(super) struct AccessToken {
     pub(super) header: HeaderValue,
-    /// `None`: until it is refused.
+    /// `None`: valid until it is rejected.
     pub(super) life: Option<Duration>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TokenEndpointError {
-    /// The way in which the client proved who it is may be the wrong one.
+    /// The client authentication method may be wrong.
     InvalidClient(String),
     Other(String),
 }
 
 impl AccessToken {
-    /// After how long to ask for the next one.
+    /// When to request the next token.
     pub(super) fn renew_after(&self) -> Option<Duration> {
         self.life.map(|life| life - MARGIN.min(life / 10))
     }
@@ -83,7 +83,7 @@ pub(super) fn seconds(value: &Value) -> Option<u64> {
     Some(seconds.clamp(1, MAX_LIFETIME_S))
 }
 
-/// A number, or a number in quotes; nothing sensible counts as not said.
+/// A number, or a number as a string; anything else counts as absent.
 fn lifetime(value: &Value) -> Option<f64> {
     let seconds: f64 = match value {
         Value::String(text) => text.trim().parse().ok()?,
@@ -92,7 +92,7 @@ fn lifetime(value: &Value) -> Option<f64> {
     (seconds > 0.0).then_some(seconds)
 }
 
-/// The code of an error as far as it is one: nothing else that a server writes is shown.
+/// The error code, if it is a valid one: no other text of the server is displayed.
 pub(super) fn error_code(written: &str) -> String {
     written.chars().filter(|letter| is_safe_char(*letter)).take(64).collect()
 }

@@ -1,5 +1,5 @@
-//! The environment of a child: a few harmless variables of ours, and what the config declares.
-//! Nothing else of ours gets in: our own environment holds secrets.
+//! The environment of a child: a few harmless variables of ours, and those that the config
+//! declares. Nothing else is inherited: our own environment contains secrets.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use super::SpawnError;
 use crate::settings::StdioCommand;
 
-/// What a program needs to find its files and speak its language.
+/// Variables for paths and locale.
 const INHERITED_VARIABLES: &[&str] = &[
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TERM",
     "TZ",

@@ -1,4 +1,4 @@
-//! How a child ended, in words that help: which limit it met, or why it never began.
+//! Exit report of a child: which limit it hit, or why it never started.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
@@ -8,7 +8,7 @@ use crate::settings::ProcessLimits;
 
 use super::SpawnError;
 
-/// What programs say when they get no more memory.
+/// Messages of programs that run out of memory.
 const NO_MEMORY: &[&str] = &[
     "memoryerror",
     "out of memory",
@@ -22,12 +22,12 @@ const NO_MEMORY: &[&str] = &[
 #[derive(Debug)]
 pub(in crate::upstream) struct ExitReport {
     pub(in crate::upstream) status: Option<ExitStatus>,
-    /// The last line on stderr, if it wrote any.
+    /// The last line of stderr, if there is any.
     pub(in crate::upstream) last_words: Option<String>,
-    /// It never was the program that it should have become.
+    /// The launcher never executed the program.
     pub(in crate::upstream) never_began: Option<SpawnError>,
     pub(super) limits: ProcessLimits,
-    /// Whether it complained about memory.
+    /// Whether its stderr mentions a lack of memory.
     pub(super) short_of_memory: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The words that a child is really started with: those of its command, behind the launcher's if
-//! there is one. What a launcher reports comes back here and becomes the usual errors.
+//! Builds the command line of a child: its own command, prefixed by the launcher if there is one.
+//! Also converts what a launcher reports to the usual errors.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(super) fn words(
     Ok(builder)
 }
 
-/// What is ours stays closed; rules only open, so none may open what it lies in.
+/// The gateway's files stay closed. Landlock rules only allow, so no rule may cover them.
 fn apart(sandbox: &ServerSandbox, private: &[PathBuf]) -> Result<(), SpawnError> {
     let ours: Vec<&Path> = private.iter().map(PathBuf::as_path).collect();
     let named = sandbox.read.iter().chain(&sandbox.write).map(PathBuf::as_path);
@@ -60,13 +60,13 @@ fn apart(sandbox: &ServerSandbox, private: &[PathBuf]) -> Result<(), SpawnError>
     Ok(())
 }
 
-/// With file rules our own directory would be a place where it can read nothing.
+/// With file rules, our own directory would be unreadable for it.
 pub(super) fn directory(command: &StdioCommand) -> Option<&Path> {
     let closed = command.sandbox.has_file_rules().then(|| Path::new("/"));
     command.cwd.as_deref().or(closed)
 }
 
-/// For a child without a launcher, as soon as it is there.
+/// For a child without a launcher, right after its start.
 pub(super) fn limit(command: &StdioCommand, child: Pid) -> Result<(), SpawnError> {
     for limit in limits::of(&command.sandbox.limits) {
         let what = limit.0;
@@ -77,7 +77,7 @@ pub(super) fn limit(command: &StdioCommand, child: Pid) -> Result<(), SpawnError
     Ok(())
 }
 
-/// What the operating system said when it should have started the child.
+/// The operating system's error on starting the child.
 pub(super) fn explain(
     command: &StdioCommand,
     (program, launcher): (&Path, Option<&Launcher>),
@@ -92,7 +92,7 @@ pub(super) fn explain(
     }
 }
 
-/// Why a launcher did not become the program, if that is what happened.
+/// Why a launcher did not execute the program, if that is what happened.
 pub(super) fn failure(
     (command, program): (&StdioCommand, &Path),
     status: Option<ExitStatus>,

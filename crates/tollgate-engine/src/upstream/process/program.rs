@@ -1,4 +1,4 @@
-//! Which file a command means, and in words why it cannot be started.
+//! Resolves the program of a command, and explains why it cannot be started.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
@@ -58,7 +58,7 @@ pub(in crate::upstream) enum SpawnError {
     },
 }
 
-/// The absolute path of the program, as the child itself would find it.
+/// The absolute path of the program, as the child would resolve it.
 pub(super) fn resolve(
     command: &StdioCommand,
     environment: &ChildEnvironment,
@@ -116,7 +116,7 @@ fn usable(name: &str, path: &Path) -> Result<(), SpawnError> {
     }
 }
 
-/// What the operating system said, in terms of the command.
+/// The operating system's error, in terms of the command.
 pub(super) fn explain(command: &StdioCommand, path: &Path, error: &io::Error) -> SpawnError {
     const ENOEXEC: i32 = 8;
     let program = command.words[0].clone();

@@ -1,5 +1,5 @@
 //! The stderr log of a server, with flood control: always read, kept in a ring, logged at a bounded
-//! rate. Declared secrets and control characters are taken out before anybody sees a line.
+//! rate. Declared secrets and control characters are removed from each line first.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::confine;
 /// Lines kept per server.
 const MAX_LOG_LINES: usize = 100;
 const LINES_PER_SECOND: u32 = 200;
-/// A longer line is cut.
+/// Longer lines are cut.
 const LINE_BYTES: usize = 4096;
 /// Shorter values are too likely to be ordinary words.
 const SHORTEST_SECRET: usize = 6;
 
-/// The last lines of one server, over all of its starts.
+/// The last lines of one server, across restarts.
 pub(in crate::upstream) struct ServerLog {
     server: ServerId,
     secrets: Vec<Secret>,
@@ -36,7 +36,7 @@ pub(in crate::upstream) struct ServerLog {
 #[derive(Default)]
 struct LogRing {
     lines: VecDeque<String>,
-    /// How many lines there ever were.
+    /// Lines in total.
     total: u64,
 }
 
@@ -57,17 +57,17 @@ impl ServerLog {
         self.ring.lock().lines.iter().cloned().collect()
     }
 
-    /// How many lines there were so far.
+    /// Number of lines so far.
     pub(super) fn position(&self) -> u64 {
         self.ring.lock().total
     }
 
-    /// What came after `position` and is still kept, oldest first.
+    /// Lines after `position` that are still kept, oldest first.
     pub(super) fn since(&self, position: u64) -> Vec<String> {
         self.ring.lock().after(position)
     }
 
-    /// The same, with how many there were then: both at one moment, so that none is told twice.
+    /// The same, with the new position, read atomically so that no line is reported twice.
     pub(in crate::upstream) fn news(&self, position: u64) -> (Vec<String>, u64) {
         let ring = self.ring.lock();
         (ring.after(position), ring.total)
@@ -85,7 +85,7 @@ impl ServerLog {
         self.grown.notify_waiters();
     }
 
-    /// Until there is another line.
+    /// Waits for another line.
     pub(in crate::upstream) fn wait_for_line(&self) -> Notified<'_> {
         self.grown.notified()
     }
@@ -101,13 +101,13 @@ impl ServerLog {
     }
 }
 
-/// The last line of a server that says something; notes of the launcher are not its words.
+/// The last non-empty line of a server; notes of the launcher are not its own.
 pub(super) fn last_words(lines: &[String]) -> Option<&str> {
     let says = |line: &&String| !line.trim().is_empty() && !line.starts_with(confine::NOTE_PREFIX);
     lines.iter().rev().find(says).map(String::as_str)
 }
 
-/// Reads until the last writer is gone, however much it is.
+/// Reads until the last writer is gone, however much it writes.
 pub(super) async fn drain(
     mut stderr: impl AsyncRead + Unpin,
     log: Arc<ServerLog>,
@@ -132,7 +132,7 @@ pub(super) async fn drain(
     }
 }
 
-/// Of a flood only the last lines are kept, and the first ones of each second logged.
+/// In a flood only the last lines are kept, and the first ones of each second are logged.
 fn take(log: &ServerLog, rate: &mut LogRateLimit, lines: &[&[u8]], now: Instant) {
     let kept_from = lines.len().saturating_sub(MAX_LOG_LINES);
     for (at, line) in lines.iter().enumerate() {
@@ -157,7 +157,7 @@ fn keep(pending: &mut Vec<u8>, part: &[u8]) {
     pending.extend_from_slice(&part[..part.len().min(room)]);
 }
 
-/// So many lines a second, no more.
+/// A limit of lines per second.
 #[derive(Debug)]
 struct LogRateLimit {
     second: Instant,
@@ -168,7 +168,7 @@ struct LogRateLimit {
 #[derive(Debug, PartialEq, Eq)]
 enum LogVerdict {
     Log,
-    /// The first line after so many were dropped.
+    /// The first line after this many dropped ones.
     LogAfterGap(u64),
     Drop,
 }
@@ -195,7 +195,7 @@ impl LogRateLimit {
     }
 }
 
-/// Takes out terminal sequences and other control characters.
+/// Removes terminal escape sequences and other control characters.
 fn without_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

@@ -1,10 +1,10 @@
-//! What may follow a die: keep and drop, explosions, rerolls, advantage. In any order, each once.
+//! Modifiers of a die: keep and drop, explosions, rerolls, advantage. In any order, each once.
 
 use super::super::expression::{Dice, Explosion, Faces, Reroll, RerollTimes, Selection};
 use super::{DiceParseError, DiceParser};
 
 impl DiceParser<'_> {
-    /// Reads what follows the sides of `dice`, up to the next operator.
+    /// Parses the modifiers after the sides of `dice`, up to the next operator.
     pub(super) fn parse_modifiers(&mut self, mut dice: Dice) -> Result<Dice, DiceParseError> {
         loop {
             self.skip_spaces();
@@ -56,7 +56,7 @@ impl DiceParser<'_> {
         Err(self.wrong_at(start, "advantage and disadvantage need a single die", "1d20adv+5"))
     }
 
-    /// `kh2`, `kl`, `k3`, `dl1`, `dh`: without a number it is one.
+    /// `kh2`, `kl`, `k3`, `dl1`, `dh`: the number defaults to one.
     fn selection(&mut self, count: u32) -> Result<Selection, DiceParseError> {
         let start = self.at;
         let make: fn(u32) -> Selection = if self.eat_word("kh") {

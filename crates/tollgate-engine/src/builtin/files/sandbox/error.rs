@@ -1,5 +1,5 @@
-//! What can go wrong in the sandbox, in words for the one who called the tool. Never names the
-//! directory outside.
+//! Errors of the file sandbox, worded for the caller of the tool. Never contains the path of the
+//! sandbox directory.
 
 use std::io;
 

@@ -1,13 +1,13 @@
-//! What the elements of HTML are to a reader. Pure.
+//! Classification of HTML elements for text extraction. Pure.
 
-/// What becomes of an element.
+/// How an element is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ElementKind {
-    /// Never seen: scripts, styles, what is played.
+    /// Never visible: scripts, styles, media.
     Unseen,
-    /// Around the text.
+    /// Surrounds the text: navigation, forms.
     Around,
-    /// Around the text, unless it is within it.
+    /// Skipped, unless it is within the text.
     Header,
     Main,
     Article,
@@ -16,7 +16,7 @@ pub(super) enum ElementKind {
     Paragraph,
     /// Begins a line.
     Line,
-    /// Begins a line, and tells where what is inside of it ends.
+    /// Begins a line; its end tag is tracked.
     Box,
     List,
     NumberedList,
@@ -66,7 +66,7 @@ impl ElementKind {
         }
     }
 
-    /// Whether its end means anything. Elements that pages may leave open are not among these.
+    /// Whether its end tag is tracked. Excludes elements whose end tag is optional.
     pub(super) fn is_kept_track_of(self) -> bool {
         matches!(
             self,
@@ -89,7 +89,7 @@ impl ElementKind {
     }
 }
 
-/// Elements that have no end.
+/// Elements without an end tag.
 pub(super) fn is_void(name: &str) -> bool {
     matches!(
         name,
@@ -110,7 +110,7 @@ pub(super) fn is_void(name: &str) -> bool {
     )
 }
 
-/// Whether an element says of itself that nobody sees it.
+/// Whether its attributes hide it.
 pub(super) fn is_hidden(attribute: &dyn Fn(&str) -> Option<String>) -> bool {
     if attribute("hidden").is_some() || attribute("aria-hidden").as_deref() == Some("true") {
         return true;

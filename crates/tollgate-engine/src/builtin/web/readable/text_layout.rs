@@ -1,4 +1,5 @@
-//! Text as it is set in lines: spaces and breaks collapse, lists and headings get their marks. Pure.
+//! Layout of extracted text in lines: whitespace collapses, lists and headings get their marks.
+//! Pure.
 
 use super::element::ElementKind;
 
@@ -7,11 +8,11 @@ const DEEPEST_LIST: usize = 8;
 #[derive(Default)]
 pub(super) struct TextLayout {
     text: String,
-    /// What stands between the text so far and what comes next.
+    /// The gap between the text so far and the next text.
     gap: LayoutGap,
-    /// Written before what comes next, once there is something.
+    /// Written before the next text, if there is any.
     mark: String,
-    /// Numbers of the lists that are open; `None`: without.
+    /// Counters of the open lists; `None`: not numbered.
     lists: Vec<Option<usize>>,
     cells: usize,
     preformatted: usize,
@@ -141,7 +142,7 @@ impl TextLayout {
     }
 
     fn part(&mut self, gap: LayoutGap) {
-        // The text of an item or a heading stands behind its mark, whatever it is wrapped in.
+        // The text of an item or a heading follows its mark, whatever wraps it.
         if self.mark.is_empty() {
             let gap = if self.lists.is_empty() { gap } else { gap.min(LayoutGap::Line) };
             self.gap = self.gap.max(gap);
@@ -150,7 +151,7 @@ impl TextLayout {
 
     fn cell(&mut self) {
         self.cells += 1;
-        // Where cells hold paragraphs, the table is there for the layout.
+        // A table whose cells contain paragraphs is used for layout.
         if self.cells > 1 && self.gap < LayoutGap::Line {
             self.gap = LayoutGap::Space;
             self.mark.push_str("| ");
