@@ -60,7 +60,7 @@ pub fn object(object: &mut Object<'static>) -> RemovedCounts {
     let Some(SanitizedText { text, removed }) = json(&object.to_text()) else {
         return RemovedCounts::default();
     };
-    // Keys that became equal are ambiguous, so the object is dropped.
+    // Keys that became equal are ambiguous, so the object is emptied.
     *object = Object::parse(&text).map_or_else(|_| Object::new(), Object::into_owned);
     removed
 }

@@ -37,7 +37,7 @@ pub struct View {
     /// Exposed names and globs of tools that run without approval when a model calls them.
     pub auto_execute: Vec<Glob>,
     pub tier: Tier,
-    /// Of the catalogue.
+    /// Version of the catalogue.
     pub version: u64,
     /// By exposed name: tools that are listed and called by name.
     tools: Vec<Arc<Tool>>,

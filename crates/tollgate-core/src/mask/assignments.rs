@@ -10,7 +10,7 @@ use super::{MARK, SecretMatch};
 const NAME: usize = 64;
 const BLANKS: usize = 8;
 const VALUE: usize = 4_096;
-/// Tighter limits where text is examined more often.
+/// A tighter limit where text is examined more often.
 const LINE: usize = 256;
 
 /// The value assigned to a name that has a known part at `hit`.

@@ -1,5 +1,5 @@
 //! Search snippets: the part of a text that matches a query, on one line, with matches between
-//! `**`. A `**` of the text itself is removed.
+//! `**`. Asterisks of the text itself are replaced by a look-alike.
 
 use std::ops::Range;
 

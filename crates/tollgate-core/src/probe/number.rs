@@ -125,7 +125,7 @@ fn strictest<'a>(form: &CombinedSchemas<'a>, side: BoundSide) -> Option<NumberBo
     })
 }
 
-/// What all values are multiples of, in units of `scale`; `None` if that is out of reach.
+/// The least common multiple of all steps, in units of `scale`; `None` if it is out of range.
 fn step(steps: &[&Number], kind: ProbeValueKind, scale: u32) -> Option<i128> {
     let unit = 10_i128.checked_pow(scale)?;
     let mut all = match kind {
@@ -148,7 +148,8 @@ struct NumberRange<'r, 'a> {
 }
 
 impl NumberRange<'_, '_> {
-    /// One and nothing if they are allowed, then up from the lower limit or down from the upper.
+    /// One and zero if they are allowed, then upwards from the lower bound or downwards from the
+    /// upper.
     fn values(&self, wanted: usize) -> Vec<i128> {
         let known = |limit: Option<&NumberBound<'_>>| {
             limit.is_none() || self.bound_in_units(limit).is_some()
