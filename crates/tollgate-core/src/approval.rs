@@ -254,9 +254,10 @@ pub fn clear<'a>(
     }
 }
 
-/// Why a call of the tool needs approval; `None`: it does not. The effect of a tool is the one
-/// stated by the operator or by a trusted server, and the worst one otherwise. So a server cannot
-/// exempt itself.
+/// Why a call of the tool needs approval; `None`: it does not.
+///
+/// The effect of a tool is the one stated by the operator or by a trusted server, and the worst one
+/// otherwise. So a server cannot exempt itself.
 pub fn why(turn: &Turn, by: Decider, tool: &Tool, now: Instant) -> Option<ApprovalReason> {
     if by != Decider::Gateway
         && tool.terms.approval != ApprovalMode::Never

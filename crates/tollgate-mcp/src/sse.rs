@@ -23,8 +23,7 @@ enum SsePosition {
     /// Start of the stream: a byte order mark may follow.
     Start,
     Inside,
-    /// A following `
-    /// ` belongs to the line that just ended.
+    /// A following `\n` belongs to the line that just ended.
     AfterReturn,
 }
 

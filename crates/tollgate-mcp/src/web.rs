@@ -26,9 +26,11 @@ use crate::per_worker::PerWorker;
 pub mod body;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Idle timeout of a pooled connection. A request fails if the server closes its connection at that
-/// moment, so this is below the usual server timeouts: five seconds for Node and uvicorn, which use
-/// plain HTTP and are cheap to reconnect to; a minute for TLS proxies in front of them.
+/// Idle timeout of a pooled connection.
+///
+/// A request fails if the server closes its connection at that moment, so this is below the usual
+/// server timeouts: five seconds for Node and uvicorn, which use plain HTTP and are cheap to
+/// reconnect to; a minute for TLS proxies in front of them.
 const IDLE_PLAIN: Duration = Duration::from_secs(4);
 const IDLE_SECURE: Duration = Duration::from_secs(55);
 /// A vanished peer is detected within about twenty seconds.

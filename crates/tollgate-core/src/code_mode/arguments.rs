@@ -25,9 +25,10 @@ pub(super) enum CallArgumentsError {
     Unreadable(#[from] MalformedJsonError),
 }
 
-/// A single dictionary is taken as the arguments object. It is the first parameter's value only if
-/// that parameter accepts a dictionary, and the keys are not parameter names or the first parameter
-/// would be missing.
+/// A single dictionary is taken as the arguments object.
+///
+/// It is the first parameter's value only if that parameter accepts a dictionary, and the keys are
+/// not parameter names or the first parameter would be missing.
 pub(super) fn arguments(
     parameters: &Parameters,
     positional: &[Box<RawValue>],

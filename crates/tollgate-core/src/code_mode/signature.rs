@@ -1,5 +1,4 @@
-//! Renders a tool as a Python signature: `get_issue(owner: str, number: int, *, limit: int = 30) ->
-//! Issue`.
+//! Python signatures of tools: `get_issue(owner: str, number: int, *, limit: int = 30) -> Issue`.
 
 use super::classes::TypedDictSet;
 use super::comment_text;
