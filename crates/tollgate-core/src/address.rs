@@ -1,27 +1,26 @@
-//! Where an address leads: to the public internet, or to a place that strangers must not be let
-//! into. Asked by whoever connects on behalf of somebody else. Pure: knows no names and no sockets.
+//! Address classification for the SSRF guard: whether an IP address is public, private, local or
+//! forbidden. Used before a connection is made on behalf of a caller. Pure: no DNS, no sockets.
 //!
-//! An address is public because the tables say so, not because no rule forbids it: what is not
-//! known to be reachable for everybody is not public. Addresses that only carry an IPv4 address
-//! (mapped, translated, NAT64) are judged by the one they carry; tunnels of the past (6to4, Teredo,
-//! ISATAP, IPv4-compatible) are public in no case, because nobody serves anything there but attackers.
+//! An address is public only if the tables say so; unknown addresses are not public. Addresses that
+//! embed an IPv4 address (mapped, translated, NAT64) are classified by the embedded one. Obsolete
+//! tunnels (6to4, Teredo, ISATAP, IPv4-compatible) are never public: only attackers use them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whose ground an address is on.
+/// The network that an address belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddressScope {
-    /// Everybody's.
+    /// The public internet.
     Public,
-    /// A network that only its members reach: private, shared (CGNAT) or unique local addresses.
+    /// A private network: private, shared (CGNAT) or unique local addresses.
     Network,
-    /// This machine.
+    /// Loopback: this machine.
     Machine,
-    /// Nobody should be sent there: metadata services, link-local, multicast, reserved.
+    /// Never a valid target: metadata services, link-local, multicast, reserved.
     Nowhere,
 }
 
-/// The realm of an address, in whatever spelling it comes.
+/// Classifies an address, in IPv4 or any IPv6 form.
 pub fn address_scope(address: IpAddr) -> AddressScope {
     match address {
         IpAddr::V4(address) => scope_v4(address),
@@ -33,12 +32,12 @@ pub fn is_public(address: IpAddr) -> bool {
     address_scope(address) == AddressScope::Public
 }
 
-/// Blocks of IPv4 that are not public: first address, bits of the prefix, realm. From IANA's
-/// registry of special-purpose addresses, and those of clouds that stand outside of it.
+/// IPv4 blocks that are not public: first address, prefix length, scope. From IANA's registry of
+/// special-purpose addresses, plus cloud metadata addresses that are not in it.
 const SPECIAL_V4: &[(Ipv4Addr, u32, AddressScope)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8, AddressScope::Nowhere),
     (Ipv4Addr::new(10, 0, 0, 0), 8, AddressScope::Network),
-    // A metadata service amid the shared addresses: before their row.
+    // A metadata service inside the shared block; must precede the row of that block.
     (Ipv4Addr::new(100, 100, 100, 200), 32, AddressScope::Nowhere),
     (Ipv4Addr::new(100, 64, 0, 0), 10, AddressScope::Network),
     (Ipv4Addr::new(127, 0, 0, 0), 8, AddressScope::Machine),
@@ -66,7 +65,7 @@ fn scope_v4(address: Ipv4Addr) -> AddressScope {
     SPECIAL_V4.iter().find(covers).map_or(AddressScope::Public, |(.., realm)| *realm)
 }
 
-/// Parts of the global unicast addresses that are not public.
+/// Blocks of global unicast IPv6 that are not public.
 const SPECIAL_V6: &[(Ipv6Addr, u32)] = &[
     // Protocol assignments: Teredo, benchmarking, ORCHID.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
@@ -74,13 +73,13 @@ const SPECIAL_V6: &[(Ipv6Addr, u32)] = &[
     // 6to4
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
     (Ipv6Addr::new(0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0), 48),
-    // The 6bone, and what documents use.
+    // The 6bone, and documentation.
     (Ipv6Addr::new(0x3ffe, 0, 0, 0, 0, 0, 0, 0), 15),
 ];
 
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 const UNIQUE_LOCAL: (Ipv6Addr, u32) = (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7);
-/// Metadata services amid the unique local addresses.
+/// Metadata services inside the unique local block.
 const METADATA_V6: &[Ipv6Addr] = &[
     Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
     Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
@@ -108,20 +107,20 @@ fn scope_v6(address: Ipv6Addr) -> AddressScope {
     }
 }
 
-/// The IPv4 address that packets to this one reach in the end.
+/// The IPv4 address that packets to this address finally reach.
 fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [.., high, low] = address.segments();
     let last = Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
     match address.segments() {
         // Mapped and translated.
         [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => Some(last),
-        // NAT64, where every resolver may write it.
+        // NAT64: any resolver may synthesize this prefix.
         [0x64, 0xff9b, 0, 0, 0, 0, ..] => Some(last),
         _ => None,
     }
 }
 
-/// `…:0:5efe:a.b.c.d`, in any network.
+/// `…:0:5efe:a.b.c.d`, under any prefix.
 fn is_isatap(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     matches!(segments[4], 0 | 0x200) && segments[5] == 0x5efe

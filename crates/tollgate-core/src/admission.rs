@@ -1,5 +1,5 @@
-//! Rate limiting: the only way to an [`Admitted`]. Says which limits a request is under;
-//! what was taken of them is kept by whoever asks.
+//! Rate limiting (admission control): the only constructor of [`Admitted`]. Selects the limits that
+//! apply to a request; the caller stores the token buckets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::policy::Permitted;
 use crate::rate::{BucketToken, RateLimit, TokenBucket, whole_seconds};
 use crate::turn::{Principal, Turn};
 
-/// A permitted request that no limit of its tool, agent or principal forbids now. Only [`admit`]
-/// makes one.
+/// A permitted request within the rate limits of its tool, agent and principal. Created only by
+/// [`admit`].
 #[derive(Debug)]
 pub struct Admitted<'a> {
     permitted: Permitted<'a>,
@@ -23,7 +23,7 @@ impl<'a> Admitted<'a> {
         &self.permitted
     }
 
-    /// A copy that outlives the text it was read from.
+    /// A copy that does not borrow from the request text.
     pub fn into_owned(self) -> Admitted<'static> {
         Admitted { permitted: self.permitted.to_owned() }
     }
@@ -33,28 +33,28 @@ impl<'a> Admitted<'a> {
     }
 }
 
-/// Whose calls a limit counts.
+/// What a rate limit counts calls by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RateLimitKey {
-    /// Of everybody.
+    /// Counts calls by all callers.
     Tool(ToolId),
-    /// By whomever it is used.
+    /// Counts calls by all users of the agent.
     Agent(AgentId),
     Principal(Principal),
 }
 
-/// There were as many calls as there may be.
+/// A rate limit is exhausted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{counted} {}; try again in {} s", describe_limit(*.limit), whole_seconds(*.wait))]
 pub struct RateLimitedError {
     pub counted: RateLimitKey,
     pub limit: RateLimit,
-    /// Until the next one may be made.
+    /// Time until the next call is allowed.
     pub wait: Duration,
 }
 
-/// Lets a request through if none of its limits is used up, and takes one of each; a request that
-/// is refused costs nothing. `bucket` finds what was taken; it is asked for real limits only.
+/// Admits a request if none of its limits is exhausted, and takes one token from each. A refused
+/// request takes no token. `bucket` looks up a bucket; it is called only for limits that are set.
 pub fn admit<'a>(
     (turn, by): (&Turn, Decider),
     permitted: Permitted<'a>,
@@ -65,8 +65,8 @@ pub fn admit<'a>(
     Ok(Admitted { permitted })
 }
 
-/// The same for a program that somebody runs by hand: one of its agent's and of its principal's.
-/// Its calls are counted when they come.
+/// Admission of a program that a user starts directly: one token of its agent and one of its
+/// principal. The calls inside it are counted when they are made.
 pub fn admit_program(
     turn: &Turn,
     bucket: impl Fn(&RateLimitKey) -> Arc<TokenBucket>,
@@ -88,7 +88,7 @@ fn take(
         match bucket.take(*limit, now) {
             Ok(one) => taken.push(one),
             Err(wait) => {
-                // The last that was taken first: each is then as it was found.
+                // Reverse order, so that each bucket returns to its previous state.
                 taken.into_iter().rev().for_each(BucketToken::give_back);
                 return Err(RateLimitedError { counted: counted.clone(), limit: *limit, wait });
             }
@@ -97,8 +97,8 @@ fn take(
     Ok(())
 }
 
-/// The limits that a request is under. A measurement of the gate's own is under none: it is paced
-/// by whoever makes it. What follows up on a call was counted with it.
+/// The limits that apply to a request. Probes by the gateway have none: the prober paces them.
+/// Follow-ups of a call were counted with the call.
 fn limits(
     turn: &Turn,
     by: Decider,

@@ -1,4 +1,4 @@
-//! Who uses tools: what an agent is allowed to see, and how it speaks.
+//! Agent configuration: visible tools, permissions, memory, and how the agent talks to models.
 
 use std::collections::BTreeMap;
 
@@ -13,42 +13,42 @@ use crate::tier_selector::TierKeywords;
 pub struct Agent {
     pub id: AgentId,
     pub description: String,
-    /// Exposed names and globs. Nothing listed, nothing visible.
+    /// Exposed names and globs. An empty list means that no tool is visible.
     pub tools: Vec<Glob>,
-    /// `None`: no budget at all. It sees tools of every tier, and no wall ends its turns.
+    /// `None`: no latency budget. The agent sees tools of every tier, and its turns have no wall.
     pub ceiling: Option<Tier>,
-    /// Beside those of the installation.
+    /// In addition to the global keywords.
     pub keywords: TierKeywords,
-    /// Exposed names and globs of tools that run when a model wants them, without anybody's leave.
+    /// Exposed names and globs of tools that run without approval when a model calls them.
     pub auto_execute: Vec<Glob>,
     pub rate_limit: Option<RateLimit>,
-    /// Calls that may run at the same time; `None`: as many as there are.
+    /// Maximum number of concurrent calls; `None`: unlimited.
     pub concurrent: Option<u32>,
     pub memory: AgentMemoryPolicy,
     pub persona: Persona,
 }
 
-/// Which memory an agent has, and what goes into it by itself.
+/// The memory that an agent uses, and what is recorded automatically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentMemoryPolicy {
-    /// The campaign; the key of whoever asks says of which tenant.
+    /// The campaign; the caller's key determines the tenant.
     pub namespace: memory::MemoryName,
     pub record: RecordPolicy,
     pub recall: RecallPolicy,
 }
 
-/// What becomes of what is said in its conversations.
+/// How conversations are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RecordPolicy {
     #[default]
     Nothing,
-    /// Kept for this agent.
+    /// Recorded for this agent only.
     Own,
-    /// Kept for all agents of the namespace.
+    /// Recorded for all agents of the namespace.
     Shared,
 }
 
-/// Whether what has to do with a turn is looked up before its model is asked.
+/// Whether relevant memory is retrieved before the model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RecallPolicy {
     #[default]
@@ -73,28 +73,28 @@ impl RecordPolicy {
     }
 }
 
-/// An agent beside what it may see and do: what models are told, and which ones.
+/// The model-facing part of an agent: prompts and models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Persona {
-    /// With `{placeholders}`.
+    /// May contain `{placeholders}`.
     pub prompt: Option<String>,
-    /// With `{placeholders}`.
+    /// May contain `{placeholders}`.
     pub greeting: Option<String>,
     /// In order of preference; never empty.
     pub models: Vec<String>,
     pub engine: Engine,
-    /// Rounds of tool calls in one turn.
+    /// Maximum rounds of tool calls in one turn.
     pub max_depth: u32,
-    /// Tool calls in one turn, those of programs included.
+    /// Maximum tool calls in one turn, including those of programs.
     pub max_calls: u32,
-    /// Shown to the model at once.
+    /// Maximum number of tools shown to the model at a time.
     pub max_tools: u32,
-    /// Exposed names and globs of tools that are shown whatever a turn is about.
+    /// Exposed names and globs of tools that are always shown, whatever the turn is about.
     pub pinned_tools: Vec<Glob>,
     pub tool_search: ToolSearch,
     pub mixed_response: MixedResponse,
     pub code_mode: bool,
-    /// Defaults of placeholders.
+    /// Default values of placeholders.
     pub variables: BTreeMap<String, String>,
 }
 
@@ -102,7 +102,7 @@ pub struct Persona {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Engine {
     Cascaded,
-    /// The opener speaks the first sentence while the strong model works.
+    /// The opener model writes the first sentence while the strong model works.
     SentenceCascade {
         opener: String,
     },
@@ -119,12 +119,12 @@ impl Engine {
     }
 }
 
-/// Whether a model looks for tools itself instead of being shown all of them.
+/// Whether a model searches for tools instead of being shown all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolSearch {
     #[default]
     Off,
-    /// Where the tools are more than `max_tools`, or do not fit into the model's window.
+    /// If there are more than `max_tools` tools, or they do not fit into the context window.
     Auto,
     Always,
 }
@@ -139,13 +139,14 @@ impl ToolSearch {
     }
 }
 
-/// What an answer looks like in which some calls were run and others wait for the client.
+/// The format of a response in which some calls were run and others are left to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MixedResponse {
-    /// What was run stands beside the answer, what waits is a tool call of the dialect.
+    /// Results of executed calls accompany the response; pending calls are tool calls of the
+    /// dialect.
     #[default]
     Native,
-    /// The results stand in the text of the answer, as JSON, and the answer ends as if it was whole.
+    /// Results are embedded as JSON in the response text, and the response ends as a complete one.
     Inline,
 }
 
@@ -158,10 +159,10 @@ impl MixedResponse {
     }
 }
 
-/// The small model that is built in and needs no key.
+/// The built-in small model, which needs no API key.
 pub const OFFLINE: &str = "offline";
 
-/// Tool calls that a model may make in one turn, unless its agent says otherwise.
+/// Default for the tool calls that a model may make in one turn.
 pub const MAX_CALLS_PER_TURN: u32 = 32;
 
 impl Default for Persona {
@@ -184,7 +185,7 @@ impl Default for Persona {
 }
 
 impl Agent {
-    /// The one agent of a config without agents: sees everything.
+    /// The only agent of a config without agents: sees every tool.
     pub fn implicit() -> Self {
         Self {
             id: AgentId::parse("default").expect("a valid name"),
@@ -200,8 +201,7 @@ impl Agent {
         }
     }
 
-    /// The tier of a turn that wishes for `wish`, and whether it has a budget at all: a turn
-    /// without one sees everything.
+    /// The tier of a turn that requests `wish`; `None`: no budget, and everything is visible.
     pub fn budget(&self, wish: RequestedTier) -> Option<Tier> {
         match (wish, self.ceiling) {
             (RequestedTier::Override(tier), _) | (RequestedTier::Selected(tier), None) => {
@@ -217,14 +217,14 @@ impl Agent {
     }
 }
 
-/// The tier that a turn asks for.
+/// The tier that a turn requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestedTier {
-    /// Nothing was said: what the agent has.
+    /// No request: the agent's ceiling.
     Ceiling,
-    /// Chosen from what was said; never above the agent's ceiling.
+    /// Selected from the user's message; never above the agent's ceiling.
     Selected(Tier),
-    /// By a principal with the right to it, whatever the agent's ceiling.
+    /// Set by a principal with that permission; ignores the agent's ceiling.
     Override(Tier),
 }
 

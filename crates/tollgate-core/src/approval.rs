@@ -1,5 +1,6 @@
-//! Must a person agree? The only way to a [`Cleared`] request, which is all that is planned. Who is
-//! asked, and how, is for others: they bring back a [`ApprovalVerdict`] on exactly this call.
+//! Human approval of calls: the only constructor of [`Cleared`], and only cleared requests are
+//! planned. Asking an approver is done elsewhere and yields an [`ApprovalVerdict`] on exactly this
+//! call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use crate::tool::{ApprovalMode, TaintRule, Tool, ToolEffect};
 use crate::turn::{Principal, Turn};
 use crate::view::View;
 
-/// A request that nobody has to agree to, or to which somebody did. Only [`clear`] and
-/// [`HeldRequest::apply_verdict`] make one.
+/// A request that needs no approval or was approved. Created only by [`clear`] and
+/// [`HeldRequest::apply_verdict`].
 #[derive(Debug)]
 pub struct Cleared<'a> {
     admitted: Admitted<'a>,
@@ -32,14 +33,14 @@ impl<'a> Cleared<'a> {
     }
 }
 
-/// Whether a request may go on as it is.
+/// Whether a request needs approval.
 #[derive(Debug)]
 pub enum Clearance<'a> {
     Clear(Cleared<'a>),
     Ask(HeldRequest<'a>),
 }
 
-/// A call that waits for somebody's leave.
+/// A call that waits for approval.
 #[derive(Debug)]
 pub struct HeldRequest<'a> {
     id: ApprovalId,
@@ -48,16 +49,16 @@ pub struct HeldRequest<'a> {
     why: ApprovalReason,
 }
 
-/// Why somebody has to agree.
+/// Why approval is required.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalReason {
-    /// The operator said `approval: always`.
+    /// The operator configured `approval: always`.
     Always,
-    /// A model wants it, and its agent does not let it run by itself.
+    /// Called by a model, and not in the agent's `auto_execute`.
     NotAutomatic,
-    /// A model wants it, and it may destroy something: a pattern is not enough for that.
+    /// Called by a model, and possibly destructive: a glob pattern does not suffice to allow it.
     Destructive,
-    /// It may destroy something, and this turn has read what an untrusted server said.
+    /// Possibly destructive, and this turn has read output of an untrusted server.
     Tainted { by: ServerId },
 }
 
@@ -94,7 +95,7 @@ impl fmt::Display for ApprovalReason {
     }
 }
 
-/// Names one call that waits. Random: nobody can guess another's.
+/// Id of a waiting call. Random, so that it cannot be guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ApprovalId(u128);
 
@@ -105,7 +106,7 @@ impl ApprovalId {
         Self(random)
     }
 
-    /// Reads what [`ApprovalId`] displays, and nothing else.
+    /// Parses exactly the [`ApprovalId`] display format.
     pub fn parse(text: &str) -> Option<Self> {
         TaggedId::parse(Self::PREFIX, text).map(Self)
     }
@@ -136,15 +137,15 @@ impl Decision {
     }
 }
 
-/// What became of a call that waited.
+/// How the wait for approval ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalEnding {
     Decided(Decision),
-    /// Nobody decided in time.
+    /// The approval timeout expired.
     Expired,
-    /// The caller went away.
+    /// The caller disconnected.
     Withdrawn,
-    /// What the caller called with, or the tool, was taken away.
+    /// The caller's credential or the tool was revoked.
     Revoked,
 }
 
@@ -168,7 +169,7 @@ impl ApprovalEnding {
     }
 }
 
-/// What somebody decided of one call.
+/// An approver's decision on one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalVerdict {
     pub id: ApprovalId,
@@ -177,12 +178,12 @@ pub struct ApprovalVerdict {
     pub note: Option<String>,
 }
 
-/// A call to which nobody agreed.
+/// A call that was not approved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalDeniedError {
     #[error("{}", denial_message(.tool, .note.as_deref()))]
     By { tool: String, note: Option<String> },
-    /// The verdict is on another call.
+    /// The verdict is for another call.
     #[error("nobody agreed to this call of `{tool}`")]
     Another { tool: String },
 }
@@ -211,13 +212,14 @@ impl<'a> HeldRequest<'a> {
         self.admitted.permitted_request()
     }
 
-    /// A copy that outlives the text it was read from.
+    /// A copy that does not borrow from the request text.
     pub fn into_owned(self) -> HeldRequest<'static> {
         let Self { id, admitted, tool, why } = self;
         HeldRequest { id, admitted: admitted.into_owned(), tool, why }
     }
 
-    /// Goes on, if this very call was agreed to. It is used up either way: no verdict counts twice.
+    /// Clears the request if this call was approved. Consumes it either way, so that a verdict is
+    /// used at most once.
     pub fn apply_verdict(
         self,
         verdict: &ApprovalVerdict,
@@ -233,8 +235,8 @@ impl<'a> HeldRequest<'a> {
     }
 }
 
-/// Decides whether somebody has to agree. What the gate calls to measure, it calls with its
-/// operator's leave: see [`crate::probe::may_probe`]. `random` names the call if it has to wait.
+/// Decides whether a request needs approval. Probes by the gateway were allowed by the operator:
+/// see [`crate::probe::may_probe`]. `random` becomes the id of the call if it has to wait.
 pub fn clear<'a>(
     (turn, by): (&Turn, Decider),
     admitted: Admitted<'a>,
@@ -252,9 +254,10 @@ pub fn clear<'a>(
     }
 }
 
-/// Why somebody has to agree to a call of the tool; `None`: nobody has to. A tool's effect is what
-/// its operator or a trusted server says, and the worst otherwise; so no server can talk itself past
-/// this.
+/// Why a call of the tool needs approval; `None`: it does not.
+///
+/// The effect of a tool is the one stated by the operator or by a trusted server, and the worst one
+/// otherwise. So a server cannot exempt itself.
 pub fn why(turn: &Turn, by: Decider, tool: &Tool, now: Instant) -> Option<ApprovalReason> {
     if by != Decider::Gateway
         && tool.terms.approval != ApprovalMode::Never
@@ -272,7 +275,7 @@ pub fn why(turn: &Turn, by: Decider, tool: &Tool, now: Instant) -> Option<Approv
     not_by_itself(&turn.view, tool)
 }
 
-/// A call that nobody can agree to in this turn.
+/// A call that cannot be approved in this turn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{tool}` was not run: taint: it is destructive, and a result of the untrusted server `{by}` was \
@@ -283,7 +286,7 @@ pub struct TaintedCallError {
     pub by: ServerId,
 }
 
-/// Refuses a destructive call after a result of an untrusted server, where the operator wants that.
+/// Refuses a destructive call after output of an untrusted server, if the operator configured so.
 pub fn refuse_tainted(
     turn: &Turn,
     by: Decider,
@@ -299,7 +302,7 @@ pub fn refuse_tainted(
     }
 }
 
-/// Why a model's call of the tool needs somebody's leave, as far as the agent decides that.
+/// Why a model's call of the tool needs approval, by the agent's configuration.
 fn not_by_itself(view: &View, tool: &Tool) -> Option<ApprovalReason> {
     let name = tool.exposed.as_str();
     let automatic = &view.auto_execute;
@@ -315,8 +318,8 @@ fn not_by_itself(view: &View, tool: &Tool) -> Option<ApprovalReason> {
     }
 }
 
-/// Whether a call goes to the gate when a model wants it, or back to whoever asked the model. At
-/// the gate it may still have to wait for leave: see [`clear`].
+/// Whether a model's call is run by the gateway or returned to the client. At the gate it may still
+/// need approval: see [`clear`].
 pub fn runs_by_itself(view: &View, tool: &Tool) -> bool {
     match tool.terms.approval {
         ApprovalMode::Never => true,

@@ -1,17 +1,18 @@
-//! Exponential backoff with jitter, the cooldown of a server that failed: how long to wait before
-//! it is started again, and when to call it failed. Time and chance are arguments.
+//! Exponential backoff with jitter for restarts of a failed server, and the limit after which it
+//! counts as failed. Time and randomness are arguments.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Restarts are counted within this time, and a server up for so long starts anew.
+/// Restarts are counted within this time; a server that was up this long starts with a clean
+/// record.
 pub const HEALTHY: Duration = Duration::from_secs(60);
-/// A server that failed for good is tried this often, for ever.
+/// Retry interval of a server that has failed permanently; retried forever.
 pub const SLOW_RETRY: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackoffPolicy {
-    /// The first pause; it doubles with every failure.
+    /// The first delay; doubles with every failure.
     pub first: Duration,
     pub longest: Duration,
     /// Restarts allowed within [`HEALTHY`]; `None`: any number.
@@ -23,16 +24,16 @@ pub struct Backoff {
     policy: BackoffPolicy,
     /// Failures since the server was last healthy.
     streak: u32,
-    /// Restarts granted lately, oldest first.
+    /// Recent restarts, oldest first.
     granted: VecDeque<Instant>,
     exhausted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackoffPause {
-    /// Start again after this.
+    /// Restart after this delay.
     Brief(Duration),
-    /// Too many restarts: the server has failed; the next try is a slow one.
+    /// Too many restarts: the server counts as failed and is retried slowly.
     Exhausted(Duration),
 }
 
@@ -49,8 +50,8 @@ impl Backoff {
         Self { policy, streak: 0, granted: VecDeque::new(), exhausted: false }
     }
 
-    /// The server is down, after having been up for `up` (zero: it never came up).
-    /// `chance` is random, from 0 up to 1.
+    /// Records that the server went down after being up for `up` (zero: it never came up). `chance`
+    /// is random, in 0..1.
     pub fn record_failure(&mut self, now: Instant, up: Duration, chance: f64) -> BackoffPause {
         if up >= HEALTHY {
             self.reset();
@@ -71,13 +72,13 @@ impl Backoff {
         BackoffPause::Brief(apply_jitter(doubled.min(self.policy.longest), chance))
     }
 
-    /// Forgets all failures: the server was healthy, or a person asked for a fresh start.
+    /// Clears all failures: the server was healthy, or an operator requested a restart.
     pub fn reset(&mut self) {
         *self = Self::new(self.policy);
     }
 }
 
-/// Up to a quarter less, so that servers which fell together do not rise together.
+/// Subtracts up to a quarter, so that servers that failed together do not restart together.
 fn apply_jitter(pause: Duration, chance: f64) -> Duration {
     pause.mul_f64(1.0 - chance.clamp(0.0, 1.0) / 4.0)
 }

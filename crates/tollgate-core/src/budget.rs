@@ -1,4 +1,4 @@
-//! How long a call may take: one deadline, inherited by everything inside it.
+//! Latency budgets: tiers, their ceilings, and the deadline that nested calls inherit.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ pub enum Tier {
 
 impl Tier {
     pub const ALL: [Self; 3] = [Self::Fast, Self::Standard, Self::Deep];
-    /// Of a tool of which nothing is known.
+    /// The tier of a tool without any measurement.
     pub const UNKNOWN: Self = Self::Standard;
 
     pub fn as_str(self) -> &'static str {
@@ -35,7 +35,7 @@ impl fmt::Display for Tier {
     }
 }
 
-/// How long the tools of a turn may take, by tier. Ascending.
+/// The time limit of a turn's tools, by tier. Ascending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceilings {
     pub fast: Duration,
@@ -62,18 +62,18 @@ impl Ceilings {
         }
     }
 
-    /// The lowest tier that `span` fits into. What fits nowhere is deep.
+    /// The lowest tier whose ceiling is not exceeded by `span`. Longer spans are deep.
     pub fn fit(&self, span: Duration) -> Tier {
         Tier::ALL.into_iter().find(|tier| span <= self.of(*tier)).unwrap_or(Tier::Deep)
     }
 }
 
-/// How long calls of a tool are said to take.
+/// The stated duration of a tool's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Estimate {
-    /// By the operator, or by a server that is trusted.
+    /// Stated by the operator or by a trusted server.
     Believed(Duration),
-    /// By any other server: it cannot make itself faster than a tool of which nothing is known.
+    /// Stated by an untrusted server: cannot make the tool faster than one without measurements.
     Claimed(Duration),
 }
 
@@ -84,7 +84,7 @@ impl Estimate {
         }
     }
 
-    /// The span, if it counts.
+    /// The duration, if it is taken into account.
     pub fn counting(self, ceilings: &Ceilings) -> Option<Duration> {
         match self {
             Self::Believed(span) => Some(span),
@@ -93,7 +93,7 @@ impl Estimate {
     }
 }
 
-/// The moment at which whatever has not answered is given up.
+/// The time at which a call is abandoned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline(Instant);
 
@@ -106,7 +106,7 @@ impl Deadline {
         Self(now + span)
     }
 
-    /// What a nested call may take: never more than its parent has left.
+    /// The deadline of a nested call: never later than that of its parent.
     pub fn cap(self, now: Instant, own: Duration) -> Self {
         Self(self.0.min(now + own))
     }
@@ -120,11 +120,11 @@ impl Deadline {
     }
 }
 
-/// The limits that hold for every call, beside the turn's own deadline.
+/// Limits that apply to every call, in addition to the deadline of the turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub global: Duration,
-    /// JSON values in the arguments of one call, which become a tree to be checked.
+    /// Maximum JSON values in the arguments of a call, which are parsed into a tree for validation.
     pub argument_values: usize,
 }
 

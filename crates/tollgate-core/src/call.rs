@@ -1,4 +1,4 @@
-//! What is asked of the gate, and what comes back.
+//! Requests to the gate and their outcomes.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,7 +14,7 @@ mod id;
 
 pub use id::CallId;
 
-/// One request in the client's names. `params` are those of the MCP method.
+/// One request with exposed names. `params` are those of the MCP method.
 #[derive(Debug)]
 pub struct GateRequest<'a> {
     pub kind: RequestKind,
@@ -22,13 +22,13 @@ pub struct GateRequest<'a> {
 }
 
 impl GateRequest<'_> {
-    /// A copy that outlives the text it was read from.
+    /// A copy that does not borrow from the request text.
     pub fn into_owned(self) -> GateRequest<'static> {
         GateRequest { kind: self.kind, params: self.params.into_owned() }
     }
 }
 
-/// The MCP methods that reach a server.
+/// The MCP methods that are forwarded to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
     CallTool,
@@ -38,18 +38,18 @@ pub enum RequestKind {
     Task(TaskVerb),
 }
 
-/// Who decided that a call is made.
+/// The originator of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decider {
-    /// Whoever sent the request: a person, a program, or a model that is theirs to watch.
+    /// The sender of the request: a person, a program, or a model that the client supervises.
     Client,
-    /// A model that the gateway itself runs.
+    /// A model that is run by the gateway.
     Model,
-    /// The gateway, to measure.
+    /// The gateway, for a measurement.
     Gateway,
 }
 
-/// What can be done to a task that a server gave instead of an answer.
+/// Operations on a task that a server returned instead of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskVerb {
     Get,
@@ -107,45 +107,45 @@ impl fmt::Display for CallStatus {
     }
 }
 
-/// A finished call. A tool that failed is an outcome too: its text is for the model.
+/// A finished call. A failed tool is an outcome too, with a text for the model.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub status: CallStatus,
-    /// The MCP result, in no era's own dress.
+    /// The MCP result, independent of the protocol era.
     pub result: Box<RawValue>,
     pub retry: Retryability,
     pub extent: ResultExtent,
-    /// Where all that the tool said can be read, or will be: of what was cut or is pending.
+    /// Handle of the full result, if it was truncated or is pending.
     pub handle: Option<ResultHandle>,
     pub source: ResultSource,
     pub duration: Duration,
-    /// Whose words it is; `None`: the gateway's own.
+    /// Where the result is from; `None`: the gateway.
     pub origin: Option<ResultOrigin>,
 }
 
-/// Where a result says in its `_meta` whose it is.
+/// The `_meta` key that holds the origin of a result.
 pub const ORIGIN_META: &str = "dev.tollgate/origin";
 
-/// Which server a result is from, and what that means for whoever reads it.
+/// The server that a result is from, and whether it is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultOrigin {
     pub server: ServerId,
     pub trust: ServerTrust,
-    /// What was taken out before anybody read it.
+    /// What was removed by sanitizing.
     pub removed: RemovedCounts,
-    /// Where the result can be read as the server sent it, if something was taken out.
+    /// Handle of the original result, if something was removed.
     pub raw: Option<ResultHandle>,
     pub mark: UntrustedMarking,
 }
 
-/// Whether the operator vouches for what a server says.
+/// Whether the operator trusts the output of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerTrust {
     Trusted,
     Untrusted,
 }
 
-/// Whether models read in the text itself that a result is an untrusted server's.
+/// Whether output of untrusted servers is marked as such in the text that models read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UntrustedMarking {
     #[default]
@@ -158,8 +158,8 @@ impl ResultOrigin {
         self.trust == ServerTrust::Trusted
     }
 
-    /// What a model is told before the words of an untrusted server. It speaks of the whole
-    /// result, so that nothing in the result can end it.
+    /// The notice that precedes output of an untrusted server. It covers the whole result, so that
+    /// nothing inside the result can end it.
     pub fn notice(&self) -> Option<String> {
         let is_told = self.mark == UntrustedMarking::On && !self.is_trusted();
         let server = &self.server;
@@ -170,7 +170,7 @@ impl ResultOrigin {
         })
     }
 
-    /// As it is told to programs: `{"server":"files","trusted":false}`, and what was taken out.
+    /// As JSON for programs: `{"server":"files","trusted":false}`, plus the removed counts.
     pub fn to_object(&self) -> Object<'static> {
         let mut object = Object::new();
         object.set_string("server", self.server.as_str());
@@ -185,8 +185,8 @@ impl ResultOrigin {
     }
 }
 
-/// Names a result that stays with the gateway for a while, for one principal. Random: nobody can
-/// guess another's.
+/// Handle of a result that is retained for a while, for one principal. Random, so that it cannot be
+/// guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ResultHandle(u128);
 
@@ -197,7 +197,7 @@ impl ResultHandle {
         Self(random)
     }
 
-    /// Reads what [`ResultHandle`] displays, and nothing else.
+    /// Parses exactly the [`ResultHandle`] display format.
     pub fn parse(text: &str) -> Option<Self> {
         TaggedId::parse(Self::PREFIX, text).map(Self)
     }
@@ -215,12 +215,12 @@ pub enum Retryability {
     Pointless,
     Sensible {
         hint: Option<String>,
-        /// Not sooner, if that is known.
+        /// Earliest retry, if known.
         after: Option<Duration>,
     },
 }
 
-/// Whether all that the tool said is there.
+/// Whether the result is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultExtent {
     Whole,

@@ -1,5 +1,5 @@
-//! The immutable snapshot of everything that all servers offer, built whole and swapped whole.
-//! Built by the registry; read by views. Knows nothing of agents.
+//! The catalogue: an immutable snapshot of everything that all servers offer, replaced as a whole.
+//! Built by the registry, read by views. Independent of agents.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -28,7 +28,7 @@ mod tools;
 use requested_names::RequestedNames;
 use tool_shadowing::ToolMentions;
 
-/// What one server says it has: the items of its lists, as they came.
+/// The lists of one server, as received.
 #[derive(Debug, Clone, Default)]
 pub struct ServerListing {
     pub tools: Vec<Box<RawValue>>,
@@ -37,26 +37,26 @@ pub struct ServerListing {
     pub prompts: Vec<Box<RawValue>>,
 }
 
-/// What the config says of one server, as far as its tools go.
+/// The configuration of one server, as far as it concerns its tools.
 #[derive(Debug, Clone)]
 pub struct ServerRules {
     pub server: ServerId,
     pub origin: ServerOrigin,
-    /// May the server's own annotations allow retries, caching, probes?
+    /// Whether the server's own annotations may allow retries, caching and probes.
     pub trusted: bool,
     pub timeout: Duration,
     pub slow: Option<SlowResponse>,
-    /// Nothing listed, nothing served.
+    /// An empty list allows nothing.
     pub allow: Vec<Glob>,
     pub deny: Vec<Glob>,
     pub tools: BTreeMap<ToolName, ToolOverride>,
-    /// What becomes of new, changed and suspicious tools.
+    /// How new, changed and suspicious tools are handled.
     pub trust: TrustPolicy,
     pub reach: ToolReach,
 }
 
 impl ServerRules {
-    /// Nothing is said of a server: all of its tools, none of its promises.
+    /// Defaults for a server without rules: all of its tools, none of its annotations trusted.
     pub fn new(server: ServerId, origin: ServerOrigin) -> Self {
         Self {
             server,
@@ -73,7 +73,7 @@ impl ServerRules {
     }
 }
 
-/// One server's part of the next catalogue, in the order of the config (built-in ones first).
+/// One server's input to the next catalogue, in config order (built-in servers first).
 #[derive(Debug, Clone)]
 pub struct ServerOffer {
     pub rules: Arc<ServerRules>,
@@ -82,88 +82,88 @@ pub struct ServerOffer {
     pub present: bool,
 }
 
-/// All that a catalogue is made of, beside the owners of names.
+/// The inputs of a build, except the name owners.
 #[derive(Debug, Clone, Copy)]
 pub struct CatalogInputs<'a> {
     pub version: u64,
     pub offers: &'a [ServerOffer],
     pub pattern: &'a NamePattern,
-    /// Tools that did not change since are taken over from here, not compiled again.
+    /// Unchanged tools are reused from here instead of compiled again.
     pub previous: Option<&'a Catalog>,
-    /// Which definitions are known and trusted.
+    /// The accepted tool definitions.
     pub pins: &'a ToolPins,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     pub version: u64,
-    /// By exposed name.
+    /// Sorted by exposed name.
     pub tools: Vec<Arc<Tool>>,
-    /// Of each tool, in the same order: the least budget in which it can be seen.
+    /// For each tool, in the same order: the lowest tier in which it is visible.
     pub tiers: Vec<Tier>,
     pub prompts: Vec<Arc<Prompt>>,
-    /// By URI.
+    /// Sorted by URI.
     pub resources: Vec<Arc<CatalogResource>>,
     pub templates: Vec<Arc<ResourceTemplate>>,
-    /// What was left out or changed on intake, and why; for people to see.
+    /// What was left out or changed, and why; shown to operators.
     pub problems: Vec<CatalogProblem>,
-    /// Tools whose server is away, as far as they were ever known.
+    /// Tools of absent servers, as far as they are known.
     pub away: Vec<UnavailableTool>,
-    /// Tools of servers that are there, which nobody can see.
+    /// Tools of present servers that are not served.
     pub withheld: Vec<WithheldTool>,
-    /// Tools that a person should look at, by exposed name. Those that are withheld stand only here.
+    /// Tools that an operator should review, by exposed name. Withheld tools are listed only here.
     pub doubted: Vec<DoubtedTool>,
-    /// Tools that this build saw for the first time and trusts for that: to be pinned.
+    /// Tools seen for the first time and trusted on first use: to be pinned.
     pub first_uses: Vec<Arc<Tool>>,
     mentions: Arc<ToolMentions>,
-    /// Servers in this process: nobody has to trust their tools.
+    /// In-process servers, whose tools need no trust decision.
     pub own: Vec<ServerId>,
 }
 
-/// A tool that is not simply served.
+/// A tool that needs review.
 #[derive(Debug, Clone)]
 pub struct DoubtedTool {
     pub tool: Arc<Tool>,
     pub verdict: TrustVerdict,
-    /// All that was found in it, what it says of other servers' tools included.
+    /// All findings, including mentions of other servers' tools.
     pub findings: Vec<Finding>,
 }
 
-/// A tool that is not there because its server is not.
+/// A tool whose server is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnavailableTool {
     pub exposed: ExposedName,
     pub tool: ToolId,
 }
 
-/// A tool that its server lists and the catalogue does not.
+/// A tool that its server lists but the catalogue does not serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithheldTool {
     pub tool: ToolId,
-    /// The name that it would have.
+    /// The name it would have.
     pub exposed: ExposedName,
     pub cause: WithheldCause,
-    /// In words.
+    /// A sentence for operators.
     pub why: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WithheldCause {
-    /// The config does not let the server offer it.
+    /// The config does not allow the server to offer it.
     NotOffered,
-    /// Its definition or its name.
+    /// Its definition or its name is invalid.
     Unusable,
-    /// Somebody has to accept its definition first.
+    /// Its definition has to be accepted first.
     Untrusted,
 }
 
 #[derive(Debug)]
 pub struct Prompt {
     pub server: ServerId,
-    /// As the server says it.
+    /// The server's own name for it.
     pub name: ToolName,
     pub exposed: ExposedName,
-    /// As listed: under its exposed name.
+    /// The list entry, under its exposed name.
     pub listed: Box<str>,
 }
 
@@ -171,7 +171,7 @@ pub struct Prompt {
 pub struct CatalogResource {
     pub server: ServerId,
     pub uri: String,
-    /// What agents' lists of allowed names are matched against.
+    /// Matched against the agents' allowlists.
     pub exposed: ExposedName,
     pub listed: Box<str>,
 }
@@ -179,13 +179,13 @@ pub struct CatalogResource {
 #[derive(Debug)]
 pub struct ResourceTemplate {
     pub server: ServerId,
-    /// RFC 6570, as the server says it.
+    /// RFC 6570, as the server wrote it.
     pub pattern: String,
     pub exposed: ExposedName,
     pub listed: Box<str>,
 }
 
-/// Something that did not make it into the catalogue, or not unchanged.
+/// An item that was left out of the catalogue or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogProblem {
     pub tool: ToolId,
@@ -194,24 +194,24 @@ pub struct CatalogProblem {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CatalogProblemKind {
-    /// The definition cannot be used; the tool is left out.
+    /// The definition is invalid; the tool is left out.
     Rejected(String),
-    /// The name belongs to another tool; this one is left out until `expose_as` gives it another.
+    /// The name belongs to another tool; this one is left out until `expose_as` renames it.
     NameTaken { exposed: String, owner: ToolId },
-    /// Text that hides something, which was taken out, or that speaks past its reader.
+    /// Hidden text, which was removed, or text that looks like a prompt injection.
     Suspicious(Finding),
-    /// Stands in a list already, by this server or one before it; the first one counts.
+    /// Already listed by this server or an earlier one; the first one is used.
     ListedTwice { owner: ServerId },
-    /// Not served until somebody accepts it.
+    /// Not served until it is accepted.
     Withheld(TrustDoubt),
-    /// Served, though its server changed it.
+    /// Served, although its server changed it.
     Doubtful(TrustDoubt),
-    /// The config has settings for it, and the server does not list it.
+    /// The config has settings for a tool that the server does not list.
     NoSuchTool,
 }
 
 impl CatalogProblem {
-    /// Whether the tool is missing because of it.
+    /// Whether the problem causes the tool to be left out.
     pub fn leaves_out(&self) -> bool {
         match self.kind {
             CatalogProblemKind::Rejected(_)
@@ -251,9 +251,9 @@ impl fmt::Display for CatalogProblem {
 }
 
 impl Catalog {
-    /// Merges all offers. Of two that want one name the built-in tool, then the server that stands
-    /// first has it; `owners` remembers the names of servers that are away, so that nobody else
-    /// takes them meanwhile.
+    /// Merges all offers. If two tools request the same name, a built-in tool wins, then the server
+    /// that comes first. `owners` reserves the names of absent servers, so that no other server
+    /// takes them.
     pub fn build(inputs: &CatalogInputs<'_>, owners: &mut NameOwners) -> Self {
         let mut problems = Vec::new();
         let mut wanted = RequestedNames::default();
@@ -281,13 +281,13 @@ impl Catalog {
         }
     }
 
-    /// The same catalogue with its tools in these tiers, in the order of `tools`.
+    /// The same catalogue with new tiers, in the order of `tools`.
     pub fn in_tiers(&self, version: u64, tiers: Vec<Tier>) -> Self {
         debug_assert_eq!(tiers.len(), self.tools.len(), "one tier for each tool");
         Self { version, tiers, first_uses: Vec::new(), ..self.clone() }
     }
 
-    /// Tools that are known and not served until somebody accepts them.
+    /// Tools that are quarantined until they are accepted.
     pub fn quarantined_tools(&self) -> impl Iterator<Item = (&Arc<Tool>, &TrustDoubt)> {
         self.doubted.iter().filter_map(|it| match &it.verdict {
             TrustVerdict::Withheld(doubt) => Some((&it.tool, doubt)),
@@ -301,9 +301,9 @@ impl Catalog {
     }
 }
 
-/// A name is free again once its server is gone from the config, or is here and no longer asks
-/// for that name, or a server that stands before it asks for the same. An absent server keeps all
-/// of its other names.
+/// Releases a name if its server was removed from the config, or is present and no longer requests
+/// the name, or an earlier server requests the same name. An absent server keeps all of its other
+/// names.
 fn release(owners: &mut NameOwners, offers: &[ServerOffer], wanted: &RequestedNames) {
     let turn = |server: &ServerId| {
         let at = offers.iter().position(|offer| offer.rules.server == *server)?;

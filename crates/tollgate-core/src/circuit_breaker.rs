@@ -1,19 +1,19 @@
-//! Circuit breaker: when to stop asking a server that only fails (closed, open, half open).
-//! Asked by whoever sends calls to a server. Knows neither clocks nor servers: time is an argument.
+//! Circuit breaker (closed, open, half open): stops calls to a server that keeps failing. Used
+//! before each call to a server. Pure: time is an argument.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Failures in a row that open the breaker.
+/// Consecutive failures that open the breaker.
 pub const CONSECUTIVE_FAILURES: u32 = 5;
-/// At least this many outcomes within [`WINDOW`] before their ratio counts.
+/// Minimum number of outcomes within [`WINDOW`] before the failure ratio is used.
 pub const MIN_OUTCOMES: usize = 20;
 pub const WINDOW: Duration = Duration::from_secs(10);
 /// How long it stays open at first; doubled by every failed probe, up to [`MAX_OPEN_PERIOD`].
 pub const FIRST_OPEN_PERIOD: Duration = Duration::from_secs(1);
 pub const MAX_OPEN_PERIOD: Duration = Duration::from_secs(30);
 
-/// Outcomes remembered for the ratio; more than a window of calls to one server needs.
+/// Maximum outcomes kept for the ratio; more than one server needs in a window.
 const MAX_REMEMBERED_OUTCOMES: usize = 1024;
 
 #[derive(Debug)]
@@ -38,15 +38,15 @@ enum BreakerPhase {
     Open {
         until: Instant,
     },
-    /// One probe is on its way.
+    /// One probe is in flight.
     HalfOpen,
 }
 
-/// Leave to send one call. Give it back with [`CircuitBreaker::record`].
+/// A permit to send one call. Return it with [`CircuitBreaker::record`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakerPermit {
     Ordinary,
-    /// The one call that finds out whether the server is back.
+    /// The single call that tests whether the server has recovered.
     Probe,
 }
 
@@ -58,10 +58,10 @@ pub struct Refused {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The server answered, be it with an error of its own.
+    /// The server answered, even if with an error.
     Answered,
     Failed,
-    /// The caller gave up first: says nothing about the server.
+    /// The caller gave up first: no evidence about the server.
     Abandoned,
 }
 
@@ -105,7 +105,7 @@ impl CircuitBreaker {
                 self.rest = (self.rest * 2).min(MAX_OPEN_PERIOD);
                 self.open(now);
             }
-            // Nothing was learned: the next caller probes.
+            // No evidence: the next caller probes.
             (BreakerPermit::Probe, Outcome::Abandoned) => {
                 self.phase = BreakerPhase::Open { until: now }
             }
@@ -125,7 +125,7 @@ impl CircuitBreaker {
     fn count(&mut self, now: Instant, outcome: Outcome) {
         self.in_a_row = if outcome == Outcome::Failed { self.in_a_row + 1 } else { 0 };
         self.recent.add(now, outcome);
-        // Calls sent before it opened come back later; they change nothing any more.
+        // Late results of calls sent before the breaker opened are ignored.
         if self.phase == BreakerPhase::Closed
             && (self.in_a_row >= CONSECUTIVE_FAILURES || self.recent.mostly_failed())
         {

@@ -1,8 +1,7 @@
-//! Code mode: tools as programs see them that models write, a global for each server, a function
-//! for each tool.
+//! Code mode: presents the tools of one view to programs written by models, as one global per
+//! server and one function per tool.
 //!
-//! Made of the tools of one view, for whoever runs programs. Pure: the same tools give the same
-//! text, in whatever order they came.
+//! Pure: the same tools give the same text, in any order.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -41,25 +40,25 @@ use parameters::Parameters;
 use schema_reader::TypeDetail;
 use signature::SignatureWriter;
 
-/// What the results of a tool looked like, for tools that do not say what they return.
+/// Learned result shapes, for tools without an output schema.
 pub type ShapeLookup<'s> = &'s dyn Fn(&ToolId) -> Option<Arc<ResultShape>>;
 
-/// The tools of one view, as programs name them.
+/// The tools of one view, under the names that programs use.
 #[derive(Debug)]
 pub struct CodeModeApi {
-    /// By id.
+    /// Sorted by id.
     servers: Vec<CodeModeServer>,
-    /// By server, then by name: where a tool stands here is how programs refer to it.
+    /// Sorted by server, then by name; programs refer to a tool by its index here.
     entries: Vec<CodeModeTool>,
     by_exposed: HashMap<ExposedName, usize>,
     names: Box<RawValue>,
     index: OnceLock<RelevanceIndex>,
 }
 
-/// How tools are spread over the files that describe them.
+/// How tools are distributed over stub files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BindingLevel {
-    /// One file for each server.
+    /// One file per server.
     #[default]
     Server,
     Tool,
@@ -75,10 +74,10 @@ struct CodeModeServer {
 #[derive(Debug)]
 struct CodeModeTool {
     tool: Arc<Tool>,
-    /// Among the servers.
+    /// Index into the servers.
     server: usize,
     identifier: String,
-    /// Read when the tool is used for the first time: programs use few of many.
+    /// Parsed on first use: a program uses few of many tools.
     parameters: OnceLock<Parameters>,
 }
 
@@ -110,23 +109,23 @@ impl CodeModeApi {
         Self { servers, entries, by_exposed, names, index: OnceLock::new() }
     }
 
-    /// Servers, each with its tools, as a worker wants them: `[["github",["get_issue"]]]`.
+    /// Servers with their tools, in the format for a worker: `[["github",["get_issue"]]]`.
     pub fn names(&self) -> &RawValue {
         &self.names
     }
 
-    /// The tool at a place among the tools of all servers, counted through.
+    /// The tool at an index that counts through all servers.
     pub fn tool(&self, place: usize) -> Option<&Arc<Tool>> {
         self.entries.get(place).map(|entry| &entry.tool)
     }
 
-    /// How a program writes a tool: `github.get_issue`.
+    /// The spelling of a tool in programs: `github.get_issue`.
     pub fn spelling(&self, exposed: &str) -> Option<String> {
         self.by_exposed.get(exposed).map(|place| self.qualified_name(*place))
     }
 
-    /// The arguments of a call: by name, by place in the order of the signature, or all in one
-    /// dictionary. Fails with words for whoever wrote the program.
+    /// Maps the arguments of a call: by name, by position in the signature, or all in one
+    /// dictionary. The error is a message for the author of the program.
     pub fn arguments(
         &self,
         place: usize,
@@ -142,13 +141,13 @@ impl CodeModeApi {
         })
     }
 
-    /// By what it is called in programs or in the config; case and separators do not matter.
+    /// By its identifier or its config name, ignoring case and separators.
     fn find_server(&self, name: &str) -> Option<usize> {
         let names = self.servers.iter().map(|it| [it.identifier.as_str(), it.id.as_str()]);
         match_name(name, names)
     }
 
-    /// The same for a tool of one server: its place among all.
+    /// Likewise for a tool of one server; returns its index among all tools.
     fn find_tool(&self, server: usize, name: &str) -> Option<usize> {
         let tools = self.servers[server].tools.clone();
         let names = self.entries[tools.clone()].iter();
@@ -169,7 +168,7 @@ impl CodeModeTool {
     }
 }
 
-/// Which of these is meant: the one that is called so, or else the only one that nearly is.
+/// Resolves a name: an exact match, or else the only approximate one.
 fn match_name<'n>(name: &str, all: impl Iterator<Item = [&'n str; 2]> + Clone) -> Option<usize> {
     if let Some(exact) = all.clone().position(|names| names.contains(&name)) {
         return Some(exact);

@@ -1,10 +1,10 @@
-//! Confusables (homoglyphs): letters that look like others, and the scripts that they are from.
-//! Names, the scan of definitions and both searches ask here, so that a twin is a twin everywhere.
+//! Confusables (homoglyphs): characters that look like others, and their scripts. Shared by names,
+//! the scan of definitions and both searches, so that all agree on look-alikes.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The ASCII character that `c` is or that no reader tells from it.
+/// The ASCII character that `c` is or looks like.
 pub(crate) fn latin(c: char) -> Option<char> {
     static TWINS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
         let each = LOOK_ALIKES.iter().flat_map(|(twins, to)| twins.chars().map(|c| (c, *to)));
@@ -13,7 +13,7 @@ pub(crate) fn latin(c: char) -> Option<char> {
     if c.is_ascii() { Some(c) } else { TWINS.get(&c).copied() }
 }
 
-/// Whether it is of a script that puts no spaces between words.
+/// Whether its script writes no spaces between words.
 pub(crate) fn is_unspaced(letter: char) -> bool {
     matches!(letter,
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
@@ -21,7 +21,7 @@ pub(crate) fn is_unspaced(letter: char) -> bool {
         | '\u{20000}'..='\u{3ffff}')
 }
 
-/// As far as mixing them in one word means something.
+/// Scripts whose mixture within a word is suspicious.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LetterScript {
     Latin,
@@ -48,7 +48,7 @@ impl LetterScript {
     }
 }
 
-/// Letters of other scripts that no reader tells from a Latin one.
+/// Characters of other scripts that look like a Latin one.
 const LOOK_ALIKES: &[(&str, char)] = &[
     ("аαɑ", 'a'),
     ("ЬƄ", 'b'),

@@ -1,16 +1,16 @@
-//! Moments as people and programs write them: RFC 3339, in UTC. Reads no clock.
+//! RFC 3339 timestamps in UTC: parsing and formatting. Does not read the clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Days from the first of March of the year 0 to 1970.
+/// Days from 1 March of the year 0 to 1970-01-01.
 const SHIFT: u64 = 719_468;
 const DAY: u64 = 86_400;
 
-/// Before 1970 it is 1970.
+/// Times before 1970 are written as 1970.
 pub fn format_rfc3339(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, clock) = (seconds / DAY, seconds % DAY);
-    // Years of this count begin in March, so that the leap day is the last of its year.
+    // Years are counted from March, so that the leap day is the last day of a year.
     let shifted = days + SHIFT;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era =
@@ -24,7 +24,7 @@ pub fn format_rfc3339(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// To the millisecond, where it is not the beginning of a second.
+/// With milliseconds, unless they are zero.
 pub fn format_rfc3339_millis(time: SystemTime) -> String {
     let milliseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_millis());
     let mut text = format_rfc3339(time);
@@ -34,8 +34,8 @@ pub fn format_rfc3339_millis(time: SystemTime) -> String {
     text
 }
 
-/// `2027-01-31` (the beginning of that day), `2027-01-31T12:00:00Z` or `2027-01-31T12:00:00.250Z`,
-/// from 1970 to 9999. What is shorter than a millisecond is left out.
+/// `2027-01-31` (start of that day), `2027-01-31T12:00:00Z` or `2027-01-31T12:00:00.250Z`, from
+/// 1970 to 9999. Digits below a millisecond are ignored.
 pub fn parse(text: &str) -> Option<SystemTime> {
     let (day, clock) = match text.split_once(['T', 't']) {
         Some((day, clock)) => (day, clock.strip_suffix(['Z', 'z'])?),
@@ -81,7 +81,7 @@ fn days_in(year: u64, month: u64) -> u64 {
     }
 }
 
-/// Three numbers of so many digits, nothing else.
+/// Exactly three numbers with these digit counts.
 fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[u64; 3]> {
     let mut parts = text.split(between);
     let mut read = [0; 3];
@@ -93,7 +93,7 @@ fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[u64; 3]> {
     parts.next().is_none().then_some(read)
 }
 
-/// A span as people write it: `90s`, `15m` or `15min`, `1h`, `7d`.
+/// A duration: `90s`, `15m` or `15min`, `1h`, `7d`.
 pub fn span(text: &str) -> Option<Duration> {
     let (count, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
     let seconds: u64 = match unit {

@@ -1,10 +1,10 @@
-//! SHA-256 over parts, and its spelling.
+//! SHA-256 over several parts, and hex encoding.
 
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-/// A digest in the making. Parts simply follow each other: callers keep them apart.
+/// An incremental digest. Parts are concatenated: callers must delimit them.
 #[derive(Default)]
 pub struct DigestBuilder(Sha256);
 
@@ -19,7 +19,7 @@ impl DigestBuilder {
     }
 }
 
-/// Two lower-case digits for each byte.
+/// Two lower-case hex digits per byte.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         write!(text, "{byte:02x}").expect("a string takes all");

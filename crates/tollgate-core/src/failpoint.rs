@@ -1,5 +1,5 @@
-//! Places where a test can make the gateway panic, to see that it is contained. A release build has
-//! none of it: there, [`hit`] does nothing.
+//! Failpoints: places where a test can inject a panic to check that it is contained. In a release
+//! build [`hit`] does nothing.
 
 #[cfg(debug_assertions)]
 mod armed {
@@ -46,8 +46,8 @@ pub fn hit(name: &str) {
     let _ = name;
 }
 
-/// The same where several are hit at once, such as streams of different paths: what was armed is
-/// `NAME PLACE`, so that it cannot be another's.
+/// Variant for concurrent hits, such as streams of different paths. The armed name is `NAME PLACE`,
+/// so that only that place panics.
 #[inline]
 pub fn hit_at(name: &str, place: &str) {
     #[cfg(debug_assertions)]

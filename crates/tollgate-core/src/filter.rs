@@ -1,8 +1,8 @@
-//! Allowlists and denylists of tools: every level that narrows a view, in one place and in one
+//! Allowlists and denylists of tools: every level that narrows a view, in one place and in fixed
 //! order.
 //!
-//! Views keep what passes, explanations say what stopped the rest; both ask [`ToolFilter::judge`],
-//! so that they agree.
+//! Views keep what passes; explanations report where the rest was stopped. Both use
+//! [`ToolFilter::judge`], so that they agree.
 
 use std::fmt;
 
@@ -20,14 +20,14 @@ mod request_filter;
 pub use explain::{ToolExplanation, explain, explain_one};
 pub use request_filter::RequestFilter;
 
-/// What holds for everybody in this installation.
+/// Rules that apply to every agent of this installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobalRules {
     pub switch: ToolSwitch,
     pub everywhere: AllowDenyLists,
-    /// Of the environment that this installation runs in.
+    /// Lists of the environment that this installation runs in.
     pub environment: AllowDenyLists,
-    /// Turns with less time than this have no code mode: all that they see is listed.
+    /// The lowest tier with code mode; below it, all visible tools are listed directly.
     pub code_from: Tier,
 }
 
@@ -39,8 +39,8 @@ impl Default for GlobalRules {
 }
 
 impl GlobalRules {
-    /// The least tier in which the agent has code mode. While somebody listens for an answer,
-    /// there is time for programs in deep turns only.
+    /// The lowest tier in which the agent has code mode. For spoken agents only deep turns leave
+    /// time for programs.
     pub fn code_begins(&self, agent: &Agent) -> Tier {
         match agent.persona.engine {
             Engine::SpeechToSpeech => Tier::Deep,
@@ -49,14 +49,14 @@ impl GlobalRules {
     }
 }
 
-/// The switch for all tools at once.
+/// Global switch for all tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolSwitch {
     On,
     Off,
 }
 
-/// Exposed names and globs. Usually lets everything in.
+/// Exposed names and globs. The default allows everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowDenyLists {
     pub allow: Vec<Glob>,
@@ -80,25 +80,25 @@ impl AllowDenyLists {
     }
 }
 
-/// All that stands between a catalogue and a view, but what the catalogue itself left out.
+/// All filter levels between a catalogue and a view, except those of the catalogue itself.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolFilter<'a> {
     pub house: &'a GlobalRules,
-    /// What the principal may see at all; `None`: no list of its own.
+    /// The principal's own allowlist; `None`: no restriction.
     pub principal: Option<&'a [Glob]>,
     pub agent: &'a Agent,
     pub request: Option<&'a RequestFilter>,
     pub tier: Tier,
 }
 
-/// Something that has a name to be judged by: a tool, prompt or resource.
+/// A named item to filter: a tool, prompt or resource.
 #[derive(Debug, Clone, Copy)]
 pub struct FilterSubject<'a> {
     pub server: &'a ServerId,
-    /// As the server says it, where it has a name of its own.
+    /// The server's own name for it, if it has one.
     pub own: Option<&'a ToolName>,
     pub exposed: &'a ExposedName,
-    /// The least budget in which it can be seen; `None`: any.
+    /// The lowest tier in which it is visible; `None`: any.
     pub needs: Option<Tier>,
     pub reach: ToolReach,
 }
@@ -111,16 +111,16 @@ impl<'a> FilterSubject<'a> {
     }
 }
 
-/// Where something was stopped. In the order in which the levels are passed.
+/// The level that stopped an item. In the order of evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FilterLevel {
-    /// The config's word on its server: not allowed there, or denied.
+    /// Lists of its server: not allowed there, or denied.
     Server,
-    /// The catalogue cannot have it: its definition or its name is unusable.
+    /// Not in the catalogue: its definition or its name is invalid.
     Catalog,
-    /// Nobody has accepted its definition.
+    /// Its definition is not accepted.
     Trust,
-    /// Its server is not there.
+    /// Its server is absent.
     Away,
     Switch,
     House,
@@ -129,7 +129,7 @@ pub enum FilterLevel {
     Agent,
     Request,
     Tier,
-    /// One of the means of code mode, and nothing is called in code.
+    /// A meta tool of code mode, and no tool is called in code.
     Code,
 }
 
@@ -152,7 +152,7 @@ impl FilterLevel {
     }
 }
 
-/// What stopped it there.
+/// Why the level stopped it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilterReason<'a> {
     Off,
@@ -179,13 +179,13 @@ impl fmt::Display for FilterReason<'_> {
 }
 
 impl<'a> ToolFilter<'a> {
-    /// All that the agent may see in a turn of the tier, if nobody else takes anything away.
+    /// The filter of an agent in a turn of the tier, without further restrictions.
     pub fn of(house: &'a GlobalRules, agent: &'a Agent, tier: Tier) -> Self {
         Self { house, principal: None, agent, request: None, tier }
     }
 
-    /// Whether a model can run programs in such a turn: there is time, and nobody took away what
-    /// it takes.
+    /// Whether a model can run programs in such a turn: the tier allows it, and the meta tools are
+    /// not denied.
     pub fn runs_programs(&self, catalog: &Catalog) -> bool {
         let runs = |tool: &Tool| {
             tool.terms.reach == ToolReach::Means
@@ -197,7 +197,7 @@ impl<'a> ToolFilter<'a> {
                 .any(|(tool, needs)| runs(tool) && self.passes(FilterSubject::tool(tool, *needs)))
     }
 
-    /// Whether the tool is called in code, where programs run.
+    /// Whether the tool is called from programs, where programs run.
     pub fn is_for_programs(&self, tool: &Tool) -> bool {
         match tool.terms.reach {
             ToolReach::Direct => self.agent.persona.code_mode,
@@ -206,7 +206,7 @@ impl<'a> ToolFilter<'a> {
         }
     }
 
-    /// Lets it through, or says where it was stopped and by what.
+    /// Passes the item, or returns the level and reason that stopped it.
     pub fn judge(&self, subject: FilterSubject<'_>) -> Result<(), (FilterLevel, FilterReason<'a>)> {
         if subject.reach == ToolReach::Means {
             return self.judge_means(subject);
@@ -239,9 +239,8 @@ impl<'a> ToolFilter<'a> {
         }
     }
 
-    /// The means of code mode come with what they reach: no list has to name them, and what they
-    /// reach was judged by itself. Who denies or excludes them does without code mode, and has all
-    /// tools listed.
+    /// Meta tools of code mode need no list entry: the tools they reach are filtered individually.
+    /// Denying or excluding a meta tool disables code mode, and all tools are listed directly.
     fn judge_means(
         &self,
         subject: FilterSubject<'_>,

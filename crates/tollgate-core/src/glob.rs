@@ -1,4 +1,4 @@
-//! Patterns of names: `*` is any run of characters, `?` any one, all else itself.
+//! Glob patterns for names: `*` matches any run of characters, `?` any one.
 
 use std::fmt;
 
@@ -14,12 +14,12 @@ impl Glob {
         &self.0
     }
 
-    /// Whether it is this very name, and no pattern that happens to match it.
+    /// Whether it is literally this name, rather than a pattern that matches it.
     pub fn is_exactly(&self, name: &str) -> bool {
         self.0 == name
     }
 
-    /// Linear in `name` times the number of stars: the last star alone is ever retried.
+    /// Linear in `name` times the number of stars: only the last star is backtracked to.
     pub fn matches(&self, name: &str) -> bool {
         let (mut pattern, mut name) = (self.0.as_str(), name);
         let mut retry = None;

@@ -1,4 +1,5 @@
-//! Names of things, parsed once. Names are joined for the wire in `names`, and never taken apart.
+//! Validated names: servers, tools, exposed names, agents. Names are joined in `names`, and never
+//! split again.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -6,7 +7,7 @@ use std::sync::Arc;
 
 use crate::text::truncate_chars;
 
-/// Why a text cannot be a name.
+/// Why a text is not a valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidNameError {
     #[error("a name must not be empty")]
@@ -44,11 +45,11 @@ macro_rules! name {
 }
 
 name!(
-    /// A server's name in the config. Never the name the server gives itself.
+    /// A server's name in the config. Never the name that the server reports.
     ServerId
 );
 name!(
-    /// A tool's (or prompt's) name as its server says it: any text, kept byte for byte.
+    /// A tool's or prompt's name as its server reports it: any text, kept byte for byte.
     ToolName
 );
 name!(
@@ -83,7 +84,7 @@ impl ToolName {
 impl ExposedName {
     pub const MAX: usize = 64;
 
-    /// `[a-zA-Z][a-zA-Z0-9_]{0,63}`: what every provider of models takes.
+    /// `[a-zA-Z][a-zA-Z0-9_]{0,63}`: accepted by every model provider.
     pub fn parse(text: &str) -> Result<Self, InvalidNameError> {
         let allowed = "use letters, digits and `_`, with a letter first";
         validate_name(text, Self::MAX, allowed, |c| c.is_ascii_alphanumeric() || c == '_')?;
@@ -95,8 +96,8 @@ impl ExposedName {
         }
     }
 
-    /// A name passed through as the only upstream says it: also `.`, `-` and `/`, any of them
-    /// first, and up to 128 characters, which is what MCP itself asks of tool names.
+    /// A name passed through from the only upstream: also allows `.`, `-` and `/`, in any position,
+    /// and up to 128 characters, which is MCP's rule for tool names.
     pub fn passed_through(text: &str) -> Result<Self, InvalidNameError> {
         let allowed = "MCP allows letters, digits, `_`, `-`, `.` and `/`";
         validate_name(text, 128, allowed, |c| c.is_ascii_alphanumeric() || "_-./".contains(c))?;
@@ -104,7 +105,7 @@ impl ExposedName {
     }
 }
 
-/// Hashes and compares as its text, so that maps can be asked with a `&str`.
+/// Hashes and compares as its text, so that maps can be queried with a `&str`.
 impl Borrow<str> for ExposedName {
     fn borrow(&self) -> &str {
         &self.0

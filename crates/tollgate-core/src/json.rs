@@ -1,8 +1,8 @@
-//! Strict reading of JSON that strangers sent.
+//! Strict parsing of untrusted JSON.
 //!
-//! Objects are read one level deep and their values stay the text that came in, so nothing
-//! unknown is lost and nothing is parsed twice. A key that stands twice is refused: two readers
-//! could each believe a different one.
+//! Objects are parsed one level deep and values stay raw text, so unknown fields are preserved and
+//! nothing is parsed twice. Duplicate keys are rejected: two parsers could each use a different
+//! one.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -21,21 +21,21 @@ pub use bounds::{JsonBounds, JsonBoundsError, JsonSize, MAX_TREE_VALUES};
 
 use crate::text::truncate_chars;
 
-/// Text that is not the JSON it should be.
+/// Text that is not the expected JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedJsonError {
-    /// JSON, but not such that two readers read it alike.
+    /// Ambiguous JSON: parsers may disagree about it.
     #[error("key `{}` stands twice", truncate_chars(.key, 80))]
     Duplicate { key: String },
-    /// JSON of another type. The message says which, and at which column.
+    /// JSON of another type. The message names the type and the column.
     #[error("{0}")]
     NotThis(String),
-    /// No JSON at all, or beyond what can be read (nesting, numbers).
+    /// Not JSON, or beyond the limits of the parser (nesting, numbers).
     #[error("{0}")]
     Syntax(String),
     #[error("not UTF-8 at byte {at}")]
     NotUtf8 { at: usize },
-    /// More than may become a tree.
+    /// Too large to be parsed into a tree.
     #[error(transparent)]
     OutOfBounds(#[from] JsonBoundsError),
 }
@@ -49,9 +49,9 @@ impl From<serde_json::Error> for MalformedJsonError {
     }
 }
 
-/// An object of which only the keys were read. Order and unknown fields survive.
+/// An object of which only the keys were parsed. Preserves order and unknown fields.
 ///
-/// Invariant: no key stands twice.
+/// Invariant: keys are unique.
 #[derive(Debug, Clone, Default)]
 pub struct Object<'a> {
     fields: Vec<(Cow<'a, str>, Cow<'a, RawValue>)>,
@@ -62,13 +62,13 @@ impl<'a> Object<'a> {
         Self::default()
     }
 
-    /// Reads `text`, which must be one object.
+    /// Parses `text`, which must be one object.
     pub fn parse(text: &'a str) -> Result<Self, MalformedJsonError> {
         let twice = DuplicateKey::default();
         read(text, RawObjectSeed(&twice), &twice)
     }
 
-    /// The same for bytes; invalid UTF-8 is malformed.
+    /// Like [`Object::parse`], for bytes; invalid UTF-8 is malformed.
     pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, MalformedJsonError> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| MalformedJsonError::NotUtf8 { at: error.valid_up_to() })?;
@@ -79,7 +79,7 @@ impl<'a> Object<'a> {
         self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
     }
 
-    /// The field as a string, if it is there and is one.
+    /// The field as a string, if it is present and a string.
     pub fn string(&self, key: &str) -> Option<Cow<'_, str>> {
         string(self.get(key)?)
     }
@@ -119,8 +119,8 @@ impl<'a> Object<'a> {
         Some(self.fields.remove(at).1)
     }
 
-    /// A key that only looks like one of `known` (by case, or a letter that folds onto it):
-    /// lenient readers elsewhere would take it for the real one.
+    /// A key that resembles one of `known` (by case or Unicode folding): a lenient parser elsewhere
+    /// would take it for the real one.
     pub fn twin_of<'k>(&self, known: &[&'k str]) -> Option<&'k str> {
         let strange = self.fields.iter().filter(|(key, _)| !known.contains(&&**key));
         strange.into_iter().find_map(|(key, _)| {
@@ -140,7 +140,7 @@ impl<'a> Object<'a> {
         out
     }
 
-    /// Appends what [`Object::to_text`] gives, so that a whole message needs one buffer.
+    /// Appends the output of [`Object::to_text`], so that a whole message needs one buffer.
     pub fn write_into(&self, out: &mut String) {
         out.push('{');
         for (at, (key, value)) in self.fields.iter().enumerate() {
@@ -158,7 +158,7 @@ impl<'a> Object<'a> {
         serialize_raw(&RawObjectText(self))
     }
 
-    /// The fields with the lifetime of the text they were read from; spliced ones are left out.
+    /// The fields with the lifetime of the source text; replaced fields are omitted.
     pub fn into_borrowed(self) -> impl Iterator<Item = (Cow<'a, str>, &'a RawValue)> {
         self.fields.into_iter().filter_map(|(key, value)| match value {
             Cow::Borrowed(value) => Some((key, value)),
@@ -177,7 +177,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// An object on its way into a raw value.
+/// An object to be serialized into a raw value.
 struct RawObjectText<'o>(&'o Object<'o>);
 
 impl Serialize for RawObjectText<'_> {
@@ -186,7 +186,7 @@ impl Serialize for RawObjectText<'_> {
     }
 }
 
-/// A key that stands twice: the errors of serde cannot carry it apart from their words.
+/// The duplicate key found: serde errors can carry it only inside their message.
 type DuplicateKey = Cell<Option<String>>;
 
 fn read<'t, S: DeserializeSeed<'t>>(
@@ -234,7 +234,7 @@ impl<'de> Visitor<'de> for RawObjectSeed<'_> {
     }
 }
 
-/// Keys seen so far: a short scan while there are few, a set once there are many.
+/// Keys seen so far: a linear scan while there are few, a set once there are many.
 #[derive(Default)]
 struct SeenKeys {
     set: HashSet<String>,
@@ -284,15 +284,15 @@ impl<'de> Deserialize<'de> for JsonKey<'de> {
     }
 }
 
-/// The whole document as a tree; a key that stands twice anywhere is refused, and so is a document
-/// of more than [`MAX_TREE_VALUES`].
+/// Parses the whole document into a tree. Rejects duplicate keys at any level, and documents of
+/// more than [`MAX_TREE_VALUES`].
 pub fn value(text: &str) -> Result<Value, MalformedJsonError> {
     value_within(text, MAX_TREE_VALUES)
 }
 
-/// The same with another limit.
+/// Like [`value`], with another limit.
 pub fn value_within(text: &str, values: usize) -> Result<Value, MalformedJsonError> {
-    // No text has more values than bytes.
+    // A text has no more values than bytes.
     if text.len() > values {
         JsonBounds::of_tree(values).check(text.as_bytes())?;
     }
@@ -347,7 +347,7 @@ impl<'de> Visitor<'de> for StrictValueSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        // A list takes room for four of its own accord, and most of the cost of short ones is that.
+        // `Vec` allocates room for four by default, which dominates the cost of short lists.
         let Some(first) = seq.next_element_seed(self)? else { return Ok(Value::Array(Vec::new())) };
         let mut items = vec![first];
         while let Some(item) = seq.next_element_seed(self)? {
@@ -358,7 +358,7 @@ impl<'de> Visitor<'de> for StrictValueSeed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let Some(first) = map.next_key::<String>()? else { return Ok(Map::new().into()) };
-        // A map takes room for three of its own accord, and most of the cost of small ones is that.
+        // The map allocates room for three by default, which dominates the cost of small objects.
         let mut fields = Map::with_capacity(1);
         let mut next = Some(first);
         while let Some(key) = next {
@@ -374,8 +374,8 @@ impl<'de> Visitor<'de> for StrictValueSeed<'_> {
     }
 }
 
-/// Text that is known to be JSON, because this crate or serde wrote it. It is read once more to
-/// make sure: where there is a value or an object, [`raw_value`] or [`Object::to_raw`] cost less.
+/// Text known to be JSON because this crate or serde wrote it. It is parsed again to make sure; for
+/// a value or an object, [`raw_value`] or [`Object::to_raw`] are cheaper.
 pub fn raw(text: String) -> Box<RawValue> {
     RawValue::from_string(text).expect("the text was written as JSON")
 }
@@ -392,7 +392,7 @@ fn serialize_raw<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
     to_raw_value(value).expect("all keys are strings")
 }
 
-/// The value with its keys in order and no blanks, so that equal values have equal text.
+/// Canonical text: sorted keys, no whitespace, so that equal values have equal text.
 pub fn canonical(value: &Value) -> String {
     let mut out = String::new();
     push_canonical(&mut out, value);
@@ -430,8 +430,8 @@ fn push_canonical(out: &mut String, value: &Value) {
     }
 }
 
-/// Whether arrays and objects stand in each other more than `limit` deep. Most readers give up
-/// somewhere; raw text would be passed on to them unread.
+/// Whether arrays and objects are nested more than `limit` deep. Raw text is forwarded unparsed,
+/// and most parsers have a depth limit.
 pub fn is_deeper_than(limit: usize, text: &str) -> bool {
     let mut depth = 0_usize;
     marks(text).any(|mark| {
@@ -444,7 +444,7 @@ pub fn is_deeper_than(limit: usize, text: &str) -> bool {
     })
 }
 
-/// The bytes that stand outside of strings.
+/// The bytes outside of strings.
 fn marks(text: &str) -> impl Iterator<Item = u8> {
     let mut bytes = text.bytes();
     let mut in_string = false;

@@ -1,5 +1,5 @@
-//! How long calls of one tool took lately: a window of samples, written without a lock.
-//! Written at the end of every call, read by whoever decides or shows. Knows no tools and no clock.
+//! Latency window of one tool: the last samples, recorded without a lock. Written at the end of
+//! every call, read by tier decisions and reports. Independent of tools and clocks.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub(crate) use stats::rank;
 
 use ring::{LatencyRing, VALUE_BITS};
 
-/// One call that measured something: how long it took and how it ended.
+/// One measured call: its duration and ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     pub span: Duration,
@@ -21,29 +21,29 @@ pub struct Sample {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SampleEnding {
     Answered,
-    /// An error. How long it took says nothing: a refusal in 2 ms does not make a slow tool fast.
+    /// An error. Its duration is ignored: a refusal within 2 ms does not make a slow tool fast.
     Failed,
-    /// Given up at its limit: took longer than that, nobody knows how much.
+    /// Timed out: took at least this long.
     Overran,
 }
 
-/// The last calls of one tool in one environment. Any number of threads may write and read.
+/// The last calls of one tool in one environment. Safe for concurrent writers and readers.
 #[derive(Debug)]
 pub struct LatencyWindow {
     ring: LatencyRing<{ Self::SIZE }>,
 }
 
-// A sample in 42 bits, the ending lowest, so that zero is no sample.
+// A sample is 42 bits with the ending lowest, so that zero means no sample.
 const ENDING_BITS: u32 = 2;
 const SPAN_BITS: u32 = VALUE_BITS - ENDING_BITS;
 const LONGEST_MICROS: u64 = (1 << SPAN_BITS) - 1;
 
 impl Sample {
-    /// Longer spans (12 days) are kept as this.
+    /// Longer durations (12 days) are clamped to this.
     pub const MAX_SPAN: Duration = Duration::from_micros(LONGEST_MICROS);
 
-    /// The form in which samples are stored: whole microseconds, rounded up, so that what took
-    /// longer than a limit still did. Fits a signed integer as databases have it.
+    /// The storage format: whole microseconds, rounded up, so that a duration above a limit stays
+    /// above it. Fits the signed integers of databases.
     pub fn to_bits(self) -> u64 {
         let ending = match self.ending {
             SampleEnding::Answered => 1,
@@ -53,7 +53,7 @@ impl Sample {
         (self.micros() << ENDING_BITS) | ending
     }
 
-    /// `None` for what [`Sample::to_bits`] never made.
+    /// `None` for values that [`Sample::to_bits`] does not produce.
     pub fn from_bits(bits: u64) -> Option<Self> {
         let ending = match bits & ((1 << ENDING_BITS) - 1) {
             1 => SampleEnding::Answered,
@@ -84,7 +84,7 @@ impl LatencyWindow {
         Self::default()
     }
 
-    /// A window as it was before a restart, from its samples, oldest first.
+    /// Restores a window after a restart from its samples, oldest first.
     pub fn restore(samples: &[Sample]) -> Self {
         let window = Self::new();
         for sample in &samples[samples.len().saturating_sub(Self::SIZE)..] {
@@ -97,18 +97,18 @@ impl LatencyWindow {
         self.ring.push(sample.to_bits());
     }
 
-    /// How many samples there ever were. Also a mark for [`LatencyWindow::latest`]: those from here on.
+    /// Total number of samples ever recorded. Also a cursor for [`LatencyWindow::latest`].
     pub fn recorded_count(&self) -> u64 {
         self.ring.pushed_count()
     }
 
-    /// The samples recorded since the mark, oldest first. One that is just being written is left
-    /// out.
+    /// The samples recorded since the cursor, oldest first. A sample that is being written is
+    /// skipped.
     pub fn latest(&self, since: u64) -> Vec<Sample> {
         self.numbered_samples(since).into_iter().map(|(_, sample)| sample).collect()
     }
 
-    /// The same, each with its number: the mark from which it is the first.
+    /// Like [`LatencyWindow::latest`], each with its sequence number.
     pub(crate) fn numbered_samples(&self, since: u64) -> Vec<(u64, Sample)> {
         let values = self.ring.numbered_values(since).into_iter();
         values.filter_map(|(number, bits)| Some((number, Sample::from_bits(bits)?))).collect()

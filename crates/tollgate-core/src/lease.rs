@@ -1,8 +1,9 @@
-//! Revocation: what lets somebody act, and how it is taken away again.
+//! Revocation: leases of permissions that can be revoked while a request runs.
 //!
-//! Whoever asks has a [`RevocableLease`]: it holds as long as all its [`LeaseTerm`]s do (a key, one of its secrets,
-//! a login, an agent, a tool of that agent). Ending a term reaches all that runs under it. It
-//! ends once, with a reason, and never begins again. Waiting needs no runtime.
+//! A request holds a [`RevocableLease`], which is valid as long as all its [`LeaseTerm`]s are (a
+//! key, one of its secrets, a login, an agent, a tool of that agent). Ending a term reaches
+//! everything that runs under it. A term ends once, with a reason, and is never restored. Waiting
+//! needs no async runtime.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,7 +14,7 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
-/// Why a lease ended: one sentence that names what was taken away, such as "key `ada` was
+/// Why a lease was revoked: one sentence that names the revoked permission, such as "key `ada` was
 /// revoked".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -29,7 +30,7 @@ impl RevokedError {
     }
 }
 
-/// One thing that can be taken away. Clones are the same thing.
+/// One permission that can be revoked. Clones share their state.
 #[derive(Clone, Default)]
 pub struct LeaseTerm(Arc<LeaseTermState>);
 
@@ -50,27 +51,27 @@ impl LeaseTerm {
         Self::default()
     }
 
-    /// One that never held.
+    /// A term that is revoked from the start.
     pub fn ended_by(why: RevokedError) -> Self {
         let term = Self::new();
         term.end(why);
         term
     }
 
-    /// Ends it for everybody. The first reason stays.
+    /// Revokes it for all holders. The first reason is kept.
     pub fn end(&self, why: RevokedError) {
-        // Before anybody is woken: who is woken asks why.
+        // Set before waking: woken tasks read the reason.
         let _ = self.0.revoked.set(why);
         let woken = std::mem::take(&mut self.0.waiting.lock().wakers);
         woken.into_values().for_each(Waker::wake);
     }
 
-    /// `None` while it holds.
+    /// `None` while it is valid.
     pub fn revocation(&self) -> Option<&RevokedError> {
         self.0.revoked.get()
     }
 
-    /// Whether anybody else has it.
+    /// Whether there is another holder.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
@@ -79,7 +80,7 @@ impl LeaseTerm {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// `None`: it has ended meanwhile.
+    /// `None`: it was revoked meanwhile.
     fn register(&self, place: Option<u64>, waker: &Waker) -> Option<u64> {
         let mut waiting = self.0.waiting.lock();
         if self.revocation().is_some() {
@@ -104,12 +105,12 @@ impl fmt::Debug for LeaseTerm {
     }
 }
 
-/// For how long somebody may act: as long as all terms hold.
+/// A permission to act, valid as long as all its terms are.
 #[derive(Debug, Clone, Default)]
 pub struct RevocableLease(Option<Arc<[LeaseTerm]>>);
 
 impl RevocableLease {
-    /// For what nobody can take away: the gateway's own doing, and its owner at the terminal.
+    /// A lease that cannot be revoked: for the gateway itself, and its owner at the terminal.
     pub fn endless() -> Self {
         Self(None)
     }
@@ -118,7 +119,7 @@ impl RevocableLease {
         Self(Some(terms.into_iter().collect()))
     }
 
-    /// The same, and only as long as this holds, too.
+    /// A copy with one more term.
     #[must_use]
     pub fn and(&self, term: &LeaseTerm) -> Self {
         Self::of(self.terms().iter().chain([term]).cloned())
@@ -128,22 +129,22 @@ impl RevocableLease {
         self.0.as_deref().unwrap_or_default()
     }
 
-    /// `None` while it holds.
+    /// `None` while it is valid.
     pub fn revocation(&self) -> Option<&RevokedError> {
         self.terms().iter().find_map(LeaseTerm::revocation)
     }
 
-    /// Waits until it ends. Cancel-safe.
+    /// Waits for revocation. Cancel-safe.
     pub fn wait(&self) -> Wait {
         Wait { lease: self.clone(), places: Vec::new() }
     }
 }
 
-/// Done when a lease has ended.
+/// Future that completes when a lease is revoked.
 #[derive(Debug)]
 pub struct Wait {
     lease: RevocableLease,
-    /// Where each term has our waker; empty until it is polled.
+    /// The waker's slot in each term; empty until the first poll.
     places: Vec<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! The words and the decisions of Tollgate. Everything above calls into this crate; it calls
-//! nobody: no I/O, no runtime, no clock (time is an argument), no serde derives.
+//! Domain types and decisions of Tollgate. All other crates depend on this one. It has no I/O, no
+//! runtime, no clock (time is an argument), and no serde derives.
 
 pub mod address;
 pub mod admission;

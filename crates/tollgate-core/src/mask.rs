@@ -1,8 +1,8 @@
-//! Finds secrets in text and JSON, by the name they stand under or by their own shape, and puts
-//! `[masked:<kind>]` in their place.
+//! Secret masking: finds secrets in text and JSON, by field name or by their format, and replaces
+//! them with `[masked:<kind>]`.
 //!
-//! Linear in the text: one automaton looks for what secrets begin with, and only there is looked
-//! closer. Nothing is allocated while nothing is found.
+//! Linear in the text: one automaton searches for the prefixes of secrets, and only hits are
+//! examined further. Without hits nothing is allocated.
 
 use std::ops::{ControlFlow, Range};
 

@@ -1,8 +1,8 @@
-//! The words of the memory: what was said (L1), passages that can be found by meaning (L2), and who
-//! and what there is in the world (L3). How it is kept is for the store; nothing here knows SQL.
+//! Domain types of the memory: transcripts (L1), passages found by semantic search (L2), and a
+//! graph of entities (L3). Storage is in the store crate; nothing here knows SQL.
 //!
-//! Whatever is kept stands in one [`Namespace`] and is for one [`Audience`] in it, and says who
-//! wrote it. Nothing is read but through a [`MemoryScope`].
+//! Every row belongs to one [`Namespace`] and one [`Audience`], and names its author. Rows are read
+//! only through a [`MemoryScope`].
 
 use crate::id::{AgentId, InvalidNameError};
 
@@ -35,22 +35,22 @@ pub use words::{fold_text, terms};
 
 use std::time::{Duration, SystemTime};
 
-/// What an agent may see: what is shared in its namespace, and what is its own there.
+/// The rows an agent may see: the shared ones of its namespace, and its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryScope {
     pub namespace: Namespace,
     pub eyes: MemoryViewer,
 }
 
-/// Whose eyes look at a namespace.
+/// The viewer of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryViewer {
-    /// Whoever runs the gateway sees all of it.
+    /// The operator of the gateway sees everything.
     Operator,
     Agent(AgentId),
 }
 
-/// For whom something is kept.
+/// The readers of a row.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Audience {
     /// Every agent of the namespace.
@@ -58,7 +58,7 @@ pub enum Audience {
     Only(AgentId),
 }
 
-/// Where something new goes, and who says so.
+/// Destination and author of a new row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryTarget {
     pub namespace: Namespace,
@@ -66,37 +66,37 @@ pub struct MemoryTarget {
     pub author: MemoryAuthor,
 }
 
-/// Who wrote something: all of one author can be taken out again.
+/// The author of a row: all rows of one author can be deleted together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryAuthor {
-    /// The principal, as the audit trail names it.
+    /// The principal, as in the audit ledger.
     pub name: String,
-    /// What it came through: a tool's name, `chat`, `api`, `import`.
+    /// The channel it came through: a tool's name, `chat`, `api`, `import`.
     pub via: String,
     pub trust: AuthorTrust,
 }
 
-/// How far what was written can be believed.
+/// How far the author of a row is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AuthorTrust {
-    /// A model wrote it, perhaps after what a stranger told it.
+    /// Written by a model, possibly influenced by untrusted input.
     Agent,
-    /// Somebody said it in a conversation, or it was read from a transcript.
+    /// Said in a conversation, or read from a transcript.
     Heard,
-    /// Whoever runs the gateway wrote it.
+    /// Written by the operator.
     Operator,
 }
 
-/// Something found, and how well it fits: more is better, and only the order means anything.
+/// A search hit with its score: higher is better, and only the order is meaningful.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryHit<T> {
     pub found: T,
     pub score: f32,
-    /// The part of its text that fits, shortened; what was looked for stands between `**`.
+    /// The matching part of its text, shortened; matches are between `**`.
     pub snippet: String,
 }
 
-/// Why something cannot be kept or looked for.
+/// Why an input cannot be stored or searched for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryInputError {
     #[error("`{field}` is empty")]
@@ -109,17 +109,17 @@ pub enum MemoryInputError {
     Range { field: &'static str, found: String, least: String, most: String },
 }
 
-/// Bytes of one utterance, or of one fact.
+/// Maximum bytes of an utterance or a fact.
 pub const LONGEST_TEXT: usize = 64 << 10;
-/// Bytes of an entity's attributes, as JSON.
+/// Maximum bytes of an entity's attributes, as JSON.
 pub const LONGEST_ATTRIBUTES: usize = 64 << 10;
-/// Bytes of names: of speakers, sessions, entities, kinds.
+/// Maximum bytes of names: of speakers, sessions, entities, kinds.
 pub const LONGEST_NAME: usize = 256;
-/// Found at once, at most.
+/// Maximum hits of one search.
 pub const MOST_HITS: usize = 100;
 
 impl<T> MemoryHit<T> {
-    /// The same hit, of what was found as something else.
+    /// The same hit with its item converted.
     pub fn of<U>(self, other: impl FnOnce(T) -> U) -> MemoryHit<U> {
         MemoryHit { found: other(self.found), score: self.score, snippet: self.snippet }
     }
@@ -157,7 +157,7 @@ impl AuthorTrust {
 }
 
 impl Audience {
-    /// The agent that alone sees it.
+    /// The only agent that sees it.
     pub fn owner(&self) -> Option<&AgentId> {
         match self {
             Self::Shared => None,
@@ -166,8 +166,7 @@ impl Audience {
     }
 }
 
-/// A text as it can be kept: no NUL, which databases refuse, nothing but spaces around it, and not
-/// longer than `most` bytes.
+/// Normalizes a text for storage: no NUL (databases reject it), trimmed, and at most `most` bytes.
 pub fn kept_text(field: &'static str, text: &str, most: usize) -> Result<String, MemoryInputError> {
     let text = text.replace('\0', "");
     let text = text.trim();
@@ -178,7 +177,7 @@ pub fn kept_text(field: &'static str, text: &str, most: usize) -> Result<String,
     }
 }
 
-/// A moment as it can be kept, in milliseconds since 1970.
+/// A time in storage format: milliseconds since 1970.
 pub fn milliseconds(at: SystemTime) -> i64 {
     match at.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
@@ -188,7 +187,7 @@ pub fn milliseconds(at: SystemTime) -> i64 {
     }
 }
 
-/// The moment that [`milliseconds`] made the number of.
+/// The inverse of [`milliseconds`].
 pub fn moment(milliseconds: i64) -> SystemTime {
     let away = Duration::from_millis(milliseconds.unsigned_abs());
     let moment = match milliseconds {

@@ -1,5 +1,5 @@
-//! Joins the names of servers and tools into the names that models see, and remembers who owns
-//! which. Called by the catalogue. A name that was made here is looked up, never taken apart.
+//! Exposed names: joins server and tool names into the names that models see, and tracks their
+//! owners. Used by the catalogue. Exposed names are looked up, never split again.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -11,23 +11,23 @@ mod owners;
 pub(crate) use owners::shape;
 pub use owners::{NameKind, NameOwners, OwnedName};
 
-/// Where a server's tools run.
+/// Where the tools of a server run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerOrigin {
-    /// In process; tools keep their bare names and come first where a name is new.
+    /// In-process; tools keep their bare names and take precedence for new names.
     Builtin,
     Upstream,
 }
 
-/// How exposed names are made of a server's and a tool's.
+/// How an exposed name is formed from server and tool name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NamePattern {
-    /// `{tool}`: for a single upstream, whose names stay as they are.
+    /// `{tool}`: for a single upstream, whose names are kept.
     PassThrough,
     Joined(JoinedPattern),
 }
 
-/// Invariant: has `{tool}`.
+/// Invariant: contains `{tool}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinedPattern(Vec<NamePatternPiece>);
 
@@ -38,7 +38,7 @@ enum NamePatternPiece {
     Tool,
 }
 
-/// Why a text is no pattern of names.
+/// Why a text is not a valid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NamePatternError {
     #[error("the pattern needs `{{tool}}`, or all tools would have one name")]
@@ -105,8 +105,8 @@ fn piece(rest: &str) -> Result<(NamePatternPiece, &str), NamePatternError> {
     }
 }
 
-/// The name under which models see a tool. The same input gives the same name, always;
-/// two inputs may give one name, which [`NameOwners`] then refuses to the second.
+/// The name under which models see a tool. Deterministic. Two inputs may give the same name, which
+/// [`NameOwners`] then denies to the second.
 pub fn expose(
     pattern: &NamePattern,
     origin: ServerOrigin,
@@ -130,7 +130,7 @@ pub fn expose(
             })
             .collect(),
     };
-    // In one normal form, so that two spellings of a letter are one name.
+    // NFKC, so that different encodings of a letter give one name.
     let mut name: String = joined.nfkc().map(fold).collect();
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         name.insert_str(0, "t_");
@@ -142,13 +142,13 @@ pub fn expose(
     ExposedName::parse(&name).expect("folded to letters, digits and `_`, with a letter first")
 }
 
-/// Tells long names apart that begin alike.
+/// A suffix that distinguishes long names with a common prefix.
 fn mark(server: &ServerId, tool: &ToolName) -> String {
     let sum = digest::DigestBuilder::default().with(server.as_str()).with([0]).with(tool.as_str());
     format!("_{}", digest::hex(&sum.finish()[..4]))
 }
 
-/// The ASCII letter that a character is or looks like, else `_`.
+/// The ASCII letter that a character is or resembles, else `_`.
 fn fold(c: char) -> char {
     confusables::latin(c).filter(|c| c.is_ascii_alphanumeric() || *c == '_').unwrap_or('_')
 }

@@ -1,4 +1,4 @@
-//! Which known names come near to one that is not known: "did you mean …".
+//! Spelling suggestions for unknown names: "did you mean …".
 
 /// Up to three of `known` that `wanted` may have meant, nearest first.
 pub fn nearest<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
@@ -17,7 +17,7 @@ pub fn nearest<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Ve
     near.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
 }
 
-/// Of `known` words the ones that are spelled most like `wanted`, all equally near; mostly one.
+/// The words of `known` with the smallest edit distance to `wanted`; usually one.
 pub fn alike<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     const MIN_WORD_CHARS: usize = 3;
     let wanted: Vec<char> = wanted.chars().collect();
@@ -41,13 +41,13 @@ pub fn alike<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<
     alike
 }
 
-/// Case and separators are what models get wrong most often; they cost nothing.
+/// Ignores case and separators, which models get wrong most often.
 fn fold(name: &str) -> Vec<char> {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 fn distance_of_names(wanted: &[char], name: &[char], limit: usize) -> Option<usize> {
-    // A name without its server's prefix, or with one too many.
+    // The name lacks its server's prefix, or has one too many.
     let (short, long) = if wanted.len() < name.len() { (wanted, name) } else { (name, wanted) };
     if short.len() >= 3 && (long.ends_with(short) || long.starts_with(short)) {
         return Some(usize::from(short.len() != long.len()));
@@ -55,8 +55,7 @@ fn distance_of_names(wanted: &[char], name: &[char], limit: usize) -> Option<usi
     distance(wanted, name, limit)
 }
 
-/// How many letters are wrong, missing, too many or swapped with their neighbour; `None` once it is
-/// sure to exceed `limit`.
+/// Edit distance with transpositions (Damerau-Levenshtein); `None` once it exceeds `limit`.
 fn distance(a: &[char], b: &[char], limit: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > limit {
         return None;

@@ -1,4 +1,4 @@
-//! Is there time? The only way to a [`Planned`] call, which is all the executor takes.
+//! Deadline of a call: the only constructor of [`Planned`], the only input of the executor.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! May they? The only way to a [`Permitted`] request, and so to any backend.
-//! Hidden and absent things are refused alike, so that names do not leak.
+//! Authorization of a request: the only constructor of [`Permitted`], and so the only path to a
+//! backend. Hidden and absent items get the same refusal, so that names do not leak.
 
 use std::borrow::Cow;
 use std::sync::Arc;

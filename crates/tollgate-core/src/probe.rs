@@ -1,5 +1,6 @@
-//! Whether a tool may be probed, and with which arguments: the operator's, or the least that its
-//! schema takes. Called by the calibrator. Decides only; nothing is sent from here.
+//! Probes (measurement calls): whether a tool may be probed, and with which arguments, the
+//! operator's or minimal ones generated from its schema. Used by the calibrator. Pure: sends
+//! nothing.
 
 use serde_json::Value;
 
@@ -20,14 +21,14 @@ mod value_path;
 use document::SchemaDocument;
 use generator::ProbeGenerator;
 
-/// Arguments with which a tool may be called to see how long it takes.
+/// Arguments for a latency measurement of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeArguments {
     pub arguments: Value,
     pub origin: ProbeOrigin,
 }
 
-/// Who thought of the arguments: an error that answers made-up ones says nothing of the tool.
+/// The source of the arguments: an error in response to generated ones says nothing about the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProbeOrigin {
     Operator,
@@ -39,14 +40,14 @@ pub enum ProbeOrigin {
 pub enum NotProbedError {
     #[error("not probed: it may have side effects; give `probe:` arguments")]
     MayHaveEffects,
-    /// The server says that it only reads, and is not believed.
+    /// The server declares the tool read-only, but is not trusted.
     #[error(
         "not probed: it may have side effects; give `probe:` arguments or mark the server trusted"
     )]
     NotBelieved,
     #[error("not probed: a person has to agree to its calls; give `probe:` arguments")]
     NeedsApproval,
-    /// Any server may say so: it is called less, not more.
+    /// Accepted from any server, since it only reduces calls.
     #[error("not probed: it asks somebody outside; give `probe:` arguments")]
     Declined,
     #[error("not probed: its `probe:` arguments do not fit its schema: {0}")]
@@ -55,7 +56,7 @@ pub enum NotProbedError {
     Unmakeable(#[from] ProbeSynthesisError),
 }
 
-/// Why no arguments can be made up for a schema. `at` is a JSON pointer into them.
+/// Why no arguments can be generated for a schema. `at` is a JSON pointer into them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeSynthesisError {
     #[error("{} needs a text that matches `{pattern}`", value_path::describe_pointer(.at))]
@@ -70,12 +71,12 @@ pub enum ProbeSynthesisError {
     TooLarge { at: String, what: String },
     #[error("it would take too much work")]
     TooMuchWork,
-    /// A keyword that only the compiled schema understands.
+    /// A keyword that only the compiled schema supports.
     #[error("what was made does not fit: {0}")]
     Unfit(String),
 }
 
-/// The arguments for a probe of this tool, or why there must not be one.
+/// The arguments for a probe of this tool, or why it must not be probed.
 pub fn of(tool: &Tool) -> Result<ProbeArguments, NotProbedError> {
     let hints = &tool.definition.annotations;
     let says_it_reads = hints.read_only == Some(true) && hints.destructive != Some(true);
@@ -100,15 +101,15 @@ pub fn of(tool: &Tool) -> Result<ProbeArguments, NotProbedError> {
     }
 }
 
-/// What a tool may be probed with.
+/// The arguments that a tool may be probed with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ProbePermission<'a> {
     With(&'a Value),
-    /// It only reads, as far as that is believed: any arguments will do.
+    /// Read-only according to a trusted source: any arguments are acceptable.
     MadeUp,
 }
 
-/// The operator's `probe:` is the operator's word. Without it only what reads may be called.
+/// The operator's `probe:` is an explicit permission. Without it only read-only tools are probed.
 pub fn may_probe(terms: &CallTerms) -> Result<ProbePermission<'_>, NotProbedError> {
     match (&terms.probe, terms.effect, terms.approval) {
         (Some(given), _, _) => Ok(ProbePermission::With(given)),
@@ -122,7 +123,7 @@ pub fn may_probe(terms: &CallTerms) -> Result<ProbePermission<'_>, NotProbedErro
     }
 }
 
-/// The least that `schema` takes: always the same, and checked against the compiled schema.
+/// The minimal value for `schema`: deterministic, and validated against the compiled schema.
 pub fn arguments(schema: &Value, compiled: &Schema) -> Result<Value, ProbeSynthesisError> {
     let document = SchemaDocument::of(schema);
     let made = ProbeGenerator { document: &document }.whole()?;

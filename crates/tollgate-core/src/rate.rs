@@ -1,4 +1,4 @@
-//! Rate limits: how often something may be done, and whether it was done too often lately.
+//! Rate limits: a number of calls per period.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ mod token_bucket;
 
 pub use token_bucket::{BucketToken, TokenBucket};
 
-/// So many calls in so long: all of them at once, or one after the other, or anything between.
+/// A number of calls per period, in any distribution including a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
     pub calls: u32,
@@ -15,7 +15,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// `30/min`: from 1 to a million, in a second, minute, hour or day.
+    /// `30/min`: 1 to a million, per second, minute, hour or day.
     pub fn parse(text: &str) -> Option<Self> {
         let (calls, unit) = text.split_once('/')?;
         let calls: u32 = calls.trim().parse().ok()?;
@@ -44,7 +44,7 @@ impl fmt::Display for RateLimit {
     }
 }
 
-/// A wait as it is told to people and in headers: whoever comes back then is not too early.
+/// A wait in whole seconds for messages and headers, rounded so that a retry is not too early.
 pub fn whole_seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }

@@ -1,8 +1,7 @@
-//! Which tools have to do with what was said: their words are compared with the turn's, rare words
-//! weighing more than common ones (BM25). No model is asked; the same question gives the same order.
+//! BM25 relevance of tools to a message. Uses no model; the same query gives the same order.
 //!
-//! Called by whoever chooses tools for a model, by both searches for tools, and by the search for
-//! rules, whose names and texts are compared in the same way.
+//! Used by the tool selection for a model, by both tool searches, and by the search for rules,
+//! whose names and texts are compared in the same way.
 
 use std::collections::HashMap;
 
@@ -14,25 +13,25 @@ mod words;
 
 use words::words;
 
-/// What a word counts, by where it stands.
+/// Weight of a word, by field.
 const NAME: f32 = 4.0;
 const TITLE: f32 = 3.0;
 const DESCRIPTION: f32 = 1.0;
 const PARAMETER: f32 = 1.0;
 
-/// How soon more of the same word counts no more, and how much long texts are discounted.
+/// BM25 parameters: term frequency saturation and length normalization.
 const K1: f32 = 1.2;
 const B: f32 = 0.6;
 
-/// Bytes read at either end of a text. A request stands before or behind what was pasted into it.
+/// Bytes read at each end of a text: a request stands before or after pasted content.
 const END: usize = 4 * 1024;
 
-/// Words of one question that may be taken for others; who mistypes more is not understood.
+/// Maximum misspelled words of a query that are corrected.
 const MOST_MISTYPED: usize = 8;
-/// What a word counts that was not said, but may have been meant.
+/// Weight of a corrected word.
 const CORRECTED_WEIGHT: f32 = 0.6;
 
-/// One tool, or whatever else has a name and a text, as far as words go.
+/// The words of a tool, or of any item with a name and a text.
 #[derive(Debug, Clone, Copy)]
 pub struct RelevanceDocument<'a> {
     pub name: &'a str,
@@ -42,24 +41,25 @@ pub struct RelevanceDocument<'a> {
     pub parameters: Option<&'a Value>,
 }
 
-/// The words of many tools. Costly to build (some 10 microseconds for each), cheap to ask.
+/// Index of the words of many tools. Expensive to build (some 10 microseconds per tool), cheap to
+/// query.
 #[derive(Debug)]
 pub struct RelevanceIndex {
-    /// The tools in which a word stands, and what it counts there.
+    /// Postings: the tools that contain a word, and its weight there.
     places: HashMap<Box<str>, Vec<(u32, f32)>>,
     tools: usize,
 }
 
-/// What is looked for: words, and how much each matters.
+/// A query: words with weights.
 #[derive(Debug, Clone, Default)]
 pub struct RelevanceQuery {
-    /// In the order in which they were said, so that sums come out the same.
+    /// In order of occurrence, so that floating point sums are reproducible.
     words: Vec<(Box<str>, f32)>,
     known: HashMap<Box<str>, usize>,
 }
 
 impl RelevanceIndex {
-    /// A tool is known by its place among `tools`.
+    /// A tool is identified by its index in `tools`.
     pub fn new<'a>(tools: impl IntoIterator<Item = RelevanceDocument<'a>>) -> Self {
         let mut places: HashMap<Box<str>, Vec<(u32, f32)>> = HashMap::new();
         let mut lengths: Vec<f32> = Vec::new();
@@ -91,7 +91,7 @@ impl RelevanceIndex {
         Self { places, tools }
     }
 
-    /// All tools, the most relevant first; those without a word in common keep their order, last.
+    /// All tools, most relevant first; tools without a common word come last, in their order.
     pub fn order(&self, query: &RelevanceQuery) -> Vec<usize> {
         let scores = self.scores(query);
         let mut order: Vec<usize> = (0..self.tools).collect();
@@ -99,7 +99,7 @@ impl RelevanceIndex {
         order
     }
 
-    /// Those that have any word in common, the most relevant first, `limit` at most.
+    /// Tools with a common word, most relevant first, at most `limit`.
     pub fn best(&self, query: &RelevanceQuery, limit: usize) -> Vec<usize> {
         let scores = self.scores(query);
         let mut found: Vec<usize> = (0..self.tools).filter(|at| scores[*at] > 0.0).collect();
@@ -108,8 +108,7 @@ impl RelevanceIndex {
         found
     }
 
-    /// The same question in words that there are: one that stands nowhere gives way to those that
-    /// are spelled most like it.
+    /// Replaces each word that is not in the index by the words with the closest spelling.
     pub fn correct_spelling(&self, query: &RelevanceQuery) -> RelevanceQuery {
         let mut corrected = RelevanceQuery::default();
         let mut mistyped = 0;
@@ -150,14 +149,14 @@ impl RelevanceDocument<'_> {
 }
 
 impl RelevanceQuery {
-    /// What a text asks for. Of a very long one only both ends are read.
+    /// The query of a text. Of a very long one only both ends are read.
     pub fn new(text: &str) -> Self {
         let mut query = Self::default();
         query.hear(text, 1.0);
         query
     }
 
-    /// A word that is heard again matters as much as where it mattered most.
+    /// Adds a text. A repeated word keeps its highest weight.
     pub fn hear(&mut self, text: &str, weight: f32) {
         let mut take = |word: &str| self.take(word, weight);
         if text.len() <= 2 * END {
@@ -167,7 +166,7 @@ impl RelevanceQuery {
         words(&text[text.ceil_char_boundary(text.len() - END)..], &mut take);
     }
 
-    /// How many words a name has, if all of them were said; none otherwise.
+    /// The number of words of a name, if the query contains all of them; else zero.
     pub fn names(&self, name: &str) -> usize {
         let (mut said, mut all) = (0, 0);
         words(name, &mut |word| {

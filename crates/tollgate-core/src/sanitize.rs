@@ -1,9 +1,10 @@
-//! Sanitizes what servers say, for models (prompt injection by hidden text) and for terminals.
+//! Sanitizes server output for models (hidden text, a vector of prompt injection) and for
+//! terminals.
 //!
-//! Escape sequences, controls, text that runs the other way, hidden alphabets and floods of marks
-//! go. Which characters those are is said once, in [`crate::tool::hidden_text`]; whatever a sentence
-//! means is left alone. Linear in the text: plain text costs one scan, and nothing is allocated
-//! unless something goes.
+//! Removes escape sequences, control characters, bidirectional overrides, invisible alphabets and
+//! floods of combining marks. The characters are defined once, in [`crate::tool::hidden_text`]; the
+//! meaning of sentences is not judged. Linear in the text: plain text costs one scan, and nothing
+//! is allocated unless something is removed.
 
 use std::borrow::Cow;
 
@@ -13,22 +14,22 @@ use crate::json::{self, Object};
 use crate::tool::FindingKind;
 use crate::tool::hidden_text::{self, EscapeSequencePolicy, RemovedCounts};
 
-/// A text of which something was taken out.
+/// A text from which something was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SanitizedText {
     pub text: String,
     pub removed: RemovedCounts,
 }
 
-/// `None`: there is nothing to take out.
+/// `None`: nothing to remove.
 pub fn text(text: &str) -> Option<SanitizedText> {
     let mut removed = RemovedCounts::default();
     let text = strip(text, &mut removed)?;
     Some(SanitizedText { text, removed })
 }
 
-/// Every string and key of a document, which must be JSON; what is not changed stays byte for
-/// byte. `None`: there is nothing to take out.
+/// Sanitizes every string and key of a JSON document; everything else stays byte for byte. `None`:
+/// nothing to remove.
 pub fn json(text: &str) -> Option<SanitizedText> {
     if is_plain(text) {
         return None;
@@ -54,17 +55,17 @@ pub fn json(text: &str) -> Option<SanitizedText> {
     Some(SanitizedText { text: out, removed })
 }
 
-/// The same of an object that was read already.
+/// Like [`json()`], for an object that is already parsed.
 pub fn object(object: &mut Object<'static>) -> RemovedCounts {
     let Some(SanitizedText { text, removed }) = json(&object.to_text()) else {
         return RemovedCounts::default();
     };
-    // Keys that became equal: nobody can tell which of them was meant.
+    // Keys that became equal are ambiguous, so the object is emptied.
     *object = Object::parse(&text).map_or_else(|_| Object::new(), Object::into_owned);
     removed
 }
 
-/// Whether a look at single strings is needless: ASCII, and no escape that spells anything else.
+/// Whether strings need no closer look: ASCII without escapes of other characters.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_harmless = |at: usize| match bytes[at] {
@@ -74,7 +75,7 @@ fn is_plain(text: &str) -> bool {
     text.is_ascii() && memchr2_iter(b'\\', 0x7f, bytes).all(is_harmless)
 }
 
-/// Where the string ends whose first character is at `from`.
+/// The end of the string whose first character is at `from`.
 fn end_of_string(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(found) = memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
@@ -86,7 +87,7 @@ fn end_of_string(bytes: &[u8], from: usize) -> usize {
     bytes.len()
 }
 
-/// What a string means once it is clean; `None` if it is.
+/// The decoded string after sanitizing; `None` if it was clean.
 fn string(body: &str, removed: &mut RemovedCounts) -> Option<String> {
     let is_escaped = memchr(b'\\', body.as_bytes()).is_some();
     if !is_escaped {
@@ -96,14 +97,14 @@ fn string(body: &str, removed: &mut RemovedCounts) -> Option<String> {
     let decoded = decode(body, removed);
     match strip(&decoded, removed) {
         Some(clean) => Some(clean),
-        // Half a character was replaced.
+        // An unpaired surrogate was replaced.
         None if *removed != before => Some(decoded.into_owned()),
         None => None,
     }
 }
 
 fn strip(text: &str, removed: &mut RemovedCounts) -> Option<String> {
-    // A byte order mark at the beginning of a file is where it belongs.
+    // Keep a byte order mark at the beginning of the text.
     const MARK: &str = "\u{feff}";
     match text.strip_prefix(MARK) {
         None => hidden_text::strip(text, EscapeSequencePolicy::Removed, removed),
@@ -114,8 +115,8 @@ fn strip(text: &str, removed: &mut RemovedCounts) -> Option<String> {
     }
 }
 
-/// The characters of a JSON string. Surrogates that have lost their other half, which raw JSON can
-/// carry and most readers fail on, become U+FFFD.
+/// Decodes a JSON string. Unpaired surrogates, which raw JSON can carry and most parsers reject,
+/// become U+FFFD.
 fn decode<'b>(body: &'b str, removed: &mut RemovedCounts) -> Cow<'b, str> {
     let mut out = String::with_capacity(body.len());
     let mut rest = body;
@@ -138,7 +139,7 @@ fn decode<'b>(body: &'b str, removed: &mut RemovedCounts) -> Cow<'b, str> {
     Cow::Owned(out)
 }
 
-/// What an escape stands for, and its length behind the backslash.
+/// The character of an escape, and the length of the escape after the backslash.
 fn escape(rest: &str) -> (Option<char>, usize) {
     let Some(letter) = rest.chars().next() else { return (Some('\\'), 0) };
     let plain = match letter {

@@ -1,7 +1,7 @@
-//! Checks arguments and results against a tool's JSON schema, which a stranger wrote.
+//! Validates arguments and results against a tool's untrusted JSON schema.
 //!
-//! Its size, its references, its patterns and the work that a check can cost are bounded before
-//! it is used. Called by the catalogue (compile) and the gate (check). Never fetches anything.
+//! Size, references, patterns and validation cost of a schema are bounded before it is used. Used
+//! by the catalogue (compile) and the gate (check). Never fetches anything.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -23,15 +23,15 @@ use crate::text::truncate_chars;
 use graph::SchemaGraph;
 use work_bounds::{CheckCost, WorkBounds};
 
-/// Bytes of one schema, written without blanks.
+/// Maximum bytes of a schema, without whitespace.
 pub const MAX_TEXT: usize = 64 * 1024;
 const MAX_PATTERN: usize = 1024;
-/// Compiled size that all patterns of one schema share, and that one alone may have.
+/// Maximum compiled size of all patterns of a schema together, and of a single one.
 const ALL_PATTERNS: usize = 4 * 1024 * 1024;
 const ONE_PATTERN: usize = 512 * 1024;
-/// Nesting of the JSON itself, data in `enum` or `default` included.
+/// Maximum nesting of the JSON itself, including data in `enum` or `default`.
 const MAX_NESTING: usize = 128;
-/// Characters of a text by which a reader knows it again.
+/// Characters of an excerpt that suffice to recognize a text.
 const EXCERPT_CHARS: usize = 200;
 
 /// A compiled schema; cloning shares it.
@@ -46,7 +46,7 @@ struct CompiledSchema {
     work: WorkBounds,
 }
 
-/// Why a schema cannot be used.
+/// Why a schema is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
     #[error("the schema has {size} bytes; the limit is {limit}")]
@@ -108,7 +108,7 @@ impl Schema {
         Ok(Self { compiled: Arc::new(CompiledSchema { schema, validator, work }) })
     }
 
-    /// At most five violations, in words that help a model to do better.
+    /// At most five violations, worded to help a model correct its call.
     pub fn check(&self, instance: &Value) -> Result<(), Vec<Violation>> {
         let CompiledSchema { schema, validator, work } = &*self.compiled;
         if work.cost(instance) == CheckCost::TooMuch {
@@ -123,7 +123,7 @@ impl Schema {
         Err(violation::describe(schema, validator.iter_errors(instance)))
     }
 
-    /// The fields of an object that violations are about; all of them, not the first five.
+    /// The fields of an object that violations are about; all of them, not only the first five.
     pub fn fields_at_fault(&self, instance: &Value) -> HashSet<String> {
         let CompiledSchema { validator, work, .. } = &*self.compiled;
         match work.allows_details(instance) {
@@ -139,7 +139,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// References stay inside the document; this is the second lock on that door.
+/// References never leave the document; this is a second safeguard against fetching.
 struct RefusingRetriever;
 
 impl Retrieve for RefusingRetriever {
@@ -168,7 +168,7 @@ fn draft(schema: &Value) -> Result<Draft, SchemaError> {
     }
 }
 
-/// The compiled size that each pattern may have. Too long ones are refused.
+/// The compiled size allowed for each pattern. Rejects patterns that are too long.
 fn pattern_share(schema: &Value) -> Result<usize, SchemaError> {
     let mut count = 0;
     let mut longest = 0;
@@ -195,7 +195,7 @@ fn pattern_share(schema: &Value) -> Result<usize, SchemaError> {
     }
 }
 
-/// All references start with `#`; a base of its own would only be one more thing to resolve.
+/// All references start with `#`; the root `$id` would only change how they are resolved.
 fn without_root_id(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Value::Object(fields) = &mut schema {

@@ -1,4 +1,5 @@
-//! How a tool compares: badge, compatibility, leaderboard, figures that installations can merge.
+//! Tool scores: speed badge, compatibility, leaderboard, and aggregates that installations can
+//! merge.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +13,7 @@ pub mod telemetry;
 
 pub use aggregate::{AggregateError, LatencyAggregate};
 
-/// How quick a tool is, whatever the tiers are set to.
+/// Speed class of a tool, independent of the configured tiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SpeedBadge {
     Lightning,
@@ -22,7 +23,7 @@ pub enum SpeedBadge {
 }
 
 impl SpeedBadge {
-    /// From the measured p50. What was not measured has no badge.
+    /// From the measured p50. Unmeasured tools have no badge.
     pub fn of(p50: Duration) -> Self {
         match p50.as_millis() {
             0..50 => Self::Lightning,
@@ -48,7 +49,7 @@ impl fmt::Display for SpeedBadge {
     }
 }
 
-/// In which turns a tool of this tier can be used, in words.
+/// A sentence about the turns in which a tool of this tier is usable.
 pub fn compatibility(tier: Tier) -> &'static str {
     match tier {
         Tier::Fast => "fast compatible",
@@ -57,7 +58,7 @@ pub fn compatibility(tier: Tier) -> &'static str {
     }
 }
 
-/// A measured tool that wants to be compared.
+/// A measured tool on the leaderboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderboardEntry {
     pub category: String,
@@ -65,7 +66,7 @@ pub struct LeaderboardEntry {
     pub p50: Duration,
 }
 
-/// The tools of one category, quickest first.
+/// The tools of one category, fastest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaderboard {
     pub category: String,
@@ -74,14 +75,14 @@ pub struct Leaderboard {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankedTool {
-    /// From 1. Equally quick tools share a rank, and the next one skips as many.
+    /// From 1. Equally fast tools share a rank, and the next rank is skipped accordingly.
     pub rank: usize,
     pub name: String,
     pub p50: Duration,
     pub badge: SpeedBadge,
 }
 
-/// Categories by name; within one by p50, then by name, so that the order is always the same.
+/// Categories by name; within one by p50, then by name, so that the order is stable.
 pub fn leaderboard(entries: Vec<LeaderboardEntry>) -> Vec<Leaderboard> {
     let mut categories: BTreeMap<String, Vec<LeaderboardEntry>> = BTreeMap::new();
     for entry in entries {

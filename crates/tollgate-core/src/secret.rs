@@ -1,4 +1,4 @@
-//! A text that must not be seen. It can be used, not printed.
+//! A secret string: can be used, but is not printed by `Debug`.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that sends it.
+    /// The text itself, for the code that sends it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

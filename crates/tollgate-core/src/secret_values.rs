@@ -1,9 +1,9 @@
-//! The values of configured secrets, and the one mechanism that takes them out of whatever leaves
-//! the process: results, errors, logs, spans, events, rows, pages.
+//! Redaction of configured secret values from everything that leaves the process: results, errors,
+//! logs, spans, events, rows, pages.
 //!
-//! The set belongs to the process, not to a gateway: the panic hook and the log writer have nobody
-//! to ask. Values of an old config stay in it, so that what still runs under it stays masked. One
-//! scan per text, with an automaton that is rebuilt only when a value is added.
+//! The set is global to the process, because the panic hook and the log writer have no gateway at
+//! hand. Values of an old config stay in it, so that requests still running under it stay masked.
+//! One scan per text, with an automaton that is rebuilt only when a value is added.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -20,9 +20,9 @@ pub use matcher::{MASK, SecretMatcher};
 pub use rules::{MIN_BYTES, MaskJudgement, judge, looks_random, sounds_secret};
 pub use stream::StreamMask;
 
-/// Values of configs, the present one and those before it. Beyond that the oldest are forgotten.
+/// Maximum values of the current and previous configs. Beyond that the oldest are dropped.
 const MAX_CONFIGURED: usize = 1_024;
-/// Values that were obtained at run time, such as access tokens: each replaces one before it.
+/// Maximum values obtained at run time, such as access tokens: each replaces an older one.
 const MAX_OBTAINED: usize = 128;
 
 static MATCHER: LazyLock<ArcSwap<SecretMatcher>> = LazyLock::new(ArcSwap::default);
@@ -35,8 +35,8 @@ struct KnownSecretValues {
     obtained: VecDeque<Box<str>>,
 }
 
-/// Masks these values from now on: they are those of a config. Values that are too short to be
-/// masked ([`MIN_BYTES`]) are left out; whether one is a secret at all is for [`judge`] to say.
+/// Masks these values of a config from now on. Values that are too short ([`MIN_BYTES`]) are
+/// skipped; [`judge`] decides whether a value is a secret at all.
 pub fn configure<'v>(values: impl IntoIterator<Item = &'v str>) {
     let values: Vec<&str> = values.into_iter().collect();
     let most = values.len().max(MAX_CONFIGURED);
@@ -64,7 +64,7 @@ fn add(
     let mut is_changed = false;
     for value in new.iter().filter(|value| value.len() >= MIN_BYTES) {
         match list.iter().position(|known| **known == **value) {
-            // Used again: the last to be forgotten.
+            // Used again: move to the end, to be dropped last.
             Some(at) => drop(list.remove(at)),
             None => is_changed = true,
         }
@@ -78,17 +78,17 @@ fn add(
     }
 }
 
-/// What is masked now.
+/// The current matcher.
 pub fn current() -> Arc<SecretMatcher> {
     MATCHER.load_full()
 }
 
-/// The text without secret values.
+/// The text with secret values masked.
 pub fn mask(text: &str) -> Cow<'_, str> {
     MATCHER.load().mask(text)
 }
 
-/// The same of an owned text, which is not copied if there are none.
+/// Like [`mask`], for an owned text, which is not copied if there is nothing to mask.
 pub fn mask_owned(text: String) -> String {
     match MATCHER.load().mask(&text) {
         Cow::Owned(masked) => masked,
@@ -96,7 +96,7 @@ pub fn mask_owned(text: String) -> String {
     }
 }
 
-/// The same of bytes that are text, or nearly.
+/// Like [`mask`], for bytes that are mostly text.
 pub fn mask_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     MATCHER.load().mask_bytes(bytes)
 }

@@ -1,5 +1,5 @@
-//! From what a tool answered to an outcome that a model can use and a voice can say.
-//! Tool text is data: it is cut and rendered here, never obeyed.
+//! Result shaping: turns a tool's answer into an outcome that a model can use and a voice can
+//! speak. Tool text is data: it is truncated and rendered here, never interpreted as instructions.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -29,31 +29,32 @@ pub use speech::message;
 
 use verdict::ResultVerdict;
 
-/// What is said of a result that has no words of its own.
+/// The message of a result without text.
 pub const DONE: &str = "Done.";
 
-/// So many items are read as data; what is not cut first cannot have more.
+/// Maximum items that are read as data; larger results are truncated first.
 const MOST_TEXTS: usize = 4_096;
 
 const SENSIBLE: Retryability = Retryability::Sensible { hint: None, after: None };
 
-/// Who gets the result.
+/// The consumer of a result.
 #[derive(Debug, Clone, Copy)]
 pub struct ResultConsumer<'c> {
     pub caps: &'c ResultCaps,
-    /// A fresh handle, named in the outcome if something was cut. `None`: nothing can be kept.
+    /// A fresh handle, named in the outcome if something was truncated. `None`: nothing can be
+    /// retained.
     pub spare: Option<ResultHandle>,
 }
 
-/// A result as its consumer gets it, and what did not fit.
+/// A result as its consumer receives it, and the full result.
 #[derive(Debug)]
 pub struct ShapedResult {
     pub outcome: Outcome,
-    /// The same with all that the tool said, to be kept under the handle that `outcome` names.
+    /// The full result, to be stored under the handle of `outcome`, if it was truncated.
     pub rest: Option<Outcome>,
 }
 
-/// Shapes a tool's own answer for its consumer.
+/// Shapes a tool's answer for its consumer.
 pub fn shape(
     tool: &Tool,
     result: Box<RawValue>,
@@ -81,7 +82,7 @@ pub fn shape(
     let changes_things = tool.definition.annotations.read_only == Some(false);
     let status = match verdict {
         ResultVerdict::Fine => CallStatus::Ok,
-        // It was told to do something, and has nothing to say about it.
+        // An action without any output has succeeded.
         ResultVerdict::Empty if changes_things => CallStatus::Ok,
         ResultVerdict::Empty => CallStatus::NoResults,
         ResultVerdict::Failed | ResultVerdict::FailedInside(_) => CallStatus::Error,
@@ -90,7 +91,7 @@ pub fn shape(
     let written = mended.as_ref().map(Object::to_raw);
     let rules = cut::CutRules { caps, schema: tool.output.as_ref(), handle };
     let shorter = cut::cut(written.as_deref().unwrap_or(&result).get(), rules);
-    // What was cut here is no fault of the tool.
+    // Truncation here is not an error of the tool.
     let warned = match (&shorter, status) {
         (None, CallStatus::Ok | CallStatus::NoResults) => {
             warn_of_mismatch(tool, mended.unwrap_or(whole), caps)
@@ -113,20 +114,20 @@ pub fn shape(
     ShapedResult { outcome: Outcome { result, extent: ResultExtent::Cut, handle, ..outcome }, rest }
 }
 
-/// What another consumer gets of an outcome that was shaped for one who takes all of it.
+/// Shapes a full outcome again for another consumer.
 pub fn again(tool: &Tool, whole: Outcome, consumer: ResultConsumer<'_>) -> ShapedResult {
     let ResultConsumer { caps, spare: handle } = consumer;
     let rules = cut::CutRules { caps, schema: tool.output.as_ref(), handle };
     let Some(result) = cut::cut(whole.result.get(), rules) else {
         return ShapedResult { outcome: whole, rest: None };
     };
-    // One that is still to come has a handle already.
+    // A pending result already has a handle.
     let handle = whole.handle.or(handle);
     let rest = handle.map(|_| Outcome { handle, ..whole.clone() });
     ShapedResult { outcome: Outcome { result, extent: ResultExtent::Cut, handle, ..whole }, rest }
 }
 
-/// An outcome that the gateway itself has to say something about: the tool did not answer.
+/// An outcome reported by the gateway: the tool did not answer.
 pub fn failure(status: CallStatus, message: &str, duration: Duration) -> Outcome {
     let retry = match status {
         CallStatus::Timeout | CallStatus::Offline | CallStatus::RateLimited => SENSIBLE,
@@ -146,7 +147,7 @@ pub fn failure(status: CallStatus, message: &str, duration: Duration) -> Outcome
     }
 }
 
-/// An answer that the gateway itself gives.
+/// An answer by the gateway itself.
 pub fn gateway_answer(text: &str) -> Outcome {
     Outcome {
         status: CallStatus::Ok,
@@ -155,21 +156,21 @@ pub fn gateway_answer(text: &str) -> Outcome {
     }
 }
 
-/// The turn is over and the call is not: what it gives will be behind the handle.
+/// The turn ended before the call: the result will be available under the handle.
 pub fn pending(tool: &Tool, handle: ResultHandle, duration: Duration) -> Outcome {
     later(tool, handle, ("is still running", duration))
 }
 
-/// The turn is over and nobody has agreed to the call yet.
+/// The turn ended before the call was approved.
 pub fn held(tool: &Tool, handle: ResultHandle) -> Outcome {
     later(tool, handle, ("waits for somebody to agree to it", Duration::ZERO))
 }
 
 fn later(tool: &Tool, handle: ResultHandle, (how, duration): (&str, Duration)) -> Outcome {
-    // Words for a voice: the handle is data.
+    // Worded for speech: the handle is data.
     let mut result = text_result(&format!("`{}` {how}; its result comes later", tool.exposed));
     if tool.output.is_some() {
-        // Clients refuse a success without the structure that the tool promised.
+        // Clients reject a success without the structured content that the tool declares.
         result.set("isError", json::raw("true".to_owned()));
     }
     note::tell(&mut result, handle, "\"pending\":true");
@@ -203,7 +204,7 @@ pub fn data(outcome: &Outcome) -> Value {
     }
 }
 
-/// The same in the tool's own spelling: no number loses a digit.
+/// Like [`data`], as raw JSON: numbers keep all digits.
 pub fn raw_data(outcome: &Outcome) -> Box<RawValue> {
     let object = Object::parse(outcome.result.get()).unwrap_or_default();
     if let Some(structured) = object.get("structuredContent") {
@@ -224,7 +225,7 @@ pub fn raw_data(outcome: &Outcome) -> Box<RawValue> {
     }
 }
 
-/// What the tool itself wrote, without our note about a cut.
+/// The tool's own text, without the truncation note.
 fn own_texts(outcome: &Outcome) -> Vec<String> {
     let object = Object::parse(outcome.result.get()).unwrap_or_default();
     let mut texts = content::texts(&object, MOST_TEXTS);
@@ -240,7 +241,8 @@ fn text_result(text: &str) -> Object<'static> {
     result
 }
 
-/// The result with a list for content, and no `isError` that each reader would take differently.
+/// Replaces `content` that is not a list, and removes an `isError` that is not a boolean, since
+/// clients would interpret it differently.
 fn repair_result<'r>(result: &Object<'r>) -> Option<Object<'r>> {
     let is_list = result.get("content").is_some_and(|raw| raw.get().starts_with('['));
     let is_flag = |raw: &RawValue| matches!(raw.get(), "true" | "false");
@@ -258,8 +260,8 @@ fn repair_result<'r>(result: &Object<'r>) -> Option<Object<'r>> {
     Some(mended)
 }
 
-/// A failure that claims to be a success, as what it is. Structure that does not fit the tool's
-/// schema goes on as text: some clients would see nothing but the mismatch.
+/// Marks a failure that claims success as an error. Structured content that violates the tool's
+/// schema is sent as text: some clients would report only the mismatch.
 fn mark_as_error<'r>(tool: &Tool, mut result: Object<'r>, how: &str) -> Object<'r> {
     result.set("isError", json::raw("true".to_owned()));
     if mismatch(tool, &result).is_some()
@@ -273,8 +275,8 @@ fn mark_as_error<'r>(tool: &Tool, mut result: Object<'r>, how: &str) -> Object<'
     result
 }
 
-/// The result with what is wrong about its structure, if something is: reported, not hidden, and
-/// the answer still arrives.
+/// Adds a warning about invalid structured content: the mismatch is reported, and the answer is
+/// still delivered.
 fn warn_of_mismatch(
     tool: &Tool,
     mut result: Object<'_>,
@@ -285,7 +287,7 @@ fn warn_of_mismatch(
     Some(result.to_raw()).filter(|result| result.get().len() <= caps.result_bytes())
 }
 
-/// What is wrong with structured content that does not fit the tool's own output schema.
+/// The mismatch between structured content and the tool's output schema.
 fn mismatch(tool: &Tool, result: &Object<'_>) -> Option<Cow<'static, str>> {
     let schema = tool.output.as_ref()?;
     let Some(structured) = result.get("structuredContent") else {

@@ -1,3 +1,3 @@
-//! Atomics by one name, so that the model checker of `tollgate-model` can put its own in their place.
+//! Atomics under one name, so that the model checker of `tollgate-model` can substitute its own.
 
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering};

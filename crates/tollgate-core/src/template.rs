@@ -1,16 +1,16 @@
-//! `{placeholders}` in the prompts and greetings of agents. One pass: what is put in is never looked
-//! at again, so no value can bring placeholders of its own, and no text can break a prompt.
+//! Template engine for `{placeholders}` in prompts and greetings of agents. Single pass: inserted
+//! values are not expanded again, so a value cannot inject placeholders.
 
 use std::collections::BTreeMap;
 
 use crate::agent::Agent;
 
-/// No prompt is longer, whatever is put into it.
+/// Maximum size of a rendered prompt.
 pub const MAX_PROMPT_BYTES: usize = 256 << 10;
-/// Of a placeholder's name; what is longer is not one.
+/// Maximum length of a placeholder's name; longer ones are not placeholders.
 const LONGEST_NAME: usize = 64;
 
-/// What is built in beside `call_id` and `context_name`, unless something else is said.
+/// Built-in values beside `call_id` and `context_name`, unless overridden.
 const BUILT_IN: &[(&str, &str)] = &[
     ("caller_name", "there"),
     ("caller_number", "unknown"),
@@ -19,13 +19,12 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("lead_id", ""),
 ];
 
-/// What placeholders stand for, the first that knows one counts: the request, the agent, what is
-/// built in.
+/// Values of placeholders. Precedence: the request, the agent, built-in.
 #[derive(Debug, Clone, Copy)]
 pub struct PlaceholderValues<'a> {
     pub request: &'a BTreeMap<String, String>,
     pub agent: &'a Agent,
-    /// Of this one conversation.
+    /// Id of the conversation.
     pub call_id: &'a str,
 }
 
@@ -40,8 +39,7 @@ impl<'a> PlaceholderValues<'a> {
     }
 }
 
-/// The text with its placeholders filled in. Unknown ones stay as they are, and so does everything
-/// that is none.
+/// Fills in the placeholders. Unknown placeholders and other text are kept.
 pub fn render(template: &str, values: &PlaceholderValues<'_>) -> String {
     let mut out = String::with_capacity(template.len().min(MAX_PROMPT_BYTES));
     let mut rest = template;
@@ -64,7 +62,7 @@ pub fn render(template: &str, values: &PlaceholderValues<'_>) -> String {
     out
 }
 
-/// The name of a placeholder that `text` begins with, brace and all.
+/// The name of the placeholder at the start of `text`, brace included.
 fn name(text: &str) -> Option<&str> {
     let inside = text.strip_prefix('{')?;
     let end = inside.bytes().take(LONGEST_NAME + 1).position(|byte| !is_of_name(byte))?;
@@ -75,12 +73,12 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Whether a request may give a variable of this name.
+/// Whether it is a valid variable name in a request.
 pub fn is_name(text: &str) -> bool {
     (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_of_name)
 }
 
-/// As much of it as there is room for, in whole characters.
+/// Appends as much as fits, in whole characters.
 fn push(out: &mut String, text: &str) {
     let room = MAX_PROMPT_BYTES.saturating_sub(out.len());
     out.push_str(&text[..text.floor_char_boundary(room)]);

@@ -1,4 +1,4 @@
-//! What strangers wrote, made fit to be said back, and time in words.
+//! Text helpers: truncation and encoding of untrusted text, tagged ids, human-readable durations.
 
 use std::fmt::{self, Write as _};
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub fn truncate_chars(text: &str, limit: usize) -> String {
     }
 }
 
-/// As one part of a URL: whatever it is, it leads nowhere else.
+/// Percent-encodes a text as one URL segment, so that it cannot change the target.
 pub fn percent_encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -24,14 +24,14 @@ pub fn percent_encoded(text: &str) -> String {
     out
 }
 
-/// 128 bits as people copy them: a prefix that says what they name, and 32 hex digits.
+/// A 128-bit id: a prefix that names its kind, and 32 hex digits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TaggedId(pub(crate) &'static str, pub(crate) u128);
 
 impl TaggedId {
     const DIGITS: usize = 32;
 
-    /// Reads what [`TaggedId`] displays, and nothing else.
+    /// Parses exactly the [`TaggedId`] display format.
     pub(crate) fn parse(prefix: &str, text: &str) -> Option<u128> {
         let digits = text.strip_prefix(prefix)?;
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -46,8 +46,8 @@ impl fmt::Display for TaggedId {
     }
 }
 
-/// How long something takes, as people say it: `0.4 ms`, `620 ms`, `12.3 s`, `10 min`. Rounded up:
-/// what is shown as the ceiling does not exceed it.
+/// A duration for humans: `0.4 ms`, `620 ms`, `12.3 s`, `10 min`. Rounded up, so that a value shown
+/// as the ceiling does not exceed it.
 #[derive(Debug, Clone, Copy)]
 pub struct HumanDuration(pub Duration);
 
@@ -71,7 +71,7 @@ fn in_tenths(f: &mut fmt::Formatter<'_>, tenths: u128, unit: &str) -> fmt::Resul
     }
 }
 
-/// How long ago something was. Rounded down: nobody counts the parts of it.
+/// Time since an event. Rounded down.
 #[derive(Debug, Clone, Copy)]
 pub struct HumanAgo(pub Duration);
 

@@ -1,8 +1,8 @@
-//! Which tier a tool belongs to, with hysteresis, and why: from measured latency, else from what
-//! was declared.
+//! Tier of a tool, with hysteresis, and the reason: from measured latency, else from the declared
+//! one.
 //!
-//! One state machine per tool, asked whenever a sample or a moment may have changed something.
-//! Knows no tools and no clock: time is an argument and may stand still.
+//! One state machine per tool, evaluated whenever a sample or a timer may change the result.
+//! Independent of tools and clocks: time is an argument and may stand still.
 
 use std::time::{Duration, Instant};
 
@@ -26,12 +26,12 @@ pub use tier_facts::{DeclaredLatency, TierFacts, TierRules};
 use expected_tier::{ExpectedTier, TierEvidence};
 use trial::TierTrial;
 
-/// So many good calls in a row say more than all that was before them.
+/// This many good calls in a row outweigh everything before them.
 pub const RUN: usize = 10;
 
-/// A run that may have been luck makes the next one twice as long, up to this.
+/// A run that may have been luck doubles the length required of the next one, up to this.
 const LONGEST_RUN: usize = 80;
-/// Calls since the last run after which it was no luck: none of the run itself is in the window.
+/// Calls since the last run after which it was not luck: none of the run is left in the window.
 const PROOF: u64 = 2 * LatencyWindow::SIZE as u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,26 +40,26 @@ pub enum TierVerdict {
     Moved { from: Tier, to: Tier },
 }
 
-/// Where one tool stands in one environment.
+/// The tier of one tool in one environment.
 #[derive(Debug)]
 pub struct TierAssignment {
     assigned: AssignedTier,
     footing: TierEvidence,
     health: ToolHealth,
-    /// The lowest tier where it ever stood by measurement.
+    /// The lowest tier it ever had by measurement.
     home: Option<Tier>,
-    /// The lowest tier that it may hope for: its home, or what is declared.
+    /// The lowest tier it can reach: `home`, or the declared one.
     floor: Tier,
-    /// Samples before this mark no longer count.
+    /// Samples before this cursor no longer count.
     epoch: u64,
-    /// How many good calls in a row begin the next epoch.
+    /// Length of the run of good calls that begins the next epoch.
     run: usize,
     trial: Option<TierTrial>,
-    /// Since the tool was last measured well.
+    /// Since the last good measurement.
     failed_trials: u32,
-    /// Samples that were there at the last look.
+    /// Sample count at the last evaluation.
     seen: u64,
-    /// When the last sample was noticed, or a trial began.
+    /// When the last sample was seen, or a trial began.
     quiet_since: Instant,
     changed: Option<Instant>,
     next_look: Option<Instant>,
@@ -70,7 +70,7 @@ struct WindowReading {
     figures: LatencyStats,
     health: ToolHealth,
     expected: ExpectedTier,
-    /// The tier by latency and health, trials aside.
+    /// The tier by latency and health, without a trial.
     plain: Tier,
 }
 
@@ -79,7 +79,7 @@ impl TierAssignment {
         Self::restore(&SavedTierAssignment::default(), facts)
     }
 
-    /// As it was before a restart. The window must be the one that was kept with it.
+    /// Restores the state after a restart. The window must be the one saved with it.
     pub fn restore(saved: &SavedTierAssignment, facts: &TierFacts<'_>) -> Self {
         let recorded = facts.window.recorded_count();
         let mut standing = Self {
@@ -98,12 +98,12 @@ impl TierAssignment {
             next_look: None,
         };
         standing.judge(facts);
-        // The first assignment is no change: the next may follow at once.
+        // The first assignment is not a change: the next may follow immediately.
         standing.changed = None;
         standing
     }
 
-    /// Looks at the window and the time, and says whether the tier is another one now.
+    /// Evaluates the window and the time, and reports whether the tier changed.
     pub fn judge(&mut self, facts: &TierFacts<'_>) -> TierVerdict {
         self.notice(facts);
         self.follow_trial(facts);
@@ -128,14 +128,14 @@ impl TierAssignment {
         &self.assigned
     }
 
-    /// Would calls that nobody asked for help it? They would where it stands higher than it hopes.
+    /// Whether probes would help: the tool is in a higher tier than it could reach.
     pub fn should_probe(&self) -> bool {
         self.trial.is_some()
             || self.health != ToolHealth::Healthy
             || self.assigned.tier > self.floor
     }
 
-    /// When time alone may change something. Samples may do so before.
+    /// When time alone may change the result. Samples may do so earlier.
     pub fn next_look(&self) -> Option<Instant> {
         self.next_look
     }
@@ -163,7 +163,7 @@ impl TierAssignment {
         }
     }
 
-    /// How many samples measure something. A run does in any case.
+    /// Minimum samples for a measurement. A run always suffices.
     fn enough(&self, rules: &TierRules) -> usize {
         let most = if self.epoch > 0 { RUN } else { LatencyWindow::SIZE };
         (rules.min_samples as usize).clamp(1, most)
@@ -177,8 +177,9 @@ impl TierAssignment {
         WindowReading { plain: health.lift_tier(expected.tier), figures, health, expected }
     }
 
-    /// The calls at the end that would all do below `tier`, if they are enough to forget those
-    /// before: a tool that is good again comes back at once, not when the window has rolled.
+    /// The latest consecutive calls that fit the tier below `tier`, if they are enough to discard
+    /// the earlier ones: a recovered tool moves down at once, not only when the window has rolled
+    /// over.
     fn good_run<'s>(
         &self,
         tier: Tier,
@@ -191,7 +192,8 @@ impl TierAssignment {
         (run >= self.run && run < samples.len()).then(|| &samples[samples.len() - run..])
     }
 
-    /// Takes the wanted tier, unless it changed lately. While it waits, its footing waits too.
+    /// Moves to the target tier, unless the hold time since the last change is running. Meanwhile
+    /// the evidence is not updated either.
     fn settle(&mut self, look: WindowReading, facts: &TierFacts<'_>) -> TierVerdict {
         let WindowReading { figures, expected, plain, .. } = look;
         let from = self.assigned.tier;
@@ -223,7 +225,7 @@ impl TierAssignment {
         if to == from { TierVerdict::Same } else { TierVerdict::Moved { from, to } }
     }
 
-    /// What was found becomes what the next judgement starts from.
+    /// The result becomes the starting point of the next evaluation.
     fn take(&mut self, expected: &ExpectedTier, wanted: Tier) {
         self.footing = expected.footing();
         if let TierEvidence::Measured(tier) = self.footing {
@@ -237,7 +239,7 @@ impl TierAssignment {
         }
     }
 
-    /// How many samples the epoch has had.
+    /// Number of samples in the epoch.
     fn age(&self) -> u64 {
         self.seen.saturating_sub(self.epoch)
     }
@@ -252,19 +254,19 @@ impl TierAssignment {
     }
 }
 
-/// Answered within the limit, and within what the tool itself is allowed.
+/// Answered within the limit, and within the tool's own maximum.
 fn is_good(sample: &Sample, limit: Duration, max: Option<Duration>) -> bool {
     let allowed = max.map_or(limit, |max| max.min(limit));
     sample.ending == SampleEnding::Answered && sample.span <= allowed
 }
 
-/// It is expected to fit its tier, but its tail does not.
+/// The expected latency fits the tier, but the tail does not.
 fn is_bimodal(cause: &TierCause, figures: &LatencyStats, ceiling: Duration) -> bool {
     let TierBasis::Measured { expected, .. } = cause.basis else { return false };
     expected <= ceiling && figures.p95().is_some_and(|tail| tail > ceiling)
 }
 
-/// What a span must fit to bring a tool down to a tier. Up to the ceiling itself it may stay.
+/// The limit for moving down to a tier. To stay in it, the ceiling itself suffices (hysteresis).
 pub fn comfortable(ceiling: Duration) -> Duration {
     ceiling - ceiling / 10
 }

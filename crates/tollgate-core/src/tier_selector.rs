@@ -1,8 +1,8 @@
-//! Chooses the latency budget (tier) of a turn from what was said, with a cooldown between deep
-//! turns. No model is asked.
+//! Selects the latency budget (tier) of a turn from the user's words, with a cooldown between deep
+//! turns. Uses no model.
 //!
-//! Called for every utterance, and for partial transcripts as they grow. Knows neither agents nor
-//! conversations: what went before is an argument.
+//! Runs for every utterance, and for partial transcripts as they grow. Independent of agents and
+//! conversations: the history is an argument.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ pub use fold::TranscriptStage;
 pub use keywords::{BuiltinKeywords, KeywordLanguage, TierKeywords, is_matchable};
 pub use reason::{TierChoice, TierReason};
 
-/// The keywords of one agent, ready to be searched for in one pass. Costly to build, cheap to share.
+/// The keywords of one agent as an automaton. Expensive to build, cheap to share.
 pub struct TierSelector {
     automaton: AhoCorasick,
-    /// By the automaton's pattern.
+    /// By pattern id of the automaton.
     keywords: Vec<TierKeyword>,
 }
 
 struct TierKeyword {
     calls_for: KeywordTier,
-    /// As the operator wrote it, for the reason.
+    /// As written by the operator, for the reason.
     text: Arc<str>,
 }
 
@@ -41,22 +41,22 @@ enum KeywordTier {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Utterance<'a> {
-    /// What was said so far. Of a very long text only both ends are read.
+    /// The text so far. Of a very long one only both ends are read.
     pub text: &'a str,
     pub form: TranscriptStage,
-    /// Turns that wait behind this one.
+    /// Turns queued behind this one.
     pub queue_depth: u32,
-    /// The tier that a caller with the right to it insists on.
+    /// A tier set by a caller with that permission.
     pub forced: Option<Tier>,
 }
 
-/// What went before in the conversation.
+/// The earlier turns of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnHistory {
-    /// No conversation was named. Nothing is known of it, least of all that it begins here.
+    /// No conversation was named: the history is unknown, and this need not be its first turn.
     Unknown,
     Known {
-        /// Before this one.
+        /// Number of earlier turns.
         turns: u32,
         since_deep: Option<Duration>,
     },
@@ -64,9 +64,9 @@ pub enum TurnHistory {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SelectorRules {
-    /// A second deep turn sooner than this is a standard one.
+    /// A second deep turn within this time becomes a standard one.
     pub deep_interval: Duration,
-    /// So many turns that wait make this one fast, unless it has to be deep.
+    /// Queue length from which a turn becomes fast, unless it has to be deep.
     pub crowd: u32,
 }
 
@@ -76,19 +76,19 @@ impl Default for SelectorRules {
     }
 }
 
-/// All that an utterance says about its tier. What is missing is the history.
+/// The tier cues of an utterance, independent of the history.
 #[derive(Debug, Clone)]
 pub struct UtteranceCues {
     forced: Option<Tier>,
-    /// The deep keyword said first.
+    /// The first deep keyword.
     deep: Option<Arc<str>>,
-    /// The standard one said first; not looked for behind a deep one.
+    /// The first standard keyword; not searched for after a deep one.
     standard: Option<Arc<str>>,
     queue_depth: u32,
 }
 
 impl TierSelector {
-    /// All lists together: the installation's, then the agent's. See [`TierKeywords`].
+    /// Merges all lists: the global ones, then the agent's. See [`TierKeywords`].
     pub fn new(lists: &[&TierKeywords]) -> Self {
         let collected = keywords::collect(lists);
         let (patterns, keywords): (Vec<String>, Vec<TierKeyword>) = collected.into_iter().unzip();
@@ -106,7 +106,7 @@ impl TierSelector {
         self.hear(utterance).choose(history, rules)
     }
 
-    /// The costly half of [`Self::choose`], for callers that hold a lock while they use a history.
+    /// The expensive half of [`Self::choose`], for callers that hold a lock on the history.
     pub fn hear(&self, utterance: &Utterance<'_>) -> UtteranceCues {
         let Utterance { text, form, queue_depth, forced } = *utterance;
         let mut heard = UtteranceCues { forced, deep: None, standard: None, queue_depth };

@@ -1,4 +1,4 @@
-//! One tool: what its server says of it, and what the operator says on top.
+//! One tool: the server's definition, and the operator's settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,34 +23,34 @@ pub use definition::{
 };
 pub use finding::{Finding, FindingKind, InjectionPattern};
 
-/// A tool as it stands in the catalogue: named, checked, its schema compiled.
+/// A tool of the catalogue: named, checked, its schema compiled.
 #[derive(Debug)]
 pub struct Tool {
     pub id: ToolId,
     pub exposed: ExposedName,
     pub definition: Arc<ToolDefinition>,
-    /// As listed: the operator's words if there are any, else the server's.
+    /// As listed: the operator's description if there is one, else the server's.
     pub description: Option<String>,
     pub terms: CallTerms,
     pub input: Schema,
     pub output: Option<Schema>,
-    /// SHA-256 over what the server said, in canonical form: changes when the server changes it.
+    /// SHA-256 of the server's definition in canonical form: changes when the server changes it.
     pub hash: ContentHash,
-    /// SHA-256 over the very text that the server sent: equal text need not be read again.
+    /// SHA-256 of the exact text sent by the server: equal text is not parsed again.
     pub(crate) source: ContentHash,
     /// The tool as JSON under its exposed name, ready to be listed.
     pub listed: Listed,
 }
 
-/// The forms in which clients of the two protocol eras see one tool.
+/// The list entries of a tool for the two protocol eras.
 #[derive(Debug)]
 pub struct Listed {
     pub modern: Box<str>,
-    /// Without what only 2026-07-28 knows (an output schema that is no object).
+    /// Without features of 2026-07-28 only (an output schema that is not an object).
     pub legacy: Box<str>,
 }
 
-/// What holds for calls of this tool, from the operator first, then the server where trusted.
+/// The terms of calls of this tool, from the operator first, then from the server where trusted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallTerms {
     pub estimated: Option<Estimate>,
@@ -59,13 +59,13 @@ pub struct CallTerms {
     /// The server's default timeout.
     pub timeout: Duration,
     pub effect: ToolEffect,
-    /// What happens to a call after a result of an untrusted server; for what is called
-    /// destructive only.
+    /// What happens to a call after output of an untrusted server; only for tools declared
+    /// destructive.
     pub taint: TaintRule,
-    /// May the same call be sent twice? Only an operator or a trusted server can say so.
+    /// Whether the same call may be sent twice. Only an operator or a trusted server can allow it.
     pub idempotent: bool,
     pub cacheable: Duration,
-    /// Who may be given an answer that was kept.
+    /// Who may receive a cached answer.
     pub scope: CacheScope,
     pub approval: ApprovalMode,
     pub speech: SpeechTemplate,
@@ -74,62 +74,63 @@ pub struct CallTerms {
     pub slow: Option<SlowResponse>,
     pub attempts: HedgingPolicy,
     pub reach: ToolReach,
-    /// In live sessions.
+    /// In realtime sessions.
     pub delivery: ResultDelivery,
 }
 
-/// By which way a model comes to a tool.
+/// How a model reaches a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolReach {
-    /// It is listed, and called by its name.
+    /// Listed, and called by its name.
     #[default]
     Direct,
-    /// A program that the model writes calls it; it is listed only where there is no code mode.
+    /// Called from programs; listed only without code mode.
     Code,
-    /// It is one of the means of code mode: listed where something is called in code.
+    /// A meta tool of code mode: listed if tools are called from programs.
     Means,
 }
 
-/// Whether a live model waits for a result, and what it does with one that comes while it talks on.
+/// Whether a realtime model waits for a result, and how it handles one that arrives while it
+/// speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ResultDelivery {
-    /// It waits.
+    /// The model waits.
     #[default]
     Wait,
-    /// It talks on, and speaks of the result when nobody speaks.
+    /// The model continues, and reports the result when nobody speaks.
     WhenIdle,
-    /// It talks on, and breaks off for the result.
+    /// The model continues, and interrupts itself for the result.
     Interrupt,
-    /// It talks on, and knows the result from then on.
+    /// The model continues, and gets the result without reporting it.
     Silent,
 }
 
-/// Whose a kept answer is.
+/// Who a cached answer is shared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CacheScope {
-    /// The principal's who asked.
+    /// Only the principal that made the call.
     #[default]
     Private,
-    /// Everybody's: only a trusted server can say so.
+    /// All principals: only a trusted server can declare it.
     Public,
 }
 
-/// How many attempts of one call may run at a time.
+/// How many attempts of a call may run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HedgingPolicy {
     One,
-    /// A second starts when the first is slower than usual. Only for what may be repeated.
+    /// A second attempt starts when the first is slower than usual. Only for repeatable calls.
     Hedged,
 }
 
-/// What is said while a call takes long.
+/// The message during a slow call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlowResponse {
     pub threshold: Duration,
     pub message: Arc<str>,
 }
 
-/// What a call does to the world, as far as it is believed.
+/// The side effects of a call, as far as the source is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolEffect {
     ReadOnly,
@@ -137,11 +138,11 @@ pub enum ToolEffect {
     Destructive,
 }
 
-/// What becomes of a destructive call in a turn that has read what an untrusted server said.
+/// How a destructive call is handled in a turn that has read output of an untrusted server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TaintRule {
     Off,
-    /// A person has to agree.
+    /// Approval is required.
     #[default]
     Ask,
     Deny,
@@ -155,14 +156,14 @@ pub enum ApprovalMode {
     Never,
 }
 
-/// How a result becomes a sentence: template first, then field, then the text itself.
+/// How a result becomes a sentence: the template, else the field, else the text itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SpeechTemplate {
     pub template: Option<String>,
     pub field: Option<String>,
 }
 
-/// What the config says of one tool. `None` leaves the server's word, where that counts.
+/// The config of one tool. `None` keeps the server's value, where it is trusted.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOverride {
     pub expose_as: Option<ExposedName>,
@@ -176,7 +177,7 @@ pub struct ToolOverride {
     pub rate_limit: Option<RateLimit>,
     pub approval: Option<ApprovalMode>,
     pub hedge: Option<bool>,
-    /// What calls do to the world; annotations then say nothing of it.
+    /// The side effects of calls; replaces the annotations.
     pub effect: Option<ToolEffect>,
     pub delivery: Option<ResultDelivery>,
 }
@@ -190,7 +191,7 @@ impl ContentHash {
     }
 }
 
-/// From its spelling; `None` if it is none.
+/// Parses the hex form; `None` if it is invalid.
 impl ContentHash {
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.as_bytes();

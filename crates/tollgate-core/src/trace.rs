@@ -1,7 +1,7 @@
-//! Where in a trace something happens, as W3C Trace Context and Baggage say it.
+//! Distributed tracing context: W3C Trace Context and Baggage.
 //!
-//! Read by the fronts from headers and from `_meta`, held by the turn, written again towards servers
-//! and models. Whatever is malformed is as good as absent, as those specifications want it.
+//! Parsed by the fronts from headers and `_meta`, held by the turn, and propagated to servers and
+//! models. Malformed values are treated as absent, as the specifications require.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,29 +12,29 @@ mod state;
 pub const TRACEPARENT: &str = "traceparent";
 pub const TRACESTATE: &str = "tracestate";
 pub const BAGGAGE: &str = "baggage";
-/// All of them, under these names in headers and, by SEP-414, in `_meta`.
+/// All header names, by SEP-414 also the keys in `_meta`.
 pub const KEYS: [&str; 3] = [TRACEPARENT, TRACESTATE, BAGGAGE];
 
-/// Of version 00, which is the one that is written.
+/// Length of version 00, the version that is written.
 const LENGTH: usize = 55;
 const SAMPLED_FLAG: u8 = 1;
-/// Level 2: the trace id is random enough to decide by it.
+/// Level 2: the trace id is random enough for sampling decisions.
 const RANDOM: u8 = 2;
 
-/// What a request is part of, and what travels with it.
+/// The trace that a request belongs to, with its baggage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
     pub context: Option<SpanContext>,
     pub baggage: Option<Arc<str>>,
 }
 
-/// One span of one trace, as others are told of it.
+/// A span of a trace, as propagated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpanContext {
     pub trace: TraceId,
     pub span: SpanId,
     pub flags: TraceFlags,
-    /// What other systems on the way said; checked.
+    /// Vendor state of other systems; validated.
     pub state: Option<Arc<str>>,
 }
 
@@ -49,7 +49,7 @@ pub struct SpanId([u8; 8]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceFlags(u8);
 
-/// The three values as they came, each from the same place.
+/// The three raw values, from the same source.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TraceHeaders<'s> {
     pub parent: Option<&'s str>,
@@ -58,7 +58,7 @@ pub struct TraceHeaders<'s> {
 }
 
 impl Trace {
-    /// `None` if nothing of it makes sense. State without a parent is nobody's.
+    /// `None` if nothing is valid. State without a parent is dropped.
     pub fn read(said: TraceHeaders<'_>) -> Option<Self> {
         let context = said.parent.and_then(SpanContext::parse).map(|context| {
             let state = said.state.and_then(state::normalize).map(Into::into);
@@ -68,7 +68,7 @@ impl Trace {
         (context.is_some() || baggage.is_some()).then_some(Self { context, baggage })
     }
 
-    /// The inner one, and of the outer one what the inner one does not say.
+    /// The inner trace, completed by what only the outer one has.
     #[must_use]
     pub fn or(self, outer: Option<&Self>) -> Self {
         let Some(outer) = outer else { return self };
@@ -78,12 +78,12 @@ impl Trace {
         }
     }
 
-    /// The same with another span as the parent of what follows.
+    /// The same with another span as parent.
     pub fn within(context: SpanContext, outer: Option<&Self>) -> Self {
         Self { context: Some(context), baggage: outer.and_then(|outer| outer.baggage.clone()) }
     }
 
-    /// What is to be written, under which key.
+    /// The header fields to write.
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
         let parent = self.context.as_ref().map(|context| (TRACEPARENT, context.to_string()));
         let state = self.context.as_ref().and_then(|context| context.state.as_deref());
@@ -94,7 +94,7 @@ impl Trace {
 }
 
 impl SpanContext {
-    /// A version that is newer than ours is read as far as ours goes.
+    /// Newer versions are parsed as far as version 00 goes.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let (head, rest) = bytes.split_at_checked(LENGTH)?;
@@ -122,7 +122,7 @@ impl SpanContext {
     }
 }
 
-/// As `traceparent`.
+/// In `traceparent` format.
 impl fmt::Display for SpanContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "00-{}-{}-{:02x}", self.trace, self.span, self.flags.0)
@@ -130,7 +130,7 @@ impl fmt::Display for SpanContext {
 }
 
 impl TraceFlags {
-    /// Of a trace that begins here, with an id by chance.
+    /// A new trace with a random id.
     pub fn new(sampling: Sampling) -> Self {
         Self(RANDOM).with(sampling)
     }
@@ -148,7 +148,7 @@ impl TraceFlags {
     }
 }
 
-/// Whether a span is told to anybody.
+/// Whether a span is exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
     Kept,
@@ -156,7 +156,7 @@ pub enum Sampling {
 }
 
 impl TraceId {
-    /// `None` if it is zero, which is nobody's.
+    /// `None` if it is zero, which is invalid.
     pub fn new(bytes: [u8; 16]) -> Option<Self> {
         (bytes != [0; 16]).then_some(Self(bytes))
     }
@@ -165,14 +165,14 @@ impl TraceId {
         &self.0
     }
 
-    /// The part that is random in every trace, as a number below 2^56.
+    /// The random part of the trace id, below 2^56.
     pub fn randomness(self) -> u64 {
         self.0[9..].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
     }
 }
 
 impl SpanId {
-    /// `None` if it is zero, which is nobody's.
+    /// `None` if it is zero, which is invalid.
     pub fn new(bytes: [u8; 8]) -> Option<Self> {
         (bytes != [0; 8]).then_some(Self(bytes))
     }
@@ -206,7 +206,7 @@ impl fmt::Debug for SpanId {
     }
 }
 
-/// Capitals are none, the specification says.
+/// Upper-case digits are invalid by the specification.
 fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

@@ -1,7 +1,7 @@
-//! Quarantine: which definitions of tools are served, by pins of what was seen or accepted, the
-//! operator's policy, and one judgement over both.
+//! Quarantine of tool definitions: which ones are served, by pins of seen or accepted definitions
+//! and the operator's policy.
 //!
-//! Asked by the catalogue; decides only, and keeps nothing itself.
+//! Used by the catalogue; pure decision, no storage.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,22 +12,22 @@ use crate::tool::{ContentHash, Finding, TaintRule};
 mod diff;
 pub use diff::{Change, diff};
 
-/// What the operator wants of a server's tools.
+/// The operator's policy for a server's tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TrustPolicy {
     pub pin: Pinning,
     pub on_change: OnChange,
     pub on_finding: OnFinding,
-    /// Of its destructive tools.
+    /// For its destructive tools.
     pub taint: TaintRule,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pinning {
-    /// What is seen first is trusted, and nothing else from then on.
+    /// Trust on first use: the first definition is trusted, later ones are not.
     #[default]
     FirstUse,
-    /// Nothing is served that no person has accepted.
+    /// Only definitions accepted by a reviewer are served.
     Reviewed,
     Off,
 }
@@ -46,7 +46,7 @@ pub enum OnFinding {
     Quarantine,
 }
 
-/// What is remembered of one tool. That there is one at all means: it is not new any more.
+/// The stored state of one tool. Its existence means that the tool is not new.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pin {
     pub trusted: Option<TrustedHash>,
@@ -63,13 +63,13 @@ pub struct TrustedHash {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustedBy {
     FirstUse,
-    /// Someone has seen it, with all that was found in it.
+    /// Accepted by a reviewer, with all its findings.
     Person,
 }
 
 impl Pin {
-    /// Rejections beyond that push out the oldest: a hash that changes with every listing is
-    /// withheld as changed in any case.
+    /// Further rejections evict the oldest. A hash that changes with every listing is withheld as
+    /// changed anyway.
     const MOST_REJECTED: usize = 64;
 
     pub fn first_use(hash: ContentHash) -> Self {
@@ -98,7 +98,7 @@ pub struct ToolPins {
 }
 
 impl ToolPins {
-    /// So many tools of one server are trusted unseen. One that makes up new names without end
+    /// Maximum tools of one server that are trusted on first use. A server with endless new names
     /// would fill the store.
     pub const MAX_FIRST_USES: usize = 10_000;
 
@@ -125,12 +125,12 @@ impl FromIterator<(ToolId, Pin)> for ToolPins {
     }
 }
 
-/// What a server offers under a name, as far as it is judged.
+/// The definition offered under a name, as far as the decision needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct OfferedDefinition<'a> {
     pub hash: ContentHash,
     pub findings: &'a [Finding],
-    /// Whether one more tool of this server may be trusted unseen.
+    /// Whether another tool of this server may be trusted on first use.
     pub room: FirstUseRoom,
 }
 
@@ -143,7 +143,7 @@ pub enum FirstUseRoom {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrustVerdict {
     Served,
-    /// Served, and a person should look at it.
+    /// Served, but needs review.
     Flagged(TrustDoubt),
     Withheld(TrustDoubt),
 }
@@ -152,22 +152,22 @@ pub enum TrustVerdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrustDoubt {
     New,
-    /// New as well, and one of too many.
+    /// New, and beyond the limit of first uses.
     Crowd,
     Changed,
     Rejected,
-    /// The first one, and how many more there are.
+    /// The first finding, and the number of others.
     Finding(Finding, usize),
 }
 
-/// A verdict, and whether the definition is trusted from now on because it is the first.
+/// A verdict, and whether the definition is to be pinned as a first use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustJudgement {
     pub verdict: TrustVerdict,
     pub is_first_use: bool,
 }
 
-/// The one judgement. What a person decided of this very definition counts before all policy.
+/// The trust decision. A reviewer's decision on this exact definition overrides all policy.
 pub fn judge(
     policy: TrustPolicy,
     pin: Option<&Pin>,
@@ -225,7 +225,7 @@ impl TrustVerdict {
         }
     }
 
-    /// One word for programs.
+    /// An identifier for programs.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Served => "served",
@@ -236,7 +236,7 @@ impl TrustVerdict {
 }
 
 impl TrustDoubt {
-    /// One word for programs.
+    /// An identifier for programs.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::New | Self::Crowd => "new",

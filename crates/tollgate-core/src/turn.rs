@@ -1,4 +1,4 @@
-//! One request of a user to an agent: what it may see and call, and until when.
+//! A turn, one request of a user to an agent: its view, permissions and deadline.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! The immutable set of things that one turn may see and call, of one catalogue.
-//! Listing and calling both read it, so that what is not listed cannot be called.
+//! The view: an immutable set of everything that one turn may see and call, from one catalogue.
+//! Listing and calling both use it, so that what is not listed cannot be called.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -28,41 +28,41 @@ use template::matches;
 #[derive(Debug)]
 pub struct View {
     pub agent: AgentId,
-    /// Which memory the agent has.
+    /// The memory policy of the agent.
     pub memory: agent::AgentMemoryPolicy,
-    /// How often the agent may call.
+    /// The rate limit of the agent.
     pub rate_limit: Option<RateLimit>,
-    /// Calls of the agent that may run at the same time; `None`: as many as there are.
+    /// Maximum concurrent calls of the agent; `None`: unlimited.
     pub concurrent: Option<u32>,
-    /// Exposed names and globs of tools that run when a model wants them, without anybody's leave.
+    /// Exposed names and globs of tools that run without approval when a model calls them.
     pub auto_execute: Vec<Glob>,
     pub tier: Tier,
-    /// Of the catalogue.
+    /// Version of the catalogue.
     pub version: u64,
-    /// By exposed name: what is listed, and called by its name.
+    /// By exposed name: tools that are listed and called by name.
     tools: Vec<Arc<Tool>>,
-    /// Where each stands in `tools`: a call costs the same among ten and ten thousand.
+    /// Index into `tools`: lookup takes constant time.
     by_name: HashMap<ExposedName, usize>,
-    /// By exposed name: all that a program may call, the listed ones too.
+    /// By exposed name: all tools that a program may call, including the listed ones.
     callable: Vec<Arc<Tool>>,
-    /// The view from inside a program, made on first use.
+    /// The view from inside a program, built on first use.
     in_code: OnceLock<Arc<Self>>,
-    /// How programs name its tools, made on first use.
+    /// The code mode API of its tools, built on first use.
     book: OnceLock<CodeModeApi>,
     prompts: Vec<Arc<Prompt>>,
     /// By URI.
     resources: Vec<Arc<CatalogResource>>,
     templates: Vec<Arc<ResourceTemplate>>,
     hidden: HiddenResources,
-    /// Tools that would be here if their server was.
+    /// Tools that are missing because their server is absent.
     away: HashMap<ExposedName, ServerId>,
-    /// Tools that would be here if somebody had accepted them.
+    /// Tools that are missing because they are not accepted.
     untrusted: HashMap<ExposedName, ServerId>,
     pages: ListPages,
 }
 
 impl View {
-    /// All that the sieve lets through, in the catalogue's order.
+    /// Everything that passes the filter, in the catalogue's order.
     pub fn build(catalog: &Arc<Catalog>, sieve: &ToolFilter<'_>) -> Self {
         let (tools, callable) = split_listed_and_callable(catalog, sieve);
         let passes = |server: &ServerId, own: Option<&ToolName>, exposed: &ExposedName| {
@@ -113,8 +113,7 @@ impl View {
         &self.tools
     }
 
-    /// What a program of this turn sees: all that it may call, and none of the means to write
-    /// another.
+    /// The view of a program in this turn: all tools it may call, without the meta tools.
     pub fn in_code(&self) -> &Arc<Self> {
         self.in_code.get_or_init(|| {
             Arc::new(Self {
@@ -130,7 +129,7 @@ impl View {
                 callable: self.callable.clone(),
                 in_code: OnceLock::new(),
                 book: OnceLock::new(),
-                // Programs call tools and nothing else.
+                // Programs call only tools.
                 prompts: Vec::new(),
                 resources: Vec::new(),
                 templates: Vec::new(),
@@ -142,17 +141,17 @@ impl View {
         })
     }
 
-    /// Its tools as programs see them.
+    /// Its tools as code mode presents them.
     pub fn book(&self) -> &CodeModeApi {
         self.book.get_or_init(|| CodeModeApi::new(&self.tools))
     }
 
-    /// Whether the turn reaches any tool of the server, by whatever way.
+    /// Whether the turn can reach any tool of the server, directly or in code.
     pub fn has_tools_of(&self, server: &ServerId) -> bool {
         self.callable.iter().any(|tool| tool.id.server == *server)
     }
 
-    /// A tool of this name that is called in code and not by its name.
+    /// A tool of this name that is called only from programs.
     pub fn only_in_code(&self, exposed: &str) -> Option<&Arc<Tool>> {
         let at = self.callable.binary_search_by(|it| it.exposed.as_str().cmp(exposed)).ok()?;
         (!self.by_name.contains_key(exposed)).then(|| &self.callable[at])
@@ -162,12 +161,12 @@ impl View {
         self.by_name.get(exposed).map(|at| &self.tools[*at])
     }
 
-    /// The server that a tool of this name is away with.
+    /// The absent server of a tool of this name.
     pub fn away(&self, exposed: &str) -> Option<&ServerId> {
         self.away.get(exposed)
     }
 
-    /// The server of a tool of this name that nobody has accepted yet.
+    /// The server of a tool of this name that is not accepted yet.
     pub fn untrusted_server(&self, exposed: &str) -> Option<&ServerId> {
         self.untrusted.get(exposed)
     }
@@ -189,9 +188,9 @@ impl View {
         &self.templates
     }
 
-    /// The server to ask for `uri`: the one that lists it, else one whose template fits, else
-    /// the only one here that has resources at all (it may serve more than it lists), unless
-    /// some of what it lists is hidden. What is listed and hidden goes nowhere.
+    /// The server to ask for `uri`: the one that lists it, else one with a matching template, else
+    /// the only one here that has resources (it may serve more than it lists), unless some of its
+    /// listed ones are hidden. A listed but hidden resource is never routed.
     pub fn resource_route(&self, uri: &str) -> Option<&ServerId> {
         if let Ok(at) = self.resources.binary_search_by(|it| it.uri.as_str().cmp(uri)) {
             return Some(&self.resources[at].server);
@@ -209,12 +208,12 @@ impl View {
         is_only.then_some(only)
     }
 
-    /// Up to three tools here that `name` may have meant.
+    /// Up to three tools here with a name similar to `name`.
     pub fn nearest(&self, name: &str) -> Vec<&str> {
         nearest::nearest(name, self.tools.iter().map(|it| it.exposed.as_str()))
     }
 
-    /// One page of a list, written once and kept. Without a cursor: the first.
+    /// One page of a list, rendered once and cached. Without a cursor: the first.
     pub fn page(
         &self,
         list: ListKind,
@@ -224,7 +223,7 @@ impl View {
         pages::select(self.pages.of(list, form, || self.items(list, form)), cursor)
     }
 
-    /// Changes when, and only when, this list changes for this view.
+    /// Changes exactly when this list changes for this view.
     pub fn digest(&self, list: ListKind) -> [u8; 16] {
         self.pages.digest(list, || self.items(list, ListEra::Modern))
     }
@@ -244,7 +243,7 @@ impl View {
     }
 }
 
-/// What is listed, and what programs may call; both in the catalogue's order.
+/// The listed tools, and those that programs may call; both in the catalogue's order.
 fn split_listed_and_callable(
     catalog: &Catalog,
     sieve: &ToolFilter<'_>,

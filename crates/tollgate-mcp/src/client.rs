@@ -1,5 +1,5 @@
-//! The client side of the wire: one connection to one server, in whichever era it speaks.
-//! Dropping the future of a request cancels it at the server, by that transport's own means.
+//! MCP client: one connection to one server, in either protocol era. Dropping a request future
+//! cancels the request at the server, in the way of its transport.
 
 mod declared_capabilities;
 mod dispatch;
@@ -31,23 +31,23 @@ pub use http::{HttpTarget, HttpTransport, connect as connect_http};
 pub use listing::{ServerListKind, list_all};
 pub use pipe::{PipeConnection, connect as connect_pipe};
 
-/// One request to the server. Names are the server's own.
+/// One request to the server, with the server's own names.
 pub struct OutgoingRequest<'a> {
     pub method: &'a str,
-    /// `_meta` may hold what the caller passes through; the wire adds its own keys.
+    /// `_meta` may hold pass-through keys of the caller; the transport adds its own.
     pub params: Object<'a>,
-    /// On whose behalf: stamped on modern requests.
+    /// The client it is made for: stamped on modern requests.
     pub client: &'a ClientFacts,
     /// Arguments mirrored into `Mcp-Param-*` headers (modern HTTP only): header suffix and value.
     pub mirrored: Vec<(String, String)>,
-    /// Where progress, logs and questions of this request go. `None`: questions are refused.
+    /// Receiver of progress, logs and questions of this request. `None`: questions are refused.
     pub events: Option<ServerEventSender>,
     pub progress: ProgressReporting,
-    /// What it is part of: said in `_meta`, and in headers where there are any.
+    /// The trace it belongs to: sent in `_meta`, and in headers where there are any.
     pub trace: Option<&'a Trace>,
 }
 
-/// Whether the server is asked to report progress. It does so only into `events`.
+/// Whether the server is asked to report progress, into `events` only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressReporting {
     Wanted,
@@ -55,29 +55,29 @@ pub enum ProgressReporting {
 }
 
 impl<'a> OutgoingRequest<'a> {
-    /// A request that wants its answer and nothing else.
+    /// A request without events.
     pub fn plain(method: &'a str, params: Object<'a>, client: &'a ClientFacts) -> Self {
         let progress = ProgressReporting::Unwanted;
         Self { method, params, client, mirrored: Vec::new(), events: None, progress, trace: None }
     }
 
-    /// What it says of this hop, as the request with this id.
+    /// The metadata of this hop, for the request with this id.
     fn hop(&self, id: u64) -> outgoing::HopMeta<'a> {
         let (client, progress_token) = (self.client, self.token(id));
         outgoing::HopMeta { client, progress_token, trace: self.trace }
     }
 
-    /// The token under which progress comes back, if any is wanted.
+    /// The progress token, if progress is requested.
     fn token(&self, id: u64) -> Option<u64> {
         let wanted = self.progress == ProgressReporting::Wanted && self.events.is_some();
         wanted.then_some(id)
     }
 }
 
-/// Bounded; a listener that does not read loses progress, never questions.
+/// Bounded; a slow receiver loses progress, never questions.
 pub type ServerEventSender = mpsc::Sender<Event>;
 
-/// What a server says while it works on a request.
+/// What a server sends while it works on a request.
 #[derive(Debug)]
 pub enum Event {
     /// The params of `notifications/progress`, without the token of this hop.
@@ -85,20 +85,20 @@ pub enum Event {
     /// The params of `notifications/message`.
     Log(Box<RawValue>),
     Question(Question),
-    /// Said by the gate while the server is slow, not by the server.
+    /// Sent by the gate while the server is slow, not by the server.
     Announcement(Arc<str>),
 }
 
-/// A server's own request to the client (legacy): elicitation, sampling, roots.
+/// A request of a legacy server to the client: elicitation, sampling, roots.
 #[derive(Debug)]
 pub struct Question {
     pub method: String,
     pub params: Option<Box<RawValue>>,
-    /// Dropping it answers that nobody is there.
+    /// Dropping it answers that no client is available.
     pub reply: oneshot::Sender<Result<Box<RawValue>, JsonRpcError>>,
 }
 
-/// A result, told apart by its `resultType` (absent: complete).
+/// A result, classified by its `resultType` (absent: complete).
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub kind: AnswerKind,
@@ -109,7 +109,7 @@ pub struct Answer {
 pub enum AnswerKind {
     Complete,
     InputRequired,
-    /// The tasks extension: the outcome comes later.
+    /// The tasks extension: the result is delivered later.
     Task,
 }
 
@@ -118,19 +118,19 @@ pub enum RequestError {
     /// The server answered with a JSON-RPC error.
     #[error("{} ({})", .0.message, .0.code)]
     Refused(JsonRpcError),
-    /// Nothing was sent: no connection could be made.
+    /// No connection could be made, so nothing was sent.
     #[error("{0}")]
     Unreachable(String),
-    /// The connection broke before an answer came.
+    /// The connection broke before the answer.
     #[error("{0}")]
     Lost(String),
-    /// The server answered, but not in MCP: an HTTP error, or something that makes no sense.
+    /// The server answered, but not in MCP: an HTTP error, or an invalid message.
     #[error("{0}")]
     Unusable(String),
-    /// HTTP 401 or 403 that fresh credentials did not mend.
+    /// HTTP 401 or 403, also with fresh credentials.
     #[error("{0}")]
     Unauthorized(String),
-    /// The answer is larger than this client reads.
+    /// The answer exceeds the message limit.
     #[error("the answer is larger than {limit} bytes")]
     TooLarge { limit: usize },
 }
@@ -141,16 +141,16 @@ pub enum ConnectError {
     Unreachable(String),
     #[error("{0}")]
     Unauthorized(String),
-    /// It answers, but speaks no revision that we do, or not the pinned one.
+    /// The server answers, but supports none of our revisions, or not the pinned one.
     #[error("{0}")]
     Protocol(String),
-    /// The process ended when it was asked for its era. A new one, pinned to a legacy revision,
-    /// may do better.
+    /// The process exited on the probe for its era. A new process with a pinned legacy revision may
+    /// work.
     #[error("the server ended when it was asked which revision it speaks: {0}")]
     DiedOnProbe(String),
 }
 
-/// What the server said of itself when the connection was made.
+/// What the server reported in the handshake.
 #[derive(Debug, Clone)]
 pub struct ServerFacts {
     pub revision: Revision,
@@ -178,33 +178,33 @@ impl ServerFacts {
     }
 }
 
-/// What a server may say outside of any request of ours. Called from the connection's own task:
-/// must not block.
+/// Receives what a server sends outside of our requests. Called from the connection's task: must
+/// not block.
 pub trait ServerListener: Send + Sync {
     /// `notifications/tools/list_changed`, `…/resources/updated`, `…/message` and the like.
     fn on_notification(&self, method: &str, params: Option<&RawValue>);
 
-    /// The connection is gone; requests in flight were already told. Comes at most once, only
-    /// after a successful handshake, and perhaps before the connecting future has returned.
+    /// The connection is closed; requests in flight have already failed. Called at most once, only
+    /// after a successful handshake, and possibly before the connecting future has returned.
     fn on_closed(&self, reason: &str);
 
-    /// A line on the pipe, or an event in the stream, that is not MCP.
+    /// A line on the pipe, or an event of the stream, that is not MCP.
     fn on_garbage(&self, what: &str);
 
-    /// An answer came for which nobody waits any more. It was dropped.
+    /// A late answer, to a request that was abandoned. It was dropped.
     fn late(&self);
 }
 
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
-    /// `None`: find out which era the server speaks.
+    /// `None`: detect the era of the server.
     pub pinned: Option<Revision>,
-    /// How long the server may keep silent on the first probe before it counts as legacy.
-    /// For pipes; over HTTP silence is an outage.
+    /// How long a server may be silent on the first probe before it counts as legacy. For pipes;
+    /// over HTTP silence is an outage.
     pub probe_timeout: Duration,
-    /// How long the handshake as a whole may take.
+    /// Time limit of the whole handshake.
     pub handshake_timeout: Duration,
-    /// The largest single message read, in bytes.
+    /// Maximum size of a message read, in bytes.
     pub message_limit: usize,
 }
 
@@ -219,31 +219,31 @@ impl Default for ConnectOptions {
     }
 }
 
-/// Where credentials of HTTP requests come from.
+/// Source of credentials for HTTP requests.
 #[async_trait]
 pub trait Credentials: Send + Sync {
     /// Headers to add to the next request, such as `authorization`.
     async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String>;
 
-    /// The server said 401 or 403; `challenge` is its `www-authenticate`. Whether to try again
-    /// with the headers as they are then. Asked at most once per request.
+    /// The server answered 401 or 403; `challenge` is its `www-authenticate`. Returns whether to
+    /// retry with the then current headers. Called at most once per request.
     async fn refused(&self, status: StatusCode, challenge: Option<&str>) -> bool;
 }
 
-/// One live connection. Implemented by each transport.
+/// One open connection. Implemented by each transport.
 #[async_trait]
 pub trait McpConnection: Send + Sync {
     fn facts(&self) -> &ServerFacts;
 
-    /// Sends a request and waits for its answer. Dropping the future cancels.
+    /// Sends a request and waits for its answer. Dropping the future cancels it.
     async fn request(&self, request: OutgoingRequest<'_>) -> Result<Answer, RequestError>;
 
     async fn notify(&self, method: &str, params: Object<'_>) -> Result<(), RequestError>;
 
-    /// Makes sure that list changes, and updates of these resources, reach the listener.
+    /// Subscribes the listener to list changes, and to updates of these resources.
     async fn watch(&self, resources: &[String]) -> Result<(), RequestError>;
 
-    /// Ends the connection in good order. The listener is not told.
+    /// Closes the connection cleanly. The listener is not notified.
     async fn close(&self);
 }
 

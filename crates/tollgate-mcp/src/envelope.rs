@@ -1,7 +1,7 @@
-//! JSON-RPC messages of which only the envelope is read; the payload stays raw.
+//! JSON-RPC envelopes: only the envelope is parsed, the payload stays raw.
 //!
-//! Every message from outside comes through [`JsonRpcMessage::parse`], so the refusals of duplicate and
-//! look-alike keys hold on every transport and for every revision.
+//! Every external message passes through [`JsonRpcMessage::parse`], so that duplicate and
+//! look-alike keys are rejected on every transport and for every revision.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use tollgate_core::json::{self, JsonBounds, MalformedJsonError, Object};
 
 use crate::error_code::{self, JsonRpcError};
 
-/// One message, borrowing from the text it was read from.
+/// One message, borrowed from its text.
 #[derive(Debug)]
 pub enum JsonRpcMessage<'a> {
     Request(JsonRpcRequest<'a>),
@@ -19,7 +19,7 @@ pub enum JsonRpcMessage<'a> {
         method: Cow<'a, str>,
         params: Option<&'a RawValue>,
     },
-    /// A result or an error for a request of ours. `id` is `None` if the peer could not read it.
+    /// A result or an error for our request. `id` is `None` if the peer could not parse it.
     Response {
         id: Option<JsonRpcId>,
         outcome: Result<&'a RawValue, JsonRpcError>,
@@ -33,7 +33,7 @@ pub struct JsonRpcRequest<'a> {
     pub params: Option<&'a RawValue>,
 }
 
-/// A request id: a string or an integer, kept as it was written (`1` is not `"1"`).
+/// A request id: a string or an integer, kept as written (`1` is not `"1"`).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct JsonRpcId(Box<str>);
 
@@ -53,7 +53,7 @@ impl JsonRpcId {
         json::raw(self.0.to_string())
     }
 
-    /// Reads an id as it stands in a message or in a notification's `requestId`.
+    /// Parses an id of a message or of a notification's `requestId`.
     pub fn parse(raw: &RawValue) -> Result<Self, InvalidMessageError> {
         let text = raw.get();
         let is_string = text.starts_with('"');
@@ -79,7 +79,7 @@ impl fmt::Display for JsonRpcId {
     }
 }
 
-/// A message that is not one. Carries the id if that much could be read, so it can be answered.
+/// An invalid message. Carries the id if it could be parsed, so that it can be answered.
 #[derive(Debug)]
 pub struct InvalidMessageError {
     pub id: Option<JsonRpcId>,
@@ -153,11 +153,11 @@ impl<'a> JsonRpcMessage<'a> {
         }
     }
 
-    /// A message of a server, which nobody has measured yet.
+    /// Parses a message of a server, which has not been measured yet.
     pub(crate) fn parse_unmeasured(bytes: &'a [u8]) -> Result<Self, InvalidMessageError> {
-        // What is nested too deep is cut where it is shaped.
+        // Deep nesting is handled by result shaping.
         let bounds = JsonBounds { depth: usize::MAX, ..JsonBounds::default() };
-        // No text has more values than bytes.
+        // A text has no more values than bytes.
         if bytes.len() > bounds.values {
             bounds.check(bytes).map_err(|error| InvalidMessageError::not_json(&error.into()))?;
         }
@@ -180,7 +180,7 @@ fn is_method(name: &str) -> bool {
     !name.is_empty() && name.len() <= 256 && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// The envelope's fields with the lifetime of the text, which `Object` cannot give through `get`.
+/// The envelope's fields with the lifetime of the text, which `Object::get` does not give.
 #[derive(Default)]
 struct EnvelopeFields<'a> {
     jsonrpc: Option<&'a RawValue>,
@@ -215,7 +215,7 @@ impl<'a> EnvelopeFields<'a> {
     }
 }
 
-/// Writes messages. Payloads are spliced in as they are.
+/// Serializes messages. Payloads are inserted unchanged.
 pub mod write {
     use super::{JsonRpcError, JsonRpcId, json};
 
@@ -244,7 +244,7 @@ pub mod write {
         out
     }
 
-    /// `None` answers a message whose id could not be read.
+    /// `None` answers a message whose id could not be parsed.
     pub fn error(id: Option<&JsonRpcId>, error: &JsonRpcError) -> String {
         let id = id.map_or("null", JsonRpcId::as_json);
         format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", error.to_raw())

@@ -8,16 +8,16 @@ pub const INVALID_REQUEST: i64 = -32600;
 pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INVALID_PARAMS: i64 = -32602;
 pub const INTERNAL_ERROR: i64 = -32603;
-/// Legacy only; modern revisions say `INVALID_PARAMS`.
+/// Legacy only; modern revisions use `INVALID_PARAMS`.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
-/// Legacy only: the call needs the user to visit a URL first.
+/// Legacy only: the user has to visit a URL first.
 pub const URL_ELICITATION_REQUIRED: i64 = -32042;
 pub const HEADER_MISMATCH: i64 = -32020;
 pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// The code in figures, if it is one that everybody knows. Servers may make up others, one for each
-/// answer: by those nothing is counted.
+/// The code as a metric label, if it is a standard one. Servers may invent others, even one per
+/// answer, so those get no label.
 pub fn code_label(code: i64) -> Option<&'static str> {
     Some(match code {
         PARSE_ERROR => "-32700",
@@ -34,7 +34,7 @@ pub fn code_label(code: i64) -> Option<&'static str> {
     })
 }
 
-/// The `error` of a JSON-RPC answer. `data` stays as it came.
+/// The `error` of a JSON-RPC response. `data` is kept raw.
 #[derive(Debug, Clone)]
 pub struct JsonRpcError {
     pub code: i64,
@@ -52,7 +52,7 @@ impl JsonRpcError {
         self
     }
 
-    /// Reads leniently: a server that cannot even report an error well still gets it reported.
+    /// Lenient: even a malformed error of a server is reported.
     pub fn parse(raw: &RawValue) -> Self {
         let Ok(object) = Object::parse(raw.get()) else {
             return Self::new(INTERNAL_ERROR, "the server reported an error in no known form");

@@ -1,18 +1,18 @@
-//! Flood control (anti-spam) for servers that talk without answering. What they say is read, but
-//! neither so much at a time nor so fast that everybody else on this thread has to wait for it.
+//! Flood control for servers that send many messages without answering: limits how much is read at
+//! a time and how fast, so that other work on this thread is not delayed.
 
 use std::time::Duration;
 
-/// What any message costs, however little it says.
+/// Minimum cost of a message.
 const MIN_MESSAGE_COST: usize = 64;
-/// Read in one go; then others have their turn.
+/// Bytes read before yielding to other tasks.
 const AT_A_TIME: usize = 32 << 10;
-/// So much talk beside an answer is nothing special.
+/// Bytes beside an answer that are considered normal.
 const USUAL: usize = 256 << 10;
-/// After each [`AT_A_TIME`] that is more than usual.
+/// Pause after each [`AT_A_TIME`] above the normal amount.
 const FLOOD_PAUSE: Duration = Duration::from_millis(1);
 
-/// What was heard since the last answer.
+/// The amount read since the last answer.
 #[derive(Debug, Default)]
 pub(crate) struct FloodControl {
     heard: usize,
@@ -20,7 +20,7 @@ pub(crate) struct FloodControl {
 }
 
 impl FloodControl {
-    /// Something was read that was no answer. Cancel-safe.
+    /// Records a message that is not an answer. Cancel-safe.
     pub(crate) async fn record_message(&mut self, bytes: usize) {
         let bytes = bytes.max(MIN_MESSAGE_COST);
         self.heard = self.heard.saturating_add(bytes);
@@ -50,7 +50,7 @@ mod tests {
 
     use super::FloodControl;
 
-    /// Whether so many messages are read within the time.
+    /// Whether this many messages are read within the time.
     async fn is_read(bytes: usize, times: usize, within: Duration) -> bool {
         let reading = async {
             let mut noise = FloodControl::default();

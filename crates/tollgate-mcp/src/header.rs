@@ -1,5 +1,5 @@
-//! The HTTP headers of MCP: names, the Base64 sentinel, and which fields of a request they mirror.
-//! Both sides of the gateway use it, so that what one writes the other reads.
+//! HTTP headers of MCP: names, the Base64 sentinel, and the request fields they mirror. Shared by
+//! client and server side, so that both agree.
 
 use std::borrow::Cow;
 
@@ -17,13 +17,13 @@ pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
 pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 /// Legacy only.
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// What the name of a mirrored argument's header begins with, in lower case.
+/// Lower-case prefix of the headers of mirrored arguments.
 pub const PARAM_PREFIX: &str = "mcp-param-";
 
 const SENTINEL_START: &str = "=?base64?";
 const SENTINEL_END: &str = "?=";
 
-/// The field of `params` that `Mcp-Name` repeats, for methods that have one.
+/// The field of `params` that `Mcp-Name` mirrors, for methods that have one.
 pub fn named_by(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
@@ -33,17 +33,17 @@ pub fn named_by(method: &str) -> Option<&'static str> {
     }
 }
 
-/// `Mcp-Param-{suffix}`; `None` if the suffix is no header token.
+/// `Mcp-Param-{suffix}`; `None` if the suffix is not a header token.
 pub fn param(suffix: &str) -> Option<HeaderName> {
     HeaderName::from_bytes([PARAM_PREFIX.as_bytes(), suffix.as_bytes()].concat().as_slice())
         .ok()
         .filter(|_| !suffix.is_empty())
 }
 
-/// What a request's headers say of the trace that it is part of.
+/// Reads the trace context of a request from its headers.
 pub fn read_trace(headers: &HeaderMap) -> Option<Trace> {
     let [parent, state, baggage] = trace::KEYS;
-    // Two parents are none; the others are lists, which may come in pieces.
+    // Two parents are invalid; the other headers are lists, which may be split.
     let mut parents = headers.get_all(parent).iter();
     let parent = parents.next().filter(|_| parents.next().is_none()).and_then(text);
     let state = parent.and_then(|_| list(headers, state));
@@ -68,7 +68,7 @@ fn text(value: &HeaderValue) -> Option<&str> {
     value.to_str().ok()
 }
 
-/// Says in headers which trace a request is part of.
+/// Writes the trace context into the headers of a request.
 pub fn write_trace(headers: &mut HeaderMap, trace: &Trace) {
     for (key, value) in trace.fields() {
         if let Ok(value) = HeaderValue::try_from(value) {
@@ -77,7 +77,7 @@ pub fn write_trace(headers: &mut HeaderMap, trace: &Trace) {
     }
 }
 
-/// The value as it travels: plain where headers allow it, else inside the Base64 sentinel.
+/// The encoded value: plain if headers allow it, else in the Base64 sentinel.
 pub fn encode(value: &str) -> HeaderValue {
     if is_plain(value)
         && let Ok(header) = HeaderValue::from_str(value)
@@ -88,7 +88,7 @@ pub fn encode(value: &str) -> HeaderValue {
     HeaderValue::from_str(&wrapped).expect("Base64 is header-safe")
 }
 
-/// The value that was meant. `None`: neither plain ASCII nor a sound sentinel.
+/// The decoded value. `None`: neither plain ASCII nor a valid sentinel.
 pub fn decode(header: &HeaderValue) -> Option<Cow<'_, str>> {
     let text = header.to_str().ok()?;
     let wrapped = text.strip_prefix(SENTINEL_START).and_then(|it| it.strip_suffix(SENTINEL_END));
@@ -101,8 +101,8 @@ pub fn decode(header: &HeaderValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Whether the header says the same as the body's value: strings by text, integers by number,
-/// booleans by their JSON word. Anything else never matches.
+/// Whether the header equals the value in the body: strings by text, integers by number, booleans
+/// by their JSON literal. Other types never match.
 pub fn matches(header: &HeaderValue, body: &RawValue) -> bool {
     let Some(header) = decode(header) else { return false };
     match body.get().as_bytes().first() {
@@ -113,7 +113,7 @@ pub fn matches(header: &HeaderValue, body: &RawValue) -> bool {
     }
 }
 
-/// An argument as text for its header; `None` for what is not mirrored (null, fractions, objects).
+/// An argument as header text; `None` for what is not mirrored (null, fractions, objects).
 pub fn text_of(value: &RawValue) -> Option<Cow<'_, str>> {
     let text = value.get();
     match text.as_bytes().first()? {
@@ -124,7 +124,7 @@ pub fn text_of(value: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// An integer that every JSON reader reads alike; `5.0` and `5e0` are five.
+/// An integer that every JSON parser reads alike; `5.0` and `5e0` are five.
 fn integer(text: &str) -> Option<i64> {
     const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
     let number = match text.parse::<i64>() {

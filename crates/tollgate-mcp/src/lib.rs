@@ -1,5 +1,5 @@
-//! The MCP wire: JSON-RPC envelopes whose payload stays raw, the two protocol eras, and the
-//! transports of a client. Servers and fronts are built on it; it knows no tools and no policy.
+//! The MCP wire protocol: JSON-RPC envelopes with raw payload, the two protocol eras, and the
+//! client transports. Fronts and upstream connections build on it; it knows no tools and no policy.
 
 pub mod client;
 pub mod envelope;

@@ -1,7 +1,7 @@
-//! Newline-delimited messages from a pipe that may carry anything: banners, binary, lines
-//! without end. Memory is bounded by the line limit; what does not fit is skipped.
+//! Newline-delimited framing for pipes with arbitrary content: banners, binary data, endless lines.
+//! Memory is bounded by the line limit; longer lines are skipped.
 //!
-//! A line that does not begin like JSON cannot be a message, so little of it is kept.
+//! A line that does not begin like JSON cannot be a message, so only a small part of it is kept.
 
 use std::io;
 
@@ -9,13 +9,13 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 const CHUNK: usize = 16 << 10;
-/// An idle reader keeps no more than this.
+/// Buffer capacity that an idle reader keeps.
 const KEPT: usize = 64 << 10;
-/// From here on a line is large.
+/// Lines from this size on are large.
 const LARGE: usize = 128 << 10;
-/// Longest line that is kept although it does not begin like JSON.
+/// Maximum length of a line that does not begin like JSON.
 const MAX_NO_MESSAGE: usize = 64 << 10;
-/// How much of the ends of a skipped line is shown.
+/// Bytes shown of each end of a skipped line.
 const EXCERPT: usize = 64;
 
 /// Reads line by line.
@@ -24,21 +24,21 @@ pub struct LineReader<R> {
     reader: R,
     limit: usize,
     buffer: BytesMut,
-    /// How far `buffer` is known to have no newline.
+    /// Up to here `buffer` contains no newline.
     scanned: usize,
-    /// The last bytes of a line that is being skipped.
+    /// The last bytes of a line being skipped.
     skipping: Option<BytesMut>,
     ended: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum LineRead {
-    /// Without its end, and without blanks and NULs around it; never empty.
+    /// Without its line end, and without surrounding blanks and NULs; never empty.
     Text(Bytes),
-    /// A line grew past the limit, which is smaller for one that is no JSON. The rest of it will be
+    /// A line exceeded the limit, which is smaller for lines that are not JSON. Its rest is
     /// skipped.
     TooLong { head: Bytes, limit: usize },
-    /// The line that was too long has ended.
+    /// The end of the line that was too long.
     Skipped { tail: Bytes },
 }
 
@@ -66,9 +66,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// How much more is to be read at once. A line that became large gets all the room that it may
-    /// take: memory that is never written to costs nothing, and a buffer that doubles is copied, so
-    /// that both are held for a while.
+    /// How much to read at once. A large line gets its maximum capacity at once: untouched memory
+    /// costs nothing, while a doubling buffer is copied and both copies are held for a while.
     fn room(&self) -> usize {
         let most = self.limit + CHUNK;
         if self.buffer.len() < LARGE {
@@ -78,7 +77,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// What the buffer holds by now.
+    /// The next line in the buffer.
     fn take(&mut self) -> Option<LineRead> {
         loop {
             let fresh = &self.buffer[self.scanned..];
@@ -103,7 +102,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 let head = Bytes::copy_from_slice(&line[..EXCERPT.min(line.len())]);
                 let mut tail = BytesMut::new();
                 keep_tail(&mut tail, &line);
-                // Reported in two steps all the same: the end comes with the next call.
+                // Still reported in two steps: the end follows with the next call.
                 self.skipping = Some(tail);
                 self.put_back_end();
                 return Some(LineRead::TooLong { head, limit });
@@ -116,7 +115,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// No newline yet: goes over to skipping once the line is too long.
+    /// No newline yet: switches to skipping once the line is too long.
     fn grow(&mut self) -> Option<LineRead> {
         if let Some(tail) = &mut self.skipping {
             keep_tail(tail, &self.buffer);
@@ -145,7 +144,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Some(LineRead::TooLong { head, limit })
     }
 
-    /// How long a line may become that begins so.
+    /// The length limit of a line with this beginning.
     fn limit_of(&self, line: &[u8]) -> usize {
         match line.first() {
             None | Some(b'{' | b'[') => self.limit,
@@ -153,7 +152,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// The newline was already taken out of the buffer: the skipped line ends right here.
+    /// The newline was already removed from the buffer: the skipped line ends here.
     fn put_back_end(&mut self) {
         let mut rest = BytesMut::with_capacity(self.buffer.len() + 1);
         rest.extend_from_slice(b"\n");
@@ -162,8 +161,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-/// The message as one line. Line ends in sound JSON are only ever blanks between tokens; on a pipe
-/// or in an event they would end the message, and what follows would pass for another one.
+/// The message as one line. Line ends in valid JSON are only whitespace between tokens; on a pipe
+/// or in an event they would end the message and start a forged one.
 pub fn on_one_line(text: String) -> String {
     if text.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
         return text.replace(['\n', '\r'], " ");
@@ -178,7 +177,7 @@ fn keep_tail(tail: &mut BytesMut, more: &[u8]) {
     tail.extend_from_slice(more);
 }
 
-/// What stands before a line does not count as part of it.
+/// Leading padding is not part of a line.
 fn skip_padding(line: &mut BytesMut) {
     let padding = line.iter().take_while(|byte| is_padding(**byte)).count();
     line.advance(padding);

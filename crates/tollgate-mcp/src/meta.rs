@@ -1,4 +1,4 @@
-//! The `_meta` of modern requests and results: which keys there are, reading and stamping them.
+//! The `_meta` of modern requests and results: its keys, parsing and writing them.
 
 use serde_json::value::RawValue;
 use tollgate_core::json::{self, Object};
@@ -14,10 +14,10 @@ pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub const PROGRESS_TOKEN: &str = "progressToken";
-/// The extension under which a server may answer a call with a task.
+/// The extension that allows a server to answer a call with a task.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// Keys that belong to one hop and are never passed through a gateway as they came.
+/// Per-hop keys, which a gateway must not forward unchanged.
 const HOP_KEYS: &[&str] = &[
     PROTOCOL_VERSION,
     CLIENT_CAPABILITIES,
@@ -27,8 +27,8 @@ const HOP_KEYS: &[&str] = &[
     SUBSCRIPTION_ID,
 ];
 
-/// What a client says of itself: stamped on every modern request, kept per legacy session.
-/// Display-only and untrusted: behaviour and rights never depend on `info`.
+/// What a client reports about itself: sent with every modern request, stored per legacy session.
+/// Display-only and untrusted: behaviour and permissions never depend on `info`.
 #[derive(Debug, Clone, Default)]
 pub struct ClientFacts {
     pub capabilities: Option<Box<RawValue>>,
@@ -37,7 +37,7 @@ pub struct ClientFacts {
 }
 
 impl ClientFacts {
-    /// Whether the client can be asked anything at all while it waits.
+    /// Whether the client can be asked anything while it waits.
     pub fn can_answer(&self) -> bool {
         let questions = ["elicitation", "sampling", "roots"];
         self.declared_capabilities()
@@ -53,7 +53,7 @@ impl ClientFacts {
         self.declared_capabilities()?.get(name).map(ToOwned::to_owned)
     }
 
-    /// The capabilities, if there are any: most clients declare none, and cost no parsing.
+    /// The capabilities, if any: most clients declare none, and need no parsing.
     pub(crate) fn declared_capabilities(&self) -> Option<Object<'_>> {
         let text = self.capabilities.as_deref()?.get();
         if text == "{}" {
@@ -63,7 +63,7 @@ impl ClientFacts {
     }
 }
 
-/// A modern request's own `_meta`.
+/// The `_meta` of a modern request.
 #[derive(Debug, Clone)]
 pub struct RequestMeta {
     pub revision: String,
@@ -71,7 +71,7 @@ pub struct RequestMeta {
     pub progress_token: Option<Box<RawValue>>,
 }
 
-/// Whether `params` carry the version key that makes a request a modern one.
+/// The version key in `params`, which marks a modern request.
 pub fn version_of(params: Option<&RawValue>) -> Option<String> {
     let params = Object::parse(params?.get()).ok()?;
     let meta = params.object("_meta")?;
@@ -79,7 +79,7 @@ pub fn version_of(params: Option<&RawValue>) -> Option<String> {
 }
 
 impl RequestMeta {
-    /// Reads the required keys; says which one is missing or of the wrong type.
+    /// Parses the required keys; the error names the missing or invalid one.
     pub fn read(meta: &Object<'_>) -> Result<Self, JsonRpcError> {
         let missing = |key: &str, what: &str| {
             let message = format!("`_meta` must have `{key}` ({what})");
@@ -106,7 +106,7 @@ impl RequestMeta {
     }
 }
 
-/// The token under which a caller wants progress; a string or an integer.
+/// The token for progress notifications; a string or an integer.
 pub fn progress_token(meta: &Object<'_>) -> Result<Option<Box<RawValue>>, JsonRpcError> {
     match meta.get(PROGRESS_TOKEN) {
         None => Ok(None),
@@ -118,14 +118,14 @@ pub fn progress_token(meta: &Object<'_>) -> Result<Option<Box<RawValue>>, JsonRp
     }
 }
 
-/// Takes out what belongs to the client's own hop and leaves the rest (traces, vendor keys).
+/// Removes the keys of the client's hop and keeps the rest (traces, vendor keys).
 pub fn strip_hop_keys(meta: &mut Object<'_>) {
     for key in HOP_KEYS {
         meta.remove(key);
     }
 }
 
-/// What the caller says of the trace that its request is part of. Taken out: it is of this hop.
+/// Removes and returns the trace context of the caller's request, which belongs to this hop.
 pub fn take_trace(meta: &mut Object<'_>) -> Option<Trace> {
     let [parent, state, baggage] = trace::KEYS.map(|key| meta.remove(key));
     let text = |raw: &Option<std::borrow::Cow<'_, RawValue>>| {
@@ -139,14 +139,14 @@ pub fn take_trace(meta: &mut Object<'_>) -> Option<Trace> {
     })
 }
 
-/// Says which trace a request is part of.
+/// Writes the trace context of a request.
 pub(crate) fn trace(meta: &mut Object<'_>, trace: &Trace) {
     for (key, value) in trace.fields() {
         meta.set_string(key, &value);
     }
 }
 
-/// Stamps a modern upstream request.
+/// Adds the keys of a modern upstream request.
 pub fn stamp(meta: &mut Object<'_>, revision: Revision, client: &ClientFacts) {
     meta.set_string(PROTOCOL_VERSION, revision.as_str());
     let capabilities = client.capabilities.clone();

@@ -1,7 +1,7 @@
-//! Offloads work on messages so large that everybody else on this thread would have to wait for it.
+//! Offloads work on large messages, which would delay everything else on a worker thread.
 //!
-//! A few threads do it that let all others have the processor first; there are no more of them
-//! than cores, which bounds how much of such work is done at once.
+//! A few threads of low priority do it; there are at most as many as cores, which bounds the amount
+//! of concurrent large work.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -18,25 +18,25 @@ use tokio::task::JoinHandle;
 
 use crate::per_worker;
 
-/// Reading more than this, in bytes, takes longer than others should wait.
+/// Parsing more bytes than this takes longer than other tasks should wait.
 pub const LARGE: usize = 256 << 10;
 
 thread_local! {
     static IS_OFFLOADED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is one of those for large work, where nobody else is kept waiting.
+/// Whether this is one of the offload threads, where no other task is delayed.
 pub fn is_offloaded() -> bool {
     IS_OFFLOADED.get()
 }
 
-/// Whether work on so many bytes keeps others on this thread waiting for too long.
+/// Whether work on this many bytes would delay other tasks of this thread too long.
 pub fn is_too_large_here(size: usize) -> bool {
     size > LARGE && !is_offloaded()
 }
 
-/// Does the work here, or for a large message on a thread that nobody waits for. Dropping the
-/// future gives up the result, and the work too if it has not begun.
+/// Does the work here, or on an offload thread if the message is large. Dropping the future
+/// discards the result, and also the work if it has not begun.
 pub async fn offload_if_large<T: Send + 'static>(
     size: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -49,7 +49,7 @@ pub async fn offload_if_large<T: Send + 'static>(
     let job = async move {
         if !done.is_closed() {
             let _inside = caller.enter();
-            // Nobody waiting any more is fine.
+            // The receiver may be gone.
             let _ = done.send(panic::catch_unwind(AssertUnwindSafe(work)));
         }
     };
@@ -60,7 +60,7 @@ pub async fn offload_if_large<T: Send + 'static>(
     }
 }
 
-/// Runs the future to its end on the threads for large work. Dropping what this returns cancels it.
+/// Runs the future on the offload threads. Dropping the returned future cancels it.
 pub async fn offload<F>(future: F) -> F::Output
 where
     F: Future<Output: Send + 'static> + Send + 'static,
@@ -68,8 +68,8 @@ where
     Offloaded(runtime().spawn(future)).await
 }
 
-/// Runs a long-lived future on the caller's thread, but on the threads for large work for as long
-/// as it reports some through its [`LargeWork`]. It moves only when it returns `Pending`.
+/// Runs a long-lived future on the caller's thread, but on the offload threads while it reports
+/// large work through its [`LargeWork`]. It moves only when it returns `Pending`.
 pub async fn offload_while_large<F>(start: impl FnOnce(LargeWork) -> F) -> F::Output
 where
     F: Future<Output: Send + 'static> + Send + 'static,
@@ -92,7 +92,7 @@ where
     }
 }
 
-/// Drives a future to its end, or until it is pending while `stop` holds.
+/// Polls a future to completion, or until it is pending while `stop` holds.
 async fn poll_until<F: Future>(
     future: &mut Pin<Box<F>>,
     stop: impl Fn() -> bool,
@@ -105,21 +105,21 @@ async fn poll_until<F: Future>(
     .await
 }
 
-/// How a future that is run by [`offload_while_large`] reports that it has large work.
+/// Through this a future run by [`offload_while_large`] reports large work.
 #[derive(Debug, Clone)]
 pub struct LargeWork {
     jobs: Arc<AtomicUsize>,
 }
 
 impl LargeWork {
-    /// From now on, and until the guard is dropped.
+    /// Reports large work until the guard is dropped.
     pub fn begin(&self) -> LargeWorkGuard {
         self.jobs.fetch_add(1, Ordering::Relaxed);
         LargeWorkGuard { jobs: Arc::clone(&self.jobs) }
     }
 
-    /// Pending while large work waits to be moved off this thread. Whoever is about to do some of
-    /// it asks first.
+    /// Pending while large work waits to be moved off this thread. Must be polled before such work
+    /// is done.
     pub fn poll_moved(&self, context: &mut Context<'_>) -> Poll<()> {
         if self.is_under_way() && !is_offloaded() {
             // It is polled again right after the move; a combinator in between must not skip it.
@@ -129,13 +129,13 @@ impl LargeWork {
         Poll::Ready(())
     }
 
-    /// Relaxed is enough: only the future itself reports, and moving it synchronises.
+    /// Relaxed suffices: only the future itself reports, and moving it synchronizes.
     fn is_under_way(&self) -> bool {
         self.jobs.load(Ordering::Relaxed) > 0
     }
 }
 
-/// Large work that is under way until this is dropped.
+/// Large work in progress until this is dropped.
 #[derive(Debug)]
 pub struct LargeWorkGuard {
     jobs: Arc<AtomicUsize>,
@@ -147,7 +147,7 @@ impl Drop for LargeWorkGuard {
     }
 }
 
-/// A future that runs on the threads for large work. Dropping it aborts that.
+/// A future that runs on the offload threads. Dropping it aborts it.
 struct Offloaded<T>(JoinHandle<T>);
 
 impl<T> Future for Offloaded<T> {
@@ -158,7 +158,8 @@ impl<T> Future for Offloaded<T> {
             Ok(output) => Poll::Ready(output),
             Err(ended) => match ended.try_into_panic() {
                 Ok(panic) => panic::resume_unwind(panic),
-                // Only the runtime's end cancels what nobody dropped, and it has none.
+                // Only a shutdown of the runtime cancels a task that is not dropped, and it is
+                // never shut down.
                 Err(_) => Poll::Pending,
             },
         }
@@ -171,8 +172,8 @@ impl<T> Drop for Offloaded<T> {
     }
 }
 
-/// There from the first large message on, until the process ends. What is awaited on these threads
-/// uses connections of their own, so that no other thread depends on them.
+/// Created on the first large message, and never shut down. Futures on these threads use their own
+/// connections, so that no other thread depends on them.
 fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| {
@@ -183,7 +184,7 @@ fn runtime() -> &'static Runtime {
             .on_thread_start(|| {
                 IS_OFFLOADED.set(true);
                 per_worker::enter_large_work();
-                // Where stepping back is not allowed, threads are equals.
+                // If lowering the priority is not permitted, the threads keep the normal one.
                 let _ = rustix::process::nice(10);
             })
             .enable_all()

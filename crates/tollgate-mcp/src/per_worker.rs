@@ -1,21 +1,21 @@
 //! Worker-local values.
 //!
-//! Workers are threads that serve calls side by side, each with a runtime of its own. What a worker
-//! uses on every call it has for itself, so that no call has to wake another thread on its way.
+//! Workers are threads that serve calls in parallel, each with its own runtime. Whatever a worker
+//! needs on every call is worker-local, so that no call has to wake another thread.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-/// More lanes than this share what they have.
+/// Workers beyond this number share values.
 const MAX_WORKERS: usize = 64;
-/// The lane of the threads for large work ([`crate::offload`]), which is no other's.
+/// The index of the offload threads ([`crate::offload`]), which no worker has.
 const LARGE_WORK: usize = MAX_WORKERS - 1;
 
 thread_local! {
     static WORKER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Says which lane this thread is. Threads that never do are all one and the same.
+/// Sets the worker index of this thread. Threads without one share an index.
 pub fn enter(lane: usize) {
     WORKER.set(lane % LARGE_WORK);
 }
@@ -24,7 +24,7 @@ pub(crate) fn enter_large_work() {
     WORKER.set(LARGE_WORK);
 }
 
-/// One thing for each lane, made when the lane first needs it.
+/// One value per worker, created on first use.
 pub(crate) struct PerWorker<T> {
     slots: Box<[OnceLock<Box<T>>]>,
 }

@@ -12,8 +12,7 @@ pub enum Revision {
     V2026_07_28,
 }
 
-/// Legacy revisions open with `initialize` and keep a session; modern ones carry everything in
-/// every request.
+/// Legacy revisions open with `initialize` and keep a session; modern ones are stateless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
     Legacy,

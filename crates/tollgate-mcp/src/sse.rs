@@ -1,13 +1,12 @@
-//! Server-sent events: an incremental decoder for hostile streams.
-//! Knows nothing of MCP; what an event means is the caller's business.
+//! Server-sent events: an incremental decoder for untrusted streams. Independent of MCP.
 
 use std::time::Duration;
 
-/// Turns bytes into events. Memory is bounded by the event limit, however the bytes are cut.
+/// Decodes bytes into events. Memory is bounded by the event limit, for any chunking.
 #[derive(Debug)]
 pub struct SseDecoder {
     limit: usize,
-    /// The line so far, without its end. A whole line within one chunk never gets here.
+    /// The current line, without its end. A line within a single chunk is not copied here.
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
@@ -18,30 +17,30 @@ pub struct SseDecoder {
     fault: Option<SseError>,
 }
 
-/// Where in the stream the next byte stands.
+/// Position of the next byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SsePosition {
-    /// Nothing was read yet: a byte order mark may come.
+    /// Start of the stream: a byte order mark may follow.
     Start,
     Inside,
-    /// A `\n` that follows belongs to the line that just ended.
+    /// A following `\n` belongs to the line that just ended.
     AfterReturn,
 }
 
-/// One event that carries data.
+/// One event with data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// `None` stands for `message`.
+    /// `None` means `message`.
     pub name: Option<String>,
     pub data: String,
 }
 
-/// Why an event was dropped. The stream goes on with the next one.
+/// Why an event was dropped. The stream continues with the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
     #[error("an event is larger than {limit} bytes")]
     TooLarge { limit: usize },
-    /// All events together; behind it nothing is read.
+    /// All events together exceed the limit; nothing more is read.
     #[error("the answer is larger than {limit} bytes")]
     TooMuch { limit: usize },
     #[error("an event is not UTF-8")]
@@ -63,8 +62,7 @@ impl SseDecoder {
         }
     }
 
-    /// Reads on in `chunk` until an event is complete, and moves `chunk` behind it.
-    /// `None`: the chunk is used up.
+    /// Consumes `chunk` until an event is complete. `None`: the chunk is exhausted.
     pub fn next(&mut self, chunk: &mut &[u8]) -> Option<Result<Event, SseError>> {
         while !chunk.is_empty() {
             if self.at == SsePosition::AfterReturn {
@@ -91,7 +89,7 @@ impl SseDecoder {
         None
     }
 
-    /// What is wrong with the event that is being read: it will be dropped, whenever it ends.
+    /// The error of the current event: it will be dropped when it ends.
     pub fn fault(&self) -> Option<SseError> {
         self.fault
     }
@@ -101,7 +99,7 @@ impl SseDecoder {
         self.id.as_deref()
     }
 
-    /// How long the server wants clients to wait before they reconnect.
+    /// The reconnection delay that the server requests.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -112,7 +110,7 @@ impl SseDecoder {
         }
         match self.fault {
             None => self.line.extend_from_slice(part),
-            // A mark is enough: the line is not a blank one.
+            // One byte suffices to mark the line as not blank.
             Some(_) if self.line.is_empty() && !part.is_empty() => self.line.push(b':'),
             Some(_) => {}
         }

@@ -1,4 +1,4 @@
-//! The one place that starts tasks. Each has a name and an owner; dropping the owner ends it.
+//! Structured task spawning. Each task has a name and an owner; dropping the owner aborts it.
 
 use std::future::Future;
 
@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, JoinSet};
 use tracing::Instrument;
 
-/// Starts `future` on the current runtime. The name shows in logs.
+/// Spawns `future` on the current runtime. The name appears in logs.
 #[expect(clippy::disallowed_methods, reason = "this is the place the lint points to")]
 pub fn spawn<F>(name: &'static str, future: F) -> Task
 where
@@ -16,8 +16,8 @@ where
     Task(tokio::spawn(future.instrument(tracing::trace_span!("task", name))))
 }
 
-/// Runs `future` to its end, whether or not whoever waits for it stays: for changes of which no half
-/// may be left. `None` if it panicked.
+/// Runs `future` to completion even if the caller stops waiting: for changes that must not be left
+/// half done. `None` if it panicked.
 #[expect(clippy::disallowed_methods, reason = "this is the place the lint points to")]
 pub async fn whole<T: Send + 'static>(
     name: &'static str,
@@ -36,8 +36,8 @@ impl Task {
         self.0.is_finished()
     }
 
-    /// Waits for its end, however it ends. Cancel-safe: the task runs on and is still owned.
-    /// May be asked again.
+    /// Waits for the end of the task, in any way. Cancel-safe: the task keeps running and is still
+    /// owned. May be called again.
     pub async fn finished(&mut self) {
         if !self.0.is_finished() {
             let _ = (&mut self.0).await;
@@ -51,8 +51,8 @@ impl Drop for Task {
     }
 }
 
-/// Many short tasks with one owner and an upper bound. Dropping it aborts them all.
-/// May be used from threads outside of the runtime, and so from `Drop`.
+/// Short tasks with one owner and an upper limit. Dropping it aborts them all. Can be used from
+/// threads outside of the runtime, and so in `Drop`.
 #[derive(Debug)]
 pub struct TaskGroup {
     name: &'static str,
@@ -68,7 +68,7 @@ impl TaskGroup {
         Self { name, limit, runtime: Handle::current(), running }
     }
 
-    /// Starts `future`, unless `limit` tasks run already.
+    /// Spawns `future`, unless `limit` tasks are running.
     pub fn spawn<F>(&self, future: F) -> Result<(), TaskLimitError>
     where
         F: Future<Output = ()> + Send + 'static,
@@ -83,7 +83,7 @@ impl TaskGroup {
         Ok(())
     }
 
-    /// Waits for those that run now.
+    /// Waits for the tasks that are running now.
     pub async fn finished(&self) {
         let mut running = std::mem::take(&mut *self.running.lock());
         while running.join_next().await.is_some() {}

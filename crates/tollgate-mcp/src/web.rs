@@ -1,6 +1,7 @@
-//! HTTP to one place: pooled connections, a pool for each lane, no redirects.
+//! HTTP client for one origin: connection pools, one per worker, no redirects.
 //!
-//! And connections of one's own, for what becomes something else than HTTP. Used by the client of MCP servers and by whoever asks providers of models. Knows no credentials.
+//! Also opens dedicated connections, for protocols that upgrade from HTTP. Used by the client of
+//! MCP servers and by the model providers. Handles no credentials.
 
 use std::error::Error;
 use std::future::poll_fn;
@@ -25,42 +26,44 @@ use crate::per_worker::PerWorker;
 pub mod body;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long an idle connection is kept. A server that closes it at the moment of a request costs that
-/// request, so this is less than servers keep theirs: five seconds is what Node and uvicorn do, which
-/// speak plain HTTP and are soon connected to again; a minute is what stands before them with TLS.
+/// Idle timeout of a pooled connection.
+///
+/// A request fails if the server closes its connection at that moment, so this is below the usual
+/// server timeouts: five seconds for Node and uvicorn, which use plain HTTP and are cheap to
+/// reconnect to; a minute for TLS proxies in front of them.
 const IDLE_PLAIN: Duration = Duration::from_secs(4);
 const IDLE_SECURE: Duration = Duration::from_secs(55);
-/// A peer that vanished is noticed within some twenty seconds.
+/// A vanished peer is detected within about twenty seconds.
 const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(10);
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(3);
 const KEEP_ALIVE_TRIES: u32 = 3;
 
 type PooledHttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// A connection that nobody else uses, secured if the URL says so.
+/// A connection that is not shared, with TLS if the URL requires it.
 pub type DedicatedConnection = TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>;
 
-/// Connections to one place, kept for the next request.
+/// Pooled connections to one origin.
 pub struct HttpPool {
     connector: HttpsConnector<HttpConnector>,
     idle: Duration,
-    /// Each with its own pool: a connection is driven by the lane that made it.
+    /// One pool per worker: a connection is driven by the worker that opened it.
     clients: PerWorker<PooledHttpClient>,
 }
 
-/// Why no response came.
+/// Why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpRequestError {
     /// Nothing was sent.
     #[error("{0}")]
     Unreachable(String),
-    /// It was sent, in part at least, and then the connection broke.
+    /// At least part of it was sent before the connection broke.
     #[error("{0}")]
     Broken(String),
 }
 
 impl HttpPool {
-    /// For requests to where `url` is. Fails, in words, if there is no way to get there.
+    /// For requests to the origin of `url`. The error is a message for people.
     pub fn new(url: &Uri) -> Result<Self, String> {
         let (tls, idle) = match url.scheme_str() {
             Some("https") => (secure()?, IDLE_SECURE),
@@ -78,7 +81,8 @@ impl HttpPool {
         Ok(Self { connector, idle, clients: PerWorker::new() })
     }
 
-    /// One request, one response, whatever its status. Dropping the future gives the request up.
+    /// Sends one request and returns the response, whatever its status. Dropping the future cancels
+    /// it.
     pub async fn send(
         &self,
         request: Request<Full<Bytes>>,
@@ -89,7 +93,7 @@ impl HttpPool {
         })
     }
 
-    /// A connection to where `url` is, on which nothing was said yet.
+    /// A new connection to the origin of `url`.
     pub async fn connect(&self, url: &Uri) -> Result<DedicatedConnection, HttpRequestError> {
         let mut connector = self.connector.clone();
         let connected = async {
@@ -112,7 +116,7 @@ impl HttpPool {
     }
 }
 
-/// With the system's root certificates, which are read once.
+/// Uses the system's root certificates, which are loaded once.
 fn secure() -> Result<ClientConfig, String> {
     static SECURE: OnceLock<ClientConfig> = OnceLock::new();
     if let Some(config) = SECURE.get() {
@@ -142,7 +146,7 @@ fn plain_connector() -> HttpConnector {
     connector
 }
 
-/// The whole chain of causes: the outermost alone says only "client error".
+/// The whole chain of causes: the outermost error is only "client error".
 fn explain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

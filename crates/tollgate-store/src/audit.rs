@@ -1,5 +1,5 @@
-//! The audit trail: rows that are only ever added, in one order, each bound to the one before it by
-//! a hash. Several processes may write one trail. Which rows there are, and when, is not known here.
+//! The audit ledger: an append-only, hash-chained log of rows in a total order. Several processes
+//! may write to one ledger. Which rows are written, and when, is decided elsewhere.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -22,40 +22,40 @@ pub use journal::{AuditJournal, RetentionBounds};
 pub use query::{AuditDirection, AuditQuery, AuditReader, Page};
 pub use verify::{ChainBreakError, RowDamageError, VerifiedTrail};
 
-/// One row, before it has a number. `T` is some kind of text.
+/// One row without its sequence number. `T` is a string type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry<T> {
     pub at: SystemTime,
-    /// `call`, or what kind of decision it is.
+    /// `call`, or the kind of decision.
     pub kind: T,
     pub principal: T,
     pub agent: Option<T>,
     pub method: Option<T>,
-    /// The name that was asked for.
+    /// The requested name.
     pub name: Option<T>,
     pub server: Option<T>,
-    /// As its server says it.
+    /// The server's own name for the tool.
     pub tool: Option<T>,
-    /// SHA-256 over the arguments as they were sent.
+    /// SHA-256 of the arguments as sent.
     pub arguments_hash: Option<[u8; 32]>,
-    /// JSON, without what must not be seen.
+    /// JSON, with secrets masked.
     pub arguments: Option<T>,
     pub catalog_version: Option<u64>,
     pub tier: Option<T>,
     pub outcome: T,
     pub duration: Option<Duration>,
-    /// Of the result.
+    /// Size of the result.
     pub bytes: Option<u64>,
     pub cached: Option<bool>,
-    /// Names the call in logs as well.
+    /// The call id, as in logs.
     pub call: Option<T>,
-    /// The call in whose program this one was made.
+    /// The call whose program made this one.
     pub within: Option<T>,
     pub detail: Option<T>,
 }
 
 impl<T> AuditEntry<T> {
-    /// With nothing but what every row has.
+    /// A row with the mandatory fields only.
     pub fn new(at: SystemTime, kind: T, principal: T, outcome: T) -> Self {
         Self {
             at,
@@ -81,7 +81,7 @@ impl<T> AuditEntry<T> {
     }
 }
 
-/// A row as it stands in the trail.
+/// A row of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRow {
     pub sequence: u64,
@@ -89,7 +89,7 @@ pub struct AuditRow {
     pub hash: [u8; 32],
 }
 
-/// The trail of a store. Its connections are its own: what is measured does not wait for it.
+/// The ledger of a store. It has its own connections, so that measurements do not wait for it.
 #[derive(Debug, Clone)]
 pub struct Audit {
     file: PathBuf,
@@ -97,14 +97,14 @@ pub struct Audit {
 }
 
 impl Store {
-    /// `None` for a database in memory, which only one connection sees.
+    /// `None` for an in-memory database, which is visible to a single connection only.
     pub fn audit(&self) -> Option<Audit> {
         let file = self.file()?.to_owned();
         Some(Audit { anchor: AnchorFile::of(&file), file })
     }
 
-    /// A trail that begins here is not the first one: whoever compares it with its anchor, which is
-    /// not there, says so.
+    /// Marks a new ledger as not the first one of its data directory, so that the comparison with
+    /// the missing anchor reports the loss.
     pub(crate) fn expect_anchor(&self) -> Result<(), Error> {
         self.write(|transaction| transaction.execute("UPDATE audit_chain SET anchored = 1", []))?;
         Ok(())
@@ -112,7 +112,7 @@ impl Store {
 }
 
 impl Audit {
-    /// The way in. What it has written is on the disk, not only on its way there.
+    /// Opens the ledger for writing. Written rows are flushed to disk (fsync).
     pub fn journal(&self) -> Result<AuditJournal, Error> {
         let connection = self.connect()?;
         connection.pragma_update(None, "synchronous", "FULL")?;
@@ -136,7 +136,7 @@ impl Audit {
     }
 }
 
-/// Someone waits for what is written here: another process that takes longer is trouble.
+/// Callers wait for these writes: a longer lock by another process is an error.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! One SQLite file: opened, checked, brought to this version's tables. Knows no table by name;
-//! the modules beside it read and write theirs. Other processes may use the same file.
+//! SQLite database files: open, check, migrate. Knows no tables by name; the sibling modules read
+//! and write theirs. Other processes may use the same file.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -15,7 +15,7 @@ use crate::error::{Error, OpenError};
 use crate::keys::KeyMarker;
 use crate::migrations::{self, FileFormat, STORE};
 
-/// What outlasts the process. Every method may block; calls wait for each other.
+/// Persistent storage. Every method may block; calls are serialized.
 #[derive(Debug)]
 pub struct Store {
     connection: Mutex<Connection>,
@@ -23,19 +23,19 @@ pub struct Store {
     file: Option<PathBuf>,
 }
 
-/// What the gateway keeps beside its database from its first start on.
+/// A file that exists beside the database since the first start.
 const ADMIN_TOKEN: &str = "admin.token";
-/// How long we wait for another process to finish what it writes.
+/// How long to wait for the write lock of another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// A file up to this size is looked through when it is opened; that takes a few milliseconds.
+/// Files up to this size are checked when opened, which takes a few milliseconds.
 const CHECKED_BYTES: i64 = 8 << 20;
-/// Entering the write-ahead log does not wait by itself: so often, with a pause, is it tried.
+/// Switching to the write-ahead log does not wait for locks: number of attempts, with a pause.
 const WAL_ATTEMPTS: u32 = 100;
 const WAL_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 impl Store {
-    /// Opens the file, or makes it. What is there is never replaced: a file that cannot be used is
-    /// refused with the reason.
+    /// Opens or creates the file. Existing data is never replaced: an unusable file is refused with
+    /// the reason.
     pub fn open(file: &Path) -> Result<Self, OpenError> {
         let is_lost = is_missing(file) && was_used(file);
         let connection = open(file, &STORE)?;
@@ -49,7 +49,7 @@ impl Store {
         Ok(store)
     }
 
-    /// A database that nobody else sees and that ends with this value.
+    /// A private in-memory database, dropped with this value.
     pub fn in_memory() -> Result<Self, Error> {
         let mut connection = Connection::open_in_memory()?;
         prepare(&mut connection, &STORE)?;
@@ -67,13 +67,13 @@ impl Store {
         Ok(work(&self.connection.lock())?)
     }
 
-    /// All that `work` writes, or nothing of it.
+    /// Runs `work` in a transaction: commits all of it or nothing.
     pub(crate) fn write<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, Error> {
         let mut connection = self.connection.lock();
-        // The lock is taken at once: one that is wanted later may be refused without waiting.
+        // Take the write lock at once: a later upgrade may be refused without waiting.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let done = work(&transaction)?;
         transaction.commit()?;
@@ -81,7 +81,7 @@ impl Store {
     }
 }
 
-/// No database, or one that was truncated to nothing.
+/// The database is missing or was truncated to zero.
 fn is_missing(file: &Path) -> bool {
     fs::metadata(file).map_or_else(
         |error| error.kind() == io::ErrorKind::NotFound,
@@ -89,14 +89,15 @@ fn is_missing(file: &Path) -> bool {
     )
 }
 
-/// What stands beside a database that was in use. The admin's token is made after the database.
+/// Whether files beside the database show earlier use. The admin token is created after the
+/// database.
 fn was_used(file: &Path) -> bool {
     KeyMarker::of(file).exists()
         || AnchorFile::of(file).exists()
         || file.with_file_name(ADMIN_TOKEN).exists()
 }
 
-/// The first connection to a file of that kind, which is made if it is not there.
+/// The first connection to a file of this format, created if missing.
 pub(crate) fn open(file: &Path, format: &FileFormat<'_>) -> Result<Connection, OpenError> {
     let unusable = |why| OpenError::Unusable { file: file.to_owned(), why };
     make_private(file).map_err(|error| unusable(error.into()))?;
@@ -113,7 +114,7 @@ pub(crate) fn open(file: &Path, format: &FileFormat<'_>) -> Result<Connection, O
     Ok(connection)
 }
 
-/// One more connection to a file that is there.
+/// Another connection to an existing file.
 pub(crate) fn connect(file: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
@@ -121,8 +122,8 @@ pub(crate) fn connect(file: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The file is there, is one, and only this user can read it. SQLite gives the files that it makes
-/// beside it the same mode.
+/// Ensures that the file exists, is a regular file, and is readable by this user only. SQLite
+/// creates its side files with the same mode.
 fn make_private(file: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let opened = options.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -131,7 +132,7 @@ fn make_private(file: &Path) -> io::Result<()> {
         return Err(io::Error::other("it is not a regular file"));
     }
     if found.permissions().mode() & 0o077 != 0 {
-        // One who may write a file that belongs to someone else was given that on purpose.
+        // May fail for a file of another owner: write access to it was then given on purpose.
         let _ = fs::set_permissions(file, fs::Permissions::from_mode(0o600));
     }
     Ok(())
@@ -139,14 +140,15 @@ fn make_private(file: &Path) -> io::Result<()> {
 
 fn prepare(connection: &mut Connection, format: &FileFormat<'_>) -> Result<(), Error> {
     enter_log(connection)?;
-    // Safe with the log: a loss of power can cost the last writes, never the file.
+    // Safe with the write-ahead log: a power loss can cost the last writes, but not corrupt the
+    // file.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", "ON")?;
     migrations::take(connection, format)?;
     check(connection)
 }
 
-/// Damage shows now, while someone looks, and not when a page of the file is read some day.
+/// Detects damage at startup instead of when a page is read later.
 fn check(connection: &Connection) -> Result<(), Error> {
     let size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
     let bytes: i64 = connection.query_row(size, [], |row| row.get(0))?;
@@ -160,8 +162,8 @@ fn check(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// Readers and one writer then work side by side. File systems without shared memory stay with the
-/// old journal, which only is slower.
+/// Allows concurrent readers beside one writer. File systems without shared memory keep the
+/// rollback journal, which is only slower.
 fn enter_log(connection: &Connection) -> Result<(), Error> {
     for _ in 1..WAL_ATTEMPTS {
         match connection.pragma_update(None, "journal_mode", "WAL").map_err(Error::from) {

@@ -1,5 +1,5 @@
-//! Small files beside a database that must outlast it: replaced whole, and on the disk when the
-//! call returns.
+//! Small durable files beside a database that must survive it: atomic replacement, flushed to disk
+//! (fsync) before the call returns.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -7,13 +7,13 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// All of them are much shorter.
+/// All of them are much smaller.
 const MAX_BYTES: u64 = 1 << 20;
-/// How often another process is waited for, and how long between.
+/// Lock attempts, and the pause between them.
 const LOCK_TRIES: u32 = 100;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// `None` if there is none.
+/// `None` if it does not exist.
 pub(crate) fn read(file: &Path) -> io::Result<Option<String>> {
     let opened = match File::open(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -24,7 +24,7 @@ pub(crate) fn read(file: &Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Readers see the old content or the new one, also after a loss of power.
+/// Atomic: readers see the old or the new content, also after a power loss.
 pub(crate) fn replace(file: &Path, text: &str) -> io::Result<()> {
     let beside = with_suffix(file, ".new");
     let mut options = OpenOptions::new();
@@ -33,7 +33,7 @@ pub(crate) fn replace(file: &Path, text: &str) -> io::Result<()> {
     written.sync_all()?;
     let is_new = !file.exists();
     fs::rename(&beside, file)?;
-    // A rename that is lost leaves the old content, which is only older; a file that is lost is worse.
+    // A lost rename leaves the older content; losing a new file would be worse.
     if is_new { sync_directory(file) } else { Ok(()) }
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn remove(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Keeps other processes out until it is dropped. Waits for them, but not for ever.
+/// An exclusive lock between processes until it is dropped. Waits with a time limit.
 pub(crate) fn lock(file: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let path = with_suffix(file, ".lock");
@@ -72,8 +72,8 @@ fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// A file beside the database whose name does not begin with the database's: what removes `NAME.db*`
-/// leaves it.
+/// A file beside the database whose name does not start with the database's: deleting `NAME.db*`
+/// does not remove it.
 pub(crate) fn beside(database: &Path, name: &str) -> PathBuf {
     let stem = database.file_stem().unwrap_or_default().to_string_lossy();
     database.with_file_name(format!("{stem}-{name}"))

@@ -1,11 +1,11 @@
-//! What goes wrong with a database, in words that say what to do about it.
+//! Database errors, worded so that they say what to do.
 
 use std::io;
 use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
 
-/// Why a database cannot be used from the start.
+/// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(
@@ -23,7 +23,7 @@ pub enum OpenError {
     Unusable { file: PathBuf, why: Error },
 }
 
-/// What a database can come to at any time. Equal ones are the same trouble going on.
+/// Errors of a database in use. Equal values mean that the same problem persists.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("it is no database, or it is damaged ({0})")]
@@ -34,7 +34,7 @@ pub enum Error {
     Full,
     #[error("another process has it locked")]
     Busy,
-    /// The system could not read or write the file, for a reason that SQLite does not tell.
+    /// An I/O error for which SQLite gives no reason.
     #[error("the disk does not work ({0}); its file system may have turned read-only")]
     Disk(String),
     #[error("{0}")]
@@ -42,7 +42,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What someone can do about it.
+    /// What an operator can do about it.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Damaged(_) => {

@@ -1,5 +1,5 @@
-//! Keys that were made by command: one row each, with all that a key may do and the SHA-256 of its
-//! secret. What the words mean is for whoever lets people in.
+//! API keys created by command: one row each, with its permissions and the SHA-256 of its secret.
+//! The meaning of permissions is defined by the authentication layer.
 
 use std::time::SystemTime;
 
@@ -25,7 +25,7 @@ pub struct StoredKey {
     pub tools: Option<Vec<String>>,
     pub rate_limit: Option<String>,
     pub concurrent: Option<u32>,
-    /// In whose memory it is at home.
+    /// The tenant whose memory it uses.
     pub tenant: Option<String>,
     pub made: SystemTime,
     pub expires: Option<SystemTime>,
@@ -33,25 +33,25 @@ pub struct StoredKey {
     pub revoked: Option<SystemTime>,
 }
 
-/// By what the key is known.
+/// The hashes of the secrets of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeySecrets {
     pub fingerprint: [u8; 32],
-    /// What it was before, and until when that lets in as well.
+    /// The previous secret, and until when it is still accepted (rotation).
     pub former: Option<([u8; 32], SystemTime)>,
 }
 
-/// What there was to do it to.
+/// The result of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyChange {
     Done,
-    /// No key of that name that is in force.
+    /// There is no active key of that name.
     Missing,
-    /// A key of that name is in force.
+    /// There already is an active key of that name.
     Taken,
 }
 
-/// The keys of a store.
+/// The table of keys.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredKeyTable<'s> {
     store: &'s Store,
@@ -62,14 +62,14 @@ impl Store {
         StoredKeyTable { store: self }
     }
 
-    /// Another number whenever another connection has written to the file.
+    /// Changes whenever another connection has written to the file.
     pub fn data_version(&self) -> Result<i64, Error> {
         self.read(|connection| connection.query_row("PRAGMA data_version", [], |row| row.get(0)))
     }
 }
 
 impl StoredKeyTable<'_> {
-    /// All that ever were, revoked ones too.
+    /// All keys ever created, including revoked ones.
     pub fn load(self) -> Result<Vec<StoredKey>, Error> {
         self.store.read(|connection| {
             let mut query = connection.prepare_cached("SELECT * FROM keys ORDER BY name")?;
@@ -77,13 +77,13 @@ impl StoredKeyTable<'_> {
         })
     }
 
-    /// Whether nobody comes in without a key: one was made, even if the database has lost it since.
+    /// Whether a key is required: one was created, even if the database has lost it since.
     pub fn is_required(self) -> Result<bool, Error> {
         Ok(self.marker().is_some_and(|marker| marker.exists()) || self.count()? > 0)
     }
 
-    /// Lets this machine in without a key again: forgets revoked keys, and that there were any.
-    /// `false`, and nothing is changed, while a key is in force.
+    /// Allows local access without a key again: deletes revoked keys and the marker. Returns
+    /// `false`, without a change, while a key is active.
     pub fn forget(self) -> Result<bool, Error> {
         let forget =
             "DELETE FROM keys WHERE NOT EXISTS (SELECT 1 FROM keys WHERE revoked_at IS NULL)";
@@ -97,7 +97,7 @@ impl StoredKeyTable<'_> {
         Ok(true)
     }
 
-    /// Data directories of versions that knew no marker get one.
+    /// Creates the marker in data directories of versions without it.
     pub(crate) fn require_if_made(self, is_lost: bool) -> Result<(), Error> {
         let Some(marker) = self.marker().filter(|marker| !marker.exists()) else { return Ok(()) };
         if is_lost || self.count()? > 0 { marker.set() } else { Ok(()) }
@@ -111,9 +111,9 @@ impl StoredKeyTable<'_> {
         self.store.file().map(KeyMarker::of)
     }
 
-    /// A name may be given again once its key is revoked.
+    /// A name can be reused once its key is revoked.
     pub fn keep(self, key: &StoredKey) -> Result<KeyChange, Error> {
-        // First, and on the disk: there must be no key without it.
+        // The marker must be on disk first: no key may exist without it.
         if let Some(marker) = self.marker() {
             marker.set()?;
         }
@@ -159,7 +159,7 @@ impl StoredKeyTable<'_> {
         })
     }
 
-    /// The secret that was there until now becomes the former one.
+    /// The current secret becomes the former one.
     pub fn rotate(
         self,
         name: &str,
@@ -177,7 +177,7 @@ impl StoredKeyTable<'_> {
         })
     }
 
-    /// When keys were last used, for people to see.
+    /// Records when keys were last used, for display.
     pub fn used(self, used: &[(String, SystemTime)]) -> Result<(), Error> {
         let update = "UPDATE keys SET used_at = max(?2, coalesce(used_at, 0)) WHERE name = ?1";
         self.store.write(|transaction| {

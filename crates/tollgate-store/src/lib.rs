@@ -1,5 +1,5 @@
-//! What outlasts the process. The only crate that speaks SQL; it is called from threads that may
-//! block, but for the memory, which is awaited.
+//! Persistent storage. The only crate with SQL. Called from threads that may block, except for the
+//! memory, which is async.
 
 pub mod audit;
 mod database;

@@ -1,5 +1,5 @@
-//! What servers gave for a person's consent: one row for each server and the address it was given
-//! for. The text is a secret of whoever reads it; here it is only kept.
+//! OAuth logins to upstream servers: one row per server and address. The text is a secret of its
+//! reader; here it is only stored.
 
 use rusqlite::{OptionalExtension, named_params};
 use tollgate_core::secret::Secret;
@@ -7,7 +7,7 @@ use tollgate_core::secret::Secret;
 use crate::database::Store;
 use crate::error::Error;
 
-/// For whom something was given: another address under the same name is another server.
+/// Whom a login is for: another address under the same name is another server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginHolder {
     pub server: String,
@@ -16,12 +16,12 @@ pub struct LoginHolder {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredLogin {
-    /// The authorization server that gave it.
+    /// The authorization server that issued it.
     pub issuer: Option<String>,
     pub credentials: Secret,
 }
 
-/// The logins of a store.
+/// The table of logins.
 #[derive(Debug, Clone, Copy)]
 pub struct LoginTable<'s> {
     store: &'s Store,
@@ -47,7 +47,7 @@ impl LoginTable<'_> {
         })
     }
 
-    /// In the place of what was there, whoever gave that.
+    /// Replaces the existing login, whatever its issuer.
     pub fn keep(self, holder: &LoginHolder, login: &StoredLogin) -> Result<(), Error> {
         self.store.write(|transaction| {
             let put = "INSERT OR REPLACE INTO logins (server, resource, issuer, credentials)

@@ -1,5 +1,5 @@
-//! How long calls of each tool took lately, and where the tool stood by that: one row for each
-//! environment and tool. Several processes may measure the same tools; none loses another's calls.
+//! Latency samples and tier state of each tool: one row per environment and tool. Several processes
+//! may measure the same tools; samples are merged, none are lost.
 
 use std::time::SystemTime;
 
@@ -14,35 +14,35 @@ use crate::database::Store;
 use crate::error::Error;
 use crate::number::{millis, time, to_signed, to_unsigned};
 
-/// What is kept of one tool.
+/// The stored state of one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measurement {
     pub tool: ToolId,
     /// Oldest first.
     pub samples: Vec<Sample>,
     pub standing: SavedTierAssignment,
-    /// For people; the clock on the wall may have jumped.
+    /// For display; the wall clock may have jumped.
     pub updated_at: SystemTime,
-    /// Of the row that this was read from or last written to; zero if there was none.
+    /// Revision of the row this was read from or last written to; zero if there was none.
     pub revision: u64,
 }
 
-/// What is to be written.
+/// A measurement to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsavedMeasurement {
     pub measurement: Measurement,
-    /// So many samples at the end were not there at that revision.
+    /// Number of samples at the end that are newer than that revision.
     pub fresh: usize,
 }
 
 #[derive(Debug, Default)]
 pub struct LoadedMeasurements {
     pub measurements: Vec<Measurement>,
-    /// Rows that make no sense, and were left where they are.
+    /// Invalid rows, which were left unchanged.
     pub unreadable: usize,
 }
 
-/// The measurements of a store.
+/// The table of measurements.
 #[derive(Debug, Clone, Copy)]
 pub struct MeasurementTable<'s> {
     store: &'s Store,
@@ -73,8 +73,8 @@ impl MeasurementTable<'_> {
         })
     }
 
-    /// All of them or none. Says which revision each row has now; of a row with calls that are not
-    /// ours, the one from before: it must not be replaced by ours alone.
+    /// Writes all or none. Returns the new revision of each row; for a row with foreign samples the
+    /// previous one, so that it is merged again and not overwritten.
     pub fn save(
         self,
         environment: &str,
@@ -85,14 +85,14 @@ impl MeasurementTable<'_> {
         })
     }
 
-    /// Removes what was last measured before that, and says how many tools it was.
+    /// Deletes measurements older than that, and returns the number of tools.
     pub fn forget(self, before: SystemTime) -> Result<usize, Error> {
         let forget = "DELETE FROM measurements WHERE updated_at < ?1";
         self.store.write(|transaction| transaction.execute(forget, [millis(before)]))
     }
 }
 
-/// A row that someone else wrote meanwhile keeps their samples; ours come after them.
+/// If another process wrote the row meanwhile, its samples are kept, and ours are appended.
 fn save(
     transaction: &Transaction<'_>,
     environment: &str,
@@ -141,14 +141,14 @@ fn save(
 
 const SAMPLE_BYTES: usize = size_of::<u64>();
 
-/// Their samples and then ours, and how many at the end of both count.
+/// Their samples followed by ours, and the number at the end that count.
 fn merge_samples(
     (mut theirs, their_epoch): (Vec<u8>, i64),
     new: &UnsavedMeasurement,
 ) -> (Vec<u8>, u32) {
     let Measurement { samples: ours, standing, .. } = &new.measurement;
     let fresh = new.fresh.min(ours.len());
-    // What cannot be read is no reason to lose what can.
+    // Keep what is readable of a damaged row.
     theirs.truncate(theirs.len() - theirs.len() % SAMPLE_BYTES);
     let foreign = (theirs.len() / SAMPLE_BYTES).saturating_sub(ours.len() - fresh);
     let epoch = epoch(standing.epoch as usize, fresh, foreign, to_unsigned(their_epoch));
@@ -157,8 +157,8 @@ fn merge_samples(
     (theirs.split_off(surplus), epoch)
 }
 
-/// What began within our fresh samples began after theirs. Else theirs count as well, but not from
-/// before the time that they hold to be over.
+/// An epoch within our fresh samples began after all of theirs. Otherwise their samples count too,
+/// but only those of their own epoch.
 fn epoch(ours: usize, fresh: usize, foreign: usize, theirs: u64) -> u32 {
     if ours < fresh {
         return u32::try_from(ours).unwrap_or(u32::MAX);

@@ -1,5 +1,5 @@
-//! The memory: three layers in one of two databases. Called by the engine, which says in whose
-//! scope; knows nothing of tools and agents' rights.
+//! The agents' memory: three layers in one of two databases. Called by the engine, which supplies
+//! the scope; knows nothing of tools or permissions.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -28,61 +28,61 @@ pub use database::{
 pub use postgres::PostgresAddressError;
 pub use records::{ExportCursor, MemoryImport, MemoryLayer, MemoryRecord, RecordContent};
 
-/// All that is kept, wherever it is: whatever a database can do, and finding what fits best.
+/// The memory in either database: all database operations, plus ranked search.
 #[derive(Clone)]
 pub struct MemoryStore {
     database: Arc<dyn MemoryDatabase>,
 }
 
-/// What is looked for, as it was asked.
+/// A search request.
 #[derive(Debug, Clone, Copy)]
 pub struct MemorySearch<'s> {
     pub query: &'s str,
-    /// Only there.
+    /// Restricts the search to this session.
     pub session: Option<&'s SessionId>,
     /// From 1 to [`MOST_HITS`].
     pub most: usize,
-    /// What is newer counts more.
+    /// The current time: newer items rank higher.
     pub now: SystemTime,
 }
 
-/// Something that was found out: as a fact, or only because somebody said it.
+/// A search result: a fact, or an utterance.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MemoryItem {
     Fact(Fact),
     Said(TranscriptEntry),
 }
 
-/// A session in which something was found.
+/// A session with hits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecalledSession {
     pub session: TranscriptSession,
-    /// The best first, and only a few.
+    /// Best first, and only a few.
     pub hits: Vec<MemoryHit<TranscriptEntry>>,
 }
 
-/// Why the memory has no answer.
+/// Why the memory did not answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
     #[error(transparent)]
     Invalid(#[from] MemoryInputError),
     #[error("there is no entity `{0}`")]
     NoEntity(EntityId),
-    /// Others wait already, or it takes too long.
+    /// The queue is full, or the deadline passed.
     #[error("the memory is busy: it had no answer within {0:?}; try again in a moment")]
     Slow(Duration),
-    /// The database is not there. Nothing was kept.
+    /// The database is unreachable. Nothing was stored.
     #[error("the memory cannot be reached: {0}")]
     Away(String),
     #[error("the memory failed: {0}")]
     Failed(#[from] crate::Error),
 }
 
-/// Facts that are near in meaning are asked for beyond those that are wanted: words may tell more.
+/// Semantic hits requested beyond the wanted number: keywords may reorder them.
 const NEAR: usize = 40;
-/// What words count where meaning counts too: about what a fact has that only they found.
+/// Weight of utterances beside facts: about that of a fact found by keywords only.
 const WORDS_ALONE: f32 = 0.4;
-/// Hits of one session.
+/// Maximum hits per session.
 const OF_A_SESSION: usize = 3;
 
 impl MemoryStore {
@@ -90,17 +90,17 @@ impl MemoryStore {
         Self { database }
     }
 
-    /// In a file of its own, which is made if it is not there.
+    /// In its own SQLite file, created if missing.
     pub fn open_sqlite(file: &Path) -> Result<Self, OpenError> {
         Ok(Self::over(Arc::new(sqlite::SqliteMemory::open(file)?)))
     }
 
-    /// In a PostgreSQL, which need not be there yet. To be called in a runtime.
+    /// In PostgreSQL, which need not be reachable yet. Must be called in a runtime.
     pub fn connect_postgres(url: &str) -> Result<Self, PostgresAddressError> {
         Ok(Self::over(Arc::new(postgres::PostgresMemory::connect(url)?)))
     }
 
-    /// What was said.
+    /// Searches utterances.
     pub async fn search_entries(
         &self,
         scope: &MemoryScope,
@@ -109,8 +109,8 @@ impl MemoryStore {
         self.entries_like(scope, &search.query()?, search).await
     }
 
-    /// What is known: by its words and, with a vector of the question, by its meaning. What was said
-    /// counts as well, as far as no passage that was found has it.
+    /// Searches facts by keywords and, with an embedding of the query, by similarity. Utterances
+    /// are included unless a passage in the result contains them.
     pub async fn search_facts(
         &self,
         scope: &MemoryScope,
@@ -131,7 +131,7 @@ impl MemoryStore {
         Ok(merge_hits(fuse(&query, worded, near, most), said, most))
     }
 
-    /// The sessions in which something was said, those with the best first.
+    /// Sessions with matching utterances, best first.
     pub async fn search_history(
         &self,
         scope: &MemoryScope,
@@ -153,7 +153,7 @@ impl MemoryStore {
         }
         let mut recalled = Vec::new();
         for (session, hits) in sessions {
-            // It may have been forgotten a moment ago.
+            // It may have been deleted meanwhile.
             if let Some(session) = self.database.session(scope, &session).await? {
                 recalled.push(RecalledSession { session, hits });
             }
@@ -172,7 +172,7 @@ impl MemoryStore {
     }
 }
 
-/// Whatever else there is to do is done by the database itself.
+/// All other operations are those of the database.
 impl Deref for MemoryStore {
     type Target = dyn MemoryDatabase;
 
@@ -195,8 +195,7 @@ impl MemorySearch<'_> {
     }
 }
 
-/// Facts and entries in one list, the best first. What stands in a passage that was found is not
-/// told again.
+/// Merges facts and entries, best first. Entries contained in a passage of the result are omitted.
 fn merge_hits(
     facts: Vec<MemoryHit<Fact>>,
     said: Vec<MemoryHit<TranscriptEntry>>,

@@ -1,18 +1,18 @@
-//! The steps from an empty file to the tables of this version, for each kind of file we have. A
-//! step that was released never changes; a new one is a new file and a new line here.
+//! Schema migrations of SQLite files, for each file format. A released step never changes; a new
+//! step is a new file and a new line here.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// A kind of file.
+/// A file format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FileFormat<'s> {
-    /// Marks our files, in ASCII.
+    /// The `application_id` of our files, in ASCII.
     pub(crate) application: [u8; 4],
-    /// `user_version` of a file counts how many of these it has behind it.
+    /// `user_version` of a file is the number of steps applied.
     pub(crate) steps: &'s [&'s str],
 }
 
-/// Of all that is not the memory.
+/// The format of everything but the memory.
 pub(crate) const STORE: FileFormat<'_> = FileFormat {
     application: *b"Toll",
     steps: &[
@@ -30,12 +30,12 @@ pub(crate) const STORE: FileFormat<'_> = FileFormat {
 pub(crate) const MEMORY: FileFormat<'_> =
     FileFormat { application: *b"TolM", steps: &[include_str!("memory/sqlite/0001_memory.sql")] };
 
-/// How many steps the file has behind it; `None` if it is of another kind.
+/// Number of steps applied; `None` if the file has another format.
 pub(crate) fn version(
     connection: &Connection,
     format: &FileFormat<'_>,
 ) -> rusqlite::Result<Option<u32>> {
-    // In one statement, so that nobody takes a step between the parts of it.
+    // In one statement, so that no other process migrates in between.
     let query = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
                  FROM pragma_application_id, pragma_user_version";
     let numbers = connection.query_row(query, [], |row| row.try_into())?;
@@ -47,7 +47,7 @@ pub(crate) fn version(
     })
 }
 
-/// Takes the steps that are missing, each wholly or not at all. Other processes may do so too.
+/// Applies the missing steps, each in a transaction. Other processes may do so concurrently.
 pub(crate) fn take(connection: &mut Connection, format: &FileFormat<'_>) -> rusqlite::Result<()> {
     let application = i32::from_be_bytes(format.application);
     for (step, number) in format.steps.iter().zip(1_u32..) {
@@ -55,7 +55,7 @@ pub(crate) fn take(connection: &mut Connection, format: &FileFormat<'_>) -> rusq
             continue;
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Before we had the lock someone else may have taken it.
+        // Another process may have applied it before we had the lock.
         if version(&transaction, format)? == Some(number - 1) {
             transaction.execute_batch(step)?;
             transaction.pragma_update(None, "application_id", application)?;

@@ -1,4 +1,4 @@
-//! Numbers and times as SQLite keeps them.
+//! Encoding of numbers and times for SQLite.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,5 +1,5 @@
-//! Definitions of tools that were trusted or rejected, and by whom. Several processes may see the
-//! same tools: what stands here first is the first use, and nobody's decision is overwritten by it.
+//! Pinned tool definitions, trusted or rejected, and by whom. Several processes may see the same
+//! tools: the first row counts as first use, and never overwrites a decision.
 
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use crate::database::Store;
 use crate::error::Error;
 use crate::number::{millis, time};
 
-/// A definition that was seen first and is trusted for that.
+/// A definition trusted on first use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstUsePin {
     pub tool: ToolId,
@@ -20,7 +20,7 @@ pub struct FirstUsePin {
     pub definition: String,
 }
 
-/// What a person said of a definition.
+/// A reviewer's decision on a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     pub tool: ToolId,
@@ -37,18 +37,18 @@ pub enum StoredPinState {
     Rejected,
 }
 
-/// One definition as it is kept.
+/// A stored definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPin {
     pub hash: ContentHash,
     pub state: StoredPinState,
     pub definition: String,
     pub first_seen: SystemTime,
-    /// `None`: nobody decided, it was the first.
+    /// `None`: not decided, trusted on first use.
     pub decided: Option<(SystemTime, String)>,
 }
 
-/// The pins of a store.
+/// The table of pins.
 #[derive(Debug, Clone, Copy)]
 pub struct PinTable<'s> {
     store: &'s Store,
@@ -61,8 +61,8 @@ impl Store {
 }
 
 impl PinTable<'_> {
-    /// All pins, without the definitions. A row that makes no sense still says that its tool is not
-    /// new: it is then served once somebody accepts it.
+    /// All pins, without the definitions. An invalid row still shows that its tool is not new: the
+    /// tool is served once it is accepted.
     pub fn load(self) -> Result<trust::ToolPins, Error> {
         self.store.read(|connection| {
             let mut query = connection.prepare(
@@ -92,7 +92,7 @@ impl PinTable<'_> {
         })
     }
 
-    /// Pins these where nothing is known of the tool yet.
+    /// Pins these definitions if nothing is known of their tools yet.
     pub fn first_uses(self, seen: &[FirstUsePin], at: SystemTime) -> Result<(), Error> {
         self.store.write(|transaction| {
             let mut insert = transaction.prepare_cached(
@@ -108,12 +108,12 @@ impl PinTable<'_> {
         })
     }
 
-    /// Writes down what a person said. An accepted definition takes the place of the one before.
+    /// Stores a decision. An accepted definition replaces the previous one.
     pub fn decide(self, decision: &Decision) -> Result<(), Error> {
         self.store.write(|transaction| decide(transaction, decision))
     }
 
-    /// All that is kept of one tool, the newest last.
+    /// All definitions stored for one tool, newest last.
     pub fn of(self, tool: &ToolId) -> Result<Vec<StoredPin>, Error> {
         self.store.read(|connection| {
             let mut query = connection.prepare_cached(
@@ -130,7 +130,7 @@ impl PinTable<'_> {
     }
 }
 
-/// Rejections of one tool beyond that push out the oldest.
+/// Further rejections of a tool evict the oldest.
 const MOST_REJECTED: i64 = 64;
 
 fn decide(transaction: &Transaction<'_>, decision: &Decision) -> rusqlite::Result<()> {

@@ -1,10 +1,10 @@
-//! What a call is named by, in logs and in the audit trail: sortable by its time, guessable by
-//! nobody, and text from the start, so that nobody has to make any later.
+//! Call ids (ULID) for logs and the audit ledger: sortable by time, not guessable, and stored as
+//! text so that it is formatted only once.
 
 use std::fmt;
 use std::time::SystemTime;
 
-/// A ULID: 48 bits of milliseconds, 80 random ones, in Crockford's letters.
+/// A ULID: 48 bits of milliseconds and 80 random bits, in Crockford's base 32.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId([u8; Self::LENGTH]);
 
@@ -13,7 +13,7 @@ impl CallId {
     const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     const RANDOM_BITS: u32 = 80;
 
-    /// Of `random` only the upper bits count.
+    /// Only the upper bits of `random` are used.
     pub fn new(at: SystemTime, random: u128) -> Self {
         let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut bits =

@@ -1,5 +1,5 @@
-//! What holds for calls of a tool (timeout, effect, caching, hedging): the operator's word, then
-//! the server's where it may count.
+//! The call policy of a tool (timeout, effect, caching, hedging): operator settings first, then the
+//! server's annotations where they are trusted.
 
 use super::ServerRules;
 use crate::budget::Estimate;
@@ -7,7 +7,7 @@ use crate::tool::{
     CallTerms, HedgingPolicy, TaintRule, ToolAnnotations, ToolDefinition, ToolEffect, ToolOverride,
 };
 
-/// An untrusted server can only tighten: a shorter limit, a longer estimate.
+/// An untrusted server can only tighten the terms: a shorter timeout, a longer estimate.
 pub(super) fn terms(
     rules: &ServerRules,
     said: &ToolOverride,
@@ -46,8 +46,8 @@ pub(super) fn terms(
     }
 }
 
-/// By the operator, or else by the server itself. Who says nothing of a tool does not call it so;
-/// that it is worse than it may be is believed of any server.
+/// Whether the operator, or else the server, declares the tool destructive. A missing annotation is
+/// no declaration. The claim to be destructive is accepted from any server.
 fn is_called_destructive(said: &ToolOverride, hints: &ToolAnnotations) -> bool {
     match said.effect {
         Some(effect) => effect == ToolEffect::Destructive,
@@ -55,8 +55,8 @@ fn is_called_destructive(said: &ToolOverride, hints: &ToolAnnotations) -> bool {
     }
 }
 
-/// By MCP a tool that says nothing is destructive. That it is less is believed where trusted only,
-/// and of no tool that says both.
+/// MCP's default for a tool without annotations is destructive. A weaker effect is accepted only
+/// from trusted servers, and not if the annotations contradict each other.
 fn effect(rules: &ServerRules, hints: &ToolAnnotations) -> ToolEffect {
     match (hints.read_only, hints.destructive) {
         _ if !rules.trusted => ToolEffect::Destructive,

@@ -1,4 +1,4 @@
-//! From listings to the prompts of the catalogue. They are named like tools, apart from them.
+//! Builds the catalogue's prompts from server lists. Named like tools, in a separate namespace.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub(super) fn settle(
     prompts
 }
 
-/// An item of a list whose fields are passed on, without hidden text.
+/// A list item whose fields are forwarded, without hidden text.
 pub(super) struct ListingItem {
     pub(super) fields: Object<'static>,
     pub(super) findings: Vec<Finding>,

@@ -1,4 +1,4 @@
-//! The names that present servers ask for in this build, whether or not they get them.
+//! The names that present servers request in this build, granted or not.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ pub(super) struct RequestedNames {
 }
 
 impl RequestedNames {
-    /// `false` if this tool has asked before.
+    /// `false` if this tool has already requested the name.
     pub(super) fn note(&mut self, kind: NameKind, id: &ToolId, exposed: &ExposedName) -> bool {
         self.names.insert((kind, id.clone()), exposed.clone()).is_none()
     }

@@ -1,5 +1,5 @@
-//! From listings to the resources and templates of the catalogue. They keep their URIs; of two
-//! servers that offer one URI, the first in the config has it.
+//! Builds the catalogue's resources and resource templates from server lists. They keep their URIs;
+//! if two servers offer one URI, the first in the config wins.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl ResourceMerger {
     }
 }
 
-/// The item and its URI. What hides in a URI cannot be taken out, or it would be another one.
+/// The item and its URI. Hidden text cannot be removed from a URI without changing what it names.
 fn read_with_uri(
     field: &'static str,
     raw: &RawValue,

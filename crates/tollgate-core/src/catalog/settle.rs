@@ -1,5 +1,5 @@
-//! Gives tools their names and reports `expose_as` collisions, judges whether they are trusted or
-//! in quarantine, and finishes them.
+//! Assigns exposed names to tools, reports `expose_as` collisions, applies the trust decision
+//! (served or quarantined), and completes the tools.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::names::{NameKind, NameOwners, ServerOrigin};
 use crate::tool::{Finding, Tool};
 use crate::trust::{FirstUseRoom, ToolPins, TrustDoubt, TrustJudgement, TrustVerdict};
 
-/// What became of all candidates. By exposed name.
+/// The result for all candidates, by exposed name.
 #[derive(Default)]
 pub(super) struct SettledTools {
     pub(super) served: Vec<Arc<Tool>>,
@@ -19,8 +19,8 @@ pub(super) struct SettledTools {
     pub(super) first_uses: Vec<Arc<Tool>>,
 }
 
-/// Hands out the names and finishes those tools that got theirs. One that is withheld keeps its
-/// name: nobody else takes it meanwhile.
+/// Assigns the names and completes the tools that got theirs. A withheld tool keeps its name, so
+/// that no other tool takes it.
 pub(super) fn settle(
     pins: &ToolPins,
     mut candidates: Vec<CatalogCandidate<'_>>,
@@ -55,7 +55,7 @@ pub(super) fn settle(
     settled
 }
 
-/// What people are told; what intake found is a problem of its own already.
+/// The problems reported to operators; findings of intake were reported before.
 fn kinds(candidate: &CatalogCandidate<'_>, verdict: &TrustVerdict) -> Vec<CatalogProblemKind> {
     let shadows = candidate.shadows().iter().cloned().map(CatalogProblemKind::Suspicious);
     match verdict {

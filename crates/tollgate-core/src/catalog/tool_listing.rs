@@ -1,11 +1,11 @@
-//! Writes a tool as clients of both protocol eras see it.
+//! Renders the `tools/list` entry of a tool, for clients of both protocol eras.
 
 use serde_json::Value;
 
 use crate::id::ExposedName;
 use crate::tool::{Listed, ToolDefinition};
 
-/// Under its exposed name and description; all other fields stay, in their order.
+/// Uses the exposed name and description; all other fields are kept, in their order.
 pub(super) fn render_listing(
     definition: &ToolDefinition,
     exposed: &ExposedName,
@@ -16,7 +16,7 @@ pub(super) fn render_listing(
     if let Some(description) = description {
         fields.set_string("description", description);
     }
-    // Tasks of 2025-11-25 are not offered through us, and 2026-07-28 does not know the field.
+    // Tasks of 2025-11-25 are not offered by the gateway, and 2026-07-28 has no such field.
     fields.remove("execution");
     let modern = fields.to_text().into_boxed_str();
     let output = definition.output_schema.as_ref();

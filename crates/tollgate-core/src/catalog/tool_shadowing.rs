@@ -1,7 +1,7 @@
-//! Tool shadowing, a kind of prompt injection: descriptions that speak of other servers' tools, the
-//! way in which one server's words change what calls of another do.
+//! Detects tool shadowing, a kind of prompt injection: a description that mentions another server's
+//! tools can change how those are called.
 //!
-//! Only names that are no plain words count, or every text would be suspect.
+//! Only names that are not plain words are searched for; otherwise every text would match.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,19 +14,19 @@ use crate::id::{ServerId, ToolId};
 use crate::names::ServerOrigin;
 use crate::tool::{Finding, FindingKind, ToolDefinition};
 
-/// Shorter names are words like any other.
+/// Shorter names are treated as plain words.
 const MIN_NAME_BYTES: usize = 6;
-/// Findings of one tool.
+/// Maximum findings per tool.
 const MAX_FINDINGS_PER_TOOL: usize = 8;
 
-/// What was found, and among which names: tools that stay the same need no second look.
+/// The findings and the names searched for: unchanged tools need no second scan.
 #[derive(Debug, Default)]
 pub(super) struct ToolMentions {
     names: [u8; 32],
     found: HashMap<ToolId, Vec<Finding>>,
 }
 
-/// Gives each candidate what its text says of others' tools.
+/// Adds to each candidate the mentions of other servers' tools.
 pub(super) fn mark(
     candidates: &mut [CatalogCandidate<'_>],
     previous: Option<&ToolMentions>,
@@ -61,9 +61,9 @@ fn are_several(candidates: &[CatalogCandidate<'_>]) -> bool {
     servers.any(|server| Some(server) != first)
 }
 
-/// Names that stand for one thing only, and whose they are.
+/// Names that identify a tool, with the servers that have it.
 struct ToolNameOwners {
-    /// In order.
+    /// Sorted.
     names: Vec<(String, HashSet<ServerId>)>,
 }
 
@@ -93,13 +93,13 @@ impl ToolNameOwners {
         sum.finish()
     }
 
-    /// `None` beyond all memory, which names of a few bytes do not reach.
+    /// `None` if the automaton is too large, which short names do not reach.
     fn finder(&self) -> Option<AhoCorasick> {
         AhoCorasick::new(self.names.iter().map(|(name, _)| name)).ok()
     }
 }
 
-/// Joined of several words, so that no sentence has it by chance.
+/// Consists of several words, so that it does not occur in prose by chance.
 fn is_telling(name: &str) -> bool {
     let joined = name.contains(['_', '-', '.'])
         || name
@@ -138,7 +138,7 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     !continues(text[..start].chars().next_back()) && !continues(text[end..].chars().next())
 }
 
-/// All that is said to a reader, with its place.
+/// All text addressed to a reader, with its location.
 fn texts(definition: &ToolDefinition) -> Vec<(String, &str)> {
     let mut texts = Vec::new();
     let top = [("/title", &definition.title), ("/description", &definition.description)];

@@ -1,5 +1,5 @@
-//! From listings to the tools of the catalogue: read, judged, named. A tool whose text did not
-//! change since the previous catalogue keeps its compiled schemas.
+//! Builds the catalogue's tools from server lists: parse, check, name. A tool whose definition is
+//! unchanged since the previous catalogue keeps its compiled schemas.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,21 +23,21 @@ use crate::trust::{
     TrustedHash,
 };
 
-/// A usable tool that has no name yet.
+/// A valid tool without an exposed name yet.
 pub(super) struct CatalogCandidate<'a> {
     rules: &'a ServerRules,
-    /// Place of the server among the offers.
+    /// Index of the server among the offers.
     rank: usize,
     id: ToolId,
     exposed: ExposedName,
     read: ParsedTool,
     source: ContentHash,
     previous: Option<Arc<Tool>>,
-    /// What it says of tools of other servers.
+    /// Mentions of other servers' tools.
     shadows: Vec<Finding>,
 }
 
-/// What reading gives, and what an unchanged text need not give again.
+/// The result of parsing, reused while the definition is unchanged.
 struct ParsedTool {
     definition: Arc<ToolDefinition>,
     input: Schema,
@@ -60,7 +60,7 @@ pub(super) fn read<'a>(
     candidates
 }
 
-/// Where what is left out is noted: the problem, and the tool.
+/// Collects what is left out: the problem, and the tool.
 pub(super) type CatalogRejections<'l> = (&'l mut Vec<CatalogProblem>, &'l mut Vec<WithheldTool>);
 
 struct ToolListReader<'a, 'r> {
@@ -123,7 +123,7 @@ impl<'a> ToolListReader<'a, '_> {
         Some(CatalogCandidate { rules, rank, id, exposed, read, source, previous, shadows })
     }
 
-    /// Whether somebody has seen this very definition and all that was found in it.
+    /// Whether this exact definition, with all its findings, was accepted.
     fn is_accepted(&self, id: &ToolId, hash: ContentHash) -> bool {
         let trusted = self.inputs.pins.get(id).and_then(|pin| pin.trusted);
         trusted == Some(TrustedHash { hash, by: TrustedBy::Person })
@@ -181,12 +181,12 @@ impl CatalogCandidate<'_> {
         &self.read.definition
     }
 
-    /// Whether the catalogue before this one had it in the same words.
+    /// Whether the previous catalogue had the same definition.
     pub(super) fn is_unchanged(&self) -> bool {
         self.previous.is_some()
     }
 
-    /// What it says of tools of other servers.
+    /// Mentions of other servers' tools.
     pub(super) fn shadows(&self) -> &[Finding] {
         &self.shadows
     }
@@ -195,7 +195,7 @@ impl CatalogCandidate<'_> {
         self.shadows = findings;
     }
 
-    /// Our own tools are not strangers'.
+    /// Built-in tools are always trusted.
     pub(super) fn judge(
         &self,
         pins: &ToolPins,
@@ -245,7 +245,7 @@ impl CatalogCandidate<'_> {
     }
 }
 
-/// The tools of the catalogue before this one, by what they are and how they were written.
+/// The tools of the previous catalogue, by id and definition text.
 struct PreviousTools {
     tools: HashMap<ServerId, HashMap<ToolName, Arc<Tool>>>,
 }
@@ -269,7 +269,7 @@ impl PreviousTools {
     }
 }
 
-/// `expose_as`, else what the pattern makes of it.
+/// `expose_as`, or else the name made from the pattern.
 fn choose_exposed_name(
     inputs: &CatalogInputs<'_>,
     rules: &ServerRules,
@@ -295,8 +295,8 @@ pub(super) fn unusable(problem: &CatalogProblem, exposed: ExposedName) -> Withhe
     WithheldTool { tool, exposed, cause: WithheldCause::Unusable, why }
 }
 
-/// The name even of a tool that cannot be used, so that people can find it. A name over the
-/// limit is cut (the definition is refused for it anyway).
+/// The name, even of an invalid tool, so that operators can find it. A name over the limit is
+/// truncated (the definition is rejected for it anyway).
 pub(super) fn name_of(raw: &RawValue, at: usize) -> ToolName {
     let name = Object::parse(raw.get()).ok().and_then(|object| {
         let name = object.string("name").filter(|name| !name.is_empty())?;

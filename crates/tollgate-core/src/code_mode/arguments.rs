@@ -1,5 +1,5 @@
-//! Makes a tool's arguments of what a program wrote between the brackets. Values stay the text that
-//! they came as: nothing is rounded, nothing invented, nothing lost.
+//! Maps the arguments of a program's call to those of the tool. Values are kept as JSON text, so
+//! nothing is rounded, added or lost.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::json::{MalformedJsonError, Object};
 use crate::nearest::nearest;
 use crate::text::truncate_chars;
 
-/// Why what was written is no call of this tool.
+/// Why the arguments do not fit the tool.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CallArgumentsError {
     #[error("{given} arguments without a name were given, and there are {known} parameters")]
@@ -25,8 +25,10 @@ pub(super) enum CallArgumentsError {
     Unreadable(#[from] MalformedJsonError),
 }
 
-/// One dictionary alone is the arguments themselves. It is the first parameter's value only where
-/// that can take one, and the keys are not those of the parameters, or the first one would be missing.
+/// A single dictionary is taken as the arguments object.
+///
+/// It is the first parameter's value only if that parameter accepts a dictionary, and the keys are
+/// not parameter names or the first parameter would be missing.
 pub(super) fn arguments(
     parameters: &Parameters,
     positional: &[Box<RawValue>],
@@ -91,7 +93,7 @@ fn did_you_mean(near: &[String]) -> String {
     }
 }
 
-/// The arguments, in the order in which they were given.
+/// The arguments, in the order given.
 #[derive(Default)]
 struct ArgumentMap<'a> {
     fields: Vec<(&'a str, &'a RawValue)>,
@@ -99,7 +101,7 @@ struct ArgumentMap<'a> {
 }
 
 impl<'a> ArgumentMap<'a> {
-    /// `None` for what may be left out, and takes no null, is left out.
+    /// Omits a `None` for an optional parameter that does not accept null.
     fn give(
         &mut self,
         parameter: &'a Parameter,

@@ -1,5 +1,5 @@
-//! The named types of one text: each is written once, before or beneath what uses it. Two that have
-//! one name and differ are numbered.
+//! The named types (`TypedDict`) of one stub text: each is written once, before or after its use.
+//! Different types with the same name are numbered.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -10,13 +10,13 @@ use super::literal::quote;
 use super::py_type::PyType;
 use crate::digest::DigestBuilder;
 
-/// Letters of a name that is made of a title or a key.
+/// Maximum length of a name made from a title or key.
 const MAX_CLASS_NAME_LEN: usize = 40;
-/// A type so short that it needs no name: `{"lat": float, "lon": float}`.
+/// Types this short are written inline: `{"lat": float, "lon": float}`.
 const INLINE_FIELDS: usize = 2;
 const INLINE_LETTERS: usize = 48;
 
-/// What a reference leads to: equal texts around equal references mean the same type.
+/// Identity of a reference's target: equal text with equal references means the same type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct TypeReference {
     pub(super) digest: [u8; 32],
@@ -27,12 +27,12 @@ pub(super) struct TypeReference {
 pub(super) struct TypedDictSet {
     classes: Vec<TypedDictClass>,
     by_reference: HashMap<TypeReference, ReferencedType>,
-    /// Places among `classes`, by what they wanted to be called and what is in them.
+    /// Indices into `classes`, by requested name and content.
     by_text: HashMap<[u8; 32], usize>,
     names: HashSet<String>,
-    /// The number of the last one of a name.
+    /// The last number given to a name.
     numbers: HashMap<String, usize>,
-    /// Of `classes`, how many were written.
+    /// How many of `classes` were written.
     written: usize,
 }
 
@@ -45,7 +45,7 @@ struct TypedDictClass {
 #[derive(Debug, Clone)]
 struct ReferencedType {
     typed: String,
-    /// Somebody named it before it was done.
+    /// Referred to before it was complete.
     is_used: bool,
 }
 
@@ -53,7 +53,7 @@ struct ReferencedType {
 #[derive(Debug, Default)]
 pub(super) struct ClassBody {
     pub(super) fields: Vec<ClassField>,
-    /// Behind the fields: what else there may be.
+    /// Comment after the fields: further keys that are possible.
     pub(super) remark: Option<String>,
 }
 
@@ -72,14 +72,14 @@ pub(super) enum FieldPresence {
 }
 
 impl TypedDictSet {
-    /// The type behind a reference that was met before, if only in its own fields.
+    /// The type of a reference that was seen before, possibly inside its own fields.
     pub(super) fn resolve_reference(&mut self, reference: &TypeReference) -> Option<PyType> {
         let known = self.by_reference.get_mut(reference)?;
         known.is_used = true;
         Some(PyType::from_name(known.typed.clone()))
     }
 
-    /// Sets a name aside for what a reference leads to, so that its fields can name it.
+    /// Reserves a name for the target of a reference, so that its fields can refer to it.
     pub(super) fn begin(&mut self, reference: TypeReference, wanted: &str) {
         let typed = self.free(wanted);
         self.names.insert(typed.clone());
@@ -98,7 +98,7 @@ impl TypedDictSet {
         let begun = from.and_then(|reference| self.by_reference.get(reference)).cloned();
         let is_named = begun.as_ref().is_some_and(|begun| begun.is_used);
         if !is_named {
-            // The name that was set aside is not needed if there is another.
+            // Drop the reserved name if the type already has another.
             if let Some(begun) = &begun {
                 self.names.remove(&begun.typed);
             }
@@ -133,7 +133,7 @@ impl TypedDictSet {
         }
     }
 
-    /// What came since the last time, as text.
+    /// Writes the types added since the last call.
     pub(super) fn write_new(&mut self, out: &mut String) {
         for class in &self.classes[self.written..] {
             write!(out, "class {}{}", class.name, class.body).expect("a string takes all");
@@ -155,7 +155,7 @@ impl ClassBody {
     }
 }
 
-/// All behind the name.
+/// Everything after the name.
 impl std::fmt::Display for ClassBody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let is_total = self.fields.iter().any(|it| it.presence == FieldPresence::Always);
@@ -181,8 +181,8 @@ impl std::fmt::Display for ClassBody {
     }
 }
 
-/// A name for a type, of whatever text there is: `get_issue` and `get issue` give `GetIssue`.
-/// `None` if no letter of it can stand in a name.
+/// Makes a type name from any text: `get_issue` and `get issue` give `GetIssue`. `None` if no
+/// character is usable.
 pub(super) fn class_name(text: &str) -> Option<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|it| !it.is_empty());
     let mut name = String::new();
@@ -203,7 +203,7 @@ pub(super) fn class_name(text: &str) -> Option<String> {
     }
 }
 
-/// What one of them is called: `labels` hold a `label`.
+/// The name of one item of a list: `labels` gives `label`.
 pub(super) fn singular(name: &str) -> String {
     if let Some(stem) = name.strip_suffix("ies").filter(|it| it.len() > 1) {
         return format!("{stem}y");

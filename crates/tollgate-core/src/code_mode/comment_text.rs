@@ -1,12 +1,12 @@
-//! Descriptions that strangers wrote, as comments: one line each, nothing hidden, as long as it
-//! helps. A line that has no line break cannot leave its comment.
+//! Turns untrusted descriptions into comments: one line each, without hidden characters, and of
+//! limited length. Text without a line break cannot escape its comment.
 
 use crate::tool::hidden_text::is_unseen;
 
-/// Characters of a summary in a listing.
+/// Maximum characters of a summary in a listing.
 const SUMMARY: usize = 100;
 
-/// The first sentence, if it is short; else its beginning.
+/// The first sentence if it is short, else its beginning.
 pub(super) fn summary(text: &str) -> String {
     let text = line(text, 4 * SUMMARY);
     let end = sentence(&text);
@@ -14,7 +14,7 @@ pub(super) fn summary(text: &str) -> String {
     truncate_at_word(first, SUMMARY)
 }
 
-/// One line of at most `limit` characters, and a mark if there was more.
+/// One line of at most `limit` characters, with a mark if it was truncated.
 pub(super) fn line(text: &str, limit: usize) -> String {
     let mut out = String::new();
     let mut letters = 0;
@@ -35,7 +35,7 @@ pub(super) fn line(text: &str, limit: usize) -> String {
     truncate_at_word(out.trim_end(), limit)
 }
 
-/// Where the first sentence ends.
+/// The end of the first sentence.
 fn sentence(text: &str) -> usize {
     let ends = text.match_indices(['.', '!', '?', '。']).filter(|(at, mark)| {
         let (before, after) = (&text[..*at], &text[at + mark.len()..]);
@@ -48,7 +48,7 @@ fn sentence(text: &str) -> usize {
     ends.map(|(at, mark)| at + mark.len()).next().unwrap_or(text.len())
 }
 
-/// At a space where there is one near the end.
+/// Truncates at a space if one is near the end.
 fn truncate_at_word(text: &str, limit: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(limit) else { return text.to_owned() };
     let cut = &text[..end];

@@ -1,4 +1,4 @@
-//! What a type does not say of a value, in as few words as help to get it right: `1..100`,
+//! Short notes on the constraints of a value that its type does not express: `1..100`,
 //! `YYYY-MM-DD`, `max 10 items`.
 
 use serde_json::Value;
@@ -7,16 +7,16 @@ use super::comment_text;
 use super::schema_layers::SchemaLayers;
 use super::schema_reader::TypeDetail;
 
-/// Longer texts and lists than these nobody writes by accident.
+/// Limits above these are not worth a note.
 const LONG_TEXT: f64 = 500.0;
 const LONG_LIST: f64 = 200.0;
-/// Characters of a pattern beside a signature, and where there is room.
+/// Maximum characters of a regex beside a signature, and in detailed text.
 const SHORT_PATTERN: usize = 20;
 const PATTERN: usize = 200;
-/// What generators write for "any integer".
+/// Generators write this for "any integer".
 const SAFE: f64 = 9_007_199_254_740_991.0;
 
-/// `None` where there is nothing that matters.
+/// `None` if there is nothing worth noting.
 pub(super) fn remark(layers: &SchemaLayers<'_, '_>, detail: TypeDetail) -> Option<String> {
     let remarks =
         [notation(layers), format(layers), range(layers), letters(layers, detail), items(layers)];
@@ -24,7 +24,7 @@ pub(super) fn remark(layers: &SchemaLayers<'_, '_>, detail: TypeDetail) -> Optio
     (!remarks.is_empty()).then(|| remarks.join(", "))
 }
 
-/// Texts that hold more than one value: the commonest mistake with strings is to give a list.
+/// Strings that encode several values: the most common mistake is to pass a list.
 fn notation(layers: &SchemaLayers<'_, '_>) -> Option<String> {
     if layers.text("type") != Some("string") || layers.get("enum").is_some() {
         return None;
@@ -54,7 +54,7 @@ fn format(layers: &SchemaLayers<'_, '_>) -> Option<String> {
         "ipv4" | "ipv6" | "hostname" | "regex" | "json-pointer" => {
             return layers.text("format").map(str::to_owned);
         }
-        // Widths of numbers, and what only its server knows.
+        // Integer widths and server-specific formats.
         _ => return None,
     };
     Some(format.to_owned())
@@ -99,7 +99,7 @@ fn letters(layers: &SchemaLayers<'_, '_>, detail: TypeDetail) -> Option<String> 
         (None, Some(most)) => Some(format!("max {most} chars")),
         (None, None) => None,
     };
-    // What matches need not be counted.
+    // A regex makes a length limit redundant.
     pattern.or(length)
 }
 

@@ -1,4 +1,4 @@
-//! Everything that is known of one tool, as text that a model reads before it writes a call.
+//! Full documentation of one tool, which a model reads before it writes a call.
 
 use std::fmt::Write as _;
 
@@ -15,16 +15,16 @@ use crate::nearest::nearest;
 use crate::probe;
 use crate::text::truncate_chars;
 
-/// Characters of one line of a description, and of what is said of one parameter.
+/// Maximum characters of a description line, and of a parameter's description.
 const LINE: usize = 500;
 const PARAMETER: usize = 600;
 const MOST_LINES: usize = 80;
-/// Characters of an example.
+/// Maximum characters of an example.
 const EXAMPLE: usize = 600;
 
 impl CodeModeApi {
-    /// Signature, whole description, parameters, result and an example of one tool. Fails with
-    /// words that name what there is.
+    /// Signature, full description, parameters, result and example of one tool. The error lists the
+    /// names that exist.
     pub fn docs(&self, server: &str, tool: &str, seen: ShapeLookup<'_>) -> Result<String, String> {
         let place = self.find(server, tool)?;
         let entry = &self.entries[place];
@@ -54,7 +54,7 @@ impl CodeModeApi {
     }
 
     fn find(&self, server: &str, tool: &str) -> Result<usize, String> {
-        // `github.get_issue` as the tool, or the name that it has outside of programs.
+        // Accept `github.get_issue`, or the exposed name of the tool.
         let tool = tool.trim().trim_end_matches("()");
         if let Some(place) = self.by_exposed.get(tool) {
             return Ok(*place);
@@ -99,7 +99,7 @@ fn few(all: &[&str]) -> String {
     }
 }
 
-/// A comment cannot be left without a line break, and there is none in a line.
+/// A line contains no line break, so it cannot escape the comment.
 fn comment(out: &mut String, line: &str) {
     match line.is_empty() {
         true => out.push_str("#\n"),
@@ -107,7 +107,7 @@ fn comment(out: &mut String, line: &str) {
     }
 }
 
-/// The description line by line; blank ones only between others.
+/// The description by lines; blank lines only between others.
 fn description_lines(entry: &CodeModeTool) -> Vec<String> {
     let text = entry.tool.description.as_deref().unwrap_or_default();
     let mut lines: Vec<String> = Vec::new();
@@ -146,7 +146,7 @@ fn parameters(out: &mut String, entry: &CodeModeTool) {
     }
 }
 
-/// A call that the schema takes, as far as one can be made up.
+/// An example call that satisfies the schema, if one can be generated.
 fn example(entry: &CodeModeTool, spelled: &str) -> String {
     let schema = &entry.tool.definition.input_schema;
     let made = probe::arguments(schema, &entry.tool.input).ok();

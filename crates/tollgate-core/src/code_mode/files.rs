@@ -1,4 +1,4 @@
-//! The files that describe tools: which there are, and what is in them. They are on no disk.
+//! Virtual stub files that describe tools: directory listing and content. They are not on disk.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use super::{BindingLevel, CodeModeApi, CodeModeServer, ShapeLookup};
 use crate::nearest::nearest;
 use crate::text::truncate_chars;
 
-/// Bytes of one answer; a longer file is read in parts.
+/// Maximum bytes per response; longer files are read in parts.
 const MOST_BYTES: usize = 24 * 1024;
-/// Files that are named where one was not found.
+/// Maximum files suggested when a file is not found.
 const MAX_SUGGESTED_FILES: usize = 20;
 
 impl CodeModeApi {
@@ -37,8 +37,8 @@ impl CodeModeApi {
         out
     }
 
-    /// A file, or some lines of it (from 1, the last one included). Names are taken as they are
-    /// meant: without folder or ending, in any case, of a server or of one tool.
+    /// A file, or a range of its lines (1-based, inclusive). Names are matched leniently: without
+    /// directory or extension, in any case, for a server or a tool.
     pub fn read(
         &self,
         file: &str,
@@ -65,7 +65,7 @@ impl CodeModeApi {
         out
     }
 
-    /// The tools that are in a file. Never none.
+    /// The tools in a file. Never empty.
     fn find_file(&self, file: &str) -> Option<Vec<usize>> {
         let file = stem(file);
         if let Some(server) = self.find_server(&file) {
@@ -102,7 +102,7 @@ impl CodeModeApi {
     }
 }
 
-/// Without what a name of a file has around it.
+/// Removes directory and extension.
 fn stem(file: &str) -> String {
     let file = file.trim().replace('\\', "/");
     let file = file.trim_start_matches(['.', '/']);
@@ -116,7 +116,7 @@ fn stem(file: &str) -> String {
     file[..end].trim_end_matches('/').to_owned()
 }
 
-/// The lines that were asked for, as far as they are there and fit into one answer.
+/// The requested lines that exist and fit into one response.
 fn part(text: &str, lines: Option<(u32, u32)>) -> String {
     let total = text.lines().count();
     let (from, to) = match lines {

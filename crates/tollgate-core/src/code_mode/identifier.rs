@@ -1,5 +1,5 @@
-//! Names that programs can write: letters, digits and `_`, no keyword, each name once. The same
-//! names get the same identifiers, whatever else there is, as far as two do not want the same one.
+//! Identifiers for programs: letters, digits and `_`, no keyword, unique. Stable: the same name
+//! gets the same identifier, regardless of other names, unless two collide.
 
 use std::collections::HashSet;
 
@@ -8,22 +8,22 @@ use unicode_normalization::UnicodeNormalization;
 use crate::confusables;
 use crate::digest::{DigestBuilder, hex};
 
-/// What a name stands for, which says what it must not be.
+/// The role of an identifier, which determines the reserved words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdentifierRole {
-    /// A global of the program: must not hide what every program can use.
+    /// A global of the program: must not shadow a builtin.
     Server,
-    /// Behind a dot.
+    /// An attribute, after a dot.
     Tool,
-    /// Before an equals sign.
+    /// A keyword argument.
     Parameter,
 }
 
 const MAX_IDENTIFIER_LEN: usize = 64;
 
-/// One identifier for each name, in their order, no two the same. A name that is an identifier
-/// already keeps it; of others that want the same one the first gets it, the rest a mark of their
-/// own text.
+/// One unique identifier per name, in order. A name that is already an identifier is kept. If
+/// others collide, the first gets the plain identifier and the rest a suffix derived from their
+/// text.
 pub(super) fn identifiers<'n>(names: &[&'n str], role: IdentifierRole) -> Vec<String> {
     let mut taken: HashSet<String> = HashSet::new();
     let wanted: Vec<IdentifierCandidate<'n>> =
@@ -41,7 +41,7 @@ pub(super) fn identifiers<'n>(names: &[&'n str], role: IdentifierRole) -> Vec<St
     each.collect()
 }
 
-/// Whether a program can write it as it is, behind a dot or before an equals sign.
+/// Whether it is valid as an attribute or keyword argument.
 pub(super) fn is_identifier(text: &str) -> bool {
     let first = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     first
@@ -52,7 +52,7 @@ pub(super) fn is_identifier(text: &str) -> bool {
 struct IdentifierCandidate<'n> {
     name: &'n str,
     identifier: String,
-    /// So little of the name is left that it needs a mark in any case.
+    /// So little of the name is left that it always gets a suffix.
     is_lossy: bool,
 }
 
@@ -86,7 +86,7 @@ impl<'n> IdentifierCandidate<'n> {
         self.identifier == self.name
     }
 
-    /// The identifier, then with longer and longer marks.
+    /// The identifier, then with suffixes of increasing length.
     fn spellings(&self) -> impl Iterator<Item = String> {
         let sum = hex(&DigestBuilder::default().with(self.name).finish());
         let plain = (!self.is_lossy).then(|| self.identifier.clone());
@@ -96,7 +96,7 @@ impl<'n> IdentifierCandidate<'n> {
     }
 }
 
-/// What becomes of one letter; `None`: it is dropped.
+/// The replacement of a character; `None`: it is dropped.
 fn letter(c: char) -> Option<char> {
     match confusables::latin(c)? {
         c if c.is_ascii_alphanumeric() => Some(c),
@@ -105,7 +105,7 @@ fn letter(c: char) -> Option<char> {
     }
 }
 
-/// Of Python and Starlark, in order.
+/// Of Python and Starlark, sorted.
 const KEYWORDS: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
     "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
@@ -113,7 +113,7 @@ const KEYWORDS: &[&str] = &[
     "while", "with", "yield",
 ];
 
-/// What every program can use, or means something by.
+/// Builtins, and names with a conventional meaning.
 const GLOBALS: &[&str] = &[
     "abs",
     "all",

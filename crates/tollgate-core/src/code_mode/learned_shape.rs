@@ -1,5 +1,5 @@
-//! What was learned of one tool's results. After a few of them it is settled, and changes only when
-//! a result contradicts it: text that models were shown stays the same, and their caches hold.
+//! The learned result shape of one tool. It settles after a few results and then changes only on a
+//! contradiction, so the text shown to models stays the same and prompt caches stay valid.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use serde_json::Value;
 use super::result_shape::ResultShape;
 use crate::digest::{DigestBuilder, hex};
 
-/// Different results after which it is settled.
+/// Distinct results after which the shape is settled.
 const RESULTS_TO_SETTLE: usize = 5;
-/// And before which nothing is told.
+/// Minimum distinct results before the shape is shown.
 const MIN_RESULTS_TO_SHOW: usize = 2;
-/// Values of a result by which it is known again.
+/// Maximum values of a result used to recognize it.
 const MOST_VALUES: usize = 2_000;
 
-/// Some hundred parts at most, of about a hundred bytes each.
+/// A few hundred parts at most, of about a hundred bytes each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LearnedShape {
     shape: Arc<ResultShape>,
-    /// Of the different results so far, until it is settled.
+    /// Fingerprints of the distinct results so far, until it is settled.
     known: Vec<String>,
 }
 
@@ -44,18 +44,18 @@ impl LearnedShape {
         self.known.len() == RESULTS_TO_SETTLE
     }
 
-    /// How much it holds.
+    /// Its size in parts.
     pub fn parts(&self) -> usize {
         self.shape.parts()
     }
 
-    /// `None` before there were two different results.
+    /// `None` before two distinct results were seen.
     pub fn shape(&self) -> Option<&Arc<ResultShape>> {
         (self.known.len() >= MIN_RESULTS_TO_SHOW).then_some(&self.shape)
     }
 }
 
-/// By what a result is known again: its first values, not all of a large one.
+/// Fingerprint of a result: of its first values only, if it is large.
 fn mark(result: &Value) -> String {
     let mut sum = DigestBuilder::default();
     let mut waiting = vec![result];

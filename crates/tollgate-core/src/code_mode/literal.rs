@@ -1,4 +1,4 @@
-//! JSON values as a program writes them: `None`, `True`, `"text"`, `{"a": 1}`.
+//! JSON values as Python literals: `None`, `True`, `"text"`, `{"a": 1}`.
 
 use std::fmt::Write as _;
 
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use crate::tool::hidden_text::is_unseen;
 
-/// Bytes after which the rest is left out: nobody is shown so much.
+/// Maximum bytes; the rest is omitted, since so much is never shown.
 const MAX_LITERAL_LEN: usize = 4_096;
 
-/// On one line, whatever is in it.
+/// Always on one line.
 pub(super) fn literal(value: &Value) -> String {
     let mut out = String::new();
     push(&mut out, value);
     out
 }
 
-/// A text with its quotes, of which every character can be seen.
+/// A quoted string in which every character is visible.
 pub(super) fn quote(text: &str) -> String {
     let mut out = String::new();
     push_text(&mut out, text);

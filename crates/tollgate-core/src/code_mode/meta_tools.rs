@@ -1,5 +1,5 @@
-//! The five tools by which a model reaches all others in programs. Their definitions are in every
-//! prompt: each word counts. Whoever runs programs serves them.
+//! Definitions of the five meta tools of code mode, through which a model reaches all other tools.
+//! They are part of every prompt, so the texts are short. Served by the runner of programs.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ impl MetaTool {
     pub const ALL: [Self; 5] =
         [Self::ListFiles, Self::ReadFile, Self::Docs, Self::Execute, Self::Search];
 
-    /// Hits of a search, if it does not say how many, and at most.
+    /// Default and maximum number of search hits.
     pub const USUAL_HITS: u64 = 5;
     pub const MOST_HITS: u64 = 20;
 
@@ -34,7 +34,7 @@ impl MetaTool {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// As a server lists it.
+    /// The definition as a server lists it.
     pub fn definition(self) -> Value {
         let (title, description) = self.words();
         json!({
@@ -102,7 +102,7 @@ impl MetaTool {
 
     fn annotations(self) -> Value {
         match self {
-            // What a program does is what the tools do that it calls.
+            // The effects of a program are those of the tools it calls.
             Self::Execute => json!({
                 "readOnlyHint": false,
                 "destructiveHint": true,

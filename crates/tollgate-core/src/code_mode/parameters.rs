@@ -1,5 +1,5 @@
-//! The parameters of a tool in the order of its signature: what is required first, then the rest,
-//! each under a name that a program can write.
+//! The parameters of a tool in signature order: required ones first, each under an identifier that
+//! a program can write.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,22 +8,22 @@ use serde_json::Value;
 use super::identifier::{IdentifierRole, identifiers};
 use super::schema_layers::{JsonTypeSet, SchemaLayers, SchemaRoot};
 
-/// Alternatives of a whole schema that are read for parameters.
+/// Maximum alternatives of a schema that are read for parameters.
 const MOST_ALTERNATIVES: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct Parameters {
     all: Vec<Parameter>,
-    /// By the schema's name and by the identifier; the schema's own name goes first.
+    /// By schema name and by identifier; the schema name takes precedence.
     places: HashMap<String, usize>,
     pub(super) others: ExtraArguments,
 }
 
 #[derive(Debug)]
 pub(super) struct Parameter {
-    /// As the schema says it.
+    /// The name in the schema.
     pub(super) name: String,
-    /// As a program writes it.
+    /// The identifier in programs.
     pub(super) identifier: String,
     pub(super) need: ParameterNeed,
     pub(super) takes: JsonTypeSet,
@@ -35,7 +35,7 @@ pub(super) enum ParameterNeed {
     Optional,
 }
 
-/// What becomes of arguments that the schema does not name.
+/// How arguments that the schema does not name are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExtraArguments {
     Taken,
@@ -71,13 +71,13 @@ impl Parameters {
         &self.all
     }
 
-    /// By either spelling.
+    /// By name or identifier.
     pub(super) fn find(&self, name: &str) -> Option<&Parameter> {
         self.places.get(name).map(|at| &self.all[*at])
     }
 }
 
-/// The parameters as the schema has them, in the order of the signature.
+/// The declared parameters, in signature order.
 pub(super) struct DeclaredParameters<'r, 'a> {
     pub(super) fields: Vec<DeclaredParameter<'a>>,
     whole: SchemaLayers<'r, 'a>,
@@ -90,7 +90,8 @@ pub(super) struct DeclaredParameter<'a> {
 }
 
 impl<'r, 'a> DeclaredParameters<'r, 'a> {
-    /// The first thing that is read of a schema: where two read it, they find the same fields.
+    /// Must be the first read of a schema, so that all readers find the same fields within the step
+    /// budget.
     pub(super) fn of(root: &'r SchemaRoot<'a>) -> Self {
         let whole = SchemaLayers::of(root, root.schema);
         let mut required = whole.required_fields();
@@ -101,7 +102,7 @@ impl<'r, 'a> DeclaredParameters<'r, 'a> {
             .take(MOST_ALTERNATIVES)
             .map(|it| SchemaLayers::of(root, it))
             .collect();
-        // What every alternative asks for is asked for.
+        // Required by every alternative means required.
         let always =
             alternatives.iter().map(SchemaLayers::required_fields).reduce(|one, two| &one & &two);
         required.extend(always.unwrap_or_default());
@@ -130,7 +131,7 @@ impl<'r, 'a> DeclaredParameters<'r, 'a> {
         let taken = match said {
             Some(Value::Bool(said)) => *said,
             Some(_) => true,
-            // Nothing is said of arguments, so anything may be right.
+            // The schema says nothing about arguments, so any argument may be valid.
             None => self.whole.get("properties").is_none() && self.fields.is_empty(),
         };
         match taken || self.whole.get("patternProperties").is_some() {
@@ -139,7 +140,7 @@ impl<'r, 'a> DeclaredParameters<'r, 'a> {
         }
     }
 
-    /// What arguments must be that the schema does not name, where it says that it takes them.
+    /// The schema of additional arguments, if the schema accepts them explicitly.
     pub(super) fn other(&self) -> Option<&'a Value> {
         let said = self.whole.get("additionalProperties");
         said.filter(|it| it.is_object() || **it == Value::Bool(true))

@@ -1,4 +1,4 @@
-//! A type as a reader of Python knows it: `str | None`, `list[Issue]`, `Literal["open", "closed"]`.
+//! Python type expressions: `str | None`, `list[Issue]`, `Literal["open", "closed"]`.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 use super::literal::literal;
 
 const ANY: &str = "Any";
-/// Alternatives of one type; what has more is anything.
+/// Maximum alternatives of a union; larger ones become `Any`.
 const MOST_NAMES: usize = 8;
-/// Values that are listed, and the letters they may take together.
+/// Maximum number of listed values, and their total length.
 const MOST_LITERALS: usize = 40;
 const LITERAL_LETTERS: usize = 400;
 
-/// Alternatives, each once. Without any: nothing is known of it.
+/// A union without duplicates. Empty: unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PyType {
     names: Vec<String>,
@@ -41,7 +41,7 @@ impl PyType {
         }
     }
 
-    /// Of the values of an `enum`; of those that nobody will be shown, it is enough to have one.
+    /// From the values of an `enum`; of those too long to be shown, one is kept.
     pub(super) fn one_of(values: &[Value]) -> Self {
         let mut all = Self { has_null: values.iter().any(Value::is_null), ..Self::default() };
         let mut letters = 0;
@@ -131,7 +131,7 @@ fn render_literals(literals: &[String]) -> String {
         shown.push("...");
     }
     match shown[..] {
-        // Not one of the values is short enough to be said.
+        // All values are too long to be shown.
         ["..."] => ANY.to_owned(),
         _ => format!("Literal[{}]", shown.join(", ")),
     }

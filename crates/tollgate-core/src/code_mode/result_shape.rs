@@ -1,7 +1,7 @@
-//! What results looked like: a type learned from values, for tools that do not say what they return.
+//! Result types learned from values, for tools without an output schema.
 //!
-//! A key is told only if it stood in two different results, and looks like a name: keys that are data
-//! (`dict[str, T]`) stay with whoever they belong to.
+//! A key is shown only if it occurred in two different results and looks like a name. Keys that are
+//! data (`dict[str, T]`) are not disclosed to other users.
 
 use std::fmt;
 
@@ -10,44 +10,44 @@ use serde_json::{Map, Value};
 use super::classes::{ClassBody, ClassField, FieldPresence, TypedDictSet, class_name, singular};
 use super::py_type::PyType;
 
-/// Values within values that are looked at.
+/// Maximum depth of nested values.
 const MAX_VALUE_DEPTH: usize = 6;
 const MOST_KEYS: usize = 48;
 const MOST_ITEMS: usize = 40;
-/// Of one value; the rest is not looked at.
+/// Maximum values per result; the rest is ignored.
 const MOST_VALUES: usize = 2_000;
-/// Of one shape. What would be larger is told less deep.
+/// Maximum parts of a shape. Larger shapes are shown less deep.
 const MOST_PARTS: usize = 400;
 const LONGEST_KEY: usize = 40;
 const MOST_DIGITS: usize = 3;
-/// Results in which a key must stand to be told.
+/// Results in which a key must occur to be shown.
 const MIN_RESULTS_PER_FIELD: u32 = 2;
 
-/// What values were seen in one place.
+/// The kinds of values seen at one place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ResultShape {
     scalars: u8,
-    /// Of the items of lists; of an empty list nothing is known.
+    /// Shape of list items; `None` if only empty lists were seen.
     items: Option<Box<Self>>,
     object: Option<Box<ObjectShape>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct ObjectShape {
-    /// Objects that were seen here.
+    /// Number of objects seen here.
     count: u32,
-    /// In the order in which they were met.
+    /// In order of first occurrence.
     fields: Vec<FieldShape>,
-    /// Of the values under keys that are data.
+    /// Shape of values whose keys are data.
     others: Option<ResultShape>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FieldShape {
     key: String,
-    /// Objects that had it.
+    /// Number of objects that had it.
     count: u32,
-    /// Different results in which it stood.
+    /// Number of different results that had it.
     results: u32,
     shape: ResultShape,
 }
@@ -57,10 +57,10 @@ const BOOLEAN: u8 = 2;
 const INTEGER: u8 = 4;
 const NUMBER: u8 = 8;
 const TEXT: u8 = 16;
-/// Not looked at.
+/// Not examined.
 const ANY: u8 = 32;
 
-/// Whether two shapes are of one result or of two.
+/// Whether two merged shapes are from one result or from two.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ResultCount {
     One,
@@ -68,13 +68,13 @@ enum ResultCount {
 }
 
 impl ResultShape {
-    /// Of one result.
+    /// The shape of one result.
     pub fn of(value: &Value) -> Self {
         let mut left = MOST_VALUES;
         Self::within(value, MAX_VALUE_DEPTH, &mut left)
     }
 
-    /// With what another result looked like.
+    /// Merges the shape of another result.
     pub fn merge(&mut self, other: Self) {
         self.join(other, ResultCount::Two);
         let mut depth = MAX_VALUE_DEPTH;
@@ -84,7 +84,7 @@ impl ResultShape {
         }
     }
 
-    /// As the types of a program's file.
+    /// As type definitions of a stub file.
     pub fn render(&self, name: &str) -> String {
         let mut classes = TypedDictSet::default();
         let typed = self.to_type(name, &mut classes);
@@ -93,7 +93,7 @@ impl ResultShape {
         out + &typed.to_string()
     }
 
-    /// Whether what is told of this holds for the other too.
+    /// Whether the types shown for this shape also hold for the other.
     pub(super) fn admits(&self, other: &Self) -> bool {
         if self.scalars & ANY != 0 {
             return true;
@@ -128,7 +128,7 @@ impl ResultShape {
             typed = typed.or(object.to_type(name, classes));
         }
         match self.scalars & NULL != 0 {
-            // Of something that was only ever absent nothing is known.
+            // A field that was always null has an unknown type.
             true if !typed.is_any() => typed.or(PyType::null()),
             _ => typed,
         }
@@ -254,7 +254,8 @@ impl ObjectShape {
         self.fields.iter().filter(|it| it.results >= MIN_RESULTS_PER_FIELD)
     }
 
-    /// Whether its keys are data: none is told, most come and go, or all lead to the same things.
+    /// Whether its keys are data: none can be shown, most occurred in one result only, or all lead
+    /// to objects with equal keys.
     fn is_dictionary(&self) -> bool {
         let told = self.stable_fields().count();
         let fleeting = self.fields.len() - told;
@@ -270,7 +271,7 @@ impl ObjectShape {
         keys
     }
 
-    /// Of all values, whatever key they have.
+    /// Merged shape of all values, regardless of key.
     fn values(&self) -> ResultShape {
         let mut all = self.others.clone().unwrap_or_default();
         for seen in &self.fields {
@@ -317,7 +318,7 @@ impl fmt::Display for ResultShape {
     }
 }
 
-/// Whether a key looks like the name of a field, and not like data.
+/// Whether a key looks like a field name rather than data.
 fn is_name(key: &str) -> bool {
     let digits = key.bytes().filter(u8::is_ascii_digit).count();
     let first = key.bytes().next().is_some_and(|it| it.is_ascii_alphabetic() || it == b'_');

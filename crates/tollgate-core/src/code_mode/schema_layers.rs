@@ -1,5 +1,5 @@
-//! A schema as callers of a tool care for it: what it says itself, what it refers to and what its
-//! `allOf` adds, as one. Bounded, whatever a stranger wrote; nothing is fetched.
+//! A schema with its references and `allOf` parts merged into one. Work is bounded for untrusted
+//! schemas; nothing is fetched.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::{HashMap, HashSet};
@@ -10,21 +10,21 @@ use serde_json::{Map, Value};
 use crate::schema::graph::decode;
 use crate::schema::subschema::subschemas;
 
-/// Schemas that hold in the same place.
+/// Maximum schemas that apply to one place.
 const MOST_LAYERS: usize = 32;
-/// Alternatives within alternatives.
+/// Maximum nesting of alternatives.
 const MAX_ALTERNATIVE_DEPTH: usize = 8;
-/// Steps that reading one tool's schema may take; ordinary ones take some hundred.
+/// Step budget for reading one tool's schema; ordinary schemas take a few hundred.
 const MOST_STEPS: usize = 20_000;
-/// Letters or items that are looked through in one step.
+/// Characters or items examined in one step.
 const STRIDE: usize = 64;
 
-/// Words beside a reference that change nothing of the type.
+/// Keywords beside a reference that do not affect the type.
 const REMARKS: &[&str] =
     &["$ref", "$comment", "default", "deprecated", "description", "examples", "title"];
 
-/// The whole that schemas stand in, and how much will still be read of it. Once that is used up,
-/// schemas say nothing: less is told of a tool, and nothing that is wrong.
+/// The document that schemas are in, and its remaining step budget. Once it is exhausted, schemas
+/// read as empty: the description of a tool gets less detailed, never wrong.
 #[derive(Debug)]
 pub(super) struct SchemaRoot<'a> {
     pub(super) schema: &'a Value,
@@ -37,7 +37,7 @@ impl<'a> SchemaRoot<'a> {
         Self { schema, anchors: OnceCell::new(), left: Cell::new(MOST_STEPS) }
     }
 
-    /// Takes what looking through so many letters or items costs. `None` once there is nothing left.
+    /// Charges the budget for examining so many characters or items. `None` once it is exhausted.
     pub(super) fn spend(&self, items: usize) -> Option<()> {
         let left = self.left.get().checked_sub(1 + items / STRIDE);
         self.left.set(left.unwrap_or(0));
@@ -49,7 +49,7 @@ impl<'a> SchemaRoot<'a> {
         MOST_STEPS - self.left.get()
     }
 
-    /// Where a reference leads within this document.
+    /// Resolves a reference within this document.
     fn target(&self, reference: &str) -> Option<&'a Value> {
         self.spend(reference.len())?;
         let fragment = decode(reference.strip_prefix('#')?)?;
@@ -60,17 +60,17 @@ impl<'a> SchemaRoot<'a> {
     }
 }
 
-/// A schema and all that holds in the same place.
+/// A schema and all others that apply to the same place.
 #[derive(Debug, Clone)]
 pub(super) struct SchemaLayers<'r, 'a> {
     root: &'r SchemaRoot<'a>,
     layers: Vec<&'a Map<String, Value>>,
-    /// Where it stands for nothing but what it refers to.
+    /// Set if the schema is nothing but a reference.
     reference: Option<&'a str>,
 }
 
 impl<'r, 'a> SchemaLayers<'r, 'a> {
-    /// Of `schema`, which stands somewhere in `root`.
+    /// The layers of `schema`, which is part of `root`.
     pub(super) fn of(root: &'r SchemaRoot<'a>, schema: &'a Value) -> Self {
         let is_plain =
             |fields: &Map<String, Value>| fields.keys().all(|it| REMARKS.contains(&&**it));
@@ -81,7 +81,7 @@ impl<'r, 'a> SchemaLayers<'r, 'a> {
         all
     }
 
-    /// With a schema more: an alternative of this one.
+    /// With one more schema: an alternative of this one.
     pub(super) fn and(&self, schema: &'a Value) -> Self {
         let mut all = Self { reference: None, ..self.clone() };
         all.add(schema);
@@ -112,7 +112,7 @@ impl<'r, 'a> SchemaLayers<'r, 'a> {
         self.reference
     }
 
-    /// What is said first under this keyword.
+    /// The first value of this keyword.
     pub(super) fn get(&self, keyword: &str) -> Option<&'a Value> {
         self.layers.iter().find_map(|layer| layer.get(keyword))
     }
@@ -130,7 +130,7 @@ impl<'r, 'a> SchemaLayers<'r, 'a> {
         self.layers.iter().filter_map(move |layer| layer.get(keyword))
     }
 
-    /// Lists that are not looked through any more are not there.
+    /// Lists beyond the step budget are omitted.
     fn lists(&self, keyword: &str) -> impl Iterator<Item = &'a [Value]> {
         let lists = self.all(keyword).filter_map(|it| it.as_array().map(Vec::as_slice));
         lists.filter(|it| self.root.spend(it.len()).is_some())
@@ -142,7 +142,7 @@ impl<'r, 'a> SchemaLayers<'r, 'a> {
         found.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Each once, in order.
+    /// Without duplicates, in order.
     pub(super) fn properties(&self) -> Vec<(&'a str, &'a Value)> {
         let mut seen = HashSet::new();
         let all = self.all("properties").filter_map(Value::as_object);
@@ -156,7 +156,7 @@ impl<'r, 'a> SchemaLayers<'r, 'a> {
         self.lists("required").flatten().filter_map(Value::as_str).collect()
     }
 
-    /// Which kinds of values it may take. Never too few.
+    /// The JSON types it may accept. Never too few.
     pub(super) fn kinds(&self) -> JsonTypeSet {
         self.kinds_within(MAX_ALTERNATIVE_DEPTH)
     }
@@ -188,7 +188,7 @@ impl<'r, 'a> SchemaLayers<'r, 'a> {
     }
 }
 
-/// All that can be referred to by a name of its own; the first of a name counts.
+/// All named anchors; the first of a name is used.
 fn anchors(root: &Value) -> HashMap<&str, &Value> {
     let mut anchors = HashMap::new();
     let mut waiting = vec![root];
@@ -203,7 +203,7 @@ fn anchors(root: &Value) -> HashMap<&str, &Value> {
     anchors
 }
 
-/// A set of kinds of JSON values.
+/// A set of JSON types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JsonTypeSet(u8);
 
@@ -240,7 +240,7 @@ impl JsonTypeSet {
         }
     }
 
-    /// Of whatever is one of these.
+    /// The union.
     fn any(each: impl Iterator<Item = Self>) -> Self {
         let mut kinds = Self::NONE;
         for one in each {

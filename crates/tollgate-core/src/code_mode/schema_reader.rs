@@ -1,4 +1,4 @@
-//! Reads a JSON schema as a type. Bounded in depth and size, whatever refers to what.
+//! Converts a JSON schema to a Python type. Bounded in depth and size, also for cyclic references.
 
 use std::cell::OnceCell;
 
@@ -14,17 +14,17 @@ use super::schema_layers::{SchemaLayers, SchemaRoot};
 use crate::digest::DigestBuilder;
 use crate::json::canonical;
 
-/// Types within types.
+/// Maximum depth of nested types.
 const MAX_TYPE_DEPTH: usize = 8;
-/// Schemas that are read for one tool.
+/// Maximum schemas read for one tool.
 const MOST_SCHEMAS: usize = 500;
 const MOST_FIELDS: usize = 60;
 const MOST_ALTERNATIVES: usize = 24;
 const LONGEST_TUPLE: usize = 8;
-/// Characters of a description beside a field.
+/// Maximum characters of a description beside a field.
 const DESCRIPTION: usize = 120;
 
-/// How much is told of each field.
+/// How much detail each field gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypeDetail {
     Brief,
@@ -51,7 +51,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
         Self { root, classes, detail, depth: 0, left: MOST_SCHEMAS, definitions, whole }
     }
 
-    /// The type of what `schema` describes; `name` is what it would be called.
+    /// The type that `schema` describes; `name` is its preferred name.
     pub(super) fn read(&mut self, schema: &'a Value, name: &str) -> PyType {
         if self.depth == MAX_TYPE_DEPTH || self.left == 0 || !schema.is_object() {
             return PyType::any();
@@ -63,7 +63,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
         found
     }
 
-    /// What is said beside the type.
+    /// The constraint note beside the type.
     pub(super) fn remark(&self, schema: &'a Value) -> Option<String> {
         let layers = SchemaLayers::of(self.root, schema);
         let description = match self.detail {
@@ -106,7 +106,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
         let says = |it: &'a Value| {
             SchemaLayers::of(self.root, it).has(&["type", "properties", "enum", "const"])
         };
-        // Alternatives that only say which fields are required tell nothing of types.
+        // Alternatives that only list required fields carry no type information.
         if has_fields && !each.iter().any(says) {
             return None;
         }
@@ -214,7 +214,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
         self.classes.add(&wanted, &body, reference.as_ref())
     }
 
-    /// By what the object is known again, if it stands behind a reference and nothing is added.
+    /// Identity of the object, if it is a plain reference.
     fn reference(&self, layers: &SchemaLayers<'r, 'a>) -> Option<TypeReference> {
         let target = layers.reference()?;
         let in_definitions = ["#/$defs/", "#/definitions/"].iter().any(|it| target.starts_with(it));
@@ -236,7 +236,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
     }
 }
 
-/// The name in the schema, if it has one that is a name, else what the place is called.
+/// The title in the schema if it is usable as a name, else the name of the place.
 fn choose_class_name(layers: &SchemaLayers<'_, '_>, name: &str) -> String {
     let referred = layers.reference().and_then(|it| it.rsplit('/').next());
     let referred = referred.map(|it| it.rsplit('.').next().unwrap_or(it));

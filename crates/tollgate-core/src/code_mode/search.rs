@@ -1,4 +1,5 @@
-//! Finds tools by what they do, and answers with signatures: whoever reads them can write the call.
+//! Tool search: finds tools by description and answers with signatures that suffice to write a
+//! call.
 
 use std::fmt::Write as _;
 
@@ -7,11 +8,11 @@ use super::signature::SignatureWriter;
 use super::{CodeModeApi, MetaTool, ShapeLookup};
 use crate::relevance::{RelevanceDocument, RelevanceIndex, RelevanceQuery};
 
-/// Of a query that are looked for in pairs.
+/// Maximum query words that are also searched for in pairs.
 const MOST_WORDS: usize = 32;
 
 impl CodeModeApi {
-    /// The best first, one line for each, and beneath them the types that they name.
+    /// Best match first, one line each, followed by the types they use.
     pub fn search(&self, query: &str, limit: Option<u64>, seen: ShapeLookup<'_>) -> String {
         let limit = limit.unwrap_or(MetaTool::USUAL_HITS).clamp(1, MetaTool::MOST_HITS);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -49,8 +50,8 @@ impl CodeModeApi {
     }
 }
 
-/// Names of servers write as one what people write as two: `googlecalendar`. Each word is looked for
-/// together with the next as well.
+/// Server names often join two words: `googlecalendar`. Each word is also searched for joined with
+/// the next.
 fn with_compounds(query: &str) -> String {
     let words: Vec<&str> = query.split_whitespace().take(MOST_WORDS).collect();
     let compounds = words.windows(2).map(<[&str]>::concat);

@@ -1,4 +1,4 @@
-//! Writes one tool as a signature: `get_issue(owner: str, number: int, *, limit: int = 30) -> Issue`.
+//! Python signatures of tools: `get_issue(owner: str, number: int, *, limit: int = 30) -> Issue`.
 
 use super::classes::TypedDictSet;
 use super::comment_text;
@@ -9,12 +9,12 @@ use super::schema_layers::{SchemaLayers, SchemaRoot};
 use super::schema_reader::{SchemaTypeReader, TypeDetail};
 use super::{CodeModeTool, ShapeLookup};
 
-/// Parameters that are told; the rest is in the schema, and can be given all the same.
+/// Maximum parameters shown; the others are in the schema and can still be passed.
 const MOST_PARAMETERS: usize = 60;
-/// Characters of a default.
+/// Maximum characters of a default value.
 const LONGEST_DEFAULT: usize = 40;
 
-/// Writes signatures into one text, whose types it shares.
+/// Writes signatures into one text with shared types.
 pub(super) struct SignatureWriter<'s> {
     pub(super) classes: TypedDictSet,
     detail: TypeDetail,
@@ -26,11 +26,11 @@ pub(super) struct ToolSignature {
     parameters: String,
     pub(super) returns: String,
     pub(super) origin: ReturnTypeOrigin,
-    /// What the types do not say of parameters: `limit 1..100`.
+    /// Constraint notes of parameters: `limit 1..100`.
     remarks: Vec<String>,
 }
 
-/// Where the type of a result is from.
+/// Where the return type is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReturnTypeOrigin {
     Promised,
@@ -103,7 +103,7 @@ impl ToolSignature {
         format!("{} -> {}", self.call(name), self.returns)
     }
 
-    /// What is to be said behind it, on the same line.
+    /// The comment after it, on the same line.
     pub(super) fn comment(&self, description: Option<&str>) -> String {
         let summary = description.map(comment_text::summary).filter(|it| !it.is_empty());
         let remarks = (!self.remarks.is_empty()).then(|| self.remarks.join(", "));
@@ -116,7 +116,7 @@ impl ToolSignature {
     }
 }
 
-/// What stands behind the type of what may be left out.
+/// The default value of an optional parameter.
 fn default<'a>(root: &SchemaRoot<'a>, field: &DeclaredParameter<'a>, typed: &PyType) -> String {
     if field.need == ParameterNeed::Required {
         return String::new();

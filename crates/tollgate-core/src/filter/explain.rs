@@ -1,4 +1,4 @@
-//! Why each tool is in a view or out of it.
+//! Explains for each tool why it is in a view or not.
 
 use super::{FilterLevel, FilterReason, FilterSubject, ToolFilter};
 use crate::budget::Tier;
@@ -6,19 +6,19 @@ use crate::catalog::{Catalog, UnavailableTool, WithheldCause, WithheldTool};
 use crate::id::{ExposedName, ToolId};
 use crate::tool::{Tool, ToolReach};
 
-/// One tool that some server has.
+/// The explanation for one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolExplanation {
     pub tool: ToolId,
     pub exposed: ExposedName,
     /// `None`: it is in the view.
     pub stopped: Option<(FilterLevel, String)>,
-    /// Whether it is called in code, if it is in the view.
+    /// Whether it is called from programs, if it is in the view.
     pub in_code: bool,
 }
 
-/// Every tool that the catalogue knows of, by exposed name: those of the view, those that a level
-/// stopped, and those that never made it into the catalogue.
+/// Every tool that the catalogue knows, by exposed name: tools of the view, tools stopped by a
+/// level, and tools that are not in the catalogue.
 pub fn explain(catalog: &Catalog, sieve: &ToolFilter<'_>) -> Vec<ToolExplanation> {
     let tools = || catalog.tools.iter().zip(&catalog.tiers);
     let code = CodeModeUse::of(catalog, sieve);
@@ -31,7 +31,7 @@ pub fn explain(catalog: &Catalog, sieve: &ToolFilter<'_>) -> Vec<ToolExplanation
     all
 }
 
-/// The same of one tool; `None` if the catalogue does not know of it.
+/// The explanation for one tool; `None` if the catalogue does not know it.
 pub fn explain_one(
     catalog: &Catalog,
     sieve: &ToolFilter<'_>,
@@ -61,7 +61,7 @@ impl CodeModeUse {
         self.runs && sieve.is_for_programs(tool)
     }
 
-    /// Whether there is anything for programs to call.
+    /// Whether there is any tool for programs to call.
     fn is_used(self, catalog: &Catalog, sieve: &ToolFilter<'_>) -> bool {
         let mut tools = catalog.tools.iter().zip(&catalog.tiers);
         tools

@@ -1,15 +1,15 @@
-//! What one request leaves of what it could see, in its own words.
+//! Filters of a single request (include and exclude lists).
 
 use super::{FilterReason, FilterSubject};
 use crate::glob::{self, Glob};
 
-/// Can only take away: whatever it includes has passed every level before.
+/// Can only narrow: what it includes has passed all other levels.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct RequestFilter {
-    /// Every list has to let it in; one that is empty lets nothing in. No lists: all of them.
+    /// Every list has to match; an empty list matches nothing. No lists: no restriction.
     pub include_servers: Vec<Vec<Glob>>,
     pub exclude_servers: Vec<Glob>,
-    /// As with servers.
+    /// Same rules as for servers.
     pub include_tools: Vec<Vec<Glob>>,
     pub exclude_tools: Vec<Glob>,
 }
@@ -19,7 +19,7 @@ impl RequestFilter {
         *self == Self::default()
     }
 
-    /// Leaves what both leave.
+    /// The intersection of both.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.include_servers.extend(other.include_servers);
@@ -58,7 +58,7 @@ impl RequestFilter {
     }
 }
 
-/// The exposed name, and `server/tool` and `server-tool`, as other gateways spell it.
+/// The exposed name, and the spellings `server/tool` and `server-tool` of other gateways.
 struct SubjectNames<'a> {
     exposed: &'a str,
     spelled: Option<[String; 2]>,

@@ -1,28 +1,28 @@
-//! Bounds what a JSON text may hold, before anything is built of it.
+//! Limits on JSON text (value count, nesting depth), checked before parsing.
 //!
-//! One pass over the bytes, no allocation. A value that was read takes up to a hundred times the
-//! room of its few letters, so a limit on bytes alone does not bound memory.
+//! One pass over the bytes, without allocation. A parsed value takes up to a hundred times the
+//! memory of its text, so a byte limit alone does not bound memory.
 
 use memchr::memchr2;
 
-/// Values of a message, wherever nothing else is set. A chat of a hundred thousand messages has fewer.
+/// Default limit for a message. A chat of a hundred thousand messages has fewer values.
 const MAX_MESSAGE_VALUES: usize = 400_000;
-/// Values of a document that becomes a tree, wherever nothing else is set: 16 MiB of memory.
+/// Default limit for a document that is parsed into a tree: 16 MiB of memory.
 pub const MAX_TREE_VALUES: usize = 100_000;
-/// Readers of JSON give up at about this depth.
+/// JSON parsers typically give up at about this depth.
 const MAX_DEPTH: usize = 128;
 
-/// What a tree takes for each value, and for each object on top of that: measured with one-member
-/// objects, the most expensive there are.
+/// Memory of a tree per value, and in addition per object. Measured with one-member objects, the
+/// most expensive case.
 const BYTES_PER_VALUE: usize = 96;
 const BYTES_PER_OBJECT: usize = 160;
 
 /// How much a JSON text may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonBounds {
-    /// Objects, arrays, strings, numbers and words; keys are not counted.
+    /// Objects, arrays, strings, numbers and literals; keys are not counted.
     pub values: usize,
-    /// Of arrays and objects that stand in one another.
+    /// Nesting depth of arrays and objects.
     pub depth: usize,
 }
 
@@ -32,7 +32,7 @@ impl Default for JsonBounds {
     }
 }
 
-/// A text that holds more than it may.
+/// A text over its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JsonBoundsError {
     #[error("the JSON has more than {limit} values")]
@@ -41,7 +41,8 @@ pub enum JsonBoundsError {
     TooDeep { limit: usize },
 }
 
-/// What a text holds. Exact for JSON; of anything else it is a guess, and a parser refuses it.
+/// The measured size of a text. Exact for JSON; an estimate for anything else, which a parser
+/// rejects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JsonSize {
     pub values: usize,
@@ -50,7 +51,7 @@ pub struct JsonSize {
 }
 
 impl JsonSize {
-    /// What a tree of it takes beside the bytes of its strings, at most.
+    /// Upper bound on the memory of its tree, without the bytes of strings.
     pub fn tree_bytes(&self) -> usize {
         let objects = self.objects.saturating_mul(BYTES_PER_OBJECT);
         self.values.saturating_mul(BYTES_PER_VALUE).saturating_add(objects)
@@ -58,16 +59,16 @@ impl JsonSize {
 }
 
 impl JsonBounds {
-    /// For a document that becomes a tree; how deep it may be is up to the parser.
+    /// For a document that is parsed into a tree; the parser limits the depth.
     pub fn of_tree(values: usize) -> Self {
         Self { values, depth: usize::MAX }
     }
 
-    /// Measures `text`; gives up at the first value that is too many.
+    /// Measures `text`; stops at the first value over the limit.
     pub fn check(self, text: &[u8]) -> Result<JsonSize, JsonBoundsError> {
         let mut size = JsonSize::default();
         let mut open = 0_usize;
-        // A document is a value, and so is what follows a comma or the beginning of a container.
+        // A document is a value, and so is what follows a comma or an opening bracket.
         let mut expects_value = true;
         let mut at = 0;
         while let Some(byte) = text.get(at) {
@@ -85,7 +86,7 @@ impl JsonBounds {
                 }
                 _ => {}
             }
-            // Of a member the key comes first, and stands for its value.
+            // In an object the key comes first and is counted for its value.
             if expects_value {
                 size.values += 1;
                 expects_value = false;
@@ -111,14 +112,14 @@ impl JsonBounds {
     }
 }
 
-/// Where the string is over that begins before `at`.
+/// The end of the string that begins before `at`.
 fn end_of_string(text: &[u8], mut at: usize) -> usize {
     while let Some(found) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
         at += found;
         if text[at] == b'"' {
             return at + 1;
         }
-        // What follows a backslash never ends the string.
+        // An escaped character never ends the string.
         at += 2;
     }
     text.len()

@@ -1,17 +1,18 @@
-//! A ring of the last numbers that were pushed, without a lock. `tollgate-model` compiles this very
-//! file once more, with the atomics of a model checker: it names nothing but `crate::sync`.
+//! Lock-free ring buffer of the last values. `tollgate-model` compiles this file too, with the
+//! atomics of a model checker, so it depends only on `crate::sync`.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// The last `SIZE` values. Any number of threads may push and read.
+/// The last `SIZE` values. Safe for concurrent writers and readers.
 #[derive(Debug)]
 pub(crate) struct LatencyRing<const SIZE: usize> {
     pub(super) next: AtomicU64,
-    /// A value with the lap of the ring above it: by that a reader tells a value from the one that stood there a lap before.
+    /// A value with the lap number above it, which tells a reader whether the value is of this lap
+    /// or the one before.
     pub(super) slots: [AtomicU64; SIZE],
 }
 
-/// Bits of a value. None is zero: that is what an empty slot holds.
+/// Bits of a value. Values are never zero: that marks an empty slot.
 pub(crate) const VALUE_BITS: u32 = 42;
 
 impl<const SIZE: usize> LatencyRing<SIZE> {
@@ -19,20 +20,22 @@ impl<const SIZE: usize> LatencyRing<SIZE> {
         Self { next: AtomicU64::new(0), slots: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
-    /// A writer that sleeps in here for a whole lap hides one newer value; nothing else is lost.
+    /// A writer that is suspended in here for a whole lap hides one newer value; nothing else is
+    /// lost.
     pub(crate) fn push(&self, value: u64) {
-        // A slot is whole by itself and says which value it is: no order between them is needed.
+        // Each slot is self-contained and carries its lap: no ordering between slots is needed.
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (slot, lap) = Self::place(number);
         self.slots[slot].store((lap << VALUE_BITS) | value, Ordering::Relaxed);
     }
 
-    /// How many values there ever were.
+    /// Total number of values ever pushed.
     pub(crate) fn pushed_count(&self) -> u64 {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// The values from number `since` on, with their numbers. One that is just being written is left out.
+    /// The values from number `since` on, with their numbers. A value that is being written is
+    /// skipped.
     pub(crate) fn numbered_values(&self, since: u64) -> Vec<(u64, u64)> {
         let end = self.pushed_count();
         let first = end.saturating_sub(SIZE as u64).max(since);
@@ -46,7 +49,7 @@ impl<const SIZE: usize> LatencyRing<SIZE> {
         (value != 0 && bits >> VALUE_BITS == lap).then_some(value)
     }
 
-    /// The slot of a value, and its lap as far as that fits into a slot.
+    /// The slot of a value, and its lap, truncated to the bits of a slot.
     fn place(number: u64) -> (usize, u64) {
         let size = SIZE as u64;
         ((number % size) as usize, (number / size) & (u64::MAX >> VALUE_BITS))

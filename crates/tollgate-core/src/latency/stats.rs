@@ -1,16 +1,16 @@
-//! What samples say together: percentiles and the rate of errors.
+//! Latency statistics of a window: percentiles and error rate.
 
 use std::time::Duration;
 
 use super::{Sample, SampleEnding};
 
-/// Percentiles are by nearest rank: always a span that was measured, never one in between.
+/// Percentiles use the nearest rank: always a measured duration, never an interpolated one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LatencyStats {
     pub count: usize,
     pub failed: usize,
     pub overran: usize,
-    /// Of the calls that count for percentiles: answered or overrun. Ascending.
+    /// Durations of the calls that count for percentiles: answered or timed out. Ascending.
     micros: Vec<u64>,
 }
 
@@ -35,7 +35,7 @@ impl LatencyStats {
         samples.iter().copied().collect()
     }
 
-    /// How many calls the percentiles are made of.
+    /// Number of calls that the percentiles are computed from.
     pub fn timed(&self) -> usize {
         self.micros.len()
     }
@@ -52,21 +52,21 @@ impl LatencyStats {
         self.percentile(99)
     }
 
-    /// The smallest span that at least so many of hundred calls did not exceed.
+    /// The smallest duration that is not exceeded by `percent` of the calls.
     pub fn percentile(&self, percent: u8) -> Option<Duration> {
         let rank = rank(percent, self.micros.len() as u64)?;
         self.at(usize::try_from(rank).ok()?)
     }
 
-    /// The percentile at its worst: three standard errors of its rank later. Chance alone does
-    /// not bring it down, be the calls few or of two kinds.
+    /// Upper confidence bound of the percentile: three standard errors of its rank higher. Chance
+    /// alone does not lower it, even with few calls or a bimodal distribution.
     pub fn surely(&self, percent: u8) -> Option<Duration> {
         let (count, percent) = (self.micros.len(), usize::from(percent.min(100)));
         let error = (count * percent * (100 - percent)).isqrt();
         self.at((count * percent + 3 * error).div_ceil(100).clamp(1, count.max(1)))
     }
 
-    /// How many calls took longer than this.
+    /// Number of calls that took longer than this.
     pub fn longer_than(&self, limit: Duration) -> usize {
         let kept = self.micros.partition_point(|it| Duration::from_micros(*it) <= limit);
         self.micros.len() - kept
@@ -76,7 +76,7 @@ impl LatencyStats {
         self.failed + self.overran
     }
 
-    /// In percent; zero where nothing was called.
+    /// In percent; zero without calls.
     pub fn error_rate(&self) -> f64 {
         100.0 * self.errors() as f64 / self.count.max(1) as f64
     }
@@ -86,9 +86,9 @@ impl LatencyStats {
     }
 }
 
-/// Which of `count` ascending values is the percentile, counted from 1.
+/// The 1-based rank of the percentile among `count` ascending values.
 pub(crate) fn rank(percent: u8, count: u64) -> Option<u64> {
     let scaled = (u128::from(count) * u128::from(percent.min(100))).div_ceil(100);
-    // No more than `count`, so it fits again.
+    // At most `count`, so the conversion does not overflow.
     (count > 0).then(|| u64::try_from(scaled).unwrap_or(count).max(1))
 }

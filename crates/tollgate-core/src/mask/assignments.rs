@@ -1,19 +1,19 @@
-//! Secrets that something is set to, in text: `password=…`, `"api_key": "…"`, `Cookie: …`. Prose
-//! and code speak of passwords and tokens all the time; what is only spoken of stays.
+//! Masks assigned secrets in text: `password=…`, `"api_key": "…"`, `Cookie: …`. Prose and code that
+//! only mention passwords or tokens are left unchanged.
 
 use std::ops::Range;
 
 use super::names::{SecretFamily, SecretNames};
 use super::{MARK, SecretMatch};
 
-/// Bytes of a name, a run of blanks, and a value that are looked at.
+/// Maximum bytes examined of a name, a run of blanks, and a value.
 const NAME: usize = 64;
 const BLANKS: usize = 8;
 const VALUE: usize = 4_096;
-/// What is given up the sooner, the more often it is looked at.
+/// A tighter limit where text is examined more often.
 const LINE: usize = 256;
 
-/// The value that is set where part of a name stands at `hit`.
+/// The value assigned to a name that has a known part at `hit`.
 pub(super) fn find(
     text: &str,
     hit: Range<usize>,
@@ -58,14 +58,14 @@ pub(super) fn find(
     Some(SecretMatch { range, kind })
 }
 
-/// Where a value begins.
+/// The start of a value.
 struct AssignedValue<'t> {
     text: &'t str,
     kind: SecretFamily,
     at: usize,
 }
 
-/// Whether what follows is a value, or may be a word of a program.
+/// Whether the following text is certainly a value, or may be an identifier of a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ValueCertainty {
     Surely,
@@ -77,7 +77,7 @@ impl AssignedValue<'_> {
         &self.text.as_bytes()[self.at..]
     }
 
-    /// Whole characters only, and nothing that stands for a value.
+    /// Whole characters only, and no placeholder.
     fn validate_value(&self, length: usize) -> Option<Range<usize>> {
         let range = self.at..self.text.floor_char_boundary(self.at + length);
         let value = self.text.get(range.clone())?;
@@ -102,7 +102,7 @@ impl AssignedValue<'_> {
             }
             length = at + 1;
         }
-        // Cut off, or longer than any secret.
+        // Truncated, or longer than any secret.
         inside.validate_value(length)
     }
 
@@ -121,7 +121,7 @@ impl AssignedValue<'_> {
         fits.then(|| self.validate_value(length)).flatten()
     }
 
-    /// A line of a settings file: one word, and it is no word of any language.
+    /// A line of a settings file: a single word that is not natural language.
     fn line(&self) -> Option<Range<usize>> {
         let rest = self.rest();
         let length = run(rest, LINE, |byte| !byte.is_ascii_whitespace() && !b",}".contains(&byte));
@@ -170,7 +170,7 @@ fn in_word(byte: u8) -> bool {
     !byte.is_ascii_whitespace() && !b"\"'`,".contains(&byte)
 }
 
-/// What stands for a value that is filled in elsewhere, or was masked before.
+/// A placeholder that is filled in elsewhere, or an already masked value.
 fn is_placeholder(value: &str) -> bool {
     let first = value.as_bytes().first();
     let same = || value.bytes().all(|byte| Some(&byte) == first);

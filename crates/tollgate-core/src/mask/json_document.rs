@@ -1,5 +1,5 @@
-//! The same in JSON: strings under the name of a secret are replaced, all others are looked
-//! through. What is not replaced stays byte for byte. No recursion: depth costs nothing but memory.
+//! Masks secrets in JSON: strings under a secret's name are replaced, all others are scanned.
+//! Everything else stays byte for byte. Not recursive: depth costs only memory.
 
 use std::borrow::Cow;
 
@@ -55,10 +55,10 @@ pub(super) fn mask_document(masker: &SecretMasker, text: &str) -> Option<String>
     cut.finish()
 }
 
-/// An array or object that is not over yet.
+/// An array or object that is still open.
 struct OpenContainer {
     expects: ExpectedToken,
-    /// What the name of the current value says that it is.
+    /// The kind of secret that the current key announces.
     under: Option<SecretFamily>,
 }
 

@@ -1,16 +1,16 @@
-//! Names that secrets stand under, taken word by word: `apiKey`, `X-API-Key` and `api_key` are one,
-//! while `next_page_token` and `token_count` are none.
+//! Names of fields that hold secrets, compared word by word: `apiKey`, `X-API-Key` and `api_key`
+//! are equal, while `next_page_token` and `token_count` do not match.
 
-/// What everybody knows, and what the operator adds.
+/// Built-in names, and those added by the operator.
 #[derive(Debug, Clone)]
 pub(super) struct SecretNames {
     /// Lower case, letters and digits only.
     own: Vec<String>,
-    /// As they were given, in lower case.
+    /// As configured, in lower case.
     own_parts: Vec<String>,
 }
 
-/// What every secret name contains, one of them at least.
+/// Every secret name contains at least one of these.
 const PARTS: &[&str] = &[
     "password",
     "passwd",
@@ -68,11 +68,11 @@ const LAST: &[(&str, SecretFamily)] = &[
     ("credentials", "credential"),
 ];
 
-/// A key of these kinds is secret.
+/// Keys of these kinds are secret.
 const KEYS: &[&str] =
     &["api", "access", "private", "secret", "signing", "encryption", "master", "account"];
 
-/// A token of these kinds is a mark in a list, or a word of a model.
+/// Tokens of these kinds are pagination cursors or model tokens.
 const HARMLESS_TOKENS: &[&str] = &[
     "next",
     "page",
@@ -114,10 +114,10 @@ const HARMLESS_TOKENS: &[&str] = &[
     "single",
 ];
 
-/// What kind of secret stands under a name.
+/// The kind of secret that a name announces.
 pub(super) type SecretFamily = &'static str;
 
-/// Longer names are not read.
+/// Longer names are ignored.
 const MAX_NAME_BYTES: usize = 128;
 
 impl SecretNames {
@@ -126,13 +126,13 @@ impl SecretNames {
         Self { own: redact.iter().map(|name| fold_name(name)).collect(), own_parts }
     }
 
-    /// What to look for.
+    /// The literals to search for.
     pub(super) fn parts(&self) -> impl Iterator<Item = &str> {
         let own = self.own_parts.iter().map(String::as_str).filter(|part| !part.is_empty());
         PARTS.iter().copied().chain(own)
     }
 
-    /// What kind of secret the name says it is.
+    /// The kind of secret that the name announces.
     pub(super) fn family(&self, name: &str) -> Option<SecretFamily> {
         if name.len() > MAX_NAME_BYTES {
             return None;

@@ -1,7 +1,7 @@
-//! Secrets that show what they are: a known beginning, then so many characters of one kind.
+//! Secrets recognized by their format: a known prefix, then a number of characters of one class.
 //!
-//! Each is looked at only where its beginning stands at the beginning of a word, so that no
-//! character is read more than a few times.
+//! A format is tried only where its prefix starts a word, so that each character is examined only a
+//! few times.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::SecretMatch;
 
 pub(super) struct SecretShape {
     pub(super) kind: &'static str,
-    /// What it begins with, or contains.
+    /// Its prefix, or a literal it contains.
     pub(super) literal: &'static str,
     body: SecretBody,
 }
@@ -20,15 +20,15 @@ impl std::fmt::Debug for SecretShape {
     }
 }
 
-/// What follows the beginning.
+/// What follows the prefix.
 enum SecretBody {
-    /// So many characters, and then none of the kind any more.
+    /// A run of this length, not followed by another character of the class.
     Run { of: fn(u8) -> bool, least: usize, most: usize },
-    /// A run that must look random: keys begin like many harmless words.
+    /// A run that must look random: the prefix is also that of many harmless words.
     Random { of: fn(u8) -> bool, least: usize },
-    /// Three parts with dots between.
+    /// Three parts separated by dots.
     Jwt,
-    /// Up to its end, or to the end of the text.
+    /// Up to its end marker, or the end of the text.
     Pem,
     /// A token after the word `bearer`.
     Bearer,
@@ -126,12 +126,12 @@ fn bearer(byte: u8) -> bool {
 }
 
 impl SecretShape {
-    /// The secret whose beginning stands at `hit`.
+    /// The secret whose prefix is at `hit`.
     pub(super) fn find(&self, text: &str, hit: Range<usize>) -> Option<SecretMatch<'static>> {
         let bytes = text.as_bytes();
         let fits = match self.body {
             SecretBody::Bearer => true,
-            // The automaton takes capitals and small letters for the same.
+            // The automaton ignores case.
             _ => &bytes[hit.clone()] == self.literal.as_bytes(),
         };
         let before = hit.start.checked_sub(1).map(|at| bytes[at]);
@@ -196,8 +196,8 @@ fn length(bytes: &[u8], from: usize, of: fn(u8) -> bool, most: usize) -> usize {
     bytes[from..].iter().take(most).take_while(|byte| of(**byte)).count()
 }
 
-/// Capitals, small letters and digits, or a long part without a break that has digits in it: no
-/// name that someone thought of looks like that.
+/// Upper case, lower case and digits, or a long unbroken part with digits: human-made names do not
+/// look like this.
 fn is_random(body: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| body.iter().any(is);
     let mixed =
@@ -206,7 +206,7 @@ fn is_random(body: &[u8]) -> bool {
     mixed || body.split(|byte| b"-_".contains(byte)).any(is_long)
 }
 
-/// Up to the `@` that ends `user:password`, if there is one before the path.
+/// Up to the `@` that ends `user:password`, if it comes before the path.
 fn url_password(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     let in_authority = |byte: u8| !byte.is_ascii_whitespace() && !b"/?#\"'<>\\`".contains(&byte);
     let user = &bytes[from..from + length(bytes, from, in_authority, 1_024)];

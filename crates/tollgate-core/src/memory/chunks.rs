@@ -1,17 +1,17 @@
-//! Cuts a transcript into passages: pieces that say enough to be found by their meaning, and no more
-//! than is read at once. Each begins with what the last one ended with, so that nothing falls between.
+//! Chunking: splits a transcript into passages that are long enough for semantic search and short
+//! enough to be read at once. Consecutive passages overlap, so that nothing is lost at a boundary.
 
 use super::sentences::{one_line, sentences};
 use super::{FactSource, NewFact, TranscriptEntry};
 
-/// Characters of a passage, at most.
+/// Maximum characters of a passage.
 const MAX_PASSAGE_CHARS: usize = 900;
-/// An entry that is longer is not said twice.
+/// Longer entries are not repeated in the overlap.
 const LONGEST_AGAIN: usize = 300;
-/// Characters of a name.
+/// Maximum characters of a name.
 const LONGEST_NAME: usize = 64;
 
-/// `entries` are in their order; passages never have entries of two sessions.
+/// `entries` are in order; a passage never spans two sessions.
 pub fn passages(entries: &[TranscriptEntry]) -> Vec<NewFact> {
     let sessions = entries.chunk_by(|one, two| one.session == two.session);
     sessions.flat_map(of_session).collect()
@@ -43,7 +43,7 @@ fn of_session(entries: &[TranscriptEntry]) -> Vec<NewFact> {
     passages
 }
 
-/// What one speaker said at once.
+/// One utterance of a speaker.
 struct SpeakerLine<'e> {
     entry: &'e TranscriptEntry,
     text: String,
@@ -75,7 +75,7 @@ fn passage(lines: &[SpeakerLine<'_>]) -> Option<NewFact> {
     })
 }
 
-/// One that is too long alone: between sentences, else between words, else anywhere.
+/// Splits an utterance that is too long: between sentences, else between words, else anywhere.
 fn cut<'e>(line: &SpeakerLine<'e>, speaker: &str) -> Vec<SpeakerLine<'e>> {
     let said = &line.text[speaker.len() + 2..];
     let room = MAX_PASSAGE_CHARS - speaker.chars().count() - 2;
@@ -99,7 +99,7 @@ fn cut<'e>(line: &SpeakerLine<'e>, speaker: &str) -> Vec<SpeakerLine<'e>> {
     ends.into_iter().map(&mut piece).collect()
 }
 
-/// Where a sentence may end: where it does, and where it has to.
+/// The possible ends of pieces: at the end of the sentence, and where it has to be split.
 fn pieces(said: &str, sentence: std::ops::Range<usize>, room: usize) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut from = sentence.start;

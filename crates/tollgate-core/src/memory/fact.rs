@@ -1,5 +1,5 @@
-//! L2: passages that are found by their words and, where there is a model for it, by their meaning:
-//! facts that somebody wrote down, and pieces of transcripts.
+//! L2: passages that are found by keyword and, with an embedding model, by semantic search: stated
+//! facts, and pieces of transcripts.
 
 use std::time::SystemTime;
 
@@ -8,19 +8,19 @@ use super::{
     SessionId, kept_text,
 };
 
-/// Ascending in the order in which facts were kept.
+/// Ascending in insertion order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FactId(pub u64);
 
-/// Something to be remembered.
+/// A fact to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewFact {
     pub text: String,
     pub at: SystemTime,
     pub source: FactSource,
-    /// Where it came up.
+    /// The session it is from.
     pub session: Option<SessionId>,
-    /// Whom it is about.
+    /// The entity it is about.
     pub entity: Option<EntityId>,
     pub topic: Option<String>,
 }
@@ -38,17 +38,17 @@ pub struct Fact {
     pub author: MemoryAuthor,
 }
 
-/// How a passage came to be one.
+/// The origin of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactSource {
-    /// Somebody wrote it down.
+    /// Stated explicitly.
     Stated,
     /// A piece of a transcript, from one entry to another.
     Heard { first: EntryId, last: EntryId },
 }
 
 impl NewFact {
-    /// Something stated, with nothing known about it but the words.
+    /// A stated fact with no metadata but its text.
     pub fn from_statement(text: &str, at: SystemTime) -> Result<Self, MemoryInputError> {
         let text = kept_text("text", text, LONGEST_TEXT)?;
         let source = FactSource::Stated;

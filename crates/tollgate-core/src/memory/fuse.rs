@@ -1,21 +1,20 @@
-//! One list of two: facts that have the words of a question, and facts that are near to its
-//! meaning.
+//! Hybrid search: merges keyword hits and semantic hits of a query into one list.
 //!
-//! Meaning weighs more, words tell names and numbers apart; both by how well they fit, not by rank:
-//! the tenth of a list may be as good as the first, or have nothing to do with anything.
+//! Semantic similarity has more weight; keywords distinguish names and numbers. Scores are fused,
+//! not ranks: the tenth hit of a list may be as good as the first, or irrelevant.
 
 use std::collections::{HashMap, HashSet};
 
 use super::rank::{identity, query_snippet};
 use super::{Fact, FactId, MemoryHit, MemoryQuery};
 
-/// What the words count, against 1 for the meaning. With more than 0.6 they hide what was asked in
-/// other words, with less than 0.3 names are lost (`tollgate-llm/tests/it/recall.rs`).
+/// Weight of keywords, against 1 for similarity. Above 0.6 they hide paraphrases, below 0.3 names
+/// are lost (`tollgate-llm/tests/it/recall.rs`).
 const WORDS: f32 = 0.5;
-/// How far apart the nearest and the farthest have to be for the meaning to tell them apart.
+/// Minimum difference between the nearest and the farthest similarity for it to be meaningful.
 const SPREAD: f32 = 0.15;
 
-/// `worded` as [`super::rank()`] gives it, `near` with the cosine of the angle. The best first.
+/// `worded` is the output of [`super::rank()`]; `near` has cosine similarities. Best first.
 pub fn fuse(
     query: &MemoryQuery,
     worded: Vec<MemoryHit<Fact>>,
@@ -53,8 +52,7 @@ pub fn fuse(
     fused
 }
 
-/// How near is near depends on the model: what is the farthest of what was found is hardly nearer
-/// than anything.
+/// The range of similarities depends on the model: the farthest hit counts as barely related.
 struct SimilarityRange {
     nearest: f32,
     farthest: f32,
@@ -69,7 +67,7 @@ impl SimilarityRange {
         })
     }
 
-    /// From 0 to 1.
+    /// In 0..=1.
     fn worth(&self, cosine: f32) -> f32 {
         let apart = self.nearest - self.farthest;
         if !cosine.is_finite() || apart < 0.0 {
@@ -78,7 +76,7 @@ impl SimilarityRange {
         if apart <= f32::EPSILON {
             return cosine.clamp(0.0, 1.0);
         }
-        // The last one found is near too, only less so.
+        // The farthest hit still has some value.
         let relative = 0.1 + 0.9 * (cosine - self.farthest) / apart;
         relative * (apart / SPREAD).clamp(0.3, 1.0)
     }

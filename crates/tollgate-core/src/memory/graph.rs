@@ -1,5 +1,5 @@
-//! L3: who and what there is, and how they are related. Cycles are fine; nothing here walks
-//! further than from an entity to its neighbours.
+//! L3: entities and their relations. Cycles are allowed; traversal never goes beyond direct
+//! neighbours.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -11,12 +11,12 @@ use super::{
     kept_text,
 };
 
-/// Chosen by whoever writes an entity, or made of its kind and name. Its own in each namespace and
-/// for each audience; what is an agent's own goes before what is shared.
+/// Chosen by the writer of an entity, or derived from its kind and name. Unique per namespace and
+/// audience; an agent's own entity takes precedence over a shared one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntityId(String);
 
-/// An entity to be kept, in the place of one of the same id if there is one.
+/// An entity to be stored; replaces an entity with the same id.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEntity {
     pub id: EntityId,
@@ -38,8 +38,7 @@ pub struct Entity {
     pub changed: SystemTime,
 }
 
-/// That one entity has to do with another. Kept in the place of one of the same kind between the
-/// same two.
+/// A relation between two entities. Replaces a relation of the same kind between the same two.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRelation {
     pub source: EntityId,
@@ -62,25 +61,25 @@ pub struct Relation {
     pub changed: SystemTime,
 }
 
-/// Where a relation is known from, and how surely.
+/// The source of a relation and its confidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provenance {
     pub session: Option<SessionId>,
-    /// From 0 to 1.
+    /// In 0..=1.
     pub confidence: f32,
 }
 
-/// An entity, and all it has to do with.
+/// An entity with its relations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntitySnapshot {
     pub entity: Entity,
-    /// The surest first.
+    /// Highest confidence first.
     pub links: Vec<EntityLink>,
-    /// How many there are beside those.
+    /// Number of further relations.
     pub left_out: u64,
 }
 
-/// A relation of an entity, and who stands at its other end.
+/// A relation of an entity, with the entity at its other end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntityLink {
     pub relation: Relation,
@@ -92,7 +91,7 @@ impl EntityId {
         kept_text("entity_id", text, LONGEST_NAME).map(Self)
     }
 
-    /// `npc-elara-of-the-vale`, for whoever gave none.
+    /// `npc-elara-of-the-vale`, if no id was given.
     pub fn made_of(kind: &str, name: &str) -> Result<Self, MemoryInputError> {
         let mut id = String::new();
         for word in [kind, name].into_iter().flat_map(|it| it.split(|c: char| !c.is_alphanumeric()))
@@ -174,7 +173,7 @@ fn kept_attributes(attributes: Map<String, Value>) -> Result<Map<String, Value>,
     }
 }
 
-/// No database takes a NUL in a text.
+/// Databases reject NUL in text.
 fn without_nul(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(text.replace('\0', "")),

@@ -1,4 +1,4 @@
-//! Which memory is meant: names of campaigns and of tenants, and both together.
+//! Names of memory namespaces: campaign and tenant.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +10,7 @@ use crate::text::truncate_chars;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemoryName(Arc<str>);
 
-/// A part of the memory from which nothing is seen in another: a campaign, of a tenant if there
-/// are several.
+/// An isolated part of the memory: a campaign, within a tenant if there are several.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Namespace(Arc<str>);
 
@@ -40,7 +39,7 @@ impl MemoryName {
         }
     }
 
-    /// What is meant where nothing was said.
+    /// The default name.
     pub fn usual() -> Self {
         Self("default".into())
     }
@@ -51,7 +50,7 @@ impl MemoryName {
 }
 
 impl Namespace {
-    /// No name has a `/` in it, so no campaign is another tenant's.
+    /// Names contain no `/`, so a campaign cannot be that of another tenant.
     pub fn of(tenant: Option<&MemoryName>, campaign: &MemoryName) -> Self {
         match tenant {
             None => Self(Arc::clone(&campaign.0)),
@@ -59,7 +58,7 @@ impl Namespace {
         }
     }
 
-    /// `CAMPAIGN`, or `TENANT/CAMPAIGN`: for whoever runs the gateway, and may name any.
+    /// `CAMPAIGN`, or `TENANT/CAMPAIGN`: for operators, who may name any namespace.
     pub fn parse(text: &str) -> Result<Self, InvalidNameError> {
         match text.split_once('/') {
             None => Ok(Self::of(None, &MemoryName::parse(text)?)),

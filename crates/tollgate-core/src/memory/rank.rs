@@ -1,7 +1,7 @@
-//! What fits a query best, of what a database found: rare words weigh more than common ones (BM25),
-//! all of them more than some, close together more than far apart. What is new is a little better.
+//! BM25 ranking of candidates from a database: rare words have more weight, all words of the query
+//! beat some, proximity and recency add a little.
 //!
-//! One pure function for both databases: the same question gives the same order.
+//! One pure function for both databases, so that a query has the same order in both.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -12,40 +12,40 @@ use super::snippet::{TermMatch, snippet};
 use super::words::{StemInitials, words_with};
 use super::{AuthorTrust, Fact, MemoryHit, MemoryQuery, SearchCandidates, TranscriptEntry};
 
-/// Something with a text that can be looked for.
+/// A searchable text.
 pub trait RankablePassage {
     fn text(&self) -> &str;
-    /// Whose words they are, if that is known.
+    /// The speaker, if known.
     fn speaker(&self) -> Option<&str>;
     fn at(&self) -> SystemTime;
     fn trust(&self) -> AuthorTrust;
 }
 
-/// How soon more of the same word counts no more, and how much long texts are discounted.
+/// BM25 parameters: term frequency saturation and length normalization.
 const K1: f32 = 1.2;
 const B: f32 = 0.5;
-/// What a word counts that stands in another form than it was asked for, and the speaker's name.
+/// Weight of a word in another form than in the query, and of the speaker's name.
 const OTHER_FORM: f32 = 0.8;
 const SPEAKER: f32 = 0.5;
-/// What is added for words that stand beside one another as in the question, and between quotes.
+/// Bonus for words that are adjacent as in the query, and in quotes.
 const BESIDE: f32 = 0.4;
 const PHRASE: f32 = 1.0;
-/// Words between two that still have to do with each other.
+/// Maximum distance in words for the adjacency bonus.
 const NEAR: usize = 4;
-/// What is new counts so much more than what is old, and after how long half of that.
+/// Bonus for recent texts, and its half-life.
 const NEW: f32 = 0.1;
 const HALF_LIFE: Duration = Duration::from_secs(28 * 24 * 60 * 60);
-/// What is left of the worth of an agent's own words, and of a question.
+/// Weight of an agent's own utterances, and of questions.
 const REPEATED_WEIGHT: f32 = 0.4;
 const QUESTION_WEIGHT: f32 = 0.7;
-/// Words in more than this part of all texts need not be in a text that has all that was asked for.
+/// Words in more than this fraction of texts are not needed to match all words.
 const COMMON: f32 = 0.3;
-/// Bytes read of all candidates together, and of one at least.
+/// Maximum bytes read of all candidates together, and minimum of each.
 const READ: usize = 2 << 20;
 const READ_OF_ONE: usize = 8 << 10;
 
-/// The best first, `most` at most; of those with the same words only the best. Scores are from 0 to
-/// 1; above one half are only those that have every word.
+/// Best first, at most `most`; of duplicates only the best. Scores are in 0..=1; only texts with
+/// every word score above one half.
 pub fn rank<T: RankablePassage>(
     query: &MemoryQuery,
     candidates: SearchCandidates<T>,
@@ -80,13 +80,13 @@ pub fn rank<T: RankablePassage>(
     order.into_iter().filter_map(hit).collect()
 }
 
-/// Bytes read of each: all, if that is not too much.
+/// Bytes read of each candidate: all of it, if the total is within the limit.
 fn share<T: RankablePassage>(found: &[T]) -> usize {
     let all: usize = found.iter().map(|it| it.text().len()).sum();
     if all <= READ { all } else { (READ / found.len().max(1)).max(READ_OF_ONE) }
 }
 
-/// The part of a text that fits a query, as hits have it.
+/// The matching part of a text, in the format of hits.
 pub(super) fn query_snippet(query: &MemoryQuery, text: &str) -> String {
     let wanted = QueryMatcher::of(query, vec![1.0; query.terms.len()]);
     let mut reading = TextMatches::new(&wanted);
@@ -94,14 +94,13 @@ pub(super) fn query_snippet(query: &MemoryQuery, text: &str) -> String {
     snippet(text, &reading.matches)
 }
 
-/// Better first; of the same worth what can be believed more, then what is newer.
+/// Higher score first; on a tie more trusted, then newer.
 fn compare<T: RankablePassage>(one: (f32, &T), two: (f32, &T)) -> Ordering {
     let trust = two.1.trust().cmp(&one.1.trust());
     two.0.total_cmp(&one.0).then(trust).then(two.1.at().cmp(&one.1.at()))
 }
 
-/// From 0 to 1. Neither age nor trust lifts anything over what has every word, or beyond a
-/// better fit by more than a little.
+/// In 0..=1. Age and trust have little effect, and never rank a text above one that has every word.
 fn worth<T: RankablePassage>(passage: &T, fit: QueryFit, now: SystemTime) -> f32 {
     let (base, fit) = match fit {
         QueryFit::Nothing => return 0.0,
@@ -119,8 +118,8 @@ fn worth<T: RankablePassage>(passage: &T, fit: QueryFit, now: SystemTime) -> f32
     (base + 0.5 * fit * (1.0 + NEW * newness + trust) / most) * news(passage)
 }
 
-/// What was said in a conversation tells less where it repeats or asks: an agent says what it was
-/// told, and whoever asked the same before did not know it either.
+/// Repetitions and questions carry less information: an agent repeats its input, and earlier
+/// questions do not contain the answer.
 fn news<T: RankablePassage>(passage: &T) -> f32 {
     match (passage.speaker(), passage.trust()) {
         (None, _) => 1.0,
@@ -130,7 +129,7 @@ fn news<T: RankablePassage>(passage: &T) -> f32 {
     }
 }
 
-/// The same words of the same speaker are the same.
+/// Identity for deduplication: same speaker, same words.
 pub(super) fn identity<T: RankablePassage>(passage: &T) -> u64 {
     let mut hasher = DefaultHasher::new();
     passage.speaker().hash(&mut hasher);
@@ -140,7 +139,7 @@ pub(super) fn identity<T: RankablePassage>(passage: &T) -> u64 {
     hasher.finish()
 }
 
-/// How well a text fits, from 0 to 1.
+/// How well a text matches, in 0..=1.
 #[derive(Debug, Clone, Copy)]
 enum QueryFit {
     Nothing,
@@ -148,15 +147,15 @@ enum QueryFit {
     All(f32),
 }
 
-/// What is looked for in each text.
+/// What is searched for in each text.
 struct QueryMatcher<'q> {
     query: &'q MemoryQuery,
-    /// The query's terms, then what else its phrases are of.
+    /// The terms of the query, then further words of its phrases.
     stems: Vec<&'q str>,
     phrases: Vec<Vec<usize>>,
-    /// Of each term.
+    /// One per term.
     rarity: Vec<f32>,
-    /// Terms that a text has to have to have all.
+    /// Terms that a text needs to match all words.
     needed: Vec<usize>,
     starts: StemInitials,
 }
@@ -168,7 +167,7 @@ impl<'q> QueryMatcher<'q> {
         let rarity = (0..query.terms.len())
             .map(|term| (1.0 + (all - with(term) + 0.5) / (with(term) + 0.5)).ln());
         let mut wanted = Self::of(query, rarity.collect());
-        // What stands nowhere is in no text; what stands everywhere tells none from another.
+        // A term in no text cannot match; a term in most texts does not distinguish them.
         let telling = |term: &usize| with(*term) > 0.0 && with(*term) / all <= COMMON;
         let known = |term: &usize| with(*term) > 0.0;
         wanted.needed = (0..query.terms.len()).filter(telling).collect();
@@ -203,7 +202,7 @@ impl<'q> QueryMatcher<'q> {
             had += if *count > 0.0 { *rarity } else { 0.0 };
         }
         if had == 0.0 {
-            // Its words stand somewhere further on.
+            // The words occur beyond the part that was read.
             return if reading.is_cut { QueryFit::Some(f32::EPSILON) } else { QueryFit::Nothing };
         }
         let all: f32 = self.rarity.iter().sum();
@@ -215,7 +214,7 @@ impl<'q> QueryMatcher<'q> {
         if has_all { QueryFit::All(fit) } else { QueryFit::Some(fit) }
     }
 
-    /// Words that follow each other in the question, and in the text too, or nearly.
+    /// Words that are adjacent, or nearly, both in the query and in the text.
     fn beside(&self, reading: &TextMatches) -> f32 {
         let pairs = self.query.terms.len().saturating_sub(1);
         let worth = (0..pairs).map(|term| {
@@ -243,15 +242,15 @@ impl<'q> QueryMatcher<'q> {
     }
 }
 
-/// What of the wanted stands in a text, and where.
+/// The query words found in a text, with their positions.
 struct TextMatches {
-    /// Of each term.
+    /// One per term.
     counts: Vec<f32>,
-    /// Of each stem, ascending.
+    /// One per stem, ascending.
     places: Vec<Vec<usize>>,
     matches: Vec<TermMatch>,
     words: usize,
-    /// Not all of the text was read.
+    /// The text was only partly read.
     is_cut: bool,
 }
 
@@ -276,7 +275,7 @@ impl TextMatches {
     fn read(&mut self, text: &str, wanted: &QueryMatcher<'_>, share: usize) {
         self.is_cut = text.len() > share;
         let text = &text[..text.floor_char_boundary(share)];
-        // About as many as there are: most of them are not even looked at.
+        // An estimate of the word count: most words are skipped unread.
         self.words = text.len() / 6 + 1;
         words_with(text, &wanted.starts, &mut |word| {
             let Some(stem) = wanted.stems.iter().position(|it| *it == word.stem) else { return };
@@ -295,7 +294,7 @@ impl TextMatches {
     }
 }
 
-/// How far the nearest of one list is from one of another; both ascending.
+/// The minimum distance between positions of two lists; both ascending.
 fn nearest(one: &[usize], two: &[usize]) -> Option<usize> {
     let (mut first, mut second, mut nearest) = (0, 0, None);
     while let (Some(a), Some(b)) = (one.get(first), two.get(second)) {

@@ -1,40 +1,39 @@
-//! Looking for something by its words: what is asked for, and what a database found that may fit.
-//! What is asked is never more than words: nothing of a database's own syntax gets through here.
+//! Keyword search of the memory: parsed queries, and the candidates that a database returns. A
+//! query is only a list of words, so that no database query syntax passes through (no injection).
 
 use super::MemoryInputError;
 use super::words::{WordKind, words};
 
-/// What is looked for, as words in the form in which texts are indexed. Only [`MemoryQuery::parse`] makes
-/// one.
+/// A query as words in the form in which texts are indexed. Created only by [`MemoryQuery::parse`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryQuery {
-    /// In the order in which they were said, each once; few enough to be looked up one by one.
+    /// In order of occurrence, without duplicates; few enough to be looked up one by one.
     pub terms: Vec<String>,
-    /// The terms as they were said: where a text has just that, it fits better.
+    /// The terms as written: an exact match ranks higher.
     pub(super) forms: Vec<String>,
-    /// What stood between quotes: words that follow each other.
+    /// Quoted phrases: words that must be adjacent.
     pub(super) phrases: Vec<Vec<String>>,
 }
 
-/// What may fit a query: not ranked yet, and no more than can be ranked in a moment.
+/// Candidates for a query: unranked, and few enough to be ranked quickly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchCandidates<T> {
     pub found: Vec<T>,
-    /// How many texts there are to look through, about.
+    /// Approximate number of texts searched.
     pub texts: u64,
-    /// In how many of those each term of the query stands, about; in the order of its terms.
+    /// Approximate document frequency of each term of the query, in the order of the terms.
     pub with: Vec<u64>,
 }
 
-/// Words that are looked up.
+/// Maximum words that are looked up.
 const MOST_TERMS: usize = 16;
-/// Phrases, and words of one.
+/// Maximum phrases, and words per phrase.
 const MOST_PHRASES: usize = 4;
 const LONGEST_PHRASE: usize = 12;
-/// Bytes read at either end of a question. It stands before or behind what was pasted into it.
+/// Bytes read at each end of the text: a question stands before or after pasted content.
 const END: usize = 4 * 1024;
 
-/// Words in which questions are put, and which stand in every text.
+/// Stop words: they occur in questions and in every text.
 const EMPTY: &[&str] = &[
     "a", "about", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
     "been", "before", "but", "by", "can", "could", "das", "dem", "den", "der", "did", "die", "do",
@@ -49,7 +48,7 @@ const EMPTY: &[&str] = &[
 ];
 
 impl MemoryQuery {
-    /// Of a very long text only both ends are read, and of many words those that say most.
+    /// Of a very long text only both ends are read, and of many words the most significant.
     pub fn parse(text: &str) -> Result<Self, MemoryInputError> {
         let mut asked = QueryParser::default();
         if text.len() <= 2 * END {
@@ -67,14 +66,14 @@ impl MemoryQuery {
     }
 }
 
-/// `form` is folded, with its ending.
+/// `form` is folded but not stemmed.
 pub(super) fn is_empty_word(form: &str) -> bool {
     EMPTY.binary_search(&form).is_ok()
 }
 
 #[derive(Default)]
 struct QueryParser {
-    /// Each once.
+    /// Without duplicates.
     words: Vec<QueryWord>,
     phrases: Vec<Vec<String>>,
 }
@@ -86,18 +85,18 @@ struct QueryWord {
     weight: QueryWordWeight,
 }
 
-/// How much a word says, before it is known how rare it is.
+/// Significance of a word, before its frequency is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum QueryWordWeight {
     Empty,
     Plain,
-    /// With a capital or a digit.
+    /// Contains a capital or a digit.
     Name,
     Quoted,
 }
 
 impl QueryParser {
-    /// Every other part stands between quotes, if the last is closed.
+    /// Every second part is quoted, if the last quote is closed.
     fn read(&mut self, text: &str) {
         let is_quote = |it: char| matches!(it, '"' | '“' | '”' | '„' | '«' | '»');
         let parts: Vec<&str> = text.split(is_quote).collect();
@@ -147,7 +146,7 @@ impl QueryParser {
         }
     }
 
-    /// The weightiest, of the same weight those nearer to one of the ends; in their order.
+    /// The most significant words, on a tie those nearer to an end; in order.
     fn choose_words(&self) -> Vec<QueryWord> {
         let heaviest = self.words.iter().map(|it| it.weight).max();
         let least = heaviest.map_or(QueryWordWeight::Empty, |it| it.min(QueryWordWeight::Plain));

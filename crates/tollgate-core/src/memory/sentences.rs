@@ -1,14 +1,14 @@
-//! Cuts what was said into sentences, and into one line: whoever speaks has a line of their own, and
-//! no text can put words into somebody else's mouth by starting a new one.
+//! Sentence splitting, and reduction of text to a single line. Each speaker has one line, so that
+//! no text can forge an utterance of someone else with a line break.
 
 use std::ops::Range;
 
-/// What closes a sentence, and what may follow it there.
+/// Sentence terminators, and characters that may follow them.
 const ENDS: &[char] = &['.', '!', '?', '…'];
 const WIDE_ENDS: &[char] = &['。', '！', '？', '｡'];
 const CLOSING: &[char] = &['"', '\'', '”', '’', '»', ')', ']'];
 
-/// Without breaks of lines and control characters; one space where there were several.
+/// Without line breaks and control characters; runs of spaces are collapsed.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for word in text.split(|it: char| it.is_whitespace() || it.is_control()) {
@@ -20,7 +20,7 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// Where the sentences of one line stand, without the spaces between them.
+/// The ranges of the sentences of a line, without the spaces between them.
 pub(super) fn sentences(line: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -36,7 +36,7 @@ pub(super) fn sentences(line: &str) -> Vec<Range<usize>> {
         {
             end = at + next.len_utf8();
         }
-        // `3.5` and `e.g.,` go on.
+        // `3.5` and `e.g.,` do not end a sentence.
         let closed = is_wide || letters.peek().is_none_or(|(_, it)| *it == ' ');
         if closed && !is_short_form(&line[from..end]) {
             push(line, from..end, &mut found);
@@ -55,7 +55,7 @@ fn push(line: &str, part: Range<usize>, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// `Mr.` and `J.` close nothing.
+/// `Mr.` and `J.` do not end a sentence.
 fn is_short_form(sentence: &str) -> bool {
     let last = sentence.rsplit(' ').next().unwrap_or(sentence);
     let Some(word) = last.strip_suffix('.') else { return false };

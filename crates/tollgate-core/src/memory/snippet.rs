@@ -1,24 +1,24 @@
-//! The part of a text that fits a query, in one line, with what was looked for between `**`.
-//! A `**` is never the text's own.
+//! Search snippets: the part of a text that matches a query, on one line, with matches between
+//! `**`. Asterisks of the text itself are replaced by a look-alike.
 
 use std::ops::Range;
 
-/// Characters shown of a text, about.
+/// Approximate characters of a snippet.
 const WIDTH: usize = 240;
-/// Of those, before the first match.
+/// Of those, characters before the first match.
 const LEAD: usize = 60;
 
-/// A place where a word of the query stands.
+/// A match of a query word.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TermMatch {
-    /// Bytes of the text.
+    /// Byte range in the text.
     pub(super) at: Range<usize>,
     /// Which word.
     pub(super) term: usize,
     pub(super) rarity: f32,
 }
 
-/// `matches` are in the order of the text. Without any the text's beginning is shown.
+/// `matches` are in text order. Without matches the beginning of the text is shown.
 pub(super) fn snippet(text: &str, matches: &[TermMatch]) -> String {
     let window = window(text, matches);
     let mut line = SnippetLine { text: String::new(), after_space: true };
@@ -40,7 +40,7 @@ pub(super) fn snippet(text: &str, matches: &[TermMatch]) -> String {
     line
 }
 
-/// Where most of what was looked for stands close together.
+/// The window with the most matches.
 fn window(text: &str, matches: &[TermMatch]) -> Range<usize> {
     if text.len() <= WIDTH {
         return 0..text.len();
@@ -52,7 +52,7 @@ fn window(text: &str, matches: &[TermMatch]) -> Range<usize> {
         let mut worth = 0.0;
         for found in matches[index..].iter().take_while(|it| it.at.end <= reach).take(WIDTH) {
             let bit = 1_u64.checked_shl(u32::try_from(found.term).unwrap_or(u32::MAX)).unwrap_or(0);
-            // Another word tells more than the same once more.
+            // Another word adds more than a repeated one.
             worth += if seen & bit == 0 { found.rarity } else { found.rarity / 10.0 };
             seen |= bit;
         }
@@ -68,17 +68,17 @@ fn window(text: &str, matches: &[TermMatch]) -> Range<usize> {
     at_word(text, start.min(first), first)..before_word(text, end, first)
 }
 
-/// So many characters before a place.
+/// The position `count` characters earlier.
 fn back(text: &str, from: usize, count: usize) -> usize {
     text[..from].char_indices().rev().nth(count - 1).map_or(0, |(at, _)| at)
 }
 
-/// So many characters after it.
+/// The position `count` characters later.
 fn forth(text: &str, from: usize, count: usize) -> usize {
     text[from..].char_indices().nth(count).map_or(text.len(), |(at, _)| from + at)
 }
 
-/// The next word's beginning, if one begins before `latest`.
+/// The start of the next word, if it is before `latest`.
 fn at_word(text: &str, from: usize, latest: usize) -> usize {
     if from == 0 || text[..from].ends_with(char::is_whitespace) {
         return from;
@@ -89,7 +89,7 @@ fn at_word(text: &str, from: usize, latest: usize) -> usize {
     after.filter(|at| *at <= latest).unwrap_or(from)
 }
 
-/// The end of the last word that is all there, if there is any after `earliest`.
+/// The end of the last whole word, if it is after `earliest`.
 fn before_word(text: &str, to: usize, earliest: usize) -> usize {
     if to == text.len() || text[to..].starts_with(char::is_whitespace) {
         return to;
@@ -97,7 +97,7 @@ fn before_word(text: &str, to: usize, earliest: usize) -> usize {
     text[earliest..to].rfind(char::is_whitespace).map_or(to, |at| earliest + at)
 }
 
-/// What overlaps or touches (a part of a word, pairs of letters) is marked as one.
+/// Merges matches that overlap or touch (parts of words, bigrams).
 fn apart(matches: &[TermMatch]) -> Vec<Range<usize>> {
     let mut apart: Vec<Range<usize>> = Vec::new();
     for found in matches {

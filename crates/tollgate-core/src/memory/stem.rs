@@ -1,7 +1,7 @@
-//! Takes the commonest endings of English off, so that `searches`, `searching` and `search` meet.
-//! More careful than it could be: here words are names, and `Luca` is not `Lucas`, nor `Jan` `Jane`.
+//! English stemmer: strips common endings, so that `searches`, `searching` and `search` are equal.
+//! Deliberately conservative because names are indexed: `Luca` is not `Lucas`, nor `Jan` `Jane`.
 
-/// Plurals that no rule makes.
+/// Irregular plurals.
 const IRREGULAR: &[(&str, &str)] = &[
     ("children", "child"),
     ("dwarves", "dwarf"),
@@ -22,7 +22,7 @@ const IRREGULAR: &[(&str, &str)] = &[
 /// Not a form of `even`.
 const KEPT: &[&str] = &["evening"];
 
-/// Where a word ends so without `-ing` and `-ed`, an `e` went with them: `arriv`, `handl`.
+/// Stems with these endings lost an `e` together with `-ing` or `-ed`: `arriv`, `handl`.
 const WANTS_E: &[&str] = &[
     "v", "c", "u", "az", "iz", "ez", "eng", "ung", "chang", "rang", "ag", "rg", "dg", "as", "es",
     "is", "os", "rs", "ns", "ps", "creat", "plet", "delet", "ecut", "put", "lut", "bl", "pl", "tl",
@@ -30,11 +30,11 @@ const WANTS_E: &[&str] = &[
     "plod", "typ", "eus", "aus", "xcit", "nvit", "gnit",
 ];
 
-/// The same, with a consonant before it, or a `u`: `shar` but not `hear`, `decid` but not `avoid`.
+/// Likewise, but only after a consonant or `u`: `shar` but not `hear`, `decid` but not `avoid`.
 const WANTS_E_AFTER_CONSONANT: &[&str] =
     &["at", "ak", "ik", "ok", "id", "ad", "ir", "ar", "ur", "in", "ap", "ib"];
 
-/// `word` is folded already. What is not plain letters stays as it is.
+/// `word` is already folded. Words with other than plain letters are left unchanged.
 pub(super) fn stem(word: &mut String) {
     if word.len() < 3 || !word.bytes().all(|it| it.is_ascii_lowercase()) {
         return;
@@ -60,7 +60,7 @@ pub(super) fn stem(word: &mut String) {
     }
 }
 
-/// No `s` goes after `a` and `o`: names end so (`Lucas`, `Carlos`) as often as plurals.
+/// Keeps `s` after `a` and `o`: names end so (`Lucas`, `Carlos`) as often as plurals.
 fn plural(word: &mut String) {
     if ends(word, "ies", 2) {
         word.truncate(word.len() - 3);
@@ -76,7 +76,7 @@ fn plural(word: &mut String) {
     }
 }
 
-/// What `-ing` or `-ed` left: `runn` was `run`, and `bak` was `bake`.
+/// Repairs a stem after `-ing` or `-ed`: `runn` to `run`, `bak` to `bake`.
 fn mend(word: &mut String) {
     let bytes = word.as_bytes();
     let [.., before, last] = *bytes else { return };
@@ -99,7 +99,7 @@ fn mend(word: &mut String) {
     }
 }
 
-/// One vowel between consonants, at the end: `hop`, `nam`, `writ`.
+/// Ends in a single vowel between consonants: `hop`, `nam`, `writ`.
 fn is_short(word: &[u8]) -> bool {
     let [rest @ .., vowel, last] = word else { return false };
     let closed = is_vowel(*vowel) && !is_vowel(*last) && !matches!(last, b'w' | b'x');
@@ -110,7 +110,7 @@ fn is_vowel(letter: u8) -> bool {
     matches!(letter, b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
 }
 
-/// Whether it ends so, and as many letters stand before it.
+/// Whether it has this ending with at least `before` letters in front.
 fn ends(word: &str, ending: &str, before: usize) -> bool {
     word.len() >= ending.len() + before && word.ends_with(ending)
 }

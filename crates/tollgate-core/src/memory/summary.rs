@@ -1,5 +1,5 @@
-//! What a session was about, in its own words: who spoke, when, and the sentences that tell most.
-//! No model is asked; the same transcript gives the same summary.
+//! Extractive summary of a session: speakers, time, and the most informative sentences. Uses no
+//! model; the same transcript gives the same summary.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,29 +10,30 @@ use super::words::{WordKind, words};
 use crate::date;
 use crate::text::truncate_chars;
 
-/// Bytes read of a session, and of one entry.
+/// Maximum bytes read of a session, and of one entry.
 const READ: usize = 4 << 20;
 const READ_OF_ONE: usize = 16 << 10;
-/// Sentences among which is chosen: those that tell most by themselves.
+/// Maximum candidate sentences: those with the highest individual scores.
 const CHOICE: usize = 1_000;
-/// Words of a sentence that is worth being told, and characters of it that are shown.
+/// Minimum words of a sentence, and maximum characters shown.
 const LEAST_WORDS: usize = 4;
 const MAX_SENTENCE_CHARS: usize = 280;
-/// What tells less than this part of what the first told is left out, though there were room.
+/// Sentences below this fraction of the first one's score are omitted, even if there is room.
 const MIN_RELATIVE_SCORE: f32 = 0.35;
-/// Speakers that are named.
+/// Maximum speakers named.
 const MAX_NAMED_SPEAKERS: usize = 8;
 
-/// What a name counts, against a word; a number; a word said only once; a word told already.
+/// Weights, against 1 for a word: a name; a number; a word that occurs once; a word already
+/// covered.
 const NAME: f32 = 2.0;
 const NUMBER: f32 = 1.5;
 const ONCE: f32 = 0.5;
 const REPEATED_WORD_WEIGHT: f32 = 0.2;
-/// What a sentence counts in which something is decided, found or lost, and a question.
+/// Weights of a sentence with a decision, discovery or loss, and of a question.
 const DECISION: f32 = 1.5;
 const QUESTION: f32 = 0.5;
 
-/// Words of decisions and of what changes the world, as they are indexed.
+/// Stems of words about decisions and changes of the world.
 const DECISIONS: &[&str] = &[
     "agree",
     "alive",
@@ -82,7 +83,7 @@ const DECISIONS: &[&str] = &[
     "won",
 ];
 
-/// In `most` characters at most; nothing of nothing.
+/// At most `most` characters; empty for an empty session.
 pub fn summary(entries: &[TranscriptEntry], most: usize) -> String {
     let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
         return String::new();
@@ -111,7 +112,7 @@ fn pluralize(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 
-/// Those who said most first.
+/// Most talkative first.
 fn speakers(entries: &[TranscriptEntry]) -> String {
     let mut counts: Vec<(String, usize)> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
@@ -133,7 +134,7 @@ fn speakers(entries: &[TranscriptEntry]) -> String {
     all.join(", ")
 }
 
-/// One sentence, with the words that may tell something.
+/// One sentence with its informative words.
 struct Sentence {
     speaker: String,
     text: String,
@@ -149,9 +150,9 @@ struct SentenceWord {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordSpelling {
-    /// With a capital inside of a sentence.
+    /// Capitalized inside a sentence.
     Capital,
-    /// Where every word has a capital.
+    /// At the start of a sentence, where every word is capitalized.
     First,
     Small,
     Digits,
@@ -210,15 +211,15 @@ impl Sentence {
     }
 }
 
-/// What each word of a session tells.
+/// The weight of each word of a session.
 struct SentenceScorer<'s> {
     said: &'s [Sentence],
     worth: HashMap<&'s str, f32>,
 }
 
 impl<'s> SentenceScorer<'s> {
-    /// Rare words tell more than common ones, names more than words. A name is what is never
-    /// written small.
+    /// Rare words have more weight than common ones, names more than words. A name is a word that
+    /// never occurs in lower case.
     fn of(said: &'s [Sentence]) -> Self {
         let mut counts: HashMap<&str, (f32, WordSpelling)> = HashMap::new();
         for word in said.iter().flat_map(|it| &it.words) {
@@ -244,7 +245,7 @@ impl<'s> SentenceScorer<'s> {
         Self { worth: worth.collect(), said }
     }
 
-    /// Greedily: what was told already counts little in the next.
+    /// Greedy: words already covered count little for the next sentence.
     fn choose(&self, room: usize) -> Vec<usize> {
         let mut order: Vec<(f32, usize)> =
             (0..self.said.len()).map(|at| (self.score(at, &HashSet::new()), at)).collect();
@@ -284,7 +285,7 @@ impl<'s> SentenceScorer<'s> {
         let decides = sentence.words.iter().any(|it| DECISIONS.contains(&it.stem.as_str()));
         let decision = if decides { DECISION } else { 1.0 };
         let question = if sentence.is_question() { QUESTION } else { 1.0 };
-        // Longer ones have more words, but have to earn their room.
+        // Long sentences have more words, but pay for their length.
         decision * question * sum / (sentence.count as f32 + 6.0).sqrt()
     }
 }

@@ -1,19 +1,18 @@
-//! L1: what was said, in order. Only appended to.
+//! L1: the append-only transcript of conversations.
 
 use std::time::SystemTime;
 
 use super::{Audience, LONGEST_NAME, LONGEST_TEXT, MemoryAuthor, MemoryInputError, kept_text};
 
-/// Ascending in the order in which entries were kept.
+/// Ascending in insertion order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryId(pub u64);
 
-/// A conversation, by the name its callers give it; its own in each namespace and for each
-/// audience.
+/// A conversation, by the name its callers use; unique per namespace and audience.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(String);
 
-/// Something that was said, to be kept.
+/// An utterance to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEntry {
     pub session: SessionId,
@@ -32,7 +31,7 @@ pub struct TranscriptEntry {
     pub author: MemoryAuthor,
 }
 
-/// What is known of a session beside what was said in it.
+/// Metadata of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TranscriptSession {
     pub id: SessionId,
@@ -40,7 +39,7 @@ pub struct TranscriptSession {
     pub entries: u64,
     pub began: SystemTime,
     pub last: SystemTime,
-    /// As somebody wrote it.
+    /// As written by an author.
     pub summary: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Cuts texts into the words by which they are found: one case, no accents, endings taken off.
-//! The same for what is kept and for what is asked, whatever the database; it knows neither.
+//! Tokenizer of the memory's full-text index: case folding, accents removed, stemming. The same for
+//! stored texts and queries, and for both databases.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,19 +10,19 @@ use unicode_normalization::char::is_combining_mark;
 use super::stem::stem;
 use crate::confusables::is_unspaced;
 
-/// Bytes of a word; what is longer is cut.
+/// Maximum bytes of a word; longer ones are truncated.
 const MAX_WORD_BYTES: usize = 48;
-/// Different words of one text. An utterance has dozens; what has more is no utterance.
+/// Maximum distinct words of a text. An utterance has dozens.
 const MAX_WORDS_PER_TEXT: usize = 2_000;
-/// Letters of a part of a word (`Do'Urden`) that is worth being found by.
+/// Minimum letters of an indexed part of a word (`Do'Urden`).
 const LEAST_PART: usize = 3;
-/// What follows an apostrophe in English, and is no name.
+/// English contractions after an apostrophe, which are not names.
 const SHORT_FORMS: &[&str] = &["d", "ll", "m", "re", "t", "ve"];
 
-/// The different words of a text, by which it is indexed, in the order in which they first stand in it.
+/// The distinct index terms of a text, in order of first occurrence.
 ///
-/// None is empty or longer than 48 bytes, or has a space, a control character, a quote, a colon or
-/// anything of ASCII but small letters and digits in it.
+/// A term is 1 to 48 bytes long. It contains no space, control character, quote or colon, and of
+/// ASCII only lower-case letters and digits.
 pub fn terms(text: &str) -> Vec<String> {
     let mut known = HashSet::new();
     let mut terms = Vec::new();
@@ -35,8 +35,8 @@ pub fn terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// A text as others may have written it: its words in one case, without accents, one space between.
-/// Not shortened; empty where it has no words, which says nothing about what else is in it.
+/// Normalized text for comparison: words folded, without accents, separated by one space. Not
+/// truncated. Empty if there are no words, even if there is other content.
 pub fn fold_text(text: &str) -> String {
     let mut folded = String::new();
     words(text, &mut |word| {
@@ -51,13 +51,13 @@ pub fn fold_text(text: &str) -> String {
 /// One word of a text.
 #[derive(Debug)]
 pub(super) struct IndexedWord<'w> {
-    /// Where it stands, in bytes of the text.
+    /// Byte range in the text.
     pub(super) at: Range<usize>,
-    /// How many stand before it. Parts of a word have its place.
+    /// Word position. Parts of a word share its position.
     pub(super) place: usize,
-    /// In one case, without accents.
+    /// Folded, without accents.
     pub(super) form: &'w str,
-    /// As it is indexed.
+    /// As indexed.
     pub(super) stem: &'w str,
     pub(super) kind: WordKind,
 }
@@ -65,11 +65,11 @@ pub(super) struct IndexedWord<'w> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordKind {
     Whole,
-    /// Of a longer one, that is given as well.
+    /// Part of a longer word, which is emitted as well.
     Part,
 }
 
-/// Letters with which a word begins that is looked for; its endings do not change them.
+/// First letters of the words searched for; stemming does not change them.
 pub(super) struct StemInitials([bool; 128]);
 
 impl StemInitials {
@@ -85,19 +85,19 @@ impl StemInitials {
         starts
     }
 
-    /// Whether it may be one of them: what is no ASCII is not known before it is folded.
+    /// Whether it may be one of them: non-ASCII is unknown before folding.
     fn may_have(&self, raw: &str) -> bool {
         let first = raw.bytes().next().unwrap_or_default().to_ascii_lowercase();
         self.0.get(usize::from(first)).copied().unwrap_or(true) || !raw.is_ascii()
     }
 }
 
-/// Gives each word of a text to `take`, in order.
+/// Passes each word of a text to `take`, in order.
 pub(super) fn words(text: &str, take: &mut dyn FnMut(IndexedWord<'_>)) {
     words_with(text, &StemInitials::ANY, take);
 }
 
-/// The same without most of those that begin otherwise, which costs a fraction of it.
+/// Like [`words`], but skips most words with other initials, which is much cheaper.
 pub(super) fn words_with(text: &str, starts: &StemInitials, take: &mut dyn FnMut(IndexedWord<'_>)) {
     let mut cutter = WordSplitter {
         text,
@@ -120,26 +120,26 @@ struct WordSplitter<'t> {
     text: &'t str,
     starts: &'t StemInitials,
     place: usize,
-    /// The word that is being read, up to its last letter.
+    /// The current word, up to its last letter.
     open: Option<Range<usize>>,
-    /// Letters in a row of a script without spaces, and where they stand.
+    /// Consecutive letters of a script without spaces, with their ranges.
     unspaced: Vec<(Range<usize>, char)>,
-    /// Half a flag: two letters of a country make one.
+    /// The first half of a flag emoji: two regional letters make one flag.
     flag: Option<(usize, char)>,
     form: String,
     stem: String,
     take: &'t mut dyn FnMut(IndexedWord<'_>),
 }
 
-/// What a character is to the word before it.
+/// How a character relates to the word before it.
 enum LetterClass {
     Plain,
     Unspaced,
     Picture,
     HalfFlag,
-    /// Accents and signs above and below.
+    /// Combining marks.
     Mark,
-    /// Seen by nobody: it parts no words.
+    /// Invisible characters: they do not separate words.
     Invisible,
     Apostrophe,
     Between,
@@ -154,7 +154,7 @@ impl LetterClass {
             '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => {
                 Self::Invisible
             }
-            // Of people in all colours the picture is the same.
+            // Skin tones do not change the emoji.
             '\u{fe00}'..='\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0000}'..='\u{e0fff}' => {
                 Self::Invisible
             }
@@ -190,7 +190,7 @@ impl WordSplitter<'_> {
                 }
             }
             LetterClass::Invisible => {}
-            // Inside a word only: `open` is closed by whatever follows that is no letter.
+            // Only inside a word: `open` ends at the next non-letter.
             LetterClass::Apostrophe if self.open.as_ref().is_some_and(|it| it.end == at) => {}
             LetterClass::Unspaced => {
                 if self.unspaced.is_empty() {
@@ -228,8 +228,7 @@ impl WordSplitter<'_> {
         }
     }
 
-    /// Two letters beside one another stand for a word, and each for itself: there is no telling
-    /// where words end.
+    /// Emits bigrams and single letters, because word boundaries are unknown in these scripts.
     fn pairs(&mut self) {
         let run = std::mem::take(&mut self.unspaced);
         for (index, (at, letter)) in run.iter().enumerate() {
@@ -247,7 +246,7 @@ impl WordSplitter<'_> {
         }
     }
 
-    /// `Elara's` is `elara`; `O'Brien` is `obrien` and `brien`, for those who leave the rest out.
+    /// `Elara's` is `elara`; `O'Brien` is `obrien` and also `brien`.
     fn word(&mut self, at: Range<usize>) {
         let raw = &self.text[at.clone()];
         let is_apostrophe = |it: char| matches!(LetterClass::of(it), LetterClass::Apostrophe);
@@ -306,9 +305,9 @@ impl WordSplitter<'_> {
     }
 }
 
-/// In one case and without accents, behind what `form` has already.
+/// Appends the folded text to `form`.
 fn fold(raw: &str, form: &mut String) {
-    // What is cut off later is not worth folding: no letter takes more than four bytes.
+    // The rest would be truncated anyway: no letter takes more than four bytes.
     let raw = &raw[..raw.floor_char_boundary(4 * MAX_WORD_BYTES)];
     if raw.is_ascii() {
         form.extend(raw.chars().map(|it| it.to_ascii_lowercase()));
@@ -319,7 +318,7 @@ fn fold(raw: &str, form: &mut String) {
     form.extend(folded.filter(|it| !is_accent(*it) && kept(it)).nfc());
 }
 
-/// Letters that are no accented ones, but are written without their strokes as well.
+/// Letters without a decomposition that are also written without their stroke.
 fn plain(letter: char) -> impl Iterator<Item = char> {
     let (first, second) = match letter {
         'ß' => ('s', Some('s')),
@@ -337,7 +336,7 @@ fn plain(letter: char) -> impl Iterator<Item = char> {
     std::iter::once(first).chain(second)
 }
 
-/// Signs that are left out by those who write quickly; the vowels of Indian scripts are none.
+/// Marks that are omitted in quick writing; vowel signs of Indic scripts are not among them.
 fn is_accent(mark: char) -> bool {
     matches!(mark,
         '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5c7}'
@@ -346,7 +345,7 @@ fn is_accent(mark: char) -> bool {
         | '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// Korean has spaces, but between more than words.
+/// Korean has spaces, but they do not separate single words.
 fn is_pairwise(letter: char) -> bool {
     is_unspaced(letter) && letter.is_alphanumeric()
         || matches!(letter, '\u{ac00}'..='\u{d7a3}' | '\u{ff66}'..='\u{ff9d}')

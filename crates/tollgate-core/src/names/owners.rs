@@ -1,11 +1,11 @@
-//! Who owns which exposed name: finds `expose_as` collisions. Kept over restarts, so that no name
-//! changes hands by itself.
+//! Ownership of exposed names: detects `expose_as` collisions. Persisted, so that a name never
+//! moves to another tool by itself.
 
 use std::collections::BTreeMap;
 
 use crate::id::{ExposedName, ServerId, ToolId};
 
-/// Tools and prompts are asked for by different methods, so their names are apart.
+/// Tools and prompts are addressed by different methods, so they have separate namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NameKind {
     Tool,
@@ -20,17 +20,18 @@ pub struct OwnedName {
     pub owner: ToolId,
 }
 
-/// Invariant: no two names are equal by case, and none of two servers look alike.
+/// Invariant: names are unique ignoring case, and names of different servers do not look alike.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NameOwners {
-    /// By the name in lower case.
+    /// By lower-case name.
     names: BTreeMap<(NameKind, String), OwnedName>,
-    /// By the name with look-alikes folded: the server that has it, and how many such names.
+    /// By name with look-alikes folded: the server that has it, and the number of such names.
     shapes: BTreeMap<(NameKind, String), (ServerId, usize)>,
 }
 
 impl NameOwners {
-    /// Gives the name to `owner`, or says who has it. Asking again for one's own name is fine.
+    /// Assigns the name to `owner`, or returns its current owner. Claiming one's own name again
+    /// succeeds.
     pub fn claim(
         &mut self,
         kind: NameKind,
@@ -56,7 +57,7 @@ impl NameOwners {
         Ok(())
     }
 
-    /// Forgets all owners that `keeps` does not want.
+    /// Removes all owners that `keeps` rejects.
     pub fn retain(&mut self, mut keeps: impl FnMut(&OwnedName) -> bool) {
         let shapes = &mut self.shapes;
         self.names.retain(|_, owned| {
@@ -74,7 +75,7 @@ impl NameOwners {
         });
     }
 
-    /// In the order of the names, to be written down.
+    /// Sorted by name, for persistence.
     pub fn iter(&self) -> impl Iterator<Item = &OwnedName> {
         self.names.values()
     }
@@ -87,12 +88,12 @@ impl NameOwners {
     }
 }
 
-/// What was written down; of two that cannot both be, the first counts.
+/// From persisted names; of two in conflict, the first is kept.
 impl FromIterator<OwnedName> for NameOwners {
     fn from_iter<I: IntoIterator<Item = OwnedName>>(written: I) -> Self {
         let mut owners = Self::default();
         for owned in written {
-            // A second claim of the same name can only be an edited file; the first stands.
+            // A conflict can only come from an edited file; the first claim is kept.
             let _ = owners.claim(owned.kind, &owned.exposed, &owned.owner);
         }
         owners
@@ -103,7 +104,7 @@ fn lower(exposed: &ExposedName) -> String {
     exposed.as_str().to_ascii_lowercase()
 }
 
-/// What a hurried reader sees: `0` is an `o`, `1` and `i` are an `l`.
+/// Folds look-alikes: `0` to `o`, `1` and `i` to `l`.
 pub(crate) fn shape(exposed: &ExposedName) -> String {
     let fold = |c: char| match c.to_ascii_lowercase() {
         '0' => 'o',

@@ -1,5 +1,4 @@
-//! All schemas that one value has to fit at once, laid side by side, and the choices that are
-//! still open between them.
+//! All schemas that apply to one value, and the open choices between their alternatives.
 
 use std::collections::VecDeque;
 
@@ -14,11 +13,11 @@ pub(super) type SchemaKeywords<'a> = &'a Map<String, Value>;
 #[derive(Clone, Default)]
 pub(super) struct CombinedSchemas<'a> {
     pub(super) parts: Vec<SchemaKeywords<'a>>,
-    /// Each is a list of ways to go on; a way is some more schemas to fit.
+    /// Each choice is a list of alternatives; an alternative is a list of further schemas.
     choices: VecDeque<Vec<Vec<&'a Value>>>,
 }
 
-/// What a value can be.
+/// The kinds of value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProbeValueKind {
     Text,
@@ -31,7 +30,7 @@ pub(super) enum ProbeValueKind {
 }
 
 impl<'a> CombinedSchemas<'a> {
-    /// This form and some more schemas. What stands in their place is taken in too.
+    /// This set with further schemas, including those they refer to.
     pub(super) fn with(
         &self,
         document: &SchemaDocument<'a>,
@@ -65,12 +64,12 @@ impl<'a> CombinedSchemas<'a> {
         self.parts.iter().any(|it| std::ptr::eq(*it, part))
     }
 
-    /// The ways to go on at the first open choice.
+    /// The alternatives of the first open choice.
     pub(super) fn choose(&mut self) -> Option<Vec<Vec<&'a Value>>> {
         self.choices.pop_front()
     }
 
-    /// The only values that are allowed, if they are listed.
+    /// The only permitted values, if they are enumerated.
     pub(super) fn allowed_values(&self) -> Option<Vec<&'a Value>> {
         let constant = self.parts.iter().find_map(|part| part.get("const"));
         constant.map(|it| vec![it]).or_else(|| {
@@ -79,7 +78,7 @@ impl<'a> CombinedSchemas<'a> {
         })
     }
 
-    /// Values that the author thought of.
+    /// Defaults and examples of the author.
     pub(super) fn suggested_values(&self) -> Vec<&'a Value> {
         let defaults = self.parts.iter().filter_map(|part| part.get("default"));
         let examples = self.parts.iter().flat_map(|part| list(part, "examples"));
@@ -87,7 +86,7 @@ impl<'a> CombinedSchemas<'a> {
         defaults.chain(examples).chain(example).collect()
     }
 
-    /// What the value may be, best first; guessed from the other keywords if no `type` says it.
+    /// The possible kinds, best first; inferred from other keywords if there is no `type`.
     pub(super) fn kinds(
         &self,
         place: &ValuePath<'_>,
@@ -151,7 +150,7 @@ impl<'a> CombinedSchemas<'a> {
         self.parts.iter().filter_map(|part| part.get(keyword)?.as_str()).collect()
     }
 
-    /// The strictest of a lower and an upper limit on sizes.
+    /// The strictest lower and upper bound of a size.
     pub(super) fn sizes(
         &self,
         place: &ValuePath<'_>,
@@ -205,14 +204,14 @@ fn parse_kinds(types: &Value) -> Vec<ProbeValueKind> {
     }
 }
 
-/// Whole numbers may be written as `3.0` too.
+/// Integers may also be written as `3.0`.
 fn size(number: &Number) -> usize {
     let whole = number.as_u64().and_then(|it| usize::try_from(it).ok());
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
     whole.unwrap_or_else(|| number.as_f64().unwrap_or(0.0) as usize)
 }
 
-/// One of several, or one of two: each is tried in the order in which it stands.
+/// Alternatives are tried in the order of the schema.
 fn choices(part: SchemaKeywords<'_>) -> Vec<Vec<Vec<&Value>>> {
     let mut choices = Vec::new();
     for keyword in ["anyOf", "oneOf"] {

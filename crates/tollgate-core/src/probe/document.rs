@@ -1,5 +1,5 @@
-//! A schema to look things up in: where its references lead, what its plain keywords say of a
-//! value. Also the purse: whatever is done for one schema is paid from here.
+//! The schema document during generation: resolves references and evaluates plain keywords. Also
+//! holds the step budget for all work on one schema.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,12 +11,12 @@ use crate::schema::Schema;
 use crate::schema::graph::decode;
 use crate::schema::subschema::subschemas;
 
-/// Small steps that one schema may cost; together some tens of milliseconds.
+/// Step budget of one schema; in total some tens of milliseconds.
 const STEP_BUDGET: u32 = 100_000;
-/// What it costs to compile a few keywords, in small steps.
+/// Cost of compiling a few keywords, in steps.
 const COMPILING: usize = 50;
 
-/// Keywords that speak of a value without looking at parts of it by other schemas.
+/// Keywords that constrain a value without subschemas.
 const PLAIN: &[&str] = &[
     "type",
     "const",
@@ -38,17 +38,17 @@ const PLAIN: &[&str] = &[
     "dependentRequired",
 ];
 
-/// Words beside a `$ref` that change nothing.
+/// Keywords beside a `$ref` that have no effect.
 const REMARKS: &[&str] =
     &["$ref", "title", "description", "$comment", "$defs", "definitions", "$schema"];
 
 pub(super) struct SchemaDocument<'a> {
     pub(super) root: &'a Value,
-    /// Before 2019-09 whatever stands beside a `$ref` is ignored.
+    /// Before draft 2019-09 siblings of a `$ref` are ignored.
     references_stand_alone: bool,
     anchors: HashMap<&'a str, &'a Value>,
     purse: Cell<u32>,
-    /// By address: the schema is borrowed for as long as this lives.
+    /// Keyed by address: the schema is borrowed for as long as this lives.
     plain: RefCell<HashMap<usize, Option<Schema>>>,
     patterns: RefCell<HashMap<&'a str, Option<Schema>>>,
 }
@@ -74,7 +74,7 @@ impl<'a> SchemaDocument<'a> {
         Ok(())
     }
 
-    /// Where the references of a schema lead, and whether they are all that counts in it.
+    /// The targets of a schema's references, and whether its other keywords are ignored.
     pub(super) fn references(&self, schema: &Map<String, Value>) -> SchemaReferences<'a> {
         let keywords = ["$ref", "$dynamicRef", "$recursiveRef"];
         let named = keywords.iter().filter_map(|keyword| schema.get(*keyword)?.as_str());
@@ -83,7 +83,7 @@ impl<'a> SchemaDocument<'a> {
         SchemaReferences { targets, stands_alone }
     }
 
-    /// The schema itself, or what it stands for if it is nothing but a reference.
+    /// The schema itself, or its target if it is only a reference.
     pub(super) fn follow_reference(
         &self,
         mut schema: &'a Value,
@@ -107,7 +107,7 @@ impl<'a> SchemaDocument<'a> {
         }
     }
 
-    /// What the plain keywords of a schema say of a value, by the validator that has the last word.
+    /// Evaluates the plain keywords of a schema with the real validator.
     pub(super) fn holds(
         &self,
         schema: &'a Map<String, Value>,

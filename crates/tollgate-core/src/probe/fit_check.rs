@@ -1,5 +1,5 @@
-//! Does a value fit a schema inside the document? A rough reading, to choose between candidates:
-//! what it does not know it lets pass, and the compiled schema has the last word.
+//! Approximate validation of a value against a subschema, to choose between candidates. Unsupported
+//! keywords pass; the compiled schema decides in the end.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::ProbeSynthesisError;
 use super::combined_schemas::{SchemaKeywords, list};
 use super::document::SchemaDocument;
 
-/// Schemas in place of one another and inside one another, on one way down.
+/// Maximum depth of references and nested schemas on one path.
 const MAX_SCHEMA_DEPTH: usize = 256;
 
 impl<'a> SchemaDocument<'a> {
@@ -19,7 +19,7 @@ impl<'a> SchemaDocument<'a> {
         FitChecker { document: self, depth: 0 }.all(schemas.iter().copied(), value)
     }
 
-    /// What a part says of the value of a field.
+    /// The schema that a part applies to a field.
     pub(super) fn about_field(
         &self,
         part: SchemaKeywords<'a>,
@@ -42,13 +42,13 @@ impl<'a> SchemaDocument<'a> {
     }
 }
 
-/// The schemas of items that have their own by their place.
+/// The schemas of items by position.
 pub(super) fn by_place(part: SchemaKeywords<'_>) -> impl Iterator<Item = &Value> {
     let keyword = if part.contains_key("prefixItems") { "prefixItems" } else { "items" };
     list(part, keyword)
 }
 
-/// What a part says of the item at a place.
+/// The schema that a part applies to the item at an index.
 pub(super) fn about_item(part: SchemaKeywords<'_>, at: usize) -> Option<&Value> {
     by_place(part).nth(at).or_else(|| match part.get("items") {
         Some(Value::Array(_)) => part.get("additionalItems"),
@@ -153,7 +153,7 @@ impl<'a> FitChecker<'_, 'a> {
         Ok(true)
     }
 
-    /// Whatever holds for the whole because this field is there.
+    /// Schemas that apply to the whole object because this field is present.
     fn brought_along(
         self,
         part: SchemaKeywords<'a>,

@@ -1,5 +1,5 @@
-//! Makes a value for all schemas that meet at one place: choice after choice, candidate after
-//! candidate, until one fits. Whatever it costs is paid from the document's purse.
+//! Generates a value that satisfies all schemas of one place, by backtracking over choices and
+//! candidates. All work is charged to the document's step budget.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::value_path::ValuePath;
 use super::{number, text};
 use crate::text::truncate_chars;
 
-/// Characters of a pattern that a reason repeats.
+/// Maximum characters of a pattern quoted in an error.
 const MAX_QUOTED_CHARS: usize = 80;
 
 #[derive(Clone, Copy)]
@@ -18,25 +18,25 @@ pub(super) struct ProbeGenerator<'d, 'a> {
     pub(super) document: &'d SchemaDocument<'a>,
 }
 
-/// One value that is being made.
+/// One value to be generated.
 pub(super) struct ProbeValueTask<'t, 'a> {
     pub(super) place: &'t ValuePath<'t>,
     needs: &'t [&'a Value],
-    /// Values that are there already, where no two may be equal.
+    /// Existing values, where items must be unique.
     avoid: &'t [Value],
 }
 
-/// One value inside another: its name there, and what it has to fit.
+/// A nested value: its name, and the schemas it has to satisfy.
 pub(super) struct InnerValue<'t, 'a> {
     pub(super) name: &'t str,
     pub(super) needs: &'t [&'a Value],
     pub(super) avoid: &'t [Value],
 }
 
-/// What came of one form.
+/// The result for one combination of schemas.
 pub(super) enum FormResult<'a> {
     Candidates(Vec<Value>),
-    /// What was put into the value brings more schemas with it.
+    /// The generated value activates further schemas.
     Larger(CombinedSchemas<'a>),
 }
 
@@ -47,7 +47,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
         self.make(&ProbeValueTask { place: &place, needs: &needs, avoid: &[] })
     }
 
-    /// A value inside another one.
+    /// Generates a nested value.
     pub(super) fn inner(
         self,
         task: &ProbeValueTask<'_, 'a>,
@@ -89,7 +89,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
         Err(why.unwrap_or_else(|| ProbeSynthesisError::NothingFits { at: task.place.pointer() }))
     }
 
-    /// With no choice left open: what is listed, what is suggested, then what can be made.
+    /// Without open choices: enumerated values, then suggested ones, then generated ones.
     fn value(
         self,
         task: &ProbeValueTask<'_, 'a>,
@@ -141,7 +141,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
         Ok(FormResult::Candidates(candidates))
     }
 
-    /// The first that all schemas of the place take, and that is not there already.
+    /// The first candidate that satisfies all schemas and is not a duplicate.
     fn first<V: std::borrow::Borrow<Value>>(
         self,
         task: &ProbeValueTask<'_, 'a>,
@@ -163,7 +163,7 @@ enum GeneratedValue<'a> {
     Larger(CombinedSchemas<'a>),
 }
 
-/// Keeps the reason that says most: the first, unless it only says that things recur.
+/// Keeps the most informative error: the first, unless it only reports recursion.
 fn keep(
     kept: &mut Option<ProbeSynthesisError>,
     reason: ProbeSynthesisError,
@@ -190,7 +190,7 @@ fn no_candidate(
     }
 }
 
-/// Steps that it takes to handle a candidate.
+/// Cost of handling a candidate, in steps.
 fn weight(candidate: &Value) -> usize {
     1 + candidate.as_str().map_or(0, str::len) / 64
 }

@@ -1,4 +1,4 @@
-//! Lists: as many items as are demanded, at their places, and those that must be contained.
+//! Generates lists: the required number of items, by position, and those that `contains` demands.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
             let why = format!("it must contain {least} items, maxItems is {most}");
             return Err(task.place.contradiction(why));
         }
-        // What must be contained may not suit the places that have schemas of their own.
+        // Items for `contains` may not satisfy the positions with their own schemas.
         let places = form.parts.iter().map(|part| by_place(part).count()).max().unwrap_or(0);
         let first = ItemLayout { least, contained: &contained, from: 0 };
         let behind =
@@ -67,7 +67,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
     }
 }
 
-/// How many items, and from where on those stand that must be contained.
+/// The number of items, and the index at which items for `contains` begin.
 #[derive(Clone, Copy)]
 struct ItemLayout<'c, 'a> {
     least: usize,
@@ -75,7 +75,7 @@ struct ItemLayout<'c, 'a> {
     from: usize,
 }
 
-/// The schemas of items that must be there, each as often as it is demanded.
+/// The schemas of `contains`, each as often as it is required.
 fn contained_schemas<'a>(form: &CombinedSchemas<'a>) -> Vec<&'a Value> {
     let mut contained = Vec::new();
     for part in &form.parts {

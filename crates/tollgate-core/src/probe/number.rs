@@ -1,5 +1,5 @@
-//! Numbers: within their limits and on the steps that are demanded, the most usual first.
-//! Reckons in whole numbers of some power of ten, so that nothing is lost by rounding.
+//! Generates numbers within bounds and of the required multiple, the most common ones first.
+//! Computes in integers scaled by a power of ten, so that nothing is lost by rounding.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,7 +14,7 @@ mod decimal;
 
 use decimal::{Decimal, least_common_multiple};
 
-/// Numbers that may fit, best first.
+/// Candidate numbers, best first.
 pub(super) fn candidates(
     form: &CombinedSchemas<'_>,
     place: &ValuePath<'_>,
@@ -30,7 +30,7 @@ pub(super) fn candidates(
     let finest = steps.iter().copied().chain(limits.clone());
     let finest = finest.filter_map(Decimal::of).map(|it| it.scale).max().unwrap_or(0);
     let mut found = Vec::new();
-    // Between two limits that lie close together there is room one digit finer.
+    // Between two close bounds, one more digit may be needed.
     for scale in [finest, finest + 1] {
         let Some(step) = step(&steps, kind, scale) else { continue };
         let unit = if scale > finest && steps.is_empty() && kind == ProbeValueKind::Number {
@@ -60,7 +60,7 @@ enum BoundSide {
     High,
 }
 
-/// A limit as the schema says it.
+/// A bound as written in the schema.
 struct NumberBound<'a> {
     keyword: &'static str,
     number: &'a Number,
@@ -79,7 +79,7 @@ impl NumberBound<'_> {
         size(self).total_cmp(&size(other))
     }
 
-    /// Is there any room between this limit and the one above it?
+    /// Whether there is a value between this bound and the upper one.
     fn check(&self, high: &NumberBound<'_>) -> Result<(), String> {
         let is_outside = self.edge == BoundEdge::Outside || high.edge == BoundEdge::Outside;
         match self.compare(high) {
@@ -105,7 +105,7 @@ fn strictest<'a>(form: &CombinedSchemas<'a>, side: BoundSide) -> Option<NumberBo
     };
     let limits = form.parts.iter().flat_map(|part| {
         let number = |keyword| part.get(keyword).and_then(Value::as_number);
-        // In draft-04 a flag says that the limit itself is out.
+        // In draft-04 a flag makes the bound exclusive.
         let flag = part.get(outside) == Some(&Value::Bool(true));
         let edge = if flag { BoundEdge::Outside } else { BoundEdge::Inside };
         let first = number(inside).map(|number| NumberBound { keyword: inside, number, edge });
@@ -125,7 +125,7 @@ fn strictest<'a>(form: &CombinedSchemas<'a>, side: BoundSide) -> Option<NumberBo
     })
 }
 
-/// What all values are multiples of, in units of `scale`; `None` if that is out of reach.
+/// The least common multiple of all steps, in units of `scale`; `None` if it is out of range.
 fn step(steps: &[&Number], kind: ProbeValueKind, scale: u32) -> Option<i128> {
     let unit = 10_i128.checked_pow(scale)?;
     let mut all = match kind {
@@ -148,7 +148,8 @@ struct NumberRange<'r, 'a> {
 }
 
 impl NumberRange<'_, '_> {
-    /// One and nothing if they are allowed, then up from the lower limit or down from the upper.
+    /// One and zero if they are allowed, then upwards from the lower bound or downwards from the
+    /// upper.
     fn values(&self, wanted: usize) -> Vec<i128> {
         let known = |limit: Option<&NumberBound<'_>>| {
             limit.is_none() || self.bound_in_units(limit).is_some()
@@ -175,12 +176,12 @@ impl NumberRange<'_, '_> {
                 && high.is_none_or(|high| *at <= high)
                 && at.rem_euclid(self.step) == 0
         };
-        // Far ones last, for what is excluded by other means than a limit.
+        // Large ones last, for values excluded otherwise than by a bound.
         let far = (1..=6).filter_map(|power| 10_i128.pow(power).checked_mul(one));
         [one, 0].into_iter().chain(row).chain([-one]).chain(far).filter(is_within).collect()
     }
 
-    /// A limit in units of this range, and one more unit if the limit itself is out.
+    /// A bound in units of this range, and one more unit if it is exclusive.
     fn bound_in_units(&self, limit: Option<&NumberBound<'_>>) -> Option<(i128, i128)> {
         let limit = limit?;
         let at = Decimal::of(limit.number)?.at(self.scale)?;

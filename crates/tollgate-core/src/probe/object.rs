@@ -1,5 +1,4 @@
-//! Objects: the fields that are required, and what those bring with them; more only where a
-//! number of fields is demanded.
+//! Generates objects: required fields and what they imply; further fields only for `minProperties`.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +7,7 @@ use super::combined_schemas::{CombinedSchemas, SchemaKeywords, list};
 use super::generator::{FormResult, InnerValue, ProbeGenerator, ProbeValueTask};
 use super::{pattern, text};
 
-/// Fields or items beyond which a probe would be a load.
+/// Maximum fields or items, so that a probe is not a load on the server.
 pub(super) const MAX_ENTRIES: usize = 1_000;
 
 impl<'a> ProbeGenerator<'_, 'a> {
@@ -44,7 +43,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
         Ok(FormResult::Candidates(vec![Value::Object(fields)]))
     }
 
-    /// Names that have to be there, in the order in which they are demanded.
+    /// Required names, in the order of the schema.
     fn required_names(
         self,
         form: &CombinedSchemas<'a>,
@@ -67,7 +66,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
         Ok(names)
     }
 
-    /// What the value of a field has to fit; `None` if there must be no such field.
+    /// The schemas for a field's value; `None` if the field is forbidden.
     fn field(
         self,
         form: &CombinedSchemas<'a>,
@@ -80,7 +79,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
         Ok((!needs.iter().any(|it| **it == Value::Bool(false))).then_some(needs))
     }
 
-    /// Adds fields that need not be there until there are enough of them.
+    /// Adds optional fields until there are enough.
     fn fill(
         self,
         task: &ProbeValueTask<'_, 'a>,
@@ -110,8 +109,8 @@ impl<'a> ProbeGenerator<'_, 'a> {
         Ok(())
     }
 
-    /// Names for fields that nobody named: by the patterns for names, else just numbered. They are
-    /// made as they are taken, and paid for.
+    /// Names for additional fields: from the patterns for names, else numbered. Generated lazily,
+    /// and charged to the step budget.
     fn invent_names(
         self,
         form: &CombinedSchemas<'a>,
@@ -142,7 +141,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
     }
 }
 
-/// A schema that holds because of a field that is there, and is not yet in the form.
+/// A schema that applies because a field is present, and is not yet included.
 fn brought_along<'a>(form: &CombinedSchemas<'a>, names: &[&str]) -> Option<&'a Value> {
     let brings = |part: &SchemaKeywords<'a>| {
         ["dependentSchemas", "dependencies"].into_iter().find_map(|keyword| {

@@ -1,8 +1,8 @@
-//! Short texts that match a pattern, for the patterns that people write: letters, classes, groups,
-//! alternatives, repetitions.
+//! Generates short strings that match a regular expression, for common syntax: literals, classes,
+//! groups, alternatives, repetitions.
 //!
-//! Whatever else is in one yields nothing, or a wrong guess; every text is checked against the
-//! pattern by whoever asks.
+//! Other syntax yields nothing or a wrong guess; the caller checks every string against the
+//! pattern.
 
 use super::text::MAX_TEXT_CHARS;
 
@@ -11,10 +11,10 @@ mod parse;
 
 use parse::{PatternPiece, PatternSequence};
 
-/// Bytes of all samples of one pattern together.
+/// Maximum total bytes of all samples of one pattern.
 const ALL_SAMPLES: usize = 64 * 1024;
 
-/// Up to `wanted` different texts, each at least `least` characters long where that can be had.
+/// Up to `wanted` distinct strings, at least `least` characters long if possible.
 pub(super) fn samples(pattern: &str, wanted: usize, least: usize) -> Vec<String> {
     let Some(alternatives) = parse::read(pattern) else { return Vec::new() };
     let mut samples = Vec::new();
@@ -36,14 +36,14 @@ pub(super) fn samples(pattern: &str, wanted: usize, least: usize) -> Vec<String>
     samples
 }
 
-/// What a pattern begins with, up to the first sign that means more than itself.
+/// The literal prefix of a pattern, up to the first metacharacter.
 pub(super) fn literal_prefix(pattern: &str) -> String {
     let text = pattern.strip_prefix('^').unwrap_or(pattern);
     text.chars().take_while(|it| !"\\^$.|?*+()[]{}".contains(*it)).collect()
 }
 
-/// The shortest sample that is long enough, else the shortest of all. More repetitions never make
-/// it shorter, so the number of them can be searched for.
+/// The shortest sample that is long enough, else the shortest of all. More repetitions never
+/// shorten it, so their number is found by binary search.
 fn long_enough(alternatives: &[PatternSequence], pick: usize, least: usize) -> Option<String> {
     let sample = |extra| {
         let mut text = String::new();
@@ -68,9 +68,9 @@ fn long_enough(alternatives: &[PatternSequence], pick: usize, least: usize) -> O
 }
 
 struct PatternSampler {
-    /// Which of the alternatives, and which character of a class.
+    /// Selects the alternative, and the character of a class.
     pick: usize,
-    /// Repetitions beyond the least, where there may be more.
+    /// Repetitions beyond the minimum, where more are allowed.
     extra: usize,
 }
 
@@ -80,7 +80,7 @@ impl PatternSampler {
         sequence.iter().try_for_each(|piece| self.write(piece, text))
     }
 
-    /// `None` if it gets too long, or cannot be had.
+    /// `None` if it gets too long or is impossible.
     fn write(&self, piece: &PatternPiece, text: &mut String) -> Option<()> {
         match piece {
             PatternPiece::OneOf(chars) => text.push(*chars.get(self.pick % chars.len().max(1))?),

@@ -1,4 +1,4 @@
-//! Texts: by format, by pattern, else a plain word, as long as is demanded.
+//! Generates strings: by format, by pattern, else a plain word of the required length.
 
 use serde_json::Value;
 
@@ -7,11 +7,11 @@ use super::combined_schemas::CombinedSchemas;
 use super::pattern;
 use super::value_path::ValuePath;
 
-/// Characters beyond which a probe would be a load.
+/// Maximum characters, so that a probe is not a load on the server.
 pub(super) const MAX_TEXT_CHARS: usize = 10_000;
 const SAMPLE_WORD: &str = "test";
 
-/// Texts that may fit, best first.
+/// Candidate strings, best first.
 pub(super) fn candidates(
     form: &CombinedSchemas<'_>,
     place: &ValuePath<'_>,
@@ -32,7 +32,7 @@ pub(super) fn candidates(
         texts.push(pattern::literal_prefix(pattern));
     }
     if patterns.len() > 1 {
-        // A beginning, a middle, an end: together they may do.
+        // Concatenate samples of all patterns: prefix, infix and suffix may fit together.
         let each = patterns.iter().filter_map(|it| pattern::samples(it, 1, 0).pop());
         texts.push(each.collect());
     }
@@ -58,7 +58,7 @@ fn fit_length(word: &str, least: usize, most: Option<usize>) -> String {
     word.chars().chain(SAMPLE_WORD.chars().cycle()).take(length).collect()
 }
 
-/// For where there is hardly room: the number in letters, so wide and no wider.
+/// For tight length limits: the number in letters, of exactly this width.
 fn narrow(at: usize, width: usize) -> String {
     let mut rest = at;
     let letter = |_| {
@@ -69,7 +69,7 @@ fn narrow(at: usize, width: usize) -> String {
     (0..width).map(letter).collect()
 }
 
-/// The `at`th text of a format; names and addresses that are set aside for examples.
+/// The `at`th string of a format, using names and addresses reserved for examples.
 fn of_format(format: &str, at: usize) -> Option<String> {
     let day = at % 28 + 1;
     let number = at + 1;

@@ -1,19 +1,19 @@
-//! Where in the arguments a value is being made, and what is being made around it.
+//! The path of the value being generated, and the pending values around it.
 
 use super::ProbeSynthesisError;
 use crate::text::truncate_chars;
 
-/// Levels of values inside one another. Schemas have a limit like it; references get around that.
+/// Maximum nesting of values. Schemas have a similar limit, but references bypass it.
 const MAX_NESTING: usize = 32;
-/// Characters of a place that a reason repeats.
+/// Maximum characters of a pointer quoted in an error.
 const MAX_QUOTED_CHARS: usize = 80;
 
-/// One value that is being made. The values around it wait for it.
+/// One value being generated. The enclosing values wait for it.
 pub(super) struct ValuePath<'p> {
     around: Option<&'p Self>,
     name: &'p str,
     level: usize,
-    /// What the value has to fit, in any order: the addresses of schemas.
+    /// The addresses of the schemas that the value has to satisfy, in any order.
     needs: Vec<usize>,
 }
 
@@ -26,7 +26,8 @@ impl<'p> ValuePath<'p> {
         Self { around: Some(around), name, level: around.level + 1, needs: sort_and_dedup(needs) }
     }
 
-    /// The least value never has the same task inside itself: the inner one would be less.
+    /// Detects recursion: a minimal value never contains the same task, since the inner value would
+    /// be smaller.
     pub(super) fn check(&self) -> Result<(), ProbeSynthesisError> {
         if !self.needs.is_empty() && self.outwards().skip(1).any(|it| it.needs == self.needs) {
             return Err(ProbeSynthesisError::Recursive { at: self.pointer() });
@@ -65,7 +66,7 @@ fn sort_and_dedup(mut needs: Vec<usize>) -> Vec<usize> {
     needs
 }
 
-/// A place as it stands in a sentence.
+/// A JSON pointer as part of a sentence.
 pub(super) fn describe_pointer(pointer: &str) -> String {
     match pointer {
         "" => "the whole".to_owned(),

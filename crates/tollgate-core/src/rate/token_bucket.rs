@@ -1,24 +1,24 @@
-//! Token bucket, as the generic cell rate algorithm (GCRA): one number per limit, the moment at
-//! which all that was taken would be paid back.
+//! Token bucket, as the generic cell rate algorithm (GCRA): one number per limit, the time at which
+//! the bucket is full again.
 //!
-//! Time is an argument; threads meet in one atomic, and no lock.
+//! Time is an argument. Lock-free: one atomic.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::RateLimit;
 
-/// What was taken of a limit. The limit itself is said with each taking: it may change while what
-/// was taken stays.
+/// The tokens taken of a limit. The limit is passed to each call, so that it can change while the
+/// state is kept.
 #[derive(Debug)]
 pub struct TokenBucket {
-    /// Before every moment that is ever asked about.
+    /// Earlier than any time passed in.
     since: Instant,
-    /// Nanoseconds since then, until which what was taken weighs.
+    /// Nanoseconds since `since` at which the bucket is full again.
     until: AtomicU64,
 }
 
-/// One that was taken; it can be given back.
+/// A token taken; it can be given back.
 #[derive(Debug)]
 #[must_use]
 pub struct BucketToken<'b> {
@@ -32,16 +32,16 @@ impl TokenBucket {
         Self { since: now, until: AtomicU64::new(0) }
     }
 
-    /// Takes one, or says how long it is until there is one to take.
+    /// Takes a token, or returns the time until one is available.
     pub fn take(&self, limit: RateLimit, now: Instant) -> Result<BucketToken<'_>, Duration> {
         let now = nanoseconds(now.saturating_duration_since(self.since));
-        // Rounded up: rather one too few than one too many.
+        // Rounded up: prefer one call too few to one too many.
         let each = nanoseconds(limit.per).div_ceil(u64::from(limit.calls.max(1))).max(1);
         let whole = each.saturating_mul(u64::from(limit.calls.max(1)));
         let full = now.saturating_add(whole);
         let mut before = self.until.load(Ordering::Relaxed);
         loop {
-            // Of a longer limit that held before, no more weighs than this one can.
+            // After a change from a larger limit, clamp the debt to the capacity of this one.
             let after = before.clamp(now, full).saturating_add(each);
             if after > full {
                 return Err(Duration::from_nanos(after - full));
@@ -59,12 +59,12 @@ impl TokenBucket {
         }
     }
 
-    /// Whether nothing that was taken weighs any more: it is as good as new.
+    /// Whether the bucket is full, so that it can be dropped.
     pub fn is_idle(&self, now: Instant) -> bool {
         self.weighs(now).is_zero()
     }
 
-    /// For how long what was taken still weighs.
+    /// The time until the bucket is full again.
     pub fn weighs(&self, now: Instant) -> Duration {
         let until = Duration::from_nanos(self.until.load(Ordering::Relaxed));
         until.saturating_sub(now.saturating_duration_since(self.since))
@@ -72,8 +72,8 @@ impl TokenBucket {
 }
 
 impl BucketToken<'_> {
-    /// As if it had never been taken; unless another was taken since. Then it stays spent, because
-    /// nobody can tell any more what weighs how much.
+    /// Returns the token, unless another was taken since. In that case it stays spent, because its
+    /// share of the debt is no longer known.
     pub fn give_back(self) {
         let Self { bucket, before, after } = self;
         let order = Ordering::Relaxed;

@@ -1,16 +1,16 @@
-//! Cuts texts and names into words that can be compared: one case, no accents, endings taken off.
-//! Names in any spelling (`getUser`, `get_user`, `get-user`) fall into the same words.
+//! Tokenizer for tool relevance: case folding, accents removed, stemming. All spellings of a name
+//! (`getUser`, `get_user`, `get-user`) give the same words.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::confusables::is_unspaced;
 
-/// Bytes of a word; what is longer is data.
+/// Maximum bytes of a word; longer ones are data.
 const MAX_WORD_BYTES: usize = 48;
 
-/// Words that every description has. Those of rare use are rare in a catalogue too, and weigh little
-/// without a list.
+/// Stop words. Rarely used ones need no entry: they are rare in a catalogue too, and have little
+/// weight.
 const EMPTY: &[&str] = &[
     "a", "about", "all", "also", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can",
     "could", "das", "dem", "den", "der", "die", "do", "does", "ein", "eine", "einen", "for",
@@ -21,7 +21,7 @@ const EMPTY: &[&str] = &[
     "who", "will", "with", "would", "you", "your", "zu",
 ];
 
-/// Gives each word of a text to `take`, in order.
+/// Passes each word of a text to `take`, in order.
 pub(super) fn words(text: &str, take: &mut dyn FnMut(&str)) {
     let mut cutter = RelevanceTokenizer { word: String::new(), before: LetterKind::Between, take };
     for letter in text.nfkd() {
@@ -41,7 +41,7 @@ enum LetterKind {
     Between,
     Capital,
     Small,
-    /// Of a script that puts no spaces between words.
+    /// Of a script without spaces between words.
     Unspaced(char),
 }
 
@@ -66,7 +66,7 @@ impl RelevanceTokenizer<'_> {
         if begins {
             self.end();
         }
-        // `HTTPServer`: the last capital belongs to the word that follows; not so in `URLs`.
+        // `HTTPServer`: the last capital belongs to the next word; not so in `URLs`.
         if self.before == LetterKind::Capital
             && letter.is_lowercase()
             && letter != 's'
@@ -80,8 +80,7 @@ impl RelevanceTokenizer<'_> {
         self.before = if is_capital { LetterKind::Capital } else { LetterKind::Small };
     }
 
-    /// Two letters beside one another stand for a word, and each for itself: there is no telling
-    /// where words end.
+    /// Emits bigrams and single letters, because word boundaries are unknown in these scripts.
     fn push_unspaced(&mut self, letter: char) {
         let before = self.before;
         if !matches!(before, LetterKind::Unspaced(_)) {
@@ -106,8 +105,8 @@ impl RelevanceTokenizer<'_> {
     }
 }
 
-/// Takes the commonest endings of English off, so that `searches`, `searching` and `search` meet.
-/// It need not be right, only the same for the forms of one word.
+/// Strips common English endings, so that `searches`, `searching` and `search` are equal. It only
+/// has to be consistent for the forms of a word, not correct.
 fn stem(word: &mut String) -> &str {
     if !word.is_ascii() {
         return word;
@@ -141,7 +140,7 @@ fn plural(word: &mut String) {
     }
 }
 
-/// Whether it ends so, and as many letters stand before it.
+/// Whether it has this ending with at least `before` letters in front.
 fn ends(word: &str, ending: &str, before: usize) -> bool {
     word.len() >= ending.len() + before && word.ends_with(ending)
 }

@@ -1,4 +1,4 @@
-//! A schema as a graph of subschemas and references, within bounds on its size and shape.
+//! A schema as a graph of subschemas and references, with limits on its size and shape.
 
 use std::collections::HashMap;
 
@@ -10,29 +10,29 @@ use crate::text::truncate_chars;
 
 pub(crate) const MAX_SUBSCHEMAS: usize = 2_000;
 pub(crate) const MAX_DEPTH: usize = 32;
-/// Schemas on one path of references; the compiler recurses along it.
+/// Maximum schemas on one path of references; the compiler recurses along it.
 const MAX_PATH: usize = 256;
 
 /// All subschemas. The first is the root.
 #[derive(Debug)]
 pub(crate) struct SchemaGraph<'a> {
     pub(crate) nodes: Vec<SchemaNode<'a>>,
-    /// In-place order: whoever applies another in place stands before it.
+    /// Topological order of in-place application: a schema precedes those it applies in place.
     pub(crate) order: Vec<usize>,
-    /// Most schemas that stand in place of one another in a row.
+    /// The longest chain of in-place applications.
     pub(crate) chain: usize,
     pub(crate) has_references: bool,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct SchemaNode<'a> {
-    /// Applied to the same instance, references included.
+    /// Applied to the same instance, including references.
     pub(crate) in_place: Vec<usize>,
     /// Applied to parts of the instance.
     pub(crate) parts: Vec<(InstancePart<'a>, usize)>,
-    /// Compiled on the way, though applied to nothing by itself.
+    /// Compiled, but not applied to anything by itself.
     idle: Vec<usize>,
-    /// Looks a second time at everything that stands in place.
+    /// Evaluates everything applied in place a second time.
     pub(crate) is_unevaluated: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'a> SchemaGraph<'a> {
 struct SchemaGraphBuilder<'a> {
     root: &'a Value,
     nodes: Vec<SchemaNode<'a>>,
-    /// By address: the tree is borrowed for as long as this lives.
+    /// Keyed by address: the tree is borrowed for as long as this lives.
     known: HashMap<usize, usize>,
     anchors: HashMap<&'a str, usize>,
     references: Vec<(usize, &'a str)>,
@@ -126,10 +126,10 @@ impl<'a> SchemaGraphBuilder<'a> {
         dialect.is_some_and(|dialect| dialect.contains("draft-04"))
     }
 
-    /// Ties every reference to its target. Targets at odd places are read as schemas too.
+    /// Resolves every reference. Targets outside of schema keywords are parsed as schemas too.
     fn resolve(&mut self) -> Result<(), SchemaError> {
         while let Some((from, reference)) = self.references.pop() {
-            // With a second base `#` would mean another document to the compiler than here.
+            // With a second base, `#` would mean another document to the compiler than here.
             if self.has_inner_id {
                 return Err(SchemaError::InnerId);
             }
@@ -189,7 +189,7 @@ pub(crate) fn decode(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// An in-place order and its longest chain; `None` if a schema stands in place of itself.
+/// Topological order of in-place application and its longest chain; `None` if it has a cycle.
 fn order(nodes: &[SchemaNode<'_>]) -> Option<(Vec<usize>, usize)> {
     let mut waiting = vec![0_usize; nodes.len()];
     for child in nodes.iter().flat_map(|node| &node.in_place) {
@@ -212,7 +212,7 @@ fn order(nodes: &[SchemaNode<'_>]) -> Option<(Vec<usize>, usize)> {
     (order.len() == nodes.len()).then_some((order, longest))
 }
 
-/// An upper bound on the schemas along any path: whatever is on a cycle counts once.
+/// An upper bound on the schemas along any path: the nodes of cycles count once each.
 fn longest_path(nodes: &[SchemaNode<'_>]) -> usize {
     let edges: Vec<Vec<usize>> = nodes
         .iter()
@@ -232,7 +232,7 @@ fn longest_path(nodes: &[SchemaNode<'_>]) -> usize {
     head + tail + both.iter().filter(|gone| !**gone).count()
 }
 
-/// Takes away, again and again, what nothing points to: who is gone, and in how many rounds.
+/// Repeatedly removes nodes without incoming edges: the removed nodes, and the number of rounds.
 fn peel(edges: &[Vec<usize>], already: &[bool]) -> (Vec<bool>, usize) {
     let mut gone = already.to_vec();
     let mut waiting = vec![0_usize; edges.len()];

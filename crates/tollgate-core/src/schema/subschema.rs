@@ -1,8 +1,8 @@
-//! Where schemas stand inside a schema, and to what each of them is applied.
+//! Locations of subschemas, and the part of the instance that each applies to.
 
 use serde_json::{Map, Value};
 
-/// One subschema, seen from the schema around it.
+/// One subschema, relative to the enclosing schema.
 pub(crate) struct Subschema<'a> {
     pub(crate) keyword: &'a str,
     pub(crate) target: InstancePart<'a>,
@@ -10,7 +10,7 @@ pub(crate) struct Subschema<'a> {
 }
 
 impl<'a> Subschema<'a> {
-    /// The property whose value it describes, if it stands under `properties`.
+    /// The property it describes, if it is under `properties`.
     pub(crate) fn property(&self) -> Option<&'a str> {
         match self.target {
             InstancePart::Property(key) => Some(key),
@@ -19,23 +19,23 @@ impl<'a> Subschema<'a> {
     }
 }
 
-/// What of the instance a subschema is applied to.
+/// The part of the instance that a subschema applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum InstancePart<'a> {
     /// The instance itself.
     Same,
     Property(&'a str),
-    /// Properties that `properties` of the same schema does not name.
+    /// Properties not named in `properties` of the same schema.
     OtherProperties,
     /// Possibly every property.
     AnyProperty,
     Item(usize),
     AnyItem,
-    /// Nothing, unless something refers to it.
+    /// Not applied, unless referenced.
     Nothing,
 }
 
-/// All subschemas that stand directly in `schema`.
+/// The direct subschemas of `schema`.
 pub(crate) fn subschemas(schema: &Map<String, Value>) -> Vec<Subschema<'_>> {
     let mut steps = Vec::new();
     for (keyword, value) in schema {
@@ -73,7 +73,7 @@ fn is_schema(value: &Value) -> bool {
 
 #[derive(Clone, Copy)]
 enum KeywordForm {
-    /// One schema, or a list of them.
+    /// A schema, or a list of schemas.
     Schemas,
     /// An object of schemas.
     Named,

@@ -1,4 +1,4 @@
-//! What is wrong with arguments, said so that a model can put it right.
+//! Validation errors, worded so that a model can correct its arguments.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,15 +11,15 @@ use serde_json::Value;
 use crate::nearest::nearest;
 use crate::text::truncate_chars;
 
-/// One thing that is wrong, in words for a model.
+/// One violation, worded for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Where in the arguments, as `filter.tags[2]`; empty for the whole.
+    /// Its place in the arguments, as `filter.tags[2]`; empty for the root.
     pub path: String,
     pub message: String,
 }
 
-/// More than five would bury the point.
+/// More than five would hide the important ones.
 const MAX_VIOLATIONS: usize = 5;
 const LONGEST_VALUE: usize = 60;
 const LONGEST_LIST: usize = 12;
@@ -56,7 +56,7 @@ pub(crate) fn describe<'e>(
     found
 }
 
-/// The fields of the whole that an error is about, as [`describe`] would name them.
+/// The top-level fields that errors are about, as [`describe`] would name them.
 pub(crate) fn fields<'e>(errors: impl Iterator<Item = ValidationError<'e>>) -> HashSet<String> {
     let field = |error: ValidationError<'e>| {
         let mut segments = place(&error).iter();
@@ -76,7 +76,7 @@ fn place<'p>(error: &'p ValidationError<'_>) -> &'p Location {
 }
 
 fn violation(schema: &Value, error: &ValidationError<'_>) -> Violation {
-    // The form that comes nearest says more than "none of them fits".
+    // The closest alternative is more helpful than "none of them matches".
     if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } =
         error.kind()
         && let Some(nearest) = nearest_form(error)
@@ -88,7 +88,7 @@ fn violation(schema: &Value, error: &ValidationError<'_>) -> Violation {
     Violation { path: path(error.instance_path()), message: message(schema, error) }
 }
 
-/// The error that lies deepest, in the form with the fewest: that form was most likely meant.
+/// The deepest error of the alternative with the fewest errors, which was most likely intended.
 fn nearest_form<'c>(error: &'c ValidationError<'_>) -> Option<&'c ValidationError<'static>> {
     let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) =
         error.kind()
@@ -158,7 +158,7 @@ fn message(schema: &Value, error: &ValidationError<'_>) -> String {
         Kind::FalseSchema => "is not allowed here".to_owned(),
         Kind::Not { .. } => format!("has a form that is not allowed, found {}", found()),
         Kind::PropertyNames { error } => format!("a name does not fit: {}", message(schema, error)),
-        // The library's own words, without the instance: that may be large.
+        // The message of the library, without the instance, which may be large.
         _ => cut(&error.masked().to_string()),
     }
 }
@@ -183,7 +183,7 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Type and description of a missing property, if the schema has them where one would look.
+/// Type and description of a missing property, if the schema has them in the usual place.
 fn describe_expected(schema: &Value, error: &ValidationError<'_>, name: &str) -> String {
     let Some(property) = properties(schema, error).and_then(|known| known.get(name)) else {
         return String::new();
@@ -232,7 +232,7 @@ fn join_options(options: &Value) -> String {
     format!("{}{more}", listed.join(", "))
 }
 
-/// A value, cut to what a sentence can hold.
+/// A value, truncated to fit a sentence.
 fn short(value: &Value) -> String {
     match value {
         Value::Array(items) if items.len() > LONGEST_LIST => format!("{} items", items.len()),

@@ -1,5 +1,5 @@
-//! How much work a schema can make, before it makes any: an upper bound on the evaluations of
-//! subschemas per part of an instance, by the depth at which the part stands.
+//! Cost estimate of validation, before it runs: an upper bound on subschema evaluations per part of
+//! an instance, by its depth.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use super::SchemaError;
 use super::graph::SchemaGraph;
 use super::subschema::InstancePart;
 
-/// Evaluations in place of one another, on one part of an instance.
+/// Maximum in-place evaluations on one part of an instance.
 const MAX_IN_PLACE: u64 = 10_000;
-/// Evaluations that one check may make; some tens of milliseconds.
+/// Maximum evaluations of one check; some tens of milliseconds.
 const MAX_TOTAL: u64 = 1_000_000;
-/// Evaluations up to which errors are told in detail.
+/// Maximum evaluations for which detailed errors are reported.
 const MAX_DETAILED: u64 = 20_000;
-/// Up to here work is linear in the instance with a small factor, and is not counted.
+/// Up to here the work is linear in the instance with a small factor, and is not counted.
 const HARMLESS: u64 = 64;
-/// Schemas in place of one another times the depth of the instance: the stack of one check.
+/// Maximum chain of in-place schemas times the depth of the instance: the stack of one check.
 const MAX_STACK: usize = 1_024;
-/// Deeper than any instance that the JSON reader lets through.
+/// Deeper than any instance that the JSON parser accepts.
 const LEVELS: usize = 128;
-/// Entries of all closures together; beyond it even counting would be work.
+/// Maximum total size of all closures; beyond it even counting is expensive.
 const MAX_CLOSURES: usize = 50_000;
 
 /// Bounds for one schema.
@@ -29,12 +29,12 @@ const MAX_CLOSURES: usize = 50_000;
 pub(crate) struct WorkBounds {
     /// Evaluations per part of the instance, by depth.
     levels: Vec<u64>,
-    /// The same for all depths beyond.
+    /// Evaluations per part at all greater depths.
     beyond: u64,
     chain: usize,
 }
 
-/// What a check of one instance would cost.
+/// The cost of checking one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckCost {
     Fine,
@@ -46,7 +46,7 @@ impl WorkBounds {
         let is_plain = !graph.has_references && !graph.nodes.iter().any(|it| it.is_unevaluated);
         let count = graph.nodes.len() as u64;
         if is_plain && count <= HARMLESS {
-            // A tree: no subschema meets the same part twice.
+            // A tree: no subschema is applied to the same part twice.
             return Ok(Self { levels: Vec::new(), beyond: count, chain: graph.chain });
         }
         let entries = WorkEntries::of(graph)?;
@@ -54,7 +54,7 @@ impl WorkBounds {
         Ok(Self { levels, beyond, chain: graph.chain })
     }
 
-    /// Looks at the shape of `instance` only, and not even at that where nothing can go wrong.
+    /// Looks only at the shape of `instance`, and not even at that if the schema is harmless.
     pub(crate) fn cost(&self, instance: &Value) -> CheckCost {
         let most = self.levels.iter().copied().max().unwrap_or(0).max(self.beyond);
         if most <= HARMLESS && self.chain * LEVELS <= MAX_STACK {
@@ -63,8 +63,8 @@ impl WorkBounds {
         self.cost_of(&counts(instance))
     }
 
-    /// Errors are told one by one only where that costs little: each takes room, and schemas
-    /// that stand in place of one another repeat them.
+    /// Detailed errors are reported only if that is cheap: each takes memory, and in-place schemas
+    /// repeat them.
     pub(crate) fn allows_details(&self, instance: &Value) -> bool {
         let counts = counts(instance);
         self.total(&counts) <= MAX_DETAILED
@@ -86,7 +86,7 @@ impl WorkBounds {
     }
 }
 
-/// A large instance may cost more, as long as each part of it costs little.
+/// A large instance may cost more, as long as each part is cheap.
 fn linear(counts: &[u64]) -> u64 {
     counts.iter().sum::<u64>().saturating_mul(HARMLESS)
 }
@@ -111,7 +111,7 @@ pub(crate) fn counts(instance: &Value) -> Vec<u64> {
     counts
 }
 
-/// The schemas that a part of an instance can be handed to, with all that stands in their place.
+/// The schemas that can apply to a part of an instance, with their in-place closures.
 struct WorkEntries<'a> {
     entries: Vec<WorkEntry<'a>>,
 }
@@ -119,7 +119,7 @@ struct WorkEntries<'a> {
 struct WorkEntry<'a> {
     /// Evaluations on the part itself.
     own: u64,
-    /// Steps to parts of the part, sorted by target: how often, and to which entry.
+    /// Transitions to parts of the part, sorted by target: how often, and to which entry.
     parts: Vec<WorkStep<'a>>,
 }
 
@@ -164,7 +164,7 @@ impl<'a> WorkEntries<'a> {
         Ok(Self { entries })
     }
 
-    /// Evaluations per part by depth below the root, and what holds from there on.
+    /// Evaluations per part by depth below the root, and the value for all greater depths.
     fn levels(&self) -> (Vec<u64>, u64) {
         let mut now: Vec<u64> = self.entries.iter().map(|entry| entry.own).collect();
         let mut levels = vec![now[0]];
@@ -181,8 +181,8 @@ impl<'a> WorkEntries<'a> {
 }
 
 impl WorkEntry<'_> {
-    /// Evaluations on one part a level deeper, if `now` holds a level less deep. Steps that
-    /// cannot meet on one part (two names, two positions) do not add up.
+    /// Evaluations on a part one level deeper, if `now` holds for this level. Transitions that
+    /// cannot reach the same part (two names, two positions) do not add up.
     fn below(&self, now: &[u64]) -> u64 {
         let (mut all_properties, mut all_items) = (0_u64, 0_u64);
         let (mut one_property, mut one_item) = (0_u64, 0_u64);
@@ -201,7 +201,7 @@ impl WorkEntry<'_> {
     }
 }
 
-/// All that stands in place of `start`, itself first, and how often each is evaluated.
+/// The in-place closure of `start`, itself first, with the number of evaluations of each.
 fn closure(graph: &SchemaGraph<'_>, place: &[usize], start: usize) -> Vec<(usize, u64)> {
     let mut waiting = BTreeMap::from([(place[start], (1_u64, 0_u64))]);
     let mut closure = Vec::new();

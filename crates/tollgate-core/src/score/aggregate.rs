@@ -1,23 +1,23 @@
-//! Figures of a tool that can be added up: over time, and over installations that share them.
+//! Mergeable latency statistics of a tool: over time, and over installations that share them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::latency::{Sample, SampleEnding, rank};
 
-/// Calls, errors, and a histogram of spans on a scale that is the same everywhere.
+/// Calls, errors, and a latency histogram with fixed buckets.
 ///
-/// Exact below 16 µs, then eight steps to each doubling: a percentile is never below the true
-/// one, and less than an eighth above it.
+/// Exact below 16 µs, then eight buckets per doubling: a percentile is never below the true one,
+/// and less than an eighth above it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LatencyAggregate {
     calls: u64,
     errors: u64,
-    /// The longest span of a step, in microseconds, and how many calls took that step.
+    /// By the upper bound of a bucket in microseconds: the number of calls in it.
     steps: BTreeMap<u64, u64>,
 }
 
-/// Numbers that no calls can have made.
+/// Inconsistent numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AggregateError {
     #[error("more than {} calls", LatencyAggregate::MOST_CALLS)]
@@ -32,11 +32,12 @@ pub enum AggregateError {
     Twice(u64),
 }
 
-/// Each doubling has this many steps, as a power of two.
+/// Log2 of the buckets per doubling.
 const STEP_BITS: u32 = 3;
 
 impl LatencyAggregate {
-    /// From one source at most: as much as JSON can say exactly. Sums may be larger.
+    /// Maximum from one source: the largest integer that JSON represents exactly. Sums may be
+    /// larger.
     pub const MOST_CALLS: u64 = (1 << 53) - 1;
 
     pub fn of(samples: &[Sample]) -> Self {
@@ -45,7 +46,7 @@ impl LatencyAggregate {
         aggregate
     }
 
-    /// From numbers that came from elsewhere; steps as [`LatencyAggregate::steps`] gives them.
+    /// From external numbers; buckets in the format of [`LatencyAggregate::steps`].
     pub fn from_untrusted(
         calls: u64,
         errors: u64,
@@ -67,7 +68,7 @@ impl LatencyAggregate {
             }
         }
         let timed = aggregate.timed();
-        // An overrun is a span and an error; anything else is one of them.
+        // A timeout counts as duration and as error; every other call is one of them.
         if timed > calls || timed + errors < calls {
             return Err(AggregateError::Spans { timed, errors, calls });
         }
@@ -84,7 +85,7 @@ impl LatencyAggregate {
         }
     }
 
-    /// As if all calls of the other had been measured here too.
+    /// Adds all calls of the other.
     pub fn merge(&mut self, other: &Self) {
         self.calls = self.calls.saturating_add(other.calls);
         self.errors = self.errors.saturating_add(other.errors);
@@ -99,12 +100,12 @@ impl LatencyAggregate {
         self.errors
     }
 
-    /// The steps that were taken, ascending: up to how many microseconds, and how often.
+    /// The non-empty buckets, ascending: upper bound in microseconds, and count.
     pub fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.steps.iter().map(|(micros, count)| (*micros, *count))
     }
 
-    /// By nearest rank, as in the window; errors other than overruns have no span.
+    /// By nearest rank, as in the window; errors other than timeouts have no duration.
     pub fn percentile(&self, percent: u8) -> Option<Duration> {
         let mut left = rank(percent, self.timed())?;
         for (micros, count) in self.steps() {
@@ -120,7 +121,7 @@ impl LatencyAggregate {
         self.percentile(50)
     }
 
-    /// How many calls the percentiles are made of.
+    /// Number of calls that the percentiles are computed from.
     pub fn timed(&self) -> u64 {
         self.steps.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
@@ -135,7 +136,7 @@ fn longest() -> u64 {
     Sample { span: Sample::MAX_SPAN, ending: SampleEnding::Answered }.micros()
 }
 
-/// The longest span of the step that this one is in.
+/// The upper bound of the bucket of a duration.
 fn step(micros: u64) -> u64 {
     let width = micros.max(1).ilog2().saturating_sub(STEP_BITS);
     micros | ((1 << width) - 1)

@@ -1,25 +1,25 @@
-//! A scale for counting spans: exact below 16 µs, then eight places to each doubling. The places
-//! are the steps of [`super::LatencyAggregate`], so that counts become figures there.
+//! Histogram buckets for durations: exact below 16 µs, then eight per doubling. The same buckets as
+//! those of [`super::LatencyAggregate`], so that counts can be converted.
 
 use std::time::Duration;
 
-/// Each doubling has this many places, as a power of two.
+/// Log2 of the buckets per doubling.
 const STEP_BITS: u32 = 3;
 
-/// Counted in the last place, whatever they took beyond it: an hour and more.
+/// Longer durations are counted in the last bucket: over an hour.
 const LONGEST_MICROS: u64 = (1 << 32) - 1;
 
-/// How many places there are.
+/// Number of buckets.
 pub const PLACES: usize = 240;
 
-/// Where a span is counted.
+/// The bucket of a duration.
 pub fn place(span: Duration) -> usize {
     let micros = u64::try_from(span.as_micros()).unwrap_or(u64::MAX).min(LONGEST_MICROS);
     let width = micros.max(1).ilog2().saturating_sub(STEP_BITS);
     (width as usize) * (1 << STEP_BITS) + (micros >> width) as usize
 }
 
-/// The longest span of a place, in microseconds.
+/// The upper bound of a bucket, in microseconds.
 pub fn longest_micros(place: usize) -> u64 {
     let width = (place >> STEP_BITS).saturating_sub(1);
     let top = (place - (width << STEP_BITS)) as u64;

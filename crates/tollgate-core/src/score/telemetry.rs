@@ -1,4 +1,4 @@
-//! Figures as installations share them. Names and counts only: no servers, no arguments, no keys.
+//! Telemetry that installations share. Names and counts only: no servers, no arguments, no keys.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 use super::{LatencyAggregate, SpeedBadge};
 
-/// The only version there is.
+/// The only version so far.
 pub const FORMAT: &str = "tollgate-telemetry/1";
 
-/// What makes a tool the same tool, wherever it runs: its kind, and its name as its server says it.
+/// Identity of a tool across installations: its kind, and the name given by its server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TelemetryToolName {
     pub category: Option<String>,
     pub tool: String,
 }
 
-/// The file. Figures that were merged are of no one `environment`.
+/// The document. Merged figures have no single `environment`.
 pub fn render_document(
     tools: &BTreeMap<TelemetryToolName, LatencyAggregate>,
     environment: Option<&str>,
@@ -29,7 +29,7 @@ pub fn render_document(
     file
 }
 
-/// Steps of the histogram: the longest span in microseconds, and how many calls took that step.
+/// Histogram buckets: upper bound in microseconds, and number of calls.
 fn tool(name: &TelemetryToolName, figures: &LatencyAggregate) -> Value {
     let steps: Vec<[u64; 2]> = figures.steps().map(|(micros, count)| [micros, count]).collect();
     json!({

@@ -1,17 +1,17 @@
-//! The forms in which a value may turn up: as it is, escaped for JSON, HTML or URLs, as base64 and
-//! as hexadecimal digits. What is encrypted, compressed or taken apart is not found.
+//! Encodings in which a secret may appear: plain, escaped for JSON, HTML or URLs, base64 and hex.
+//! Encrypted, compressed or split values are not found.
 
 use std::fmt::Write as _;
 
-/// Longer values are looked for in the forms that texts give them, not as base64 or hex.
+/// Longer values are searched for in the textual encodings only, not as base64 or hex.
 const MAX_ENCODED_BYTES: usize = 256;
-/// A shorter piece of base64 would be found in other data by chance.
+/// Shorter pieces of base64 would occur in other data by chance.
 const MIN_BASE64: usize = 9;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Each form once, the value itself first.
+/// Without duplicates, the plain value first.
 pub(super) fn of(value: &str) -> Vec<String> {
     let mut forms = vec![value.to_owned()];
     let mut add = |form: String| {
@@ -20,7 +20,7 @@ pub(super) fn of(value: &str) -> Vec<String> {
         }
     };
     let escaped = json_escaped(value);
-    // JSON inside of JSON is how tools return what another program printed.
+    // JSON inside JSON: tools return the output of other programs this way.
     add(json_escaped(&escaped));
     add(escaped.replace('/', "\\/"));
     add(escaped);
@@ -48,13 +48,13 @@ pub(super) fn of(value: &str) -> Vec<String> {
     forms
 }
 
-/// As most programs write it: what must be escaped, and no more.
+/// The usual JSON escaping: only what is required.
 fn json_escaped(value: &str) -> String {
     let quoted = serde_json::Value::from(value).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// The same in ASCII, as Python writes it.
+/// ASCII-only escaping, as Python writes it.
 fn ascii_escaped(value: &str) -> String {
     let mut out = String::new();
     for c in json_escaped(value).chars() {
@@ -88,8 +88,8 @@ fn percent_encoded(value: &str, upper: bool) -> String {
     out
 }
 
-/// The characters of base64 that depend on nothing but the value, where `offset` bytes (of three)
-/// stand before it.
+/// The base64 characters that depend only on the value, if `offset` bytes (modulo three) precede
+/// it.
 fn base64_inside(value: &[u8], offset: usize, alphabet: &[u8; 64]) -> String {
     let bits = (offset + value.len()) * 8;
     let bit = |at: usize| match (at / 8).checked_sub(offset).and_then(|at| value.get(at)) {

@@ -1,4 +1,4 @@
-//! All forms of all values as one automaton. Immutable; shared by whoever masks.
+//! One automaton for all encodings of all secret values. Immutable and shared.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,15 +7,15 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::{MIN_BYTES, encodings};
 
-/// What stands in place of a value. Fit for JSON, URLs, headers and logs as it is.
+/// The replacement of a value. Valid in JSON, URLs, headers and logs without escaping.
 pub const MASK: &str = "[masked:secret]";
 
-/// Does not show what it looks for.
+/// `Debug` does not print the values.
 #[derive(Default)]
 pub struct SecretMatcher {
-    /// `None`: there is nothing to look for.
+    /// `None`: no values.
     automaton: Option<AhoCorasick>,
-    /// All forms, by their first byte, to see whether one begins at the end of a chunk.
+    /// All encodings by first byte, to detect one that begins at the end of a chunk.
     by_first_byte: Vec<Vec<Box<str>>>,
     longest: usize,
 }
@@ -45,12 +45,12 @@ impl SecretMatcher {
         Self { automaton: Some(automaton), by_first_byte, longest }
     }
 
-    /// Whether there is nothing to look for.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.automaton.is_none()
     }
 
-    /// Where values stand, front to back.
+    /// The ranges of values, front to back.
     pub fn find<'m>(&'m self, bytes: &'m [u8]) -> impl Iterator<Item = Range<usize>> + 'm {
         let found = self.automaton.iter().flat_map(move |automaton| automaton.find_iter(bytes));
         found.map(|found| found.range())
@@ -59,7 +59,7 @@ impl SecretMatcher {
     pub fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.mask_bytes(text.as_bytes()) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
-            // A form is UTF-8, so what is left of the text is, too.
+            // Encodings are UTF-8, so the rest of the text still is.
             Cow::Owned(masked) => match String::from_utf8(masked) {
                 Ok(masked) => Cow::Owned(masked),
                 Err(_) => Cow::Borrowed(MASK),
@@ -83,7 +83,7 @@ impl SecretMatcher {
         Cow::Owned(out)
     }
 
-    /// How many bytes at the end may be the beginning of a value, of which the rest is still to come.
+    /// Number of bytes at the end that may begin a value whose rest is still to come.
     pub(super) fn pending_suffix_len(&self, bytes: &[u8]) -> usize {
         if self.is_empty() {
             return 0;

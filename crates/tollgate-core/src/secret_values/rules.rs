@@ -1,20 +1,20 @@
-//! Which values are masked. A value that is too short, or an ordinary word, would take half of every
-//! text with it; one that stands under the name of a secret is taken for one.
+//! Which values are masked. Masking a short value or an ordinary word would destroy unrelated text;
+//! a value under a secret's name is treated as a secret.
 
-/// Shorter values are not masked: they would be found inside of other words.
+/// Shorter values are not masked: they would match inside other words.
 pub const MIN_BYTES: usize = 8;
 
-/// What is to become of a value.
+/// How a value is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MaskJudgement {
     Masked,
-    /// It stands under the name of a secret, and is too short or too common to be looked for.
+    /// Has a secret's name, but is too short or too common to be searched for.
     Unfit,
-    /// Most likely it is no secret: a path, a host, a number, words.
+    /// Most likely no secret: a path, a host, a number, words.
     Ordinary,
 }
 
-/// Names that secrets stand under contain one of these.
+/// Names of secrets contain one of these.
 const NAMES: [&str; 11] = [
     "token",
     "secret",
@@ -28,9 +28,9 @@ const NAMES: [&str; 11] = [
     "pwd",
     "bearer",
 ];
-/// A value that says itself what it is. Canaries are planted to find leaks.
+/// Values that identify themselves as secrets. Canaries are planted to find leaks.
 const TELLING: [&str; 7] = ["secret", "token", "passw", "apikey", "api-key", "api_key", "canary"];
-/// What people write where they have no secret, and what every text has in it.
+/// Placeholders, and words that occur in every text.
 const COMMON: [&str; 14] = [
     "localhost",
     "password",
@@ -47,16 +47,16 @@ const COMMON: [&str; 14] = [
     "development",
     "username",
 ];
-/// Letters and digits in a row that no word of a language has.
+/// Letters and digits in a row that do not occur in words.
 const RANDOM_RUN: usize = 20;
 
-/// Whether a thing of this name is likely to be nobody's business.
+/// Whether a setting of this name is likely a secret.
 pub fn sounds_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     NAMES.iter().any(|word| name.contains(word))
 }
 
-/// What becomes of `value`, which stands under `name`: of a variable, of a header, of a flag.
+/// How to treat `value` under `name`: of a variable, a header, a flag.
 pub fn judge(name: &str, value: &str) -> MaskJudgement {
     let is_named = sounds_secret(name);
     let is_common = COMMON.iter().any(|word| value.eq_ignore_ascii_case(word));
@@ -70,7 +70,7 @@ pub fn judge(name: &str, value: &str) -> MaskJudgement {
     }
 }
 
-/// Whether it looks made by chance: long, without blanks, and no words.
+/// Whether it looks random: long, without blanks, and not made of words.
 pub fn looks_random(value: &str) -> bool {
     let runs = value.split(|c: char| !c.is_ascii_alphanumeric());
     let mixed = |run: &str| {
@@ -112,7 +112,7 @@ fn is_host(value: &str) -> bool {
     (is_dotted || host == "localhost") && !looks_random(host)
 }
 
-/// `wJalrXUtnFEMI`: capitals where no word has them.
+/// `wJalrXUtnFEMI`: capitals inside a word.
 fn is_jumbled(part: &str) -> bool {
     let bytes = part.as_bytes();
     let rises =
@@ -120,8 +120,8 @@ fn is_jumbled(part: &str) -> bool {
     part.len() >= 12 && rises.count() >= 3
 }
 
-/// `us-east-1`, `gpt-4o-mini`, `application/json`, `info,tollgate=debug`, `Hello there`: words, and
-/// numbers of few digits, or a year and a day.
+/// `us-east-1`, `gpt-4o-mini`, `application/json`, `info,tollgate=debug`, `Hello there`: words and
+/// short numbers, or a date.
 fn is_wordy(value: &str) -> bool {
     let is_word = |part: &str| {
         let letters = part.chars().filter(|c| c.is_alphabetic()).count();

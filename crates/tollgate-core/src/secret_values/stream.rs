@@ -1,17 +1,17 @@
-//! Masks a text that comes in chunks: a value that is cut by their border is found all the same.
+//! Masks a chunked stream, including values that are split across chunks.
 
 use std::borrow::Cow;
 
 use super::SecretMatcher;
 
-/// Keeps back the end of what came so far while it may be the beginning of a value.
+/// Holds back the end of the input while it may be the start of a value.
 #[derive(Default)]
 pub struct StreamMask {
     held: Vec<u8>,
 }
 
 impl StreamMask {
-    /// What may be handed on of all that came so far. Borrowed: the chunk as it is.
+    /// The output that can be released so far. Borrowed: the chunk unchanged.
     pub fn push<'c>(&mut self, matcher: &SecretMatcher, chunk: &'c [u8]) -> Cow<'c, [u8]> {
         let joined = if self.held.is_empty() {
             Cow::Borrowed(chunk)
@@ -29,7 +29,7 @@ impl StreamMask {
         }
     }
 
-    /// What was kept back, once nothing more comes.
+    /// The bytes held back, at the end of the stream.
     pub fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }

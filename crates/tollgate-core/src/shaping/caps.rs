@@ -1,39 +1,39 @@
-//! How much of a result each consumer gets. A table of the consumers that there are.
+//! Result size limits by consumer: a table of all consumers.
 
-/// How much of a result goes on to the caller, and in which form.
+/// Limits and format of results for a consumer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultCaps {
-    /// Of all that goes on, as JSON: the result; for those who listen, its data together with the
-    /// sentence and the status words.
+    /// Maximum JSON bytes in all: of the result; for voice consumers, of its data together with the
+    /// message and the status fields.
     pub total_bytes: usize,
-    /// Of all texts together, and of structured content.
+    /// Maximum bytes of all texts together, and of structured content.
     pub text_bytes: usize,
-    /// Of one image, audio or blob, as it is encoded.
+    /// Maximum bytes of one image, audio or blob, encoded.
     pub binary_bytes: usize,
     pub items: usize,
-    /// Arrays and objects within each other.
+    /// Maximum nesting of arrays and objects.
     pub depth: usize,
-    /// Of one page of what was cut.
+    /// Page size of a truncated result.
     pub page_bytes: usize,
     pub structured: StructuredPolicy,
     pub wording: MessageWording,
 }
 
-/// What becomes of structured content that is too large.
+/// How oversized structured content is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StructuredPolicy {
-    /// Clients hold it against the tool's output schema: left out if it would not fit any more.
+    /// Clients validate it against the output schema: omitted if pruning would make it invalid.
     Checked,
-    /// A model reads it: cut and marked it says more than nothing.
+    /// Read by a model: pruned with marks, which is better than nothing.
     Read,
 }
 
 /// How plain text becomes the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageWording {
-    /// For eyes: as the tool wrote it, without what cannot be seen.
+    /// For display: as written by the tool, without invisible characters.
     AsWritten,
-    /// For ears: one line without markup, no longer than this, ended between sentences.
+    /// For speech: one line without markup, up to this length, ending at a sentence.
     Spoken { bytes: usize },
 }
 
@@ -44,7 +44,7 @@ impl Default for ResultCaps {
 }
 
 impl ResultCaps {
-    /// Every consumer by the name under which a front or a config may ask for it.
+    /// Every consumer by the name that fronts and configs use.
     pub const TABLE: &[(&str, Self)] = &[
         ("mcp", Self::mcp()),
         ("chat", Self::chat()),
@@ -58,7 +58,7 @@ impl ResultCaps {
         Self::TABLE.iter().find(|(known, _)| *known == name).map(|(_, caps)| *caps)
     }
 
-    /// Programs that speak MCP, and those who ask over plain HTTP.
+    /// MCP clients and plain HTTP clients.
     pub const fn mcp() -> Self {
         Self {
             total_bytes: 10 << 20,
@@ -72,7 +72,7 @@ impl ResultCaps {
         }
     }
 
-    /// Models with a context window that is paid by the word.
+    /// Models whose context window is paid per token.
     pub const fn chat() -> Self {
         Self {
             total_bytes: 6 << 20,
@@ -86,8 +86,8 @@ impl ResultCaps {
         }
     }
 
-    /// Programs that models write. They have to get all or nothing: what was cut would pass for
-    /// whole.
+    /// Programs written by models. They get all or nothing: a program could mistake a truncated
+    /// result for a complete one.
     pub const fn code() -> Self {
         Self {
             total_bytes: 16 << 20,
@@ -101,7 +101,7 @@ impl ResultCaps {
         }
     }
 
-    /// A voice that says the message; nobody sees the rest.
+    /// A voice that speaks the message; the rest is not seen by the user.
     pub const fn speech() -> Self {
         Self::for_voice(4_000, 8, MessageWording::Spoken { bytes: 600 })
     }
@@ -110,7 +110,7 @@ impl ResultCaps {
         Self::for_voice(12_000, 16, MessageWording::Spoken { bytes: 800 })
     }
 
-    /// Closes the connection after answers that are large or deeply nested.
+    /// Gemini Live, which closes the connection on large or deeply nested answers.
     pub const fn gemini_live() -> Self {
         Self::for_voice(8_000, 8, MessageWording::Spoken { bytes: 600 })
     }
@@ -133,7 +133,7 @@ impl ResultCaps {
         Self { page_bytes: caps.result_bytes(), ..caps }
     }
 
-    /// What of the total is the result's. The sentence may double where it is escaped.
+    /// The share of the total that the result gets. The message may double in size by escaping.
     pub const fn result_bytes(&self) -> usize {
         let rest = match self.wording {
             MessageWording::AsWritten => 0,
@@ -146,8 +146,8 @@ impl ResultCaps {
     }
 }
 
-/// The status words, the handle, the figures of an outcome.
+/// Status fields, handle and figures of an outcome.
 const STATUS_BYTES: usize = 400;
 
-/// A result that says what was cut and where the rest is always fits.
+/// Enough for a result that states what was truncated and where the rest is.
 const LEAST_RESULT_BYTES: usize = 1_024;

@@ -1,5 +1,4 @@
-//! Reads the parts of a result, and no more of them than is needed: a million tiny items cost a
-//! million bytes, not a tree.
+//! Lazy reading of result content: a million tiny items cost a million bytes, not a tree.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,14 +8,14 @@ use serde_json::value::RawValue;
 
 use crate::json::Object;
 
-/// The first items of a list, and how many there are.
+/// The first items of a list, and the total count.
 pub(super) struct ContentItems<'a> {
     pub(super) first: Vec<&'a RawValue>,
     pub(super) count: usize,
 }
 
 impl<'a> ContentItems<'a> {
-    /// `None` if it is no list.
+    /// `None` if it is not a list.
     pub(super) fn read(list: &'a str, most: usize) -> Option<Self> {
         serde_json::Deserializer::from_str(list).deserialize_seq(FirstItemsVisitor(most)).ok()
     }
@@ -48,7 +47,7 @@ impl<'de> Visitor<'de> for FirstItemsVisitor {
     }
 }
 
-/// The texts of the content, in order. `most` items are looked at.
+/// The texts of the content, in order. Examines at most `most` items.
 pub(super) fn texts(result: &Object<'_>, most: usize) -> Vec<String> {
     let items = result.get("content").and_then(|content| ContentItems::read(content.get(), most));
     let items = items.map(|items| items.first).unwrap_or_default();
@@ -57,7 +56,7 @@ pub(super) fn texts(result: &Object<'_>, most: usize) -> Vec<String> {
     items.into_iter().filter_map(text).collect()
 }
 
-/// The JSON that a text is, if it is nothing but an object or a list, perhaps in a code fence.
+/// The JSON object or list that makes up a text, optionally in a code fence.
 pub(super) fn json_in(text: &str) -> Option<&str> {
     let text = strip_code_fence(text.trim());
     let fits = text.starts_with(['{', '[']) || text == "null";
@@ -75,7 +74,7 @@ fn strip_code_fence(text: &str) -> &str {
     }
 }
 
-/// A text item with these words.
+/// A text item with this text.
 pub(super) fn text_item(text: &str) -> String {
     let mut item = Object::new();
     item.set_string("type", "text");

@@ -1,4 +1,4 @@
-//! The items of a result's content, as many and as much of each as the consumer takes.
+//! Content items under a size budget: how many are kept, and how much of each.
 
 use std::borrow::Cow;
 
@@ -10,21 +10,21 @@ use super::note::CutLog;
 use super::prune::{EscapeContext, OmissionMarks, prune, shallow};
 use crate::json::{self, MalformedJsonError, Object};
 
-/// JSON that gets less than this is not worth showing.
+/// JSON is not shown with less room than this.
 const LEAST_JSON: usize = 64;
 /// `\u0041`
 const LONGEST_ESCAPE: usize = 6;
 
-/// What there is room for.
+/// The remaining budget.
 pub(super) struct ContentBudget<'c> {
     pub(super) caps: &'c ResultCaps,
-    /// For texts, as they are read.
+    /// For texts, decoded.
     pub(super) text_left: usize,
-    /// For everything, as it is written.
+    /// For everything, encoded.
     pub(super) left: usize,
 }
 
-/// Whether all items can stay as they are.
+/// Whether all items fit unchanged.
 pub(super) fn fit(content: &str, caps: &ResultCaps) -> bool {
     let Some(items) = ContentItems::read(content, caps.items) else { return true };
     let mut parts = ContentBudget { caps, text_left: caps.text_bytes, left: usize::MAX };
@@ -32,7 +32,7 @@ pub(super) fn fit(content: &str, caps: &ResultCaps) -> bool {
     items.count == items.first.len() && items.first.into_iter().all(is_whole)
 }
 
-/// Whether an item goes on as it is, and what is wrong if it does not.
+/// Whether an item fits unchanged, and why not.
 enum ItemFit<'i> {
     Fits,
     TooLong(Box<ContentItem<'i>>),
@@ -40,7 +40,7 @@ enum ItemFit<'i> {
 }
 
 impl ContentBudget<'_> {
-    /// The items that fit, as they are or shortened.
+    /// The items that fit, unchanged or shortened.
     pub(super) fn keep(mut self, content: &str, cuts: &mut CutLog) -> Vec<String> {
         let Some(ContentItems { first, count }) = ContentItems::read(content, self.caps.items)
         else {
@@ -74,7 +74,7 @@ impl ContentBudget<'_> {
         Some(shorter)
     }
 
-    /// Takes the room for an item, if it can stay as it is.
+    /// Charges the budget for an item, if it fits unchanged.
     fn whole<'i>(&mut self, raw: &'i str) -> ItemFit<'i> {
         let size = raw.len();
         let fits = |room: &Self, text: usize| size < room.left && text <= room.text_left;
@@ -94,7 +94,7 @@ impl ContentBudget<'_> {
         if item.binary_bytes() > self.caps.binary_bytes {
             return left_out(item.binary_bytes());
         }
-        // Text that is too long even if all of it is escapes need not be read for that.
+        // Too long even if every character is an escape: no need to decode it.
         let is_hopeless = item.text_bytes() / LONGEST_ESCAPE > self.text_left;
         let length = if is_hopeless { Some(usize::MAX) } else { self.length(&item) };
         match length {
@@ -111,8 +111,8 @@ impl ContentBudget<'_> {
         }
     }
 
-    /// How long the item's text is, if it has one: endless, if it is nested too deeply. What is
-    /// there and cannot be read counts as it is written.
+    /// The length of the item's text, if any; unlimited if it is nested too deeply. Undecodable
+    /// text counts with its encoded length.
     fn length(&self, item: &ContentItem<'_>) -> Option<usize> {
         match (item.text(), item.text_bytes()) {
             (None, 0) => None,
@@ -127,7 +127,7 @@ impl ContentBudget<'_> {
         self.text_left = self.text_left.saturating_sub(text);
     }
 
-    /// The item with as much of its text as there is room for, and how much that is.
+    /// The item with as much of its text as fits, and that length.
     fn shorter(&self, item: &ContentItem<'_>, text: &str) -> Option<(String, usize)> {
         let room = self.left.checked_sub(item.with_text("").len() + 1)?;
         let text = match json_in(text) {
@@ -145,7 +145,7 @@ impl ContentBudget<'_> {
         (!text.is_empty()).then(|| (item.with_text(&text), text.len()))
     }
 
-    /// Those who read only MCP take the text as text, whatever is in it.
+    /// Pure MCP consumers treat the text as text, whatever it contains.
     fn is_too_deep(&self, text: &str) -> bool {
         self.caps.structured == StructuredPolicy::Read
             && json::is_deeper_than(self.caps.depth, text)
@@ -153,7 +153,7 @@ impl ContentBudget<'_> {
     }
 }
 
-/// An item, and the resource in it if it has one.
+/// An item, and its embedded resource if any.
 struct ContentItem<'a> {
     item: Object<'a>,
     resource: Option<Object<'static>>,
@@ -172,7 +172,7 @@ impl<'a> ContentItem<'a> {
         self.item.get("data").or(blob).map_or(0, |raw| raw.get().len().saturating_sub(2))
     }
 
-    /// Of the text as it is written.
+    /// Encoded length of the text.
     fn text_bytes(&self) -> usize {
         let inside = || self.resource.as_ref()?.get("text");
         self.item.get("text").or_else(inside).map_or(0, |raw| raw.get().len())
@@ -196,7 +196,7 @@ impl<'a> ContentItem<'a> {
     }
 }
 
-/// Whether the content is nothing but texts that are JSON.
+/// Whether the content consists only of texts that are JSON.
 pub(super) fn are_json(content: &str) -> bool {
     const MAX_JSON_ITEMS: usize = 4;
     let Some(items) = ContentItems::read(content, MAX_JSON_ITEMS) else { return false };
@@ -207,8 +207,8 @@ pub(super) fn are_json(content: &str) -> bool {
     items.count == items.first.len() && items.first.iter().all(is_json)
 }
 
-/// How much of `text` fits, in whole characters: into `room` as it is written in JSON, and into
-/// `bytes` as it is.
+/// How much of `text` fits, in whole characters: into `room` encoded as JSON, and into `bytes`
+/// decoded.
 pub(super) fn fitting(text: &str, room: usize, bytes: usize) -> usize {
     let mut spent = 0_usize;
     for (at, c) in text.char_indices() {

@@ -1,5 +1,5 @@
-//! Cuts results that are too large or nested too deeply for their consumer, between whole parts
-//! of them, never inside their JSON, and says what is missing and where it is.
+//! Truncates results that are too large or too deeply nested for their consumer. Cuts between whole
+//! parts, keeps the JSON valid, and states what is missing and where it is.
 
 use std::borrow::Cow;
 
@@ -13,26 +13,26 @@ use crate::call::ResultHandle;
 use crate::json::{self, Object};
 use crate::schema::Schema;
 
-/// Below this only the depth of a result can matter; nothing else of it is looked at.
+/// Below this size only the nesting depth is checked.
 const ALWAYS_FINE: usize = 64 << 10;
-/// The names of the fields that every result has, and what stands around them.
+/// Field names and punctuation of every result.
 const FRAME_BYTES: usize = 64;
-/// Of fields beside those that every result has.
+/// Maximum additional top-level fields.
 const MOST_OTHERS: usize = 64;
-/// Structured content that gets less than this is not worth showing.
+/// Structured content is not shown with less room than this.
 const LEAST_STRUCTURED: usize = 64;
 
-/// For whom and by which rules a result is cut.
+/// The consumer and rules of a truncation.
 #[derive(Clone, Copy)]
 pub(super) struct CutRules<'r> {
     pub(super) caps: &'r ResultCaps,
-    /// What structured content has to fit.
+    /// The schema of structured content.
     pub(super) schema: Option<&'r Schema>,
-    /// Where the whole will be.
+    /// Handle of the full result.
     pub(super) handle: Option<ResultHandle>,
 }
 
-/// A shorter form of `result`, or `None` if it may stay as it is.
+/// A shorter form of `result`; `None` if it fits.
 pub(super) fn cut(result: &str, rules: CutRules<'_>) -> Option<Box<RawValue>> {
     let (caps, room) = (rules.caps, rules.caps.result_bytes());
     let is_deep = json::is_deeper_than(caps.depth, result);
@@ -59,7 +59,7 @@ pub(super) fn cut(result: &str, rules: CutRules<'_>) -> Option<Box<RawValue>> {
     Some(if shorter.get().len() <= room { shorter } else { note.added_to(bare) })
 }
 
-/// Whether everything in a result is still as deep as it was.
+/// Whether anything was cut for its depth.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DepthState {
     Fine,
@@ -69,7 +69,7 @@ enum DepthState {
 struct ResultCutter<'r> {
     rules: CutRules<'r>,
     depth: DepthState,
-    /// Bytes for what is still to come.
+    /// Bytes left for the rest.
     left: usize,
     cuts: CutLog,
 }
@@ -113,8 +113,7 @@ impl ResultCutter<'_> {
         result
     }
 
-    /// The result without most of what no model reads: the first other fields get a small part
-    /// of the room.
+    /// The result without most metadata: the first additional fields get a small share of the room.
     fn keep_frame_fields(&mut self, result: &Object<'_>) -> Object<'static> {
         let (mut room, most) = (self.left / 4, self.left / 8);
         let (mut framed, mut others, mut left_out) = (Object::new(), 0, 0);
@@ -138,7 +137,7 @@ impl ResultCutter<'_> {
         framed
     }
 
-    /// Cuts the structured content to `share`, or takes it out.
+    /// Prunes the structured content to `share` bytes, or removes it.
     fn cut_structured(&mut self, result: &mut Object<'_>, whole: &str, share: usize) {
         let CutRules { caps, schema, .. } = self.rules;
         let schema = schema.filter(|_| caps.structured == StructuredPolicy::Checked);
@@ -164,7 +163,8 @@ impl ResultCutter<'_> {
                 self.cuts.add(format!("structured content of {size} bytes was left out"));
                 result.remove("structuredContent");
                 if schema.is_some() {
-                    // Clients refuse a success without the structure that the tool promised.
+                    // Clients reject a success without the structured content that the tool
+                    // declares.
                     result.set("isError", json::raw("true".to_owned()));
                 }
             }
@@ -176,7 +176,7 @@ fn is_accepted(schema: &Schema, text: &str) -> bool {
     json::value(text).is_ok_and(|value| schema.check(&value).is_ok())
 }
 
-/// Only whether it was an error, or has to pass for one.
+/// Only the error flag, set if the result must be treated as an error.
 fn bare(result: &Object<'_>, rules: CutRules<'_>) -> Object<'static> {
     let is_error = result.get("isError").is_some_and(|raw| raw.get() == "true");
     let is_promised = rules.schema.is_some() && rules.caps.structured == StructuredPolicy::Checked;

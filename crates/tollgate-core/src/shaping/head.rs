@@ -1,5 +1,5 @@
-//! The first parts of a list or an object, as far as they could be of use, and how many there
-//! are. The others are counted and not looked at.
+//! The first parts of a list or object that may be useful, and the total count. The rest is counted
+//! but not parsed.
 
 use std::fmt;
 
@@ -14,14 +14,15 @@ pub(super) struct ContainerHead<'a> {
 }
 
 pub(super) struct HeadPart<'a> {
-    /// Empty in a list.
+    /// Empty for a list item.
     pub(super) key: String,
     pub(super) value: &'a str,
     pub(super) cost: usize,
 }
 
 impl<'a> ContainerHead<'a> {
-    /// Items until their costs exceed `room`, but at least so many. `None` if it is no list.
+    /// Items until their cost exceeds `room`, but at least a minimum number. `None` if it is not a
+    /// list.
     pub(super) fn list(
         text: &'a str,
         room: usize,
@@ -32,7 +33,7 @@ impl<'a> ContainerHead<'a> {
         serde_json::Deserializer::from_str(text).deserialize_seq(reader).ok()
     }
 
-    /// Fields until their costs exceed `room`. `None` if its keys cannot be read.
+    /// Fields until their cost exceeds `room`. `None` if a key is not decodable.
     pub(super) fn object(
         text: &'a str,
         room: usize,

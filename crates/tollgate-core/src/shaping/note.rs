@@ -1,4 +1,4 @@
-//! What is said about a cut: in words at the end of the content, and as data in `_meta`.
+//! The truncation note: as text at the end of the content, and as data in `_meta`.
 
 use serde_json::value::RawValue;
 
@@ -10,7 +10,7 @@ use crate::call::ResultHandle;
 use crate::json::{self, Object};
 use crate::tool::hidden_text;
 
-/// What was cut, in words. Only the first are told.
+/// Descriptions of what was truncated. Only the first are reported.
 #[derive(Debug, Default)]
 pub(super) struct CutLog {
     said: Vec<String>,
@@ -44,13 +44,13 @@ impl CutLog {
 pub(super) struct CutNote<'n> {
     pub(super) cuts: &'n CutLog,
     pub(super) handle: Option<ResultHandle>,
-    /// The result before the cut.
+    /// The result before truncation.
     pub(super) whole: &'n str,
     pub(super) caps: &'n ResultCaps,
 }
 
 impl CutNote<'_> {
-    /// What a note takes at most, in words and as data.
+    /// Maximum size of a note, as text and data.
     pub(super) const BYTES: usize = 640;
     const WORDS: usize = 360;
     const META: &'static str = "dev.tollgate/result";
@@ -74,7 +74,7 @@ impl CutNote<'_> {
     }
 }
 
-/// Puts the handle into the result's `_meta`, where programs find it.
+/// Stores the handle in the result's `_meta`, where programs find it.
 pub(super) fn tell(result: &mut Object<'_>, handle: ResultHandle, more: &str) {
     let mut meta = result.object("_meta").unwrap_or_default().into_owned();
     meta.set(CutNote::META, json::raw(format!("{{\"handle\":\"{handle}\",{more}}}")));

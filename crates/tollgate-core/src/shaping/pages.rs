@@ -1,8 +1,8 @@
-//! Reads a kept result page by page.
+//! Paging through a retained result.
 //!
-//! Lists page by items, objects by fields, an object that is mostly one list by that list; text
-//! pages end at lines where they can. Every page is JSON of its own, no larger than asked for, and
-//! nothing is lost between them.
+//! Lists page by items, objects by fields, and an object that is mostly one list by that list; text
+//! pages end at line ends where possible. Every page is valid JSON, no larger than requested, and
+//! nothing is lost between pages.
 
 use std::borrow::Cow;
 
@@ -16,12 +16,12 @@ mod walk;
 
 use walk::PageWalk;
 
-/// Pages are not smaller than this.
+/// Minimum page size.
 pub const LEAST_PAGE_BYTES: usize = 256;
 
 #[derive(Debug)]
 pub struct Page {
-    /// Counted from 1.
+    /// From 1.
     pub number: u32,
     pub pages: u32,
     pub next: Option<u32>,
@@ -29,29 +29,30 @@ pub struct Page {
     pub data: Box<RawValue>,
 }
 
-/// What the data of a page is of the whole.
+/// Which part of the whole a page contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageContent {
     /// All of it.
     Whole,
-    /// Items of a list of so many, from this one on (counted from 0).
+    /// Items of a list of length `of`, starting at index `first`.
     Items { first: usize, of: usize },
     /// Some fields of an object.
     Fields,
-    /// A piece of a text, as a string; put together they give the text. `part` names the item or
-    /// field that it is, if it is not all.
+    /// A piece of a text, as a string; the concatenation is the text. `part` names the item or
+    /// field, if it is not the whole.
     Text { part: Option<String> },
-    /// A piece of JSON that is too large for one page and has no smaller parts, as a string.
+    /// A piece of JSON text that is too large for one page and cannot be split into parts, as a
+    /// string.
     Source { part: Option<String> },
 }
 
-/// The result has no page of that number.
+/// There is no page of that number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoSuchPageError {
     pub pages: u32,
 }
 
-/// Page `number` of what a tool said.
+/// Page `number` of a result.
 pub fn page(result: &RawValue, number: u32, page_bytes: usize) -> Result<Page, NoSuchPageError> {
     let mut walk = PageWalk::new(page_bytes.max(LEAST_PAGE_BYTES), Some(number));
     walk.document(&PagedDocument::of(result.get()));
@@ -68,15 +69,15 @@ pub(super) fn count(result: &str, page_bytes: usize) -> u32 {
     walk.pages()
 }
 
-/// What is worth paging of a result.
+/// What is paged of a result.
 enum PagedDocument<'r> {
     Json(Cow<'r, str>),
     Text(String),
 }
 
 impl<'r> PagedDocument<'r> {
-    /// The data: structured content, unless the content has more to say; else the text, or the
-    /// JSON in it. A result with other things than text pages as it is.
+    /// The data: structured content, unless the content has more; else the text, or the JSON in it.
+    /// A result with non-text items is paged as a whole.
     fn of(result: &'r str) -> Self {
         let Ok(object) = Object::parse(result) else { return Self::Json(result.into()) };
         let structured = object.get("structuredContent").map(RawValue::get);
@@ -100,7 +101,7 @@ impl<'r> PagedDocument<'r> {
     }
 }
 
-/// The texts of the content, if it is nothing else.
+/// The texts of the content, if it contains only texts.
 fn only_texts(result: &Object<'_>) -> Option<Vec<String>> {
     const MAX_TEXT_ITEMS: usize = 64;
     let content = result.get("content").map_or("[]", RawValue::get);
@@ -114,8 +115,8 @@ fn only_texts(result: &Object<'_>) -> Option<Vec<String>> {
     items.first.into_iter().map(text).collect()
 }
 
-/// Where a page of text ends: behind the last line if that is not too early, else behind the last
-/// word, else wherever the room does.
+/// The end of a text page: at a line end if that is not too early, else at a word end, else where
+/// the room ends.
 fn end_of_page(text: &str, room: usize) -> usize {
     let end = content_budget::fitting(text, room, usize::MAX);
     if end == text.len() {

@@ -1,39 +1,39 @@
-//! Makes JSON smaller without breaking it: lists keep their first items, long strings their
-//! beginning, objects all fields that fit, and marks say what is missing.
+//! Pruning of JSON to a size limit while keeping it valid: lists keep their first items, long
+//! strings their beginning, objects all fields that fit, and marks show what is missing.
 //!
-//! The room is shared so that small parts stay whole and the large ones give way. Each level that
-//! has to be cut is read once more, and no more than [`LEVELS`] are: the work is linear, the memory
-//! that of what stays.
+//! Room is shared so that small parts stay whole and large ones are pruned. Each pruned level is
+//! parsed once more, for at most [`LEVELS`] levels: the work is linear, and the memory that of the
+//! output.
 
 use super::head::ContainerHead;
 use crate::json;
 
-/// How many levels are cut inside; what is too large below them is only named.
+/// Maximum levels that are pruned inside; oversized parts below are only named.
 const LEVELS: usize = 12;
-/// Of a list whose items are all large, so many are shown in part.
+/// Of a list with only large items, this many are shown in part.
 const PARTIAL_ITEMS: usize = 3;
-/// A field is worth its key if its value gets this much, or all it needs.
+/// A field is shown if its value gets this much, or all it needs.
 const LEAST_VALUE: usize = 32;
 /// `"…"`, with room for escapes.
 const LEAST_MARK: usize = 8;
 
-/// Where the JSON will stand, which decides what a character costs.
+/// Where the JSON is embedded, which determines the cost of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EscapeContext {
     Plain,
-    /// Inside a JSON string: quotes and controls are escaped there.
+    /// Inside a JSON string: quotes and control characters are escaped.
     InString,
 }
 
-/// Whether it is said in the JSON itself what is missing.
+/// Whether omissions are marked in the JSON itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OmissionMarks {
     Shown,
-    /// Not a word that a schema could mind.
+    /// No marks that could violate a schema.
     Silent,
 }
 
-/// `document`, which must be JSON, in at most `room` bytes (but `null` for less than four).
+/// `document`, which must be JSON, in at most `room` bytes (`null` if `room` is less than four).
 pub(super) fn prune(
     document: &str,
     room: usize,
@@ -47,7 +47,7 @@ pub(super) fn prune(
 }
 
 impl EscapeContext {
-    /// What the text takes there; more than `most` need not be told apart.
+    /// The encoded size of the text; values above `most` are not exact.
     pub(super) fn cost(self, text: &str, most: usize) -> usize {
         match self {
             Self::InString if text.len() <= most => text.chars().map(|c| self.of(c)).sum(),
@@ -95,7 +95,7 @@ pub(super) fn shallow(document: &str, limit: usize) -> String {
     out
 }
 
-/// How much each of `sizes` gets of `room`: the small ones all they need, the others equal parts.
+/// Shares of `room`: small sizes get all they need, the others equal parts.
 pub(super) fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_unstable_by_key(|at| sizes[*at]);
@@ -127,7 +127,7 @@ impl JsonPruner {
             Some(b'{') if levels > 0 => self.object(value, room, levels - 1),
             _ => self.mark(&format!("[… {} bytes left out]", value.len()), room),
         }
-        // The sums above leave some slack; this is what makes the cap a hard one.
+        // The sums above are approximate; this check enforces the limit.
         if self.cost(&self.out[start..], room) > room {
             self.out.truncate(start);
             self.mark("…", room);
@@ -140,7 +140,7 @@ impl JsonPruner {
             return self.mark("…", room);
         };
         let sizes: Vec<usize> = head.parts.iter().map(|part| part.cost - 1).collect();
-        // The last item has no comma behind it.
+        // The last item has no comma.
         let costs: Vec<usize> = sizes.iter().map(|size| size + 1).collect();
         let mut left = room.saturating_sub(1);
         let mut shares = sizes.clone();
@@ -152,7 +152,7 @@ impl JsonPruner {
             if whole >= PARTIAL_ITEMS.min(head.count) {
                 shares.truncate(whole);
             } else {
-                // All are large: some of each of the first says more than all of one.
+                // All items are large: parts of several are better than all of one.
                 let worth_it = if left < LEAST_MARK { 0 } else { (left / LEAST_VALUE).max(1) };
                 let shown = PARTIAL_ITEMS.min(sizes.len()).min(worth_it);
                 shares = self::shares(&sizes[..shown], left.saturating_sub(shown));
@@ -172,7 +172,7 @@ impl JsonPruner {
     }
 
     fn object(&mut self, object: &str, room: usize, levels: usize) {
-        // A key, its quotes, a colon and a comma; of the value what makes it worth showing.
+        // A key, its quotes, colon and comma, and the minimum of a value.
         let keyed = |key: &str| self.quoted_cost(key).saturating_add(2);
         let cost = |key: &str, value: &str| {
             keyed(key).saturating_add(self.cost(value, room).min(LEAST_VALUE))
@@ -183,7 +183,7 @@ impl JsonPruner {
         let mut left = room.saturating_sub(2);
         let costs: Vec<usize> = head.parts.iter().map(|part| part.cost).collect();
         if fit(&costs, left) < head.count {
-            // The mark stands under a key of its own.
+            // The mark has a key of its own.
             left = left.saturating_sub(self.reserve(head.count)).saturating_sub(LEAST_MARK);
         }
         let shown = fit(&costs, left);
@@ -228,7 +228,7 @@ impl JsonPruner {
         self.out.push('"');
     }
 
-    /// How far the inside of a JSON string fits, in whole characters and whole escapes.
+    /// How much of a JSON string body fits, in whole characters and escapes.
     fn end(&self, inside: &str, room: usize) -> usize {
         let (mut end, mut spent) = (0, 0_usize);
         while let Some(unit) = unit(&inside[end..]) {
@@ -241,7 +241,7 @@ impl JsonPruner {
         end
     }
 
-    /// Stands for what has no room at all.
+    /// A placeholder for a part without any room.
     fn mark(&mut self, text: &str, room: usize) {
         match self.marks {
             OmissionMarks::Shown if self.quoted_cost(text) <= room => {
@@ -258,7 +258,7 @@ impl JsonPruner {
         }
     }
 
-    /// For the mark at the end of a list or an object.
+    /// Room for the mark at the end of a list or object.
     fn reserve(&self, count: usize) -> usize {
         match self.marks {
             OmissionMarks::Shown => self.quoted_cost(&more(count, "fields")).saturating_add(1),
@@ -266,7 +266,7 @@ impl JsonPruner {
         }
     }
 
-    /// What `text` takes as a string of its own.
+    /// The cost of `text` as a quoted string.
     fn quoted_cost(&self, text: &str) -> usize {
         let mut string = String::new();
         json::push_string(&mut string, text);
@@ -278,7 +278,7 @@ impl JsonPruner {
     }
 }
 
-/// How many of these can be had, from the first on.
+/// How many of these fit, from the first on.
 fn fit(costs: &[usize], room: usize) -> usize {
     let ends = costs.iter().scan(0_usize, |sum, cost| {
         *sum = sum.saturating_add(*cost);
@@ -291,8 +291,7 @@ fn more(count: usize, what: &str) -> String {
     format!("[… {count} more {what}]")
 }
 
-/// The first character of the inside of a JSON string, as it is written there. Two escapes that
-/// are halves of one character stay together.
+/// The first encoded character of a JSON string body. Surrogate pairs of escapes stay together.
 fn unit(inside: &str) -> Option<&str> {
     let length = match inside.as_bytes() {
         [] => return None,

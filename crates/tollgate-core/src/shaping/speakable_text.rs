@@ -1,13 +1,13 @@
-//! Makes text fit to be said aloud: one line, no markup, no addresses, not too long. It takes
-//! away and never adds; what it does not know stays as it is.
+//! Text for speech: one line, no markup, no URLs, limited length. Only removes, never adds; unknown
+//! syntax is kept.
 
 use crate::tool::hidden_text;
 
-/// So much more than is said is looked at: markup and addresses go.
+/// The input examined is this many times the output: markup and URLs are removed.
 const LOOKED_AT: usize = 8;
 const LONGEST_LINK: usize = 512;
 
-/// `text` in at most `bytes`, ended between sentences if it had to be cut.
+/// `text` in at most `bytes`, ending at a sentence if it was truncated.
 pub(super) fn speakable(text: &str, bytes: usize) -> String {
     let looked_at = text.floor_char_boundary(bytes.saturating_mul(LOOKED_AT).min(text.len()));
     let (clean, _) = hidden_text::clean(&text[..looked_at]);
@@ -23,14 +23,14 @@ pub(super) fn speakable(text: &str, bytes: usize) -> String {
     truncate_spoken(&out, bytes)
 }
 
-/// A fence of code, a rule, the line under a table's head.
+/// A code fence, a rule, or the line below a table header.
 fn is_decoration(line: &str) -> bool {
     let line = line.trim();
     let is_rule = line.len() >= 3 && line.chars().all(|c| "-=*_|:+ ".contains(c));
     line.starts_with("```") || line.starts_with("~~~") || is_rule
 }
 
-/// The line without the mark of a heading, a quotation or a list at its beginning.
+/// Removes the mark of a heading, quotation or list item.
 fn strip_line_mark(line: &str) -> &str {
     let line = line.trim_start();
     let heading = line.trim_start_matches('#');
@@ -40,7 +40,7 @@ fn strip_line_mark(line: &str) -> &str {
     ["> ", "- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line)
 }
 
-/// The line without bold and code marks; links by their text, bare addresses by their host.
+/// Removes bold and code marks; replaces links by their text and bare URLs by their host.
 fn without_markup(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -67,7 +67,7 @@ fn without_markup(line: &str) -> String {
     out
 }
 
-/// `[text](address)`: the text, and how long all of it is. Looks no further than links go.
+/// `[text](address)`: the text, and the total length. The search is bounded.
 fn link(text: &str) -> Option<(&str, usize)> {
     let text = &text[..text.floor_char_boundary(LONGEST_LINK)];
     let end = text.find(']')?;
@@ -77,7 +77,7 @@ fn link(text: &str) -> Option<(&str, usize)> {
     is_address.then_some((&text[1..end], end + 1 + length + 2))
 }
 
-/// `https://host/…`: the host, and how long the address is.
+/// `https://host/…`: the host, and the length of the URL.
 fn address(text: &str) -> Option<(&str, usize)> {
     let scheme = ["https://", "http://"].into_iter().find(|scheme| text.starts_with(scheme))?;
     let ends = |c: char| c.is_whitespace() || "<>\"'()[]{}|`".contains(c);
@@ -105,7 +105,7 @@ fn truncate_spoken(text: &str, bytes: usize) -> String {
     format!("{}…", head[..word].trim_end())
 }
 
-/// Scripts without spaces end their sentences without one.
+/// Scripts without spaces end sentences without one.
 fn end_is_wide(text: &str) -> bool {
     text.ends_with(['。', '！', '？'])
 }

@@ -1,5 +1,5 @@
-//! From a result to a sentence: the operator's template first, then the field he named, then the
-//! tool's own words, then something generic. JSON is never read out.
+//! Renders a result as a spoken sentence: the operator's template, else the configured field, else
+//! the tool's own text, else a generic sentence. JSON is never read out.
 
 use serde_json::Value;
 
@@ -12,12 +12,12 @@ use crate::call::{CallStatus, Outcome};
 use crate::json;
 use crate::tool::{SpeechTemplate, hidden_text};
 
-/// So many items of a list are said.
+/// Maximum list items that are spoken.
 const SAID_ITEMS: usize = 20;
-/// No text that could become a sentence begins like this: it is JSON, perhaps broken.
+/// Text with these prefixes is JSON, possibly broken, and not a sentence.
 const CODE: [&str; 5] = ["{\"", "[{", "[\"", "[[", "{}"];
 
-/// The outcome as a sentence. `data` is what [`super::data`] gives.
+/// The outcome as a sentence. `data` is the output of [`super::data`].
 pub fn message(
     speech: &SpeechTemplate,
     outcome: &Outcome,
@@ -31,7 +31,7 @@ pub fn message(
     said.unwrap_or_else(|| generic(outcome.status).to_owned())
 }
 
-/// What the operator wants said of results of this tool.
+/// The operator's template or field for this tool.
 fn by_rule(
     speech: &SpeechTemplate,
     outcome: &Outcome,
@@ -44,7 +44,7 @@ fn by_rule(
     {
         return None;
     }
-    // What is not in the structured content may still be in the JSON of the text.
+    // A field missing in the structured content may be in the JSON of the text.
     let in_text = || match texts {
         [text] => json::value(json_in(text)?).ok(),
         _ => None,
@@ -63,7 +63,7 @@ fn own_words(
     wording: MessageWording,
 ) -> Option<String> {
     if let (CallStatus::Pending, MessageWording::Spoken { .. }) = (outcome.status, wording) {
-        // Its words are for a reader: they have the handle in them.
+        // The text is for readers: it contains the handle.
         return None;
     }
     let plain: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !is_code(text)).collect();
@@ -96,8 +96,8 @@ fn apply_wording(text: &str, wording: MessageWording) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// Fills `{dotted.path}` from the data; `{{` and `}}` are braces. A field that is missing, or is
-/// no word, gives the template up, whole, and so does a brace that nothing closes.
+/// Fills `{dotted.path}` from the data; `{{` and `}}` are braces. The whole template is dropped if
+/// a field is missing or not speakable, or a brace is not closed.
 fn fill(template: &str, data: &Value) -> Option<String> {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;
@@ -120,7 +120,7 @@ fn fill(template: &str, data: &Value) -> Option<String> {
     Some(out)
 }
 
-/// What stands at a dotted path; lists are entered by number.
+/// The value at a dotted path; list items are indexed by number.
 fn at<'v>(data: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(data, |value, key| match value {
         Value::Array(items) => items.get(key.parse::<usize>().ok()?),
@@ -128,7 +128,7 @@ fn at<'v>(data: &'v Value, path: &str) -> Option<&'v Value> {
     })
 }
 
-/// A value in words; objects have none, nor has JSON that came as text.
+/// A value as words; `None` for objects, and for JSON in a string.
 fn say(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => (!is_code(text)).then(|| text.clone()),

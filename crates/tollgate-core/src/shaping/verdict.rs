@@ -1,5 +1,5 @@
-//! How a call went, by what its result says. Tools answer failure and emptiness in many ways;
-//! only those that leave no doubt count, and only in results short enough to be nothing else.
+//! Detects from a result whether a call succeeded, failed or found nothing. Tools report this in
+//! many ways; only unambiguous ones count, and only in short results.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -7,18 +7,18 @@ use serde_json::value::RawValue;
 use super::content::{ContentItems, json_in};
 use crate::json::Object;
 
-/// What is longer has more to say than that it failed or found nothing.
+/// Longer results contain more than a failure or an empty result.
 const LOOKED_AT_BYTES: usize = 16 << 10;
 const LOOKED_AT_ITEMS: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResultVerdict {
     Fine,
-    /// Asked, and found nothing.
+    /// Searched, and found nothing.
     Empty,
-    /// By its own flag.
+    /// By `isError`.
     Failed,
-    /// It claims success, and says in words of its own that it failed: which.
+    /// Claims success but reports a failure in its own format: the field that does.
     FailedInside(&'static str),
 }
 
@@ -39,7 +39,7 @@ pub(super) fn verdict(result: &Object<'_>) -> ResultVerdict {
     }
 }
 
-/// The same for a result that has only its content.
+/// The verdict for a result that has only content.
 fn in_content(result: &Object<'_>) -> ResultVerdict {
     let Some(content) = result.get("content").filter(|raw| raw.get().len() <= LOOKED_AT_BYTES)
     else {
@@ -72,12 +72,12 @@ fn in_content(result: &Object<'_>) -> ResultVerdict {
     }
 }
 
-/// What a document says, looked at from outside.
+/// The meaning of a document by its top-level fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DocumentMeaning {
     Something,
     Nothing,
-    /// Nothing either, and in so many words: here is the list, it is empty.
+    /// Explicitly empty: the list is present and empty.
     EmptyList,
     Failure(&'static str),
 }
@@ -105,11 +105,11 @@ fn classify_document(document: &str) -> DocumentMeaning {
     }
 }
 
-/// Lists that are all empty, and nothing beside them but zeros, blanks and the question itself.
+/// All lists are empty, with nothing beside them but zeros, blanks and the echoed query.
 fn emptiness(object: &Object<'_>) -> DocumentMeaning {
     let mut found = DocumentMeaning::Nothing;
-    // `success: true` beside an empty list of results still found nothing; beside one of what was
-    // deleted, say, it says that all is done.
+    // `success: true` beside an empty list of results still found nothing; beside a list of deleted
+    // items, say, it means success.
     let is_search = |key: &str| DATA.contains(&key) || ITEMS.contains(&key);
     let is_search = object.iter().any(|(key, value)| is_search(key) && is_blank(value.get()));
     for (key, value) in object.iter() {
@@ -123,7 +123,7 @@ fn emptiness(object: &Object<'_>) -> DocumentMeaning {
             Some(b't') if is_search => !matches!(key, "success" | "ok"),
             _ => !ECHOES.contains(&key) && !is_praise(key, value),
         };
-        // A zero or a `false` means something, unless an empty list explains it.
+        // A zero or `false` is information, unless an empty list explains it.
         if is_said && !is_blank(value) {
             return DocumentMeaning::Something;
         }
@@ -137,7 +137,7 @@ fn emptiness(object: &Object<'_>) -> DocumentMeaning {
     }
 }
 
-/// Which field says that the call failed: in so many words, or if nothing else is said.
+/// The field that reports failure: explicitly, or if there is nothing else.
 fn failure(object: &Object<'_>) -> Option<&'static str> {
     let says = |key: &str, what: &str| object.get(key).is_some_and(|raw| raw.get() == what);
     let is_told = |key: &str| object.get(key).is_some_and(|raw| !is_blank(raw.get()));
@@ -160,7 +160,7 @@ fn failure(object: &Object<'_>) -> Option<&'static str> {
     object.iter().all(belongs).then_some(how)
 }
 
-/// The status may be that of the thing asked about (a job, an issue): a reason must stand by.
+/// The status may be that of the queried item (a job, an issue): require a reason beside it.
 fn bad_status(object: &Object<'_>) -> Option<&'static str> {
     let status = object.string("status")?.to_ascii_lowercase();
     let is_told = |key: &&str| object.get(key).is_some_and(|raw| !is_blank(raw.get()));
@@ -172,7 +172,7 @@ fn bad_status(object: &Object<'_>) -> Option<&'static str> {
     }
 }
 
-/// An error in words. A number may be a measurement's.
+/// An error text. A number may be a measurement.
 fn is_error(value: &RawValue) -> bool {
     matches!(value.get().as_bytes().first(), Some(b'"' | b'{' | b't')) && !is_blank(value.get())
 }
@@ -191,7 +191,7 @@ fn is_praise(key: &str, value: &str) -> bool {
     key == "status" && is_good(&value.to_ascii_lowercase())
 }
 
-/// The words of an error: what went wrong, as it can be told.
+/// The message of an error.
 pub(super) fn explanation(data: &Value) -> Option<&str> {
     let inner = data.get("error").filter(|error| error.is_object()).unwrap_or(data);
     let told = |key: &&str| {
@@ -201,14 +201,14 @@ pub(super) fn explanation(data: &Value) -> Option<&str> {
     REASONS.iter().find_map(told)
 }
 
-/// Fields that repeat the question.
+/// Fields that echo the query.
 const ECHOES: &[&str] = &["query", "q", "search", "term", "keyword", "keywords", "input"];
 
-/// Fields for what was asked for: an error beside it is one of its parts.
+/// Fields for the requested data: an error beside it concerns only a part.
 const DATA: &[&str] = &["data", "result", "results"];
 const ITEMS: &[&str] = &["items", "content"];
 
-/// Fields that tell why.
+/// Fields that contain a reason.
 const REASONS: &[&str] = &[
     "error",
     "message",
@@ -227,7 +227,7 @@ const STATUS: &[&str] =
 
 const REPORT: &[&[&str]] = &[REASONS, STATUS];
 
-/// Fields of which a report of failure is made. One that has others has something else to say.
+/// Fields of an error report. An object with other fields is not one.
 const ENVELOPE: &[&[&str]] = &[REASONS, STATUS, ABOUT];
 
 const ABOUT: &[&str] = &[

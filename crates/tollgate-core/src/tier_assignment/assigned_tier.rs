@@ -1,4 +1,4 @@
-//! Where a tool stands, with the reason in words.
+//! The assigned tier of a tool, with its reason as a sentence.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::text::HumanDuration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssignedTier {
     pub tier: Tier,
-    /// The reason; its words do not name the tier.
+    /// The reason; its text does not name the tier.
     pub cause: TierCause,
     pub health: ToolHealth,
-    /// It fits its tier as a rule, but its p95 does not.
+    /// The typical latency fits the tier, but p95 does not.
     pub bimodal: bool,
-    /// Of the calls that count.
+    /// Of the samples that count.
     pub figures: LatencyStats,
 }
 
@@ -41,7 +41,7 @@ pub enum TierBasis {
         expected: Duration,
         calls: usize,
     },
-    /// It was measured, but too few calls of late were answered to do so again.
+    /// Measured before, but too few recent calls were answered to measure again.
     Earlier,
     Trial {
         quiet: Duration,
@@ -61,22 +61,22 @@ pub enum HealthComplaint {
     Overran { calls: usize, limit: Duration },
 }
 
-/// What came of the trouble.
+/// The effect of the problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TierLift {
     OneUp,
-    /// It is in the highest tier already, or cannot change yet.
+    /// Already in the highest tier, or the hold time is running.
     None,
 }
 
-/// Why it is not in another tier, where its latency would be a reason.
+/// Why it is not in another tier that its latency would suggest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TierHold {
-    /// It changed lately.
+    /// The hold time since the last change is running.
     Dwell { to: Tier, hold: Duration },
-    /// Too near the ceiling to come down.
+    /// Too close to the ceiling to move down.
     Border { lower: Tier, limit: Duration },
-    /// Enough calls are slow that it could be chance.
+    /// So many calls are slow that the measurement may be chance.
     Uneven { lower: Tier },
 }
 

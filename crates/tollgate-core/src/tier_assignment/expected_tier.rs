@@ -1,4 +1,4 @@
-//! What latency alone says of a tool: measured, else declared, else nothing.
+//! The tier by latency alone: measured, else declared, else unknown.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use super::{TierBasis, TierFacts, TierHold, comfortable};
 use crate::budget::{Ceilings, Tier};
 use crate::latency::LatencyStats;
 
-/// On what a tool stands in its tier, health aside.
+/// The evidence for the tier of a tool, without its health.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TierEvidence {
-    /// Nothing is known: any tier that is found is the first.
+    /// No evidence: the first tier found is taken.
     None,
     Declared(Tier),
     Measured(Tier),
@@ -56,7 +56,7 @@ pub(super) fn judge_latency(
         };
     }
     let (tier, basis) = match (footing, facts.estimated_latency()) {
-        // A slow tool that only fails by now is not as fast as it was declared to be.
+        // A slow tool that now only fails is not as fast as declared.
         (TierEvidence::Measured(tier), _) => (tier, TierBasis::Earlier),
         (TierEvidence::None | TierEvidence::Declared(_), Some(span)) => {
             (rules.ceilings.fit(span), TierBasis::Declared(span))
@@ -68,7 +68,7 @@ pub(super) fn judge_latency(
     ExpectedTier { tier, basis, held: None }
 }
 
-/// Up as soon as it no longer fits; down only where it fits well, and not by chance.
+/// Moves up as soon as it no longer fits; down only with a margin, and not by chance.
 fn step(
     tier: Tier,
     expected: Duration,
@@ -86,7 +86,7 @@ fn step(
     (tier, hold_reason(tier, expected, ceilings))
 }
 
-/// Why it is not in the next lower tier, where its expected latency would fit that.
+/// Why it is not in the next lower tier, although its expected latency would fit.
 fn hold_reason(tier: Tier, expected: Duration, ceilings: &Ceilings) -> Option<TierHold> {
     let lower = super::below(tier).filter(|lower| expected <= ceilings.of(*lower))?;
     let limit = comfortable(ceilings.of(lower));

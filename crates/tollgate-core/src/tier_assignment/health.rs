@@ -1,5 +1,5 @@
-//! Hysteresis of a tool's health: whether it fails or overruns too often. Worse at once, better
-//! only when clearly so.
+//! Health of a tool, with hysteresis: whether it fails or times out too often. Degrades at once,
+//! recovers only when clearly better.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use super::{HealthComplaint, above};
 use crate::budget::Tier;
 use crate::latency::LatencyStats;
 
-/// More errors than this make a tool unhealthy, fewer than the other make it healthy again.
+/// Error rates above the first make a tool unhealthy, below the second healthy again.
 const FAILING_PERCENT: usize = 30;
 const WELL_PERCENT: usize = 20;
 
-/// Overruns of its own maximum that make a tool unhealthy, and those that are forgiven again.
+/// Timeouts at its own maximum that make a tool unhealthy, and the number at which it recovers.
 const OVERRUNNING: usize = 3;
 const FORGIVEN: usize = 1;
 
@@ -57,7 +57,7 @@ impl ToolHealth {
         }
     }
 
-    /// An unhealthy tool stands one tier above its latency's.
+    /// An unhealthy tool is one tier above that of its latency.
     pub(super) fn lift_tier(self, tier: Tier) -> Tier {
         match self {
             Self::Healthy => tier,

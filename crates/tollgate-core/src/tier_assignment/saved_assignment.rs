@@ -1,27 +1,27 @@
-//! What of a tool's standing outlasts a restart. Moments do not: all waiting starts anew.
+//! The part of a tier assignment that survives a restart. Timers do not: they start again.
 
 use super::{RUN, ToolHealth};
 use crate::budget::Tier;
 use crate::latency::LatencyWindow;
 
-/// Plain values in any combination are taken; what makes no sense is put right.
+/// Any combination of values is accepted; inconsistent ones are corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SavedTierAssignment {
-    /// The tier by measured latency, health aside. What is declared is looked at anew.
+    /// The tier by measured latency, without health. The declared one is read again.
     pub measured: Option<Tier>,
-    /// The lowest tier where it ever stood by measurement.
+    /// The lowest tier it ever had by measurement.
     pub home: Option<Tier>,
     pub health: ToolHealth,
-    /// How many samples at the end of the window count.
+    /// Number of samples at the end of the window that count.
     pub epoch: u32,
-    /// How many good calls in a row outweigh all before them.
+    /// Number of good calls in a row that outweigh all earlier ones.
     pub run: u32,
-    /// Each doubled the pause before the next trial.
+    /// Each doubled the delay before the next trial.
     pub failed_trials: u32,
 }
 
 impl Default for SavedTierAssignment {
-    /// Nothing was saved: all samples count, and nothing else.
+    /// The default: all samples count, no other state.
     fn default() -> Self {
         Self {
             measured: None,

@@ -1,32 +1,32 @@
-//! What a judgement of a tool rests on.
+//! Inputs of a tier evaluation.
 
 use std::time::{Duration, Instant};
 
 use crate::budget::{Ceilings, Estimate};
 use crate::latency::LatencyWindow;
 
-/// What holds for all tools.
+/// Rules for all tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TierRules {
     pub ceilings: Ceilings,
-    /// Which percentile of the window is what to expect of a tool.
+    /// The percentile that is the expected latency of a tool.
     pub percentile: u8,
-    /// Fewer calls than this measure nothing.
+    /// Minimum calls for a measurement.
     pub min_samples: u32,
-    /// After so long without a call a tool gets a chance in a lower tier.
+    /// A tool without calls for this long gets a trial in a lower tier.
     pub recovery: Duration,
-    /// A tool changes its tier at most once in this time: lists that change cost prompt caches.
+    /// Minimum time between tier changes of a tool: changed lists invalidate prompt caches.
     pub hold: Duration,
 }
 
-/// What was said of a tool by its operator, or by its server.
+/// The latency declared by the operator or the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeclaredLatency {
     pub estimated: Option<Estimate>,
     pub max: Option<Duration>,
 }
 
-/// All that a judgement rests on.
+/// All inputs of an evaluation.
 #[derive(Debug, Clone, Copy)]
 pub struct TierFacts<'a> {
     pub window: &'a LatencyWindow,
@@ -36,7 +36,7 @@ pub struct TierFacts<'a> {
 }
 
 impl TierFacts<'_> {
-    /// What was said of its latency, if it counts.
+    /// The declared latency, if it counts.
     pub(super) fn estimated_latency(&self) -> Option<Duration> {
         self.declared.estimated?.counting(&self.rules.ceilings)
     }

@@ -1,4 +1,4 @@
-//! A second chance for tools that nobody calls any more, since nobody sees them where they stand.
+//! Trials in a lower tier for tools that are no longer called because few turns see their tier.
 
 use std::time::{Duration, Instant};
 
@@ -6,16 +6,16 @@ use super::expected_tier::TierEvidence;
 use super::{RUN, TierAssignment, TierFacts, TierRules, ToolHealth, below, is_good};
 use crate::budget::Tier;
 
-/// Failed trials make the pause before the next one no longer than this.
+/// Maximum delay before the next trial, however many failed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
 
-/// One tier lower until the first bad call, or for good after some good ones.
+/// One tier lower: until the first bad call, or permanently after some good ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TierTrial {
     pub(super) tier: Tier,
-    /// How long there had been no call.
+    /// The time without calls before the trial.
     pub(super) quiet: Duration,
-    /// Its samples are those from here on.
+    /// Its samples start here.
     mark: u64,
 }
 
@@ -36,14 +36,14 @@ impl TierAssignment {
         }
     }
 
-    /// `plain` is where it stands without a trial.
+    /// `plain` is the tier without a trial.
     pub(super) fn begin_or_end_trial(&mut self, plain: Tier, facts: &TierFacts<'_>) {
         if self.trial.is_some_and(|trial| plain <= trial.tier) {
             self.trial = None;
         }
         let present = self.trial.map_or(plain, |trial| trial.tier);
         let due = self.trial_due(present, facts.rules).is_some_and(|due| due <= facts.now);
-        // A tool that has not even got to where it belongs need not be tried elsewhere.
+        // No trial while the tool has not yet moved to its own tier.
         let Some(lower) = below(present).filter(|_| due && self.assigned.tier == present) else {
             return;
         };
@@ -53,7 +53,7 @@ impl TierAssignment {
         self.quiet_since = facts.now;
     }
 
-    /// When a tool in this tier gets its chance, if no call comes before.
+    /// When a tool in this tier gets a trial, if it is not called before.
     pub(super) fn trial_due(&self, present: Tier, rules: &TierRules) -> Option<Instant> {
         if present <= self.floor {
             return None;

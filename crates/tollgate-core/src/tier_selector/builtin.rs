@@ -1,5 +1,5 @@
-//! The built-in keywords, as people really say them. A phrase that holds another one of its list
-//! is left out: it could add nothing.
+//! The built-in keywords, in spoken language. A phrase that contains another one of its list is
+//! omitted as redundant.
 
 use super::KeywordLanguage;
 

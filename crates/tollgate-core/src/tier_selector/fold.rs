@@ -1,25 +1,25 @@
-//! Brings texts into the form in which they are compared: words in one case and one spelling, each
-//! between two spaces.
+//! Text normalization for keyword matching: words in one case and spelling, each between two
+//! spaces.
 //!
-//! Keywords and utterances go the same way, so a keyword matches whole words exactly where its
-//! folded form occurs.
+//! Keywords and utterances are normalized alike, so a keyword matches whole words exactly where its
+//! normalized form occurs.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Bytes read at either end of a text. A request stands before or behind what was pasted into it.
+/// Bytes read at each end of a text: a request stands before or after pasted content.
 pub(super) const END: usize = 4 * 1024;
 
-/// Whether more may follow what was said.
+/// Whether the transcript is final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TranscriptStage {
-    /// A transcript that still grows: the word that touches its end does not count yet.
+    /// A growing transcript: the word at its end does not count yet.
     Partial,
     Final,
 }
 
-/// ` words like these `: letters and digits make words, all else separates them, hyphens,
-/// underscores and apostrophes included. In a partial text the last word has no space behind it.
+/// ` words like these `: letters and digits form words, everything else separates them, including
+/// hyphens, underscores and apostrophes. In a partial text the last word has no space after it.
 pub(super) fn fold(text: &str, form: TranscriptStage) -> String {
     let mut words = FoldedWords::with_capacity(text.len().min(2 * END) + 2);
     if text.len() <= 2 * END {
@@ -37,15 +37,15 @@ struct FoldedWords {
     place: FoldPosition,
 }
 
-/// Where in the text we are.
+/// Position in the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FoldPosition {
-    /// Behind the space that ended the last word.
+    /// After the space that ended the last word.
     Between,
     Word,
-    /// Behind a letter of a script that puts no spaces between words; each is a word of its own.
+    /// After a letter of a script without spaces; each such letter is a word.
     Unspaced,
-    /// In a word whose beginning was not read.
+    /// Inside a word whose beginning was not read.
     Cut,
 }
 
@@ -56,8 +56,8 @@ impl FoldedWords {
         Self { folded, place: FoldPosition::Between }
     }
 
-    /// Stretches of ASCII need no tables. Normal forms are made of the rest piece by piece, which
-    /// is the same as of the whole: no ASCII character combines with what stands before it.
+    /// ASCII runs need no tables. The rest is normalized piecewise, which equals normalization of
+    /// the whole: no ASCII character combines with the character before it.
     fn read(&mut self, text: &str) {
         let mut rest = text;
         while let Some(first) = rest.bytes().next() {
@@ -85,7 +85,7 @@ impl FoldedWords {
         if is_ignorable(letter) {
             return;
         }
-        // They have no case.
+        // Letters of these scripts have no case.
         if is_unspaced(letter) {
             return self.push_unspaced(letter);
         }
@@ -133,21 +133,21 @@ impl FoldedWords {
         }
     }
 
-    /// Belongs to the letter before it, and without one to nothing.
+    /// Applies to the letter before it; ignored without one.
     fn mark(&mut self, mark: char) {
         if let FoldPosition::Between | FoldPosition::Cut = self.place {
             return;
         }
         match (self.folded.chars().next_back(), mark) {
-            // What is left of `İ`, which has to equal `i`.
+            // The rest of a decomposed `İ`, which has to equal `i`.
             (Some('i'), '\u{307}') => {}
-            // `ü` and `ue` are one, as Germans type.
+            // `ü` equals `ue`, as Germans type it.
             (Some('a' | 'o' | 'u'), '\u{308}') => self.folded.push('e'),
             _ => self.folded.push(mark),
         }
     }
 
-    /// Nothing matches across the gap, and neither of the words that it cuts counts.
+    /// Nothing matches across the gap, and the two truncated words do not count.
     fn cut(&mut self) {
         self.folded.push('\n');
         self.place = FoldPosition::Cut;
@@ -161,7 +161,7 @@ impl FoldedWords {
     }
 }
 
-/// Invisible inside a word: soft hyphens, joiners, marks of direction and of variants.
+/// Invisible inside a word: soft hyphens, joiners, direction marks and variation selectors.
 fn is_ignorable(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200c}'..='\u{200f}'
@@ -169,19 +169,19 @@ fn is_ignorable(letter: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Shares its capital with another letter (`ß` and `ss`, `ς` and `σ`, `ı` and `i`), or is that of
-/// one (`ẞ`). Compatible decomposition has taken care of the others.
+/// Shares its upper case with another letter (`ß` and `ss`, `ς` and `σ`, `ı` and `i`), or is such
+/// an upper case (`ẞ`). Compatibility decomposition handles the others.
 fn is_stray(letter: char) -> bool {
     matches!(letter, 'ß' | 'ẞ' | 'ς' | 'ı' | '\u{345}' | '\u{1c80}'..='\u{1c88}')
 }
 
-/// Those that Unicode counts among the letters; all others are punctuation anyway.
+/// Those that Unicode classifies as letters; all others are punctuation anyway.
 fn is_apostrophe(letter: char) -> bool {
     matches!(letter, '\u{2b9}'..='\u{2bd}')
 }
 
-/// Of Thai, Lao, Burmese, Khmer, Hiragana and Han, without their marks and punctuation.
-/// (Words in Katakana stand out among the latter two.)
+/// Thai, Lao, Burmese, Khmer, Hiragana and Han, without their marks and punctuation. (Katakana
+/// words stand out among the latter two.)
 fn is_unspaced(letter: char) -> bool {
     match letter {
         '\u{3005}'..='\u{3007}' | '\u{3041}'..='\u{3096}' | '\u{309d}'..='\u{309f}' => true,

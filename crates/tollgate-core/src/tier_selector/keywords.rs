@@ -1,4 +1,4 @@
-//! The lists of keywords: those built in, and what operators add to them or put in their place.
+//! Keyword lists: the built-in ones, and those that operators add or replace them with.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use super::fold::{self, TranscriptStage};
 use super::{KeywordTier, TierKeyword, builtin};
 use crate::text;
 
-/// How much of a keyword a reason repeats.
+/// Maximum characters of a keyword quoted in a reason.
 const MAX_KEYWORD_CHARS: usize = 60;
 
-/// Words and phrases that ask for more time, in any case and spacing. An agent's are added to the
-/// installation's; in both lists, deep wins.
+/// Words and phrases that request more time, ignoring case and spacing. An agent's lists are added
+/// to the global ones; a keyword in both lists is deep.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TierKeywords {
     pub deep: Vec<String>,
     pub standard: Vec<String>,
     pub builtin: BuiltinKeywords,
-    /// Which of the built-in lists; none named: as the installation says, else all.
+    /// The built-in lists to use; empty: the global setting, else all.
     pub languages: Vec<KeywordLanguage>,
 }
 
-/// What becomes of the built-in words. It is enough that one list replaces them.
+/// Whether built-in keywords are kept. One replacing list suffices to drop them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BuiltinKeywords {
     #[default]
@@ -50,12 +50,12 @@ impl KeywordLanguage {
     }
 }
 
-/// Whether a keyword can ever be heard: it has a letter or a digit.
+/// Whether a keyword can match at all: it contains a letter or a digit.
 pub fn is_matchable(keyword: &str) -> bool {
     !fold::fold(keyword, TranscriptStage::Final).trim().is_empty()
 }
 
-/// Every keyword once, with its folded form first. Those that cannot be heard are left out.
+/// Each keyword once, with its normalized form first. Unmatchable ones are omitted.
 pub(super) fn collect(lists: &[&TierKeywords]) -> Vec<(String, TierKeyword)> {
     let mut collected = KeywordCollector::default();
     for list in lists {
@@ -99,7 +99,7 @@ impl KeywordCollector {
     }
 }
 
-/// On one line, for it may end up in a header.
+/// On one line, because it may be sent in a header.
 fn to_one_line(keyword: &str) -> Arc<str> {
     let words: Vec<&str> = keyword
         .split(|c: char| c.is_whitespace() || c.is_control())

@@ -1,4 +1,4 @@
-//! Why a turn got its tier, in words.
+//! Why a turn got its tier, as text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ pub struct TierChoice {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TierReason {
-    /// By a caller with the right to it.
+    /// Set by a caller with that permission.
     Forced,
     Said {
         keyword: Arc<str>,
     },
-    /// A deep keyword, so shortly after another deep turn that it gets less.
+    /// A deep keyword too soon after another deep turn: reduced.
     SaidTooSoon {
         keyword: Arc<str>,
         ago: Duration,
@@ -31,7 +31,7 @@ pub enum TierReason {
     },
     FirstTurn,
     Nothing,
-    /// More was chosen than the agent ever gets.
+    /// The selection exceeded the agent's ceiling.
     Ceiling {
         ceiling: Tier,
         wanted: Box<Self>,
@@ -39,11 +39,11 @@ pub enum TierReason {
 }
 
 impl TierReason {
-    /// The rules in one word each, in a fixed order.
+    /// The rules by name, in a fixed order.
     pub const RULES: [&str; 7] =
         ["forced", "said", "said_too_soon", "crowd", "first_turn", "nothing", "ceiling"];
 
-    /// Where the rule that it is stands among all.
+    /// Index of the rule in [`Self::RULES`].
     pub fn rule(&self) -> usize {
         match self {
             Self::Forced => 0,
@@ -58,7 +58,7 @@ impl TierReason {
 }
 
 impl TierChoice {
-    /// No more than the agent's ceiling, unless someone insisted.
+    /// Limits the tier to the agent's ceiling, unless it was forced.
     pub fn cap_at(self, ceiling: Tier) -> Self {
         if self.tier <= ceiling || self.reason == TierReason::Forced {
             return self;

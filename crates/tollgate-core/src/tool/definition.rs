@@ -1,5 +1,5 @@
-//! Intake of one tool as a stranger's server says it: strict reading, caps, hidden text.
-//! Called by the catalogue only. Knows nothing of the operator's rules.
+//! Intake of an untrusted tool definition: strict parsing, size limits, removal of hidden text.
+//! Used only by the catalogue. Independent of the operator's rules.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::json::{self, MalformedJsonError, Object};
 use crate::schema;
 use crate::text::truncate_chars;
 
-/// One tool in the words of its server, after hidden text was taken out.
+/// One tool as its server describes it, with hidden text removed.
 #[derive(Debug)]
 pub struct ToolDefinition {
-    /// Byte for byte as the server says it, whatever is in it.
+    /// Byte for byte as sent by the server.
     pub name: ToolName,
     pub title: Option<String>,
     pub description: Option<String>,
@@ -25,18 +25,18 @@ pub struct ToolDefinition {
     pub output_schema: Option<Value>,
     pub annotations: ToolAnnotations,
     pub declared: DeclaredMeta,
-    /// Arguments that travel as `Mcp-Param-*` headers too.
+    /// Arguments that are also sent as `Mcp-Param-*` headers.
     pub headers: Vec<HeaderParameter>,
     pub findings: Vec<Finding>,
-    /// Every field, known or not, in the order in which it came.
+    /// Every field, known or not, in the original order.
     pub fields: Object<'static>,
-    /// The text as it came, where `fields` are not the same.
+    /// The original text, if it differs from `fields`.
     original: Option<Box<str>>,
-    /// SHA-256 over what the server said, in canonical form (hidden text included).
+    /// SHA-256 of the server's definition in canonical form (hidden text included).
     pub hash: ContentHash,
 }
 
-/// The hints of MCP, as far as they were given.
+/// The annotations of MCP, as far as they are given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolAnnotations {
     pub title: Option<String>,
@@ -46,18 +46,18 @@ pub struct ToolAnnotations {
     pub open_world: Option<bool>,
 }
 
-/// What the server says of its own speed, and of keeping its answers, in `_meta`.
+/// Latency and caching declared by the server in `_meta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeclaredMeta {
     pub estimated: Option<Duration>,
     pub max: Option<Duration>,
     pub cacheable: Option<Duration>,
     pub scope: Option<CacheScope>,
-    /// `Some(false)`: it does not want to be called only to be measured.
+    /// `Some(false)`: the server does not want to be probed.
     pub probe: Option<bool>,
 }
 
-/// An argument that a client repeats as the header `Mcp-Param-{header}`.
+/// An argument that a client also sends as the header `Mcp-Param-{header}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderParameter {
     /// JSON pointer into the arguments.
@@ -73,7 +73,7 @@ pub enum HeaderKind {
     Boolean,
 }
 
-/// Why a definition cannot be served at all.
+/// Why a definition is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
     #[error("not a definition: {0}")]
@@ -102,9 +102,9 @@ const KNOWN: &[&str] =
 impl ToolDefinition {
     pub const MAX_NAME: usize = 128;
     pub const MAX_DESCRIPTION: usize = 4 * 1024;
-    /// Before hidden text is taken out of it.
+    /// Before hidden text is removed.
     const MAX_RAW_DESCRIPTION: usize = 64 * 1024;
-    /// Of all but the description, so that icons and `_meta` have a limit too.
+    /// Maximum size without the description, so that icons and `_meta` are limited too.
     pub const MAX_TEXT: usize = 256 * 1024;
 
     pub fn intake(raw: &RawValue) -> Result<Self, DefinitionError> {
@@ -154,8 +154,8 @@ impl ToolDefinition {
         })
     }
 
-    /// What the server said, hidden text included: the text that `hash` is of, up to the order of
-    /// its keys.
+    /// The server's definition, hidden text included: the text that `hash` is computed from, except
+    /// for key order.
     pub fn said(&self) -> Cow<'_, str> {
         match &self.original {
             Some(original) => Cow::Borrowed(original),
@@ -212,7 +212,7 @@ fn object<'a>(
     }
 }
 
-/// Drops what of a description no cut would keep, so that hidden text is not looked for in it.
+/// Drops the part of a description that would be truncated anyway, so that it is not scanned.
 fn bound_description(whole: &mut Value) -> bool {
     let Some(Value::String(text)) = whole.get_mut("description") else { return false };
     let end = text.floor_char_boundary(ToolDefinition::MAX_RAW_DESCRIPTION);
@@ -221,7 +221,7 @@ fn bound_description(whole: &mut Value) -> bool {
     is_longer
 }
 
-/// `text` at its limit with a mark, if it is longer.
+/// `text` truncated at its limit with a mark, if it is longer.
 fn cut(text: &str) -> Option<String> {
     let limit = ToolDefinition::MAX_DESCRIPTION;
     (text.len() > limit).then(|| {
@@ -261,7 +261,7 @@ fn read_declared_meta(
     let Some(meta) = object(whole, "_meta")? else { return Ok(DeclaredMeta::default()) };
     let mut duration = |group: &str, field: &str, unit: f64| {
         let value = meta.get(group)?.get(field)?;
-        // A day is beyond every limit here, and keeps the arithmetic small.
+        // Clamped to a day, which exceeds every limit here and keeps the arithmetic small.
         let seconds = value.as_f64().map(|it| it * unit).filter(|it| *it > 0.0);
         if seconds.is_none() {
             let at = format!("/_meta/{}/{field}", scrub::escape(group));

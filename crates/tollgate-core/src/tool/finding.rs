@@ -1,48 +1,49 @@
-//! What intake finds in a definition that its reader should know of, in words.
+//! Findings of intake: suspicious or changed parts of a definition, as text.
 
 use std::fmt;
 
-/// Something in a definition that was taken out or changed, or that speaks past its reader.
+/// Part of a definition that was removed or changed, or that is addressed to the model and not to
+/// people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub kind: FindingKind,
     /// JSON pointer into the definition.
     pub at: String,
-    /// The words that gave it away, made fit to be shown.
+    /// The text that matched, safe for display.
     pub excerpt: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FindingKind {
-    /// Control characters, escape sequences of terminals among them.
+    /// Control characters, including terminal escape sequences.
     Control,
-    /// Unicode tags: a whole hidden alphabet.
+    /// Unicode tags: a complete invisible alphabet.
     Tag,
     Bidi,
     ZeroWidth,
     VariationSelector,
     PrivateUse,
-    /// More marks on one letter than any script stacks.
+    /// More combining marks on a letter than any script uses.
     Combining,
-    /// Half of a character that UTF-16 writes in two.
+    /// An unpaired UTF-16 surrogate.
     Surrogate,
-    /// A description over the limit was cut.
+    /// The description exceeded the limit and was truncated.
     Cut,
-    /// A declared duration or scope that cannot be used was ignored.
+    /// An unusable declared duration or scope was ignored.
     Ignored,
-    /// Letters of one script that pass for those of another.
+    /// Letters of one script that imitate those of another.
     LookAlike,
-    /// An escape sequence of terminals, spelled out.
+    /// A terminal escape sequence, spelled out.
     Terminal,
-    /// A gap that moves what follows out of sight.
+    /// A gap that moves the following text out of sight.
     Padding,
-    /// Words that are meant to steer whoever reads them.
+    /// Instructions to the reading model.
     Instruction(InjectionPattern),
-    /// Speaks of a tool that belongs to another server.
+    /// Mentions a tool of another server.
     Shadow,
 }
 
-/// What a text tries to make its reader do.
+/// The goal of a prompt injection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InjectionPattern {
     Override,
@@ -51,7 +52,7 @@ pub enum InjectionPattern {
     Markup,
     KeyFile,
     Exfiltration,
-    /// Changes what calls of other tools do.
+    /// Changes the behaviour of calls to other tools.
     Meddling,
 }
 
@@ -64,15 +65,15 @@ impl Finding {
         Self { kind, at: at.to_owned(), excerpt: Some(excerpt) }
     }
 
-    /// Whether a person should look at it: what is merely too long or badly declared says nothing
-    /// of its writer.
+    /// Whether it needs review: text that is merely too long or badly declared says nothing about
+    /// intent.
     pub fn is_suspicious(&self) -> bool {
         !matches!(self.kind, FindingKind::Cut | FindingKind::Ignored)
     }
 }
 
 impl FindingKind {
-    /// One word for programs.
+    /// An identifier for programs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Control => "control",

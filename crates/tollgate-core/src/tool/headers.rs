@@ -1,4 +1,4 @@
-//! Arguments that MCP clients repeat as headers (`x-mcp-header`): found and checked.
+//! Arguments that MCP clients also send as headers (`x-mcp-header`): found and validated.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::schema::subschema::subschemas;
 
 const KEYWORD: &str = "x-mcp-header";
 
-/// All header parameters of a tool. One that breaks the rules of MCP costs the tool.
+/// All header parameters of a tool. A violation of MCP's rules rejects the tool.
 pub(crate) fn parameters(schema: &Value) -> Result<Vec<HeaderParameter>, DefinitionError> {
     let mut found = Vec::new();
     if let Value::Object(root) = schema {
@@ -45,7 +45,7 @@ fn walk(
     Ok(())
 }
 
-/// Below anything but `properties` no header may stand: the client could not find its value.
+/// Headers are only allowed below `properties`: elsewhere the client could not find the value.
 fn elsewhere(schema: &Map<String, Value>, pointer: &str) -> Result<(), DefinitionError> {
     if schema.contains_key(KEYWORD) {
         return Err(header_error(pointer, "it is not reached by `properties` alone"));
@@ -74,7 +74,7 @@ fn parameter(
     Ok(HeaderParameter { pointer: pointer.to_owned(), header: header.to_owned(), kind })
 }
 
-/// One of the three types; `null` beside it only says that the argument may be left out.
+/// One of the three types; an additional `null` only makes the argument optional.
 fn kind(declared: Option<&Value>) -> Option<HeaderKind> {
     let name = match declared? {
         Value::String(name) => name.as_str(),

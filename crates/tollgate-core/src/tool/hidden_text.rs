@@ -1,5 +1,5 @@
-//! Finds characters that people do not see and models read, and takes them out.
-//! What a script or an emoji needs to be written at all is left alone.
+//! Finds and removes characters that are invisible to people but read by models. Characters that a
+//! script or an emoji requires are kept.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -16,10 +16,11 @@ use characters::{
 };
 pub use removed_counts::RemovedCounts;
 
-/// Marks on one letter. No script stacks more; beyond this they only bury the lines around them.
+/// Maximum combining marks on one letter. No script uses more; beyond this they cover adjacent
+/// lines.
 const MAX_MARKS: usize = 10;
 
-/// `text` without hidden characters, and the kinds that were found (sorted, each once).
+/// `text` without hidden characters, and the kinds found (sorted, unique).
 pub fn clean(text: &str) -> (Cow<'_, str>, Vec<FindingKind>) {
     let mut removed = RemovedCounts::default();
     match strip(text, EscapeSequencePolicy::Kept, &mut removed) {
@@ -28,16 +29,16 @@ pub fn clean(text: &str) -> (Cow<'_, str>, Vec<FindingKind>) {
     }
 }
 
-/// What becomes of the rest of an escape sequence when its control character is taken out.
+/// How the rest of an escape sequence is handled when its control character is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EscapeSequencePolicy {
-    /// It stays, where everybody sees it.
+    /// Kept, and visible.
     Kept,
-    /// It goes as well: colours, links, and what is written to a clipboard are no words.
+    /// Removed as well: colours, links and clipboard writes are not text.
     Removed,
 }
 
-/// The text without what it hides; `None`, and nothing allocated, if it hides nothing.
+/// The text without hidden characters; `None`, without allocation, if there are none.
 pub(crate) fn strip(
     text: &str,
     sequences: EscapeSequencePolicy,
@@ -47,7 +48,7 @@ pub(crate) fn strip(
     let rtl = OnceCell::new();
     let (mut at, mut marks, mut after_suspect) = (0, 0, 0);
     while let Some(next) = next_suspect(text.as_bytes(), at) {
-        // A letter in between carries marks of its own.
+        // A letter in between starts a new sequence of marks.
         if next != after_suspect {
             marks = 0;
         }
@@ -76,7 +77,7 @@ pub(crate) fn strip(
     kept.finish()
 }
 
-/// Where the next character begins that needs a closer look.
+/// The start of the next character that needs a closer look.
 fn next_suspect(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while let Some(byte) = bytes.get(at) {
@@ -88,7 +89,7 @@ fn next_suspect(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Text of which parts are left out, front to back.
+/// A text whose parts are removed front to back.
 struct TextStripper<'t> {
     text: &'t str,
     copied: usize,
@@ -96,8 +97,8 @@ struct TextStripper<'t> {
 }
 
 impl TextStripper<'_> {
-    /// What stands before `at` in the text as it is kept. What was taken out stands between
-    /// nothing: two that are harmless apart must not meet behind it.
+    /// The last kept character before `at`. Removed characters are skipped: two characters that are
+    /// harmless apart must not become adjacent.
     fn last(&self, at: usize) -> Option<char> {
         match &self.out {
             Some(out) if self.copied == at => out.chars().next_back(),
@@ -118,7 +119,7 @@ impl TextStripper<'_> {
     }
 }
 
-/// The text with everything in it that people do not see, or that moves what they see, as escapes.
+/// The text with invisible characters and direction controls as escapes.
 pub fn visible(text: &str) -> String {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();
@@ -126,7 +127,7 @@ pub fn visible(text: &str) -> String {
     escape_chars(text, is_unseen)
 }
 
-/// The text with all but ASCII as escapes: two that look the same are not any more.
+/// The text with all non-ASCII as escapes, so that look-alikes become distinguishable.
 pub fn ascii(text: &str) -> String {
     escape_chars(text, |c| !c.is_ascii() || c.is_ascii_control())
 }
@@ -142,7 +143,7 @@ fn escape_chars(text: &str, escapes: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// In no context visible by itself.
+/// Invisible in every context.
 pub(crate) fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}')
@@ -153,14 +154,14 @@ pub(crate) fn is_unseen(c: char) -> bool {
         || is_private(c)
 }
 
-/// A character, and what it stands between.
+/// A character and its neighbours.
 struct CharContext<'a> {
     text: &'a str,
-    /// Of its first byte.
+    /// Offset of its first byte.
     at: usize,
     c: char,
     before: Option<char>,
-    /// Whether some of the text is written from right to left: looked up once, where it matters.
+    /// Whether part of the text is right to left: computed once, on demand.
     rtl: &'a OnceCell<bool>,
 }
 
@@ -196,7 +197,7 @@ impl CharContext<'_> {
         self.text[self.at + self.c.len_utf8()..].chars().next()
     }
 
-    /// One invisible character can be orthography; a run of them is a message.
+    /// A single invisible character can be orthography; a run of them is a message.
     fn alone(&self) -> bool {
         !self.beside(|c| {
             matches!(c, '\u{200b}'..='\u{200f}' | '\u{61c}' | '\u{ad}') || is_invisible(c)
@@ -211,7 +212,7 @@ impl CharContext<'_> {
         self.before.is_some_and(&fits) && self.after().is_some_and(&fits)
     }
 
-    /// A joiner or non-joiner in a script whose letters change shape.
+    /// A joiner or non-joiner in a script with contextual letter forms.
     fn shapes(&self) -> bool {
         self.alone() && self.before.is_some_and(is_joining)
     }
@@ -238,11 +239,11 @@ impl CharContext<'_> {
         }
     }
 
-    /// Part of one of the three flags that are written with tags: a black flag and six of them.
+    /// Part of one of the three flags encoded with tags: a black flag and six of them.
     fn is_flag(&self) -> bool {
         const TAGS: usize = 6;
         let is_tag = |c: &char| matches!(c, '\u{e0000}'..='\u{e0fff}');
-        // No further back than a flag is long, or a run of tags would be walked once for each.
+        // At most the length of a flag, so that a run of tags is not walked once for each.
         let mut back = self.text[..self.at].char_indices().rev().take(TAGS);
         let Some((start, flag)) = back.find(|(_, c)| !is_tag(c)) else { return false };
         if flag != '\u{1f3f4}' {

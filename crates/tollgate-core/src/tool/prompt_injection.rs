@@ -1,8 +1,7 @@
-//! Prompt injection scan: reads every string and key of a definition, once hidden text is out of
-//! it, for what speaks past people to models: orders, look-alike letters, escape sequences, gaps.
+//! Prompt injection scan of tool definitions: checks every string and key, after removal of hidden
+//! text, for instructions to models, homoglyphs, escape sequences and gaps.
 //!
-//! Called by intake. Time is linear in the text, and what is found is a hint for people: nothing is
-//! taken out here.
+//! Used by intake. Linear in the text. Findings are hints for reviewers: nothing is removed here.
 
 use serde_json::Value;
 
@@ -16,9 +15,9 @@ mod rules;
 
 use phrases::TextPosition;
 
-/// Characters of a finding's excerpt.
+/// Maximum characters of an excerpt.
 const EXCERPT: usize = 100;
-/// A gap of so many blanks, or so many lines, is no layout any more.
+/// A gap of this many blanks, or lines, is not layout.
 const BLANKS: usize = 80;
 const LINES: usize = 15;
 
@@ -68,7 +67,7 @@ impl InjectionScanner {
         self.at.truncate(length);
     }
 
-    /// Arguments are named by keys: a whole sentence fits in there as well.
+    /// Keys name arguments: a whole sentence fits in there as well.
     fn key(&mut self, key: &str) {
         let length = self.at.len();
         self.at.push('/');
@@ -78,7 +77,7 @@ impl InjectionScanner {
     }
 
     fn text(&mut self, text: &str, position: TextPosition) {
-        // Pictures in icons: no words, and much of it.
+        // Images in icons: large, and not text.
         if text.len() < 3 || text.starts_with("data:image/") {
             return;
         }
@@ -109,7 +108,7 @@ fn push(findings: &mut Vec<Finding>, finding: Finding) {
     }
 }
 
-/// The introducer of an escape sequence as programmers spell it, with a parameter behind it.
+/// The introducer of an escape sequence as spelled in source code, followed by a parameter.
 fn escape_sequence(text: &str) -> Option<&str> {
     const SPELLED_INTRODUCERS: &[&str] =
         &["\\x1b[", "\\x1B[", "\\033[", "\\u001b[", "\\u001B[", "\\e[", "\\x9b", "^[[", "␛["];

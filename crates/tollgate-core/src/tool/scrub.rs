@@ -1,4 +1,4 @@
-//! Takes hidden text out of every string and key of a JSON document.
+//! Removes hidden text from every string and key of a JSON document.
 
 use serde_json::{Map, Value};
 
@@ -7,10 +7,10 @@ use super::finding::Finding;
 use super::hidden_text;
 use crate::json::{MalformedJsonError, Object};
 
-/// So many findings tell the story; more would only fill the log.
+/// Maximum findings; more would only fill the log.
 pub(super) const MAX_FINDINGS: usize = 32;
 
-/// Cleans `value`, which was read from `text`. Keys that become equal are refused.
+/// Cleans `value`, which was parsed from `text`. Keys that become equal are rejected.
 pub(crate) fn scrub(value: &mut Value, text: &str) -> Result<Vec<Finding>, DefinitionError> {
     let mut scrubber = Scrubber { at: String::new(), findings: Vec::new() };
     if !is_plain(text) {
@@ -19,8 +19,8 @@ pub(crate) fn scrub(value: &mut Value, text: &str) -> Result<Vec<Finding>, Defin
     Ok(scrubber.findings)
 }
 
-/// The fields of `whole`, as they were written where that can be passed on: nothing was taken
-/// out, and no line break would end a message of a line-based transport early.
+/// The fields of `whole` with their original text, if that can be forwarded: nothing was removed,
+/// and no line break would end a message of a line-based transport early.
 pub(crate) fn fields(
     whole: &Value,
     text: &str,
@@ -37,7 +37,7 @@ pub(crate) fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Printable ASCII without an escape that could stand for anything else.
+/// Printable ASCII without escapes of other characters.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -110,7 +110,7 @@ impl Scrubber {
         self.at.push_str(&escape(segment));
     }
 
-    /// The text without what it hides; `None` if it hides nothing.
+    /// The text without hidden characters; `None` if there are none.
     fn text(&mut self, text: &str) -> Option<String> {
         let (clean, kinds) = hidden_text::clean(text);
         if kinds.is_empty() {

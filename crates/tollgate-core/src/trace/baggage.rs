@@ -1,9 +1,9 @@
-//! `baggage`: what an application lets travel with its requests. Only its form is looked at here.
+//! W3C `baggage`: application data that is propagated with requests. Only its syntax is validated.
 
 const MOST_MEMBERS: usize = 64;
 const MOST_BYTES: usize = 8 << 10;
 
-/// The list as it came; `None` if it is not one, or more than anybody has to hand on.
+/// The list unchanged; `None` if it is invalid, or exceeds the required limits.
 pub(super) fn validate(text: &str) -> Option<&str> {
     let text = text.trim_matches([' ', '\t']);
     let members = text.split(',');

@@ -1,13 +1,13 @@
-//! `tracestate`: what other tracing systems noted on the way, a short list of keys and values.
+//! W3C `tracestate`: vendor data of other tracing systems, a short list of keys and values.
 
-/// More members make the whole of it invalid.
+/// More members make the whole list invalid.
 const MOST_MEMBERS: usize = 32;
-/// What is handed on at least, and here at most.
+/// The minimum that must be propagated, and the maximum here.
 const MOST_BYTES: usize = 512;
-/// Longer members go first where there is too much.
+/// Longer members are dropped first if the list is too large.
 const LONG_MEMBER: usize = 128;
 
-/// The list without blanks and empty members; `None` if it is not one, or nothing is in it.
+/// The list without blanks and empty members; `None` if it is invalid or empty.
 pub(super) fn normalize(text: &str) -> Option<String> {
     let mut members: Vec<&str> = Vec::new();
     let blank = [' ', '\t'];

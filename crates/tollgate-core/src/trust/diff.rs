@@ -1,5 +1,5 @@
-//! What changed between two definitions, place by place, such that a person sees it: hidden
-//! characters as escapes, long texts only around the change. Bounded, whatever a server sent.
+//! Diff of two tool definitions for reviewers: hidden characters as escapes, long texts only around
+//! the change. Bounded for any input.
 
 use serde_json::Value;
 
@@ -9,14 +9,14 @@ use crate::text::truncate_chars;
 use crate::tool::hidden_text;
 use crate::tool::scrub::escape;
 
-/// Changes beyond that are not told one by one.
+/// Maximum changes that are listed.
 const MAX_CHANGES: usize = 200;
-/// Characters of one side of a change.
+/// Maximum characters of one side of a change.
 const MAX_SIDE_CHARS: usize = 2_000;
-/// Characters of a text that are shown before and behind a change in it.
+/// Context characters before and after a change.
 const AROUND: usize = 80;
 
-/// One place that is not what it was. `None`: nothing stood or stands there.
+/// One changed place. `None`: absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// JSON pointer.
@@ -25,7 +25,7 @@ pub struct Change {
     pub after: Option<String>,
 }
 
-/// All changes from one definition to another, in the order of the first.
+/// All changes between two definitions, in the order of the first.
 pub fn diff(before: &str, after: &str) -> Result<Vec<Change>, MalformedJsonError> {
     let (before, after) = (json::value(before)?, json::value(after)?);
     let mut differ = DefinitionDiffer { at: String::new(), changes: Vec::new() };
@@ -96,13 +96,13 @@ fn value_text(value: &Value) -> String {
     }
 }
 
-/// What a reader sees of a text.
+/// The text as a reader sees it.
 fn looks(text: &str) -> String {
     let (clean, _) = hidden_text::clean(text);
     clean.chars().map(|c| confusables::latin(c).unwrap_or(c)).collect()
 }
 
-/// Both texts without most of what is the same at their beginning and end.
+/// Both texts without most of their common prefix and suffix.
 fn around(before: &str, after: &str) -> (String, String) {
     let (b, a): (Vec<char>, Vec<char>) = (before.chars().collect(), after.chars().collect());
     let head = b.iter().zip(&a).take_while(|(b, a)| b == a).count();

@@ -1,5 +1,5 @@
-//! What the catalogue lists and an agent may not see: URIs that no template and no guess reach,
-//! in whatever way they are written.
+//! Resources that the catalogue lists but an agent may not see: their URIs are unreachable by
+//! template or guess, in any spelling.
 
 use std::collections::HashSet;
 
@@ -7,13 +7,13 @@ use crate::id::ServerId;
 
 #[derive(Debug, Default)]
 pub(super) struct HiddenResources {
-    /// Of resources and templates, folded.
+    /// Of resources and templates, normalized.
     uris: HashSet<String>,
     servers: HashSet<ServerId>,
 }
 
 impl HiddenResources {
-    /// Whether a server could take `uri` for one that is hidden.
+    /// Whether a server could interpret `uri` as a hidden one.
     pub(super) fn lists(&self, uri: &str) -> bool {
         if self.uris.is_empty() {
             return false;
@@ -40,8 +40,8 @@ impl<'a> FromIterator<(&'a ServerId, &'a str)> for HiddenResources {
     }
 }
 
-/// One spelling for all that servers commonly read alike: percent-escapes, case of scheme and
-/// host, empty segments and dots, an empty query. Only compared, never sent.
+/// Normal form of a URI for everything that servers commonly treat as equal: percent-escapes, case
+/// of scheme and host, empty segments and dots, an empty query. Only compared, never sent.
 fn normalize_uri(uri: &str) -> String {
     let plain = percent_decode(uri).replace('\\', "/");
     let (scheme, rest) = plain.split_once("://").unwrap_or(("", &plain));
@@ -59,7 +59,7 @@ fn normalize_uri(uri: &str) -> String {
     format!("{scheme}://{host}/{}", segments.join("/"))
 }
 
-/// Without percent-escapes; a broken one stays as it is.
+/// Decodes percent-escapes; invalid ones are kept.
 fn percent_decode(uri: &str) -> String {
     let escaped = |rest: &[u8]| match rest {
         [b'%', high, low, ..] => {

@@ -1,10 +1,10 @@
-//! The lists of a view as text, cut into pages. Written on first use, then kept.
+//! The lists of a view, rendered into pages. Rendered on first use, then cached.
 
 use std::sync::OnceLock;
 
 use crate::digest::{DigestBuilder, hex};
 
-/// Items on one page.
+/// Items per page.
 const PAGE: usize = 1_000;
 
 /// The four lists of MCP.
@@ -16,7 +16,7 @@ pub enum ListKind {
     Templates,
 }
 
-/// Which protocol era the items are written for.
+/// The protocol era that the items are rendered for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListEra {
     Modern,
@@ -28,11 +28,11 @@ pub enum ListEra {
 pub struct Page<'a> {
     /// A JSON array.
     pub items: &'a str,
-    /// The cursor of the page after this one.
+    /// The cursor of the next page.
     pub next: Option<&'a str>,
 }
 
-/// The cursor is not one of this list as it stands now.
+/// The cursor is not valid for the current list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cursor does not belong to this list, or the list has changed; start again without it")]
 pub struct InvalidCursorError;
@@ -46,12 +46,12 @@ pub(super) struct ListPages {
 #[derive(Debug)]
 pub(super) struct RenderedPage {
     items: Box<str>,
-    /// Position and a digest of all items: one of another list or another day does not fit.
+    /// Position and a digest of all items, so that cursors of another list or version are rejected.
     next: Option<Box<str>>,
 }
 
 impl ListPages {
-    /// `items` is asked for at most once per list and form.
+    /// `items` is called at most once per list and form.
     pub(super) fn of<'i>(
         &self,
         list: ListKind,
@@ -71,7 +71,7 @@ impl ListPages {
     }
 }
 
-/// The page that `cursor` stands for; without one, the first.
+/// The page of `cursor`; without one, the first.
 pub(super) fn select<'p>(
     pages: &'p [RenderedPage],
     cursor: Option<&str>,

@@ -1,15 +1,15 @@
-//! Which URIs a template (RFC 6570) can have made. Generous: it routes, it does not permit.
+//! URI template matching (RFC 6570). Lenient: used for routing, not for authorization.
 
-/// Longer ones are nobody's.
+/// Longer URIs never match.
 const MAX_URI: usize = 8 * 1024;
 
-/// Whether `uri` fits `pattern`. Work is at most their lengths multiplied.
+/// Whether `uri` matches `pattern`. Cost is at most the product of their lengths.
 pub(super) fn matches(pattern: &str, uri: &str) -> bool {
     if uri.len() > MAX_URI {
         return false;
     }
     let uri = uri.as_bytes();
-    // After each piece: at which positions of the URI it can have ended.
+    // The positions of the URI at which the pieces so far can end.
     let mut ends = vec![false; uri.len() + 1];
     ends[0] = true;
     let mut rest = pattern;
@@ -20,7 +20,7 @@ pub(super) fn matches(pattern: &str, uri: &str) -> bool {
             rest = after;
             continue;
         }
-        // A brace that is never closed is a character like any other.
+        // An unclosed brace is a literal character.
         let end =
             rest.char_indices().skip(1).find(|(_, c)| *c == '{').map_or(rest.len(), |it| it.0);
         let (literal, after) = rest.split_at(end);
@@ -40,14 +40,14 @@ fn literally(starts: &[bool], uri: &[u8], literal: &[u8]) -> Vec<bool> {
     ends
 }
 
-/// `{var}` is some text without a slash; `{+var}`, `{/var}`, `{?var}` and their like are any text.
+/// `{var}` is text without a slash; `{+var}`, `{/var}`, `{?var}` and similar are any text.
 fn match_expression(starts: &[bool], uri: &[u8], inside: &str) -> Vec<bool> {
     let is_simple = !inside.starts_with(['+', '#', '.', '/', ';', '?', '&']);
     let mut ends = vec![false; starts.len()];
     let mut open = false;
     for at in 0..starts.len() {
         if is_simple {
-            // Not before the first character: `{id}` stands for something.
+            // Not before the first character: `{id}` is never empty.
             open = at > 0 && (open || starts[at - 1]) && !b"/?#".contains(&uri[at - 1]);
         } else {
             open |= starts[at];

@@ -1,10 +1,10 @@
-//! Which questions of a legacy server can be answered over a session: all that some caller could
-//! answer, or just what one kind of caller declared.
+//! Client capabilities that a legacy session declares: all that any caller could support, or
+//! exactly those of one kind of caller.
 
 use crate::Revision;
 use crate::meta::ClientFacts;
 
-/// Capabilities that a session declares. Callers with the same ones share a session.
+/// Capabilities that a session declares. Callers with equal ones share a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct DeclaredCapabilities(u8);
 
@@ -14,12 +14,12 @@ const SAMPLING: u8 = 4;
 const ROOTS: u8 = 8;
 
 impl DeclaredCapabilities {
-    /// For connections that have one session only: who cannot answer is found out at call time.
+    /// For connections with a single session: an unsupported question is detected at call time.
     pub(super) const ALL: Self = Self(FORM | URL | SAMPLING | ROOTS);
-    /// Nobody will be asked.
+    /// The server cannot ask anything.
     pub(super) const NONE: Self = Self(0);
 
-    /// What this caller declared, no more.
+    /// Exactly what this caller declared.
     pub(super) fn of(client: &ClientFacts) -> Self {
         let Some(declared) = client.declared_capabilities() else { return Self::NONE };
         let mut bits = 0;
@@ -34,7 +34,7 @@ impl DeclaredCapabilities {
         Self(bits)
     }
 
-    /// As `capabilities` of `initialize` would say it, in the words of that revision.
+    /// The `capabilities` of `initialize`, in the format of that revision.
     pub(super) fn to_capabilities_json(self, revision: Revision) -> String {
         let has = |bit: u8| self.0 & bit != 0;
         let mut parts = Vec::new();

@@ -1,7 +1,7 @@
-//! Requests and answers over a connection that carries them all mixed: pipes, and HTTP+SSE. A late
-//! result is dropped and reported.
+//! Multiplexes requests and responses over one connection: pipes, and HTTP+SSE. A late result is
+//! dropped and reported.
 //!
-//! Ids are ours alone and never repeat. A dropped request is cancelled at the server.
+//! Request ids are our own and never reused. A dropped request is cancelled at the server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,21 +20,21 @@ use crate::envelope::{InvalidMessageError, JsonRpcId, JsonRpcMessage, write};
 use crate::error_code::JsonRpcError;
 use crate::offload::offload_if_large;
 
-/// The most messages one batch may hold (2025-03-26 only).
+/// Maximum messages of a batch (2025-03-26 only).
 const BATCH: usize = 1024;
 const PROBE: &str = "server/discover";
-/// How much of either end of a broken message is searched for its id.
+/// How many bytes at each end of a broken message are searched for its id.
 const ENDS: usize = 80;
 const VERSION: &str = r#""jsonrpc":"2.0""#;
 
 pub(super) struct Dispatch {
     pub inbound: Inbound,
     outbox: Arc<dyn Outbox>,
-    /// The id of the latest probe; zero, which is no id of ours, before there is one.
+    /// The id of the latest probe; zero, which is never an id of ours, before the first.
     probe: AtomicU64,
 }
 
-/// What becomes of the server's work when the request is dropped.
+/// What happens at the server when the request is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnDrop {
     Cancel,
@@ -42,14 +42,14 @@ pub(super) enum OnDrop {
     Forget,
 }
 
-/// What a message was: an answer that somebody waited for, or anything else.
+/// The kind of a message: an expected answer, or anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReceivedKind {
     Answer,
     Talk,
 }
 
-/// A request that was sent. Dropping it gives it up.
+/// A request in flight. Dropping it abandons the request.
 pub(super) struct InFlightRequest<'d> {
     dispatch: &'d Dispatch,
     id: u64,
@@ -82,7 +82,7 @@ impl Dispatch {
         outgoing::answer(revision.era(), sent.answer().await?).await
     }
 
-    /// Sends a request of the handshake, or a subscription, with params as they are.
+    /// Sends a request of the handshake, or a subscription, with params unchanged.
     pub(super) async fn send(
         &self,
         method: &str,
@@ -115,8 +115,8 @@ impl Dispatch {
         self.outbox.send(write::notification(method, &params.to_text())).await
     }
 
-    /// Sends the probe. Until it is answered, an error that answers nothing of ours counts as its
-    /// answer, however soon it comes.
+    /// Sends the probe. Until it is answered, an error without a matching id counts as its answer,
+    /// however early it arrives.
     pub(super) async fn send_probe(
         &self,
         params: &str,
@@ -131,13 +131,13 @@ impl Dispatch {
         Ok(sent)
     }
 
-    /// Takes in one message, whatever its size.
+    /// Handles one message of any size.
     pub(super) async fn receive_any(self: &Arc<Self>, bytes: Bytes) -> ReceivedKind {
         let dispatch = Arc::clone(self);
         offload_if_large(bytes.len(), move || dispatch.receive(&bytes)).await
     }
 
-    /// Takes in one message, whatever it is. Our own secrets do not come back with it.
+    /// Handles one message of any kind. Masks our own secrets in it.
     pub(super) fn receive(&self, bytes: &[u8]) -> ReceivedKind {
         self.receive_masked(&secret_values::mask_bytes(bytes))
     }
@@ -162,8 +162,8 @@ impl Dispatch {
         ReceivedKind::Talk
     }
 
-    /// The server sent a message that is not read because of its size. Its id may still show at
-    /// one of its ends; if nothing is left of it, it can only be told by there being one request.
+    /// Handles a message that is skipped because of its size. Its id may be visible at one of its
+    /// ends; otherwise it can only be matched if there is a single request in flight.
     pub(super) fn receive_too_large(&self, (head, tail): (&[u8], &[u8]), limit: usize) {
         let table = &self.inbound.table;
         let id = if head.is_empty() { table.only() } else { id_of_answer(head, tail) };
@@ -172,15 +172,15 @@ impl Dispatch {
         }
     }
 
-    /// Fails what is in flight and tells the listener, once. A handshake that failed is told to
-    /// whoever waits for it, and to nobody else.
+    /// Fails everything in flight and notifies the listener, once. A failed handshake is reported
+    /// only to the future that waits for it.
     pub(super) fn close(&self, reason: &str) {
         if self.inbound.table.close(reason) && self.inbound.is_agreed() {
             self.inbound.listener.on_closed(reason);
         }
     }
 
-    /// The same, but of our own will: the listener is not told.
+    /// Like [`Self::close`], but on our own initiative: the listener is not notified.
     pub(super) fn end(&self) {
         self.inbound.table.close("the connection was closed");
         self.inbound.abandon_questions();
@@ -208,7 +208,7 @@ impl Dispatch {
         let issued = number.filter(|id| table.was_issued(*id));
         if let Some(id) = issued {
             let outcome = outcome.map(ToOwned::to_owned).map_err(RequestError::Refused);
-            // Answers to requests that were given up before are nobody's.
+            // Answers to abandoned requests are ignored.
             if table.settle(id, outcome) {
                 return ReceivedKind::Answer;
             }
@@ -238,7 +238,7 @@ impl Dispatch {
     fn receive_batch(&self, bytes: &[u8]) {
         match serde_json::from_slice::<Vec<&RawValue>>(bytes) {
             Ok(batch) if batch.len() <= BATCH => {
-                // A batch within a batch is refused by the parser: it is not an object.
+                // The parser rejects a nested batch: it is not an object.
                 for message in batch.iter().filter(|message| !message.get().starts_with('[')) {
                     self.receive_masked(message.get().as_bytes());
                 }
@@ -250,18 +250,18 @@ impl Dispatch {
 }
 
 impl InFlightRequest<'_> {
-    /// Waits for the outcome. Cancel-safe; may be asked again until it came.
+    /// Waits for the outcome. Cancel-safe; may be called again until it has arrived.
     pub(super) async fn answer(&mut self) -> RequestOutcome {
         let lost = || Err(RequestError::Lost("the connection is gone".to_owned()));
         (&mut self.answer).await.unwrap_or_else(|_| lost())
     }
 
-    /// The outcome if it is there by now.
+    /// The outcome, if it has already arrived.
     pub(super) fn answer_now(&mut self) -> Option<RequestOutcome> {
         self.answer.try_recv().ok()
     }
 
-    /// The server never got it.
+    /// The request never reached the server.
     fn forget(&mut self) {
         self.dispatch.inbound.table.remove(self.id);
     }
@@ -276,27 +276,27 @@ impl Drop for InFlightRequest<'_> {
     }
 }
 
-/// Tells the server that nobody waits for this request any more.
+/// The message that cancels this request at the server.
 pub(super) fn cancellation_message(id: u64) -> String {
     let params = format!("{{\"requestId\":{id},\"reason\":\"no longer needed\"}}");
     write::notification("notifications/cancelled", &params)
 }
 
-/// Such an error says nothing about the era by its code: only legacy servers lose the id.
+/// The code of such an error says nothing about the era: only legacy servers lose the id.
 fn uncorrelated_error(error: &JsonRpcError) -> JsonRpcError {
     JsonRpcError::new(crate::error_code::INVALID_REQUEST, error.message.clone())
 }
 
-/// The id of what was meant as an answer but is no JSON: `NaN`, as Python writes it, is enough.
-/// Whoever waits for it is better told at once. Other lines that are no messages stay garbage.
+/// The id of an answer that is invalid JSON, for instance because of a Python `NaN`. Its caller
+/// should fail at once. Other lines that are not messages are garbage.
 fn id_of_broken_answer(bytes: &[u8]) -> Option<u64> {
     let head = &bytes[..bytes.len().min(ENDS)];
     let tail = &bytes[bytes.len().saturating_sub(ENDS)..];
     id_of_answer(head, tail)
 }
 
-/// The id of an answer of which only the ends are known. Ours is a plain number. Requests of the
-/// server's own have ids too, so a result or an error must be in sight.
+/// The id of an answer of which only the ends are known. Our ids are plain numbers. Requests by the
+/// server have ids too, so a result or an error must be visible.
 fn id_of_answer(head: &[u8], tail: &[u8]) -> Option<u64> {
     let (head, tail) = (without_blanks(head), without_blanks(tail));
     let is_outcome = |text: &str| text.starts_with("\"result\":") || text.starts_with("\"error\":");

@@ -1,5 +1,5 @@
-//! Finding out which revision a server speaks, and agreeing on one. The decisions are pure;
-//! each transport asks by its own means. [`on_dispatch`] does it for pipes.
+//! Handshake: detects the era of a server and negotiates a revision. The decisions are pure; each
+//! transport sends the messages in its own way. [`on_dispatch`] does it for pipes.
 
 use serde_json::value::RawValue;
 use tokio::time::timeout;
@@ -12,7 +12,7 @@ use crate::error_code::{self, JsonRpcError};
 use crate::meta::{self, ClientFacts};
 use crate::{Era, Revision};
 
-/// Who the gateway is when it asks on its own behalf: handshakes and lists.
+/// The gateway's own client identity, for handshakes and lists.
 pub fn identity() -> ClientFacts {
     ClientFacts { capabilities: None, info: Some(info()), log_level: None }
 }
@@ -24,21 +24,21 @@ fn info() -> Box<RawValue> {
     ))
 }
 
-/// What an answer to `server/discover` says of the server.
+/// The verdict on an answer to `server/discover`.
 #[derive(Debug)]
 pub(super) enum DiscoverVerdict {
     Modern(ServerFacts),
-    /// Modern, but refuses what it should not: asked once more, with all that can be declared.
+    /// Modern, but refuses wrongly: probe again, with all capabilities declared.
     AskAgain,
     Legacy,
     Unusable(String),
 }
 
-/// What an answer to `initialize` leads to.
+/// The next step after an answer to `initialize`.
 #[derive(Debug)]
 pub(super) enum InitializeStep {
     Agreed(ServerFacts),
-    /// The server refuses the revision, but named one that we know.
+    /// The server refuses the revision, but names one that we support.
     TryAgain(Revision),
     Unusable(String),
 }
@@ -91,7 +91,7 @@ fn judge_discovered(result: &RawValue) -> DiscoverVerdict {
     DiscoverVerdict::Modern(facts(Revision::NEWEST, &object, info))
 }
 
-/// The server named what it speaks, and it is not what we asked for.
+/// The server listed its versions, without the requested one.
 fn judge_supported(versions: &[String]) -> DiscoverVerdict {
     let known = versions.iter().filter_map(|version| Revision::parse(version));
     match known.max().map(Revision::era) {
@@ -103,7 +103,7 @@ fn judge_supported(versions: &[String]) -> DiscoverVerdict {
     }
 }
 
-/// The `params` of `initialize`, declaring what that revision knows of the bridge.
+/// The `params` of `initialize`, with the bridge's capabilities in that revision.
 pub(super) fn initialize_params(revision: Revision, bridge: DeclaredCapabilities) -> String {
     format!(
         r#"{{"protocolVersion":"{revision}","capabilities":{},"clientInfo":{}}}"#,
@@ -180,12 +180,12 @@ fn strings(raw: &RawValue) -> Option<Vec<String>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// A server's words, short enough for a message of ours.
+/// Text of a server, short enough for an error message.
 fn printable_excerpt(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(200).collect()
 }
 
-/// The handshake over a pipe, within the time that `options` allow.
+/// The handshake over a pipe, within the timeouts of `options`.
 pub(super) async fn on_dispatch(
     dispatch: &Dispatch,
     options: &ConnectOptions,
@@ -240,8 +240,8 @@ async fn agree(dispatch: &Dispatch, options: &ConnectOptions) -> Result<ServerFa
     }
 }
 
-/// Slow servers get `initialize` behind the probe. Should they turn out to be modern after all,
-/// the probe's answer is there by the time they refuse.
+/// Slow servers get `initialize` after the probe. If they are modern after all, the answer to the
+/// probe has arrived by the time they refuse.
 async fn initialize_after_silence(
     dispatch: &Dispatch,
     mut probe: InFlightRequest<'_>,
@@ -273,7 +273,7 @@ fn died(error: &RequestError) -> ConnectError {
     ConnectError::DiedOnProbe(error.to_string())
 }
 
-/// Opens a legacy session, going down to a revision that the server names if need be.
+/// Opens a legacy session, with a lower revision if the server names one.
 pub(super) async fn initialize(
     dispatch: &Dispatch,
     mut asked: Revision,
@@ -291,7 +291,7 @@ pub(super) async fn initialize(
         };
         match step {
             InitializeStep::Agreed(facts) => return Ok(facts),
-            // Each time lower, so this ends.
+            // Each revision is lower, so this terminates.
             InitializeStep::TryAgain(revision) => asked = revision,
             InitializeStep::Unusable(message) => return Err(ConnectError::Protocol(message)),
         }

@@ -1,5 +1,5 @@
-//! Connections over HTTP: finds out what a URL speaks (modern, legacy Streamable HTTP, or HTTP+SSE)
-//! and connects accordingly.
+//! HTTP connections: detects what a URL speaks (modern, legacy Streamable HTTP, or HTTP+SSE) and
+//! connects accordingly.
 
 mod legacy;
 mod modern;
@@ -22,7 +22,7 @@ use legacy::NoSessionError;
 use reply::PostReply;
 use server_http::ServerHttp;
 
-/// Where a server is and how to get in.
+/// The address of a server, with headers and credentials.
 pub struct HttpTarget {
     pub url: Uri,
     pub transport: HttpTransport,
@@ -33,13 +33,13 @@ pub struct HttpTarget {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpTransport {
-    /// Streamable HTTP; falls back to HTTP+SSE where the server knows nothing newer.
+    /// Streamable HTTP; falls back to HTTP+SSE for servers without it.
     Streamable,
     /// HTTP+SSE of 2024-11-05.
     Sse,
 }
 
-/// Connects within the time that `options` allow.
+/// Connects within the timeouts of `options`.
 pub async fn connect(
     target: HttpTarget,
     listener: Arc<dyn ServerListener>,
@@ -109,7 +109,7 @@ async fn probe(core: &modern::ModernCore) -> Result<DiscoverVerdict, ConnectErro
     Ok(verdict)
 }
 
-/// Outages and redirects say nothing about the era; all else that is not a modern answer does.
+/// Outages and redirects say nothing about the era; any other non-modern answer does.
 fn judge(reply: PostReply) -> Result<DiscoverVerdict, ConnectError> {
     match reply {
         PostReply::Answer(Ok(result)) => Ok(handshake::judge_discover(Ok(&result))),

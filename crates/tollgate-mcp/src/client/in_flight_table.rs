@@ -1,5 +1,5 @@
-//! Requests in flight on one connection, by our own ids. Tells whose progress, log or question
-//! a message of the server is.
+//! Table of requests in flight on one connection, by our ids. Routes progress, logs and questions
+//! of the server to their request.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,23 +30,23 @@ pub(super) struct InFlightEntry {
     pub events: Option<ServerEventSender>,
     pub wants_logs: bool,
     pub kind: InFlightRequestKind,
-    /// `None` where the answer comes on a stream of its own (HTTP).
+    /// `None` if the answer arrives on its own stream (HTTP).
     pub reply: Option<oneshot::Sender<RequestOutcome>>,
-    /// Told when the server has acknowledged a subscription.
+    /// Resolves when the server has acknowledged a subscription.
     pub acknowledged: Option<oneshot::Sender<()>>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum InFlightRequestKind {
-    /// Somebody waits for it and may be asked.
+    /// Made for a caller that may be asked.
     #[default]
     Call,
-    /// The connection's own housekeeping: a server does not ask anybody anything for it.
+    /// Made by the connection itself: the server cannot ask anyone for it.
     Chore,
     Subscription,
 }
 
-/// Whom a message without a request id concerns.
+/// The recipient of a message without a request id.
 #[derive(Debug)]
 pub(super) enum MessageAddressee {
     Nobody,
@@ -89,13 +89,13 @@ impl InFlightTable {
         self.state.lock().entries.remove(&id)
     }
 
-    /// Hands the outcome to whoever waits for it. `false`: nobody does.
+    /// Delivers the outcome to its caller. `false`: there is none.
     pub(super) fn settle(&self, id: u64, outcome: RequestOutcome) -> bool {
         let reply = self.remove(id).and_then(|entry| entry.reply);
         reply.is_some_and(|reply| reply.send(outcome).is_ok())
     }
 
-    /// Whether `id` was ever given out.
+    /// Whether `id` was ever issued.
     pub(super) fn was_issued(&self, id: u64) -> bool {
         id != 0 && id < self.next.load(Ordering::Relaxed)
     }
@@ -140,7 +140,7 @@ impl InFlightTable {
         }
     }
 
-    /// Fails everything in flight, and everything to come. `false`: it was closed before.
+    /// Fails everything in flight, and all later requests. `false`: it was already closed.
     pub(super) fn close(&self, reason: &str) -> bool {
         let entries = {
             let mut state = self.state.lock();

@@ -1,5 +1,5 @@
-//! What a server says of its own accord: notifications and, in legacy revisions, questions.
-//! Decides whom it concerns and answers what needs no person. Never blocks the reader.
+//! Messages initiated by a server: notifications and, in legacy revisions, questions. Routes them,
+//! and answers those that need no person. Never blocks the reader.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,20 +17,20 @@ use crate::error_code::{self, JsonRpcError};
 use crate::tasks::TaskGroup;
 use crate::{Era, Revision, meta};
 
-/// How many questions may be open on one connection.
+/// Maximum open questions per connection.
 const OPEN_QUESTIONS: usize = 64;
-/// What a server says on the way to its answer is kept in queues: it must be small, and flat
-/// enough for whoever reads it.
+/// Messages before the answer are queued: they must be small, and not nested too deeply for their
+/// readers.
 const REMARK_BYTES: usize = 64 << 10;
 const REMARK_DEPTH: usize = 64;
 
-/// The way to the server.
+/// Sends messages to the server.
 #[async_trait]
 pub(super) trait Outbox: Send + Sync {
-    /// Waits until the message is on its way, for a bounded time.
+    /// Waits until the message is sent, for a bounded time.
     async fn send(&self, message: String) -> Result<(), RequestError>;
 
-    /// Does not wait; the message may be lost. For `Drop`.
+    /// Does not wait; the message may be lost. For use in `Drop`.
     fn send_later(&self, message: String);
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Inbound {
     questions: TaskGroup,
 }
 
-/// The request on whose own stream a message came.
+/// The request whose stream a message arrived on.
 #[derive(Clone, Copy)]
 pub(super) struct StreamOwner<'a> {
     pub id: u64,
@@ -68,12 +68,12 @@ impl Inbound {
         self.revision.get().is_some()
     }
 
-    /// The newest legacy one until something was agreed.
+    /// The newest legacy revision until one is negotiated.
     pub(super) fn revision(&self) -> Revision {
         self.revision.get().copied().unwrap_or(Revision::NEWEST_LEGACY)
     }
 
-    /// Ends the tasks that wait for answers of people.
+    /// Aborts the tasks that wait for answers of people.
     pub(super) fn abandon_questions(&self) {
         self.questions.abort_all();
     }
@@ -111,7 +111,7 @@ impl Inbound {
             _ => self.table.events_of(token),
         };
         if let Some(events) = events {
-            // A full queue loses progress: the next one says more anyway.
+            // A full queue drops progress: the next report supersedes it.
             let mut remark = object.into_owned();
             sanitize::object(&mut remark);
             let _ = events.try_send(Event::Progress(remark));
@@ -136,7 +136,7 @@ impl Inbound {
         }
     }
 
-    /// A server that takes a subscription back this way; other requests cannot be.
+    /// A server may cancel a subscription this way; other requests are not affected.
     fn on_cancelled(&self, params: Option<&RawValue>) {
         let object = params.and_then(|raw| Object::parse(raw.get()).ok());
         let id = object.as_ref().and_then(|object| object.get("requestId")?.get().parse().ok());
@@ -148,7 +148,7 @@ impl Inbound {
         }
     }
 
-    /// A request of the server's. The answer goes out by `outbox`, at once or later.
+    /// A request by the server. The answer is sent through `outbox`, immediately or later.
     pub(super) fn request(
         &self,
         request: &JsonRpcRequest<'_>,
@@ -193,7 +193,7 @@ impl Inbound {
         let sender = Arc::clone(outbox);
         let waiting = self.questions.spawn(async move {
             let question = Question { method: method.clone(), params, reply };
-            // If nobody listens, the question is dropped, and with it the reply.
+            // Without a receiver the question is dropped, and with it the reply.
             let _ = events.send(Event::Question(question)).await;
             drop(events);
             let message = match answer.await {
@@ -212,7 +212,7 @@ impl Inbound {
     }
 }
 
-/// What people and models get to read: nothing hidden, no escape sequences.
+/// Sanitized for people and models: no hidden text, no escape sequences.
 fn clean(params: &RawValue) -> Box<RawValue> {
     match sanitize::json(params.get()) {
         Some(sanitized) => json::raw(sanitized.text),
@@ -230,7 +230,7 @@ fn is_question(method: &str) -> bool {
     matches!(method, "elicitation/create" | "sampling/createMessage" | "roots/list")
 }
 
-/// The answer where there is nobody to ask.
+/// The answer if there is no one to ask.
 fn nobody(id: &JsonRpcId, method: &str) -> String {
     match method {
         "ping" => write::result(id, "{}"),
@@ -244,7 +244,7 @@ fn unknown(method: &str) -> JsonRpcError {
     JsonRpcError::new(error_code::METHOD_NOT_FOUND, format!("`{method}` is not served here"))
 }
 
-/// The id of the `subscriptions/listen` a notification belongs to.
+/// The id of the `subscriptions/listen` that a notification belongs to.
 pub(super) fn subscription_id(params: Option<&RawValue>) -> Option<u64> {
     let params = Object::parse(params?.get()).ok()?;
     let meta = params.object("_meta")?;

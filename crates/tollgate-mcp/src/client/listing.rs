@@ -1,4 +1,4 @@
-//! Reads a server's lists to the end, page by page. Items stay as they came.
+//! Reads the paginated lists of a server to the end. Items are kept unchanged.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use tollgate_core::json::Object;
 
 use super::{McpConnection, OutgoingRequest, RequestError, handshake};
 
-/// Which list of a server.
+/// The kind of list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ServerListKind {
     Tools,
@@ -29,7 +29,7 @@ impl ServerListKind {
         }
     }
 
-    /// The capability a server declares if it has such a list.
+    /// The capability that a server declares if it has such a list.
     pub fn capability(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -48,7 +48,7 @@ impl ServerListKind {
     }
 }
 
-/// All items. A server that sends the same cursor twice, or pages without end, is an error.
+/// All items. A repeated cursor or endless pages are an error.
 pub async fn list_all(
     connection: &dyn McpConnection,
     what: ServerListKind,
@@ -77,7 +77,7 @@ pub async fn list_all(
     Err(unusable_list_error(what, "more pages than can be read"))
 }
 
-/// Appends the page's items and gives the cursor of the next one.
+/// Appends the items of a page and returns the next cursor.
 fn read_page(
     result: &RawValue,
     what: ServerListKind,

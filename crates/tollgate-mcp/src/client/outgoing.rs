@@ -1,4 +1,4 @@
-//! What this hop adds to a request before it leaves, and how an answer is told by its kind.
+//! Per-hop metadata of outgoing requests, and classification of results.
 
 use serde_json::value::RawValue;
 use tollgate_core::json::{self, Object};
@@ -9,14 +9,14 @@ use crate::meta::{self, ClientFacts};
 use crate::offload::offload_if_large;
 use crate::{Era, Revision};
 
-/// What a request says of this hop.
+/// The metadata of this hop.
 pub(super) struct HopMeta<'h> {
     pub(super) client: &'h ClientFacts,
     pub(super) progress_token: Option<u64>,
     pub(super) trace: Option<&'h Trace>,
 }
 
-/// The params as they travel: the caller's own hop keys are taken out, ours put in.
+/// The outgoing params: the caller's hop keys are replaced by ours.
 pub(super) fn params(mut params: Object<'_>, revision: Revision, hop: &HopMeta<'_>) -> String {
     let HopMeta { client, progress_token, trace } = *hop;
     let given = params.remove("_meta");
@@ -41,7 +41,7 @@ pub(super) fn params(mut params: Object<'_>, revision: Revision, hop: &HopMeta<'
     params.to_text()
 }
 
-/// Tells the kinds of result apart. Legacy results are always complete.
+/// Classifies a result. Legacy results are always complete.
 pub(super) async fn answer(era: Era, result: Box<RawValue>) -> Result<Answer, RequestError> {
     if !result.get().starts_with('{') {
         return Err(RequestError::Unusable("the server's result is not an object".to_owned()));

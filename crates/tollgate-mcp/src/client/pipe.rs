@@ -1,7 +1,7 @@
-//! A connection over a pair of byte streams, with back-pressure: the pipes of a child process, or
-//! an in-process duplex.
+//! Connection over a pair of byte streams, with back-pressure: the pipes of a child process, or an
+//! in-process duplex.
 //!
-//! One task reads, one writes. A server that does not read holds up nobody but its own callers.
+//! One task reads, one writes. A server that does not read delays only its own callers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,14 +25,14 @@ use crate::flood_control::FloodControl;
 use crate::line::{LineRead, LineReader, on_one_line};
 use crate::tasks::{self, Task};
 
-/// Messages that may wait for a server to read them.
+/// Maximum messages queued for a server.
 const QUEUE: usize = 128;
 /// How long a caller waits for room in that queue.
 const WRITE_PATIENCE: Duration = Duration::from_secs(5);
-/// Answers that were written before the server closed its input may still come within this time.
+/// How long to wait for answers that the server wrote before it closed its input.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
-/// Performs the handshake and gives the connection. Dropping it ends its tasks and closes both
+/// Performs the handshake and returns the connection. Dropping it ends its tasks and closes both
 /// streams.
 pub async fn connect<R, W>(
     read: R,
@@ -73,7 +73,7 @@ pub struct PipeConnection {
 
 enum PipeOutgoing {
     Message(String),
-    /// Close the server's input; nothing follows.
+    /// Closes the server's input; must be the last.
     End,
 }
 
@@ -117,7 +117,7 @@ impl Drop for PipeConnection {
     }
 }
 
-/// The way into the writer's queue.
+/// Sender of the writer's queue.
 struct PipeOutbox(mpsc::Sender<PipeOutgoing>);
 
 #[async_trait]
@@ -185,7 +185,7 @@ async fn write_all<W: AsyncWrite + Unpin>(
     dispatch: Arc<Dispatch>,
 ) {
     while let Some(PipeOutgoing::Message(message)) = queue.recv().await {
-        // Payloads are raw: blanks of the client's own may stand between their tokens.
+        // Payloads are raw: the client's whitespace, including line breaks, may be between tokens.
         let mut line = on_one_line(message);
         line.push('\n');
         let mut written = write.write_all(line.as_bytes()).await;

@@ -1,5 +1,5 @@
-//! Keeps a server's changes coming: one `subscriptions/listen` held open (modern), or
-//! `resources/subscribe` by difference (legacy). What may have been missed is announced.
+//! Change subscriptions: one `subscriptions/listen` held open (modern), or incremental
+//! `resources/subscribe` (legacy). After a gap, changes are announced that may have been missed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,20 +22,20 @@ use crate::tasks::{self, Task};
 
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_LAST: Duration = Duration::from_secs(30);
-/// A server that does not acknowledge within this time is taken to listen all the same.
+/// A server that does not acknowledge within this time is assumed to be listening.
 const ACKNOWLEDGE: Duration = Duration::from_secs(5);
 
 /// A connection that can hold a subscription open.
 #[async_trait]
 pub(super) trait SubscriptionTransport: Send + Sync {
-    /// Opens one with these params, tells `opened` once it is acknowledged, and returns when it
-    /// ends. Dropping the future closes it.
+    /// Opens a subscription, resolves `opened` once it is acknowledged, and returns when it ends.
+    /// Dropping the future closes it.
     async fn listen(&self, params: &str, opened: oneshot::Sender<()>) -> Result<(), RequestError>;
 }
 
 pub(super) struct SubscriptionWatch {
     listener: Arc<dyn ServerListener>,
-    /// One change at a time. Held while a server is asked, so nothing else may wait for it.
+    /// Serializes changes. Held across requests to the server, so nothing else may wait for it.
     turn: tokio::sync::Mutex<()>,
     watched: Mutex<WatchedResources>,
 }
@@ -51,7 +51,7 @@ impl SubscriptionWatch {
         Self { listener, turn: tokio::sync::Mutex::default(), watched: Mutex::default() }
     }
 
-    /// Modern: a new subscription replaces the old one, which is closed once the new one stands.
+    /// Modern: a new subscription replaces the old one, which is closed once the new one is open.
     pub(super) async fn listen(
         &self,
         facts: &ServerFacts,
@@ -81,7 +81,7 @@ impl SubscriptionWatch {
         Ok(())
     }
 
-    /// Legacy: what is new is subscribed to, what is gone is not any more.
+    /// Legacy: subscribes to added resources and unsubscribes from removed ones.
     pub(super) async fn subscribe(
         &self,
         connection: &dyn McpConnection,
@@ -94,7 +94,7 @@ impl SubscriptionWatch {
         let _turn = self.turn.lock().await;
         let known = self.resources();
         for uri in known.difference(&wanted) {
-            // A server that cannot forget it will be ignored.
+            // If the server cannot unsubscribe, its notifications are ignored.
             let _ = ask(connection, "resources/unsubscribe", uri).await;
             self.watched.lock().resources.remove(uri);
         }
@@ -105,7 +105,7 @@ impl SubscriptionWatch {
         Ok(())
     }
 
-    /// What is subscribed to: for a session that has to be opened anew.
+    /// The subscribed resources, for a session that is reopened.
     pub(super) fn resources(&self) -> BTreeSet<String> {
         self.watched.lock().resources.clone()
     }
@@ -130,7 +130,7 @@ async fn ask(connection: &dyn McpConnection, method: &str, uri: &str) -> Result<
     connection.request(request).await.map(drop)
 }
 
-/// One subscription that is opened again whenever it ends.
+/// A subscription that is reopened whenever it ends.
 struct HeldSubscription {
     subscriber: Arc<dyn SubscriptionTransport>,
     filter: Box<RawValue>,
@@ -139,7 +139,7 @@ struct HeldSubscription {
 }
 
 impl HeldSubscription {
-    /// `first` is told how the first attempt went; if it failed, there is no second.
+    /// `first` receives the result of the first attempt; if it failed, there is no second.
     async fn run(self, first: oneshot::Sender<Result<(), RequestError>>) {
         let mut first = Some(first);
         let mut backoff = BACKOFF_FIRST;
@@ -198,14 +198,14 @@ impl SubscriptionTransport for Dispatch {
     }
 }
 
-/// List changes that the server offers, and the notifications that tell of them.
+/// List changes that a server may offer, and their notifications.
 const LISTS: [(&str, &str, &str); 3] = [
     ("tools", "toolsListChanged", "notifications/tools/list_changed"),
     ("prompts", "promptsListChanged", "notifications/prompts/list_changed"),
     ("resources", "resourcesListChanged", "notifications/resources/list_changed"),
 ];
 
-/// `None`: there is nothing that this server would tell.
+/// `None`: this server offers no notifications.
 fn filter(facts: &ServerFacts, resources: &BTreeSet<String>) -> Option<Box<RawValue>> {
     let mut filter = Object::new();
     for (capability, key, _) in LISTS {
@@ -220,7 +220,7 @@ fn filter(facts: &ServerFacts, resources: &BTreeSet<String>) -> Option<Box<RawVa
     (!filter.is_empty()).then(|| filter.to_raw())
 }
 
-/// What a client should look at again after a gap.
+/// The lists a client should read again after a gap.
 pub(super) fn missed_notifications(facts: &ServerFacts) -> Vec<&'static str> {
     let offered = LISTS.iter().filter(|(capability, ..)| facts.offers(capability));
     offered.map(|(_, _, method)| *method).collect()

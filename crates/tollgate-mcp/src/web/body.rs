@@ -1,4 +1,4 @@
-//! Bodies of responses, read within limits: whole, or as a stream of events.
+//! Response bodies, read within limits: whole, or as an event stream.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use hyper::body::Incoming;
 use crate::sse::{Event, SseDecoder, SseError};
 use crate::tasks::TaskGroup;
 
-/// How long a stream may take to end after its last word, so that its connection can be reused.
+/// How long to drain a stream after its answer, so that its connection can be reused.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Why a body could not be read to its end.
+/// Why a body could not be read completely.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BodyReadError {
     #[error("the answer is larger than {limit} bytes")]
@@ -33,7 +33,7 @@ pub fn is_event_stream(headers: &HeaderMap) -> bool {
 /// The whole body, if it is not larger than `limit`.
 pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, BodyReadError> {
     let too_large = || BodyReadError::TooLarge { limit };
-    // What the server says; zero if it does not.
+    // The declared length; zero if unknown.
     let stated = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if stated > limit {
         return Err(too_large());
@@ -50,7 +50,7 @@ pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, BodyReadEr
             first = data;
         } else {
             if rest.is_empty() {
-                // Once, and not again each time it has grown twice as large.
+                // Reserve once, instead of repeated doubling.
                 rest.reserve(stated.max(first.len() + data.len()));
                 rest.extend_from_slice(&first);
                 first = Bytes::new();
@@ -61,7 +61,7 @@ pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, BodyReadEr
     Ok(if rest.is_empty() { first } else { rest.freeze() })
 }
 
-/// Reads what is left, within reason, so that the connection can be reused.
+/// Reads the rest of the body, within limits, so that the connection can be reused.
 pub async fn discard(response: Response<Incoming>) {
     let _ = tokio::time::timeout(DRAIN, whole(response.into_body(), 64 << 10)).await;
 }
@@ -75,7 +75,7 @@ pub struct EventStream {
     whole: Option<AnswerSizeBudget>,
 }
 
-/// What may still come of a stream that is one answer.
+/// The remaining size of a stream that is a single answer.
 struct AnswerSizeBudget {
     limit: usize,
     left: usize,
@@ -88,14 +88,14 @@ impl EventStream {
         Self { body, decoder, chunk: Bytes::new(), broken: None, whole: None }
     }
 
-    /// For a stream that is one answer: worthless without any of its events, and of `limit` bytes
-    /// at most. What is too large is told at once, and not when the next event comes.
+    /// For a stream that is a single answer: invalid if an event is missing, and at most `limit`
+    /// bytes. An excess is reported at once, not with the next event.
     #[must_use]
     pub fn at_most(self, limit: usize) -> Self {
         Self { whole: Some(AnswerSizeBudget { limit, left: limit }), ..self }
     }
 
-    /// `None`: the stream has ended, in good order or not. Cancel-safe.
+    /// `None`: the stream has ended, cleanly or not. Cancel-safe.
     pub async fn next(&mut self) -> Option<Result<Event, SseError>> {
         loop {
             let mut rest: &[u8] = &self.chunk;
@@ -108,7 +108,7 @@ impl EventStream {
             if let (Some(_), Some(fault)) = (&self.whole, self.decoder.fault()) {
                 return Some(Err(fault));
             }
-            // Even an empty rest would keep the connection's buffer from being used again.
+            // Even an empty slice would keep the connection's buffer from being reused.
             self.chunk = Bytes::new();
             match self.body.frame().await? {
                 Ok(frame) => {
@@ -129,7 +129,7 @@ impl EventStream {
         }
     }
 
-    /// Why the stream has not ended in good order, once it has ended.
+    /// Why the stream did not end cleanly, once it has ended.
     pub fn break_reason(&self) -> Option<&str> {
         self.broken.as_deref()
     }
@@ -142,7 +142,7 @@ impl EventStream {
         self.decoder.retry()
     }
 
-    /// Nothing more is expected: lets the stream end by itself, for a moment.
+    /// The answer is complete: drains the stream for a moment, in the background.
     pub fn finish(mut self, drains: &TaskGroup) {
         let ended = self.body.frame().now_or_never().is_some_and(|frame| frame.is_none());
         if !ended && !self.body.is_end_stream() {
@@ -150,7 +150,7 @@ impl EventStream {
                 let drain = async { while let Some(Ok(_)) = self.body.frame().await {} };
                 let _ = tokio::time::timeout(DRAIN, drain).await;
             };
-            // If too many drain already, this one's connection is closed instead.
+            // At the task limit the connection is closed instead.
             let _ = drains.spawn(drained);
         }
     }

@@ -1,8 +1,8 @@
-//! Where the trail begins and ends, noted in a file beside the database. A database that was emptied,
-//! removed, or put back from an older copy cannot say by itself what it lost; this file can.
+//! Anchor of the audit ledger: its first and last row, noted in a file beside the database. Detects
+//! a database that was emptied, removed, or restored from an older copy.
 //!
-//! The end is noted some time after rows are on the disk, never before: it may lag, but a database
-//! that is behind it has lost rows. The beginning is noted before old rows are removed.
+//! The end is noted some time after rows are on disk, never before: it may lag, but a database
+//! behind it has lost rows. The beginning is noted before old rows are removed.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -14,36 +14,36 @@ use super::chain::ChainHash;
 use crate::durable_file;
 use crate::error::Error;
 
-/// A row, by its number and hash. Zero: before the first one.
+/// A row by sequence number and hash. Zero: before the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowMark {
     pub sequence: u64,
     pub hash: ChainHash,
 }
 
-/// What is missing from the trail, and when that was noticed.
+/// Rows missing from the ledger, and when that was detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditLoss {
-    /// `None`: just now, and not noted yet.
+    /// `None`: just now, and not recorded yet.
     pub found: Option<SystemTime>,
     pub kind: AuditLossKind,
-    /// The last row that is known to have been written.
+    /// The last row known to have been written.
     pub anchored: RowMark,
-    /// The last row that the database had when the loss was noticed.
+    /// The last row of the database when the loss was detected.
     pub database: RowMark,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditLossKind {
-    /// The database ends before the last row that was anchored.
+    /// The database ends before the anchored row.
     Tail,
-    /// The row that was anchored is not the one in the database.
+    /// The anchored row differs from the one in the database.
     Replaced,
-    /// Rows were removed from the beginning by somebody else than the retention.
+    /// Rows were removed from the beginning, but not by retention.
     Head,
-    /// The anchor is gone or damaged: rows may be missing from the end.
+    /// The anchor is missing or damaged: rows may be missing at the end.
     Anchor,
-    /// The database is new in a data directory that was used before.
+    /// The database is new, but its data directory was used before.
     Database,
 }
 
@@ -92,24 +92,24 @@ impl std::fmt::Display for AuditLoss {
     }
 }
 
-/// What the file says.
+/// The content of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct AuditAnchor {
     pub(super) last: RowMark,
-    /// The last row that the retention removed.
+    /// The last row removed by retention.
     pub(super) cut: RowMark,
-    /// What was lost before, until somebody acknowledges it.
+    /// Earlier losses, until they are acknowledged.
     pub(super) losses: Vec<AuditLoss>,
 }
 
-/// Further ones are not noted: the first say enough.
+/// Further losses are not recorded: the first suffice.
 const MAX_LOSSES: usize = 16;
 const FORMAT: u64 = 1;
 
 #[derive(Debug, Clone)]
 pub(crate) struct AnchorFile(PathBuf);
 
-/// What was found in the place of the file.
+/// The result of reading the file.
 pub(super) enum AnchorFileContent {
     Nothing,
     Damaged,

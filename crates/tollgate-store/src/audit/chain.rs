@@ -1,5 +1,5 @@
-//! How rows are bound to each other: each hash covers the hash before it and every field, so that
-//! none can be changed, left out or moved without the rest showing it.
+//! Hash chain of the audit ledger: each hash covers the previous hash and every field, so that
+//! changed, missing or reordered rows are detected.
 
 use tollgate_core::digest::DigestBuilder;
 
@@ -8,7 +8,7 @@ use crate::number::{micros, millis, to_unsigned};
 
 pub(super) type ChainHash = [u8; 32];
 
-/// Changes whenever the fields or their order do.
+/// Must change whenever the fields or their order do.
 const FORMAT: &[u8] = b"tollgate audit 1";
 const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;
@@ -37,14 +37,14 @@ pub(super) fn hash<T: AsRef<str>>(
     fields.number(entry.duration.map(|span| to_unsigned(micros(span))));
     fields.number(entry.bytes);
     fields.number(entry.cached.map(u64::from));
-    // Rows from before there were programs have no such field, and keep their hash.
+    // Rows from before programs existed lack this field, and keep their hash.
     if entry.within.is_some() {
         fields.text(entry.within.as_ref());
     }
     DigestBuilder::default().with(fields.0).finish()
 }
 
-/// Each with its length before it: no two rows have the same bytes.
+/// Fields are length-prefixed, so that different rows never have equal bytes.
 struct ChainedFields(Vec<u8>);
 
 impl ChainedFields {

@@ -1,4 +1,5 @@
-//! The way into the trail: rows are added at its end, and removed from its beginning.
+//! Writer of the audit ledger: appends rows at the end, and removes old ones from the beginning
+//! (retention).
 
 use std::time::SystemTime;
 
@@ -13,23 +14,23 @@ use super::reconcile::anchor_cut;
 use crate::error::Error;
 use crate::number::{micros, millis, time, to_signed, to_unsigned};
 
-/// A connection that writes. Every method may block; what it returned from is on the disk.
+/// A writing connection. Every method may block; after it returns, the data is on disk.
 #[derive(Debug)]
 pub struct AuditJournal {
     connection: Connection,
     anchor: AnchorFile,
 }
 
-/// What the trail may hold. Older rows go first, whichever bound they are over.
+/// Retention limits. The oldest rows are removed first, whichever limit is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionBounds {
     pub since: SystemTime,
-    /// A row from after this has a wrong time, and is no reason to keep those before it.
+    /// A row after this has a wrong time, and is no reason to keep earlier ones.
     pub now: SystemTime,
     pub rows: u64,
 }
 
-/// The last row on one side of the trail.
+/// The last row at one end of the ledger.
 struct TrailEnd {
     sequence: u64,
     hash: ChainHash,
@@ -40,7 +41,7 @@ impl AuditJournal {
         Self { connection, anchor }
     }
 
-    /// Adds all of them or none, and says the number of the last row there is.
+    /// Appends all entries or none, and returns the sequence number of the last row.
     pub fn append<'e, I>(&mut self, entries: I) -> Result<u64, Error>
     where
         I: IntoIterator<Item = AuditEntry<&'e str>>,
@@ -62,8 +63,8 @@ impl AuditJournal {
         Ok(last.sequence)
     }
 
-    /// Removes up to `most` of the oldest rows that need not be kept, and says how many it were.
-    /// The hash of the last of them stays: what is left can still be checked.
+    /// Removes up to `most` of the oldest rows beyond the limits, and returns their number. The
+    /// hash of the last one is kept, so that the rest can still be verified.
     pub fn cut(&mut self, keep: RetentionBounds, most: u64) -> Result<u64, Error> {
         let transaction = begin(&mut self.connection)?;
         let (cut, last) = (end(&transaction, CUT)?, end(&transaction, LAST)?);
@@ -80,14 +81,14 @@ impl AuditJournal {
         transaction.execute("DELETE FROM audit WHERE sequence <= ?1", [to_signed(until)])?;
         let moved = "UPDATE audit_chain SET cut_sequence = ?1, cut_hash = ?2";
         transaction.execute(moved, (to_signed(until), hash.as_slice()))?;
-        // Nobody compares both between the one and the other.
+        // The lock keeps others from comparing between the two steps.
         let locked = self.anchor.lock()?;
         anchor_cut(&locked, RowMark { sequence: until, hash })?;
         transaction.commit()?;
         Ok(until - cut.sequence)
     }
 
-    /// When the last row was written, as far as there is one.
+    /// When the last row was written, if there is one.
     pub fn newest(&self) -> Result<Option<SystemTime>, Error> {
         let newest = "SELECT at FROM audit ORDER BY sequence DESC LIMIT 1";
         let found = self.connection.query_row(newest, [], |row| row.get(0)).optional()?;
@@ -104,8 +105,8 @@ fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-/// The last of the oldest rows that is too old. The first one to keep ends it: a row in between is
-/// never taken out.
+/// The last of the oldest rows that are too old. The first row to keep ends the range: no row is
+/// removed from the middle.
 const SELECT_AGED: &str = "
     WITH oldest AS (SELECT sequence, at FROM audit ORDER BY sequence LIMIT ?3)
     SELECT max(sequence) FROM oldest WHERE at < ?1 AND sequence < coalesce(

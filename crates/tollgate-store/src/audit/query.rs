@@ -1,5 +1,5 @@
-//! Looking into the trail. What is asked for travels as bound values only; the text of a query is
-//! always one of ours. A page looks at so many rows at most, and says where the next one begins.
+//! Queries on the audit ledger. Inputs are bound parameters only (no SQL injection). A page
+//! examines a limited number of rows, and returns a cursor for the next one.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +11,7 @@ use super::{AuditEntry, AuditRow};
 use crate::error::Error;
 use crate::number::{millis, time, to_signed, to_unsigned};
 
-/// Which rows. `None` is any.
+/// A filter on rows. `None` matches any.
 #[derive(Debug, Clone)]
 pub struct AuditQuery {
     pub since: Option<SystemTime>,
@@ -21,14 +21,14 @@ pub struct AuditQuery {
     pub agent: Option<String>,
     pub server: Option<String>,
     pub tool: Option<String>,
-    /// Of the name that was asked for.
+    /// Matches the requested name.
     pub name: Option<Glob>,
     pub outcome: Option<String>,
     pub call: Option<String>,
-    /// Rows beyond this one, in the direction of reading.
+    /// Only rows after this one, in reading direction.
     pub after: Option<u64>,
     pub direction: AuditDirection,
-    /// No more than [`AuditQuery::MAX_PAGE_ROWS`] count.
+    /// Limited to [`AuditQuery::MAX_PAGE_ROWS`].
     pub limit: usize,
 }
 
@@ -39,10 +39,10 @@ pub enum AuditDirection {
 }
 
 impl AuditQuery {
-    /// Rows of one page.
+    /// Maximum rows per page.
     pub const MAX_PAGE_ROWS: usize = 1_000;
 
-    /// Everything.
+    /// All rows.
     pub fn all(direction: AuditDirection) -> Self {
         Self {
             since: None,
@@ -65,25 +65,25 @@ impl AuditQuery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     pub rows: Vec<AuditRow>,
-    /// What the next page comes after; `None` if there is nothing more at present.
+    /// The cursor for the next page; `None` if there are no more rows now.
     pub next: Option<u64>,
-    /// The last row there was when this was read, whether it was asked for or not.
+    /// The last row at the time of reading, whether it matched or not.
     pub last: u64,
 }
 
-/// A connection that only reads; writers do not wait for it.
+/// A read-only connection; writers do not wait for it.
 #[derive(Debug)]
 pub struct AuditReader {
     connection: Connection,
     anchor: AnchorFile,
 }
 
-/// So many rows are looked at in one go.
+/// Rows examined per window.
 const WINDOW: u64 = 20_000;
-/// And so often for one page.
+/// Maximum windows per page.
 const WINDOWS: u32 = 50;
 
-/// A value that is not given narrows nothing.
+/// A missing value does not restrict the query.
 macro_rules! select {
     () => {
         "SELECT * FROM audit WHERE sequence BETWEEN :first AND :last
@@ -137,7 +137,8 @@ impl AuditReader {
         Ok(Page { rows, next: Some(next), last })
     }
 
-    /// Which rows it can be at most. The clock may have jumped: times only narrow this down.
+    /// The sequence range of possible matches. The clock may have jumped: times only narrow the
+    /// range.
     fn within(&self, query: &AuditQuery, mut all: SequenceSpan) -> Result<SequenceSpan, Error> {
         if query.since.is_some() || query.until.is_some() {
             let span = "SELECT min(sequence), max(sequence) FROM audit WHERE at BETWEEN ?1 AND ?2";
@@ -206,7 +207,7 @@ struct RowCollector<'w> {
     limit: usize,
 }
 
-/// Numbers of rows, both included.
+/// A range of sequence numbers, inclusive.
 #[derive(Debug, Clone, Copy)]
 struct SequenceSpan {
     first: u64,
@@ -216,7 +217,7 @@ struct SequenceSpan {
 impl SequenceSpan {
     const NONE: Self = Self { first: 1, last: 0 };
 
-    /// The next window, taken off the side where reading begins.
+    /// Takes the next window from the side where reading begins.
     fn take(&mut self, direction: AuditDirection) -> Option<Self> {
         if self.first > self.last {
             return None;
@@ -230,7 +231,7 @@ impl SequenceSpan {
             }
             AuditDirection::NewestFirst => {
                 let begin = first.max(last.saturating_sub(WINDOW - 1));
-                // Rows begin at 1, so that nothing is before the first.
+                // Rows begin at 1, so this does not underflow.
                 self.last = begin - 1;
                 Some(Self { first: begin, last })
             }

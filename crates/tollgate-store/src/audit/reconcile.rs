@@ -1,5 +1,5 @@
-//! Compares the trail with its anchor: when it is opened, when the anchor is moved, and when somebody
-//! asks whether the trail is whole.
+//! Compares the audit ledger with its anchor: when it is opened, when the anchor is moved, and on
+//! verification.
 
 use std::time::SystemTime;
 
@@ -13,7 +13,7 @@ use super::chain::ChainHash;
 use crate::error::Error;
 use crate::number::{to_signed, to_unsigned};
 
-/// The ends of the trail as the database has them.
+/// The ends of the ledger according to the database.
 pub(super) struct TrailEnds {
     pub(super) cut: RowMark,
     pub(super) last: RowMark,
@@ -33,8 +33,8 @@ impl TrailEnds {
 }
 
 impl Audit {
-    /// Looks whether the trail still has what its anchor says, notes what is lost, and anchors what
-    /// there is. For whoever is about to write; may block.
+    /// Checks the ledger against its anchor, records losses, and anchors the current state. To be
+    /// called before writing; may block.
     pub fn reconcile(&self, now: SystemTime) -> Result<Option<AuditLoss>, Error> {
         let connection = self.connect()?;
         let locked = self.anchor.lock()?;
@@ -54,12 +54,12 @@ impl Audit {
         Ok(loss)
     }
 
-    /// Moves the anchor to the end of the trail. May block; what a call waits for does not.
+    /// Moves the anchor to the end of the ledger. May block; calls do not wait for it.
     pub fn move_anchor(&self) -> Result<(), Error> {
         let connection = self.connect()?;
         let locked = self.anchor.lock()?;
         let (found, ends) = (locked.read()?, TrailEnds::read(&connection)?);
-        // What is wrong stays visible until the next start notes it.
+        // A mismatch must stay visible until the next start records it.
         if compare(&connection, (&found, &ends))?.is_some() {
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl Audit {
         locked.write(&AuditAnchor { last: ends.last, cut: ends.cut, ..anchor })
     }
 
-    /// Forgets the losses that were noted, and says which ones.
+    /// Clears and returns the recorded losses.
     pub fn acknowledge_losses(&self) -> Result<Vec<AuditLoss>, Error> {
         let locked = self.anchor.lock()?;
         let AnchorFileContent::Anchor(mut anchor) = locked.read()? else { return Ok(Vec::new()) };
@@ -82,11 +82,11 @@ impl Audit {
     }
 }
 
-/// Notes that rows up to `cut` go, before they do.
+/// Records that rows up to `cut` will be removed, before they are.
 pub(super) fn anchor_cut(locked: &LockedAnchorFile<'_>, cut: RowMark) -> Result<(), Error> {
     match locked.read()? {
         AnchorFileContent::Anchor(anchor) => {
-            // What goes was on the disk: the end is not before it.
+            // Removed rows were on disk: the anchored end is not before them.
             let is_behind = anchor.last.sequence < cut.sequence;
             let last = if is_behind { cut } else { anchor.last };
             locked.write(&AuditAnchor { cut, last, ..anchor })
@@ -95,7 +95,7 @@ pub(super) fn anchor_cut(locked: &LockedAnchorFile<'_>, cut: RowMark) -> Result<
     }
 }
 
-/// All that is lost: what was noted before, and what shows now.
+/// All losses: recorded ones, and those visible now.
 pub(super) fn losses(
     connection: &Connection,
     (found, ends): (&AnchorFileContent, &TrailEnds),
@@ -139,7 +139,7 @@ fn compare(
     Ok((!is_same).then_some(AuditLossKind::Replaced))
 }
 
-/// The hash of a row, also of the last one that was removed.
+/// The hash of a row, or of the last removed one.
 fn hash_of(
     connection: &Connection,
     (sequence, ends): (u64, &TrailEnds),

@@ -1,4 +1,4 @@
-//! Goes through the whole trail and recomputes every hash.
+//! Verification of the audit ledger: recomputes every hash.
 
 use rusqlite::TransactionBehavior;
 
@@ -8,20 +8,20 @@ use super::query::{self, AuditReader};
 use super::reconcile::{self, TrailEnds};
 use crate::error::Error;
 
-/// What was found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedTrail {
-    /// How many rows were good.
+    /// Number of valid rows.
     pub rows: u64,
-    /// The last row that was removed for its age; zero if none ever was.
+    /// The last row removed by retention; zero if none was.
     pub cut: u64,
-    /// The last row there should be, and its hash. Whoever has noted them elsewhere can tell
-    /// whether all of the trail was replaced.
+    /// The last expected row, and its hash. Noted elsewhere, they show whether the whole ledger was
+    /// replaced.
     pub last: u64,
     pub head: [u8; 32],
-    /// The first place where the trail is not as it was written.
+    /// The first row that differs from what was written.
     pub broken: Option<ChainBreakError>,
-    /// What the rows themselves cannot show: those that are gone from the end or the beginning.
+    /// Losses that the rows cannot show: rows missing at the end or the beginning.
     pub losses: Vec<AuditLoss>,
 }
 
@@ -51,12 +51,12 @@ pub enum RowDamageError {
 }
 
 impl AuditReader {
-    /// Takes a few seconds for each million rows; others go on writing meanwhile.
+    /// Takes a few seconds per million rows; writers are not blocked.
     pub fn verify(&mut self) -> Result<VerifiedTrail, Error> {
         let anchor = self.anchor().clone();
         let locked = anchor.lock()?;
         let found = locked.read()?;
-        // One moment of the trail: rows that come or go meanwhile are not seen.
+        // A snapshot: concurrent changes are not seen.
         let moment = self.connection().transaction_with_behavior(TransactionBehavior::Deferred)?;
         let ends = TrailEnds::read(&moment)?;
         drop(locked);

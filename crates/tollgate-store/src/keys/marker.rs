@@ -1,5 +1,5 @@
-//! A file beside the database that says that keys were made. It outlasts the database: losing that
-//! must not open the gateway.
+//! Marker file beside the database: keys were created. It survives the database, so that losing the
+//! database does not open the gateway.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ impl KeyMarker {
         Self(durable_file::beside(database, "keys.required"))
     }
 
-    /// Whatever stands there: one who cannot look must not find the gateway open.
+    /// Fails closed: a marker that cannot be read counts as present.
     pub(crate) fn exists(&self) -> bool {
         self.0.try_exists().unwrap_or(true)
     }

@@ -1,14 +1,14 @@
-//! Which texts become candidates of a query, by the lists of the newest texts with each of its
-//! terms; and about in how many texts a term stands. Pure, and the same for both databases.
+//! Candidate selection for a query, from the posting lists of the newest texts with each term, and
+//! document frequency estimates. Pure, and the same for both databases.
 
 use std::collections::{HashMap, HashSet};
 
-/// How far a list of the texts with one term, on one shelf, is read: the newest.
+/// Maximum length read of a posting list of one term in one partition: the newest.
 pub(super) const NEWEST: usize = 1_000;
-/// Texts that are ranked.
+/// Maximum texts that are ranked.
 pub(super) const MAX_CANDIDATES: usize = 300;
 
-/// The texts of one shelf: how many, and from which number to which.
+/// The texts of one partition: count, and range of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PartitionStats {
     pub(super) texts: u64,
@@ -16,11 +16,11 @@ pub(super) struct PartitionStats {
     pub(super) last: u64,
 }
 
-/// What is known of the terms of a query, in their order.
+/// The posting lists of a query, in the order of its terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PostingLists {
     terms: Vec<TermPostings>,
-    /// Those that are known to have all of the terms, be they among the newest of each or not.
+    /// Texts known to have all terms, whether among the newest of each or not.
     with_all: Vec<u64>,
     texts: u64,
 }
@@ -32,18 +32,18 @@ struct TermPostings {
 }
 
 impl PostingLists {
-    /// Of a query with so many terms.
+    /// For a query with this many terms.
     pub(super) fn new(terms: usize) -> Self {
         Self { terms: vec![TermPostings::default(); terms], with_all: Vec::new(), texts: 0 }
     }
 
-    /// One shelf more that is looked through.
+    /// Adds a partition to be searched.
     pub(super) fn add_partition(&mut self, stock: PartitionStats) {
         self.texts += stock.texts;
     }
 
-    /// The newest texts with a term on a shelf, by their numbers. A list shorter than [`NEWEST`] is
-    /// all of them. A term may have several: who says something is found apart from what is said.
+    /// Adds the ids of the newest texts with a term in a partition. A list shorter than [`NEWEST`]
+    /// is complete. A term may have several lists: speakers are indexed separately from text.
     pub(super) fn add(&mut self, term: usize, newest: Vec<u64>, stock: PartitionStats) {
         if let Some(term) = self.terms.get_mut(term) {
             term.with += estimate(&newest, stock);
@@ -51,7 +51,7 @@ impl PostingLists {
         }
     }
 
-    /// Texts with all of the terms, however old they are.
+    /// Adds texts with all terms, whatever their age.
     pub(super) fn with_all(&mut self, texts: Vec<u64>) {
         self.with_all.extend(texts);
     }
@@ -64,12 +64,12 @@ impl PostingLists {
         self.terms.iter().map(|term| term.with).collect()
     }
 
-    /// Those with the rarest terms, and with most of them; of equal ones the newest.
+    /// Those with the rarest terms, and with most of them; on a tie the newest.
     pub(super) fn choose_candidates(&self) -> Vec<u64> {
         let mut worth: HashMap<u64, f64> = HashMap::new();
         for term in &self.terms {
             let rarity = self.rarity(term);
-            // One that has it in two ways has it once.
+            // A text in two lists of a term counts once.
             let having: HashSet<u64> = term.newest.iter().copied().collect();
             for number in having {
                 *worth.entry(number).or_default() += rarity;
@@ -89,7 +89,7 @@ impl PostingLists {
     }
 }
 
-/// As dense as in the part that was read.
+/// Extrapolates the density of the part that was read.
 fn estimate(newest: &[u64], stock: PartitionStats) -> u64 {
     let read = u64::try_from(newest.len()).unwrap_or(u64::MAX);
     let oldest = match newest.iter().min() {

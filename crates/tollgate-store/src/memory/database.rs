@@ -1,9 +1,9 @@
-//! What a database has to do for the memory: keep, find by words and by meaning, and forget.
+//! The interface of a memory database: store, search by keyword and by vector, delete.
 //!
-//! Two do it, SQLite and PostgreSQL; one suite of tests holds for both. What fits best is decided
-//! above, by what they find.
+//! Implemented for SQLite and PostgreSQL; one test suite covers both. Ranking is done by the
+//! caller.
 //!
-//! What was acknowledged is on the disk. A scope is kept by the query itself, never afterwards.
+//! Acknowledged data is on disk. Scopes are enforced in the queries themselves, never afterwards.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -20,15 +20,14 @@ use crate::number::size;
 
 #[async_trait]
 pub trait MemoryDatabase: Send + Sync {
-    /// All of them, or none; no more than [`MOST_AT_ONCE`], here and below. Their numbers, in their
-    /// order.
+    /// All or none; at most [`MOST_AT_ONCE`], here and below. Returns the ids in order.
     async fn append(
         &self,
         place: &MemoryTarget,
         entries: Vec<NewEntry>,
     ) -> Result<Vec<EntryId>, MemoryError>;
 
-    /// The newest that have the rarest words of the query, whatever there is in all.
+    /// The newest entries with the rarest terms of the query, independent of the total size.
     async fn entries_with(
         &self,
         scope: &MemoryScope,
@@ -36,21 +35,21 @@ pub trait MemoryDatabase: Send + Sync {
         session: Option<&SessionId>,
     ) -> Result<SearchCandidates<TranscriptEntry>, MemoryError>;
 
-    /// Those that spoke last first.
+    /// Most recently active first.
     async fn sessions(
         &self,
         scope: &MemoryScope,
         page: Page,
     ) -> Result<Vec<TranscriptSession>, MemoryError>;
 
-    /// An agent's own goes before a shared one of the same name.
+    /// An agent's own session takes precedence over a shared one of the same name.
     async fn session(
         &self,
         scope: &MemoryScope,
         id: &SessionId,
     ) -> Result<Option<TranscriptSession>, MemoryError>;
 
-    /// In their order.
+    /// In order.
     async fn entries(
         &self,
         scope: &MemoryScope,
@@ -58,7 +57,7 @@ pub trait MemoryDatabase: Send + Sync {
         stretch: TranscriptPage,
     ) -> Result<Vec<TranscriptEntry>, MemoryError>;
 
-    /// Whether there is such a session for this audience. It goes with its author.
+    /// Stores a summary with its author. Returns whether there is such a session for this audience.
     async fn summarise(
         &self,
         place: &MemoryTarget,
@@ -66,8 +65,7 @@ pub trait MemoryDatabase: Send + Sync {
         summary: &str,
     ) -> Result<bool, MemoryError>;
 
-    /// All of them, or none. A fact of the same words in the same place is not kept twice: it
-    /// becomes newer.
+    /// All or none. An equal fact in the same partition is not stored twice: its time is updated.
     async fn remember(
         &self,
         place: &MemoryTarget,
@@ -80,7 +78,7 @@ pub trait MemoryDatabase: Send + Sync {
         query: &MemoryQuery,
     ) -> Result<SearchCandidates<Fact>, MemoryError>;
 
-    /// The nearest by meaning, and how near: the cosine of the angle.
+    /// The nearest neighbours, with cosine similarity.
     async fn facts_near(
         &self,
         scope: &MemoryScope,
@@ -88,25 +86,25 @@ pub trait MemoryDatabase: Send + Sync {
         most: usize,
     ) -> Result<Vec<(Fact, f32)>, MemoryError>;
 
-    /// The newest first.
+    /// Newest first.
     async fn facts(&self, scope: &MemoryScope, page: Page) -> Result<Vec<Fact>, MemoryError>;
 
-    /// Facts that have no vector of that model yet, with their texts.
+    /// Facts without a vector of that model yet, with their texts.
     async fn without_vector(
         &self,
         model: &str,
         most: usize,
     ) -> Result<Vec<(FactId, String)>, MemoryError>;
 
-    /// Vectors of facts that are gone meanwhile are dropped.
+    /// Vectors of deleted facts are dropped.
     async fn keep_vectors(
         &self,
         model: &str,
         vectors: Vec<(FactId, Vec<f32>)>,
     ) -> Result<(), MemoryError>;
 
-    /// Pieces of transcripts that are no passages yet: the entries after the last passage of their
-    /// session, in their order, of sessions with at least so many of them or silent since then.
+    /// Parts of transcripts without passages: the entries after the last passage of their session,
+    /// in order, of sessions with at least so many of them or inactive since then.
     async fn unread(
         &self,
         at_least: usize,
@@ -119,7 +117,7 @@ pub trait MemoryDatabase: Send + Sync {
         entities: Vec<NewEntity>,
     ) -> Result<(), MemoryError>;
 
-    /// By name: the same, one that begins like it, one that has its words; `None`: any.
+    /// By name: equal, by prefix, by words; `None`: any.
     async fn find_entities(
         &self,
         scope: &MemoryScope,
@@ -127,7 +125,7 @@ pub trait MemoryDatabase: Send + Sync {
         page: Page,
     ) -> Result<Vec<Entity>, MemoryError>;
 
-    /// With so many links at most.
+    /// With a maximum number of links.
     async fn snapshot(
         &self,
         scope: &MemoryScope,
@@ -135,7 +133,7 @@ pub trait MemoryDatabase: Send + Sync {
         links: usize,
     ) -> Result<Option<EntitySnapshot>, MemoryError>;
 
-    /// Fails with [`MemoryError::NoEntity`] when one end is not there, or not for this audience.
+    /// Fails with [`MemoryError::NoEntity`] if one end does not exist for this audience.
     async fn relate(
         &self,
         place: &MemoryTarget,
@@ -158,26 +156,25 @@ pub trait MemoryDatabase: Send + Sync {
 
     async fn namespaces(&self) -> Result<Vec<(Namespace, MemoryCounts)>, MemoryError>;
 
-    /// Of one layer of what a scope sees, what comes after a row of that number, in the order of
-    /// those numbers: a few hundred at most, and from where to go on. Of facts those that were
-    /// stated.
+    /// Rows of one layer visible in a scope, after a given row id and in the order of ids: a few
+    /// hundred at most, and the next cursor. Of facts only the stated ones.
     async fn records(
         &self,
         scope: &MemoryScope,
         from: ExportCursor,
     ) -> Result<(Vec<MemoryRecord>, Option<ExportCursor>), MemoryError>;
 
-    /// Whether it answers, now.
+    /// Whether the database answers now.
     async fn ping(&self) -> Result<(), MemoryError>;
 
-    /// A copy of all of it, as it is now, in a new file.
+    /// A snapshot of everything in a new file.
     async fn backup(&self, to: &Path) -> Result<(), MemoryError>;
 }
 
-/// Written by one call: others wait meanwhile.
+/// Maximum rows of one call: other writers wait meanwhile.
 pub const MOST_AT_ONCE: usize = 5_000;
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     pub skip: usize,
@@ -185,18 +182,18 @@ pub struct Page {
 }
 
 impl Page {
-    /// So many are read for it, from the first on.
+    /// Number of rows to read for it, from the first on.
     pub(super) fn end(self) -> i64 {
         size(self.skip.saturating_add(self.most.min(MOST_AT_ONCE)))
     }
 
-    /// What belongs to it, of all from the first on.
+    /// The rows of the page, out of all from the first on.
     pub(super) fn of<T>(self, all: Vec<T>) -> impl Iterator<Item = T> {
         all.into_iter().skip(self.skip).take(self.most.min(MOST_AT_ONCE))
     }
 }
 
-/// A part of a transcript.
+/// A page of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TranscriptPage {
     /// `None`: from the beginning.
@@ -204,34 +201,34 @@ pub struct TranscriptPage {
     pub most: usize,
 }
 
-/// What a text means, as a model has it.
+/// The embedding of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmbeddingVector {
-    /// Vectors of two models have nothing to do with each other.
+    /// Vectors of different models are not comparable.
     pub model: String,
-    /// Of length 1.
+    /// Normalized to length 1.
     pub numbers: Vec<f32>,
 }
 
-/// Which entities are looked for.
+/// Filter of an entity search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntityFilter {
     pub name: Option<String>,
     pub kind: Option<String>,
 }
 
-/// A transcript, as far as it is no passages yet.
+/// The part of a transcript without passages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadTranscript {
-    /// Where its passages go: with its author, for its audience.
+    /// Where its passages are stored: with its author, for its audience.
     pub place: MemoryTarget,
     pub entries: Vec<TranscriptEntry>,
 }
 
-/// What is to be forgotten of a namespace.
+/// What to delete in a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryForgetTarget {
-    /// All that one author wrote.
+    /// Everything by one author.
     Author(String),
     Session(SessionId),
     Fact(FactId),
@@ -242,12 +239,12 @@ pub enum MemoryForgetTarget {
         kind: String,
         target: EntityId,
     },
-    /// Entries and passages of transcripts that are older.
+    /// Older entries and passages of transcripts.
     Before(SystemTime),
     Everything,
 }
 
-/// How much there is of each.
+/// Number of rows of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryCounts {
     pub sessions: u64,
@@ -267,7 +264,7 @@ impl MemoryCounts {
     }
 }
 
-/// How many there are, if not too many.
+/// The number, if it is within the limit.
 pub(super) fn few(field: &'static str, found: usize) -> Result<usize, MemoryInputError> {
     if found > MOST_AT_ONCE {
         let (least, most) = ("0".to_owned(), MOST_AT_ONCE.to_string());

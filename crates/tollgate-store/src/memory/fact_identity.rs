@@ -1,10 +1,10 @@
-//! When two facts are the same one. The same for both databases.
+//! Identity of facts for deduplication. The same for both databases.
 
 use tollgate_core::digest::DigestBuilder;
 use tollgate_core::memory::{FactSource, NewFact, SessionId};
 
-/// Facts of one author are the same by their words, in whatever case and with whatever spaces;
-/// passages also by where they stand.
+/// Facts of one author are equal by text, ignoring case and whitespace; passages also by their
+/// position.
 pub(super) fn same(fact: &NewFact) -> [u8; 32] {
     let mut words = DigestBuilder::default();
     for word in fact.text.split_whitespace() {

@@ -1,8 +1,8 @@
-//! The memory in PostgreSQL: each call borrows a connection and ends in time, whatever becomes of
+//! The memory in PostgreSQL: each call leases a connection and has a deadline, whatever happens to
 //! the server.
 //!
-//! It need not be there yet: the tables are made when it comes. Called through the trait; the
-//! tables are known to the modules below.
+//! The server need not be reachable yet: the schema is created once it is. Used through the trait;
+//! the tables are in the modules below.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -53,9 +53,9 @@ use ready_pool::ReadyPool;
 use tls::PgTls;
 use vectors::PgVectorSearch;
 
-/// Vectors of one transaction: an index of vectors takes its time.
+/// Vectors per transaction: updating a vector index is slow.
 const VECTORS_AT_ONCE: usize = 100;
-/// Each of them counts as so many rows.
+/// Each vector counts as this many rows for the deadline.
 const ROWS_OF_A_VECTOR: usize = 20;
 
 pub(super) struct PostgresMemory {

@@ -1,7 +1,7 @@
-//! All of the memory as records, to be written down somewhere and read in again: what was said,
-//! stated and known, with authors and times.
+//! Export and import of the memory as records: entries, stated facts, entities and relations, with
+//! authors and times.
 //!
-//! Passages and vectors are made anew. In which words a record is written is for the callers.
+//! Passages and vectors are computed again. The file format is up to the callers.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use tollgate_core::memory::{
 
 use super::{MOST_AT_ONCE, MemoryCounts, MemoryError, MemoryStore, TranscriptPage};
 
-/// One thing that is kept.
+/// One stored item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryRecord {
     pub audience: Audience,
@@ -24,27 +24,27 @@ pub struct MemoryRecord {
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordContent {
     Said(NewEntry),
-    /// After what was said.
+    /// Must come after the entries.
     Summary {
         session: SessionId,
         text: String,
     },
-    /// As somebody stated it.
+    /// As stated.
     Fact(NewFact),
     Entity(NewEntity),
-    /// After its ends.
+    /// Must come after both its ends.
     Relation(NewRelation),
 }
 
-/// How far reading has come.
+/// The cursor of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportCursor {
     pub layer: MemoryLayer,
-    /// The number of the last row that was looked at; each layer has its own.
+    /// The last row examined; ids are per layer.
     pub after: u64,
 }
 
-/// In the order in which records can be read in again.
+/// In the order in which records can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryLayer {
     Entries,
@@ -54,20 +54,20 @@ pub enum MemoryLayer {
     Relations,
 }
 
-/// Records on their way into a namespace. Those that are there already are not kept twice.
+/// An import into a namespace. Existing records are not stored twice.
 pub struct MemoryImport {
     memory: MemoryStore,
     namespace: Namespace,
-    /// What had been said before, in each session: how often.
+    /// Existing utterances of each session, with their counts.
     said: HashMap<(Audience, SessionId), HashMap<[u8; 32], u32>>,
 }
 
-/// Entries of a session that are compared at once.
+/// Entries of a session compared at once.
 const COMPARE_BATCH: usize = 1_000;
 
 impl MemoryStore {
-    /// A part of all that a scope sees, and where the next begins; `None`: from the beginning, or
-    /// at the end.
+    /// A part of everything visible in a scope, and the next cursor; `None`: the beginning, or the
+    /// end.
     pub async fn export(
         &self,
         scope: &MemoryScope,
@@ -97,8 +97,8 @@ impl MemoryImport {
         Self { memory: memory.clone(), namespace, said: HashMap::new() }
     }
 
-    /// Keeps them, in their order. How many were written: what was said already is not counted, nor
-    /// a relation one end of which is missing.
+    /// Stores the records in order. Returns how many were written, without existing utterances and
+    /// relations with a missing end.
     pub async fn take(&mut self, records: Vec<MemoryRecord>) -> Result<MemoryCounts, MemoryError> {
         let mut counts = MemoryCounts::default();
         let mut batch: Option<ImportBatch> = None;
@@ -121,7 +121,7 @@ impl MemoryImport {
         Ok(counts)
     }
 
-    /// Whether it is one of those that were there before; each of them counts once.
+    /// Whether it existed before; each existing one counts once.
     async fn was_said(
         &mut self,
         audience: &Audience,
@@ -150,7 +150,7 @@ impl MemoryImport {
             Audience::Shared => MemoryScope::of_operator(self.namespace.clone()),
             Audience::Only(agent) => MemoryScope::of_agent(self.namespace.clone(), agent.clone()),
         };
-        // One of the same name that others see is another session.
+        // A session of the same name for another audience is another session.
         let known = self.memory.session(&scope, session).await?;
         if known.is_none_or(|known| known.audience != *audience) {
             return Ok(before);
@@ -169,13 +169,13 @@ impl MemoryImport {
     }
 }
 
-/// Who said what, when.
+/// Digest of speaker, text and time.
 fn entry_digest(entry: &NewEntry) -> [u8; 32] {
     let sum = DigestBuilder::default().with(milliseconds(entry.at).to_le_bytes());
     sum.with(&entry.speaker).with("\0").with(&entry.text).finish()
 }
 
-/// What goes to one place.
+/// The records for one target.
 struct ImportBatch {
     place: MemoryTarget,
     len: usize,
@@ -210,7 +210,7 @@ impl ImportBatch {
         }
     }
 
-    /// Each layer after what it rests on.
+    /// Each layer after those it depends on.
     async fn keep(self, memory: &MemoryStore) -> Result<MemoryCounts, MemoryError> {
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let (place, mut counts) = (&self.place, MemoryCounts::default());
@@ -234,7 +234,7 @@ impl ImportBatch {
     }
 }
 
-/// All together, or where one leads nowhere each by itself.
+/// All together; if one has a missing end, each by itself.
 async fn relate(
     memory: &MemoryStore,
     place: &MemoryTarget,

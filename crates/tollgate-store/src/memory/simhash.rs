@@ -1,23 +1,23 @@
-//! SimHash: vectors in few bits, held in memory.
+//! SimHash: short binary sketches of vectors, held in memory.
 //!
-//! Which of very many may be near is seen by these, how near they are by the vectors themselves.
-//! Pure, and the same for every database that has no index of vectors of its own.
+//! Sketches select candidates for near neighbours; the vectors themselves give the exact
+//! similarity. Pure, and shared by databases without a vector index.
 
 use std::collections::{HashMap, HashSet};
 
-/// On which sides of so many planes a vector lies. Two vectors differ in about as many bits as the
-/// angle between them is wide.
+/// One bit per hyperplane: the side on which the vector lies. The Hamming distance of two sketches
+/// is about proportional to the angle between the vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SimHash([u64; WORDS]);
 
-/// All sketches of one model's vectors.
+/// All sketches of one model.
 #[derive(Debug, Default)]
 pub(super) struct SimHashIndex {
     shelves: HashMap<i64, SimHashPartition>,
     last: u64,
 }
 
-/// Side by side, in the order in which they came.
+/// Stored contiguously, in insertion order.
 #[derive(Debug, Default)]
 struct SimHashPartition {
     vectors: Vec<u64>,
@@ -28,7 +28,7 @@ const WORDS: usize = 8;
 const BITS: usize = 64 * WORDS;
 
 impl SimHash {
-    /// Kept in files: a vector has the same sketch in every version.
+    /// Stored in files: must give the same sketch in every version.
     pub(super) fn of(vector: &[f32]) -> Self {
         let width = vector.len().next_power_of_two();
         let mut bits = Self([0; WORDS]);
@@ -57,7 +57,7 @@ impl SimHash {
         bytes
     }
 
-    /// `None`: of another length.
+    /// `None` if the length is wrong.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (words, rest) = bytes.as_chunks::<8>();
         let words: [[u8; 8]; WORDS] = words.try_into().ok().filter(|_| rest.is_empty())?;
@@ -78,12 +78,12 @@ impl SimHashIndex {
         self.last = self.last.max(vector);
     }
 
-    /// The highest number of a vector that ever was here: whoever has more begins after it.
+    /// The highest vector id ever added: loading continues after it.
     pub(super) fn last(&self) -> u64 {
         self.last
     }
 
-    /// About the nearest of these shelves, so many, in no order.
+    /// Approximately the `most` nearest in these partitions, unordered.
     pub(super) fn nearest(&self, shelves: &[i64], to: &SimHash, most: usize) -> Vec<u64> {
         let shelves: Vec<&SimHashPartition> =
             shelves.iter().filter_map(|it| self.shelves.get(it)).collect();
@@ -104,7 +104,7 @@ impl SimHashIndex {
         near.map(|(vector, _)| *vector).collect()
     }
 
-    /// Vectors that are no more.
+    /// Removes deleted vectors.
     pub(super) fn remove(&mut self, gone: &HashSet<u64>) {
         for shelf in self.shelves.values_mut() {
             let kept: Vec<bool> = shelf.vectors.iter().map(|it| !gone.contains(it)).collect();
@@ -116,7 +116,7 @@ impl SimHashIndex {
     }
 }
 
-/// How far the last of the `most` nearest is, and how many of those that far are among them.
+/// The distance of the last of the `most` nearest, and how many at that distance are among them.
 fn farthest(counts: &[usize], most: usize) -> (usize, usize) {
     let mut room = most;
     for (distance, count) in counts.iter().enumerate() {
@@ -128,8 +128,8 @@ fn farthest(counts: &[usize], most: usize) -> (usize, usize) {
     (BITS, room)
 }
 
-/// Some of the signs changed, and then all mixed (a Walsh-Hadamard transform): afterwards each
-/// number tells of the whole vector.
+/// Random sign flips followed by a Walsh-Hadamard transform: afterwards each number depends on the
+/// whole vector.
 fn turn(numbers: &mut [f32], seed: u64) {
     let mut state = seed;
     for block in numbers.chunks_mut(64) {
@@ -152,7 +152,7 @@ fn turn(numbers: &mut [f32], seed: u64) {
     }
 }
 
-/// SplitMix64: any fixed bits will do, as long as they stay the same.
+/// SplitMix64: fixed pseudorandom bits, which must never change.
 fn splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut bits = *state;
@@ -161,12 +161,12 @@ fn splitmix64(state: &mut u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// The cosine of the angle between two vectors of length 1; of different models there is none.
+/// Cosine similarity of two vectors of length 1; `None` for different dimensions.
 pub(super) fn cosine(one: &[f32], two: &[f32]) -> Option<f32> {
     (one.len() == two.len()).then(|| one.iter().zip(two).map(|(one, two)| one * two).sum())
 }
 
-/// Of length 1; `None` if it has none, or if a number is none.
+/// Normalized to length 1; `None` for the zero vector, and if it contains NaN or infinity.
 pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     let length = vector.iter().map(|it| f64::from(*it).powi(2)).sum::<f64>().sqrt();
     #[expect(clippy::cast_possible_truncation, reason = "as exact as the numbers are")]

@@ -1,5 +1,5 @@
-//! The memory in a file of its own: one thread writes, a few read, and each call waits for one of
-//! them. Called through the trait; the tables are known to the modules below.
+//! The memory in its own SQLite file: one writer thread and a few reader threads, to which calls
+//! are queued. Used through the trait; the tables are in the modules below.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -46,7 +46,7 @@ use readers::ReaderPool;
 use vectors::SqliteVectorSearch;
 use writer::SqliteWriter;
 
-/// Statements that a connection keeps ready.
+/// Capacity of the prepared statement cache.
 const STATEMENTS: usize = 96;
 
 pub(super) struct SqliteMemory {
@@ -288,7 +288,7 @@ impl MemoryDatabase for SqliteMemory {
     async fn backup(&self, to: &Path) -> Result<(), MemoryError> {
         let (reply, answer) = oneshot::channel();
         let (file, to) = (self.file.clone(), to.to_owned());
-        // It takes as long as it takes, and nobody who reads waits for it.
+        // Takes as long as it takes; readers are not blocked.
         let thread = thread::Builder::new().name("memory-backup".to_owned());
         let copying = thread.spawn(move || drop(reply.send(copy(&file, &to))));
         copying.map_err(|error| MemoryError::Failed(error.into()))?;
@@ -296,7 +296,7 @@ impl MemoryDatabase for SqliteMemory {
     }
 }
 
-/// Into a file that was not there before, which only this user can read.
+/// Copies into a new file that only this user can read.
 fn copy(file: &Path, to: &Path) -> Result<(), Error> {
     let mut options = OpenOptions::new();
     let made = options.write(true).create_new(true).mode(0o600).open(to)?;

@@ -1,8 +1,8 @@
-//! A number as it is written: digits, and how many of them stand behind the point.
+//! Decimal numbers: digits and scale (digits after the point).
 
 use serde_json::{Number, Value};
 
-/// Digits behind the point, and before it, that are reckoned with.
+/// Maximum digits after the point, and before it.
 const FINEST: i32 = 15;
 const MAX_DIGITS: usize = 20;
 
@@ -17,7 +17,7 @@ impl Decimal {
         Self { digits, scale }
     }
 
-    /// `None` for what is too fine or too large to reckon with.
+    /// `None` if it has too many digits.
     pub(super) fn of(number: &Number) -> Option<Self> {
         let text = number.to_string();
         let (digits, power) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
@@ -34,12 +34,12 @@ impl Decimal {
         })
     }
 
-    /// In units of `scale`, if it is no finer than that.
+    /// In units of `scale`, if that is exact.
     pub(super) fn at(self, scale: u32) -> Option<i128> {
         self.digits.checked_mul(10_i128.checked_pow(scale.checked_sub(self.scale)?)?)
     }
 
-    /// As JSON: a whole number where it is one.
+    /// As JSON: an integer if it is one.
     pub(super) fn number(self) -> Option<Value> {
         let unit = 10_i128.checked_pow(self.scale)?;
         if self.digits % unit == 0 {

@@ -1,18 +1,18 @@
-//! Sets of characters: those that would do, best first.
+//! Character classes: their matching characters, best first.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use super::parse::PatternPiece;
 
-/// Ranges, and possibly all that is outside of some others.
+/// Ranges, and optionally the complement of others.
 #[derive(Debug, Default)]
 pub(super) struct CharClass {
     pub(super) ranges: Vec<(char, char)>,
     pub(super) rest: Option<Vec<(char, char)>>,
 }
 
-/// Tried first: what most tools are least surprised by.
+/// Preferred characters: common and harmless for most tools.
 const USUAL: &str = "abcdefghijklmnopqrstuvwxyz1234567890ABCDEFGHIJKLMNOPQRSTUVWXYZ-_./:@,+# ";
 const DIGITS: &[(char, char)] = &[('0', '9')];
 const WORDS: &[(char, char)] = &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')];
@@ -23,7 +23,7 @@ impl CharClass {
         Self { ranges: ranges.to_vec(), rest: None }
     }
 
-    /// All but these. A double negation is not taken apart: it would be too rare.
+    /// The complement. Double negation is rare and not resolved.
     pub(super) fn but_not(self) -> Self {
         Self { ranges: Vec::new(), rest: Some(self.ranges) }
     }
@@ -45,7 +45,7 @@ impl CharClass {
     }
 }
 
-/// What stands after a backslash: a set, or one character.
+/// An escape sequence: a class or a single character.
 pub(super) fn escape(rest: &mut Peekable<Chars<'_>>) -> Option<CharClass> {
     let one = |it: char| CharClass::of(&[(it, it)]);
     Some(match rest.next()? {
@@ -77,7 +77,7 @@ fn parse_code_point(rest: &mut Peekable<Chars<'_>>, width: usize) -> Option<char
     char::from_u32(u32::from_str_radix(&digits, 16).ok()?)
 }
 
-/// `\p{Lu}` and its like: a few of the characters that have the property.
+/// `\p{Lu}` and similar: a few characters that have the property.
 fn property(rest: &mut Peekable<Chars<'_>>) -> Option<&'static [(char, char)]> {
     let name: String = match rest.next_if_eq(&'{') {
         Some(_) => rest.by_ref().take_while(|it| *it != '}').collect(),

@@ -1,18 +1,18 @@
-//! Reads a pattern into pieces. Called by the sampler only.
+//! Parses a regular expression for the sampler.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use super::class::{self, CharClass};
 
-/// Groups inside one another.
+/// Maximum nesting of groups.
 const MAX_GROUP_DEPTH: usize = 32;
 
 pub(super) type PatternSequence = Vec<PatternPiece>;
 
 #[derive(Debug)]
 pub(super) enum PatternPiece {
-    /// Characters that would do here, best first.
+    /// Matching characters, best first.
     OneOf(Vec<char>),
     Group(Vec<PatternSequence>),
     Repeat {
@@ -20,11 +20,11 @@ pub(super) enum PatternPiece {
         least: usize,
         most: Option<usize>,
     },
-    /// Matches a place, not a character.
+    /// A zero-width assertion.
     Edge,
 }
 
-/// The alternatives of a pattern; `None` if it has something that is not known here.
+/// The alternatives of a pattern; `None` if it has unsupported syntax.
 pub(super) fn read(pattern: &str) -> Option<Vec<PatternSequence>> {
     let mut reader = PatternParser { rest: pattern.chars().peekable(), depth: 0 };
     let alternatives = reader.alternatives()?;
@@ -93,7 +93,7 @@ impl PatternParser<'_> {
         Some(PatternPiece::Group(alternatives))
     }
 
-    /// The name of a group. Looking behind (`(?<=`, `(?<!`) has none.
+    /// The name of a group. Lookbehind (`(?<=`, `(?<!`) has none.
     fn name(&mut self) -> Option<()> {
         self.rest.next().filter(|it| it.is_alphabetic() || *it == '_')?;
         self.rest.find(|it| *it == '>').map(drop)
@@ -147,12 +147,12 @@ impl PatternParser<'_> {
             _ => return Some(piece),
         };
         self.rest.next();
-        // Lazy or not, the same texts match.
+        // Lazy and possessive quantifiers match the same strings.
         self.rest.next_if(|it| matches!(it, '?' | '+'));
         Some(PatternPiece::Repeat { piece: Box::new(piece), least, most })
     }
 
-    /// `{2}`, `{2,}` or `{2,5}`, up to its last brace; any other brace stands for itself.
+    /// `{2}`, `{2,}` or `{2,5}`; any other brace is a literal.
     fn parse_counts(&mut self) -> Option<(usize, Option<usize>)> {
         let mut ahead = self.rest.clone();
         ahead.next();

@@ -1,4 +1,4 @@
-//! Goes through a document once, page by page, and keeps the one that is wanted.
+//! Walks a document once, page by page, and keeps the requested page.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 use super::{PageContent, PagedDocument, end_of_page};
 use crate::json;
 
-/// An object with more fields than this is no frame around a list.
+/// An object with more fields is not treated as a frame around a list.
 const FRAME_FIELDS: usize = 64;
-/// Frames within each other.
+/// Maximum nested frames.
 const FRAMES: usize = 8;
-/// Deeper than this many readers give up: such parts are shown as the text that they are.
+/// Many parsers fail beyond this depth: deeper parts are shown as text.
 const MAX_JSON_DEPTH: usize = 48;
 
 pub(super) struct PageWalk {
@@ -23,12 +23,12 @@ pub(super) struct PageWalk {
     found: Option<(PageContent, String)>,
 }
 
-/// What stands on every page around the part that changes.
+/// The constant part of every page around the paged part.
 #[derive(Default)]
 struct PageFrame {
     before: String,
     after: String,
-    /// Where that part is.
+    /// The path of the paged part.
     path: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ impl PageWalk {
         }
     }
 
-    /// `part` names it, if it is one of a larger whole.
+    /// `part` is its name, if it is part of a larger document.
     fn json(&mut self, text: &str, frame: &PageFrame, part: Option<String>) {
         let is_whole = part.is_none();
         let done = match text.as_bytes().first() {
@@ -110,7 +110,7 @@ impl PageWalk {
         }
     }
 
-    /// `None`, and no page, if it cannot be read.
+    /// `None`, and no page, if it cannot be parsed.
     fn list(&mut self, text: &str, frame: &PageFrame) -> Option<()> {
         let first = self.number;
         let gathered = PageGatherer { walk: self, frame };
@@ -142,7 +142,7 @@ impl PageWalk {
     }
 }
 
-/// The one list or object that an object is mostly made of, and the rest as a frame around it.
+/// The list or object that makes up most of an object, and the rest as a frame.
 fn split_frame<'a>(
     fields: &LeadingFields<'a>,
     outer: &PageFrame,
@@ -202,13 +202,13 @@ impl<'de> Visitor<'de> for LeadingFieldsVisitor {
     }
 }
 
-/// Gathers whole parts into pages; a part that is too large for one has pages of its own.
+/// Collects whole parts into pages; an oversized part gets pages of its own.
 struct PageGatherer<'w> {
     walk: &'w mut PageWalk,
     frame: &'w PageFrame,
 }
 
-/// The page in the making.
+/// The page being filled.
 struct PageDraft {
     text: String,
     first: usize,
@@ -220,7 +220,7 @@ impl PageGatherer<'_> {
         self.walk.room.saturating_sub(self.frame.bytes() + 2)
     }
 
-    /// A frame around nothing is a page too, if a part that has its own pages comes first.
+    /// An empty frame is also a page, if it precedes a part with pages of its own.
     fn flush(&mut self, sheet: &mut PageDraft, brackets: (char, char)) {
         if sheet.count > 0 || (sheet.first == 0 && self.frame.bytes() > 0) {
             let (text, first) = (std::mem::take(&mut sheet.text), sheet.first);
@@ -237,7 +237,7 @@ impl PageGatherer<'_> {
         sheet.count = 0;
     }
 
-    /// Adds a part as it is written; says whether there was room on any page.
+    /// Adds an encoded part; returns whether it fits on a page.
     fn add(&mut self, sheet: &mut PageDraft, part: &str, brackets: (char, char)) -> bool {
         if sheet.count > 0 && sheet.text.len() + 1 + part.len() > self.room() {
             self.flush(sheet, brackets);
@@ -288,7 +288,7 @@ impl<'de> Visitor<'de> for PageGatherer<'_> {
                 let part = self.frame.part(&crate::text::truncate_chars(&key, 128));
                 match key.len() <= 128 {
                     true => self.walk.json(value.get(), &PageFrame::default(), Some(part)),
-                    // A key of such a size is a part of its own.
+                    // An oversized key becomes a part of its own.
                     false => self.walk.text(&field, &PageContent::Source { part: Some(part) }),
                 }
                 sheet.first += 1;

@@ -1,5 +1,5 @@
-//! The one table of characters that people do not see and models read, for definitions and results
-//! alike: what they are, and the scripts in which some of them are orthography.
+//! Table of characters that are invisible to people but read by models, for definitions and
+//! results: their kinds, and the scripts in which some of them are orthography.
 
 use std::ops::RangeInclusive;
 
@@ -41,7 +41,7 @@ const RTL: CharRanges = &[
     '\u{1e800}'..='\u{1efff}',
 ];
 
-/// Scripts whose letters join: Arabic and its kin, the Indic family, Mongolian, Adlam.
+/// Scripts with joining letters: Arabic and related ones, Indic scripts, Mongolian, Adlam.
 const JOINING: CharRanges = &[
     '\u{600}'..='\u{8ff}',
     '\u{900}'..='\u{dff}',
@@ -109,7 +109,7 @@ pub(super) fn is_selector(c: char) -> bool {
     is_in(SELECTORS, c)
 }
 
-/// Private use, and code points that are no characters.
+/// Private use, and noncharacters.
 pub(super) fn is_private(c: char) -> bool {
     is_in(PRIVATE, c) || u32::from(c) & 0xfffe == 0xfffe
 }
@@ -142,16 +142,16 @@ pub(super) fn is_jamo(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{115e}' | '\u{1161}'..='\u{11ff}' | '\u{a960}'..='\u{a97c}' | '\u{d7b0}'..='\u{d7fb}')
 }
 
-/// Whether it is drawn on the character before it.
+/// Whether it is a combining mark.
 pub(super) fn is_mark(c: char) -> bool {
     c >= '\u{300}' && is_combining_mark(c)
 }
 
-/// Of a byte of UTF-8 that begins a character: how many bytes may be passed over, because nothing
-/// that begins so is hidden, stacked or a control; or [`SUSPECT`].
+/// For the first byte of a UTF-8 character: how many bytes can be skipped because no hidden,
+/// combining or control character begins with it; or [`SUSPECT`].
 ///
-/// Most text is passed over by this table alone. Whatever [`super::clean`] takes out begins with a
-/// byte that is suspect; a test holds both together.
+/// Most text is skipped by this table alone. Everything that [`super::clean`] removes begins with a
+/// suspect byte; a test checks both against each other.
 pub(super) const LEADS: [u8; 256] = leads();
 
 pub(super) const SUSPECT: u8 = 0;

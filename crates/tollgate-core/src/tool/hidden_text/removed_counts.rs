@@ -1,11 +1,11 @@
-//! How much of what was taken out of a text.
+//! Counts of characters removed from a text, by kind.
 
 use std::fmt;
 
 use crate::json::{self, Object};
 use crate::tool::finding::FindingKind;
 
-/// Every kind that can be taken out of a text.
+/// Every kind that can be removed from a text.
 const KINDS: [FindingKind; 8] = [
     FindingKind::Control,
     FindingKind::Tag,
@@ -17,11 +17,11 @@ const KINDS: [FindingKind; 8] = [
     FindingKind::Surrogate,
 ];
 
-/// Counts of what was taken out, by kind. An escape sequence counts once.
+/// Counts of removed characters, by kind. An escape sequence counts once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RemovedCounts([u32; KINDS.len()]);
 
-/// In words: `control 3, bidi 1`.
+/// As text: `control 3, bidi 1`.
 impl fmt::Display for RemovedCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (kind, count)) in self.iter().enumerate() {
@@ -33,14 +33,14 @@ impl fmt::Display for RemovedCounts {
 }
 
 impl RemovedCounts {
-    /// In the order in which counts are told.
+    /// In reporting order.
     pub const KINDS: [FindingKind; KINDS.len()] = KINDS;
 
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Each kind of which there was something, and how often.
+    /// Each kind with a count above zero.
     pub fn iter(&self) -> impl Iterator<Item = (FindingKind, u32)> + '_ {
         KINDS.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
     }

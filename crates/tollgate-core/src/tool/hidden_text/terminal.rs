@@ -1,20 +1,20 @@
-//! How far an escape sequence of a terminal reaches (ECMA-48): colours, cursor movements, links
-//! (OSC 8), what is put on the clipboard (OSC 52).
+//! Length of a terminal escape sequence (ECMA-48): colours, cursor movements, links (OSC 8),
+//! clipboard writes (OSC 52).
 
-/// Parameters of a control sequence: nobody needs more.
+/// Maximum parameters of a control sequence.
 const MAX_PARAMETERS: usize = 256;
-/// A command string, such as a title or a clipboard.
+/// Maximum length of a command string, such as a title or clipboard content.
 const MAX_STRING: usize = 64 << 10;
 
-/// Bytes of the sequence that `text` begins with. Where it begins with a control character that
-/// starts none, or one that is not finished, only that character counts: what follows is text.
+/// Length of the sequence at the start of `text`. A control character that starts no sequence, or
+/// an unfinished one, counts alone: what follows is text.
 pub(super) fn sequence_bytes(text: &str) -> usize {
     let mut chars = text.chars();
     let Some(first) = chars.next() else { return 0 };
     let own = first.len_utf8();
     let (introducer, begin) = match (first, chars.next()) {
         ('\u{1b}', Some(second @ ('[' | ']' | 'P' | 'X' | '^' | '_'))) => (second, own + 1),
-        // Which characters a terminal uses: `ESC ( B`.
+        // Character set selection: `ESC ( B`.
         ('\u{1b}', Some('(' | ')' | '*' | '+' | '-' | '.' | '/')) => {
             let set = text.as_bytes().get(own + 1);
             return if set.is_some_and(u8::is_ascii_alphanumeric) { own + 2 } else { own };
@@ -38,8 +38,8 @@ fn control_sequence(rest: &[u8]) -> Option<usize> {
     matches!(rest.get(parameters)?, b'@'..=b'~').then_some(parameters + 1)
 }
 
-/// Up to BEL or the string terminator. Any other control character says that it is none, and so
-/// no text is looked through twice.
+/// Up to BEL or the string terminator. Any other control character means that it is not a command
+/// string, so that no text is scanned twice.
 fn command_string(rest: &str) -> Option<usize> {
     let end = rest.char_indices().take(MAX_STRING).find(|(_, c)| c.is_control() && *c != '\t');
     match end? {

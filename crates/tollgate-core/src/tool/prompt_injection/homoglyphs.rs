@@ -1,14 +1,14 @@
-//! Homoglyphs: words that are not written in the letters that they seem to be written in.
+//! Homoglyphs: words written in look-alike letters of another script.
 
 use super::phrases::TextPosition;
 use crate::confusables::{self, LetterScript};
 
-/// Formulas put Greek letters behind these.
+/// Greek letters may follow these in formulas.
 const FUNCTIONS: &[&str] = &["sin", "cos", "tan", "cot", "log", "exp", "max", "min", "arg"];
-/// So many letters of an alphabet made for formulas are a word.
+/// This many letters of a mathematical alphabet count as a word.
 const MIN_STYLED_LETTERS: usize = 4;
 
-/// The first word that passes for another.
+/// The first word that imitates another.
 pub(super) fn twin(text: &str, position: TextPosition) -> Option<String> {
     if text.is_ascii() {
         return None;
@@ -28,10 +28,10 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty() && !word.is_ascii())
 }
 
-/// What a word stands in.
+/// The script of the surrounding text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SurroundingScript {
-    /// Some letter can only be of another alphabet: words of that language stand here.
+    /// Some letter can only be of another alphabet: the text is in that language.
     Foreign,
     Latin,
 }
@@ -63,7 +63,8 @@ fn is_twin(word: &str, around: SurroundingScript) -> bool {
         return false;
     }
     if latin == 0 {
-        // A word of its own script; alone in a Latin text, and of look-alikes only, it is none.
+        // A word of its own script; suspicious if alone in a Latin text and made of look-alikes
+        // only.
         let is_greek = scripts.contains(&LetterScript::Greek);
         return !is_greek && around == SurroundingScript::Latin && all_look_latin && foreign >= 3;
     }
@@ -76,7 +77,7 @@ fn is_twin(word: &str, around: SurroundingScript) -> bool {
     changes > 1 || around == SurroundingScript::Latin
 }
 
-/// A run of letters from alphabets of formulas or of letters in circles and boxes.
+/// A run of letters from mathematical, circled or squared alphabets.
 fn find_styled_run(text: &str) -> Option<String> {
     let mut run = String::new();
     for c in text.chars() {

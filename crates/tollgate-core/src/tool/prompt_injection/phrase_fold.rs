@@ -1,5 +1,5 @@
-//! Brings text into the form in which phrases are compared: small letters without marks, those
-//! that look Latin as Latin ones, one blank between words. Phrases and texts go the same way.
+//! Text normalization for phrase matching: lower case, no diacritics, Latin look-alikes as Latin,
+//! single blanks. Phrases and texts are normalized alike.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -8,7 +8,7 @@ use crate::confusables;
 
 pub(super) fn fold(text: &str) -> String {
     let mut folded = PhraseFolder { text: String::with_capacity(text.len()) };
-    // Stretches of ASCII need no tables: no ASCII character combines with what stands before it.
+    // ASCII runs need no tables: no ASCII character combines with the character before it.
     let mut rest = text;
     while let Some(first) = rest.bytes().next() {
         let is_ascii = first.is_ascii();

@@ -1,5 +1,5 @@
-//! Finds phrases by their parts, which must follow each other closely: one pass over the text for
-//! all parts of all phrases, so that the work grows with the text alone.
+//! Phrase matching: the parts of a phrase must follow each other closely. One pass over the text
+//! for all parts of all phrases, so that the work is linear in the text.
 
 use std::sync::LazyLock;
 
@@ -10,17 +10,17 @@ use super::rules::{self, PhraseRule, RuleScope};
 use crate::confusables::LetterScript;
 use crate::tool::finding::InjectionPattern;
 
-/// What kind of string a text is.
+/// The kind of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextPosition {
     Prose,
     /// The name of the tool or of an argument.
     Name,
-    /// What an argument may be, or is if nobody says otherwise.
+    /// An allowed or default value of an argument.
     Value,
 }
 
-/// Each ploy of a folded text once, with the words that gave it away.
+/// Each injection pattern of a folded text once, with the words that matched.
 pub(super) fn injection_patterns(
     folded: &str,
     position: TextPosition,
@@ -32,10 +32,10 @@ pub(super) fn injection_patterns(
 
 struct PhraseMatcher {
     finder: AhoCorasick,
-    /// Of each pattern of the finder.
+    /// One per pattern of the automaton.
     parts: Vec<PhrasePart>,
     rules: Vec<&'static PhraseRule>,
-    /// Where the steps of each rule begin in the list of all steps.
+    /// The index of each rule's first step in the list of all steps.
     offsets: Vec<usize>,
     steps: usize,
 }
@@ -43,18 +43,18 @@ struct PhraseMatcher {
 struct PhrasePart {
     begins: PhraseEdge,
     ends: PhraseEdge,
-    /// Rule and step, last steps first: one occurrence is not two steps of a rule.
+    /// Rule and step, last steps first: one occurrence must not match two steps of a rule.
     uses: Vec<(usize, usize)>,
 }
 
-/// Whether a part must not continue beyond its end.
+/// Whether a part must end at a word boundary.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PhraseEdge {
     Word,
     Anywhere,
 }
 
-/// How far a phrase has come: where it began, and where its last part ended.
+/// Progress of a phrase: where it began, and where its last part ended.
 type PhraseProgress = Option<(usize, usize)>;
 
 impl PhraseMatcher {
@@ -127,7 +127,8 @@ fn alternatives(rule: &PhraseRule) -> Vec<(usize, &'static str)> {
     steps.flat_map(|(at, step)| step.split('|').map(move |part| (at, part))).collect()
 }
 
-/// Scripts that put blanks between words, and do not build sentences by endings alone.
+/// Word boundaries exist in scripts with blanks between words that do not build sentences by
+/// endings alone.
 fn edge(outermost: Option<char>) -> PhraseEdge {
     match outermost {
         Some(c)

@@ -1,8 +1,8 @@
-//! The phrases that give a poisoned definition away: a table, by what they try, in the languages
-//! that most tools are described in.
+//! Phrase table of the prompt injection scan, by goal, in the languages most tools are described
+//! in.
 //!
-//! A phrase is a row of steps, each with its alternatives; `*` ends a stem. The test corpus says
-//! what each is worth, and what it must leave alone.
+//! A phrase is a sequence of steps, each with alternatives; `*` ends a stem. The test corpus shows
+//! what each phrase detects, and what it must not match.
 
 use crate::tool::finding::InjectionPattern;
 
@@ -16,7 +16,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static PhraseRule> {
 pub(super) struct PhraseRule {
     pub(super) ploy: InjectionPattern,
     pub(super) within: RuleScope,
-    /// Bytes between two steps at most.
+    /// Maximum bytes between two steps.
     pub(super) gap: usize,
     pub(super) steps: &'static [&'static str],
 }
@@ -24,7 +24,7 @@ pub(super) struct PhraseRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuleScope {
     Anywhere,
-    /// Only in what an argument may be.
+    /// Only in allowed values of an argument.
     Values,
 }
 

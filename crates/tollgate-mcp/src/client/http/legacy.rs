@@ -1,8 +1,9 @@
-//! Streamable HTTP of the legacy era: sessions, opened again when the server has lost them.
+//! Legacy Streamable HTTP: sessions, reopened when the server has lost them.
 //!
-//! One serves the gateway itself and all callers that cannot be asked anything; callers that can
-//! share one with those who declared the same, so that no server asks what its caller cannot do. A
-//! dropped request is cancelled by a message of its own: closing the stream means nothing here.
+//! One session serves the gateway itself and all callers that cannot be asked anything. Other
+//! callers share a session with those that declared the same capabilities, so that no server asks
+//! for what a caller does not support. A dropped request is cancelled by a message: closing the
+//! stream has no effect in this era.
 
 mod follow;
 mod interactive;
@@ -37,9 +38,9 @@ use crate::tasks::{Task, TaskGroup};
 use interactive::InteractiveSessions;
 pub(super) use open::{NoSessionError, connect_error};
 
-/// Streams that may be ending at one time.
+/// Maximum streams that are drained at the same time.
 const DRAINS: usize = 64;
-/// How often in a row a stream is taken up again without a single event in it.
+/// How often in a row a stream is resumed without receiving an event.
 const RESUMES: usize = 5;
 const RETRY_DEFAULT: Duration = Duration::from_secs(1);
 const RETRY_LONGEST: Duration = Duration::from_secs(30);
@@ -51,7 +52,7 @@ pub(super) struct LegacyHttp {
     stream: Mutex<Option<Task>>,
 }
 
-/// What the connection and its own stream share.
+/// State shared by the connection and its notification stream.
 pub(super) struct LegacyCore {
     pub session: Arc<LegacySession>,
     outbox: Arc<dyn Outbox>,
@@ -64,7 +65,7 @@ pub(super) struct LegacyCore {
 }
 
 impl LegacyHttp {
-    /// Must follow a successful [`LegacyCore::initialize`].
+    /// Requires a successful [`LegacyCore::initialize`].
     pub(super) fn new(core: LegacyCore, facts: ServerFacts) -> Self {
         let core = Arc::new(core);
         let interactive = InteractiveSessions::new(Arc::clone(&core), facts.revision);
@@ -73,7 +74,7 @@ impl LegacyHttp {
 }
 
 impl LegacyCore {
-    /// `limit` bounds a message, `bridge` is what the session declares.
+    /// `limit` is the maximum message size, `bridge` the capabilities that the session declares.
     pub(super) fn new(
         wire: Arc<ServerHttp>,
         inbound: Inbound,
@@ -92,7 +93,8 @@ impl LegacyCore {
         }
     }
 
-    /// Follows the server's own stream; the receiver is told when the server has answered.
+    /// Follows the server's notification stream; the receiver resolves when the server has
+    /// answered.
     fn following(core: &Arc<Self>) -> (Task, oneshot::Receiver<()>) {
         let (opened, answered) = oneshot::channel();
         let followed = Arc::clone(core).follow(opened);
@@ -120,7 +122,7 @@ impl LegacyCore {
         if !self.is_session_lost(&reply) {
             return Ok(reply);
         }
-        // The server refused before it looked at the request, so sending it again is safe.
+        // The server refused before it processed the request, so sending it again is safe.
         self.renew(generation).await?;
         let response = self.session.wire.post(self.headers(owner), body).await?;
         self.waiting(owner).read(response).await
@@ -134,7 +136,7 @@ impl LegacyCore {
         headers
     }
 
-    /// 404 by the book; some answer 400 and complain of the session in words.
+    /// 404 by the specification; some answer 400 with an error text about the session.
     fn is_session_lost(&self, reply: &PostReply) -> bool {
         let PostReply::Refused(status, error) = reply else { return false };
         let complains = |error: &JsonRpcError| error.message.to_lowercase().contains("session");
@@ -146,7 +148,7 @@ impl LegacyCore {
         lost && self.session.has_id()
     }
 
-    /// Waits for the answer, across streams that the server closes on the way.
+    /// Waits for the answer, resuming streams that the server closes in between.
     async fn answer(
         &self,
         owner: StreamOwner<'_>,
@@ -180,7 +182,7 @@ impl LegacyCore {
         headers.insert(header::LAST_EVENT_ID, last_id);
         match self.session.wire.get_stream(headers).await {
             Ok(response) => self.waiting(owner).read(response).await,
-            // The server may be on its way back: one more attempt is used up.
+            // The server may be restarting: this uses up one attempt.
             Err(ServerHttpError::Unreachable(_) | ServerHttpError::Broken(_)) => {
                 Ok(PostReply::Cut(ResumePoint::default()))
             }
@@ -249,7 +251,7 @@ impl Drop for LegacyHttp {
     }
 }
 
-/// Takes a request off the table; if nobody waited for its end, the server is told.
+/// Removes a request from the table; if it was abandoned, cancels it at the server.
 struct CancelOnDrop<'a> {
     core: &'a LegacyCore,
     id: u64,

@@ -1,4 +1,4 @@
-//! Streamable HTTP of the modern era: every request stands alone; closing its response cancels it.
+//! Modern Streamable HTTP: stateless requests; closing a response cancels its request.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::header;
 use crate::tasks::TaskGroup;
 use crate::web::body;
 
-/// Streams that may be ending at one time.
+/// Maximum streams that are drained at the same time.
 const DRAINS: usize = 64;
 
 pub(super) struct ModernHttp {
@@ -28,7 +28,7 @@ pub(super) struct ModernHttp {
     watch: SubscriptionWatch,
 }
 
-/// What the connection and its subscription share.
+/// State shared by the connection and its subscription.
 pub(super) struct ModernCore {
     wire: ServerHttp,
     inbound: Inbound,
@@ -51,12 +51,12 @@ impl ModernCore {
         Self { wire, inbound, outbox: Arc::new(NullOutbox), drains, limit }
     }
 
-    /// For another attempt, once the server turned out to be a legacy one.
+    /// Returns the transport for another attempt, if the server is a legacy one.
     pub(super) fn into_wire(self) -> ServerHttp {
         self.wire
     }
 
-    /// Asks what the server is. The headers are those of every modern request.
+    /// Sends `server/discover`, with the headers of every modern request.
     pub(super) async fn discover(&self, params: &str) -> Result<PostReply, RequestError> {
         let id = self.inbound.table.next_id();
         let method = "server/discover";
@@ -159,7 +159,7 @@ impl SubscriptionTransport for ModernCore {
     }
 }
 
-/// Takes a subscription off the table when it ends.
+/// Removes a subscription from the table when it ends.
 struct SubscriptionGuard<'a> {
     inbound: &'a Inbound,
     id: u64,
@@ -178,7 +178,7 @@ fn headers(revision: crate::Revision, method: &str) -> HeaderMap {
     headers
 }
 
-/// Modern servers are sent requests only; whatever else they ask stays unanswered.
+/// Modern servers are only sent requests; their own requests are not answered.
 struct NullOutbox;
 
 #[async_trait]

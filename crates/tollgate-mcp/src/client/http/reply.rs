@@ -1,4 +1,4 @@
-//! Reads the response to a POSTed request, JSON or events, until its answer is there.
+//! Reads the response to a POSTed request, JSON or event stream, up to its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,31 +20,31 @@ use crate::sse::SseError;
 use crate::tasks::TaskGroup;
 use crate::web::body::{self, EventStream};
 
-/// The largest body of a refusal that is read.
+/// Maximum size of an error body.
 const REFUSAL_LIMIT: usize = 64 << 10;
 
-/// What a response comes to.
+/// The result of reading a response.
 #[derive(Debug)]
 pub(super) enum PostReply {
     Answer(Result<Box<RawValue>, JsonRpcError>),
     /// A status other than 200, with the JSON-RPC error in its body if there was one.
     Refused(StatusCode, Option<JsonRpcError>),
-    /// The stream ended before the answer came.
+    /// The stream ended before the answer.
     Cut(ResumePoint),
-    /// 200, but no answer to this request.
+    /// 200, but not an answer to this request.
     Nonsense(String),
 }
 
-/// Where a legacy stream can be taken up again.
+/// Where a legacy stream can be resumed.
 #[derive(Debug, Default)]
 pub(super) struct ResumePoint {
     pub last_id: Option<String>,
     pub retry: Option<Duration>,
-    /// How many events came before the end.
+    /// Number of events before the end.
     pub events: usize,
 }
 
-/// A request that waits for its response, and what to do with all else that comes on its stream.
+/// A request that waits for its response, and the handler of other messages on its stream.
 pub(super) struct PendingResponse<'a> {
     pub owner: StreamOwner<'a>,
     pub inbound: &'a Inbound,
@@ -114,7 +114,7 @@ impl PendingResponse<'_> {
         Ok(PostReply::Cut(ResumePoint { last_id, retry: stream.retry(), events }))
     }
 
-    /// One message. A large one is read by a thread that nobody waits for.
+    /// One message. A large one is parsed on the offload threads.
     async fn take_any(&self, bytes: Bytes) -> StreamMessage {
         if bytes.len() > LARGE {
             let (id, large) = (self.owner.id, bytes.clone());
@@ -126,8 +126,7 @@ impl PendingResponse<'_> {
         self.take(&bytes)
     }
 
-    /// One message: the answer, or something on the way to it. Our own secrets do not come back
-    /// with it.
+    /// One message: the answer, or another message before it. Masks our own secrets in it.
     fn take(&self, bytes: &[u8]) -> StreamMessage {
         self.take_masked(&secret_values::mask_bytes(bytes))
     }
@@ -169,11 +168,11 @@ impl PendingResponse<'_> {
     }
 }
 
-/// What a message is that is an answer, or nothing at all; `None` if it is something else.
+/// Classifies an answer or an invalid message; `None` for other messages.
 fn answer_in(bytes: &[u8], id: u64) -> Option<StreamMessage> {
     match JsonRpcMessage::parse_unmeasured(&secret_values::mask_bytes(bytes)) {
         Ok(JsonRpcMessage::Response { id: of, outcome }) => Some(answer(of.as_ref(), outcome, id)),
-        // A batch, perhaps.
+        // Possibly a batch.
         Err(_) if bytes.first() == Some(&b'[') => None,
         Err(invalid) => Some(StreamMessage::Broken(invalid.error.message)),
         Ok(JsonRpcMessage::Notification { .. } | JsonRpcMessage::Request(_)) => None,
@@ -200,7 +199,7 @@ enum StreamMessage {
 }
 
 impl PostReply {
-    /// For a request that is not a probe: anything but an answer is a failure.
+    /// For a request that is not a probe: everything but an answer is an error.
     pub(super) fn into_outcome(self) -> Result<Box<RawValue>, RequestError> {
         match self {
             Self::Answer(outcome) => outcome.map_err(RequestError::Refused),
@@ -218,7 +217,7 @@ impl PostReply {
     }
 }
 
-/// What to say of a status that is no answer.
+/// Error text for a status without an answer.
 pub(in crate::client) fn describe(status: StatusCode, error: Option<&JsonRpcError>) -> String {
     let code = status.as_u16();
     match error {

@@ -1,5 +1,5 @@
-//! HTTP requests to one server: its headers, its credentials, no redirects.
-//! Knows statuses, nothing of JSON-RPC.
+//! HTTP requests to one server: its headers, its credentials, no redirects. Independent of
+//! JSON-RPC.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::client::{ConnectError, Credentials, RequestError};
 use crate::web::body::BodyReadError;
 use crate::web::{self, HttpPool};
 
-/// Either of the two that a server may answer with.
+/// Both content types that a server may answer with.
 const ACCEPT_BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const ACCEPT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -25,12 +25,12 @@ pub(in crate::client) struct ServerHttp {
     credentials: Option<Arc<dyn Credentials>>,
 }
 
-/// Why no usable response came.
+/// Why there is no usable response.
 #[derive(Debug)]
 pub(in crate::client) enum ServerHttpError {
     /// Nothing was sent.
     Unreachable(String),
-    /// It was sent, in part at least, and then the connection broke.
+    /// At least part of it was sent before the connection broke.
     Broken(String),
     Unauthorized(String),
 }
@@ -103,7 +103,7 @@ impl ServerHttp {
         self.send(ServerExchange { method: Method::POST, url, headers, body }).await
     }
 
-    /// Asks for an event stream.
+    /// Opens an event stream.
     pub(in crate::client) async fn get_stream(
         &self,
         mut headers: HeaderMap,
@@ -113,13 +113,13 @@ impl ServerHttp {
         self.send(ServerExchange { method: Method::GET, url: &self.url, headers, body }).await
     }
 
-    /// Sends; if the server refuses the credentials and there are better ones, once more.
+    /// Sends; retries once if the credentials are refused and there are better ones.
     pub(in crate::client) async fn send(
         &self,
         mut exchange: ServerExchange<'_>,
     ) -> Result<Response<Incoming>, ServerHttpError> {
         for (name, value) in &self.headers {
-            // What the protocol says goes before what is configured.
+            // Protocol headers take precedence over configured ones.
             if !exchange.headers.contains_key(name) {
                 exchange.headers.insert(name, value.clone());
             }

@@ -1,4 +1,4 @@
-//! The session of a legacy server: its id, sent back with every request, and messages that are
+//! The session of a legacy server: its id, which is sent with every request, and messages that are
 //! not requests.
 
 use std::sync::{Arc, OnceLock};
@@ -18,9 +18,9 @@ use crate::tasks::TaskGroup;
 use crate::web::body;
 use crate::{Revision, header};
 
-/// How long a message that nobody waits for may take.
+/// Timeout of fire-and-forget messages.
 const SEND_TIMEOUT: Duration = Duration::from_secs(2);
-/// Such messages at one time.
+/// Maximum such messages in flight.
 const MAX_SENDS: usize = 256;
 const MAX_ID_BYTES: usize = 1024;
 
@@ -43,7 +43,7 @@ impl LegacySession {
         Self { wire, revision: OnceLock::new(), current: Mutex::default(), asides }
     }
 
-    /// Takes the id that the answer to `initialize` came with; there may be none.
+    /// Stores the session id of the answer to `initialize`, if any.
     pub(super) fn mark_opened(&self, id: Option<HeaderValue>, revision: Revision) {
         let _ = self.revision.set(revision);
         let mut current = self.current.lock();
@@ -76,7 +76,7 @@ impl LegacySession {
         self.asides.abort_all();
     }
 
-    /// Tells the server that the session is over, if it has one.
+    /// Closes the session at the server, if there is one.
     pub(super) async fn close(&self) {
         if !self.has_id() {
             return;
@@ -91,7 +91,7 @@ impl LegacySession {
         self.current.lock().id = None;
     }
 
-    /// The same for another session, without waiting.
+    /// Closes another session, without waiting.
     pub(super) fn close_later(&self, other: &Arc<Self>) {
         if other.has_id() {
             let other = Arc::clone(other);
@@ -103,7 +103,7 @@ impl LegacySession {
     }
 }
 
-/// The session id of a response, if it is one that can be sent back.
+/// The session id of a response, if it is a valid header value.
 pub(super) fn id_of(response: &Response<Incoming>) -> Option<HeaderValue> {
     let id = response.headers().get(header::SESSION_ID)?;
     (!id.is_empty() && id.len() <= MAX_ID_BYTES).then(|| id.clone())

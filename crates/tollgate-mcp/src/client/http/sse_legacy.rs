@@ -1,4 +1,4 @@
-//! HTTP+SSE of 2024-11-05: one stream on which everything arrives, and a URL, named on it, to
+//! HTTP+SSE of 2024-11-05: one event stream for everything received, and a URL, announced on it, to
 //! which everything is POSTed.
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::tasks::{self, Task, TaskGroup};
 use crate::web::body::{self, EventStream};
 use crate::{Era, Revision};
 
-/// How long a message that nobody waits for may take.
+/// Timeout of fire-and-forget messages.
 const ASIDE: Duration = Duration::from_secs(2);
 const ASIDES: usize = 256;
 
@@ -124,7 +124,7 @@ async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
     dispatch.close("the server's event stream ended");
 }
 
-/// POSTs messages to the URL that the server named.
+/// POSTs messages to the URL that the server announced.
 struct MessagePoster {
     wire: Arc<ServerHttp>,
     endpoint: Uri,
@@ -155,7 +155,8 @@ async fn post(wire: &ServerHttp, endpoint: &Uri, message: String) -> Result<(), 
     if status.is_success() { Ok(()) } else { Err(RequestError::Unusable(describe(status, None))) }
 }
 
-/// The URL named by the first event. It must be of the same origin: credentials go there.
+/// The URL announced by the first event. It must have the same origin, since credentials are sent
+/// to it.
 async fn endpoint(base: &Uri, stream: &mut EventStream) -> Result<Uri, ConnectError> {
     let refuse = |reason: &str| Err(ConnectError::Protocol(reason.to_owned()));
     loop {
@@ -177,7 +178,7 @@ fn is_other(event: &Event) -> bool {
     event.data.is_empty() || event.name.as_deref().is_some_and(|name| name != "message")
 }
 
-/// A URL as it may stand in a page of `base`; `None` if it leads elsewhere.
+/// Resolves a URL reference against `base`; `None` if it has another origin.
 fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
     let path = if reference.starts_with("//") {
         return None;

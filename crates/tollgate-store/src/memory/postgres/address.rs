@@ -1,5 +1,5 @@
-//! Where the database is, and how sure we must be that it is that one: an address as it is typed,
-//! read once. Nothing of it is ever repeated in a message: a password may stand in it.
+//! PostgreSQL connection URL and TLS mode, parsed once. Never quoted in messages, since it may
+//! contain a password.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
-/// Why an address cannot be used.
+/// Why a URL is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PostgresAddressError {
     #[error(
@@ -29,23 +29,23 @@ pub enum PostgresAddressError {
     NoRuntime,
 }
 
-/// An address that can be tried.
+/// A valid address.
 #[derive(Debug)]
 pub(super) struct PostgresAddress {
     pub(super) config: Config,
     pub(super) proof: ServerVerification,
 }
 
-/// How a server shows that it is the one that is meant.
+/// How the server is authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ServerVerification {
-    /// Not at all; what is sent may be encrypted.
+    /// Not at all; the connection may still be encrypted.
     None,
-    /// By a certificate for its name: of this file, or of one of those this machine trusts.
+    /// By a certificate for its host name: signed by this file, or by a system root.
     Certificate(Option<PathBuf>),
 }
 
-/// So long a host may take to answer at all.
+/// Connect timeout per host.
 pub(super) const CONNECT: Duration = Duration::from_millis(800);
 
 impl PostgresAddress {
@@ -75,14 +75,14 @@ impl PostgresAddress {
             config.application_name("tollgate");
         }
         config.connect_timeout(CONNECT);
-        // A host that vanished is noticed even where nothing is asked of it.
+        // Detects a vanished host on idle connections too.
         config.keepalives_idle(Duration::from_secs(10)).keepalives_interval(Duration::from_secs(5));
         config.keepalives_retries(2).tcp_user_timeout(Duration::from_secs(10));
         Ok(Self { config, proof })
     }
 }
 
-/// The address without what the driver does not know, and that.
+/// The URL without the parameters that the driver does not know, and those parameters.
 fn without_tls(
     url: &str,
 ) -> Result<(String, Option<String>, Option<PathBuf>), PostgresAddressError> {

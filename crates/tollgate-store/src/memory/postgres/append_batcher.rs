@@ -1,5 +1,5 @@
-//! Appends to transcripts, of all callers together: what waits goes into one transaction, and who asked
-//! for it hears of it afterwards. Many who write at once would otherwise wait for each other.
+//! Batches transcript appends of all callers into one transaction (group commit); each caller is
+//! answered after the commit. Otherwise concurrent writers would wait for each other.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,11 +14,11 @@ use super::ready_pool::ReadyPool;
 use super::transcripts::{self, PgIndexedEntry};
 use crate::memory::MemoryError;
 
-/// Calls that wait.
+/// Maximum queued calls.
 const WAITING: usize = 1_024;
-/// Rows of one transaction: more take so long that others would notice.
+/// Maximum rows per transaction: more would delay others noticeably.
 const BATCH: usize = 4_000;
-/// Whoever has less time left than this waited in vain.
+/// Calls with less time left than this are refused.
 const SPARE: Duration = Duration::from_millis(100);
 
 pub(super) struct AppendBatcher {
@@ -35,7 +35,7 @@ struct AppendJob {
 type AppendResult = Result<Vec<EntryId>, MemoryError>;
 
 impl AppendBatcher {
-    /// It ends with the last who can ask it.
+    /// Ends when the last sender is dropped.
     pub(super) fn start(runtime: &Handle, door: Arc<ReadyPool>) -> Self {
         let (queue, waiting) = mpsc::channel(WAITING);
         runtime.spawn(write(door, waiting));
@@ -82,9 +82,9 @@ async fn write(door: Arc<ReadyPool>, mut waiting: Receiver<AppendJob>) {
     }
 }
 
-/// All of them at once; if that fails by one of them, each alone.
+/// Writes all at once; if one of them makes that fail, each alone.
 async fn keep(door: &ReadyPool, mut batch: Vec<AppendJob>) {
-    // Shelves are taken in one order by all gateways: nobody waits for one who waits for him.
+    // Partitions are locked in the same order by all gateways, to avoid deadlocks.
     batch.sort_by(|one, two| one.partition_key().cmp(&two.partition_key()));
     match together(door, &batch).await {
         (Ok(mut ids), _) => {
@@ -103,14 +103,14 @@ async fn keep(door: &ReadyPool, mut batch: Vec<AppendJob>) {
     }
 }
 
-/// Whether what failed can be done again.
+/// Whether a failed batch can be retried.
 enum RollbackCertainty {
-    /// One of them was refused: nothing is kept.
+    /// One of them was rejected: everything was rolled back.
     Certainly,
     No,
 }
 
-/// The numbers of all entries, in the order of the jobs.
+/// The ids of all entries, in the order of the jobs.
 async fn together(door: &ReadyPool, batch: &[AppendJob]) -> (AppendResult, RollbackCertainty) {
     let rows = batch.iter().map(|job| job.entries.len()).sum();
     let Some(term) = batch.iter().map(|job| job.term(rows)).min_by_key(|term| term.until) else {
@@ -143,13 +143,13 @@ impl AppendJob {
         (self.place.namespace.as_str(), owner.map(|agent| agent.as_str()))
     }
 
-    /// Until when it has to be kept, among so many.
+    /// The deadline of this call in a batch of so many rows.
     fn term(&self, rows: usize) -> PgDeadline {
         PgDeadline::for_rows(rows.max(self.entries.len()), self.asked)
     }
 
     fn answer(self, answer: AppendResult) {
-        // Who does not wait any more reads what came of it.
+        // The receiver may be gone.
         let _ = self.reply.send(answer);
     }
 }

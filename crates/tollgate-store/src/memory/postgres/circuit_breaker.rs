@@ -1,21 +1,21 @@
-//! Circuit breaker for connecting to PostgreSQL: never more often within a second than there are
-//! places, and after a failure one at a time, with pauses that grow.
+//! Circuit breaker for connecting to PostgreSQL: limits connection attempts per second to the pool
+//! size, and after a failure allows one at a time, with backoff.
 //!
-//! Asked by whoever needs a connection. Pure: time is an argument.
+//! Used when a connection is needed. Pure: time is an argument.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The first pause; it doubles with every failure.
+/// The first delay; doubles with every failure.
 const FIRST: Duration = Duration::from_millis(100);
-/// Short enough to be back within seconds.
+/// Short enough to reconnect within seconds.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 const WINDOW: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct ConnectBreaker {
     places: usize,
-    /// When it was tried within the last second, oldest first.
+    /// Attempts within the last second, oldest first.
     tried: VecDeque<Instant>,
     trouble: Option<OpenCircuit>,
 }
@@ -25,17 +25,17 @@ struct OpenCircuit {
     why: String,
     pause: Duration,
     until: Instant,
-    /// Somebody finds out whether it is over.
+    /// A probe is in flight.
     probing: bool,
 }
 
-/// What to do now.
+/// The decision for one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ConnectDecision {
     Connect,
-    /// Too often lately: ask again after this.
+    /// Too many attempts: ask again after this.
     Wait(Duration),
-    /// It would fail again, as it did.
+    /// The circuit is open, with the last error.
     Refused(String),
 }
 
@@ -44,7 +44,7 @@ impl ConnectBreaker {
         Self { places, tried: VecDeque::new(), trouble: None }
     }
 
-    /// Who is told to connect says how it ended.
+    /// A caller that is told to connect must report the result.
     pub(super) fn ask(&mut self, now: Instant) -> ConnectDecision {
         if let Some(trouble) = &self.trouble
             && (trouble.probing || now < trouble.until)
@@ -64,7 +64,7 @@ impl ConnectBreaker {
         ConnectDecision::Connect
     }
 
-    /// What was wrong when it was last tried.
+    /// The last error.
     pub(super) fn why(&self) -> Option<String> {
         self.trouble.as_ref().map(|trouble| trouble.why.clone())
     }
@@ -75,7 +75,7 @@ impl ConnectBreaker {
 
     pub(super) fn record_failure(&mut self, now: Instant, why: String) {
         let pause = match &self.trouble {
-            // Others failed at the same moment.
+            // Other attempts failed at the same moment.
             Some(trouble) if !trouble.probing => trouble.pause,
             Some(trouble) => (trouble.pause * 2).min(MAX_PAUSE),
             None => FIRST,
@@ -83,7 +83,7 @@ impl ConnectBreaker {
         self.trouble = Some(OpenCircuit { why, pause, until: now + pause, probing: false });
     }
 
-    /// Who tried gave up before it ended.
+    /// The attempt was abandoned.
     pub(super) fn record_abandoned(&mut self, now: Instant) {
         if let Some(trouble) = &mut self.trouble {
             trouble.probing = false;

@@ -1,5 +1,5 @@
-//! Forgetting, in slices: whoever writes meanwhile does not wait long. With a thing go its words and
-//! its vectors; what was counted is counted down.
+//! Deletion in slices, so that concurrent writers do not wait long. Index terms and vectors are
+//! deleted with their rows; counters are updated.
 
 use tollgate_core::memory::{MemoryScope, milliseconds};
 
@@ -9,17 +9,17 @@ use super::rows::PgColumns;
 use crate::memory::{MemoryCounts, MemoryError, MemoryForgetTarget};
 use crate::number::{size, to_signed};
 
-/// Things that go at once.
+/// Maximum rows per slice.
 pub(super) const SLICE: usize = 1_000;
 
-/// Whether there may be more of it.
+/// Whether there may be more to delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PgDeleteRemainder {
     Nothing,
     Perhaps,
 }
 
-/// A part of what is to be forgotten goes.
+/// Deletes one slice.
 pub(super) async fn some(
     lease: &PgLease,
     scope: &MemoryScope,
@@ -27,7 +27,7 @@ pub(super) async fn some(
 ) -> Result<(MemoryCounts, PgDeleteRemainder), MemoryError> {
     let mut gone = MemoryCounts::default();
     let mut room = SLICE;
-    // In one order, so that two who forget do not wait for each other.
+    // Lock in a fixed order, so that concurrent deletions do not deadlock.
     let mut seen = partitions::ids(&partitions::visible_partitions(lease, scope).await?);
     seen.sort_unstable();
     for shelf in seen {
@@ -41,12 +41,12 @@ pub(super) async fn some(
     Ok((gone, if room == 0 { PgDeleteRemainder::Perhaps } else { PgDeleteRemainder::Nothing }))
 }
 
-/// What goes of one shelf.
+/// The slice of one partition.
 struct PgDeleteSlice<'s> {
     lease: &'s PgLease,
     shelf: i32,
     gone: MemoryCounts,
-    /// How many things more may go.
+    /// Rows that may still be deleted.
     room: usize,
 }
 
@@ -68,7 +68,7 @@ impl PgDeleteSlice<'_> {
             MemoryForgetTarget::Entity(id) => {
                 let id = id.as_str();
                 self.entities("shelf = $1 AND id = $2", &[&shelf, &id]).await?;
-                // The entity may stand on another shelf.
+                // The entity may be in another partition.
                 self.relations_with(&[id.to_owned()]).await
             }
             MemoryForgetTarget::Relation { source, kind, target } => {
@@ -137,7 +137,7 @@ impl PgDeleteSlice<'_> {
         }
         let gone: i64 = fewer.iter().sum();
         self.gone.entries += self.deduct(gone);
-        // A session without entries is none.
+        // A session without entries is deleted.
         let settle = "WITH fewer AS (
                           SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS gone (session, entries)
                       ), empty AS (
@@ -176,7 +176,7 @@ impl PgDeleteSlice<'_> {
         Ok(())
     }
 
-    /// With the relations on this shelf: as long as there is no room for those, they stay.
+    /// Deletes the relations of this partition first; entities stay until there is room for that.
     async fn entities(&mut self, which: &str, values: &[SqlParam<'_>]) -> Result<(), MemoryError> {
         let limit = values.len() + 1;
         let find = format!("SELECT id FROM entities WHERE {which} LIMIT ${limit}");
@@ -226,7 +226,7 @@ impl PgDeleteSlice<'_> {
         row.map_or(Ok(0), |row| PgColumns::of(&row).value())
     }
 
-    /// So many went, of which there is less room now.
+    /// Charges the deleted rows to the room.
     fn deduct(&mut self, gone: i64) -> u64 {
         let gone = usize::try_from(gone).unwrap_or_default();
         self.room = self.room.saturating_sub(gone);
@@ -247,7 +247,7 @@ impl PgDeleteSlice<'_> {
     }
 }
 
-/// With how many as the last of them.
+/// Appends the limit as the last parameter.
 fn within<'v>(values: &[SqlParam<'v>], most: &'v i64) -> Vec<SqlParam<'v>> {
     values.iter().copied().chain([most as SqlParam<'v>]).collect()
 }

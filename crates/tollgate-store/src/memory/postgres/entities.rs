@@ -1,4 +1,4 @@
-//! L3 in PostgreSQL, who and what there is: entities, found by their names.
+//! L3 in PostgreSQL: entities, found by name.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -16,7 +16,7 @@ use super::rows::PgColumns;
 use crate::memory::{EntityFilter, MemoryError, Page};
 use crate::number::size;
 
-/// By words no more are looked through.
+/// Maximum rows examined in a search by words.
 const MOST_WITH_WORDS: i64 = 1_000;
 
 pub(super) async fn put(
@@ -28,7 +28,7 @@ pub(super) async fn put(
         return Ok(());
     }
     let spot = partitions::claim_write_target(lease, place, ComingRows::default()).await?;
-    // Of several with one id the last is kept.
+    // Of several with the same id the last one is stored.
     let by_id: BTreeMap<&str, &NewEntity> =
         entities.iter().map(|entity| (entity.id.as_str(), entity)).collect();
     let entities: Vec<&NewEntity> = by_id.into_values().collect();
@@ -93,7 +93,7 @@ pub(super) async fn find(
     let like = looked_for(name);
     let mut found = search.between(&like, &like).await?;
     if !search.is_enough(&found) {
-        // Nothing of Unicode comes after it.
+        // The highest code point, as the upper end of a prefix range.
         found.extend(search.between(&like, &format!("{like}\u{10ffff}")).await?);
     }
     if !search.is_enough(&found) {
@@ -104,7 +104,7 @@ pub(super) async fn find(
     Ok(page.of(found).map(|(_, entity)| entity).collect())
 }
 
-/// The entities of these ids, of each the one that goes before others.
+/// The entities of these ids; of each id the one with precedence.
 pub(super) async fn get(
     lease: &PgLease,
     shelves: &[i32],
@@ -135,16 +135,16 @@ impl PgEntitySearch<'_> {
         size(found.len()) >= self.page.end()
     }
 
-    /// By their names, from a shelf to the next.
+    /// By name, partition by partition.
     async fn any(&self) -> Result<Vec<Entity>, MemoryError> {
         let mut found = self.between("", "\u{10ffff}").await?;
         found.sort_by_cached_key(|(number, entity)| (looked_for(&entity.name), *number));
         Ok(self.page.of(found).map(|(_, entity)| entity).collect())
     }
 
-    /// Names from one to another, both included.
+    /// A range of names, inclusive.
     async fn between(&self, from: &str, to: &str) -> Result<PgNumberedEntities, MemoryError> {
-        // The order has to be that of an index, or all of a shelf is sorted.
+        // The order must be that of an index, or the whole partition is sorted.
         let (kind, order) = match self.kind {
             None => ("$5::text IS NULL", "folded, number"),
             Some(_) => ("kind = $5", "kind, folded, number"),
@@ -165,7 +165,7 @@ impl PgEntitySearch<'_> {
         self.lease.rows(&select, &values).await?.iter().map(entity).collect()
     }
 
-    /// All of its words; where no name has all, any of those that say something.
+    /// Names with all words; if there are none, with any significant word.
     async fn with_words(&self, name: &str) -> Result<PgNumberedEntities, MemoryError> {
         let all = self.with(&terms(name)).await?;
         if !all.is_empty() {
@@ -204,7 +204,7 @@ impl PgEntitySearch<'_> {
     }
 }
 
-/// A name as it is compared; one without letters is what it is.
+/// The normalized name; a name without letters is kept.
 fn looked_for(name: &str) -> String {
     match fold_text(name) {
         words if words.is_empty() => name.trim().to_lowercase(),
@@ -212,7 +212,7 @@ fn looked_for(name: &str) -> String {
     }
 }
 
-/// A word that only entities of that kind have.
+/// An index term for entities of that kind only.
 fn of_kind(kind: &str, term: &str) -> String {
     format!("{kind}\0{term}")
 }

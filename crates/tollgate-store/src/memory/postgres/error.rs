@@ -1,5 +1,5 @@
-//! What PostgreSQL complains of, as the memory says it. Only the message of an error is repeated:
-//! its details may show what was kept.
+//! Maps PostgreSQL errors to those of the memory. Only the message is repeated: details may contain
+//! stored data.
 
 use std::error::Error as _;
 
@@ -15,13 +15,13 @@ impl From<Complaint> for MemoryError {
         let Some(told) = complaint.as_db_error() else { return without_an_answer(&complaint) };
         let said = told.message().to_owned();
         let code = told.code();
-        // The classes of errors are the first two letters of their codes.
+        // The first two characters of an SQLSTATE code are its class.
         match (code.code().get(..2).unwrap_or_default(), code) {
             (_, &SqlState::QUERY_CANCELED | &SqlState::LOCK_NOT_AVAILABLE) => Self::Slow(ANSWER),
-            // Deadlocks, and others that ask for the same again.
+            // Deadlocks and other retryable errors.
             ("40", _) => Self::Slow(ANSWER),
             (_, &SqlState::DISK_FULL) => Self::Failed(Error::Full),
-            // It ends, begins, has no place left, or refuses whoever we say we are.
+            // Shutting down, starting, out of resources, or our credentials are rejected.
             ("08" | "28" | "3D" | "53" | "57", _) => Self::Away(said),
             (_, &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::INSUFFICIENT_PRIVILEGE) => {
                 Self::Failed(Error::Denied(said))
@@ -34,13 +34,13 @@ impl From<Complaint> for MemoryError {
     }
 }
 
-/// What we did not even send is our own mistake; everything else is the connection.
+/// What could not even be sent is a bug of ours; everything else is a connection failure.
 fn without_an_answer(complaint: &Complaint) -> MemoryError {
     let said = match complaint.source() {
         Some(cause) => format!("{complaint}: {cause}"),
         None => complaint.to_string(),
     };
-    // The driver says its cause itself, in some versions.
+    // Some driver versions include the cause in their message.
     let said = match complaint.source().map(ToString::to_string) {
         Some(cause) if complaint.to_string().ends_with(&cause) => complaint.to_string(),
         _ => said,

@@ -17,15 +17,14 @@ use crate::memory::fact_identity::same;
 use crate::memory::{MemoryError, Page};
 use crate::number::{size, to_signed, to_unsigned};
 
-/// New facts write one after another, so that their numbers rise in the order in which they are
-/// seen, also on different shelves: whoever looks for those without a vector begins where he ended.
-/// "facts" in ASCII.
+/// Serializes inserts of facts, so that ids increase in order of visibility, also across
+/// partitions: the scan for facts without a vector resumes where it ended. "facts" in ASCII.
 const LOCK: i64 = i64::from_be_bytes(*b"\0\0\0facts");
 
-/// Facts that differ, with their words.
+/// Distinct facts with their index terms.
 pub(super) struct PgIndexedFacts {
     facts: Vec<DistinctFact>,
-    /// Which of those each of the given ones is.
+    /// Index of each input among the distinct facts.
     given: Vec<usize>,
 }
 
@@ -52,7 +51,7 @@ impl From<Vec<NewFact>> for PgIndexedFacts {
     }
 }
 
-/// As a fact that is kept becomes newer.
+/// Updates a fact as a stored one is updated.
 fn renew(before: &mut NewFact, again: NewFact) {
     before.at = before.at.max(again.at);
     before.session = again.session.or(before.session.take());
@@ -76,7 +75,7 @@ impl PgIndexedFacts {
         })
     }
 
-    /// Up to which entry passages of each session reach.
+    /// The last entry covered by passages, per session.
     fn read(&self) -> HashMap<&SessionId, EntryId> {
         let mut read = HashMap::new();
         for DistinctFact { fact, .. } in &self.facts {
@@ -108,7 +107,7 @@ pub(super) async fn remember(
     Ok(worded.given.iter().map(|at| FactId(to_unsigned(id(at)))).collect())
 }
 
-/// Their numbers, by what they are the same by.
+/// Their ids, by identity.
 async fn keep(
     lease: &PgLease,
     spot: PgWriteTarget,
@@ -180,7 +179,7 @@ pub(super) async fn with(
     Ok(SearchCandidates { found, texts: lists.texts(), with: lists.with() })
 }
 
-/// Those of them that are there and on these shelves, in that order.
+/// Those that exist in these partitions, in that order.
 pub(super) async fn get(
     lease: &PgLease,
     shelves: &[i32],
@@ -196,7 +195,7 @@ pub(super) async fn get(
     rows.iter().map(fact).collect()
 }
 
-/// The newest first.
+/// Newest first.
 pub(super) async fn list(
     lease: &PgLease,
     scope: &MemoryScope,

@@ -1,5 +1,5 @@
-//! Shelves: one for each (namespace, audience). Whatever is kept stands on one; a scope is the
-//! shelves it sees. Called by all that reads and writes.
+//! Partitions (table column `shelf`): one per (namespace, audience). Every row belongs to one; a
+//! scope is the set of partitions it sees. Used by all reads and writes.
 
 use tokio_postgres::Row;
 use tollgate_core::id::AgentId;
@@ -13,37 +13,37 @@ use crate::memory::candidates::PartitionStats;
 use crate::memory::{MemoryCounts, MemoryError};
 use crate::number::size;
 
-/// A shelf, and what stands on it.
+/// A partition and its counters.
 #[derive(Debug, Clone)]
 pub(super) struct PgPartition {
     pub(super) id: i32,
     pub(super) audience: Audience,
     pub(super) entries: PartitionStats,
     pub(super) facts: PartitionStats,
-    /// How many there ever were.
+    /// Total number ever inserted.
     pub(super) entries_ever: i64,
     pub(super) facts_ever: i64,
 }
 
-/// Where something is written, and by whom.
+/// The partition and author of a write.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PgWriteTarget {
     pub(super) shelf: i32,
     pub(super) author: i64,
-    /// How many there were before.
+    /// Total number before this write.
     pub(super) entries_ever: i64,
     pub(super) facts_ever: i64,
 }
 
-/// What comes to a shelf.
+/// Row counts of a write.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ComingRows {
     pub(super) entries: usize,
-    /// At most: some may be there already.
+    /// An upper bound: some may exist already.
     pub(super) facts: usize,
 }
 
-/// The shelves of a scope: an agent's own first, for the operator the shared one.
+/// The partitions of a scope: an agent's own first, for the operator the shared one.
 pub(super) async fn visible_partitions(
     lease: &PgLease,
     scope: &MemoryScope,
@@ -80,8 +80,8 @@ fn read_partition(row: &Row) -> Result<PgPartition, MemoryError> {
     })
 }
 
-/// The shelf of a place and its author, made if they are not there. Until it is kept nobody else
-/// writes on that shelf: numbers rise in the order in which they are seen.
+/// The partition and author of a target, created if missing. Locked until the transaction ends: ids
+/// increase in order of visibility.
 pub(super) async fn claim_write_target(
     lease: &PgLease,
     place: &MemoryTarget,
@@ -107,7 +107,7 @@ pub(super) async fn claim_write_target(
     }
 }
 
-/// The shelf on which a place's things stand; nothing is made.
+/// The partition of a target; nothing is created.
 pub(super) async fn of(lease: &PgLease, place: &MemoryTarget) -> Result<Option<i32>, MemoryError> {
     let owner = place.audience.owner().map_or("", AgentId::as_str);
     let find = "SELECT id FROM shelves WHERE namespace = $1 AND owner = $2 FOR UPDATE";

@@ -1,7 +1,7 @@
-//! Connections to PostgreSQL: a few, each lent for one piece of work that has to end in time.
+//! PostgreSQL connection pool: a few connections, each leased for one unit of work with a deadline.
 //!
-//! What was left in the middle of something is never lent again. Called by everything here that
-//! asks or writes; knows no tables.
+//! A connection left in the middle of a statement or transaction is not reused. Used by all queries
+//! and writes here; knows no tables.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -21,16 +21,16 @@ use super::tls::PgTls;
 use crate::Error;
 use crate::memory::MemoryError;
 
-/// Whatever is asked is answered within this, or not at all.
+/// Deadline of every query.
 pub(super) const ANSWER: Duration = Duration::from_millis(900);
-/// Of that, for the way of question and answer.
+/// Share of it reserved for the network round trip.
 const FOR_THE_WAY: Duration = Duration::from_millis(100);
-/// More for each row of a long list that is written: one that is longer than this.
+/// Extra time per row for writes of more rows than this.
 const A_FEW_ROWS: usize = 100;
 const FOR_EACH_ROW: Duration = Duration::from_millis(1);
-/// Connections at most.
+/// Maximum connections.
 pub(super) const PLACES: usize = 8;
-/// A connection that was tried for so long, in vain, says that nobody is there.
+/// An abandoned connection attempt that took this long counts as a failure.
 const IN_VAIN: Duration = Duration::from_millis(400);
 
 /// A parameter of a statement.
@@ -40,42 +40,42 @@ pub(super) struct PgPool {
     pool: managed::Pool<PgManager>,
 }
 
-/// Makes connections.
+/// Opens connections.
 pub(super) struct PgManager {
     config: Config,
     tls: PgTls,
     runtime: Handle,
     circuit: Mutex<ConnectBreaker>,
-    /// Where types are found that are not PostgreSQL's own.
+    /// The schema of extension types.
     extensions: OnceLock<String>,
 }
 
 pub(super) struct PgConnection {
     client: Client,
     statements: Mutex<HashMap<String, Statement>>,
-    /// It was asked something and has not answered, or is in a transaction.
+    /// A statement is in flight, or a transaction is open.
     midway: AtomicBool,
 }
 
-/// A connection for one piece of work, until that has to be done.
+/// A leased connection with its deadline.
 pub(super) struct PgLease {
-    /// Given back at the end, and not before.
+    /// Returned to the pool on drop only.
     connection: Option<Object<PgManager>>,
     runtime: Handle,
     term: PgDeadline,
     writes: bool,
 }
 
-/// Until when something has to be done.
+/// A deadline.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PgDeadline {
     pub(super) until: Instant,
-    /// What that was at first.
+    /// Its total duration.
     pub(super) whole: Duration,
 }
 
 impl PgDeadline {
-    /// To read something, or to write so many rows, from that moment on.
+    /// For a read, or a write of so many rows, from that time on.
     pub(super) fn for_rows(rows: usize, from: Instant) -> Self {
         let long = u32::try_from(rows.saturating_sub(A_FEW_ROWS)).unwrap_or(u32::MAX);
         let whole = ANSWER + FOR_EACH_ROW * long;
@@ -95,7 +95,7 @@ impl PgPool {
         self.pool.manager()
     }
 
-    /// To read something.
+    /// Leases a connection for reading.
     pub(super) async fn lease(&self, term: PgDeadline) -> Result<PgLease, MemoryError> {
         match timeout_at(term.until.into(), self.pool.get()).await {
             Ok(Ok(connection)) => {
@@ -111,7 +111,7 @@ impl PgPool {
         }
     }
 
-    /// To write something, all or nothing: [`PgLease::finish`] says which.
+    /// Begins a transaction; [`PgLease::finish`] commits it or rolls it back.
     pub(super) async fn begin(&self, term: PgDeadline) -> Result<PgLease, MemoryError> {
         let mut lease = self.lease(term).await?;
         lease.writes = true;
@@ -123,7 +123,7 @@ impl PgPool {
 }
 
 impl PgManager {
-    /// A connection that is nobody's yet.
+    /// A connection outside of the pool.
     pub(super) async fn connect(&self) -> Result<PgConnection, MemoryError> {
         loop {
             let leave = self.circuit.lock().ask(now());
@@ -144,7 +144,7 @@ impl PgManager {
 
     async fn open(&self) -> Result<PgConnection, MemoryError> {
         let (client, connection) = self.config.connect(self.tls.clone()).await?;
-        // It ends with its client; what it ended with is told to whoever asks the client.
+        // Ends with its client; its error is reported by the client.
         self.runtime.spawn(async move { drop(connection.await) });
         let settings = settings(self.extensions.get().map_or("", String::as_str));
         client.batch_execute(&settings).await?;
@@ -152,14 +152,14 @@ impl PgManager {
         Ok(PgConnection { client, statements, midway: AtomicBool::new(false) })
     }
 
-    /// Where the types of an extension are; for all connections from now on.
+    /// Sets the schema of extension types, for all connections from now on.
     pub(super) fn look_into(&self, schema: &str) {
-        // Once: a database's extensions do not move about.
+        // Set once: the schema of an extension does not change.
         let _ = self.extensions.set(schema.to_owned());
     }
 }
 
-/// How every connection is, whatever the server's own settings are.
+/// Session settings, independent of the server's defaults.
 fn settings(extensions: &str) -> String {
     let path = if extensions.is_empty() { String::new() } else { format!(", {extensions}") };
     format!(
@@ -181,7 +181,7 @@ fn settings(extensions: &str) -> String {
     )
 }
 
-/// Tells the circuit how it ended, also when nobody waits for the end.
+/// Reports the result to the circuit breaker, also if the attempt is abandoned.
 struct ConnectAttempt<'c> {
     circuit: &'c Mutex<ConnectBreaker>,
     since: Instant,
@@ -237,7 +237,7 @@ impl PgConnection {
     }
 }
 
-/// How a connection is after something was said.
+/// State of a connection after a statement.
 #[derive(Debug, Clone, Copy)]
 enum ConnectionState {
     Midway,
@@ -271,7 +271,7 @@ impl PgLease {
         Ok(self.rows(statement, values).await?.into_iter().next())
     }
 
-    /// Ends what [`PgPool::begin`] began: all of it is kept, or nothing.
+    /// Ends the transaction of [`PgPool::begin`]: commits or rolls back.
     pub(super) async fn finish<T>(self, done: Result<T, MemoryError>) -> Result<T, MemoryError> {
         match done {
             Ok(value) => match self.say("COMMIT", ConnectionState::Done).await {
@@ -280,7 +280,7 @@ impl PgLease {
                 Err(trouble) => Err(trouble),
             },
             Err(trouble) => {
-                // If this fails too, the connection is not used again, which undoes it as well.
+                // If this fails too, the connection is dropped, which also rolls back.
                 let _ = self.say("ROLLBACK", ConnectionState::Done).await;
                 Err(trouble)
             }
@@ -304,8 +304,8 @@ impl PgLease {
 }
 
 impl Drop for PgLease {
-    /// Who gives up in the middle of something does not cost a connection: what was asked ends by
-    /// itself, and until then nobody else gets it.
+    /// An abandoned statement does not cost a connection: it ends by itself, and until then the
+    /// connection is not leased.
     fn drop(&mut self) {
         let Some(connection) = self.connection.take() else { return };
         if !connection.midway.load(Ordering::Acquire) {

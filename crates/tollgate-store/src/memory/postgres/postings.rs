@@ -1,9 +1,9 @@
-//! The lists of what has a word.
+//! Inverted index (posting lists) of the memory in PostgreSQL.
 //!
-//! A word is a number made of the shelf, one of its drawers and the word itself; an inverted index
-//! finds what has it. A drawer holds the next few thousand things of a shelf: from the newest
-//! drawer back, the newest things with a word are found without reading the others, however many
-//! there are. Nothing of a query's text reaches the database.
+//! A term is a number made of the partition, one of its segments (called `drawer` in SQL) and the
+//! hash of the word. A segment holds some thousand consecutive rows of a partition: searching from
+//! the newest segment back finds the newest rows with a word without reading the others. No query
+//! text reaches the database.
 
 use std::collections::HashSet;
 
@@ -16,23 +16,23 @@ use crate::memory::MemoryError;
 use crate::memory::candidates::{MAX_CANDIDATES, NEWEST, PartitionStats, PostingLists};
 use crate::number::size;
 
-/// Things in a drawer. The more, the longer a common word takes; the fewer, a rare one.
+/// Rows per segment. More make common words slower, fewer make rare ones slower.
 const ROWS_PER_SEGMENT: i64 = 1 << 13;
 const MAX_SEGMENTS: i64 = 1 << 16;
 const BITS_OF_WORD: u32 = 28;
 const WORD_MASK: i64 = (1 << BITS_OF_WORD) - 1;
 const SEGMENT_BITS: u32 = 16;
 
-/// How far the list of a speaker's entries is read: there has to be room for what is said of him.
+/// Maximum length read of a speaker's list, which leaves room for texts about the speaker.
 const MAX_SPEAKER_ENTRIES: usize = MAX_CANDIDATES / 2;
-/// Drawers that are searched for what has all of many common words.
+/// Maximum segments searched for rows with all of several common words.
 const SEGMENTS_WITH_ALL_TERMS: i64 = 16;
-/// Things with all words of a query.
+/// Maximum rows with all words of a query.
 const MOST_WITH_ALL: i64 = 200;
-/// Of a session, so many of its newest entries are read when it is searched.
+/// Newest entries read when a session is searched.
 const READ_IN_SESSION: i64 = 8_192;
 
-/// What has words that are looked for by the newest.
+/// An index searched from the newest row back.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PgTextIndex {
     Entries,
@@ -46,7 +46,7 @@ pub(super) struct SearchedSession {
     pub(super) entries: i64,
 }
 
-/// The words of a thing, as they are kept: the `ordinal` says how many there were before it.
+/// The index terms of a row; `ordinal` is the number of rows before it.
 pub(super) fn words(shelf: i32, ordinal: i64, terms: &[String]) -> String {
     let drawer = ordinal / ROWS_PER_SEGMENT;
     let words: Vec<String> =
@@ -54,7 +54,7 @@ pub(super) fn words(shelf: i32, ordinal: i64, terms: &[String]) -> String {
     format!("{{{}}}", words.join(","))
 }
 
-/// Those of things that are too few for drawers.
+/// Index terms without segments, for small tables.
 pub(super) fn plain_words(shelf: i32, terms: &[String]) -> Vec<i64> {
     terms.iter().map(|term| key(shelf, 0, hash(term))).collect()
 }
@@ -64,8 +64,8 @@ fn key(shelf: i32, drawer: i64, word: i64) -> i64 {
     (place << BITS_OF_WORD) | word
 }
 
-/// FNV-1a, in few bits. Two words that fall together give more to be ranked, not wrong hits. Kept in
-/// databases: it never changes.
+/// FNV-1a, truncated. Collisions give more candidates to rank, not wrong hits. Stored in databases:
+/// must never change.
 fn hash(term: &str) -> i64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in term.bytes() {
@@ -75,8 +75,7 @@ fn hash(term: &str) -> i64 {
     i64::try_from(folded & WORD_MASK.unsigned_abs()).unwrap_or_default()
 }
 
-/// Who says something is another word than whom it is about: who speaks often would hide what is
-/// said of him.
+/// Speakers have their own terms: a frequent speaker would otherwise hide texts about them.
 pub(super) fn said_by(term: &str) -> String {
     format!("{term}\0says")
 }
@@ -114,7 +113,7 @@ impl PgTextIndex {
         (ever - 1).max(0) / ROWS_PER_SEGMENT
     }
 
-    /// The lists of each term on each shelf.
+    /// The lists of each term in each partition.
     pub(super) async fn lists(
         self,
         lease: &PgLease,
@@ -132,7 +131,7 @@ impl PgTextIndex {
             lists.add(term, newest, self.stock(&shelves[shelf]));
         }
         for (shelf, cut) in shelves.iter().zip(cut) {
-            // Where the list of one term is whole, whatever has all words is in it.
+            // If one list is complete, it contains every row with all words.
             if query.terms.len() > 1 && cut.len() == query.terms.len() {
                 lists.with_all(self.with_all(lease, shelf, query).await?);
             }
@@ -140,7 +139,7 @@ impl PgTextIndex {
         Ok(lists)
     }
 
-    /// The terms, as words that are looked for.
+    /// The hashes of the terms.
     fn hashes(self, query: &MemoryQuery) -> Vec<i64> {
         match self {
             Self::Entries => both_hashes(query),
@@ -148,7 +147,7 @@ impl PgTextIndex {
         }
     }
 
-    /// The newest with each word on each shelf, by the places of both.
+    /// The newest rows with each word in each partition, by the indices of both.
     async fn heads(
         self,
         lease: &PgLease,
@@ -182,7 +181,7 @@ impl PgTextIndex {
         Ok(heads)
     }
 
-    /// The newest on a shelf that have every word of the query.
+    /// The newest rows of a partition with every word of the query.
     async fn with_all(
         self,
         lease: &PgLease,
@@ -213,17 +212,17 @@ impl PgTextIndex {
     }
 }
 
-/// The word of a shelf's drawer, as [`key`] makes it.
+/// The term of a partition's segment, as [`key`] computes it.
 const KEY: &str = "(s.id::bigint << 44) | ((drawer % 65536) << 28) | t.word";
 
-/// The newest entries of a session with each term, by its place.
+/// The newest entries of a session with each term, by its index.
 pub(super) async fn in_session(
     lease: &PgLease,
     shelf: &PgPartition,
     query: &MemoryQuery,
     inside: SearchedSession,
 ) -> Result<Vec<(usize, Vec<u64>)>, MemoryError> {
-    // Most are short enough to be read; in a long one, much of what has a word belongs to it.
+    // Most sessions are short enough to be read; in a long one, many rows with a word belong to it.
     let (select, last) = if inside.entries <= READ_IN_SESSION {
         (READ_ONE_SESSION, READ_IN_SESSION)
     } else {
@@ -264,7 +263,7 @@ const SEARCH_ONE_SESSION: &str = "
         ) h LIMIT $3)
     FROM unnest($2::bigint[]) WITH ORDINALITY AS t (word, place)";
 
-/// Places count from one.
+/// Indices are 1-based in SQL.
 fn place(columns: &mut PgColumns<'_>) -> Result<usize, MemoryError> {
     let place: i64 = columns.value()?;
     Ok(usize::try_from(place - 1).unwrap_or_default())

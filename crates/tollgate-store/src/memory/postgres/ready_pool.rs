@@ -1,5 +1,5 @@
-//! The way to the tables: they are made when the server comes, and nobody is let to them before that.
-//! Called by everything that needs a connection.
+//! Access to the pool once the schema exists: it is created when the server becomes reachable, and
+//! callers wait for that. Used wherever a connection is needed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::pool::{PgDeadline, PgLease, PgPool};
 use super::schema::{self, VectorSupport};
 use crate::memory::MemoryError;
 
-/// After a failure the tables are looked for again.
+/// Retry interval of creating the schema after a failure.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 pub(super) struct ReadyPool {
@@ -19,7 +19,7 @@ pub(super) struct ReadyPool {
     standing: Receiver<SchemaState>,
 }
 
-/// Whether the tables are there.
+/// Whether the schema is ready.
 #[derive(Debug, Clone)]
 pub(super) enum SchemaState {
     Unknown,
@@ -28,13 +28,13 @@ pub(super) enum SchemaState {
 }
 
 impl ReadyPool {
-    /// It opens by what [`open`] says.
+    /// Becomes ready when [`open`] reports so.
     pub(super) fn new(pool: PgPool) -> (Self, Sender<SchemaState>) {
         let (told, standing) = watch::channel(SchemaState::Unknown);
         (Self { pool, standing }, told)
     }
 
-    /// Waits until the tables are there, not longer than that.
+    /// Waits until the schema is ready, up to the deadline.
     pub(super) async fn ready(&self, term: PgDeadline) -> Result<VectorSupport, MemoryError> {
         let mut standing = self.standing.clone();
         loop {
@@ -62,7 +62,7 @@ impl ReadyPool {
     }
 }
 
-/// Makes the tables, however long it takes until somebody is there.
+/// Creates the schema, retrying until the server is reachable.
 pub(super) async fn open(door: Arc<ReadyPool>, told: Sender<SchemaState>) {
     loop {
         let prepared = match door.pool.manager().connect().await {

@@ -1,4 +1,4 @@
-//! What stands in the tables, row by row: for export.
+//! Export of rows from PostgreSQL.
 
 use tollgate_core::memory::{
     FactSource, MemoryScope, MemoryViewer, NewEntity, NewEntry, NewFact, NewRelation, Provenance,
@@ -10,7 +10,7 @@ use super::rows::PgColumns;
 use crate::memory::{ExportCursor, MemoryError, MemoryLayer, MemoryRecord, RecordContent};
 use crate::number::{size, to_signed, to_unsigned};
 
-/// Rows at once, and numbers that are looked through for them: those between may be of others.
+/// Maximum rows returned, and ids scanned for them: some may be of other scopes.
 const ROWS: usize = 500;
 const LOOKED_THROUGH: u64 = 20_000;
 
@@ -57,13 +57,13 @@ pub(super) async fn after(
     Ok((records, more.then_some(ExportCursor { after: reached, ..from })))
 }
 
-/// Where the rows of a layer stand.
+/// The table of a layer.
 struct LayerTable {
     of: &'static str,
     number: &'static str,
     author: &'static str,
     shelf: &'static str,
-    /// Which of them are exported.
+    /// Further condition for exported rows.
     also: &'static str,
     columns: &'static str,
 }

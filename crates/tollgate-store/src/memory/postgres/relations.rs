@@ -1,5 +1,4 @@
-//! L3 in PostgreSQL, what they have to do with each other: relations, from an entity to its
-//! neighbours and no further.
+//! L3 in PostgreSQL: relations from an entity to its direct neighbours.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,9 +16,9 @@ use super::rows::PgColumns;
 use crate::memory::{MemoryError, Page};
 use crate::number::size;
 
-/// Counting the links of an entity ends there.
+/// Counting the links of an entity stops here.
 const MAX_COUNTED_LINKS: i64 = 100_000;
-/// Links whose other end is not seen are left out: a few more are read for them.
+/// Extra links read, because those with an invisible other end are omitted.
 const SPARE: i64 = 64;
 
 pub(super) async fn relate(
@@ -40,7 +39,7 @@ pub(super) async fn relate(
     };
     let ends: Vec<&EntityId> = relations.iter().flat_map(|it| [&it.source, &it.target]).collect();
     let names: Vec<&str> = ends.iter().map(|end| end.as_str()).collect();
-    // Who is there stays there until this is kept.
+    // Lock the entities until the transaction ends.
     let find = "SELECT id FROM entities WHERE shelf = ANY ($1) AND id = ANY ($2) FOR KEY SHARE";
     let rows = lease.rows(find, &[&shelves, &names]).await?;
     let there: HashSet<String> =
@@ -56,7 +55,7 @@ async fn put(
     spot: PgWriteTarget,
     relations: &[NewRelation],
 ) -> Result<(), MemoryError> {
-    // Of several of one kind between the same two the last is kept.
+    // Of several of one kind between the same two the last one is stored.
     let differing: BTreeMap<_, &NewRelation> =
         relations.iter().map(|it| ((&it.source, &*it.kind, &it.target), it)).collect();
     let relations: Vec<&NewRelation> = differing.into_values().collect();
@@ -134,7 +133,7 @@ pub(super) async fn snapshot(
     Ok(Some(EntitySnapshot { entity, links, left_out }))
 }
 
-/// Of one entity, the surest first; or all, by who they are between.
+/// Of one entity, highest confidence first; or all, by their ends.
 pub(super) async fn list(
     lease: &PgLease,
     scope: &MemoryScope,
@@ -159,8 +158,8 @@ pub(super) async fn list(
     Ok(page.of(found).collect())
 }
 
-/// Those of an entity, either way, the surest first. One that leads back to its own beginning is
-/// one, not two.
+/// The relations of an entity in both directions, highest confidence first. A self-relation counts
+/// once.
 async fn of(
     lease: &PgLease,
     shelves: &[i32],

@@ -1,4 +1,4 @@
-//! Values as the tables keep them.
+//! Decoding of PostgreSQL rows.
 
 use serde_json::{Map, Value};
 use tokio_postgres::Row;
@@ -10,7 +10,7 @@ use crate::Error;
 use crate::memory::MemoryError;
 use crate::number::{to_signed, to_unsigned};
 
-/// One column after another.
+/// Reads columns in order.
 pub(super) struct PgColumns<'r> {
     row: &'r Row,
     next: usize,
@@ -77,7 +77,7 @@ impl<'r> PgColumns<'r> {
     }
 }
 
-/// What stands in a column is not what we write there.
+/// A column has a value that we do not write.
 pub(super) fn unreadable(found: &str) -> MemoryError {
     let found = format!("`{}` is nothing we write there", found.escape_debug());
     MemoryError::Failed(Error::Damaged(found))

@@ -1,7 +1,7 @@
-//! The steps from an empty database to the tables of this version, in a schema of their own.
+//! Schema migrations in PostgreSQL, in a schema of their own.
 //!
-//! Several gateways may begin at once: one takes the steps, the others wait for it. A step that was
-//! released never changes; a new one is a new file and a new line here.
+//! Several gateways may start at once: one migrates, the others wait. A released step never
+//! changes; a new step is a new file and a new line here.
 
 use tokio_postgres::Client;
 
@@ -11,28 +11,28 @@ use crate::memory::MemoryError;
 
 const STEPS: &[&str] = &[include_str!("0001_memory.sql")];
 
-/// Of all locks that programs take in this database, ours: "Tollgate" in ASCII.
+/// Key of our advisory lock: "Tollgate" in ASCII.
 const LOCK: i64 = i64::from_be_bytes(*b"Tollgate");
 
-/// The oldest that has all we use.
+/// Oldest supported major version.
 const OLDEST: i32 = 13;
 
-/// What this database can do beside what all can.
+/// Vector search support of this database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VectorSupport {
-    /// It has pgvector.
+    /// With pgvector.
     Indexed,
-    /// Near ones are found by their sketches.
+    /// By SimHash in memory.
     Sketched,
 }
 
-/// Makes the tables that are missing, and says what the database can do and where its vectors are.
+/// Runs the missing migrations, and returns the vector support and the schema of its types.
 pub(super) async fn prepare(
     on: &PgConnection,
 ) -> Result<(VectorSupport, Option<String>), MemoryError> {
     let client = on.client();
     fits(client).await?;
-    // Whoever takes a long step must not be interrupted, and others wait for him.
+    // A long migration must not time out, nor the gateways that wait for it.
     client.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0").await?;
     let taken = steps(client).await;
     if taken.is_err() {
@@ -64,7 +64,7 @@ async fn steps(client: &Client) -> Result<(), MemoryError> {
                            to_regclass('tollgate.steps') IS NOT NULL";
     let row = client.query_one(is_there, &[]).await?;
     let (schema, table): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
-    // Where somebody else made it for us, we may have no right to make one.
+    // If the schema was created for us, we may lack the right to create one.
     if !schema {
         client.batch_execute("CREATE SCHEMA tollgate").await?;
     }
@@ -92,7 +92,7 @@ async fn steps(client: &Client) -> Result<(), MemoryError> {
     Ok(())
 }
 
-/// The schema of pgvector, which is made if we may.
+/// The schema of pgvector, which is installed if permitted.
 async fn extension(client: &Client) -> Result<Option<String>, MemoryError> {
     let available = "SELECT FROM pg_available_extensions WHERE name = 'vector'";
     let find = "SELECT quote_ident(nspname) FROM pg_extension
@@ -100,7 +100,7 @@ async fn extension(client: &Client) -> Result<Option<String>, MemoryError> {
     if client.query_opt(find, &[]).await?.is_none()
         && client.query_opt(available, &[]).await?.is_some()
     {
-        // Many may not; then it is as if it were not there.
+        // Often not permitted; then it counts as absent.
         let _ = client.batch_execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA tollgate").await;
     }
     let found = client.query_opt(find, &[]).await?;

@@ -1,4 +1,4 @@
-//! TLS to the database, by rustls. Called by the driver when the server speaks it.
+//! TLS to PostgreSQL with rustls, called by the driver.
 
 use std::future::Future;
 use std::io;
@@ -19,7 +19,7 @@ use tokio_rustls::TlsConnector;
 
 use super::address::{PostgresAddressError, ServerVerification};
 
-/// Makes connections of one kind.
+/// Opens TLS connections with one configuration.
 #[derive(Clone)]
 pub(super) struct PgTls {
     config: Arc<ClientConfig>,
@@ -46,8 +46,8 @@ impl PgTls {
             ServerVerification::Certificate(None) => {
                 builder.with_root_certificates(roots_of_the_system()?)
             }
-            // As every client of PostgreSQL does where nothing more was asked for: it keeps
-            // listeners out, not somebody in the middle.
+            // The usual default of PostgreSQL clients: protects against eavesdropping, not against
+            // a man in the middle.
             ServerVerification::None => builder
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(AnyCertificateVerifier(provider))),
@@ -134,7 +134,7 @@ impl AsyncWrite for PgTlsStream {
     }
 }
 
-/// Takes every certificate, but not one whose key the server has not.
+/// Accepts every certificate, but checks that the server has its private key.
 #[derive(Debug)]
 struct AnyCertificateVerifier(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! L1 in PostgreSQL: entries, and the sessions they stand in.
+//! L1 in PostgreSQL: entries and their sessions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::SystemTime;
@@ -17,11 +17,11 @@ use crate::memory::candidates::{PartitionStats, PostingLists};
 use crate::memory::{MemoryError, Page, TranscriptPage, UnreadTranscript};
 use crate::number::{size, to_signed, to_unsigned};
 
-/// Sessions with something unread at once, and entries of each; more come the next time.
+/// Maximum sessions with unread entries per call, and entries of each; the rest follows later.
 const SESSIONS_UNREAD: i64 = 16;
 const ENTRIES_UNREAD: usize = 200;
 
-/// An entry and its words, with those of its speaker: made before anybody has to wait for it.
+/// An entry with its index terms and its speaker's, computed before the transaction.
 pub(super) struct PgIndexedEntry {
     entry: NewEntry,
     terms: Vec<String>,
@@ -35,14 +35,14 @@ impl From<NewEntry> for PgIndexedEntry {
     }
 }
 
-/// A session as it stands in its table.
+/// A row of the sessions table.
 struct PgSessionRow {
     number: i64,
     shelf: i32,
     session: TranscriptSession,
 }
 
-/// What comes to a session.
+/// The rows added to a session.
 struct SessionGrowth {
     entries: i64,
     began: i64,
@@ -75,7 +75,7 @@ pub(super) async fn append(
         lease.rows(insert, &[&spot.author, &sessions, &speakers, &texts, &times, &words]).await?;
     let mut numbers: Vec<i64> =
         rows.iter().map(|row| PgColumns::of(row).value()).collect::<Result<_, _>>()?;
-    // They were given in this order, and are the shelf's newest.
+    // Inserted in this order, and the newest of the partition.
     numbers.sort_unstable();
     let update = "UPDATE shelves SET sessions = sessions + $2, last_entry = $4,
                       first_entry = CASE first_entry WHEN 0 THEN $3 ELSE first_entry END
@@ -85,7 +85,7 @@ pub(super) async fn append(
     Ok(numbers.into_iter().map(|id| EntryId(to_unsigned(id))).collect())
 }
 
-/// The numbers of the entries' sessions, and how many of those begin with them.
+/// The ids of the entries' sessions, and how many of those are new.
 async fn sessions_for(
     lease: &PgLease,
     shelf: i32,
@@ -135,7 +135,7 @@ pub(super) async fn with(
     candidates(lease, &shelves, &lists).await
 }
 
-/// Of one session.
+/// Search in one session.
 pub(super) async fn with_in(
     lease: &PgLease,
     scope: &MemoryScope,
@@ -214,7 +214,7 @@ pub(super) async fn session(
     Ok(find(lease, &shelves, id).await?.map(|known| known.session))
 }
 
-/// The session of that name that goes before others.
+/// The session of that name with precedence.
 async fn find(
     lease: &PgLease,
     shelves: &[PgPartition],
@@ -271,7 +271,7 @@ pub(super) async fn summarise(
     Ok(row.is_some())
 }
 
-/// Passages of a session reach up to that entry now.
+/// Records that passages of a session cover the entries up to this one.
 pub(super) async fn mark_read(
     lease: &PgLease,
     shelf: i32,
@@ -287,8 +287,8 @@ pub(super) async fn mark_read(
     Ok(())
 }
 
-/// A passage has one author, so that it can be taken out with what it was made of: a piece ends
-/// where another begins to write.
+/// A passage has one author, so that it can be deleted with its source: a piece ends where the
+/// author changes.
 pub(super) async fn unread(
     lease: &PgLease,
     at_least: usize,

@@ -1,8 +1,7 @@
-//! Vectors of facts in PostgreSQL. Where there is pgvector, each model has an index of its own and
-//! the database finds what is near.
+//! Vector search in PostgreSQL. With pgvector, each model has its own index.
 //!
-//! Where not, sketches do, which stand in memory from the first search on. What other processes
-//! write and remove is seen by the numbers of the vectors.
+//! Without it, SimHash sketches are used, which are loaded into memory on the first search. Changes
+//! by other processes are detected by the ids of vectors.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -19,48 +18,47 @@ use crate::memory::simhash::{SimHash, SimHashIndex, cosine, unit};
 use crate::memory::{EmbeddingVector, MemoryError};
 use crate::number::{size, to_signed, to_unsigned};
 
-/// What this process knows of the vectors in the database.
+/// State of this process about the stored vectors.
 #[derive(Default)]
 pub(super) struct PgVectorSearch {
-    /// Of each model.
+    /// By model.
     sketches: Mutex<HashMap<i32, Arc<RwLock<SimHashIndex>>>>,
-    /// Up to which fact all have a vector of a model.
+    /// By model: all facts up to this one have a vector.
     complete: Mutex<HashMap<i32, i64>>,
 }
 
-/// A model, as it stands in its table.
+/// A row of the models table.
 #[derive(Debug, Clone, Copy)]
 struct PgVectorModel {
     id: i32,
     dimensions: i32,
-    /// It has an index of its own.
+    /// It has its own index.
     indexed: bool,
 }
 
-/// What is looked for, and among which.
+/// A query vector, and its search range.
 #[derive(Debug, Clone, Copy)]
 struct PgVectorQuery<'q> {
     model: PgVectorModel,
     shelves: &'q [i32],
     to: &'q [f32],
-    /// How many are looked at.
+    /// How many candidates are examined.
     wanted: usize,
 }
 
-/// Vectors that are compared exactly: at least so many, and so many for each that is wanted.
+/// Candidates compared exactly: a minimum, and a number per wanted hit.
 const MIN_COMPARED_VECTORS: usize = 400;
 const COMPARED_EACH: usize = 8;
-/// On shelves with no more than these, all are compared.
+/// In partitions up to this size, all vectors are compared.
 const MAX_EXHAUSTIVE_VECTORS: i64 = 2_000;
-/// Sketches that are read at once, and facts that are looked at for one that has no vector.
+/// Sketches read at once, and facts scanned at once for missing vectors.
 const SLICE: i64 = 20_000;
 const FACTS_AT_ONCE: i64 = 2_000;
-/// So many the index of pgvector is asked for at least, as it was told to look at.
+/// Minimum number requested from the pgvector index, equal to its search width.
 const LEAST_BY_INDEX: usize = 200;
-/// It takes no longer ones.
+/// Maximum dimensions of the pgvector index.
 const LONGEST_INDEXED: i32 = 2_000;
-/// Vectors are written one after another, so that their numbers rise in the order in which they are
-/// seen. "vectors" in ASCII.
+/// Serializes writes of vectors, so that ids increase in order of visibility. "vectors" in ASCII.
 const LOCK: i64 = i64::from_be_bytes(*b"\0vectors");
 
 impl PgVectorSearch {
@@ -106,7 +104,7 @@ impl PgVectorSearch {
             let about = sketches.read().nearest(&places, &sketch, wanted);
             let (exact, gone) = compare_exactly(lease, &about, to).await?;
             if gone.len() > wanted / 4 && attempt == 0 {
-                // Much was forgotten: what is near may have been hidden behind it.
+                // Many were deleted: near neighbours may have been hidden behind them, so reload.
                 *sketches.write() = SimHashIndex::default();
                 continue;
             }
@@ -118,7 +116,7 @@ impl PgVectorSearch {
         Ok(Vec::new())
     }
 
-    /// The oldest first.
+    /// Oldest first.
     pub(super) async fn missing(
         &self,
         lease: &PgLease,
@@ -154,10 +152,10 @@ impl PgVectorSearch {
     }
 }
 
-/// Facts, and how near they are.
+/// Facts with their similarity.
 type NearFacts = Vec<(i64, f32)>;
 
-/// Of facts that are gone, none is kept.
+/// Vectors of deleted facts are dropped.
 pub(super) async fn keep(
     lease: &PgLease,
     name: &str,
@@ -172,7 +170,7 @@ pub(super) async fn keep(
     for (length, vectors) in by_length {
         let model = model_for(lease, name, length, can).await?;
         let facts: Vec<i64> = vectors.keys().copied().collect();
-        // Also of another length: a model that changed leaves nothing behind.
+        // Also of other dimensions: a changed model leaves nothing behind.
         let remove = "DELETE FROM vectors USING models
                       WHERE models.id = vectors.model AND models.name = $1 AND fact = ANY ($2)";
         lease.rows(remove, &[&name, &facts]).await?;
@@ -195,7 +193,7 @@ pub(super) async fn keep(
     Ok(())
 }
 
-/// Of length 1, each of them.
+/// Normalizes each to length 1.
 pub(super) fn units(
     vectors: Vec<(FactId, Vec<f32>)>,
 ) -> Result<Vec<(FactId, Vec<f32>)>, MemoryInputError> {
@@ -247,7 +245,7 @@ async fn model_for(
     }
 }
 
-/// The statement that makes a model's index.
+/// The statement that creates a model's index.
 fn index_of(PgVectorModel { id, dimensions, .. }: PgVectorModel) -> Option<String> {
     (dimensions <= LONGEST_INDEXED).then(|| {
         format!(
@@ -266,7 +264,7 @@ async fn is_few(lease: &PgLease, question: &PgVectorQuery<'_>) -> Result<bool, M
     Ok(row.map_or(Ok(0), |row| PgColumns::of(&row).value::<i64>())? <= MAX_EXHAUSTIVE_VECTORS)
 }
 
-/// As pgvector finds them.
+/// Search with pgvector.
 async fn search_pgvector(
     lease: &PgLease,
     question: &PgVectorQuery<'_>,
@@ -274,7 +272,7 @@ async fn search_pgvector(
     let PgVectorQuery { model: PgVectorModel { id, dimensions, .. }, shelves, to, wanted } =
         question;
     let distance = format!("numbers::vector({dimensions}) <=> $1::real[]::vector({dimensions})");
-    // The index is only used where the model is written out, and the order is nothing more.
+    // The index is used only if the model id is a literal and the order is the bare distance.
     let near = |order: &str| {
         format!(
             "SELECT ARRAY(SELECT id FROM vectors WHERE model = {id} AND shelf = ANY ($2)
@@ -287,7 +285,7 @@ async fn search_pgvector(
     if !is_few(lease, question).await? {
         found = numbers(lease, &near(&distance), &values).await?;
     }
-    // Among many that are others', too few may have been met.
+    // Too few neighbours are in these partitions: search without the index (`+ 0` disables it).
     if found.len() < most {
         found = numbers(lease, &near(&format!("({distance}) + 0")), &values).await?;
     }
@@ -303,7 +301,7 @@ async fn numbers(
     row.map_or(Ok(Vec::new()), |row| PgColumns::of(&row).numbers())
 }
 
-/// What is new comes after what is known. What was read before time ran out is not read again.
+/// Loads new sketches, which have higher ids. Progress is kept if the deadline passes.
 async fn refresh(
     lease: &PgLease,
     model: PgVectorModel,
@@ -318,7 +316,7 @@ async fn refresh(
         for row in &rows {
             let mut columns = PgColumns::of(row);
             let (vector, shelf) = (columns.number()?, columns.value::<i32>()?);
-            // Another may have been here meanwhile.
+            // Another task may have loaded it meanwhile.
             if let Some(sketch) =
                 SimHash::read(columns.value()?).filter(|_| vector > sketches.last())
             {
@@ -331,7 +329,7 @@ async fn refresh(
     }
 }
 
-/// How near each of them is, by its fact; and those that are no more.
+/// The exact similarity of each, by fact; and the deleted ones.
 async fn compare_exactly(
     lease: &PgLease,
     vectors: &[u64],

@@ -1,5 +1,5 @@
-//! Forgetting, in slices: whoever writes meanwhile does not wait long. With a thing go its words,
-//! its vectors and its sketches; what was counted is counted down.
+//! Deletion in slices, so that concurrent writers do not wait long. Index terms, vectors and
+//! sketches are deleted with their rows; counters are updated.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use super::postings::{SqliteTextIndex, row as number};
 use super::{MemoryError, vectors};
 use crate::memory::{MemoryCounts, MemoryForgetTarget};
 
-/// Things that go at once.
+/// Maximum rows per slice.
 pub(super) const SLICE: usize = 1_000;
 
-/// Whether there may be more of it.
+/// Whether there may be more to delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SqliteDeleteRemainder {
     Nothing,
     Perhaps,
 }
 
-/// A part of what is to be forgotten goes.
+/// Deletes one slice.
 pub(super) fn some(
     from: &Connection,
     scope: &MemoryScope,
@@ -42,12 +42,12 @@ pub(super) fn some(
     ))
 }
 
-/// What goes of one shelf.
+/// The slice of one partition.
 struct SqliteDeleteSlice<'s> {
     from: &'s Connection,
     shelf: i64,
     gone: MemoryCounts,
-    /// How many things more may go.
+    /// Rows that may still be deleted.
     room: usize,
 }
 
@@ -77,7 +77,7 @@ impl SqliteDeleteSlice<'_> {
             MemoryForgetTarget::Entity(id) => {
                 let one = "SELECT number FROM entities WHERE shelf = ?1 AND id = ?2";
                 self.entities(one, (shelf, id.as_str()))?;
-                // The entity may stand on another shelf.
+                // The entity may be in another partition.
                 self.relations_with(id.as_str())
             }
             MemoryForgetTarget::Relation { source, kind, target } => {
@@ -127,7 +127,7 @@ impl SqliteDeleteSlice<'_> {
         Ok(())
     }
 
-    /// What a query finds, as far as there is room.
+    /// The ids that a query finds, up to the remaining room.
     fn numbers(&self, select: &str, values: impl Params) -> Result<Vec<i64>, MemoryError> {
         let limited = format!("{select} LIMIT {}", self.room);
         let mut query = self.from.prepare(&limited)?;
@@ -157,7 +157,7 @@ impl SqliteDeleteSlice<'_> {
         Ok(())
     }
 
-    /// A session after some of its entries went: one without any is none.
+    /// Updates a session after some of its entries were deleted; without any left, deletes it.
     fn settle(&mut self, session: i64, fewer: i64) -> Result<(), MemoryError> {
         let left = "UPDATE sessions SET entries = entries - ?2 WHERE id = ?1 RETURNING entries";
         let left: i64 =
@@ -187,7 +187,7 @@ impl SqliteDeleteSlice<'_> {
         Ok(())
     }
 
-    /// With the relations on this shelf; as long as there is room for those, it stays itself.
+    /// Deletes the relations of this partition first; the entity stays if they use up the room.
     fn entities(&mut self, select: &str, values: impl Params) -> Result<(), MemoryError> {
         for entity in self.numbers(select, values)? {
             let find = "SELECT id FROM entities WHERE number = ?1";
@@ -224,7 +224,7 @@ impl SqliteDeleteSlice<'_> {
         Ok(())
     }
 
-    /// One thing fewer.
+    /// Decrements a counter.
     fn count(&mut self, counter: PartitionCounter) -> Result<(), MemoryError> {
         self.room = self.room.saturating_sub(1);
         partitions::count(self.from, self.shelf, counter, -1)

@@ -1,4 +1,4 @@
-//! L3 in SQLite, who and what there is: entities, found by their names.
+//! L3 in SQLite: entities, found by name.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use super::rows::{attributes_of, entity_of};
 use crate::memory::{EntityFilter, Page};
 use crate::number::size;
 
-/// By words no more are looked through.
+/// Maximum rows examined in a search by words.
 const MOST_WITH_WORDS: usize = 1_000;
 
 pub(super) fn put(
@@ -92,7 +92,7 @@ pub(super) fn find(
     Ok(page.of(found).map(|(_, entity)| entity).collect())
 }
 
-/// The entity of that id that goes before others.
+/// The entity of that id with precedence.
 pub(super) fn get(
     connection: &Connection,
     shelves: &[i64],
@@ -130,7 +130,7 @@ impl SqliteEntitySearch<'_> {
         size(found.len()) >= self.page.end()
     }
 
-    /// By their names, from a shelf to the next.
+    /// By name, partition by partition.
     fn any(&self) -> Result<Vec<Entity>, MemoryError> {
         let mut found = self.between("", None)?;
         found.sort_by_cached_key(|(number, entity)| (looked_for(&entity.name), *number));
@@ -144,11 +144,11 @@ impl SqliteEntitySearch<'_> {
 
     fn beginning(&self, name: &str) -> Result<SqliteNumberedEntities, MemoryError> {
         let name = looked_for(name);
-        // Nothing of Unicode comes after it.
+        // The highest code point, as the upper end of a prefix range.
         self.between(&name, Some(&format!("{name}\u{10ffff}")))
     }
 
-    /// Names from one on, up to another.
+    /// A range of names.
     fn between(&self, from: &str, to: Option<&str>) -> Result<SqliteNumberedEntities, MemoryError> {
         let kind = if self.kind.is_some() { "e.kind = ?4" } else { "?4 IS NULL" };
         let end = if to.is_some() { "e.folded < ?3" } else { "?3 IS NULL" };
@@ -166,7 +166,7 @@ impl SqliteEntitySearch<'_> {
         Ok(found)
     }
 
-    /// All of its words; where no name has all, any of those that say something.
+    /// Names with all words; if there are none, with any significant word.
     fn with_words(&self, name: &str) -> Result<SqliteNumberedEntities, MemoryError> {
         let all = self.with(&terms(name))?;
         if !all.is_empty() {
@@ -199,7 +199,7 @@ impl SqliteEntitySearch<'_> {
     }
 }
 
-/// A name as it is compared; one without letters is what it is.
+/// The normalized name; a name without letters is kept.
 fn looked_for(name: &str) -> String {
     match fold_text(name) {
         words if words.is_empty() => name.trim().to_lowercase(),
@@ -207,7 +207,8 @@ fn looked_for(name: &str) -> String {
     }
 }
 
-/// A word that only entities of that kind have. Kinds may be anything: their bytes are spelled out.
+/// An index term for entities of that kind only. Kinds are arbitrary text, so their bytes are
+/// hex-encoded.
 fn of_kind(kind: &str, term: &str) -> String {
     let kind: String = kind.bytes().map(|byte| format!("{byte:02x}")).collect();
     format!("k{kind}x{term}")

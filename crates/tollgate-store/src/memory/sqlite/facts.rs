@@ -1,4 +1,4 @@
-//! L2 in SQLite: facts and passages, and the lists of their words.
+//! L2 in SQLite: facts and passages, and their posting lists.
 
 use std::cmp::Reverse;
 
@@ -17,7 +17,7 @@ use crate::memory::Page;
 use crate::memory::fact_identity::same;
 use crate::number::to_unsigned;
 
-/// A fact, its words, and by what it is known to be the same.
+/// A fact with its index terms and its identity.
 pub(super) struct SqliteIndexedFact {
     fact: NewFact,
     terms: Vec<String>,
@@ -82,7 +82,7 @@ fn keep(
     Ok(id)
 }
 
-/// One that is there becomes newer, and knows what was not known of it.
+/// Updates an existing fact: the later time, and new values of the other fields where given.
 fn renew(
     to: &Connection,
     spot: SqliteWriteTarget,
@@ -123,7 +123,7 @@ pub(super) fn get(connection: &Connection, id: i64) -> Result<Option<Fact>, Memo
     Ok(query.query_row([id], fact).optional()?)
 }
 
-/// The newest first.
+/// Newest first.
 pub(super) fn list(
     connection: &Connection,
     scope: &MemoryScope,

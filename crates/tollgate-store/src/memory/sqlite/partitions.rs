@@ -1,5 +1,5 @@
-//! Shelves: one for each (namespace, audience). Whatever is kept stands on one; a scope is the
-//! shelves it sees. Called by all that reads and writes the memory's file.
+//! Partitions (table column `shelf`): one per (namespace, audience). Every row belongs to one; a
+//! scope is the set of partitions it sees. Used by all reads and writes of the memory's file.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use tollgate_core::id::AgentId;
@@ -13,7 +13,7 @@ use crate::memory::MemoryCounts;
 use crate::memory::candidates::PartitionStats;
 use crate::number::to_unsigned;
 
-/// A shelf, and what stands on it.
+/// A partition and its counters.
 #[derive(Debug, Clone)]
 pub(super) struct SqlitePartition {
     pub(super) id: i64,
@@ -22,14 +22,14 @@ pub(super) struct SqlitePartition {
     pub(super) facts: PartitionStats,
 }
 
-/// Where something is written, and by whom.
+/// The partition and author of a write.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SqliteWriteTarget {
     pub(super) shelf: i64,
     pub(super) author: i64,
 }
 
-/// What is counted on a shelf.
+/// The counters of a partition.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PartitionCounter {
     Sessions,
@@ -39,7 +39,7 @@ pub(super) enum PartitionCounter {
     Relations,
 }
 
-/// The shelves of a scope: an agent's own first, for the operator the shared one.
+/// The partitions of a scope: an agent's own first, for the operator the shared one.
 pub(super) fn visible_partitions(
     connection: &Connection,
     scope: &MemoryScope,
@@ -57,7 +57,7 @@ pub(super) fn visible_partitions(
     Ok(shelves.collect::<Result<_, _>>()?)
 }
 
-/// The shelf of a place and its author, made if they are not there.
+/// The partition and author of a target, created if missing.
 pub(super) fn claim_write_target(
     connection: &Connection,
     place: &MemoryTarget,
@@ -74,7 +74,7 @@ pub(super) fn claim_write_target(
     Ok(SqliteWriteTarget { shelf, author })
 }
 
-/// The shelf on which a place's things stand; nothing is made.
+/// The partition of a target; nothing is created.
 pub(super) fn of(
     connection: &Connection,
     place: &MemoryTarget,
@@ -98,7 +98,7 @@ pub(super) fn author(
     Ok(connection.prepare_cached(find)?.query_row(values, |row| row.get(0))?)
 }
 
-/// So many more, or fewer.
+/// Adds to a counter, or subtracts from it.
 pub(super) fn count(
     connection: &Connection,
     shelf: i64,
@@ -113,7 +113,7 @@ pub(super) fn count(
     Ok(())
 }
 
-/// The columns `name, via, trust`, beginning with that one.
+/// The columns `name, via, trust`, from this column on.
 pub(super) fn author_of(row: &Row<'_>, from: usize) -> rusqlite::Result<MemoryAuthor> {
     let trust: String = row.get(from + 2)?;
     let trust = AuthorTrust::parse(&trust).ok_or_else(|| unreadable(from + 2, &trust))?;

@@ -1,5 +1,6 @@
-//! The lists of what has a word: one full-text table for each kind of thing, fed with our own words,
-//! each with the shelf it stands on before it. Nothing of a query's text is syntax here.
+//! Inverted index (posting lists) of the memory in SQLite: one full-text table per kind of row,
+//! filled with our own terms, each prefixed with its partition. No query text is interpreted as
+//! syntax.
 
 use rusqlite::Connection;
 use tollgate_core::memory::MemoryQuery;
@@ -9,7 +10,7 @@ use super::partitions::SqlitePartition;
 use crate::memory::candidates::{MAX_CANDIDATES, NEWEST, PartitionStats, PostingLists};
 use crate::number::{size, to_signed, to_unsigned};
 
-/// What has words.
+/// An indexed kind of row.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SqliteTextIndex {
     Entries,
@@ -17,16 +18,16 @@ pub(super) enum SqliteTextIndex {
     Entities,
 }
 
-/// Numbers from one to another, both included.
+/// A range of ids, inclusive.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EntryIdSpan {
     pub(super) first: i64,
     pub(super) last: i64,
 }
 
-/// What somebody says is less than what is said of him, and leaves room for it.
+/// Maximum length read of a speaker's list, which leaves room for texts about the speaker.
 const SPOKEN: usize = MAX_CANDIDATES / 2;
-/// How far back what has all words of a query is looked for, where each of them is common.
+/// How far back rows with all words of a query are searched for, if each word is common.
 const LOOKED_BACK: u64 = 200_000;
 
 pub(super) const ALL: EntryIdSpan = EntryIdSpan { first: i64::MIN, last: i64::MAX };
@@ -49,7 +50,7 @@ impl SqliteTextIndex {
         }
     }
 
-    /// Puts something into the lists of its words.
+    /// Adds a row to the lists of its words.
     pub(super) fn add(self, to: &Connection, number: i64, words: &str) -> Result<(), MemoryError> {
         let insert = format!("INSERT INTO {} (rowid, words) VALUES (?1, ?2)", self.table());
         to.prepare_cached(&insert)?.execute((number, words))?;
@@ -62,7 +63,7 @@ impl SqliteTextIndex {
         Ok(())
     }
 
-    /// The newest with all of these words, which are spelled as they were added.
+    /// The newest rows with all of these words, spelled as they were added.
     pub(super) fn newest(
         self,
         connection: &Connection,
@@ -81,7 +82,7 @@ impl SqliteTextIndex {
         Ok(numbers.map(|number| number.map(to_unsigned)).collect::<Result<_, _>>()?)
     }
 
-    /// The lists of each term on each shelf.
+    /// The lists of each term in each partition.
     pub(super) fn lists(
         self,
         connection: &Connection,
@@ -100,7 +101,7 @@ impl SqliteTextIndex {
                     lists.add(at, newest, stock);
                 }
             }
-            // Where the lists of one term are whole, whatever has all words is in them.
+            // If the lists of one term are complete, they contain every row with all words.
             if query.terms.len() > 1 && cut == query.terms.len() {
                 let all: Vec<String> =
                     query.terms.iter().map(|term| partition_term(shelf.id, term)).collect();
@@ -112,8 +113,8 @@ impl SqliteTextIndex {
         Ok(lists)
     }
 
-    /// The words by which a term is found, and how far the list of each is read. Who says something
-    /// is another word than what is said.
+    /// The index words of a term, and how far the list of each is read. Speakers have their own
+    /// words.
     pub(super) fn spellings(self, shelf: i64, term: &str) -> Vec<(String, usize)> {
         match self {
             Self::Entries => {
@@ -124,17 +125,17 @@ impl SqliteTextIndex {
     }
 }
 
-/// A term with its shelf: `17xdragon`. Terms are made of letters and digits only.
+/// A term with its partition: `17xdragon`. Terms consist of letters and digits only.
 pub(super) fn partition_term(shelf: i64, term: &str) -> String {
     format!("{shelf}x{term}")
 }
 
-/// A term of a speaker's name. Who speaks often would otherwise hide what is said about him.
+/// A term of a speaker's name. A frequent speaker would otherwise hide texts about them.
 pub(super) fn said_by(shelf: i64, term: &str) -> String {
     format!("{shelf}s{term}")
 }
 
-/// The words of a text, as they are added.
+/// The index words of a text.
 pub(super) fn words(shelf: i64, terms: &[String]) -> String {
     join_words(terms.iter().map(|term| partition_term(shelf, term)))
 }
@@ -147,7 +148,7 @@ pub(super) fn join_words(words: impl Iterator<Item = String>) -> String {
     })
 }
 
-/// As it stands in a table.
+/// As a column value.
 pub(super) fn row(number: u64) -> i64 {
     to_signed(number)
 }

@@ -1,5 +1,4 @@
-//! Bounded queue (back-pressure): what waits for a thread, no more than it can hold. Used by the
-//! threads of the memory's file.
+//! Bounded queue (back-pressure) of jobs for the threads of the memory's file.
 
 use std::collections::VecDeque;
 
@@ -16,7 +15,7 @@ struct QueueState<T> {
     closed: bool,
 }
 
-/// Why something does not wait here.
+/// Why a job is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueueRefusedError {
     Full,
@@ -42,7 +41,7 @@ impl<T> BoundedQueue<T> {
         Ok(())
     }
 
-    /// Waits for one; `None` when it is closed and nothing is left.
+    /// Waits for a job; `None` once it is closed and empty.
     pub(super) fn take(&self) -> Option<T> {
         let mut waiting = self.waiting.lock();
         loop {
@@ -56,18 +55,18 @@ impl<T> BoundedQueue<T> {
         }
     }
 
-    /// One that waits already, if it is as wanted.
+    /// Takes the next queued job without waiting, if it satisfies `wanted`.
     pub(super) fn take_if(&self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
         self.waiting.lock().items.pop_front_if(|item| wanted(item))
     }
 
-    /// Nothing more comes in; what waits is still taken.
+    /// Refuses new jobs; queued ones are still taken.
     pub(super) fn close(&self) {
         self.waiting.lock().closed = true;
         self.woken.notify_all();
     }
 
-    /// Nothing more comes in, and nobody takes what waits.
+    /// Refuses new jobs, and drops queued ones.
     pub(super) fn abandon(&self) {
         let mut waiting = self.waiting.lock();
         waiting.closed = true;

@@ -1,5 +1,5 @@
-//! The threads that read the memory's file: a few, each with its own connection. Whatever they are
-//! asked ends in time. What is read is not known here.
+//! Reader threads of the memory's file: a few, each with its own connection. Every query has a
+//! deadline. The queries themselves are defined elsewhere.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::{MemoryError, STATEMENTS, now};
 use crate::database;
 use crate::error::Error;
 
-/// From the question to the answer, waiting included.
+/// Deadline of a query, including its time in the queue.
 pub(super) const READ_TIMEOUT: Duration = Duration::from_millis(800);
 const THREADS: usize = 4;
 const WAITING: usize = 512;
-/// Of the virtual machine, between looks at the clock.
+/// Virtual machine steps between checks of the deadline.
 const STEPS: i32 = 1_000;
-/// Kibibytes of pages that each connection keeps.
+/// Page cache of each connection, in KiB.
 const CACHE: i32 = 16 << 10;
 
 pub(super) struct ReaderPool {
@@ -36,11 +36,11 @@ struct ReadJob {
 
 type ReadWork = Box<dyn FnOnce(Result<&Connection, MemoryError>) + Send>;
 
-/// One thread's own. However it ends, nobody waits for it in vain.
+/// State of one thread. However it ends, no caller is left waiting.
 struct ReaderThread {
     connection: Connection,
     began: Instant,
-    /// Microseconds after it began at which what it does is given up.
+    /// Microseconds since the start at which the current query is interrupted.
     until: Arc<AtomicU64>,
     queue: Arc<BoundedQueue<ReadJob>>,
 }
@@ -63,7 +63,7 @@ impl ReaderPool {
     ) -> Result<T, MemoryError> {
         let (reply, answer) = oneshot::channel();
         let work: ReadWork = Box::new(move |given: Result<&Connection, MemoryError>| {
-            // Nobody does what nobody waits for.
+            // Skip a query whose caller has gone.
             if !reply.is_closed() {
                 let _ = reply.send(given.and_then(work));
             }
@@ -106,8 +106,8 @@ impl ReaderThread {
         }
     }
 
-    /// In one transaction: taking and giving back the file's lock costs more than most of what is
-    /// asked, and all of an answer is of the same moment.
+    /// In one transaction: taking and releasing the file lock costs more than most queries, and the
+    /// answer is a consistent snapshot.
     fn answer(&self, question: ReadJob) {
         self.until.store(micros(self.began, question.until), Ordering::Relaxed);
         match self.connection.unchecked_transaction() {

@@ -1,4 +1,4 @@
-//! What stands in the memory's file, row by row: for export.
+//! Export of rows from SQLite.
 
 use rusqlite::{Connection, OptionalExtension};
 use tollgate_core::memory::{
@@ -11,7 +11,7 @@ use super::{MemoryError, entities, facts, relations, transcripts};
 use crate::memory::{ExportCursor, MemoryLayer, MemoryRecord, RecordContent};
 use crate::number::{size, to_signed, to_unsigned};
 
-/// Rows at once, and numbers that are looked through for them: those between may be of others.
+/// Maximum rows returned, and ids scanned for them: some may be of other scopes.
 const ROWS: usize = 500;
 const LOOKED_THROUGH: u64 = 20_000;
 
@@ -37,7 +37,7 @@ pub(super) fn after(
     Ok((records, more.then_some(ExportCursor { after: reached, ..from })))
 }
 
-/// Where the rows of a layer stand, by which number, and the shelf of each.
+/// The table of a layer, its id column, and the partition column.
 fn table(layer: MemoryLayer) -> (&'static str, &'static str, &'static str) {
     match layer {
         MemoryLayer::Entries => {
@@ -50,7 +50,7 @@ fn table(layer: MemoryLayer) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// The numbers of what a scope sees, and for whom each is.
+/// The ids visible in a scope, with the audience of each.
 fn visible_rows(
     connection: &Connection,
     scope: &MemoryScope,
@@ -75,7 +75,7 @@ fn visible_rows(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// `None` for what is not exported.
+/// `None` for rows that are not exported.
 fn record(
     connection: &Connection,
     layer: MemoryLayer,

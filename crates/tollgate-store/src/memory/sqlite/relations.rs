@@ -1,5 +1,4 @@
-//! L3 in SQLite, what they have to do with each other: relations, from an entity to its neighbours
-//! and no further.
+//! L3 in SQLite: relations from an entity to its direct neighbours.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde_json::Value;
@@ -16,9 +15,9 @@ use super::{MemoryError, entities};
 use crate::memory::Page;
 use crate::number::to_unsigned;
 
-/// Counting the links of an entity ends there.
+/// Counting the links of an entity stops here.
 const MAX_COUNTED_LINKS: i64 = 100_000;
-/// Links whose other end is not seen are left out: a few more are read for them.
+/// Extra links read, because those with an invisible other end are omitted.
 const SPARE: i64 = 64;
 
 pub(super) fn relate(
@@ -109,7 +108,7 @@ pub(super) fn snapshot(
     Ok(Some(EntitySnapshot { entity, links, left_out }))
 }
 
-/// Of one entity, the surest first; or all, by their ends.
+/// Of one entity, highest confidence first; or all, by their ends.
 pub(super) fn list(
     connection: &Connection,
     scope: &MemoryScope,
@@ -143,7 +142,7 @@ pub(super) fn find_by_number(
     Ok(query.query_row([number], relation).optional()?)
 }
 
-/// Those of an entity, either way, the surest first.
+/// The relations of an entity in both directions, highest confidence first.
 fn of(
     connection: &Connection,
     shelves: &[SqlitePartition],
@@ -151,7 +150,7 @@ fn of(
     most: i64,
 ) -> Result<Vec<Relation>, MemoryError> {
     let mut found = Vec::new();
-    // One that leads back to its own beginning is one, not two.
+    // A self-relation counts once.
     for end in ["r.source = ?2", "r.target = ?2 AND r.source != ?2"] {
         let select = format!(
             "{RELATIONS} WHERE r.shelf = ?1 AND {end}

@@ -1,11 +1,11 @@
-//! Values as the memory's file keeps them.
+//! Decoding of SQLite rows.
 
 use rusqlite::Row;
 use rusqlite::types::Type;
 use serde_json::{Map, Value};
 use tollgate_core::memory::{EntityId, SessionId};
 
-/// What stands in a column is not what we write there.
+/// A column has a value that we do not write.
 pub(super) fn unreadable(column: usize, found: &str) -> rusqlite::Error {
     let found = format!("`{}` is nothing we write there", found.escape_debug());
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, found.into())
@@ -21,7 +21,7 @@ pub(super) fn entity_of(row: &Row<'_>, column: usize) -> rusqlite::Result<Entity
     EntityId::parse(&name).map_err(|_| unreadable(column, &name))
 }
 
-/// The same, of a column that may be empty.
+/// Likewise for a nullable column.
 pub(super) fn read_optional<T>(
     row: &Row<'_>,
     column: usize,

@@ -1,4 +1,4 @@
-//! L1 in SQLite: entries, the sessions they stand in, and the lists of their words.
+//! L1 in SQLite: entries, their sessions, and their posting lists.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -17,17 +17,17 @@ use crate::memory::candidates::{NEWEST, PartitionStats, PostingLists};
 use crate::memory::{Page, TranscriptPage};
 use crate::number::{size, to_unsigned};
 
-/// Of the newest entries with a word, those of one session are picked: that many are looked at.
+/// Entries examined when the newest with a word are filtered by session.
 const LOOKED_AT: usize = 4 * NEWEST;
 
-/// An entry and its words, with those of its speaker: made before the writer has to wait for them.
+/// An entry with its index terms and its speaker's, computed before the writer needs them.
 pub(super) struct SqliteIndexedEntry {
     pub(super) entry: NewEntry,
     words: Vec<String>,
     names: Vec<String>,
 }
 
-/// A session as it stands in its table.
+/// A row of the sessions table.
 pub(super) struct SqliteSessionRow {
     pub(super) number: i64,
     pub(super) span: EntryIdSpan,
@@ -70,7 +70,7 @@ pub(super) fn append(
     Ok(numbers)
 }
 
-/// The number of an entry's session, which begins with it if there is none.
+/// The id of an entry's session, which is created if missing.
 fn session_for(
     to: &Connection,
     spot: SqliteWriteTarget,
@@ -113,7 +113,7 @@ pub(super) fn with(
     candidates(connection, &SqliteTextIndex::Entries.lists(connection, &shelves, query)?)
 }
 
-/// Of one session.
+/// Search in one session.
 pub(super) fn with_in(
     connection: &Connection,
     scope: &MemoryScope,
@@ -142,7 +142,7 @@ pub(super) fn with_in(
     candidates(connection, &lists)
 }
 
-/// Those of one session, so many at most.
+/// Those of one session, limited in number.
 fn of_session(
     connection: &Connection,
     (session, most): (i64, usize),
@@ -197,7 +197,7 @@ pub(super) fn sessions(
     Ok(page.of(found).map(|known| known.session).collect())
 }
 
-/// The session of that name that goes before others, and its shelf.
+/// The session of that name with precedence, and its partition.
 pub(super) fn find(
     connection: &Connection,
     scope: &MemoryScope,
@@ -252,7 +252,7 @@ pub(super) fn summarise(
     Ok(to.prepare_cached(update)?.execute(values)? > 0)
 }
 
-/// Passages of a session reach up to that entry now.
+/// Records that passages of a session cover the entries up to this one.
 pub(super) fn mark_read(
     to: &Connection,
     shelf: i64,

@@ -1,5 +1,5 @@
-//! Transcripts that are no passages yet, in SQLite. A passage has one author, so that it can be
-//! taken out with what it was made of: a piece ends where another begins to write.
+//! Parts of transcripts without passages, in SQLite. A passage has one author, so that it can be
+//! deleted with its source: a piece ends where the author changes.
 
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use super::{MemoryError, transcripts};
 use crate::memory::UnreadTranscript;
 use crate::number::size;
 
-/// Sessions at once, and entries of each; more of them come the next time.
+/// Maximum sessions per call, and entries of each; the rest follows later.
 const SESSIONS: usize = 16;
 const ENTRIES: usize = 200;
 

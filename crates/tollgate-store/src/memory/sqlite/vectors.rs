@@ -1,5 +1,5 @@
-//! Vectors of facts in SQLite: kept as they are, found by their sketches, which stand in memory from
-//! the first search on. What other processes write and remove is seen by the numbers of the vectors.
+//! Vector search in SQLite: by SimHash sketches, which are loaded into memory on the first search.
+//! Changes by other processes are detected by the ids of vectors.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::memory::EmbeddingVector;
 use crate::memory::simhash::{SimHash, SimHashIndex, cosine, unit};
 use crate::number::{size, to_unsigned};
 
-/// What this process knows of the vectors in the file.
+/// State of this process about the stored vectors.
 #[derive(Default)]
 pub(super) struct SqliteVectorSearch {
-    /// Of each model.
+    /// By model.
     sketches: Mutex<HashMap<i64, Arc<RwLock<SimHashIndex>>>>,
-    /// Up to which fact all have a vector of a model.
+    /// By model: all facts up to this one have a vector.
     complete: Mutex<HashMap<String, u64>>,
 }
 
-/// Vectors that are compared exactly: at least so many, and so many for each that is wanted.
+/// Candidates compared exactly: a minimum, and a number per wanted hit.
 const MIN_COMPARED_VECTORS: usize = 400;
 const COMPARED_EACH: usize = 8;
-/// Facts that are looked at for one that has no vector, at once.
+/// Facts scanned at once for missing vectors.
 const SLICE: i64 = 2_000;
 
 impl SqliteVectorSearch {
@@ -49,7 +49,7 @@ impl SqliteVectorSearch {
         let about = sketches.read().nearest(&shelves, &SimHash::of(&to), wanted);
         let mut compared = ExactComparison::of(connection, &about, &to)?;
         if compared.gone.len() > wanted / 4 {
-            // Much was forgotten: what is near may have been hidden behind it.
+            // Many were deleted: near neighbours may have been hidden behind them, so reload.
             *sketches.write() = SimHashIndex::default();
             refresh(connection, model, &sketches)?;
             let about = sketches.read().nearest(&shelves, &SimHash::of(&to), wanted);
@@ -71,7 +71,7 @@ impl SqliteVectorSearch {
         Arc::clone(self.sketches.lock().entry(model).or_default())
     }
 
-    /// The oldest first.
+    /// Oldest first.
     pub(super) fn missing(
         &self,
         connection: &Connection,
@@ -106,7 +106,7 @@ impl SqliteVectorSearch {
     }
 }
 
-/// Of facts that are gone, none is kept.
+/// Vectors of deleted facts are dropped.
 pub(super) fn keep(
     to: &Connection,
     model: &str,
@@ -136,7 +136,7 @@ fn replace(
     (fact, shelf, model): (i64, i64, i64),
     numbers: &[f32],
 ) -> Result<(), MemoryError> {
-    // Also of another length: a model that changed leaves nothing behind.
+    // Also of other dimensions: a changed model leaves nothing behind.
     let alike = "SELECT vectors.id, vectors.model FROM vectors JOIN models ON models.id = model
                  WHERE fact = ?1 AND name = (SELECT name FROM models WHERE id = ?2)";
     remove(to, alike, (fact, model))?;
@@ -150,7 +150,7 @@ fn replace(
     Ok(())
 }
 
-/// All vectors of a fact.
+/// Deletes all vectors of a fact.
 pub(super) fn forget(to: &Connection, fact: i64) -> Result<(), MemoryError> {
     remove(to, "SELECT id, model FROM vectors WHERE fact = ?1 AND fact != ?2", (fact, -1))
 }
@@ -180,8 +180,8 @@ fn model_for(to: &Connection, name: &str, dimensions: usize) -> Result<i64, Memo
     Ok(to.prepare_cached(find)?.query_row((name, size(dimensions)), |row| row.get(0))?)
 }
 
-/// Numbers of vectors only ever rise: what is new comes after what is known. What was read before
-/// time ran out is not read again.
+/// Loads new sketches; vector ids only increase, so they come after the known ones. Progress is
+/// kept if the deadline passes.
 fn refresh(
     connection: &Connection,
     model: i64,
@@ -198,7 +198,7 @@ fn refresh(
     while let Some(found) = row {
         let vector = to_unsigned(found.get(0)?);
         let sketch = SimHash::read(found.get_ref(2)?.as_blob().unwrap_or_default());
-        // Another reader may have been here meanwhile.
+        // Another reader may have loaded it meanwhile.
         if let Some(sketch) = sketch.filter(|_| vector > sketches.last()) {
             sketches.add(vector, found.get(1)?, sketch);
         }
@@ -207,11 +207,11 @@ fn refresh(
     Ok(())
 }
 
-/// Vectors that seemed near.
+/// Exact comparison of candidates.
 struct ExactComparison {
-    /// How near each is, by its fact.
+    /// The similarity of each, by fact.
     exact: Vec<(i64, f32)>,
-    /// Those that are no more.
+    /// Deleted vectors.
     gone: HashSet<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! The one thread that writes the memory's file. All that waits goes into one commit; who asked for
-//! it hears of it afterwards. What fails, fails alone. What is written is not known here.
+//! Writer thread of the memory's file. Queued writes share one commit (group commit); callers are
+//! answered afterwards. A failing write fails alone. The writes themselves are defined elsewhere.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -17,11 +17,11 @@ use crate::error::Error;
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_millis(400);
 const LONGEST_WAIT: Duration = Duration::from_millis(900);
 const WAITING: usize = 1_024;
-/// Rows of one commit: more take so long that others would notice.
+/// Maximum rows per commit: more would delay others noticeably.
 const BATCH: usize = 4_000;
-/// Kibibytes of pages that it keeps.
+/// Page cache in KiB.
 const CACHE: i32 = 64 << 10;
-/// Pages in the log before they go into the file, and bytes that are left of the log after that.
+/// Pages in the write-ahead log before a checkpoint, and its size limit in bytes afterwards.
 const LOG_PAGES: i32 = 4_000;
 const LOG_BYTES: i32 = 64 << 20;
 
@@ -36,7 +36,7 @@ struct QueuedWrite {
     asked: Instant,
 }
 
-/// One caller's work. It may be done a second time, when the first was undone with that of others.
+/// One caller's work. It may run a second time, if it was rolled back together with others.
 trait WriteJob: Send {
     fn run(&mut self, to: &Connection) -> Result<(), MemoryError>;
     fn answer(self: Box<Self>, ended: Result<(), MemoryError>);
@@ -48,7 +48,7 @@ struct WriteWork<T, F> {
     reply: oneshot::Sender<Result<T, MemoryError>>,
 }
 
-/// The thread's own. However it ends, nobody waits for it in vain.
+/// State of the thread. However it ends, no caller is left waiting.
 struct WriterThread {
     connection: Connection,
     queue: Arc<BoundedQueue<QueuedWrite>>,
@@ -56,7 +56,7 @@ struct WriterThread {
 
 impl SqliteWriter {
     pub(super) fn start(connection: Connection) -> Result<Self, Error> {
-        // What is acknowledged is on the disk, not only on its way there.
+        // Acknowledged data must be on disk (fsync on every commit).
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "cache_size", -CACHE)?;
@@ -69,7 +69,7 @@ impl SqliteWriter {
         Ok(Self { queue, thread: Some(thread.spawn(move || pen.run())?) })
     }
 
-    /// Does it with what others write meanwhile; `rows`: about how much it is.
+    /// Runs `work` in a shared commit; `rows` is its approximate size.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         rows: usize,
@@ -100,7 +100,7 @@ impl<T: Send, F: Fn(&Connection) -> Result<T, MemoryError> + Send> WriteJob for 
     fn answer(self: Box<Self>, ended: Result<(), MemoryError>) {
         let Self { done, reply, .. } = *self;
         let missing = || MemoryError::Failed(Error::Failed("nothing was done".to_owned()));
-        // Who does not wait any more reads what came of it.
+        // The receiver may be gone.
         let _ = reply.send(ended.and_then(|()| done.ok_or_else(missing)));
     }
 }
@@ -137,12 +137,12 @@ impl WriterThread {
             }
             Err(trouble @ MemoryError::Slow(_)) => self.refuse(batch, &trouble),
             Err(trouble) if batch.len() < 2 => self.refuse_each(batch, &trouble),
-            // One of them took the others with it.
+            // One of them made the batch fail: retry each alone.
             Err(_) => batch.into_iter().for_each(|alone| self.commit(vec![alone])),
         }
     }
 
-    /// How each ended, once all of them are on the disk.
+    /// The result of each, once all of them are on disk.
     fn together(
         &mut self,
         batch: &mut [QueuedWrite],
@@ -155,7 +155,7 @@ impl WriterThread {
             let ended = waiting.job.run(&savepoint);
             match &ended {
                 Ok(()) => savepoint.commit()?,
-                // A full disk undoes everything by itself.
+                // A full disk rolls back the whole transaction.
                 Err(trouble) if savepoint.is_autocommit() => return Err(trouble.clone()),
                 Err(_) => savepoint.finish()?,
             }
@@ -165,7 +165,7 @@ impl WriterThread {
         Ok(each)
     }
 
-    /// Another process has the file: whoever came meanwhile has waited long enough, too.
+    /// Another process holds the lock: jobs queued meanwhile have waited long enough, too.
     fn refuse(&self, batch: Vec<QueuedWrite>, trouble: &MemoryError) {
         self.refuse_each(batch, trouble);
         while let Some(waiting) = self.queue.take_if(|_| true) {

@@ -1,4 +1,4 @@
-//! Phrases in English, and those that no language has: files, markup, addresses.
+//! English phrases, and language-independent ones: files, markup, URLs.
 
 use super::{PhraseRule, RuleScope, rule};
 use crate::tool::finding::InjectionPattern;
@@ -29,7 +29,7 @@ const AWAY: &str = "http://|https://|to this address|to this url|to the followin
     in the feedback|in the context parameter|in the notes parameter|in the metadata";
 
 pub(super) const RULES: &[PhraseRule] = &[
-    // Set aside what was said before.
+    // Ignore previous instructions.
     rule(
         InjectionPattern::Override,
         28,
@@ -79,7 +79,7 @@ pub(super) const RULES: &[PhraseRule] = &[
         32,
         &["decode*|decrypt*|rot13", "follow|obey|comply with|act on|carry out|as instructions"],
     ),
-    // Keep it from people.
+    // Hide it from the user.
     rule(
         InjectionPattern::Secrecy,
         24,
@@ -111,7 +111,7 @@ pub(super) const RULES: &[PhraseRule] = &[
             "send|sends|read|reads|call|calls|include|append|upload|forward|copy|invoke|execute|pass",
         ],
     ),
-    // Me first.
+    // Call this tool first.
     rule(
         InjectionPattern::Priority,
         14,
@@ -171,7 +171,7 @@ pub(super) const RULES: &[PhraseRule] = &[
             "other tools|any other tool|other tool|other servers|any other server|the other",
         ],
     ),
-    // Markup that models were trained to obey.
+    // Chat markup that models were trained to follow.
     rule(
         InjectionPattern::Markup,
         0,
@@ -192,7 +192,7 @@ pub(super) const RULES: &[PhraseRule] = &[
         gap: 0,
         steps: &[KEY_FILES],
     },
-    // Elsewhere with it.
+    // Exfiltration.
     rule(
         InjectionPattern::Exfiltration,
         60,
@@ -231,7 +231,7 @@ pub(super) const RULES: &[PhraseRule] = &[
             "${|$(|{data|{secret|{token|{conversation|?data=|&data=|?q={|?d=|=${|?c=|?secret|?token={",
         ],
     ),
-    // Hands on others' calls.
+    // Interference with calls of other tools.
     rule(
         InjectionPattern::Meddling,
         48,

@@ -1,4 +1,4 @@
-//! The most usual of the phrases in other languages.
+//! The most common phrases in other languages.
 
 use super::{PhraseRule, rule};
 use crate::tool::finding::InjectionPattern;

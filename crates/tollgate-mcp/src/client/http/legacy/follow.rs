@@ -1,4 +1,4 @@
-//! The stream that a legacy server may keep for what belongs to no request.
+//! The notification stream (GET) of a legacy server, for messages that belong to no request.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::header;
 use crate::web::body::{self, EventStream};
 
 impl LegacyCore {
-    /// The server's own stream, for as long as the connection lives. `opened` is told when the
-    /// server has answered for the first time, whether it has such a stream or not.
+    /// Follows the server's notification stream while the connection lives. `opened` resolves after
+    /// the first answer of the server, whether it has such a stream or not.
     pub(super) async fn follow(self: Arc<Self>, opened: oneshot::Sender<()>) {
         let mut opened = Some(opened);
         let mut last_id: Option<String> = None;
@@ -27,7 +27,7 @@ impl LegacyCore {
                 headers.insert(header::LAST_EVENT_ID, id);
             }
             let answered = self.session.wire.get_stream(headers).await;
-            // Nobody waiting any more is fine.
+            // The receiver may be gone.
             let _ = opened.take().map(|it| it.send(()));
             if let Ok(response) = answered {
                 match response.status() {

@@ -1,5 +1,5 @@
-//! Sessions of callers that can be asked, one for each set of things declared; opened on first
-//! use. Whoever has an open one never waits, and a session that nobody got is ended.
+//! Sessions for callers that can be asked, one per set of declared capabilities; opened on first
+//! use. An open session is used without waiting, and an unclaimed session is closed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::client::http::session::LegacySession;
 use crate::client::inbound::Inbound;
 use crate::tasks::{Task, TaskGroup};
 
-/// How long the handshake of one more session may take.
+/// Handshake timeout of an additional session.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long a server may take to open its own stream before calls go ahead without it.
+/// How long calls wait for the server to open its notification stream before they proceed.
 const STREAM_PATIENCE: Duration = Duration::from_millis(500);
-/// How long the end of the connection waits for a session that is just being opened.
+/// How long closing the connection waits for a session that is being opened.
 const CLOSING: Duration = Duration::from_secs(2);
-/// Sessions that may be opening at one time.
+/// Maximum sessions being opened at the same time.
 const OPENINGS: usize = 64;
 
 pub(super) struct InteractiveSessions {
@@ -35,12 +35,12 @@ pub(super) struct InteractiveSessions {
     openings: TaskGroup,
 }
 
-/// A session whose callers can be asked, and the stream on which the server may do so.
-/// Dropping it tells the server that it is over.
+/// A session whose callers can be asked, with the stream on which the server asks. Dropping it
+/// closes the session at the server.
 struct InteractiveSession {
     core: Arc<LegacyCore>,
     stream: Option<Task>,
-    /// By whose means the server is told.
+    /// Used to send the closing message.
     main: Arc<LegacySession>,
 }
 
@@ -50,7 +50,7 @@ impl InteractiveSessions {
         Self { main, revision, sessions: Mutex::default(), openings }
     }
 
-    /// The session on whose behalf a caller may be asked what it declared.
+    /// The session with the capabilities of a caller.
     pub(super) async fn core_for(
         &self,
         bridge: DeclaredCapabilities,
@@ -66,7 +66,7 @@ impl InteractiveSessions {
         Ok(Arc::clone(&opened.core))
     }
 
-    /// Must follow the closing of the main session's table: nothing is opened after that.
+    /// Must be called after the main session's table was closed: nothing is opened after that.
     pub(super) async fn close(&self) {
         let sessions = std::mem::take(&mut *self.sessions.lock());
         let closing = sessions.values().map(|session| async {
@@ -79,12 +79,12 @@ impl InteractiveSessions {
         join_all(closing).await;
     }
 
-    /// In a task of its own: who stops waiting cannot leave a session behind half open.
+    /// Runs in its own task, so that a caller that gives up does not leave a half-open session.
     async fn open(&self, bridge: DeclaredCapabilities) -> Result<InteractiveSession, RequestError> {
         let (sender, opened) = oneshot::channel();
         let opening = InteractiveSession::open(Arc::clone(&self.main), bridge, self.revision);
         let started = self.openings.spawn(async move {
-            // If nobody waits any more it is dropped, and so ended.
+            // If the receiver is gone, the session is dropped and so closed.
             let _ = sender.send(opening.await);
         });
         started.map_err(|full| RequestError::Lost(full.to_string()))?;
@@ -111,7 +111,7 @@ impl InteractiveSession {
         timeout(HANDSHAKE, handshake).await.map_err(late)?.map_err(open::to_request_error)?;
         let (stream, answered) = LegacyCore::following(&opened.core);
         opened.stream = Some(stream);
-        // Some servers ask there and nowhere else, and lose what nobody listens to.
+        // Some servers ask only on this stream, and lose questions that are sent before it is open.
         let _ = timeout(STREAM_PATIENCE, answered).await;
         Ok(opened)
     }

@@ -1,4 +1,4 @@
-//! Opening a legacy session, and opening it again when the server has lost it.
+//! Opens a legacy session, and reopens it when the server has lost it.
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tollgate_core::json;
@@ -13,15 +13,15 @@ use crate::client::{ConnectError, RequestError, ServerFacts, watch};
 use crate::envelope::{JsonRpcId, write};
 use crate::error_code::JsonRpcError;
 
-/// Why `initialize` did not lead to a session.
+/// Why `initialize` did not open a session.
 pub(in crate::client::http) enum NoSessionError {
     Failed(ConnectError),
-    /// 400, 404 or 405: perhaps the server speaks HTTP+SSE.
+    /// 400, 404 or 405: the server may speak HTTP+SSE.
     NotHere(String),
 }
 
 impl LegacyCore {
-    /// Opens the session, at a lower revision if the server names one.
+    /// Opens the session, with a lower revision if the server names one.
     pub(in crate::client::http) async fn initialize(
         &self,
         mut asked: Revision,
@@ -77,7 +77,7 @@ impl LegacyCore {
         Ok((reply, session))
     }
 
-    /// Opens a new session, unless somebody else did since `generation`.
+    /// Opens a new session, unless another caller did since `generation`.
     pub(super) async fn renew(&self, generation: u64) -> Result<(), RequestError> {
         let _turn = self.renewing.lock().await;
         if self.session.generation() != generation {
@@ -97,7 +97,7 @@ impl LegacyCore {
     }
 }
 
-/// What a request is told whose session could not be opened.
+/// The error of a request whose session could not be opened.
 pub(super) fn to_request_error(why: NoSessionError) -> RequestError {
     match why {
         NoSessionError::Failed(ConnectError::Unauthorized(reason)) => {
@@ -108,7 +108,7 @@ pub(super) fn to_request_error(why: NoSessionError) -> RequestError {
     }
 }
 
-/// A refused `initialize`: the revision, the place, or the server as a whole.
+/// Classifies a refused `initialize`: the revision, the endpoint, or the server as a whole.
 fn judge_status(
     asked: Revision,
     pinned: Option<Revision>,
