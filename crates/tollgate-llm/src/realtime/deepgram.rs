@@ -406,7 +406,7 @@ impl RealtimeDialect for DeepgramVoiceAgent {
     }
 }
 
-/// A call that the socket's client, and so the gateway, has to answer.
+/// Decodes a call that is not run at the provider.
 fn our_call(entry: &Value) -> Option<RealtimeCall> {
     if entry.get("client_side") == Some(&Value::Bool(false)) {
         return None;

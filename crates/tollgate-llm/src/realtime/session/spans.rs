@@ -44,7 +44,7 @@ impl SessionSpans {
             said.set("gen_ai.request.model", about.model.clone());
             said.set("tollgate.dialect", facts.dialect);
         });
-        // Set at the start: however the session ends, it is not an error.
+        // Set at the start: dropping the span later does not mean that it was cancelled.
         session.done();
         Self { follow: follow.within(&session), session, turn: None, about }
     }
