@@ -44,7 +44,7 @@ pub struct OpenAiRealtime {
     owed: SpeechQueue,
     /// Unfinished transcripts of the caller, by item.
     heard: HashMap<String, String>,
-    /// Items of responses outside the conversation: no message may refer to them.
+    /// Items of our responses outside the conversation: messages cannot refer to them.
     aside_items: RecentNames,
     /// Calls that the client wrote into the history.
     written: RecentNames,

@@ -11,8 +11,9 @@ use super::family::ToolWaitBehavior;
 use super::wire::{self, AnswerSchedule, AnswerTarget, MoreAnswers};
 use crate::realtime::events::{AnswerStage, CallAnswer, DialectAction};
 
-/// How long a call must last before its writes run, and how long a provider may cancel calls after
-/// an interruption: it sends the two in no particular order.
+/// How long a call must stand uncancelled before its writes run, and how long a provider may still
+/// cancel calls after an interruption: it sends interruption and cancellation in no particular
+/// order.
 pub(super) const CANCELLATION_WINDOW: Duration = Duration::from_millis(200);
 
 /// Ids of finished calls that are remembered, so that none is answered or run again.

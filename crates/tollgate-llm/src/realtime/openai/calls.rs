@@ -147,7 +147,7 @@ impl OpenAiCalls {
         (running, due)
     }
 
-    /// The caller interrupted: returns the calls that are no longer awaited.
+    /// The turn was taken over: marks the awaited calls as abandoned, and returns them.
     pub(super) fn abandon(&mut self) -> Vec<String> {
         let waiting: Vec<String> = self.waiting().map(str::to_owned).collect();
         for id in &waiting {

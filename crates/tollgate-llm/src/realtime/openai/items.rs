@@ -65,8 +65,8 @@ impl ConversationItems {
         self.order[..at].iter().rev().map(String::as_str).find(|id| !self.is_hidden(id))
     }
 
-    /// The last hidden item directly after this one: what follows the item for the client follows
-    /// that one for the provider.
+    /// The last hidden item directly after this one, or the item itself: what follows the item for
+    /// the client follows that one for the provider.
     pub(super) fn end_of<'s>(&'s self, id: &'s str) -> &'s str {
         let behind = self.position(id).map_or(&[][..], |at| &self.order[at + 1..]);
         behind.iter().map(String::as_str).take_while(|id| self.is_hidden(id)).last().unwrap_or(id)

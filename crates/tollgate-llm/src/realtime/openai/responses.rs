@@ -275,7 +275,7 @@ impl OpenAiRealtime {
         }
     }
 
-    /// The response of these calls is over: sends the answers that may be sent now.
+    /// The response of these calls is over: returns the answers that may be sent now.
     fn close_calls(
         &mut self,
         id: &str,

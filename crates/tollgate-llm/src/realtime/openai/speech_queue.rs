@@ -102,7 +102,7 @@ impl SpeechQueue {
         }
     }
 
-    /// The caller interrupted: drops everything queued for the previous turn.
+    /// The caller took the turn: drops everything queued for the previous one.
     pub(super) fn drop_all(&mut self) {
         self.want = PendingSpeech::Nothing;
         self.urgency = SpeechUrgency::WhenIdle;

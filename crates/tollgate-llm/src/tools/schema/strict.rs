@@ -191,7 +191,7 @@ impl StrictSchemaWriter<'_, '_> {
         Ok((written, Vec::new()))
     }
 
-    /// A reference without other keywords stays; otherwise it is replaced by its target.
+    /// Merges the target of a reference. A reference without other keywords never gets here.
     fn resolve(&self, fields: &mut StrictSchemaFields) {
         for _ in 0..16 {
             let Some(Value::String(reference)) = fields.shift_remove("$ref") else { return };
