@@ -28,9 +28,11 @@ pub struct EncodingLosses {
     hashes: RandomState,
 }
 
-/// Fields that are not reported: those that the front handles for every provider, notes from
-/// readers to the writers of their own dialect, and fields that are kept only for their spelling,
-/// since they have a neutral form.
+/// Fields that are not reported as lost.
+///
+/// These are fields that the front handles for every provider, notes from readers to the writers of
+/// their own dialect, and fields that are kept only for their spelling, since they have a neutral
+/// form.
 const UNREPORTED_FIELDS: &[&str] = &[
     "stream_options",
     "function_call",

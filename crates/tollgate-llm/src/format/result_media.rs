@@ -1,6 +1,7 @@
-//! Media in tool results. The tool has already run when its result is written: media that a
-//! provider would reject become a short text, and never fail the request. Used by the writers of
-//! all dialects.
+//! Media in tool results.
+//!
+//! The tool has already run when its result is written: media that a provider would reject become a
+//! short text, and never fail the request. Used by the writers of all dialects.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;

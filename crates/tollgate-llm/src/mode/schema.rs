@@ -1,6 +1,7 @@
-//! Tool calls through constrained JSON, for models that cannot call tools reliably. The tools
-//! become a paragraph of the system prompt and a JSON schema for the answer, earlier calls become
-//! text, and the answer is decoded into calls or text.
+//! Tool calls through constrained JSON, for models that cannot call tools reliably.
+//!
+//! The tools become a paragraph of the system prompt and a JSON schema for the answer, earlier
+//! calls become text, and the answer is decoded into calls or text.
 
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,7 @@
-//! Fallback chain with retries: the first of several models that succeeds answers. Failed attempts
-//! are retried after a backoff where that makes sense; then the next model is queried. Called by
-//! the agent loop.
+//! Fallback chain with retries: the first of several models that succeeds answers.
+//!
+//! Failed attempts are retried after a backoff where that makes sense; then the next model is
+//! queried. Called by the agent loop.
 
 use std::sync::Arc;
 use std::time::Instant;

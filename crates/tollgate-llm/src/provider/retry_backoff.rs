@@ -20,7 +20,8 @@ pub(super) struct RetryProgress {
     pub(super) left: Option<Duration>,
 }
 
-/// Delay before the same model is queried again. `None`: no retry. `chance` is random, in [0, 1).
+/// Delay before the same model is queried again. `None`: no retry. `chance` is random, at least 0
+/// and below 1.
 pub(super) fn retry_delay(
     again: RetryTarget,
     tried: RetryProgress,

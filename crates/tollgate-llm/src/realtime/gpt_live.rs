@@ -44,7 +44,7 @@ pub struct GptLive {
     config_bytes: usize,
     backend: GptLiveBackend,
     talk: GptLiveTurnTracker,
-    /// Ids of turns that the voice model delegated to us.
+    /// Ids of delegations to us that wait for an answer.
     delegated: VecDeque<String>,
     ids: GptLiveMessageIds,
 }

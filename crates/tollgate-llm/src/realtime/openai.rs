@@ -1,6 +1,7 @@
-//! State machine of OpenAI Realtime (GA version) and compatible servers: merges our tools with the
-//! client's, runs and answers our calls in the order that the protocol requires, and hides all of
-//! it from the client.
+//! State machine of OpenAI Realtime (GA version) and compatible servers.
+//!
+//! It merges our tools with the client's, runs and answers our calls in the order that the protocol
+//! requires, and hides all of it from the client.
 //!
 //! `client` handles client messages, `provider` and `responses` handle provider messages, and
 //! `deliver` decides what of ours is sent and when. The other files hold the state for these

@@ -1,7 +1,8 @@
-//! Fits a JSON Schema of arguments to a format: converts it to the newest draft, gathers or inlines
-//! its references, makes its root a plain object, renames its keys, and restricts it to the
-//! keywords that the format knows. Lost constraints are added to the nearest description and
-//! listed.
+//! Fits a JSON Schema of arguments to a format.
+//!
+//! Converts it to the newest draft, gathers or inlines its references, makes its root a plain
+//! object, renames its keys, and restricts it to the keywords that the format knows. Lost
+//! constraints are added to the nearest description and listed.
 
 use serde_json::{Map, Value, json};
 

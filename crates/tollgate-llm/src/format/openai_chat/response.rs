@@ -1,6 +1,7 @@
-//! Decodes and encodes complete responses. Only one choice is neutral. Further choices and unknown
-//! fields are kept as a skeleton of the response in its extra fields, and are written back to the
-//! same positions.
+//! Decodes and encodes complete responses.
+//!
+//! Only one choice is neutral. Further choices and unknown fields are kept as a skeleton of the
+//! response in its extra fields, and are written back to the same positions.
 
 use serde_json::{Map, Value, json};
 

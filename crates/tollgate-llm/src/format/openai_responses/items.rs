@@ -1,6 +1,7 @@
 //! Decodes items of a conversation into messages: consecutive items of the assistant form one
-//! message, each result is a separate one. Called by the request reader; [`super::output`] decodes
-//! single items.
+//! message, each result is a separate one.
+//!
+//! Called by the request reader; [`super::output`] decodes single items.
 
 use serde_json::{Map, Value};
 

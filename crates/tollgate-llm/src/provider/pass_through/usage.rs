@@ -1,6 +1,7 @@
-//! Scans a passed-through response for its token usage. Only the first and last bytes are read:
-//! every dialect has its own usage object, most at the end, Anthropic's streams partly in the first
-//! event.
+//! Scans a passed-through response for its token usage.
+//!
+//! Only the first and last bytes are read: every dialect has its own usage object, most at the end,
+//! Anthropic's streams partly in the first event.
 
 use serde_json::{Deserializer, Value};
 

@@ -142,8 +142,8 @@ impl ThinkConfig {
         merged
     }
 
-    /// Names that the client declared are the client's. A model that has not processed a change yet
-    /// can still call a removed name.
+    /// Names that the client declared are the client's. So are removed names, unless we offer them
+    /// now: a model that has not processed the change yet can still call them.
     pub(super) fn is_clients(&self, name: &str, offer: &RealtimeOffer) -> bool {
         let is_offered = || offer.tools.iter().any(|tool| tool.name == name);
         self.names.contains(name)

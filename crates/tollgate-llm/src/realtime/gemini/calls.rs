@@ -1,6 +1,8 @@
-//! Calls of a Gemini session, with barge-in, cancellation and late results: the gateway's calls
-//! from their start until their last answer, and the client's as far as a reconnection needs them.
-//! Called by the state machine; decides how each call is answered, sends nothing.
+//! Calls of a Gemini session, with barge-in, cancellation and late results.
+//!
+//! Tracks the gateway's calls from their start until their last answer, and the client's as far as
+//! a reconnection needs them. Called by the state machine; decides how each call is answered, sends
+//! nothing.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
 //! Session configuration from three points of view: the client's tools and instructions, our
-//! additions, and the declaration sent to the provider. Merges on the way to the provider, strips
-//! on the way back.
+//! additions, and the declaration sent to the provider.
+//!
+//! Merges on the way to the provider, strips on the way back.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;

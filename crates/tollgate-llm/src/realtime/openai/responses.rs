@@ -308,7 +308,7 @@ impl OpenAiRealtime {
         if output.len() == before { HiddenCalls::Nothing } else { HiddenCalls::Something }
     }
 
-    // === what is said ===
+    // === speech ===
 
     pub(super) fn read_spoken_text(
         &mut self,

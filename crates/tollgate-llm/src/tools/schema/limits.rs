@@ -1,4 +1,4 @@
-//! Describes constraints that a format cannot express in the description. The text is
+//! Adds constraints that a format cannot express to the description, as text. The text is
 //! deterministic: the same schema always gives the same text.
 
 use serde_json::{Map, Value};

@@ -1,6 +1,7 @@
-//! OpenAI's strict mode: the subset of JSON Schema that a model is bound to. Objects are closed and
-//! every property is sent. Optional properties are sent as null, and removed again before the tool
-//! gets them.
+//! OpenAI's strict mode: the subset of JSON Schema that a model is bound to.
+//!
+//! Objects are closed and every property is sent. Optional properties are sent as null, and removed
+//! again before the tool gets them.
 
 use serde_json::{Map, Value, json};
 

@@ -18,7 +18,7 @@ use type_schema::TypeSchema;
 
 type SubsetSchemaFields = Map<String, Value>;
 
-/// Annotations beside alternatives: each alternative gets them.
+/// Annotations beside alternatives; each alternative gets the description and the title.
 const ANNOTATION_KEYWORDS: [&str; 5] =
     ["description", "title", "default", "examples", "deprecated"];
 
