@@ -1,5 +1,6 @@
-//! Fits a request into a model's context window: `available = window − tools − system − messages −
-//! reserved`.
+//! Fits a request into a model's context window.
+//!
+//! `available = window − tools − system − messages − reserved`.
 //!
 //! First the least relevant tools are omitted, then a larger model is selected, then the request is
 //! refused with the numbers. Nothing that the client sent is ever omitted. Called by the agent loop
