@@ -1,8 +1,7 @@
-//! The agent loop, in which a model uses tools: asks it, has its calls run through the gate, asks
-//! again.
+//! The agent loop: queries a model, runs its tool calls through the gate, and queries it again.
 //!
-//! A client that reads slowly holds the loop back (back-pressure). Called by the fronts. What to do
-//! is decided by [`crate::turn`]; a caller of the gate, never a part of it.
+//! A slow client applies back-pressure to the loop. Called by the fronts. [`crate::turn`] decides
+//! the next step. The loop is a caller of the gate, never a part of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +36,7 @@ mod usage_metrics;
 pub use prepare::{CompletionFacts, PreparedCompletion};
 pub use usage_metrics::{ChatUsageMetrics, ModelTokenTotals, ROUND_BUCKETS, RoundHistogram};
 
-/// Everything that answers a conversation.
+/// The chat service: gate, clock, model registry and usage metrics.
 pub struct ChatService {
     gate: Arc<Gate>,
     clock: Arc<dyn Clock>,
@@ -45,7 +44,7 @@ pub struct ChatService {
     figures: ChatUsageMetrics,
 }
 
-/// A conversation to answer.
+/// A chat completion to run.
 pub struct CompletionRequest {
     /// As the client sent it.
     pub request: ChatRequest,
@@ -53,70 +52,71 @@ pub struct CompletionRequest {
     pub acting: Option<AgentTurn>,
     /// In order of preference; at least one.
     pub chain: Vec<Arc<ModelHandle>>,
-    /// Until when whoever asks may go on.
+    /// Revocation of the caller's credentials ends the completion.
     pub lease: RevocableLease,
-    /// What the conversation is part of.
+    /// Trace that the completion belongs to.
     pub trace: Option<Arc<Trace>>,
 }
 
-/// On whose behalf, and with what.
+/// The agent of a completion, and its turn.
 pub struct AgentTurn {
     pub agent: Agent,
     pub turn: Turn,
-    /// The agent's, filled in.
+    /// The agent's prompt, with its variables filled in.
     pub prompt: Option<String>,
 }
 
-/// What came of it.
+/// Result of a completion.
 #[derive(Debug)]
 pub struct CompletionOutcome {
     pub response: ChatResponse,
-    /// `None`: no agent had a part in it.
+    /// `None`: no agent was involved.
     pub told: Option<GatewayReport>,
     pub times: CompletionTimes,
-    /// What the provider's dialect has no words for, in words for the client. Of an answer that
-    /// was told as it came, a note has said it.
+    /// Parts of the request that the provider's dialect cannot express, as text for the client. A
+    /// streamed answer has already reported them as notes.
     pub lost: Vec<String>,
 }
 
-/// Where the time went, waiting for others.
+/// Time spent waiting for models and tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompletionTimes {
     pub models: Duration,
     pub tools: Duration,
 }
 
-/// What is said while an answer is made.
+/// An event of a completion in progress.
 #[derive(Debug)]
 pub enum CompletionEvent {
     Delta(ResponseDelta),
     Note(StreamNote),
 }
 
-/// Where it goes, to a client that wants it as it comes.
+/// Event channel to a client that wants the answer as a stream.
 #[derive(Debug, Clone)]
 pub struct CompletionSink(mpsc::Sender<CompletionEvent>);
 
 impl CompletionSink {
-    /// No more than `room` waits for a client that does not read; then the answer waits for it.
+    /// Queues at most `room` events for a client that does not read; then the answer waits for it
+    /// (back-pressure).
     pub fn new(room: usize) -> (Self, mpsc::Receiver<CompletionEvent>) {
         let (sender, said) = mpsc::channel(room);
         (Self(sender), said)
     }
 
-    /// Only if there is room.
+    /// Drops the event if the queue is full.
     fn try_say(&self, said: CompletionEvent) {
         let _ = self.0.try_send(said);
     }
 
-    /// Whoever does not listen any more drops the whole answer; nothing is done about it here.
+    /// A send error is ignored: a client that no longer reads drops the whole answer.
     async fn say(&self, said: CompletionEvent) {
         let _ = self.0.send(said).await;
     }
 }
 
 impl ChatService {
-    /// With the model that is built in, and no other yet.
+    /// With the built-in model only.
     pub fn offline(gate: Arc<Gate>, clock: Arc<dyn Clock>) -> Self {
         let models = ModelRegistry::new(&LlmSettings::default(), Arc::clone(&clock), None);
         let models = models.expect("what is built in needs no provider");
@@ -124,8 +124,8 @@ impl ChatService {
         Self { gate, clock, models: ArcSwap::from_pointee(models), figures }
     }
 
-    /// From now on with these models. Fails, in words, if a provider cannot be used at all, and
-    /// changes nothing then. Answers that are being made go on with what they have.
+    /// Hot reload: replaces the models. Returns an error message and changes nothing if a provider
+    /// is unusable. Answers in progress keep the models they started with.
     pub fn reconfigure(&self, settings: &LlmSettings) -> Result<(), String> {
         let models =
             ModelRegistry::new(settings, Arc::clone(&self.clock), Some(&self.models.load()))?;
@@ -133,7 +133,7 @@ impl ChatService {
         Ok(())
     }
 
-    /// What was spent since the start.
+    /// Usage counters since the start.
     pub fn figures(&self) -> &ChatUsageMetrics {
         &self.figures
     }
@@ -142,7 +142,7 @@ impl ChatService {
         self.models.load_full()
     }
 
-    /// Decides what is offered, to which model. Nothing is sent yet.
+    /// Selects the offered tools and the model. Sends nothing yet.
     pub fn prepare(
         self: &Arc<Self>,
         order: CompletionRequest,

@@ -1,7 +1,7 @@
-//! An answer that two models give: a fast one says the first sentence at once, a strong one goes on.
+//! Sentence cascade: a fast model says the first sentence at once, a strong model continues.
 //!
-//! What each is told, where the first sentence ends, and how the second does not say it again. Pure;
-//! the loop runs both.
+//! Contains the instructions for both models, the detection of the end of the first sentence, and
+//! the removal of repetition from the continuation. Pure; the agent loop runs both models.
 
 use crate::conversation::{ChatMessage, ChatRole};
 
@@ -11,7 +11,7 @@ mod sentence;
 pub use continuation::Continuation;
 pub use sentence::{FirstSentence, SentenceChunk, SentenceEnd};
 
-/// For the fast model, behind its other instructions.
+/// Instruction for the fast model, after its other instructions.
 pub fn to_opener() -> ChatMessage {
     ChatMessage::text(
         ChatRole::System,
@@ -21,9 +21,9 @@ pub fn to_opener() -> ChatMessage {
     )
 }
 
-/// For the strong model: what was said in its name.
+/// Instruction for the strong model: what was already said in its name.
 pub fn to_strong(opener: &str) -> ChatMessage {
-    // It was written by a model, and must not end the quotation itself.
+    // A model wrote the opener; it must not be able to close the quotation.
     let opener: String = opener.chars().filter(|letter| !matches!(letter, '<' | '>')).collect();
     let opener = opener.trim();
     ChatMessage::text(

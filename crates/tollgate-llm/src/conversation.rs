@@ -1,17 +1,18 @@
-//! One neutral model of a conversation with a model. Every dialect reads into it and writes from it;
-//! what it has no words for travels along as [`Extra`] or [`PartContent::Opaque`].
+//! The neutral conversation model. Every dialect decodes into it and encodes from it; what it
+//! cannot express is carried along as [`Extra`] or [`PartContent::Opaque`].
 
 use serde_json::{Number, Value};
 
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatRequest {
-    /// As the client named it: a model or an agent. Towards a provider: its own name of the model.
+    /// From a client: the name of a model or an agent. To a provider: the provider's name of the
+    /// model.
     pub model: String,
-    /// System prompts are messages too, the first ones as a rule.
+    /// Includes system prompts, usually first.
     pub messages: Vec<ChatMessage>,
     pub tools: Vec<ChatTool>,
     pub tool_choice: ToolChoice,
@@ -33,7 +34,7 @@ pub struct ChatMessage {
     pub extra: Extra,
 }
 
-/// Results of tools are parts of a user's message, whatever a dialect calls that role.
+/// Tool results are parts of a user message, whatever a dialect calls that role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChatRole {
     System,
@@ -51,7 +52,7 @@ pub struct MessagePart {
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartContent {
     Text(String),
-    /// What a model says instead of an answer.
+    /// A model's refusal to answer.
     Refusal(String),
     Thinking {
         text: String,
@@ -67,20 +68,20 @@ pub enum PartContent {
     },
 }
 
-/// By which a provider knows its own thoughts again. To all others it means nothing, and thoughts
-/// that were signed by another are not to be sent to them.
+/// Signature by which a provider recognizes its own thoughts. It means nothing to other providers,
+/// and thoughts signed by another provider must not be sent to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThoughtSignature {
     pub maker: Dialect,
     pub text: String,
 }
 
-/// A picture, a sound, a document.
+/// An image, audio, or document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatMedia {
     pub kind: MediaKind,
     pub source: MediaSource,
-    /// Of the file, if it has one.
+    /// File name, if there is one.
     pub name: Option<String>,
 }
 
@@ -96,29 +97,29 @@ pub enum MediaKind {
 pub enum MediaSource {
     Url(String),
     Base64 {
-        /// Such as `image/png`.
+        /// For example `image/png`.
         media_type: String,
         data: String,
     },
-    /// A file that the provider keeps.
+    /// Id of a file stored at the provider.
     File(String),
 }
 
-/// A tool call that a model asks for.
+/// A tool call requested by a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionCall {
     pub id: String,
     pub name: String,
-    /// The JSON as the model wrote it; it need not be JSON at all.
+    /// Arguments as the model wrote them; not necessarily valid JSON.
     pub arguments: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallResult {
     pub call_id: String,
-    /// Of the tool. Some dialects answer by name.
+    /// Name of the tool. Some dialects match results by name.
     pub name: Option<String>,
-    /// Text and media, and what only the dialect understands.
+    /// Text, media, and parts that only the dialect understands.
     pub parts: Vec<MessagePart>,
     pub end: CallEnd,
 }
@@ -129,11 +130,11 @@ pub enum CallEnd {
     Failed,
 }
 
-/// A tool that the client sent along, or that the gateway offers.
+/// A tool sent by the client or offered by the gateway.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChatTool {
     Function(Function),
-    /// One that the provider runs itself, such as a web search.
+    /// Run by the provider itself, such as a web search.
     Hosted {
         dialect: Dialect,
         value: Value,
@@ -144,18 +145,18 @@ pub enum ChatTool {
 pub struct Function {
     pub name: String,
     pub description: Option<String>,
-    /// A JSON Schema; `None`: it takes nothing.
+    /// A JSON Schema; `None`: no parameters.
     pub parameters: Option<Value>,
     pub extra: Extra,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolChoice {
-    /// Nothing was said.
+    /// Not specified.
     Unsaid,
     Auto,
     None,
-    /// Any, but one.
+    /// Some tool must be called.
     Required,
     Named(String),
     /// One that only its own dialect has.
@@ -165,10 +166,10 @@ pub enum ToolChoice {
     },
 }
 
-/// How the answer is to be made. Nothing said is nothing sent.
+/// Generation parameters. Unset options are not sent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GenerationOptions {
-    /// Tokens.
+    /// In tokens.
     pub max_output: Option<u64>,
     pub temperature: Option<Number>,
     pub top_p: Option<Number>,
@@ -179,29 +180,29 @@ pub struct GenerationOptions {
     pub stop: Vec<String>,
     pub parallel_calls: Option<ParallelCalls>,
     pub output: Option<ResponseFormat>,
-    /// `minimal`, `low`, `medium`, `high`: how long the model may think.
+    /// Reasoning effort: `minimal`, `low`, `medium`, `high`.
     pub effort: Option<String>,
-    /// Whom the answer is for, as the client names them.
+    /// The end user, as named by the client.
     pub user: Option<String>,
-    /// Answers to choose from; `None`: one.
+    /// Number of alternative answers; `None`: one.
     pub candidates: Option<u64>,
 }
 
-/// Whether a model may ask for several calls at once.
+/// Whether a model may make several calls at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParallelCalls {
     Allowed,
     Forbidden,
 }
 
-/// The form that the text of an answer must have.
+/// Required format of the answer's text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResponseFormat {
     Json,
     Schema { name: String, schema: Value, strict: Option<bool> },
 }
 
-/// What a model answered.
+/// A model's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatResponse {
     pub id: String,
@@ -217,24 +218,24 @@ pub struct ChatResponse {
 /// Why an answer ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {
-    /// It was said.
+    /// The answer is complete.
     End,
-    /// One of the client's stop texts, if the dialect says which.
+    /// One of the client's stop sequences, if the dialect says which.
     Sequence(Option<String>),
-    /// Out of tokens.
+    /// The token limit was reached.
     Length,
     /// Calls wait for their results.
     Calls,
-    /// The provider's filter.
+    /// Stopped by the provider's content filter.
     Filtered,
-    /// The model would not.
+    /// The model refused.
     Refused,
     /// A reason that only its own dialect has.
     Other { dialect: Dialect, reason: String },
 }
 
 impl StopReason {
-    /// Whether the model said all that it meant to: else its last call may be half of one.
+    /// Whether the model finished its answer; otherwise its last call may be incomplete.
     pub fn is_whole(&self) -> bool {
         match self {
             Self::End | Self::Sequence(_) | Self::Calls => true,
@@ -243,17 +244,17 @@ impl StopReason {
     }
 }
 
-/// Tokens.
+/// Token counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TokenUsage {
-    /// All of the prompt, what came from a cache included.
+    /// The whole prompt, including the cached part.
     pub input: u64,
     pub output: u64,
-    /// Of the input, what came from the provider's cache.
+    /// The part of the input that was read from the provider's cache.
     pub cache_read: u64,
-    /// Of the input, what was written into it.
+    /// The part of the input that was written into it.
     pub cache_written: u64,
-    /// Of the output, what was thought and not said.
+    /// The part of the output that was reasoning.
     pub reasoning: u64,
 }
 
@@ -262,7 +263,7 @@ impl TokenUsage {
         self.input.saturating_add(self.output)
     }
 
-    /// The rounds of a turn together.
+    /// Sum over the rounds of a turn.
     #[must_use]
     pub fn and(&self, more: &Self) -> Self {
         Self {
@@ -275,11 +276,12 @@ impl TokenUsage {
     }
 }
 
-/// Stands before a signature that a client keeps for the maker of another dialect.
+/// Prefix of a signature of another dialect in a client's history.
 const FOREIGN_SIGNATURE_PREFIX: &str = "tollgate:";
 
 impl ThoughtSignature {
-    /// As clients of `dialect` keep it: it names its maker, unless that is their own dialect.
+    /// Encodes the signature for clients of `dialect`: it names its maker, unless that is the same
+    /// dialect.
     pub fn for_client(&self, dialect: Dialect) -> String {
         let Self { maker, text } = self;
         if *maker == dialect {
@@ -289,7 +291,7 @@ impl ThoughtSignature {
         }
     }
 
-    /// As a client of `dialect` gave it back.
+    /// Decodes a signature that a client of `dialect` sent back.
     pub fn from_client(dialect: Dialect, kept: String) -> Self {
         let named =
             kept.strip_prefix(FOREIGN_SIGNATURE_PREFIX).and_then(|rest| rest.split_once(':'));
@@ -302,7 +304,7 @@ impl ThoughtSignature {
 }
 
 impl ChatMessage {
-    /// Whether it is the user's, without results of tools: those belong to what was asked before.
+    /// Whether this is a user message without tool results: results belong to the previous turn.
     fn begins_turn(&self) -> bool {
         let has_results =
             || self.parts.iter().any(|it| matches!(it.content, PartContent::Result(_)));
@@ -334,7 +336,7 @@ impl MessagePart {
         }
     }
 
-    /// About as many as it holds.
+    /// Approximate size in bytes.
     pub fn bytes(&self) -> usize {
         const PART_OVERHEAD_BYTES: usize = 256;
         let own = match &self.content {
@@ -366,24 +368,25 @@ impl ChatResponse {
         self.parts.iter().filter_map(MessagePart::as_call)
     }
 
-    /// All that was said, thoughts left out.
+    /// All text, without thoughts.
     pub fn text(&self) -> String {
         self.parts.iter().filter_map(MessagePart::as_text).collect()
     }
 
-    /// What goes into the history.
+    /// The message for the history.
     pub fn into_message(self) -> ChatMessage {
         ChatMessage { role: ChatRole::Assistant, parts: self.parts, extra: Extra::none() }
     }
 }
 
 impl ChatRequest {
-    /// Those before all others: the instructions.
+    /// Number of leading system messages: the instructions.
     pub fn leading_system_messages(&self) -> usize {
         self.messages.iter().take_while(|message| message.role == ChatRole::System).count()
     }
 
-    /// All but the messages after the instructions: what an answer repeats of its request.
+    /// Everything except the messages after the instructions: the fields of a request that its
+    /// answer repeats.
     pub fn without_history(&self) -> Self {
         let Self { model, messages, tools, tool_choice, options, delivery, extra } = self;
         Self {
@@ -397,7 +400,7 @@ impl ChatRequest {
         }
     }
 
-    /// What the user said last: the utterance that the turn is about.
+    /// The last user text: the utterance of this turn.
     pub fn utterance(&self) -> String {
         let last = self.messages.iter().rev().find(|message| {
             message.role == ChatRole::User
@@ -408,8 +411,8 @@ impl ChatRequest {
         texts.join("\n")
     }
 
-    /// The tools whose results were given since the user spoke last, by the names under which they
-    /// were called: what they said is read in this turn.
+    /// Tools whose results arrived since the last user message, by the names under which they were
+    /// called: the model reads their output in this turn.
     pub fn answered_tools(&self) -> Vec<&str> {
         let from = self.messages.iter().rposition(ChatMessage::begins_turn).map_or(0, |at| at + 1);
         let parts = self.messages[from..].iter().flat_map(|message| &message.parts);
@@ -422,7 +425,7 @@ impl ChatRequest {
             .collect()
     }
 
-    /// Whether the user spoke last, and not a tool.
+    /// Whether the last message is the user's, and not a tool result.
     pub fn begins_turn(&self) -> bool {
         let spoken = |it: &&ChatMessage| matches!(it.role, ChatRole::User | ChatRole::Assistant);
         self.messages.iter().rev().find(spoken).is_some_and(ChatMessage::begins_turn)
@@ -436,7 +439,7 @@ impl ChatRequest {
         })
     }
 
-    /// The names of the tools that the client sent along.
+    /// Names of the client's tools.
     pub fn client_tools(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().filter_map(|tool| match tool {
             ChatTool::Function(function) => Some(function.name.as_str()),

@@ -1,13 +1,13 @@
-//! An answer as it grows. Readers of streams give these, writers of streams take them, and
-//! [`ResponseAssembly`] puts them together.
+//! Deltas of a streamed answer. Stream readers produce them, stream writers consume them, and
+//! [`ResponseAssembly`] assembles the complete answer.
 
 use crate::conversation::{
     ChatResponse, FunctionCall, MessagePart, PartContent, StopReason, ThoughtSignature, TokenUsage,
 };
 use crate::extra::Extra;
 
-/// One step. They come as `Start`, then for each part `Open`, any number of `Grow` and `Extra`,
-/// `Close`, and `End` once. Parts are numbered from 0 without gaps, and may overlap.
+/// One delta. The order is `Start`; for each part `Open`, any number of `Grow` and `Extra`,
+/// `Close`; and `End` once. Parts are numbered from 0 without gaps, and may overlap.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResponseDelta {
     Start {
@@ -22,11 +22,11 @@ pub enum ResponseDelta {
         opening: PartOpening,
         extra: Extra,
     },
-    /// More of the text of the part: words, thoughts, a refusal, or the arguments of a call.
+    /// Appends to the text of the part: text, thoughts, a refusal, or the arguments of a call.
     Grow {
         index: usize,
         text: String,
-        /// What the dialect said beside it in the same breath, such as log probabilities.
+        /// Fields that the dialect sent with this text, such as log probabilities.
         extra: Extra,
     },
     /// The signature of a thought.
@@ -49,7 +49,7 @@ pub enum ResponseDelta {
     },
 }
 
-/// What kind of part begins.
+/// Kind of a part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartOpening {
     Text,
@@ -59,11 +59,11 @@ pub enum PartOpening {
         id: String,
         name: String,
     },
-    /// A part that comes in one piece.
+    /// A part that arrives in one piece.
     Whole(PartContent),
 }
 
-/// Puts an answer together from its steps.
+/// Assembles an answer from its deltas.
 #[derive(Debug, Default)]
 pub struct ResponseAssembly {
     id: String,
@@ -111,7 +111,7 @@ impl ResponseAssembly {
         }
     }
 
-    /// `None`: it has not ended.
+    /// `None`: the answer has not ended.
     pub fn finish(self) -> Option<ChatResponse> {
         let (stop, usage) = self.ended?;
         let Self { id, model, created, parts, extra, .. } = self;
@@ -147,7 +147,7 @@ fn grow(content: &mut PartContent, more: &str) {
     }
 }
 
-/// The steps by which a whole answer could have come.
+/// Splits a complete answer into deltas.
 pub fn steps(response: &ChatResponse) -> Vec<ResponseDelta> {
     let ChatResponse { id, model, created, parts, stop, usage, extra } = response;
     let mut steps = vec![ResponseDelta::Start {

@@ -1,11 +1,11 @@
-//! The forms in which chat APIs are spoken.
+//! The chat API dialects.
 
 use std::fmt;
 
-/// One per API; providers and fronts each speak one of them.
+/// One per API. Each provider and each front speaks one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// `POST /v1/chat/completions`, of OpenAI and of everybody who speaks like it.
+    /// `POST /v1/chat/completions`, of OpenAI and compatible providers.
     OpenAiChat,
     /// `POST /v1/responses`.
     OpenAiResponses,

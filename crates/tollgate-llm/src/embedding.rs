@@ -1,5 +1,5 @@
-//! How texts are sent to be embedded, and how their vectors are read: OpenAI's form, which others
-//! speak as well, and Gemini's. Pure; whoever sends it stands in `provider`.
+//! Encodes embedding requests and decodes vectors: the OpenAI format, which other providers use as
+//! well, and Gemini's. Pure; `provider` sends the requests.
 
 use std::ops::Range;
 
@@ -11,9 +11,9 @@ use crate::format::MalformedResponseError;
 mod gemini;
 mod openai;
 
-/// Texts of one request: what the smallest of the usual servers takes.
+/// Maximum texts per request: the limit of the smallest common servers.
 const MAX_TEXTS_PER_REQUEST: usize = 32;
-/// Bytes of one request's texts, as long as it is more than one: some eight thousand tokens.
+/// Maximum bytes of text in a request with more than one text: about eight thousand tokens.
 const MAX_BYTES_PER_REQUEST: usize = 32 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) enum EmbeddingApi {
     Gemini,
 }
 
-/// One request.
+/// An embedding request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EmbeddingRequest<'a> {
     pub(crate) model: &'a str,
@@ -32,10 +32,10 @@ pub(crate) struct EmbeddingRequest<'a> {
     pub(crate) encoding: VectorEncoding,
 }
 
-/// How numbers are to come. Whatever was asked for, both are read.
+/// Requested number encoding. Both are accepted, whichever was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VectorEncoding {
-    /// A quarter of the bytes.
+    /// A quarter of the size.
     Base64,
     Float,
 }
@@ -48,7 +48,8 @@ impl EmbeddingApi {
         }
     }
 
-    /// One vector for each of `count` texts, in their order, as long as they are.
+    /// Reads one vector for each of `count` texts, in their order. Their dimensions are not
+    /// checked.
     pub(crate) fn read(
         self,
         body: &Value,
@@ -65,7 +66,7 @@ impl EmbeddingApi {
     }
 }
 
-/// Which texts go together.
+/// Splits the texts into batches.
 pub(crate) fn batches(texts: &[String]) -> Vec<Range<usize>> {
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
@@ -88,7 +89,7 @@ fn count_mismatch(found: usize, count: usize) -> MalformedResponseError {
     MalformedResponseError(format!("{found} vectors for {count} texts"))
 }
 
-/// JSON has no word for what is no number: some servers then write `null`.
+/// JSON cannot express NaN: some servers then write `null`.
 fn numbers(values: &[Value]) -> Result<Vec<f32>, MalformedResponseError> {
     let number = |value: &Value| {
         let number = value.as_f64().map(|number| number as f32);

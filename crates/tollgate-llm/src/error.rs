@@ -1,58 +1,58 @@
-//! Why there is no answer, whoever's fault it is. Each dialect has its own words for it.
+//! LLM errors: why a request got no answer. Each dialect encodes them in its own format.
 
 use std::time::Duration;
 
-/// Characters of what a stranger wrote that a message says back.
+/// Maximum characters of foreign text quoted in an error message.
 pub const MAX_QUOTED_CHARS: usize = 80;
 
-/// A request that got no answer, or a stream that broke off.
+/// A failed request, or a stream that broke off.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LlmError {
     pub kind: LlmErrorKind,
-    /// For people: names the thing and what to do.
+    /// For people: names the problem and what to do.
     pub message: String,
-    /// Where in the request it is, such as `messages[2].role`.
+    /// Location in the request, such as `messages[2].role`.
     pub at: Option<String>,
-    /// Not sooner, if that is known.
+    /// Minimum delay before a retry, if known.
     pub retry_after: Option<Duration>,
     pub repeat: ResendSafety,
 }
 
-/// Whether whoever sends the request again may do harm.
+/// Whether sending the request again may do harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResendSafety {
     Harmless,
-    /// Tools were run for it, and would be run again.
+    /// Tools have run for it, and would run again.
     RunsToolsAgain,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LlmErrorKind {
-    /// The request is wrong.
+    /// The request is invalid.
     Invalid,
-    /// Nobody here is called so.
+    /// There is no model or agent with this name.
     UnknownModel,
-    /// Does not fit into the context window of any model.
+    /// The request does not fit into the context window of any model.
     TooLong,
-    /// No key, or a wrong one.
+    /// Missing or wrong API key.
     Unauthenticated,
-    /// Not allowed.
+    /// Authenticated, but not permitted.
     Forbidden,
-    /// Too often.
+    /// Rate limit exceeded.
     RateLimited,
-    /// The gateway or the provider has too much to do.
+    /// The gateway or the provider is overloaded.
     Overloaded,
-    /// The provider cannot be reached, answers nonsense, or refuses the gateway's own key.
+    /// The provider is unreachable, sends malformed answers, or rejects the gateway's key.
     Provider,
-    /// The provider is silent.
+    /// The provider did not answer in time.
     Timeout,
-    /// A fault of the gateway.
+    /// A fault of the gateway itself.
     Internal,
 }
 
 impl LlmErrorKind {
-    /// Of the answer in HTTP.
+    /// HTTP status of the error response.
     pub fn status(self) -> u16 {
         match self {
             Self::Invalid | Self::TooLong => 400,
@@ -67,7 +67,7 @@ impl LlmErrorKind {
         }
     }
 
-    /// Stable, for programs.
+    /// Stable error code for programs.
     pub fn code(self) -> &'static str {
         match self {
             Self::Invalid => "invalid_request",
@@ -90,7 +90,7 @@ impl LlmError {
         Self { kind, message: message.into(), at: None, retry_after: None, repeat }
     }
 
-    /// The request is wrong at this place.
+    /// The request is invalid at this location.
     pub fn invalid(at: impl Into<String>, message: impl Into<String>) -> Self {
         Self { at: Some(at.into()), ..Self::new(LlmErrorKind::Invalid, message) }
     }

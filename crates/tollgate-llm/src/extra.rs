@@ -1,11 +1,11 @@
-//! What only one dialect understands: carried along, and written again where the same dialect is
-//! spoken. Everywhere else it is left out.
+//! Extra fields that only one dialect understands: carried along, written back to the same dialect,
+//! and omitted everywhere else.
 
 use serde_json::{Map, Value};
 
 use crate::dialect::Dialect;
 
-/// Fields that nobody here looked at, of one JSON object.
+/// Unread fields of one JSON object, tagged with their dialect.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extra(Option<Box<(Dialect, Map<String, Value>)>>);
 
@@ -22,18 +22,18 @@ impl Extra {
         self.0.is_none()
     }
 
-    /// The fields, if they are of this dialect.
+    /// The fields, if they belong to this dialect.
     pub fn fields(&self, dialect: Dialect) -> Option<&Map<String, Value>> {
         let (own, fields) = self.0.as_deref()?;
         (*own == dialect).then_some(fields)
     }
 
-    /// One field, if it is of this dialect.
+    /// One field, if it belongs to this dialect.
     pub fn get(&self, dialect: Dialect, key: &str) -> Option<&Value> {
         self.fields(dialect)?.get(key)
     }
 
-    /// Takes one field out, if it is of this dialect.
+    /// Removes and returns one field, if it belongs to this dialect.
     pub fn take(&mut self, dialect: Dialect, key: &str) -> Option<Value> {
         let (own, fields) = self.0.as_deref_mut()?;
         if *own != dialect {
@@ -46,22 +46,22 @@ impl Extra {
         taken
     }
 
-    /// The fields, if `dialect` has no use for them.
+    /// The fields, if they do not belong to `dialect`.
     pub fn foreign_to(&self, dialect: Dialect) -> impl Iterator<Item = (&str, &Value)> {
         let foreign = self.0.as_deref().filter(|(own, _)| *own != dialect);
         let fields = foreign.into_iter().flat_map(|(_, fields)| fields);
         fields.map(|(key, value)| (key.as_str(), value))
     }
 
-    /// Adds the fields to `object` where they belong to `dialect`, inside of objects and lists that
-    /// both have too. What stands there already stays: it is what the gateway means to say.
+    /// Adds the fields to `object` if they belong to `dialect`, recursively into objects and lists
+    /// that exist on both sides. Existing values stay: the gateway set them deliberately.
     pub fn write_into(&self, dialect: Dialect, object: &mut Map<String, Value>) {
         if let Some(fields) = self.fields(dialect) {
             fill(object, fields);
         }
     }
 
-    /// Takes in what came later. Of another dialect than before, it replaces what was there.
+    /// Merges later fields. Fields of another dialect replace the current ones.
     pub fn merge(&mut self, later: Self) {
         match (&mut self.0, later.0) {
             (_, None) => {}

@@ -1,5 +1,5 @@
-//! How each dialect writes conversations down. Pure: text in, text out. A new dialect is one module
-//! and one line in [`of`].
+//! Dialect codecs: encode and decode conversations in each chat dialect. Pure: text in, text out. A
+//! new dialect is one module and one line in [`of`].
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub mod result_order;
 #[cfg(test)]
 mod test_fixtures;
 
-/// The one for a dialect.
+/// The codec of a dialect.
 pub fn of(dialect: Dialect) -> &'static dyn DialectCodec {
     match dialect {
         Dialect::OpenAiChat => &OpenAiChatCodec,
@@ -44,23 +44,25 @@ pub fn of(dialect: Dialect) -> &'static dyn DialectCodec {
     }
 }
 
-/// One dialect, as fronts and as providers speak it.
+/// Codec of one dialect, for fronts and providers.
 pub trait DialectCodec: Send + Sync {
     fn dialect(&self) -> Dialect;
 
-    /// A client's request. `address` is what stands in the URL, for the dialect that needs it.
+    /// Decodes a client's request. `address` has the parameters from the URL, for the dialect that
+    /// needs them.
     fn read_request(
         &self,
         body: Value,
         address: &RequestUrlParams<'_>,
     ) -> Result<ChatRequest, LlmError>;
-    /// For a provider. Fails if the dialect cannot say it at all.
+    /// Encodes a request for a provider. Fails if the dialect cannot express it at all.
     fn write_request(&self, request: &ChatRequest) -> Result<EncodedRequest, LlmError>;
 
-    /// A provider's answer.
+    /// Decodes a provider's response.
     fn read_response(&self, body: Value) -> Result<ChatResponse, MalformedResponseError>;
-    /// For the client that sent `request`: some of what it asked for stands in the answer again,
-    /// and never what the gateway made of it. `told` goes into the `tollgate` field.
+    /// Encodes a response for the client that sent `request`: the response repeats some fields of
+    /// the client's request, never those that the gateway changed. `told` goes into the `tollgate`
+    /// field.
     fn write_response(
         &self,
         response: &ChatResponse,
@@ -68,54 +70,54 @@ pub trait DialectCodec: Send + Sync {
         told: Option<&GatewayReport>,
     ) -> Value;
 
-    /// For the events of a provider's stream.
+    /// Decoder for the events of a provider's stream.
     fn stream_reader(&self) -> Box<dyn StreamReader>;
-    /// For the stream of the client that sent `request`.
+    /// Encoder for the stream to the client that sent `request`.
     fn stream_writer(&self, request: &ChatRequest) -> Box<dyn StreamWriter>;
 
-    /// What a provider says instead of an answer.
+    /// Decodes a provider's error response.
     fn read_error(&self, status: u16, body: &[u8]) -> ProviderErrorReport;
-    /// As the body of an answer with the failure's status.
+    /// Encodes the body of an error response, sent with the status of `failure`.
     fn write_error(&self, failure: &LlmError) -> Value;
 
-    /// Messages as this dialect's clients keep them in their history.
+    /// Encodes messages in the form in which this dialect's clients keep their history.
     fn write_history(&self, messages: &[ChatMessage]) -> Value;
 }
 
-/// What a URL says of a request.
+/// Parameters of a request that are in its URL.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RequestUrlParams<'a> {
     pub model: Option<&'a str>,
     pub delivery: Option<ResponseDelivery>,
 }
 
-/// A request as a provider takes it.
+/// A request encoded for a provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EncodedRequest {
     pub body: Value,
-    /// What the dialect has no words for and was left out, in words for the client.
+    /// Parts that the dialect cannot express and that were omitted, as text for the client.
     pub lost: Vec<String>,
 }
 
-/// Reads the events of one stream.
+/// Decodes the events of one stream.
 pub trait StreamReader: Send {
-    /// `name` is the event's, if it has one.
+    /// `name` is the event name, if there is one.
     fn read(
         &mut self,
         name: Option<&str>,
         data: &str,
     ) -> Result<Vec<ResponseDelta>, BrokenStreamError>;
-    /// The stream is over. Says what is missing, or that it broke off.
+    /// End of the stream. Returns the missing deltas, or an error if the stream broke off.
     fn end(&mut self) -> Result<Vec<ResponseDelta>, BrokenStreamError>;
 }
 
-/// Writes the events of one stream.
+/// Encodes the events of one stream.
 pub trait StreamWriter: Send {
     fn write(&mut self, delta: &ResponseDelta) -> Vec<ChatSseEvent>;
-    /// Behind the last delta. `told` goes into the last event that has room for it: writers hold
-    /// back what [`ResponseDelta::End`] says until here.
+    /// Call after the last delta. `told` goes into the last event that has room for it: writers
+    /// hold back the content of [`ResponseDelta::End`] until then.
     fn end(&mut self, told: Option<&GatewayReport>) -> Vec<ChatSseEvent>;
-    /// In place of all that would still have come.
+    /// Ends the stream with an error.
     fn fail(&mut self, failure: &LlmError) -> Vec<ChatSseEvent>;
 }
 
@@ -136,7 +138,7 @@ impl ChatSseEvent {
     }
 }
 
-/// An answer that is none.
+/// A response that cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the answer cannot be understood: {0}")]
 pub struct MalformedResponseError(pub String);
@@ -147,44 +149,44 @@ impl From<LlmError> for MalformedResponseError {
     }
 }
 
-/// Why a stream ends before its time.
+/// Why a stream ended early.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenStreamError {
     #[error(transparent)]
     Malformed(#[from] MalformedResponseError),
-    /// It ended, or the connection did, before the answer was whole.
+    /// The stream or the connection ended before the answer was complete.
     #[error("the answer broke off")]
     Short,
-    /// The provider says so itself.
+    /// The provider reported an error.
     #[error("{}", .0.message)]
     Reported(ProviderErrorReport),
 }
 
-/// An error in a provider's own words.
+/// An error as reported by a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderErrorReport {
     pub message: String,
-    /// The provider's own code, if it gives one.
+    /// The provider's error code, if there is one.
     pub code: Option<String>,
-    /// What the body says of it; headers are read elsewhere.
+    /// From the body; headers are read elsewhere.
     pub retry_after: Option<Duration>,
     pub fault: ProviderFault,
 }
 
-/// Whose fault an error is, as far as the provider's words and the status tell.
+/// Cause of an error, as far as the provider's message and the status tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderFault {
-    /// The request is wrong: it will fail again.
+    /// The request is invalid: it will fail again.
     Request,
-    /// The request is larger than the model's window.
+    /// The request exceeds the model's context window.
     TooLong,
     /// The provider does not know the model.
     Model,
-    /// The gateway's key is refused, or has no money left.
+    /// The gateway's key is rejected, or its account has no credit left.
     Key,
     /// Too many requests.
     TooOften,
-    /// The provider is overloaded or fails by itself: the same request may do well later.
+    /// The provider is overloaded or has an internal error: a retry may succeed.
     Provider,
 }
 

@@ -1,5 +1,5 @@
-//! What the gateway did on the way to an answer, told beside it: the `tollgate` field of each
-//! dialect's answer, and notes in a stream.
+//! Gateway report: what the gateway did to produce an answer. Sent in the `tollgate` field of each
+//! dialect's response, and as notes in a stream.
 
 use std::time::Duration;
 
@@ -8,32 +8,32 @@ use tollgate_core::call::CallStatus;
 
 use crate::conversation::ChatMessage;
 
-/// Beside a whole answer, and in the last event of a stream.
+/// Report of a complete answer; in a stream it is in the last event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GatewayReport {
     pub ended: LoopEnd,
-    /// Who answered last, by the name in the config.
+    /// The model that answered last, by its name in the config.
     pub model: String,
-    /// How often a model was asked.
+    /// Number of model queries.
     pub rounds: u32,
     pub calls: Vec<ExecutedCall>,
-    /// What goes into the history in place of the answer, if it is to hold the calls that were run
-    /// here: the answer's own message last. Empty: no call was run.
+    /// Messages for the history in place of the answer, if the history is to contain the calls that
+    /// were run here; the answer's own message is last. Empty: no call was run.
     pub history: Vec<ChatMessage>,
 }
 
-/// Why the loop came to an end.
+/// Why the loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoopEnd {
-    /// The model was done.
+    /// The model finished its answer.
     Answered,
     /// Calls wait for the client.
     CallsPending,
-    /// As many rounds as the agent may take.
+    /// Maximum number of rounds of the agent.
     MaxDepth,
-    /// The tools of this turn had no time left.
+    /// No time left for tools in this turn.
     Deadline,
-    /// As many calls as a turn may make.
+    /// Maximum number of calls of a turn.
     MaxCalls,
 }
 
@@ -49,7 +49,7 @@ impl LoopEnd {
     }
 }
 
-/// A call that was run here.
+/// A call that the gateway ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecutedCall {
     pub id: String,
@@ -58,32 +58,32 @@ pub struct ExecutedCall {
     pub took: Duration,
 }
 
-/// Something that is said while an answer is made, and is no part of it.
+/// A note sent while an answer is produced; not part of the answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamNote {
-    /// A call begins.
+    /// A call starts.
     Calling {
         id: String,
         name: String,
         arguments: String,
     },
     Called(ExecutedCall),
-    /// A tool says how far it is: its own JSON.
+    /// Progress of a tool: its own JSON.
     Progress(Value),
-    /// For the user's ears while a tool takes its time.
+    /// To be read to the user while a slow tool runs.
     Announcement(String),
-    /// Another model is asked, since the one before could not answer.
+    /// Another model is queried, because the previous one could not answer.
     Fallback {
         from: String,
         to: String,
         why: String,
     },
-    /// What the provider's dialect has no words for and was left out.
+    /// Parts of the request that the provider's dialect cannot express and that were omitted.
     Lost(Vec<String>),
 }
 
 impl GatewayReport {
-    /// As JSON. `history` in the dialect of whoever reads it.
+    /// The report as JSON. `history` is in the dialect of the reader.
     pub fn json(&self, history: Value) -> Value {
         let mut told = Map::new();
         told.insert("ended".to_owned(), self.ended.as_str().into());

@@ -1,5 +1,5 @@
-//! Models: one neutral conversation, a codec for each dialect in which conversations are held, the
-//! providers that serve models, and the loop in which a model uses tools. Provider JSON stops here.
+//! LLM layer: a neutral conversation model, a codec per chat dialect, the provider clients, and the
+//! agent loop in which a model calls tools. No provider JSON leaves this crate.
 
 pub mod agent;
 pub mod cascade;

@@ -1,8 +1,7 @@
-//! How a model is given tools, as its config says: natively, through constrained JSON, or natively
-//! with an eye on calls that it writes as text.
+//! Tool modes: how a model is given tools, as configured. Natively, through constrained JSON, or
+//! natively with recovery of calls written as text.
 //!
-//! Called by whoever asks a model, around the asking: [`prepare`] before, [`ToolModeDecoder`] on what comes
-//! back. Pure.
+//! Wraps a model query: [`prepare`] before it, [`ToolModeDecoder`] on the answer. Pure.
 
 use crate::conversation::{ChatRequest, ChatResponse};
 use crate::delta::{self, ResponseAssembly, ResponseDelta};
@@ -13,22 +12,22 @@ mod json_end;
 mod recover;
 mod schema;
 
-/// How the answer to a request is to be read: one for each answer.
+/// Decoder for the answer to a request; one per answer.
 #[derive(Debug, Clone, Default)]
 pub struct ToolModeDecoder(ToolModeDecoderKind);
 
 #[derive(Debug, Clone, Default)]
 enum ToolModeDecoderKind {
-    /// As it comes.
+    /// The answer is unchanged.
     #[default]
     Plain,
-    /// It is JSON in which either a call or a reply stands.
+    /// JSON with either a call or a reply.
     Schema(schema::SchemaReplyReader),
-    /// Text that is a call is taken for one.
+    /// Calls written as text are recovered.
     Recover(recover::TextCallReader),
 }
 
-/// The request as the model takes it, and how to read its answer.
+/// The request in the form for the model, and the decoder of its answer.
 pub fn prepare(request: ChatRequest, mode: ToolMode) -> (ChatRequest, ToolModeDecoder) {
     let (request, manner) = match mode {
         ToolMode::Native => (request, None),
@@ -45,7 +44,7 @@ pub fn prepare(request: ChatRequest, mode: ToolMode) -> (ChatRequest, ToolModeDe
 }
 
 impl ToolModeDecoder {
-    /// The next step of a stream. [`ResponseDelta::End`] brings out whatever was held back.
+    /// Decodes the next delta of a stream. [`ResponseDelta::End`] flushes everything held back.
     pub fn read(&mut self, delta: ResponseDelta) -> Vec<ResponseDelta> {
         match &mut self.0 {
             ToolModeDecoderKind::Plain => vec![delta],
@@ -54,7 +53,7 @@ impl ToolModeDecoder {
         }
     }
 
-    /// An answer that came whole.
+    /// Decodes a complete answer.
     pub fn whole(mut self, response: ChatResponse) -> ChatResponse {
         if matches!(self.0, ToolModeDecoderKind::Plain) {
             return response;

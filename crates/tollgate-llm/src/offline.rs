@@ -1,7 +1,7 @@
-//! The model that is built in: no key, no network, and always the same answer to the same words.
+//! The built-in offline model: no key, no network, deterministic answers.
 //!
 //! It knows a handful of intents, says what it is, and never pretends to know more. For tests and
-//! demos it follows a [`script`]. Pure; asked where a model is in process.
+//! demos it follows a [`script`]. Pure; called by in-process model handles.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,7 +28,7 @@ use conversation_progress::ConversationProgress;
 use script::OfflineScript;
 use tool_matching::OfflineCall;
 
-/// What it says to `request`.
+/// The model's answer to `request`.
 pub fn answer(request: &ChatRequest, wall: SystemTime) -> ChatResponse {
     let moment = ConversationProgress::of(request);
     let said = match calls(request, &moment) {
@@ -53,7 +53,7 @@ pub fn answer(request: &ChatRequest, wall: SystemTime) -> ChatResponse {
     }
 }
 
-/// An answer as it is spoken: word by word, and calls in small pieces.
+/// Splits an answer into deltas: word by word, and calls in small pieces.
 pub fn steps(response: &ChatResponse) -> Vec<ResponseDelta> {
     let mut steps = Vec::new();
     let mut speaks = false;
@@ -82,7 +82,7 @@ fn words(text: &str) -> Vec<&str> {
     text.split_inclusive(' ').collect()
 }
 
-/// Twelve characters each.
+/// Pieces of twelve characters.
 fn pieces(mut text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     while let Some((end, _)) = text.char_indices().nth(12) {
@@ -99,13 +99,13 @@ struct OfflineReply {
     stop: StopReason,
 }
 
-/// Calls to be made, and what is said before them.
+/// Calls to make, and the text before them.
 struct OfflineCallRound {
     before: String,
     wishes: Vec<OfflineCall>,
 }
 
-/// The calls of this round, if it is one for calls.
+/// The calls of this round, if any.
 fn calls(request: &ChatRequest, moment: &ConversationProgress<'_>) -> Option<OfflineCallRound> {
     if request.tool_choice == ToolChoice::None {
         return None;

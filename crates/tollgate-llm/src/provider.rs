@@ -1,5 +1,5 @@
-//! Models that can be asked, and the providers that serve them: addresses, keys, timeouts, retries,
-//! fallbacks. Called by the loop and by fronts that pass a request on. Knows no agents and no tools.
+//! Model registry and provider clients: URLs, keys, timeouts, retries, fallbacks. Called by the
+//! agent loop and by fronts that pass a request through. Knows no agents and no tools.
 
 use std::sync::Arc;
 
@@ -41,21 +41,21 @@ pub use realtime_socket::{ProviderSocket, socket_config};
 
 use remote::RemoteProvider;
 
-/// Longer names are nobody's.
+/// Longer names are rejected without a lookup.
 const MAX_MODEL_NAME_BYTES: usize = 256;
 
-/// What a model can take of which only the name is known.
+/// Context window of a model that is not in the config.
 const DEFAULT_CONTEXT_WINDOW: u32 = 128_000;
 const DEFAULT_MAX_OUTPUT: u32 = 4_096;
 
-/// What can be asked. Made anew when the config changes.
+/// Registry of all models. Rebuilt when the config changes.
 pub struct ModelRegistry {
     models: Vec<Arc<ModelHandle>>,
     providers: Vec<ProviderEntry>,
     clock: Arc<dyn Clock>,
 }
 
-/// A provider and where it is: `None` is in process.
+/// A provider and its endpoint; `None`: in process.
 struct ProviderEntry {
     name: String,
     kind: ProviderKind,
@@ -63,8 +63,8 @@ struct ProviderEntry {
 }
 
 impl ModelRegistry {
-    /// Providers that did not change keep the connections and the slots that they have in `earlier`.
-    /// Fails, in words, if a provider cannot be reached by any means, such as a URL that is none.
+    /// Unchanged providers keep the connections and concurrency slots that they have in `earlier`.
+    /// Returns an error message if a provider is unusable, for example because its URL is invalid.
     pub fn new(
         settings: &LlmSettings,
         clock: Arc<dyn Clock>,
@@ -82,7 +82,7 @@ impl ModelRegistry {
         Ok(models)
     }
 
-    /// By its name, or as `provider/anything`. The built-in `offline` is always there.
+    /// Finds a model by name, or as `provider/anything`. The built-in `offline` always exists.
     pub fn find(&self, name: &str) -> Option<Arc<ModelHandle>> {
         if let Some(model) = self.by_name(name) {
             return Some(Arc::clone(model));
@@ -102,12 +102,13 @@ impl ModelRegistry {
         self.serve(settings::ModelSettings { name: name.to_owned(), ..settings }).ok().map(Arc::new)
     }
 
-    /// As in the config, and `offline`.
+    /// All models of the config, and `offline`.
     pub fn list(&self) -> &[Arc<ModelHandle>] {
         &self.models
     }
 
-    /// A model of meanings. Fails, in words, if its provider is not there or has none.
+    /// A remote embedding model. Returns an error message if its provider does not exist or has no
+    /// embeddings.
     pub fn embedder(
         &self,
         settings: &RemoteEmbeddingSettings,
@@ -162,7 +163,7 @@ fn provider_entry(
     Ok(ProviderEntry { name: name.clone(), kind: *kind, remote })
 }
 
-/// A model that the config does not have, of a provider that it has.
+/// Settings of a model that is not in the config, of a provider that is.
 fn unlisted_model_settings(provider: &ProviderEntry, id: &str) -> settings::ModelSettings {
     let known = match provider.kind {
         ProviderKind::Offline => settings::ModelSettings::offline(),

@@ -1,9 +1,10 @@
-//! Live speech sessions: a client talks to a realtime model, and Tollgate stands between them, adds
-//! its tools, runs their calls under the budget of the turn and keeps everything else as it is.
+//! Realtime speech sessions: a client talks to a realtime model through Tollgate, which adds its
+//! tools, runs their calls within the time budget of the turn, and leaves everything else
+//! unchanged.
 //!
-//! What an event means and what has to be sent, in which order, is decided by one pure machine per
-//! provider ([`RealtimeDialect`]); everything that is the same for all of them (tiers, budgets,
-//! calls, the two sockets) is around it.
+//! One pure state machine per provider ([`RealtimeDialect`]) interprets events and decides what is
+//! sent, in which order. Everything common to all providers (tiers, budgets, calls, the two
+//! sockets) is around it.
 
 pub mod bridge;
 mod call_table;

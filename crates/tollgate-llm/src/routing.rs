@@ -1,22 +1,22 @@
-//! Whether a spoken turn stays with the realtime model or goes to the cascaded engine as a whole.
-//! Called by the realtime bridge for each turn of an agent with `engine: s2s`.
+//! Routing of spoken turns: a turn stays with the realtime model, or goes to the cascaded engine as
+//! a whole. Called by the realtime session for each turn of an agent with `engine: s2s`.
 
 use std::fmt;
 
 use tollgate_core::budget::Tier;
 use tollgate_core::tier_selector::TierChoice;
 
-/// How many tools are named in a reason.
+/// Maximum number of tools named in a reason.
 const MAX_NAMED_TOOLS: usize = 3;
 
-/// A turn that begins.
+/// A turn to route.
 #[derive(Debug, Clone, Copy)]
 pub struct SpokenTurn<'a> {
-    /// Of the turn, the agent's ceiling kept.
+    /// Tier of the turn, within the agent's ceiling.
     pub choice: &'a TierChoice,
-    /// Above it the realtime model cannot wait for a tool.
+    /// Above this tier the realtime model cannot wait for a tool.
     pub ceiling: Tier,
-    /// The tools that are seen with the turn's tier and not with that ceiling.
+    /// Tools that are visible at the turn's tier but not at that ceiling.
     pub slower: &'a [&'a str],
 }
 
@@ -26,8 +26,8 @@ pub enum TurnRoute {
     Cascaded { why: CascadeReason },
 }
 
-/// Why a turn leaves the realtime model. Reads as `deep: "in detail" was said; archive_search is too
-/// slow for realtime, which stands up to standard`.
+/// Why a turn leaves the realtime model. Displayed as `deep: "in detail" was said; archive_search
+/// is too slow for realtime, which stands up to standard`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CascadeReason {
     pub choice: TierChoice,
@@ -35,7 +35,7 @@ pub struct CascadeReason {
     pub slower: Vec<String>,
 }
 
-/// A turn leaves only for tools: more time alone is of no use to it.
+/// A turn is rerouted only for tools: more time alone does not help it.
 pub fn route(spoken: &SpokenTurn<'_>) -> TurnRoute {
     let SpokenTurn { choice, ceiling, slower } = *spoken;
     if choice.tier <= ceiling || slower.is_empty() {

@@ -1,4 +1,4 @@
-//! Where models are served, and what they can take: the part of the config that this crate runs by.
+//! Settings of this crate: providers, models and their limits, as configured.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use tollgate_core::agent::OFFLINE;
 use tollgate_core::secret::Secret;
 
-/// All of it. A model names one of the providers; whoever checks the config sees to that.
+/// All settings. Each model names one of the providers; config validation ensures that it exists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LlmSettings {
     pub providers: Vec<ProviderSettings>,
@@ -14,7 +14,7 @@ pub struct LlmSettings {
 }
 
 impl LlmSettings {
-    /// Whether there is such a model, and it can be asked nothing but live sessions.
+    /// Whether a model of this name exists and only supports realtime sessions.
     pub fn is_live(&self, name: &str) -> bool {
         let model = self.models.iter().find(|model| model.name == name);
         model.is_some_and(|model| {
@@ -29,28 +29,28 @@ impl LlmSettings {
 pub struct ProviderSettings {
     pub name: String,
     pub kind: ProviderKind,
-    /// `None`: the vendor's own.
+    /// `None`: the vendor's default.
     pub base_url: Option<String>,
     pub api_key: Option<Secret>,
-    /// Sent with every request, by lower-case names.
+    /// Sent with every request; names in lower case.
     pub headers: Vec<(String, Secret)>,
     pub patience: ProviderTimeouts,
-    /// Requests that may be under way at the same time.
+    /// Maximum concurrent requests.
     pub concurrent: u32,
-    /// Further attempts after one that failed and may be repeated.
+    /// Retries after a failed attempt that may be repeated.
     pub retries: u32,
 }
 
 impl ProviderSettings {
-    /// How many requests at a time, where nothing else is said.
+    /// Default of the maximum of concurrent requests.
     pub const DEFAULT_CONCURRENCY: u32 = 256;
     pub const DEFAULT_RETRIES: u32 = 2;
 }
 
-/// How long a provider may be silent.
+/// Timeouts of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderTimeouts {
-    /// Until an answer has come whole, or the first event of one that streams.
+    /// Until the complete response, or the first event of a streamed one.
     pub answer: Duration,
     /// Between two events of a stream.
     pub silence: Duration,
@@ -64,11 +64,11 @@ impl Default for ProviderTimeouts {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderKind {
-    /// Any API that speaks like OpenAI's.
+    /// OpenAI and compatible APIs.
     OpenAi,
     Anthropic,
     Gemini,
-    /// Live sessions only.
+    /// Realtime sessions only.
     Deepgram,
     /// Built in: no key, no network.
     Offline,
@@ -77,11 +77,11 @@ pub enum ProviderKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSettings {
     pub name: String,
-    /// What the provider calls it.
+    /// The provider's name of the model.
     pub id: String,
-    /// `None`: the model is in this process.
+    /// `None`: the model runs in this process.
     pub provider: Option<String>,
-    /// Tokens.
+    /// In tokens.
     pub context_window: u32,
     /// Tokens reserved for the answer.
     pub max_output: u32,
@@ -90,7 +90,7 @@ pub struct ModelSettings {
 }
 
 impl ModelSettings {
-    /// The built-in one, which is there whatever the config says.
+    /// The built-in model, which always exists.
     pub fn offline() -> Self {
         Self {
             name: OFFLINE.to_owned(),
@@ -103,13 +103,13 @@ impl ModelSettings {
         }
     }
 
-    /// Whether a provider of this kind can be asked nothing but live sessions for it.
+    /// Whether the model only supports realtime sessions at a provider of this kind.
     pub(crate) fn is_live_at(&self, kind: ProviderKind) -> bool {
         self.api == ProviderApi::Realtime || kind == ProviderKind::Deepgram
     }
 }
 
-/// Where the memory gets the meanings of texts from.
+/// Source of embeddings for the memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EmbeddingSettings {
     /// A model behind `/embeddings` of one of the providers, which is of kind `openai`.
@@ -120,24 +120,24 @@ pub enum EmbeddingSettings {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteEmbeddingSettings {
-    /// One of the providers.
+    /// Name of a provider.
     pub provider: String,
-    /// What the provider calls the model.
+    /// The provider's name of the model.
     pub model: String,
-    /// How many numbers a vector has, for models that can do with fewer. `None`: the model's own.
+    /// Vector dimensions, for models that support fewer. `None`: the model's default.
     pub dimensions: Option<u32>,
-    /// What some models want before a passage, such as `passage: `; mostly empty.
+    /// Prefix that some models need before a passage, such as `passage: `; usually empty.
     pub passage_prefix: String,
-    /// What they want before a question.
+    /// Prefix before a question.
     pub question_prefix: String,
 }
 
-/// In which of its dialects a provider is spoken to.
+/// Which API of a provider is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderApi {
     Chat,
     Responses,
-    /// Live sessions, of whatever provider; nothing else.
+    /// Realtime sessions only, of any provider.
     Realtime,
 }
 
@@ -147,6 +147,6 @@ pub enum ToolMode {
     Native,
     /// Through constrained JSON, for models that cannot call tools reliably.
     Schema,
-    /// Native; a call that the model writes as text is taken for one.
+    /// Native; calls written as text are recovered.
     Auto,
 }

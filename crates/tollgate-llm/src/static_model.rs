@@ -1,7 +1,8 @@
-//! Models of meanings that run here: a table of vectors for pieces of words, and their mean in a text.
+//! Static embedding models that run in this process: a table of token vectors, averaged over a
+//! text.
 //!
-//! Read from a directory, in the layouts of model2vec and WordLlama; nothing is fetched. Opened by
-//! whoever wires the memory.
+//! Read from a directory, in the layouts of model2vec and WordLlama; nothing is downloaded. Opened
+//! where the memory is set up.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,11 +20,11 @@ mod files;
 mod table;
 mod tokenizer;
 
-/// Bytes of a text that are looked at.
+/// Maximum bytes of a text that are embedded.
 const MAX_TEXT_BYTES: usize = 64 << 10;
-/// Texts of one piece of work; another may come between two.
+/// Texts per batch; other work may run between two batches.
 const TEXTS_PER_BATCH: usize = 64;
-/// Threads that work for questions at the same time.
+/// Threads that embed questions at once.
 const MAX_CONCURRENT_QUESTIONS: usize = 4;
 
 struct StaticEmbedder {
@@ -38,8 +39,8 @@ struct StaticModelParts {
     table: VectorTable,
 }
 
-/// Reads the whole model, which takes a moment. Fails, in words, if the directory holds none, or one
-/// that is not understood.
+/// Reads the whole model, which takes a moment. Returns an error message if the directory contains
+/// no model, or an unsupported one.
 pub fn open(directory: &Path) -> Result<Arc<dyn Embedder>, String> {
     let said = |why: String| format!("no embedding model in `{}`: {why}", directory.display());
     let files = files::find(directory).map_err(said)?;
@@ -112,7 +113,7 @@ impl StaticModelParts {
         texts.iter().map(each).collect()
     }
 
-    /// As good as the mean: only the direction counts.
+    /// Equivalent to the mean: only the direction matters.
     fn sum(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0; self.table.dimensions()];
         let skipped = match self.table.unknown() {

@@ -1,8 +1,8 @@
-//! How many tokens a conversation and its tools come to. Called by the window, and by whoever
-//! answers for usage without a provider.
+//! Token counting of conversations and tools. Called by the window, and for usage reports without a
+//! provider.
 //!
-//! One vocabulary counts for all models: OpenAI's own. What a provider adds around messages and
-//! tools, and what its vocabulary may make more of them, is its dialect's. Knows nothing of limits.
+//! One vocabulary is used for all models: OpenAI's. Provider overhead around messages and tools,
+//! and a margin for other vocabularies, depend on the dialect. Knows no limits.
 
 use std::fmt::{self, Write as _};
 use std::sync::LazyLock;
@@ -19,30 +19,30 @@ use crate::dialect::Dialect;
 
 mod bpe;
 
-/// How well a number must be known.
+/// Required precision of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountPrecision {
-    /// Certainly no more than this: no vocabulary makes more tokens of a text than it has bytes.
+    /// Upper bound: no vocabulary makes more tokens of a text than it has bytes.
     AtMost,
-    /// By the length: right within some per cent for prose and catalogues. Text that is neither
-    /// (digests, base64) may come to three times as much.
+    /// By length: accurate within some percent for prose and catalogues. Other text (digests,
+    /// base64) may have three times as many tokens.
     Estimated,
-    /// By the vocabulary: some 50 microseconds for each kilobyte of a text that was not seen before.
+    /// By the vocabulary: some 50 microseconds per kilobyte of uncached text.
     Exact,
 }
 
-/// Around each message: role, begin, end.
+/// Overhead per message: role, begin, end.
 const TOKENS_PER_MESSAGE: u64 = 4;
-/// Around each call and each result: the id, and what says which is which.
+/// Overhead per call and per result: the id and the type.
 const TOKENS_PER_CALL: u64 = 12;
 
-/// What a picture costs, whatever its size: the most that the large providers take for one.
+/// Tokens of an image of any size: the maximum of the large providers.
 pub const TOKENS_PER_IMAGE: u64 = 1_600;
-/// What a sound costs, whatever its length: some minute of speech.
+/// Tokens of audio of any length: about a minute of speech.
 pub const TOKENS_PER_AUDIO: u64 = 2_000;
-/// What a film costs: half a minute of it.
+/// Tokens of a video: half a minute.
 pub const TOKENS_PER_VIDEO: u64 = 8_000;
-/// What a document costs: two pages, as text and as pictures.
+/// Tokens of a document: two pages, as text and as images.
 pub const TOKENS_PER_DOCUMENT: u64 = 6_000;
 
 /// The tokens of a text.
@@ -54,8 +54,8 @@ pub fn text(text: &str, precision: CountPrecision) -> u64 {
     }
 }
 
-/// 4.3 bytes for a token. Beyond ASCII it is the letters that count: the longer they are written,
-/// the fewer of them make one.
+/// 4.3 bytes per token. Beyond ASCII the characters are counted: the longer their encoding, the
+/// fewer of them make a token.
 pub fn estimate(text: &str) -> u64 {
     let mut letters = [0_u64; 4];
     for byte in text.bytes() {
@@ -74,7 +74,7 @@ fn by_length(bytes: u64) -> u64 {
     (bytes * 10).div_ceil(43)
 }
 
-/// The system prompts of a request, and all other messages.
+/// Tokens of the system prompts of a request, and of all other messages.
 pub fn conversation(request: &ChatRequest, precision: CountPrecision) -> (u64, u64) {
     request.messages.iter().fold((0, 0), |(system, others), it| {
         let tokens = message(it, precision);
@@ -85,7 +85,7 @@ pub fn conversation(request: &ChatRequest, precision: CountPrecision) -> (u64, u
     })
 }
 
-/// One message with all of its parts.
+/// Tokens of one message with all parts.
 pub fn message(message: &ChatMessage, precision: CountPrecision) -> u64 {
     TOKENS_PER_MESSAGE + parts(&message.parts, precision)
 }
@@ -111,12 +111,12 @@ fn part(content: &PartContent, precision: CountPrecision) -> u64 {
         PartContent::Result(CallResult { parts: given, .. }) => {
             TOKENS_PER_CALL + parts(given, precision)
         }
-        // Mostly sealed thoughts: the provider counts what is inside, which nobody else can.
+        // Mostly encrypted thoughts: only the provider can count their content.
         PartContent::Opaque { value, .. } => by_length(length(value)),
     }
 }
 
-/// The tools of a request, without what stands around them.
+/// Tokens of the tools of a request, without the overhead around them.
 pub fn tools(tools: &[ChatTool], precision: CountPrecision) -> u64 {
     let one = |tool: &ChatTool| match tool {
         ChatTool::Function(it) => function(it, precision),
@@ -125,7 +125,7 @@ pub fn tools(tools: &[ChatTool], precision: CountPrecision) -> u64 {
     tools.iter().map(one).sum()
 }
 
-/// What a tool says of itself: its name, its description, its parameters.
+/// Tokens of one tool: its name, description and parameters.
 pub fn function(function: &Function, precision: CountPrecision) -> u64 {
     let length = || {
         let mut length = WrittenLength(0);
@@ -143,7 +143,7 @@ pub fn function(function: &Function, precision: CountPrecision) -> u64 {
     }
 }
 
-/// What stands around so many tools: some providers also explain to their models what tools are.
+/// Overhead around this many tools: some providers also add an explanation of tools to the prompt.
 pub fn around_tools(tools: usize, dialect: Dialect) -> u64 {
     let (once, each) = match dialect {
         Dialect::OpenAiChat => (16, 9),
@@ -156,8 +156,8 @@ pub fn around_tools(tools: usize, dialect: Dialect) -> u64 {
     }
 }
 
-/// What the models of a dialect may make more of so many tokens. Anthropic's vocabularies are not
-/// public; the newer ones make some 40 % more of the same text than OpenAI's.
+/// Margin for a dialect whose models may need more tokens. Anthropic's vocabularies are not public;
+/// the newer ones make some 40 % more of the same text than OpenAI's.
 pub fn margin(tokens: u64, dialect: Dialect) -> u64 {
     match dialect {
         Dialect::Anthropic => tokens.saturating_mul(2) / 5,
@@ -165,10 +165,10 @@ pub fn margin(tokens: u64, dialect: Dialect) -> u64 {
     }
 }
 
-/// By the text. Tools come again with every version of a catalogue, and messages with every turn.
+/// Keyed by the text. Tools recur with every version of a catalogue, and messages with every turn.
 static COUNT_CACHE: LazyLock<Cache<[u8; 32], u64>> = LazyLock::new(|| Cache::new(32 * 1024));
 
-/// From here on to know a text again takes less than to count it.
+/// From this size on, a cache lookup is cheaper than counting.
 const MIN_CACHED_BYTES: usize = 256;
 
 fn count_cached(text: &str) -> u64 {
@@ -201,14 +201,14 @@ fn write(function: &Function, into: &mut impl fmt::Write) {
     written.expect("strings and counters take all");
 }
 
-/// Bytes of the JSON.
+/// Length of the JSON in bytes.
 fn length(value: &Value) -> u64 {
     let mut length = WrittenLength(0);
     write!(length, "{value}").expect("a counter takes all");
     length.0
 }
 
-/// Counts what is written and keeps nothing.
+/// A writer that only counts bytes.
 struct WrittenLength(u64);
 
 impl fmt::Write for WrittenLength {

@@ -1,7 +1,8 @@
-//! Tools in the words of every API that models are offered tools by: definitions, arguments, results.
+//! Tool conversion for every API through which models are offered tools: definitions, arguments,
+//! results.
 //!
-//! Pure. Called by the agent loop, by fronts that list or run tools, and by the command line. Knows
-//! nothing of turns or providers.
+//! Pure. Called by the agent loop, by fronts that list or run tools, and by the command line.
+//! Independent of turns and providers.
 
 pub mod arguments;
 pub mod calls;

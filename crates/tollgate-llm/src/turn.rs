@@ -1,5 +1,5 @@
-//! What comes next in a turn: the decisions of the loop in which a model uses tools. Pure; `agent`
-//! acts on them. The only place that says whose a call is.
+//! Turn state machine: decides the next step of the agent loop. Pure; `agent` executes the steps.
+//! The only place that decides who runs a call.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -10,87 +10,87 @@ use tollgate_core::id::ExposedName;
 use crate::conversation::{ChatMessage, ChatResponse, FunctionCall, MessagePart, ToolChoice};
 use crate::gateway_report::LoopEnd;
 
-/// What a model was offered in a round. A call to anything else is refused.
+/// Tools offered to a model in a round. A call to any other tool is refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OfferedTools {
     /// The gateway's tools.
     pub own: BTreeMap<String, ToolRunMode>,
-    /// The client's tools. They go before the gateway's own of the same name.
+    /// The client's tools. They take precedence over gateway tools of the same name.
     pub theirs: HashSet<String>,
     pub others: UnofferedToolPolicy,
 }
 
-/// What a call is of a tool that nobody offered.
+/// What to do with a call of a tool that was not offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UnofferedToolPolicy {
     #[default]
     Refused,
-    /// The client's to judge: no agent has a part in the conversation.
+    /// Left to the client: no agent is involved in the conversation.
     Theirs,
 }
 
-/// Whether a tool of the gateway runs when a model wants it.
+/// Whether a gateway tool runs when a model calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolRunMode {
-    /// Without anybody's leave, under this name at the gate: not every dialect takes every name.
+    /// Without approval, under this name at the gate: not every dialect accepts every name.
     Auto(ExposedName),
-    /// The call goes back to the client, who may have it run.
+    /// The call is returned to the client, which may have it run.
     Manual,
-    /// It is answered by the loop itself: the search for tools.
+    /// The loop answers it itself: the tool search.
     Search,
 }
 
-/// How far a turn may go.
+/// Limits of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnBounds {
     /// Rounds of calls.
     pub depth: u32,
-    /// Calls of all rounds together, those of programs included.
+    /// Calls of all rounds, including those of programs.
     pub calls: u32,
-    /// Of tools, one after another; `None`: no budget.
+    /// Total time of tools; `None`: no budget.
     pub tool_time: Option<Duration>,
 }
 
-/// How far it went.
+/// What a turn has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TurnSpending {
-    /// Rounds of calls that were dealt with, whether any was run or not.
+    /// Rounds of calls that were handled, whether any was run or not.
     pub depth: u32,
     pub calls: u32,
     pub tool_time: Duration,
 }
 
-/// What to do about an answer.
+/// What to do with an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnStep {
-    /// It is the end.
+    /// End the loop.
     Finish(LoopEnd),
-    /// Deal with the calls, then go on.
+    /// Handle the calls, then continue.
     Deal { sorted: SortedCalls, then: AfterCalls },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterCalls {
-    /// Ask the model again.
+    /// Query the model again.
     Ask,
-    /// Ask it once more, without tools: it has come to a limit and may say what it knows.
+    /// Query it once more, without tools: a limit was reached, and it may answer with what it has.
     Conclude(LoopEnd),
-    /// The rest is the client's.
+    /// The client handles the rest.
     Return,
 }
 
-/// The calls of an answer, by what becomes of them, each in the model's order.
+/// The calls of an answer, grouped by how they are handled, each in the model's order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SortedCalls {
     pub run: Vec<OwnCall>,
     pub search: Vec<FunctionCall>,
-    /// Answered with a reason, and run by nobody.
+    /// Answered with a reason, and not run.
     pub refused: Vec<(FunctionCall, CallRefusalReason)>,
-    /// The client's to run, or to agree to.
+    /// The client runs or approves them.
     pub pending: Vec<FunctionCall>,
 }
 
-/// A call of a tool that was offered and runs by itself. Only [`next`] makes one.
+/// A call of an offered tool that runs without approval. Only [`next`] creates one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnCall {
     call: FunctionCall,
@@ -112,9 +112,9 @@ impl OwnCall {
 pub enum CallRefusalReason {
     /// No such tool was offered.
     NotOffered,
-    /// The answer ended before its arguments did, or may have.
+    /// The answer ended before its arguments were complete, or may have.
     CutOff,
-    /// The turn has come to this limit.
+    /// The turn has reached this limit.
     Limit(LoopEnd),
 }
 
@@ -130,7 +130,7 @@ pub fn next(
     };
     let cut = (!response.stop.is_whole()).then_some(last);
     let reached = first_limit_reached(spent, bounds);
-    // Whatever becomes of a call, it is one: nothing of a turn goes on without end.
+    // Every call counts, however it is handled: this bounds the turn.
     let mut left = bounds.calls.saturating_sub(spent.calls);
     let mut sorted = SortedCalls::default();
     for call in calls {
@@ -195,7 +195,7 @@ impl OfferedTools {
         }
     }
 
-    /// Whether a call of this name is the client's to see.
+    /// Whether the client sees a call of this name.
     pub fn is_shown(&self, name: &str) -> bool {
         matches!(
             self.ownership(name),
@@ -204,8 +204,8 @@ impl OfferedTools {
     }
 }
 
-/// What a client insisted on was done: insisting again would go on for ever. Which tools may be
-/// called at all stays as it was.
+/// The tool choice that a client forced was made: forcing it again would never end. The set of
+/// allowed tools does not change.
 pub fn relax_choice(choice: &ToolChoice) -> ToolChoice {
     match choice {
         ToolChoice::Required | ToolChoice::Named(_) => ToolChoice::Auto,
@@ -218,7 +218,7 @@ pub fn relax_choice(choice: &ToolChoice) -> ToolChoice {
     }
 }
 
-/// `allowed_tools` of OpenAI has its mode inside, Gemini's list of names beside it.
+/// OpenAI's `allowed_tools` contains its mode; Gemini has it beside the list of names.
 fn relax(value: &mut Value) {
     let Value::Object(fields) = value else { return };
     for (key, value) in fields {
@@ -230,19 +230,20 @@ fn relax(value: &mut Value) {
     }
 }
 
-/// The ids of the calls of a turn. Results are told apart by them, whatever the model said.
+/// Ids of the calls of a turn. Made unique, because results are matched by them, whatever ids the
+/// model used.
 #[derive(Debug, Clone, Default)]
 pub struct TurnCallIds(HashSet<String>);
 
 impl TurnCallIds {
-    /// None that stands in these messages is given again.
+    /// Ids in these messages are not used again.
     pub fn behind(messages: &[ChatMessage]) -> Self {
         let calls =
             messages.iter().flat_map(|message| &message.parts).filter_map(MessagePart::as_call);
         Self(calls.map(|call| call.id.clone()).collect())
     }
 
-    /// The same id, if it is a new one; else one that is.
+    /// The same id if it is unused, otherwise a new one.
     pub fn distinct(&mut self, id: &str) -> String {
         let id = if id.is_empty() { "call" } else { id };
         let mut fresh = id.to_owned();

@@ -1,8 +1,10 @@
-//! What fits into a model's window: `available = window − tools − system − messages − reserved`.
+//! Fits a request into a model's context window.
 //!
-//! Tools that have least to do with the turn go first, then a larger model is taken, then the request
-//! is refused with the numbers. Nothing that the client sent is ever left out. Called by the loop
-//! before each round. Pure; asks nobody.
+//! `available = window − tools − system − messages − reserved`.
+//!
+//! First the least relevant tools are omitted, then a larger model is selected, then the request is
+//! refused with the numbers. Nothing that the client sent is ever omitted. Called by the agent loop
+//! before each round. Pure.
 
 use std::collections::HashSet;
 
@@ -21,46 +23,46 @@ pub use search::DisclosedTools;
 pub use too_long_error::ContextTooLongError;
 pub use tool_pool::{OfferCandidate, ToolPool};
 
-/// What is to be sent, and the tools that may go with it.
+/// The request to fit, and the tools that may go with it.
 #[derive(Debug, Clone, Copy)]
 pub struct WindowRequest<'a> {
-    /// With its system prompt, and with the client's own tools: these are never left out, and hide
+    /// With its system prompt, and with the client's own tools: these are never omitted, and hide
     /// tools of the same names.
     pub request: &'a ChatRequest,
     pub stock: &'a ToolPool,
-    /// Of the stock, at once. Pinned tools are shown even if they are more.
+    /// Maximum tools of the pool shown at once. Pinned tools are shown even if there are more.
     pub max_tools: usize,
     pub search: ToolSearch,
-    /// What the model found so far.
+    /// Tools that the model has found by search so far.
     pub disclosed: &'a DisclosedTools,
 }
 
-/// A model, as far as room goes.
+/// Context window of a model.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelWindow<'a> {
     pub name: &'a str,
     pub window: u64,
     /// Reserved for the answer, unless the request asks for less.
     pub max_output: u64,
-    /// In which the model is spoken to.
+    /// Dialect of the model.
     pub dialect: Dialect,
 }
 
-/// What is sent, and to which model.
+/// The selected tools and model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowFit {
-    /// Its place in the agent's list.
+    /// Index in the agent's list of models.
     pub model: usize,
-    /// Places in the stock, by name.
+    /// Indexes in the pool, ordered by name.
     pub kept: Vec<usize>,
-    /// What the model would have been shown if there was room, by name.
+    /// Tools that were omitted for lack of room, ordered by name.
     pub pruned: Vec<String>,
-    /// The tool by which the model finds those that it was not shown.
+    /// The search tool, with which the model finds omitted tools.
     pub search: Option<Function>,
     pub counts: WindowCounts,
 }
 
-/// Where the room goes, in tokens.
+/// Token counts by category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowCounts {
     pub window: u64,
@@ -68,7 +70,7 @@ pub struct WindowCounts {
     pub system: u64,
     pub messages: u64,
     pub reserved: u64,
-    /// What the model's own vocabulary may make more of it.
+    /// Margin for the model's own vocabulary.
     pub margin: u64,
     pub precision: CountPrecision,
 }
@@ -78,7 +80,7 @@ impl WindowCounts {
         self.tools.saturating_add(self.system).saturating_add(self.messages)
     }
 
-    /// What the window is short of.
+    /// Tokens by which the window is exceeded.
     pub fn missing(&self) -> u64 {
         self.total().saturating_sub(self.window)
     }
@@ -95,19 +97,19 @@ impl WindowFit {
     }
 }
 
-/// The first of the models that the request fits into, with as many of the tools as there is room
-/// for. `models` in order of preference; a later one is taken only if its window is larger.
+/// The first model that the request fits into, with as many tools as there is room for. `models` is
+/// in order of preference; a later one is selected only if its window is larger.
 pub fn fit(
     asked: &WindowRequest<'_>,
     models: &[ModelWindow<'_>],
 ) -> Result<WindowFit, ContextTooLongError> {
-    // For a margin tools are left out, and a larger model is taken. It is no reason to refuse what
-    // may fit: then the provider has the last word.
+    // For the margin, tools are omitted and a larger model is selected. But it is no reason to
+    // refuse a request that may fit: then the provider decides.
     first_of(asked, models, VocabularyMargin::Kept)
         .or_else(|_| first_of(asked, models, VocabularyMargin::Waived))
 }
 
-/// Whether room is left for a vocabulary that nobody knows.
+/// Whether room is reserved for an unknown vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum VocabularyMargin {
     Kept,
@@ -133,14 +135,14 @@ fn first_of(
     Err(ContextTooLongError { tried })
 }
 
-/// The places of the tools that no client's tool hides.
+/// Indexes of the tools that are not hidden by a client's tool.
 fn visible(asked: &WindowRequest<'_>) -> Vec<usize> {
     let theirs: HashSet<&str> = asked.request.client_tools().collect();
     let places = 0..asked.stock.len();
     places.filter(|place| !theirs.contains(asked.stock.name(*place))).collect()
 }
 
-/// One room, as it is measured.
+/// A window being measured.
 #[derive(Debug, Clone, Copy)]
 struct MeasuredWindow<'a> {
     room: &'a ModelWindow<'a>,
@@ -168,7 +170,7 @@ fn fit_into(
     settle(asked, &wanted, space)
 }
 
-/// The tools that are shown in any case, and all others, each by name.
+/// The tools that are always shown, and all others, each ordered by name.
 fn split_pinned(asked: &WindowRequest<'_>, visible: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let named = match &asked.request.tool_choice {
         ToolChoice::Named(name) => asked.stock.place(name),
@@ -177,7 +179,7 @@ fn split_pinned(asked: &WindowRequest<'_>, visible: &[usize]) -> (Vec<usize>, Ve
     visible.iter().partition(|place| asked.stock.is_pinned(**place) || named == Some(**place))
 }
 
-/// What the model used before comes first, then what has most to do with the turn.
+/// Tools that the model used before come first, then the most relevant ones.
 fn select_by_relevance(
     asked: &WindowRequest<'_>,
     must: Vec<usize>,
@@ -193,7 +195,7 @@ fn select_by_relevance(
     WantedTools { must, may, cut, search: None }
 }
 
-/// The tools that the conversation has calls of, the latest first.
+/// Tools called in the conversation, latest first.
 fn used_tools(asked: &WindowRequest<'_>) -> Vec<usize> {
     let parts = asked.request.messages.iter().rev().flat_map(|message| &message.parts);
     parts
@@ -202,7 +204,7 @@ fn used_tools(asked: &WindowRequest<'_>) -> Vec<usize> {
         .collect()
 }
 
-/// With a search: what was found or used, the latest first. The rest is for the model to find.
+/// With a search tool: tools that were found or used, latest first. The model has to find the rest.
 fn select_with_search(
     asked: &WindowRequest<'_>,
     must: Vec<usize>,
@@ -221,18 +223,18 @@ fn select_with_search(
     WantedTools { must, may, cut, search }
 }
 
-/// What is to be shown, before anybody looked at the room.
+/// The tools to show, before the window is considered.
 #[derive(Default)]
 struct WantedTools {
     must: Vec<usize>,
-    /// The most relevant first.
+    /// Most relevant first.
     may: Vec<usize>,
-    /// Too many already.
+    /// Beyond the maximum number of tools.
     cut: Vec<usize>,
     search: Option<Function>,
 }
 
-/// What there is room for.
+/// The tools that fit.
 struct FittedTools {
     kept: Vec<usize>,
     cut: Vec<usize>,
@@ -250,15 +252,15 @@ impl FittedTools {
     }
 }
 
-/// One set of tools that is weighed against one room.
+/// A set of tools measured against a window.
 struct WeighedTools<'a> {
     asked: &'a WindowRequest<'a>,
     wanted: &'a WantedTools,
     space: MeasuredWindow<'a>,
 }
 
-/// As many of the wanted tools as there is room for; the counts without any that may go if there
-/// is none.
+/// As many of the wanted tools as fit; if even the fixed part does not fit, the counts without any
+/// optional tool.
 fn settle(
     asked: &WindowRequest<'_>,
     wanted: &WantedTools,
@@ -288,7 +290,7 @@ fn settle(
 }
 
 impl WeighedTools<'_> {
-    /// With all that is wanted.
+    /// Counts with all wanted tools.
     fn count(&self, precision: CountPrecision) -> WindowCounts {
         let WindowRequest { request, stock, .. } = self.asked;
         let WantedTools { must, may, search, .. } = self.wanted;
@@ -310,7 +312,7 @@ impl WeighedTools<'_> {
         counts
     }
 
-    /// A bound needs none: it holds for every vocabulary.
+    /// An upper bound needs no margin: it holds for every vocabulary.
     fn margin(&self, counts: &WindowCounts) -> u64 {
         match (self.space.margin, counts.precision) {
             (VocabularyMargin::Kept, CountPrecision::Estimated | CountPrecision::Exact) => {
@@ -320,7 +322,7 @@ impl WeighedTools<'_> {
         }
     }
 
-    /// What stands around the tools, if so many of those that may go are shown.
+    /// Overhead around the tools, with this many optional ones shown.
     fn around(&self, may: usize) -> u64 {
         let always = self.asked.request.tools.len() + self.wanted.must.len();
         let search = usize::from(self.wanted.search.is_some());

@@ -1,4 +1,4 @@
-//! Has the calls of a round run through the gate, side by side, and tells what it hears meanwhile.
+//! Runs the tool calls of a round through the gate, concurrently, and relays events meanwhile.
 
 use std::future::Future;
 use std::time::Duration;
@@ -28,29 +28,29 @@ use crate::provider::ModelHandle;
 use crate::tools::{self, arguments, results};
 use crate::turn::{CallRefusalReason, OfferedTools, OwnCall};
 
-/// Events of tools that may wait to be told.
+/// Tool events that may be queued for the client.
 const MAX_QUEUED_EVENTS: usize = 64;
-/// What the trail says of calls that no model was shown.
+/// Reason in the audit trail for calls of tools that the model was not offered.
 const NOT_OFFERED_REASON: &str = "not offered to the model";
 
-/// A call that is over.
+/// A call with its result.
 pub(super) struct HandledCall {
     pub(super) ran: ExecutedCall,
     pub(super) result: CallResult,
 }
 
-/// Where calls of one round are run, and who hears of it.
+/// Context for running the calls of one round.
 pub(super) struct CallRound<'a> {
     pub(super) gate: &'a Gate,
     /// With the wall of this round.
     pub(super) turn: &'a Turn,
-    /// Who made them, and reads the results.
+    /// The model that made the calls and reads the results.
     pub(super) model: &'a ModelHandle,
     pub(super) voice: Option<&'a CompletionSink>,
 }
 
 impl CallRound<'_> {
-    /// All of them at once; as many results, in the same order.
+    /// Runs all calls concurrently. Returns one result per call, in the same order.
     pub(super) async fn run(&self, calls: &[OwnCall]) -> Vec<HandledCall> {
         let (events, heard) = mpsc::channel(MAX_QUEUED_EVENTS);
         let events = self.voice.is_some().then_some(events);
@@ -86,7 +86,7 @@ impl CallRound<'_> {
         self.finish_call(call, &outcome).await
     }
 
-    /// Some dialects have no room for the names of a tool's parameters.
+    /// Maps arguments back to the tool's own parameter names, which some dialects cannot express.
     fn in_own_names(&self, tool: &str, sent: Map<String, Value>) -> Value {
         Value::Object(match self.turn.view.tool(tool) {
             Some(tool) => tools::format_for_dialect(tool, dialect(self.model)).arguments(sent),
@@ -121,7 +121,7 @@ impl CallRound<'_> {
         }
     }
 
-    /// A call that is not run. What was not offered is in the trail all the same.
+    /// Answers a call that is not run. Calls of tools that were not offered are still audited.
     pub(super) async fn refuse(
         &self,
         call: &FunctionCall,
@@ -155,7 +155,7 @@ impl CallRound<'_> {
         self.finish_call(call, &outcome).await
     }
 
-    /// A call that the loop answers itself.
+    /// Completes a call that the loop answers itself.
     pub(super) async fn finish_call(&self, call: &FunctionCall, outcome: &Outcome) -> HandledCall {
         let ran = ExecutedCall {
             id: call.id.clone(),
@@ -167,7 +167,7 @@ impl CallRound<'_> {
         HandledCall { ran, result: results::neutral(call, outcome) }
     }
 
-    /// Tells what tools and gate have to say until the work is done.
+    /// Relays events of tools and gate until the work is done.
     async fn relay_events_during<T>(
         &self,
         work: impl Future<Output = T>,
@@ -191,18 +191,18 @@ impl CallRound<'_> {
     }
 }
 
-/// How much of a result is given to a model: of all results of a round together about a third of
-/// its window, so that it has room to answer. The rest stays behind a handle.
+/// Result size limits for a model: all results of a round together get about a third of its context
+/// window, so that it has room to answer. The rest stays available behind a handle.
 fn caps(window: u32, calls: usize) -> ResultCaps {
     const MIN_RESULT_BYTES: usize = 1 << 10;
     let usual = ResultCaps::chat();
-    // A word more often than not has four letters and more.
+    // A token is usually four or more characters.
     let room = (window as usize).saturating_mul(3) / 2 / calls.max(1);
     let text_bytes = room.clamp(MIN_RESULT_BYTES, usual.text_bytes);
     ResultCaps { text_bytes, page_bytes: usual.page_bytes.min(text_bytes), ..usual }
 }
 
-/// The same turn, with so much time left for its tools.
+/// The same turn, with this much time left for its tools.
 pub(super) fn with_tool_deadline(
     turn: &Turn,
     left: Option<Duration>,
@@ -243,7 +243,7 @@ fn note(event: Event) -> Option<StreamNote> {
             Some(StreamNote::Progress(json::value(&params.to_text()).unwrap_or_default()))
         }
         Event::Announcement(message) => Some(StreamNote::Announcement(message.as_ref().to_owned())),
-        // Logs are the operator's; a question that is dropped is answered by nobody.
+        // Logs are for the operator. A dropped question counts as unanswered.
         Event::Log(_) | Event::Question(_) => None,
     }
 }

@@ -1,11 +1,11 @@
-//! The results of calls as the text of an answer (`mixed_response: inline`).
+//! Writes tool results into the text of an answer (`mixed_response: inline`).
 
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use crate::conversation::{ChatMessage, MessagePart, PartContent};
 
-/// What tools said, by their names: one text, or a list where one was called more than once.
+/// Tool results by tool name: one text, or a list for a tool that was called more than once.
 pub(super) fn inline_results(history: &[ChatMessage]) -> String {
     let mut said: Map<String, Value> = Map::new();
     for part in history.iter().flat_map(|message| &message.parts) {

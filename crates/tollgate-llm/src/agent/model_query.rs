@@ -1,5 +1,5 @@
-//! One question to the models of an agent: who answers, then the steps of the answer, whether it
-//! came whole or as a stream.
+//! One query to the models of an agent: the responding model, then the deltas of its answer,
+//! whether it was streamed or not.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +20,7 @@ use crate::mode::{self, ToolModeDecoder};
 use crate::provider::{DeltaStream, FallbackChain, ModelHandle};
 use crate::turn::OfferedTools;
 
-/// A question.
+/// A query to a chain of models.
 pub(super) struct ModelQuery {
     pub(super) clock: Arc<dyn Clock>,
     /// In order of preference.
@@ -28,7 +28,7 @@ pub(super) struct ModelQuery {
     pub(super) offer: ToolOffer,
     pub(super) request: ChatRequest,
     pub(super) until: Instant,
-    /// What it is part of.
+    /// Trace context of the query.
     pub(super) follow: TraceScope,
     pub(super) voice: Option<CompletionSink>,
 }
@@ -39,12 +39,12 @@ pub(super) enum ModelEvent {
     Delta(ResponseDelta),
 }
 
-/// Who answers.
+/// The model that answers.
 pub(super) struct RespondingModel {
     pub(super) model: Arc<ModelHandle>,
-    /// What can be called in the answer.
+    /// Tools that can be called in the answer.
     pub(super) offered: OfferedTools,
-    /// What the provider had no words for.
+    /// Parts of the request that the provider's dialect cannot express.
     pub(super) lost: Vec<String>,
 }
 
@@ -56,12 +56,12 @@ impl std::fmt::Debug for RespondingModel {
 
 pub(super) type ModelEventStream = BoxStream<'static, Result<ModelEvent, LlmError>>;
 
-/// Dropping the stream gives the question up.
+/// Dropping the stream cancels the query.
 pub(super) fn ask(asking: ModelQuery) -> ModelEventStream {
     stream::once(Box::pin(reach(asking))).try_flatten().boxed()
 }
 
-/// Counting the tokens of a text takes about as long as reading so many times as much JSON.
+/// Counting the tokens of a text takes about as long as parsing this many times as much JSON.
 const COUNTING: usize = 16;
 
 async fn reach(asking: ModelQuery) -> Result<ModelEventStream, LlmError> {
@@ -79,7 +79,7 @@ async fn reach(asking: ModelQuery) -> Result<ModelEventStream, LlmError> {
         follow: &follow,
         on_fallback: &on_fallback,
     };
-    // Of the model that was asked last, which is the one that answers.
+    // Belongs to the model that was queried last, which is the one that answers.
     let asked = Mutex::new((OfferedTools::default(), ToolModeDecoder::default()));
     let counted = Mutex::new(counted);
     let write = |model: &ModelHandle| {
@@ -108,8 +108,8 @@ async fn reach(asking: ModelQuery) -> Result<ModelEventStream, LlmError> {
     Ok(stream::iter([Ok(ModelEvent::Reached(reached))]).chain(deltas).boxed())
 }
 
-/// What is large is counted where nobody waits for it: for the first model as a whole, and for others
-/// the counts are remembered.
+/// Counts large requests on the threads for large work: for the first model as a whole; for the
+/// others the counts are cached.
 async fn count_large(asking: ModelQuery) -> (ModelQuery, Option<Result<RoundRequest, LlmError>>) {
     let parts = asking.request.messages.iter().flat_map(|message| &message.parts);
     let size = parts.map(MessagePart::bytes).sum::<usize>().saturating_mul(COUNTING);

@@ -1,5 +1,5 @@
-//! What a model is offered in a round: the client's tools as they came, and those of the gateway
-//! that are in the view and fit into the model's window, written in its dialect.
+//! Selects the tools offered to a model in a round: the client's tools unchanged, and those of the
+//! view that fit into the model's context window, written in its dialect.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -24,7 +24,7 @@ use crate::window::{
     self, DisclosedTools, OfferCandidate, ToolPool, WindowFit, WindowRequest, search,
 };
 
-/// Views whose tools are kept ready.
+/// Views whose tools are cached.
 const MAX_CACHED_VIEWS: usize = 64;
 
 #[derive(Debug, Clone)]
@@ -33,15 +33,15 @@ pub(super) struct ToolOffer {
     standing: ToolOfferState,
 }
 
-/// Whether what is shown can still be called.
+/// Whether the offered tools can still be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ToolOfferState {
     Open,
-    /// The tools are still declared, since the conversation speaks of them.
+    /// The tools are still declared, because the conversation mentions them.
     Withdrawn,
 }
 
-/// The gateway's tools, for one turn.
+/// The gateway's tools in one turn.
 #[derive(Debug, Clone)]
 struct GatewayTools {
     view: Arc<View>,
@@ -51,14 +51,14 @@ struct GatewayTools {
     disclosed: DisclosedTools,
 }
 
-/// The tools of a view, ready to be chosen from, under the view's own names for them.
+/// The tools of a view, prepared for selection, under their names in the view.
 #[derive(Debug)]
 struct ViewTools {
     stock: ToolPool,
     pinned: Vec<Glob>,
 }
 
-/// One round's request, and what can be called in the answer to it.
+/// The request of one round, and the tools that can be called in its answer.
 #[derive(Debug, Clone)]
 pub(super) struct RoundRequest {
     pub(super) request: ChatRequest,
@@ -67,12 +67,12 @@ pub(super) struct RoundRequest {
 }
 
 impl ToolOffer {
-    /// The client's tools and nothing else.
+    /// Only the client's tools.
     pub(super) fn theirs() -> Self {
         Self { own: None, standing: ToolOfferState::Open }
     }
 
-    /// Those of the view, too.
+    /// The client's tools and those of the view.
     pub(super) fn of_view(agent: &Agent, view: &Arc<View>) -> Self {
         let own = GatewayTools {
             view: Arc::clone(view),
@@ -84,13 +84,13 @@ impl ToolOffer {
         Self { own: Some(own), standing: ToolOfferState::Open }
     }
 
-    /// Nothing can be called any more.
+    /// From now on no tool can be called.
     pub(super) fn withdraw(&mut self) {
         self.standing = ToolOfferState::Withdrawn;
     }
 
-    /// Those of the models that have room for the request; if none has, the numbers are in the
-    /// failure.
+    /// Filters the models whose window has room for the request. If none has, the error contains
+    /// the numbers.
     pub(super) fn with_room(
         &self,
         request: &ChatRequest,
@@ -107,13 +107,13 @@ impl ToolOffer {
             .map(|(model, _)| Arc::clone(model))
             .collect();
         if fit.is_empty() {
-            // All of them together: the refusal has the numbers of each.
+            // Check all of them together: the error then has the numbers of each.
             window::fit(&asked, &rooms)?;
         }
         Ok(fit)
     }
 
-    /// The request for one model.
+    /// The request of this round for one model.
     pub(super) fn round(
         &self,
         request: &ChatRequest,
@@ -132,7 +132,7 @@ impl ToolOffer {
         if let Some(own) = &self.own {
             let fit = window::fit(&own.window_request(request), &[room(model)])?;
             for (function, leave) in own.functions(&fit, dialect(model)) {
-                // One that the dialect would call like a tool of the client is the client's.
+                // If the name in the dialect equals that of a client tool, the client's tool wins.
                 if offered.theirs.contains(&function.name) {
                     continue;
                 }
@@ -147,7 +147,7 @@ impl ToolOffer {
         Ok(RoundRequest { request: written, offered, pruned })
     }
 
-    /// Answers a search for tools; what it finds is offered from now on.
+    /// Answers a tool search; the tools it finds are offered from now on.
     pub(super) fn search(&mut self, request: &ChatRequest, call: &FunctionCall) -> Outcome {
         let found = match &self.own {
             Some(own) => search::search(&own.window_request(request), &call.arguments),
@@ -172,7 +172,7 @@ impl GatewayTools {
         WindowRequest { request, stock, max_tools, search, disclosed }
     }
 
-    /// Under names that the dialect takes.
+    /// The selected tools, under names that the dialect accepts.
     fn functions(&self, fit: &WindowFit, dialect: Dialect) -> Vec<(Function, ToolRunMode)> {
         let stock = &self.shelf.stock;
         let kept = fit.kept.iter().filter_map(|place| self.view.tool(stock.name(*place)));
@@ -187,11 +187,11 @@ impl GatewayTools {
     }
 }
 
-/// Made once for a view: views are shared by turns, and replaced when anything changes.
+/// Computed once per view: views are shared by turns, and replaced on every change.
 fn cached_view_tools(agent: &Agent, view: &Arc<View>) -> Arc<ViewTools> {
-    /// The view is kept alive, so that no other gets its place.
+    /// Holds the view, so that no other view gets the same address.
     type CachedViewTools = (Arc<View>, Arc<ViewTools>);
-    /// By where the view is.
+    /// Key: address of the view.
     static VIEW_TOOLS_CACHE: LazyLock<Cache<usize, CachedViewTools>> =
         LazyLock::new(|| Cache::new(MAX_CACHED_VIEWS));
     let key = Arc::as_ptr(view).addr();
@@ -208,7 +208,7 @@ fn cached_view_tools(agent: &Agent, view: &Arc<View>) -> Arc<ViewTools> {
         },
         title: tool.definition.title.clone(),
     });
-    // Without the means of code mode, nothing could be reached that is called in code.
+    // Without the meta tools of code mode, tools that are called from code would be unreachable.
     let means = view.tools().iter().filter(|tool| tool.terms.reach == ToolReach::Means);
     let means = means.map(|tool| Glob::new(tool.exposed.as_str()));
     let stays: Vec<Glob> = pinned.iter().cloned().chain(means).collect();
@@ -227,7 +227,7 @@ fn room(model: &ModelHandle) -> window::ModelWindow<'_> {
     }
 }
 
-/// A model in process is offered tools in the plainest form.
+/// The dialect of the model. An in-process model is offered tools in the simplest form.
 pub(super) fn dialect(model: &ModelHandle) -> Dialect {
     model.dialect().unwrap_or(Dialect::OpenAiChat)
 }

@@ -1,8 +1,8 @@
-//! The first round of a sentence cascade: a fast model speaks the first sentence while the strong
-//! one works.
+//! First round of a sentence cascade: a fast model speaks the first sentence while the strong model
+//! works.
 //!
-//! The strong model is heard as it is if it is the faster one, or if all it wants is tools; what it
-//! says blindly, not knowing the opener, is thrown away and asked for again.
+//! The strong model's answer is used as it is if it comes first, or if it contains only tool calls.
+//! Text that it wrote without knowing the opener is discarded, and the model is queried again.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,24 +19,24 @@ use crate::error::LlmError;
 use crate::extra::Extra;
 use crate::provider::ModelHandle;
 
-/// Tokens of an opener, at most.
+/// Token limit of an opener.
 const MAX_OPENER_TOKENS: u64 = 80;
 
-/// How a first round begins.
+/// Result of the race between the fast and the strong model.
 pub(super) enum OpenerOutcome {
-    /// The strong model was faster, or the opener had nothing to say.
+    /// The strong model was faster, or the opener was empty.
     Alone {
-        /// What the strong model said so far.
+        /// Events of the strong model so far.
         heard: Vec<ModelEvent>,
         rest: ModelEventStream,
     },
-    /// This was said; the strong model wants tools, and said nothing.
+    /// The opener was sent; the strong model calls tools and wrote no text.
     Said { opener: String, heard: Vec<ModelEvent> },
-    /// This was said; the strong model has to be asked again.
+    /// The opener was sent; the strong model has to be queried again.
     Blind { opener: String },
 }
 
-/// The question to the fast model, made of the one to the strong one.
+/// Derives the query to the fast model from the one to the strong model.
 pub(super) fn question(strong: &ModelQuery, model: &Arc<ModelHandle>) -> ModelQuery {
     let mut request = strong.request.clone();
     request.messages.push(cascade::to_opener());
@@ -57,14 +57,16 @@ pub(super) fn question(strong: &ModelQuery, model: &Arc<ModelHandle>) -> ModelQu
     }
 }
 
-/// An opener is the first that was said. Thoughts stay before it: some providers want them first.
+/// Inserts the opener as the first text. Thoughts stay before it: some providers require them
+/// first.
 pub(super) fn put_before(response: &mut ChatResponse, opener: String) {
     let is_thought = |part: &&MessagePart| matches!(part.content, PartContent::Thinking { .. });
     let thoughts = response.parts.iter().take_while(is_thought).count();
     response.parts.insert(thoughts, MessagePart::text(opener));
 }
 
-/// Hears both until it is clear who goes on. `model` is what the client is told of.
+/// Reads both models until it is clear which one continues. `model` is the name that the client
+/// sees.
 pub(super) async fn open(
     mouth: &mut ResponseStream,
     (fast, mut strong): (ModelQuery, ModelEventStream),
@@ -74,11 +76,12 @@ pub(super) async fn open(
     let mut opening = OpenerSpeech::new(model);
     let mut heard = Vec::new();
     let mut words = SpokenTextDetector::default();
-    // What the strong model says from here on is of no use, or there is nothing more.
+    // Further output of the strong model is useless, or it has ended.
     let mut is_over = false;
     loop {
         let next = tokio::select! {
-            // Who is ready at the same time as the opener goes first: it needs none.
+            // Biased: a strong model that is ready at the same time wins, because it needs no
+            // opener.
             biased;
             next = strong.next(), if !is_over => OpenerRaceEvent::Strong(next.transpose()?),
             next = fast.next() => OpenerRaceEvent::Fast(next),
@@ -118,7 +121,7 @@ enum OpenerRaceEvent {
     Fast(Option<Result<ModelEvent, LlmError>>),
 }
 
-/// Finds words in an answer. A model that has thoughts or wants tools has said nothing yet.
+/// Detects text in an answer. Thoughts and tool calls do not count as text.
 #[derive(Default)]
 struct SpokenTextDetector {
     parts: HashSet<usize>,
@@ -144,13 +147,13 @@ impl SpokenTextDetector {
     }
 }
 
-/// The opener as it is said to the client.
+/// The opener as it is streamed to the client.
 struct OpenerSpeech<'m> {
     sentence: FirstSentence,
     words: SpokenTextDetector,
     model: &'m str,
     id: String,
-    /// The client's part that it is said in.
+    /// The client's part that it is streamed in.
     part: Option<usize>,
 }
 
@@ -164,13 +167,13 @@ impl<'m> OpenerSpeech<'m> {
         self.sentence.text()
     }
 
-    /// Says what there is to say of one step more.
+    /// Forwards one event of the opener.
     async fn hear(
         &mut self,
         next: Option<Result<ModelEvent, LlmError>>,
         mouth: &mut ResponseStream,
     ) -> SentenceEnd {
-        // Whoever opens may fail: the strong model is there.
+        // The opener may fail: the strong model still answers.
         let Some(Ok(next)) = next else {
             self.close(mouth).await;
             return SentenceEnd::Reached;
@@ -197,7 +200,7 @@ impl<'m> OpenerSpeech<'m> {
         heard.end
     }
 
-    /// The part, and what has to be said before its first word.
+    /// The part, and the deltas that must precede its first text.
     fn open_part(&mut self, mouth: &mut ResponseStream) -> (usize, Vec<ResponseDelta>) {
         if let Some(part) = self.part {
             return (part, Vec::new());

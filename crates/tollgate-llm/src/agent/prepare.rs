@@ -1,4 +1,4 @@
-//! Decides, before anything is sent, what is offered and to which model.
+//! Prepares a completion before anything is sent: selects the offered tools and the model.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::turn::{OfferedTools, TurnBounds};
 
 const NO_MODEL: &str = "there is no model to ask";
 
-/// An answer that can be made.
+/// A completion that is ready to run.
 pub struct PreparedCompletion {
     pub(super) chat: Arc<ChatService>,
     pub(super) acting: Option<AgentTurn>,
@@ -30,14 +30,14 @@ pub struct PreparedCompletion {
     facts: CompletionFacts,
 }
 
-/// What was decided.
+/// The decisions made in preparation.
 #[derive(Debug, Clone, Default)]
 pub struct CompletionFacts {
-    /// The model that is asked first.
+    /// The model that is queried first.
     pub model: String,
-    /// The gateway's tools that it is shown.
+    /// Number of gateway tools that it is offered.
     pub visible: usize,
-    /// Those that there was no room for.
+    /// Tools for which there was no room.
     pub pruned: Vec<String>,
 }
 
@@ -46,8 +46,8 @@ impl PreparedCompletion {
         &self.facts
     }
 
-    /// Makes the answer. Whoever has a voice hears it as it comes. Dropping the future cancels
-    /// everything that it is made of.
+    /// Runs the completion. With a `voice`, the answer is also streamed to it. Dropping the future
+    /// cancels all work of the completion.
     pub async fn run(self, voice: Option<CompletionSink>) -> Result<CompletionOutcome, LlmError> {
         let lease = self.lease.clone();
         let ran =
@@ -74,7 +74,7 @@ pub(super) fn prepare(
             ToolOffer::of_view(&acting.agent, &acting.turn.view)
         }
     };
-    // Those that are too small for the beginning are too small for the rest.
+    // A model that is too small for the start is too small for the rest.
     let chain = offer.with_room(&request, chain)?;
     let first = chain.first().ok_or_else(|| LlmError::new(LlmErrorKind::UnknownModel, NO_MODEL))?;
     let RoundRequest { offered, pruned, .. } = offer.round(&request, first)?;
@@ -86,14 +86,14 @@ pub(super) fn prepare(
         calls: persona.map_or(0, |persona| persona.max_calls),
         tool_time: acting.as_ref().and_then(|it| it.turn.deadline).map(|wall| wall.remaining(now)),
     };
-    // The turn's own has nothing in it that its agent must not pass on.
+    // The turn's own trace contains nothing that its agent must not pass on.
     let trace = acting.as_ref().map_or(trace, |acting| acting.turn.trace.clone());
     let lease = acting.as_ref().map_or(lease, |acting| acting.turn.lease.clone());
     let facts = CompletionFacts { model, visible: offered.own.len(), pruned };
     Ok(PreparedCompletion { chat, acting, chain, offer, request, bounds, trace, lease, facts })
 }
 
-/// A loop goes one way.
+/// The agent loop produces a single answer.
 fn only_one_answer(request: &ChatRequest) -> Result<(), LlmError> {
     match request.options.candidates {
         None | Some(1) => Ok(()),
@@ -101,7 +101,7 @@ fn only_one_answer(request: &ChatRequest) -> Result<(), LlmError> {
     }
 }
 
-/// Says the same of a tool that is hidden and of one that does not exist.
+/// Reports the same error for a hidden tool as for one that does not exist.
 fn chosen_tool_is_there(request: &ChatRequest, offered: &OfferedTools) -> Result<(), LlmError> {
     let ToolChoice::Named(name) = &request.tool_choice else { return Ok(()) };
     if offered.theirs.contains(name) || offered.own.contains_key(name) {

@@ -1,7 +1,7 @@
-//! Makes one answer of the answers of many rounds: one beginning, parts numbered through, one end.
+//! Joins the answers of all rounds into one answer: one start, consecutive part numbers, one end.
 //!
-//! Calls that the gateway runs itself are left out; what remains is what the client gets, in a
-//! stream and whole alike. Pure.
+//! Calls that the gateway runs itself are left out. The rest is what the client gets, whether
+//! streamed or not. Pure.
 
 use std::collections::HashMap;
 
@@ -10,26 +10,26 @@ use crate::delta::{PartOpening, ResponseDelta};
 use crate::extra::Extra;
 use crate::turn::OfferedTools;
 
-/// Between what was said before a call and what is said after it.
+/// Separates text before a call from text after it.
 const ROUND_SEPARATOR: &str = "\n\n";
 
 #[derive(Debug, Default)]
 pub(super) struct RoundRelay {
-    /// Whether the client has seen the beginning.
+    /// Whether `Start` was sent to the client.
     started: bool,
-    /// Parts that the client has seen.
+    /// Number of parts sent to the client.
     parts: usize,
-    /// This round's parts, by what the client knows them as.
+    /// This round's parts, mapped to the client's part numbers.
     shown: HashMap<usize, usize>,
-    /// Which of the client's parts are words.
+    /// The client's text parts.
     words: HashMap<usize, TextPartProgress>,
-    /// What was said last, in whichever round.
+    /// Round of the last text.
     last: LastTextRound,
-    /// What the last round said beside its answer.
+    /// Extra fields of the last round's answer.
     extra: Extra,
 }
 
-/// Whether a part has begun to say something.
+/// Whether a text part has content yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TextPartProgress {
     Silent,
@@ -40,14 +40,14 @@ enum TextPartProgress {
 enum LastTextRound {
     #[default]
     Nothing,
-    /// In this round.
+    /// In the current round.
     Here,
-    /// In an earlier round, ended without a blank.
+    /// In an earlier round, and it did not end with whitespace.
     Before,
 }
 
 impl RoundRelay {
-    /// The next round begins.
+    /// Starts the next round.
     pub(super) fn next_round(&mut self) {
         self.shown.clear();
         if self.last == LastTextRound::Here {
@@ -55,7 +55,7 @@ impl RoundRelay {
         }
     }
 
-    /// What the client gets of this step.
+    /// The deltas that the client gets for this one.
     pub(super) fn pass(
         &mut self,
         delta: &ResponseDelta,
@@ -98,12 +98,12 @@ impl RoundRelay {
         }
     }
 
-    /// The beginning, if the client has not seen one.
+    /// Returns `start` unless the client already got one.
     pub(super) fn begin(&mut self, start: ResponseDelta) -> Option<ResponseDelta> {
         (!std::mem::replace(&mut self.started, true)).then_some(start)
     }
 
-    /// A part for words that are beside the rounds.
+    /// Opens a text part that belongs to no round.
     pub(super) fn open_words(&mut self) -> (usize, ResponseDelta) {
         let index = self.parts;
         self.parts += 1;
@@ -111,7 +111,7 @@ impl RoundRelay {
         (index, ResponseDelta::Open { index, opening: PartOpening::Text, extra: Extra::none() })
     }
 
-    /// More of them.
+    /// Appends to such a part.
     pub(super) fn grow_words(&mut self, index: usize, text: String) -> Vec<ResponseDelta> {
         let mut steps = self.pause(index, &text);
         steps.push(ResponseDelta::Grow { index, text, extra: Extra::none() });
@@ -123,7 +123,7 @@ impl RoundRelay {
         ResponseDelta::End { stop, usage, extra: std::mem::take(&mut self.extra) }
     }
 
-    /// Words of different rounds do not run into each other.
+    /// Separates the texts of different rounds.
     fn pause(&mut self, index: usize, text: &str) -> Vec<ResponseDelta> {
         let Some(words) = self.words.get_mut(&index) else { return Vec::new() };
         if text.is_empty() {

@@ -1,5 +1,5 @@
-//! What the client gets of an answer: the steps of all rounds as one lifecycle, put together for
-//! whoever wants it whole and said to whoever listens.
+//! The response stream to the client: the deltas of all rounds as one lifecycle, assembled into a
+//! complete answer and forwarded to a streaming client.
 
 use super::relay::RoundRelay;
 use super::{CompletionEvent, CompletionSink};
@@ -14,14 +14,14 @@ pub(super) struct ResponseStream {
     relay: RoundRelay,
     whole: ResponseAssembly,
     ids: TurnCallIds,
-    /// Leaves out what another model said already.
+    /// Removes what the opener already said.
     behind: Option<OpenerRepetitionFilter>,
     voice: Option<CompletionSink>,
 }
 
 struct OpenerRepetitionFilter {
     continuation: Continuation,
-    /// The part of this round that it looks at: the first words.
+    /// The part of this round that is filtered: the first text.
     part: Option<usize>,
 }
 
@@ -42,13 +42,13 @@ impl ResponseStream {
         }
     }
 
-    /// From now on this was said already.
+    /// From now on, removes repetition of this opener.
     pub(super) fn skip_repetition_of(&mut self, opener: &str) {
         self.behind =
             Some(OpenerRepetitionFilter { continuation: Continuation::behind(opener), part: None });
     }
 
-    /// One step of a model's answer; what it comes to for the history goes into `round`.
+    /// Takes one delta of a model's answer; its contribution to the history goes into `round`.
     pub(super) async fn take(
         &mut self,
         delta: ResponseDelta,
@@ -65,7 +65,7 @@ impl ResponseStream {
         }
     }
 
-    /// Steps that are no part of any model's answer, or pass by the relay.
+    /// Sends deltas that belong to no model's answer, or bypass the relay.
     pub(super) async fn give(&mut self, deltas: Vec<ResponseDelta>) {
         for delta in deltas {
             self.whole.add(&delta);
@@ -81,7 +81,7 @@ impl ResponseStream {
         }
     }
 
-    /// The gateway's own words.
+    /// Sends a text of the gateway itself.
     pub(super) async fn say(&mut self, text: String) {
         let (index, open) = self.relay.open_words();
         let mut steps = vec![open];
@@ -94,7 +94,7 @@ impl ResponseStream {
         &mut self.relay
     }
 
-    /// `None`: the answer has no beginning.
+    /// `None`: the answer never started.
     pub(super) async fn close(
         mut self,
         stop: StopReason,

@@ -1,4 +1,5 @@
-//! Runs a prepared answer, round after round, until the model is done or the turn is.
+//! Runs a prepared completion round by round, until the model is done or a limit of the turn is
+//! reached.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,37 +31,37 @@ use crate::turn::{
     self, AfterCalls, OfferedTools, SortedCalls, TurnCallIds, TurnSpending, TurnStep,
 };
 
-/// Of one answer, all rounds together.
+/// Time limit of one completion, over all rounds.
 const MAX_COMPLETION_TIME: Duration = Duration::from_secs(600);
 
-/// One answer in the making.
+/// A completion in progress.
 pub(super) struct CompletionRun {
     chat: Arc<ChatService>,
     acting: Option<AgentTurn>,
     chain: Vec<Arc<ModelHandle>>,
     offer: ToolOffer,
-    /// What could be called in the last answer.
+    /// Tools that could be called in the last answer.
     offered: OfferedTools,
     /// The conversation so far, without the gateway's own tools.
     request: ChatRequest,
-    /// Where in it the answer begins.
+    /// Index of the message where the answer begins.
     asked: usize,
-    /// What a model has to know beside the conversation.
+    /// Additional instruction for the model that is not part of the conversation.
     aside: Option<ChatMessage>,
     spent: TurnSpending,
     bounds: turn::TurnBounds,
-    /// The same as the turn's, which the programs of a model take from as well.
+    /// Shared with the turn: calls made by the model's programs draw from it as well.
     calls: Arc<CallBudget>,
-    /// However slow models are, nobody waits beyond this.
+    /// Deadline of the completion, however slow the models are.
     until: Instant,
     mouth: ResponseStream,
     usage: TokenUsage,
     ran: Vec<ExecutedCall>,
     rounds: u32,
     times: CompletionTimes,
-    /// What the provider had no words for.
+    /// Parts of the request that the provider's dialect cannot express.
     lost: Vec<String>,
-    /// What it is part of: the span of the whole turn, where there is an agent.
+    /// Trace context: the span of the whole turn, if there is an agent.
     follow: TraceScope,
     span: TraceSpan,
 }
@@ -102,7 +103,7 @@ impl CompletionRun {
         }
     }
 
-    /// Fails only before any tool was run, or says that some were.
+    /// An error is returned only if no tool has run yet, or it states that some have.
     pub(super) async fn run_to_end(mut self) -> Result<CompletionOutcome, LlmError> {
         let last = self.last_response().await;
         self.end_span(last.as_ref().err());
@@ -129,7 +130,8 @@ impl CompletionRun {
         }
     }
 
-    /// What comes after the first words is boxed: a stream that only speaks holds no room for it.
+    /// Everything after the first round is boxed: a stream without tool calls does not pay for its
+    /// size.
     async fn last_response(&mut self) -> Result<CompletionEnd, LlmError> {
         let mut response = self.first_round().await?;
         loop {
@@ -161,7 +163,7 @@ impl CompletionRun {
         }
     }
 
-    /// Who speaks the first sentence. Nobody has to where the answer comes whole.
+    /// The model that speaks the first sentence. None is needed if the answer is not streamed.
     fn opener(&self) -> Option<Arc<ModelHandle>> {
         let engine = &self.acting.as_ref()?.agent.persona.engine;
         let Engine::SentenceCascade { opener } = engine else { return None };
@@ -200,13 +202,13 @@ impl CompletionRun {
         Ok(response)
     }
 
-    /// This much of the answer was said already.
+    /// Records that this opener was already sent.
     fn continue_after_opener(&mut self, opener: &str) {
         self.mouth.skip_repetition_of(opener);
         self.aside = Some(cascade::to_strong(opener));
     }
 
-    /// Asks once, and gives what comes of it to the client as far as it is the client's.
+    /// Queries the model once and forwards the client's share of the answer.
     async fn round(&mut self) -> Result<ChatResponse, LlmError> {
         self.rounds += 1;
         self.mouth.next_round();
@@ -249,12 +251,12 @@ impl CompletionRun {
         Ok(response)
     }
 
-    /// Who answered last, or is asked first.
+    /// The model that answered last, or the first of the chain.
     fn model(&self) -> Arc<ModelHandle> {
         Arc::clone(self.chain.first().expect("prepared for at least one model"))
     }
 
-    /// A model that has begun a turn goes on with it: it knows its own thoughts.
+    /// The model that began a turn continues it, because only it can read its own thoughts.
     async fn adopt_model(&mut self, reached: RespondingModel) {
         let RespondingModel { model, offered, lost } = reached;
         if let Some(at) = self.chain.iter().position(|it| Arc::ptr_eq(it, &model)) {
@@ -267,7 +269,8 @@ impl CompletionRun {
         }
     }
 
-    /// Every call that is not the client's gets its result; both go into the history.
+    /// Produces a result for every call that is not the client's, and adds calls and results to the
+    /// history.
     async fn deal(&mut self, response: ChatResponse, sorted: &SortedCalls) {
         let Some(acting) = &self.acting else {
             self.request.messages.push(response.into_message());
@@ -279,7 +282,7 @@ impl CompletionRun {
         let (gate, voice) = (&*self.chat.gate, self.mouth.voice());
         let model = self.model();
         let room = CallRound { gate, turn: &turn, model: &model, voice };
-        // Counted before they run: what programs among them call comes on top.
+        // Counted before they run; calls made by programs among them are added on top.
         let dealt_with = sorted.run.len() + sorted.search.len() + sorted.refused.len();
         self.calls.count(u32::try_from(dealt_with).unwrap_or(u32::MAX));
         let mut dealt = room.run(&sorted.run).await;
@@ -297,7 +300,7 @@ impl CompletionRun {
         self.request.tool_choice = turn::relax_choice(&self.request.tool_choice);
     }
 
-    /// Into the history: the answer, then the results in the order of its calls.
+    /// Adds the answer to the history, then the results in the order of its calls.
     fn keep(&mut self, response: ChatResponse, mut dealt: Vec<HandledCall>) {
         let order: HashMap<String, usize> =
             response.calls().enumerate().map(|(at, call)| (call.id.clone(), at)).collect();
@@ -313,7 +316,7 @@ impl CompletionRun {
         }
     }
 
-    /// Calls wait for the client.
+    /// Ends with calls that wait for the client.
     async fn return_pending_calls(&mut self, stop: StopReason) -> CompletionEnd {
         let form = self.acting.as_ref().map(|acting| acting.agent.persona.mixed_response);
         let stop = if form == Some(MixedResponse::Inline) && !self.ran.is_empty() {
@@ -330,13 +333,13 @@ impl CompletionRun {
     fn finish(&mut self, mut response: ChatResponse, ended: LoopEnd) -> CompletionEnd {
         let has_calls = response.calls().next().is_some();
         let (stop, ended) = match (&response.stop, has_calls) {
-            // It asked for what nobody runs any more.
+            // The model called tools that are no longer run.
             (StopReason::Calls, true) => (StopReason::End, ended),
-            // Calls of a kind that only its dialect has: the client's.
+            // Calls of a kind that only its dialect has: the client runs them.
             (StopReason::Calls, false) => (StopReason::Calls, LoopEnd::CallsPending),
             (stop, _) => (stop.clone(), ended),
         };
-        // A history with calls that never get results could not be sent back.
+        // A history with calls that never get results would be rejected when sent back.
         response.parts.retain(|part| part.as_call().is_none());
         self.request.messages.push(response.into_message());
         CompletionEnd { stop, ended }
@@ -364,7 +367,7 @@ impl CompletionRun {
     }
 }
 
-/// The span of a turn of an agent. A model that answers alone has the one of its question.
+/// The span of an agent's turn. A model without an agent only has the span of its query.
 fn begin_agent_span(follow: &TraceScope, acting: Option<&AgentTurn>) -> TraceSpan {
     let Some(acting) = acting else { return TraceSpan::part_of(follow.trace.as_ref()) };
     let agent = acting.agent.id.as_str();
@@ -378,7 +381,7 @@ fn begin_agent_span(follow: &TraceScope, acting: Option<&AgentTurn>) -> TraceSpa
     span
 }
 
-/// How an answer ends.
+/// How a completion ends.
 struct CompletionEnd {
     stop: StopReason,
     ended: LoopEnd,

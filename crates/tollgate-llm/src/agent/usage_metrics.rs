@@ -1,5 +1,5 @@
-//! What models and agents have spent since the start, for whoever collects figures. Noted once for
-//! each answer of a model, beside what that takes.
+//! Usage metrics: tokens per model and rounds per agent since the start. Recorded once per model
+//! answer, at negligible cost beside the answer itself.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use tollgate_core::id::AgentId;
 
 use crate::conversation::TokenUsage;
 
-/// Models that are counted by name; all others together.
+/// Models counted by name; the rest is counted together.
 const MAX_COUNTED_MODELS: usize = 200;
 const OTHER_MODELS: &str = "other";
 
-/// Up to how many rounds answers are counted.
+/// Upper bounds of the histogram of rounds per answer.
 pub const ROUND_BUCKETS: [u32; 7] = [1, 2, 3, 5, 8, 13, 21];
 
 #[derive(Default)]
@@ -21,27 +21,27 @@ pub struct ChatUsageMetrics {
     agents: Mutex<BTreeMap<AgentId, RoundHistogram>>,
 }
 
-/// Tokens of one model, as its provider counts them.
+/// Tokens of one model, as counted by its provider.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ModelTokenTotals {
     pub answers: u64,
     pub input: u64,
     pub output: u64,
-    /// Of the input, what came from the provider's cache.
+    /// The part of the input that came from the provider's cache.
     pub cached: u64,
 }
 
-/// How many rounds answers of one agent took.
+/// Histogram of rounds per answer of one agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RoundHistogram {
-    /// For each of [`ROUND_BUCKETS`]: how many took no more.
+    /// For each of [`ROUND_BUCKETS`]: number of answers with at most that many rounds.
     pub up_to: [u64; ROUND_BUCKETS.len()],
     pub count: u64,
     pub sum: u64,
 }
 
 impl ChatUsageMetrics {
-    /// One answer of the model, and what it cost.
+    /// Records one answer of the model and its tokens.
     pub fn record_usage(&self, model: &str, usage: &TokenUsage) {
         let mut models = self.models.lock();
         let is_known = models.contains_key(model) || models.len() < MAX_COUNTED_MODELS;

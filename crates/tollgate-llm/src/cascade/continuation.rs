@@ -1,11 +1,11 @@
-//! What the strong model says behind the opener, without what it says again: the opener in the same
-//! or nearly the same words, or a second greeting.
+//! Removes repetition from the strong model's continuation: the opener in the same or nearly the
+//! same words, or a second greeting.
 //!
-//! Its beginning is held back until that is clear, which takes a few words as a rule.
+//! The start of the continuation is held back until that is decided, usually for a few words.
 
 use super::sentence::{FirstSentence, SentenceEnd};
 
-/// Words that open a greeting.
+/// Words that start a greeting.
 const GREETINGS: &[&str] = &[
     "bonjour",
     "greetings",
@@ -25,25 +25,25 @@ const TWO_WORD_GREETINGS: &[(&str, &[&str])] = &[
     ("guten", &["abend", "morgen", "tag"]),
     ("well", &["met"]),
 ];
-/// Words that a greeting may have, the name of whoever is greeted included.
+/// Maximum number of words in a greeting, including the name of the addressee.
 const MAX_GREETING_WORDS: usize = 6;
 
-/// Words after which it is clear that something else is said.
+/// Number of words after which a text counts as different.
 const MIN_COMPARED_WORDS: usize = 3;
 
 #[derive(Debug, Clone)]
 pub struct Continuation {
     opener: Vec<String>,
-    /// What the opener ends with.
+    /// Last character of the opener.
     last: Option<char>,
     state: ContinuationState,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ContinuationState {
-    /// It may be something that was said already.
+    /// May repeat what was already said.
     Held(String),
-    /// All of what was held was left out: blanks that follow are too.
+    /// Everything held was removed; whitespace that follows is removed too.
     Cut,
     Passing,
 }
@@ -58,7 +58,8 @@ impl Continuation {
         Self { opener: opener_words, last: opener.chars().next_back(), state }
     }
 
-    /// What is to be said of it now. Blanks are set so that it can stand right behind the opener.
+    /// Returns the text to emit now. Whitespace is adjusted so that it can directly follow the
+    /// opener.
     pub fn hear(&mut self, more: &str) -> String {
         match std::mem::replace(&mut self.state, ContinuationState::Passing) {
             ContinuationState::Passing => more.to_owned(),
@@ -70,7 +71,7 @@ impl Continuation {
         }
     }
 
-    /// No more comes.
+    /// End of the input.
     pub fn finish(&mut self) -> String {
         match std::mem::replace(&mut self.state, ContinuationState::Passing) {
             ContinuationState::Held(held) => self.judge(held, SentenceEnd::Reached),
@@ -92,10 +93,10 @@ impl Continuation {
         }
     }
 
-    /// `None`: it is not clear yet.
+    /// `None`: not decided yet.
     fn find_repetition(&self, held: &str, end: SentenceEnd) -> Option<OpenerRepetition> {
         let mut said = words(held);
-        // The last word may still grow.
+        // The last word may be incomplete.
         if end == SentenceEnd::Open && said.last().is_some_and(|word| word.end == held.len()) {
             said.pop();
         }
@@ -145,7 +146,8 @@ impl Continuation {
         is_greeting(self.opener.first().map(String::as_str), self.opener.get(1).map(String::as_str))
     }
 
-    /// Three words of four are the opener's, in its order; or all are, and there are a few.
+    /// At least three of four words are the opener's, in its order; or all are, and there are at
+    /// least [`MIN_COMPARED_WORDS`].
     fn is_repeated(&self, said: &[TextWord]) -> bool {
         let common = common(said, &self.opener);
         let is_part = common == said.len() && said.len() >= MIN_COMPARED_WORDS;
@@ -171,7 +173,7 @@ impl Continuation {
 }
 
 enum OpenerRepetition {
-    /// So many bytes were said already.
+    /// This many bytes were already said.
     Cut(usize),
     Not,
 }
@@ -182,7 +184,7 @@ struct TextWord {
     end: usize,
 }
 
-/// In lower case; letters of scripts without spaces each for itself.
+/// Words in lower case. In scripts without spaces, each letter is a word.
 fn words(text: &str) -> Vec<TextWord> {
     let mut words: Vec<TextWord> = Vec::new();
     for (start, letter) in text.char_indices() {
@@ -220,7 +222,7 @@ fn is_greeting(first: Option<&str>, second: Option<&str>) -> bool {
     GREETINGS.contains(&first) || TWO_WORD_GREETINGS.iter().any(is_pair)
 }
 
-/// How many words both have, in the same order.
+/// Length of the longest common subsequence of words.
 fn common(said: &[TextWord], opener: &[String]) -> usize {
     let mut row = vec![0; opener.len() + 1];
     for word in said {

@@ -1,12 +1,12 @@
-//! Where the first sentence of what is being said ends. A stop is known as one only by what follows,
-//! so the end is told one letter late; nothing behind it is given out.
+//! Detects the end of the first sentence in streamed text. A full stop is recognized only by what
+//! follows it, so the end is reported one character late; nothing after it is emitted.
 
-/// Letters after which a sentence ends with its next word.
+/// Characters after which a sentence ends at the next word boundary.
 const LONG_SENTENCE_CHARS: usize = 240;
-/// Letters after which it ends wherever it is.
+/// Characters after which it ends in any case.
 const MAX_SENTENCE_CHARS: usize = 280;
 
-/// Words whose dot is their own, in lower case, without it.
+/// Abbreviations whose dot does not end a sentence, in lower case, without the dot.
 const ABBREVIATIONS: &[&str] = &[
     "al", "approx", "bspw", "bzw", "ca", "dept", "dr", "e.g", "etc", "evtl", "fig", "fr", "ggf",
     "hr", "i.e", "inc", "jr", "ltd", "mr", "mrs", "ms", "no", "nr", "prof", "sr", "st", "str",
@@ -24,21 +24,21 @@ pub struct FirstSentence {
 enum SentenceState {
     #[default]
     Going,
-    /// Behind a stop, and what closes quotes and brackets.
+    /// After a full stop and closing quotes and brackets.
     Stopped(StopMark),
-    /// Behind it, after these blanks.
+    /// After that, and this whitespace.
     Blank(String),
     Ended,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StopMark {
-    /// Of a script in which it means nothing else.
+    /// Of a script in which the mark is unambiguous.
     Sure,
     Likely,
 }
 
-/// What may be given out.
+/// Text that may be emitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentenceChunk {
     pub text: String,
@@ -47,9 +47,9 @@ pub struct SentenceChunk {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentenceEnd {
-    /// The sentence goes on, or it is not known yet.
+    /// The sentence continues, or this is not known yet.
     Open,
-    /// It is over; what follows is not heard.
+    /// The sentence is over; further text is ignored.
     Reached,
 }
 
@@ -65,7 +65,7 @@ impl FirstSentence {
         SentenceChunk { text: self.said[from..].to_owned(), end }
     }
 
-    /// All of it so far.
+    /// The whole sentence so far.
     pub fn text(&self) -> &str {
         &self.said
     }
@@ -117,7 +117,7 @@ impl FirstSentence {
         }
     }
 
-    /// A sentence does not begin with a small letter: `"Really?" she asked`.
+    /// A sentence does not begin with a lower-case letter: `"Really?" she asked`.
     fn after_blanks(&mut self, mut blanks: String, letter: char) -> SentenceState {
         if letter.is_lowercase() {
             blanks.chars().for_each(|blank| self.push(blank));

@@ -1,4 +1,4 @@
-//! `batchEmbedContents` as Gemini has it.
+//! Gemini's `batchEmbedContents` format.
 
 use serde_json::{Value, json};
 use tollgate_engine::embedding::EmbeddingPurpose;

@@ -1,4 +1,4 @@
-//! `/embeddings` as OpenAI has it.
+//! OpenAI's `/embeddings` format.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -49,7 +49,7 @@ fn vector(item: &Value) -> Result<Vec<f32>, MalformedResponseError> {
     }
 }
 
-/// Numbers of four bytes, the lowest first.
+/// 32-bit floats, little-endian.
 fn decode_base64_vector(text: &str) -> Result<Vec<f32>, MalformedResponseError> {
     let bytes = STANDARD.decode(text).ok();
     let bytes = bytes.filter(|bytes| bytes.len().is_multiple_of(4));

@@ -1,4 +1,4 @@
-//! Anthropic's Messages API. Called through [`DialectCodec`]; knows nothing of HTTP.
+//! Codec of Anthropic's Messages API. Called through [`DialectCodec`]; independent of HTTP.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Whom a writer writes for, what they are not told, and why it cannot be written at all. Used by
-//! the writers of dialects that refuse much.
+//! Encoding log of a writer: the target (client or provider), the omitted parts, and the error if
+//! the request cannot be encoded. Used by dialects with many restrictions.
 
 use crate::conversation::{ChatRequest, PartContent};
 use crate::dialect::Dialect;
@@ -12,7 +12,7 @@ pub struct EncodingLog {
     refused: Option<LlmError>,
 }
 
-/// Who reads it. Providers refuse what clients bear.
+/// The reader of the output. Providers reject things that clients tolerate.
 #[derive(Debug)]
 enum EncodingTarget {
     Provider(EncodingLosses),
@@ -27,7 +27,7 @@ impl EncodingLog {
         }
     }
 
-    /// What has no word is left out, and nobody is told: a client has no place to look for it.
+    /// For a client, omissions are not reported: it has no place to look for them.
     pub fn for_client() -> Self {
         Self { toward: EncodingTarget::Client, refused: None }
     }
@@ -48,7 +48,7 @@ impl EncodingLog {
         }
     }
 
-    /// Keeps the first failure.
+    /// Records the first error.
     pub fn allow<T>(&mut self, written: Result<T, LlmError>) -> Option<T> {
         match written {
             Ok(written) => Some(written),
@@ -59,7 +59,7 @@ impl EncodingLog {
         }
     }
 
-    /// What was left out; or why nothing can be written at all.
+    /// The omissions; or the error if the request cannot be encoded.
     pub fn finish(self) -> Result<Vec<String>, LlmError> {
         match (self.refused, self.toward) {
             (Some(failure), _) => Err(failure),

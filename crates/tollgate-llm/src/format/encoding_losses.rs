@@ -1,5 +1,5 @@
-//! Collects what a dialect has no words for while a request is written in it. Used by every
-//! dialect's writer; what was collected is told to the client.
+//! Encoding losses: collects what a dialect cannot express while a request is encoded. Used by the
+//! writer of every dialect; the losses are reported to the client.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -14,22 +14,25 @@ use crate::dialect::Dialect;
 use crate::error::MAX_QUOTED_CHARS;
 use crate::extra::Extra;
 
-/// Of one request no more is told one by one.
+/// Maximum number of losses listed per request.
 const MAX_LISTED_LOSSES: usize = 32;
 
-/// What was left out of one request, each thing once.
+/// Losses of one request, without duplicates.
 #[derive(Debug)]
 pub struct EncodingLosses {
     dialect: Dialect,
-    /// The first of them.
+    /// The first losses, as text.
     said: Vec<String>,
-    /// All of them, by their hashes: a request may have a million fields.
+    /// Hashes of all losses: a request may have a million fields.
     seen: HashSet<u64>,
     hashes: RandomState,
 }
 
-/// Fields that the front serves itself whoever the provider is, notes that readers leave for the
-/// writers of their own dialect, and what is kept for its spelling only: it has neutral words.
+/// Fields that are not reported as lost.
+///
+/// These are fields that the front handles for every provider, notes from readers to the writers of
+/// their own dialect, and fields that are kept only for their spelling, since they have a neutral
+/// form.
 const UNREPORTED_FIELDS: &[&str] = &[
     "stream_options",
     "function_call",
@@ -47,7 +50,7 @@ const UNREPORTED_FIELDS: &[&str] = &[
 ];
 
 impl EncodingLosses {
-    /// Begins with the fields that only other dialects know, wherever they stand.
+    /// Starts with the fields that only other dialects know, at any depth.
     pub fn of(request: &ChatRequest, dialect: Dialect) -> Self {
         let mut lost =
             Self { dialect, said: Vec::new(), seen: HashSet::new(), hashes: RandomState::new() };
@@ -71,7 +74,7 @@ impl EncodingLosses {
         }
     }
 
-    /// A field of another dialect that found its place after all.
+    /// Removes a loss: the field of another dialect could be encoded after all.
     pub fn retract(&mut self, field: &str) {
         let field = in_words(field);
         if self.seen.remove(&self.hashes.hash_one(field.as_str())) {
@@ -79,7 +82,7 @@ impl EncodingLosses {
         }
     }
 
-    /// A part that there are no words for where it stands.
+    /// Records a part that cannot be encoded in its position.
     pub fn content(&mut self, content: &PartContent) {
         self.say(match content {
             PartContent::Text(_) => "text in a place where none can stand".to_owned(),

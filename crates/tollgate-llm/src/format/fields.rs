@@ -1,5 +1,5 @@
-//! Reads JSON objects field by field and leaves the rest as [`Extra`]: what is known is taken out,
-//! what is wrong is named by its place. Used by every dialect's reader.
+//! Reads JSON objects field by field: known fields are taken out, the rest becomes [`Extra`], and
+//! errors name their location. Used by the reader of every dialect.
 
 use serde_json::{Map, Number, Value};
 use tollgate_core::text::truncate_chars;
@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::error::{LlmError, MAX_QUOTED_CHARS};
 use crate::extra::Extra;
 
-/// An object that is being read. Places are like `messages[2].content`.
+/// An object that is being read. Locations look like `messages[2].content`.
 #[derive(Debug)]
 pub struct FieldReader {
     map: Map<String, Value>,
@@ -24,7 +24,7 @@ impl FieldReader {
         }
     }
 
-    /// Where a field of this object stands.
+    /// Location of a field of this object.
     pub fn place(&self, key: &str) -> String {
         match self.at.as_str() {
             "" => key.to_owned(),
@@ -44,7 +44,7 @@ impl FieldReader {
         self.map.get(key).filter(|value| !value.is_null())
     }
 
-    /// Takes a field out; `null` is as good as nothing.
+    /// Removes and returns a field; `null` counts as absent.
     pub fn take(&mut self, key: &str) -> Option<Value> {
         self.map.shift_remove(key).filter(|value| !value.is_null())
     }
@@ -77,7 +77,7 @@ impl FieldReader {
         }
     }
 
-    /// A whole number, 1 or more.
+    /// An integer of at least 1.
     pub fn count(&mut self, key: &str) -> Result<Option<u64>, LlmError> {
         let Some(number) = self.number(key)? else { return Ok(None) };
         match number.as_u64() {
@@ -99,14 +99,14 @@ impl FieldReader {
         self.take(key).map(|value| Self::new(value, at)).transpose()
     }
 
-    /// What nobody took of an object within, so that it stays with the rest of this one.
+    /// Puts back the unread fields of an inner object, so that they stay with the rest.
     pub fn put_back(&mut self, key: &str, inner: Self) {
         if !inner.map.is_empty() {
             self.map.insert(key.to_owned(), Value::Object(inner.map));
         }
     }
 
-    /// Puts a value back, or a note for the writer of the same dialect.
+    /// Puts a value back, or adds a note for the writer of the same dialect.
     pub fn put(&mut self, key: &str, value: impl Into<Value>) {
         self.map.insert(key.to_owned(), value.into());
     }
@@ -117,18 +117,18 @@ impl FieldReader {
         LlmError::invalid(place, message)
     }
 
-    /// What nobody took.
+    /// The unread fields.
     pub fn rest(self, dialect: Dialect) -> Extra {
         Extra::new(dialect, self.map)
     }
 
-    /// The object with what nobody took, as a value.
+    /// The object with the unread fields, as a value.
     pub fn into_value(self) -> Value {
         Value::Object(self.map)
     }
 }
 
-/// The thing at this place is not what it should be.
+/// Error: the value at this location has the wrong type.
 pub fn wrong(at: &str, expected: &str, found: &Value) -> LlmError {
     let found = match found {
         Value::Null => "null",
@@ -142,7 +142,7 @@ pub fn wrong(at: &str, expected: &str, found: &Value) -> LlmError {
     LlmError::invalid(at, format!("`{place}` must be {expected}, not {found}"))
 }
 
-/// The text at this place is none of those that are known.
+/// Error: the text at this location is not one of the known values.
 pub fn unknown(at: &str, found: &str, known: &[&str]) -> LlmError {
     let found = truncate_chars(found, MAX_QUOTED_CHARS);
     let known = known.join("`, `");

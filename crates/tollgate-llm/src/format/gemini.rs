@@ -1,5 +1,5 @@
-//! Google's generateContent API. Called through [`DialectCodec`]; knows nothing of HTTP. The model and
-//! whether the answer is streamed stand in the URL and come as [`RequestUrlParams`].
+//! Codec of Google's generateContent API. Called through [`DialectCodec`]; independent of HTTP. The
+//! model and whether to stream are in the URL and arrive as [`RequestUrlParams`].
 
 use serde_json::Value;
 

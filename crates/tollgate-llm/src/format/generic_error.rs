@@ -1,12 +1,12 @@
-//! Reads errors of providers that do not speak their own dialect: proxies before them answer with
-//! pages of HTML, or with nothing. Used by every dialect's reader of errors.
+//! Fallback decoder for error responses that are not in the provider's dialect: proxies in front of
+//! it answer with HTML pages or empty bodies. Used by the error readers of all dialects.
 
 use crate::format::ProviderFault;
 
-/// Characters of a foreign body that are shown.
+/// Maximum characters quoted from a foreign body.
 const MAX_QUOTED_BODY_CHARS: usize = 200;
 
-/// As far as the status tells.
+/// Cause of the error, judged by the status alone.
 pub fn fault(status: u16) -> ProviderFault {
     match status {
         401..=403 => ProviderFault::Key,
@@ -19,7 +19,7 @@ pub fn fault(status: u16) -> ProviderFault {
     }
 }
 
-/// A sentence for a body that holds none: its text without tags, cut short.
+/// Error message for a body without one: its text without tags, truncated.
 pub fn without_words(status: u16, body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(MAX_QUOTED_BODY_CHARS * 20)]);
     let mut bare = String::new();

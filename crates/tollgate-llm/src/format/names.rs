@@ -1,5 +1,5 @@
-//! Which names a dialect takes for tools: every reader holds those of clients against it, and the
-//! gateway's own are made to fit.
+//! Tool name rules of each dialect: readers validate clients' tool names against them, and the
+//! gateway's own names are made to fit.
 
 use std::collections::HashSet;
 
@@ -9,18 +9,19 @@ use crate::conversation::ChatTool;
 use crate::dialect::Dialect;
 use crate::error::{LlmError, MAX_QUOTED_CHARS};
 
-/// What is taken for a name.
+/// Rule for valid names.
 #[derive(Debug, Clone, Copy)]
 pub struct NameRule {
-    /// Characters.
+    /// Maximum number of characters.
     pub most: usize,
     pub first: fn(char) -> bool,
     pub then: fn(char) -> bool,
-    /// The same in words.
+    /// Description of the allowed characters, for error messages.
     pub letters: &'static str,
 }
 
-/// What the API of a dialect takes. Some who serve it elsewhere still take [`MAX_SAFE_NAME_CHARS`] only.
+/// The rule of a dialect's official API. Some compatible servers only accept
+/// [`MAX_SAFE_NAME_CHARS`].
 pub fn rule(dialect: Dialect) -> NameRule {
     let plain = NameRule {
         most: MAX_SAFE_NAME_CHARS,
@@ -37,19 +38,19 @@ pub fn rule(dialect: Dialect) -> NameRule {
     }
 }
 
-/// Characters of a name that everybody takes: what the gateway offers has no more.
+/// Name length accepted by every server: the gateway offers no longer names.
 pub const MAX_SAFE_NAME_CHARS: usize = 64;
 
 const PLAIN_NAME_CHARS: &str = "letters, digits, _ -";
 const DOTTED_NAME_CHARS: &str = "letters, digits, _ - . :, and a letter or _ first";
 
-/// Names that a provider of this dialect would refuse, and names that stand twice.
+/// Rejects names that a provider of this dialect would reject, and duplicates.
 pub fn check(tools: &[ChatTool], dialect: Dialect) -> Result<(), LlmError> {
     let places: Vec<String> = (0..tools.len()).map(|index| format!("tools[{index}]")).collect();
     check_at(tools, &places, dialect)
 }
 
-/// For dialects in which tools stand deeper: `places` has one for each.
+/// For dialects in which tools are nested: `places` has the location of each tool.
 pub fn check_at(tools: &[ChatTool], places: &[String], dialect: Dialect) -> Result<(), LlmError> {
     let rule = rule(dialect);
     let mut seen = HashSet::new();
@@ -84,7 +85,7 @@ impl NameRule {
         }
     }
 
-    /// The first letter that may not stand where it does.
+    /// The first character that is not allowed in its position.
     fn invalid_char(self, name: &str) -> Option<char> {
         let mut letters = name.chars();
         let first = letters.next().filter(|letter| !(self.first)(*letter));
@@ -104,7 +105,7 @@ fn is_plain(c: char) -> bool {
     is_word(c) || c == '-'
 }
 
-/// Letters in the names of arguments, where a dot is taken too.
+/// Characters in argument names, where a dot is allowed too.
 pub fn is_key(c: char) -> bool {
     is_plain(c) || c == '.'
 }

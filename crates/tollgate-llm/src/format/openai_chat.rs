@@ -1,5 +1,5 @@
-//! OpenAI's Chat Completions, which most other servers of models speak too. Truth for the wire are
-//! the types of the `openai` packages. Reached through [`super::of`] only.
+//! Codec of OpenAI's Chat Completions, which most other model servers speak too. The types of the
+//! `openai` packages are the reference for the wire format. Used only through [`super::of`].
 
 use serde_json::Value;
 

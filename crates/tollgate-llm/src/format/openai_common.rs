@@ -1,4 +1,5 @@
-//! What both of OpenAI's dialects say in their own ways, and each can say for the other.
+//! Shared between OpenAI's two dialects: fields that both have in their own form, translated from
+//! one to the other.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::encoding_losses::EncodingLosses;
 
-/// Fields that mean the same in both.
+/// Fields with the same meaning in both dialects.
 const ALIKE: &[&str] = &[
     "metadata",
     "prompt_cache_key",
@@ -16,7 +17,7 @@ const ALIKE: &[&str] = &[
     "service_tier",
 ];
 
-/// Writes what a client said in the `other` of the two dialects.
+/// Writes the fields that a client sent in the `other` of the two dialects.
 pub(super) fn carry(
     request: &ChatRequest,
     other: Dialect,
@@ -39,14 +40,14 @@ pub(super) fn carry(
     }
 }
 
-/// Whether the schema binds the model, as the client said it in either dialect.
+/// Whether the schema is strict, as the client set it in either dialect.
 pub(super) fn strict_of(function: &Function) -> Option<bool> {
     let chat = || function.extra.get(Dialect::OpenAiChat, "function")?.get("strict")?.as_bool();
     let responses = || function.extra.get(Dialect::OpenAiResponses, "strict")?.as_bool();
     chat().or_else(responses)
 }
 
-/// A choice that names some of the tools.
+/// A tool choice that allows only some of the tools.
 #[derive(Debug)]
 pub(super) struct AllowedTools<'a> {
     mode: &'a str,
@@ -54,7 +55,7 @@ pub(super) struct AllowedTools<'a> {
 }
 
 impl<'a> AllowedTools<'a> {
-    /// `None`: it is another choice, or allows tools that only its own dialect has.
+    /// `None`: it is another kind of choice, or allows tools that only its own dialect has.
     pub(super) fn read(dialect: Dialect, choice: &'a Value) -> Option<Self> {
         let (body, name): (_, fn(&Value) -> &Value) = match dialect {
             Dialect::OpenAiChat => (&choice["allowed_tools"], |tool| &tool["function"]["name"]),
@@ -82,7 +83,7 @@ impl<'a> AllowedTools<'a> {
     }
 }
 
-/// A tool that some provider runs itself, and that none who speaks the other dialect would know.
+/// Error: a hosted tool that providers of the other dialect do not have.
 pub(super) fn unsupported_hosted_tool(dialect: Dialect, value: &Value) -> LlmError {
     let kind = value["type"].as_str().unwrap_or("hosted");
     let message = format!(

@@ -1,5 +1,4 @@
-//! Errors as both of OpenAI's dialects say them, and as servers that speak like OpenAI do, which is
-//! in many ways.
+//! Error format of OpenAI's two dialects, and its many variants at compatible servers.
 
 use std::time::Duration;
 
@@ -8,14 +7,14 @@ use serde_json::{Value, json};
 use super::{ProviderErrorReport, ProviderFault, generic_error};
 use crate::error::{LlmError, LlmErrorKind};
 
-/// Characters of a provider's message that are worth passing on.
+/// Maximum characters of a provider's message that are passed on.
 const MAX_MESSAGE_CHARS: usize = 1_000;
 
 pub(super) fn write(failure: &LlmError) -> Value {
     json!({"error": body(failure)})
 }
 
-/// The error itself.
+/// The error object.
 pub(super) fn body(failure: &LlmError) -> Value {
     json!({
         "message": failure.message,
@@ -40,7 +39,7 @@ fn kind(kind: LlmErrorKind) -> &'static str {
     }
 }
 
-/// An answer with an error's status.
+/// Decodes an error response.
 pub(super) fn read(status: u16, body: &[u8]) -> ProviderErrorReport {
     match serde_json::from_slice::<Value>(body) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => read_value(status, &value),
@@ -48,7 +47,7 @@ pub(super) fn read(status: u16, body: &[u8]) -> ProviderErrorReport {
     }
 }
 
-/// An error object, wherever it came from. `status` is 0 in the middle of a stream.
+/// Decodes an error object of any origin. `status` is 0 in the middle of a stream.
 pub(super) fn read_value(status: u16, value: &Value) -> ProviderErrorReport {
     let value = value.get(0).unwrap_or(value);
     let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
@@ -66,7 +65,7 @@ pub(super) fn read_value(status: u16, value: &Value) -> ProviderErrorReport {
     error_report(status, code, &message)
 }
 
-/// FastAPI's form: a text, or a list of places and complaints.
+/// FastAPI's form: a text, or a list of locations and messages.
 fn detail(detail: &Value) -> Option<String> {
     if let Some(first) = detail.get(0) {
         let place = first["loc"].as_array().map(|place| {
@@ -81,7 +80,7 @@ fn detail(detail: &Value) -> Option<String> {
 
 fn error_report(status: u16, code: Option<String>, message: &str) -> ProviderErrorReport {
     let fault = fault(status, code.as_deref().unwrap_or(""), message);
-    // Some servers show the key that they refuse.
+    // Do not pass the message on: some servers quote the key that they reject.
     let message = match (fault, status) {
         (ProviderFault::Key, 401 | 403) => "the provider refuses the gateway's key".to_owned(),
         _ => cut(message),

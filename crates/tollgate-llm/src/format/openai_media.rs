@@ -1,5 +1,5 @@
-//! Pictures, sounds and files as both of OpenAI's dialects write them: as `data:` addresses, by the
-//! names of sound formats, by file names.
+//! Media in OpenAI's two dialects: images, audio and files as `data:` URLs, audio format names, and
+//! file names.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::conversation::{ChatMedia, MediaKind, MediaSource, PartContent};
 use crate::error::LlmError;
 use crate::format::fields::FieldReader;
 
-/// Kinds of addresses that providers fetch.
+/// URL schemes that providers fetch.
 const SCHEMES: &[&str] = &["http://", "https://", "gs://"];
 
-/// The source behind an address; the bytes may stand in it.
+/// The source behind a URL, which may contain the bytes itself.
 pub(super) fn from_url(url: String, at: &str) -> Result<MediaSource, LlmError> {
     if let Some((media_type, data)) = data_url(&url) {
         let (media_type, data) = (media_type.to_owned(), data.to_owned());
@@ -28,7 +28,7 @@ pub(super) fn from_url(url: String, at: &str) -> Result<MediaSource, LlmError> {
     Err(LlmError::invalid(at, message))
 }
 
-/// The media type and the base64 in a `data:` address.
+/// Media type and base64 text of a `data:` URL.
 pub(super) fn data_url(url: &str) -> Option<(&str, &str)> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     Some((head.strip_suffix(";base64")?, data))
@@ -38,7 +38,7 @@ pub(super) fn to_data_url(media_type: &str, data: &str) -> String {
     format!("data:{media_type};base64,{data}")
 }
 
-/// A part `input_audio`, which both have.
+/// An `input_audio` part, which both dialects have.
 pub(super) fn audio(fields: &mut FieldReader) -> Result<PartContent, LlmError> {
     let mut audio = fields.object("input_audio")?.ok_or_else(|| fields.missing("input_audio"))?;
     let data = audio.needed_text("data")?;
@@ -69,7 +69,7 @@ pub(super) fn audio_format(media_type: &str) -> &str {
     }
 }
 
-/// Bytes of a file: a `data:` address, or base64 alone, which is a PDF as a rule.
+/// File content: a `data:` URL, or plain base64, which is usually a PDF.
 pub(super) fn from_file_data(data: String, name: Option<&str>) -> MediaSource {
     if let Some((media_type, data)) = data_url(&data) {
         return MediaSource::Base64 { media_type: media_type.to_owned(), data: data.to_owned() };

@@ -1,10 +1,10 @@
-//! OpenAI's Responses, in which a conversation is a list of items: messages, calls, results,
-//! thoughts, and whatever hosted tools do. Reached through [`super::of`] only.
+//! Codec of OpenAI's Responses API, in which a conversation is a list of items: messages, calls,
+//! results, thoughts, and the activity of hosted tools. Used only through [`super::of`].
 //!
-//! Truth for the wire are the types of the `openai` packages.
-//! What belongs to an item and is not known stays in the extra field `item` of its part or message;
-//! what belongs to a part of its content stands beside that. An item of an unknown kind is an opaque
-//! part with the extra field `whole_item`; a part of content of an unknown kind is one without.
+//! The types of the `openai` packages are the reference for the wire format. Unknown fields of an
+//! item are kept in the extra field `item` of its part or message; those of a content part are kept
+//! beside it. An item of an unknown type is an opaque part with the extra field `whole_item`; a
+//! content part of an unknown type is an opaque part without it.
 
 use serde_json::{Map, Value};
 
@@ -34,16 +34,16 @@ mod write;
 
 const DIALECT: Dialect = Dialect::OpenAiResponses;
 
-/// Where the fields of an item are kept.
+/// Extra field with the fields of an item.
 const ITEM_KEY: &str = "item";
-/// Where an item of an unknown kind is kept as it was last seen, if that is not how it began. It also
-/// tells such items from parts of a message's content.
+/// Extra field with the last version of an item of unknown type, if that differs from its first. It
+/// also distinguishes such items from content parts of a message.
 const WHOLE_ITEM_KEY: &str = "whole_item";
-/// Where a part of content of an unknown kind is kept as it was last seen.
+/// Extra field with the last version of a content part of unknown type.
 const WHOLE_CONTENT_KEY: &str = "whole_content";
 
-/// Begins what comes behind the prefix in ids of items that were made here, so that no provider
-/// is asked for them.
+/// Follows the type prefix in item ids that were generated here, so that no provider is asked for
+/// them.
 const OWN_ID_PREFIX: &str = "tollgate_";
 
 #[derive(Debug, Clone, Copy)]
@@ -101,17 +101,17 @@ fn report_json(told: &GatewayReport) -> Value {
     told.json(history::for_client(&told.history).into())
 }
 
-/// What is kept of an item.
+/// The kept fields of an item.
 fn item_of(extra: &Extra) -> Option<&Map<String, Value>> {
     extra.get(DIALECT, ITEM_KEY)?.as_object()
 }
 
-/// Whether the part is an item of an unknown kind.
+/// Whether the part is an item of an unknown type.
 fn is_opaque_item(part: &MessagePart) -> bool {
     part.extra.get(DIALECT, WHOLE_ITEM_KEY).is_some()
 }
 
-/// The value of an opaque part, as it was last seen.
+/// The last version of an opaque part's value.
 fn last_seen_value<'a>(value: &'a Value, extra: &'a Extra) -> &'a Value {
     let later =
         extra.get(DIALECT, WHOLE_ITEM_KEY).or_else(|| extra.get(DIALECT, WHOLE_CONTENT_KEY));
@@ -123,7 +123,7 @@ fn extra_field(key: &str, value: impl Into<Value>) -> Extra {
     Extra::new(DIALECT, Map::from_iter([(key.to_owned(), value.into())]))
 }
 
-/// Extra fields of a part or message that say what is kept of its item.
+/// Extra fields of a part or message that hold the fields of its item.
 fn with_item(item: Map<String, Value>) -> Extra {
     extra_field(ITEM_KEY, item)
 }

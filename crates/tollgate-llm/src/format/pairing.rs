@@ -1,5 +1,5 @@
-//! Calls and their results, while a client's messages are read: each result answers one call that
-//! was made before it, once. Used by the readers of requests.
+//! Pairs calls with results while a client's messages are read: each result answers one earlier
+//! call, once. Used by the request readers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,9 +13,9 @@ use crate::error::{LlmError, MAX_QUOTED_CHARS};
 pub struct CallPairing {
     calls: HashMap<String, TrackedCall>,
     made: usize,
-    /// The ids of those without a result, the oldest first.
+    /// Ids of calls without a result, oldest first.
     open: BTreeMap<usize, String>,
-    /// The same by the names of their tools.
+    /// The same calls, by tool name.
     named: HashMap<String, BTreeSet<usize>>,
     last: Option<ChatRole>,
 }
@@ -29,7 +29,7 @@ struct TrackedCall {
 }
 
 impl CallPairing {
-    /// An id may be used again once its call is answered: some models count from 0 in every turn.
+    /// An id may be reused once its call has a result: some models count from 0 in every turn.
     pub fn call(&mut self, call: &FunctionCall, at: &str) -> Result<(), LlmError> {
         let number = self.made;
         self.made += 1;
@@ -46,7 +46,7 @@ impl CallPairing {
         }
     }
 
-    /// Gives the result the name of its tool.
+    /// Matches a result to its call, and sets its tool name.
     pub fn result(&mut self, result: &mut CallResult, at: &str) -> Result<(), LlmError> {
         let id = brief(&result.call_id);
         match self.calls.get_mut(&result.call_id) {
@@ -73,14 +73,14 @@ impl CallPairing {
         self.calls.contains_key(id)
     }
 
-    /// The id of the oldest call that has no result yet, by the name of its tool.
+    /// Id of the oldest call of this tool that has no result yet.
     pub fn open_for(&self, name: &str) -> Option<&str> {
         let oldest = self.named.get(name)?.first()?;
         self.open.get(oldest).map(String::as_str)
     }
 
-    /// A message of this role begins. Once the user has spoken, the assistant goes on only if every
-    /// call has its result; before that it may make more of them, a message for each.
+    /// Starts a message of this role. After a user message, the assistant may continue only if
+    /// every call has its result; before that it may make more calls, one message each.
     pub fn turn(&mut self, role: ChatRole) -> Result<(), LlmError> {
         match (self.last.replace(role), role) {
             (Some(ChatRole::User), ChatRole::Assistant) => self.check_all_answered(),
@@ -88,7 +88,7 @@ impl CallPairing {
         }
     }
 
-    /// That every call has its result, for dialects that insist on it.
+    /// Checks that every call has its result, for dialects that require it.
     pub fn check_all_answered(&self) -> Result<(), LlmError> {
         let oldest = self.open.values().next();
         let Some((id, made)) = oldest.and_then(|id| self.calls.get_key_value(id)) else {

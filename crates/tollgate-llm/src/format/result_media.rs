@@ -1,5 +1,7 @@
-//! Media in the results of tools. A tool has run when its result is written: what a provider would
-//! not take becomes a word about it, and never a request that fails. Used by every dialect's writer.
+//! Media in tool results.
+//!
+//! The tool has already run when its result is written: media that a provider would reject become a
+//! short text, and never fail the request. Used by the writers of all dialects.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -8,7 +10,7 @@ use tollgate_core::text::truncate_chars;
 use crate::conversation::{ChatMedia, MediaKind, MediaSource};
 use crate::error::MAX_QUOTED_CHARS;
 
-/// What stands in its place.
+/// Placeholder text for the media.
 pub fn instead(media: &ChatMedia) -> String {
     let kind = match media.kind {
         MediaKind::Image => "image",
@@ -23,7 +25,7 @@ pub fn instead(media: &ChatMedia) -> String {
     format!("[{}, not shown]", truncate_chars(stated, MAX_QUOTED_CHARS))
 }
 
-/// Whether it can be looked at: the kinds of pictures that all models take.
+/// Whether it is an image type that all models accept.
 pub fn is_picture(media: &ChatMedia) -> bool {
     let common = ["image/png", "image/jpeg", "image/gif", "image/webp"];
     match &media.source {
@@ -32,7 +34,7 @@ pub fn is_picture(media: &ChatMedia) -> bool {
     }
 }
 
-/// What a document says that is nothing but text.
+/// The text of a plain text document.
 pub fn words(media: &ChatMedia) -> Option<String> {
     match &media.source {
         MediaSource::Base64 { media_type, data } if media_type.starts_with("text/") => {

@@ -1,18 +1,18 @@
-//! Results beside their calls, while a request is written: dialects that answer a turn of calls with
-//! one turn of results take them in the order in which the calls were made.
+//! Orders results like their calls while a request is written: dialects with one turn of results
+//! per turn of calls require that order.
 
 use serde_json::Value;
 
 use crate::error::LlmError;
 
-/// Results that were put in order, and what is wrong with them. A history may end before all calls
-/// have their results; a request may not.
+/// Ordered results, and the first problem found. A history may end before all calls have their
+/// results; a request may not.
 pub struct OrderedResults {
     pub results: Vec<Value>,
     pub fault: Option<LlmError>,
 }
 
-/// The results, each with the id of its call, as the calls were made.
+/// The results, each with the id of its call, in the order of the calls.
 pub fn in_order(results: Vec<(String, Value)>, made: &[String], at: &str) -> OrderedResults {
     let mut places: Vec<Option<Value>> = vec![None; made.len()];
     let mut fault = None;

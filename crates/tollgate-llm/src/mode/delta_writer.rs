@@ -1,4 +1,4 @@
-//! The answer as it goes on: parts numbered anew, where one that came becomes several, or none.
+//! Writes the decoded deltas: renumbers parts, since one incoming part may become several, or none.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use crate::extra::Extra;
 #[derive(Debug, Clone)]
 pub(super) struct DeltaWriter {
     next: usize,
-    /// Of the parts that stay what they are, by the number under which they came.
+    /// New numbers of unchanged parts, by their incoming number.
     passed: HashMap<usize, usize>,
     open: Option<OpenDeltaPart>,
-    /// What the open part grows by, and was not given out yet.
+    /// Text of the open part that was not emitted yet.
     pending: String,
     steps: Vec<ResponseDelta>,
     ids: CallIdGenerator,
@@ -44,13 +44,13 @@ impl DeltaWriter {
         }
     }
 
-    /// The steps since the last time.
+    /// The deltas since the last call.
     pub(super) fn take(&mut self) -> Vec<ResponseDelta> {
         self.flush(Extra::none());
         std::mem::take(&mut self.steps)
     }
 
-    /// A step that stays what it is, but for the number of its part and the reason of the end.
+    /// Passes a delta on, changing only its part number and the stop reason.
     pub(super) fn pass(&mut self, delta: ResponseDelta) {
         self.flush(Extra::none());
         let given = |index: usize| self.passed.get(&index).copied();
@@ -83,13 +83,13 @@ impl DeltaWriter {
         self.steps.extend(step);
     }
 
-    /// More words.
+    /// Appends text.
     pub(super) fn say(&mut self, text: &str) {
         self.text(Extra::none());
         self.pending.push_str(text);
     }
 
-    /// Sees to it that a part of text is open; its number. `extra` is for a new one.
+    /// Ensures that a text part is open, and returns its number. `extra` is for a new part.
     pub(super) fn text(&mut self, extra: Extra) -> usize {
         if let Some(OpenDeltaPart { index, kind: OpenDeltaKind::Text }) = self.open {
             return index;
@@ -97,13 +97,13 @@ impl DeltaWriter {
         self.begin(OpenDeltaKind::Text, PartOpening::Text, extra)
     }
 
-    /// Begins a call.
+    /// Opens a call.
     pub(super) fn call(&mut self, name: &str) {
         let opening = PartOpening::Call { id: self.ids.next(), name: name.to_owned() };
         self.begin(OpenDeltaKind::Call, opening, Extra::none());
     }
 
-    /// More of the arguments of the call.
+    /// Appends to the arguments of the call.
     pub(super) fn push_arguments(&mut self, text: &str) {
         self.pending.push_str(text);
     }
@@ -116,7 +116,7 @@ impl DeltaWriter {
         self.open.is_some()
     }
 
-    /// Gives out what is pending, with what was said beside it.
+    /// Emits the pending text, with its extra fields.
     pub(super) fn flush(&mut self, extra: Extra) {
         let text = std::mem::take(&mut self.pending);
         let Some(OpenDeltaPart { index, .. }) = self.open else { return };
@@ -153,8 +153,8 @@ impl DeltaWriter {
     }
 }
 
-/// Makes ids for calls that came without one. Two calls of a conversation do not get the same, since
-/// it is longer when the second is made.
+/// Generates ids for calls without one. Two calls of a conversation never get the same id, because
+/// the conversation is longer when the second is made.
 #[derive(Debug, Clone)]
 struct CallIdGenerator {
     seed: [u8; 32],
@@ -180,7 +180,7 @@ impl CallIdGenerator {
         format!("call_{}", hex(&sum.finish()[..12]))
     }
 
-    /// Why an answer ended in which calls were found.
+    /// Stop reason of an answer in which calls were found.
     fn stop(&self, stop: StopReason) -> StopReason {
         match stop {
             StopReason::End | StopReason::Sequence(_) if self.given > 0 => StopReason::Calls,

@@ -1,4 +1,4 @@
-//! Finds the end of a JSON value in text that is still coming. Does not check the value.
+//! Scans streamed text for the end of a JSON value. Does not validate the value.
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct JsonEndScanner {
@@ -8,7 +8,7 @@ pub(super) struct JsonEndScanner {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum JsonScanPosition {
-    /// Before the value, or between its parts.
+    /// Before the value, or between its tokens.
     #[default]
     Outside,
     /// In a number, `true`, `false` or `null`.
@@ -17,13 +17,13 @@ enum JsonScanPosition {
     Escape,
 }
 
-/// Where a letter stands.
+/// Position of a character relative to the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JsonScanStep {
     Inside,
-    /// It is the last one of the value.
+    /// The last character of the value.
     Last,
-    /// It does not belong to the value any more.
+    /// After the value.
     Behind,
 }
 

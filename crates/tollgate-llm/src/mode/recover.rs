@@ -1,8 +1,8 @@
-//! Takes text for a call where it is one: `{"name": …, "arguments": …}` that names a tool which was
-//! offered, bare on lines of its own, in a fence, or between `<tool_call>` tags, alone or in a list.
+//! Recovers tool calls written as text: `{"name": …, "arguments": …}` that names an offered tool,
+//! bare on its own lines, in a code fence, or between `<tool_call>` tags, alone or in a list.
 //!
-//! In a stream only what may still become a call is held back, and never much of it. All other text
-//! goes through as it came.
+//! In a stream, only text that may still become a call is held back, up to a limit. All other text
+//! passes unchanged.
 
 use std::collections::HashSet;
 
@@ -18,30 +18,30 @@ mod text_state;
 use call::{calls, may_be_call};
 use text_state::{CALL_TAG_OPEN, CODE_FENCE, LinePrefix, TextCallState, TextCallWrapper};
 
-/// Bytes that are held back at most.
+/// Maximum bytes held back.
 const MAX_HELD_BYTES: usize = 32 * 1024;
 
 #[derive(Debug, Clone)]
 pub(super) struct TextCallReader {
     writing: DeltaWriter,
     offered: HashSet<String>,
-    /// The part of text that is being read.
+    /// The text part that is being read.
     source: Option<SourceTextPart>,
     state: TextCallState,
-    /// Text that may still become a call, with what was said beside it.
+    /// Text that may still become a call, with its extra fields.
     held: Vec<(String, Extra)>,
     held_bytes: usize,
-    /// The same of the step that is being read.
+    /// The same for the current delta.
     now: String,
-    /// Of what is held, the JSON: of each value its text.
+    /// The JSON values in the held text.
     json: Vec<String>,
 }
 
-/// A part of text as it came.
+/// An incoming text part.
 #[derive(Debug, Clone)]
 struct SourceTextPart {
     index: usize,
-    /// For the first part that becomes of it.
+    /// For the first part produced from it.
     extra: Extra,
     became: SourceTextOutput,
 }
@@ -53,7 +53,7 @@ enum SourceTextOutput {
 }
 
 impl TextCallReader {
-    /// `None`: there is nothing to call, or the answer is to be JSON of the client's own.
+    /// `None`: there is nothing to call, or the client requires its own JSON format.
     pub(super) fn new(request: &ChatRequest) -> Option<Self> {
         let offered: HashSet<String> = request.client_tools().map(str::to_owned).collect();
         let is_free = request.options.output.is_none();
@@ -294,7 +294,7 @@ impl TextCallReader {
         }
     }
 
-    /// What was held is whole: it is a call, or text after all.
+    /// The held text is complete: decides whether it is a call or text.
     fn decide(&mut self, wrap: TextCallWrapper) -> TextCallState {
         let written = self.json.iter().map(|json| calls(json, &self.offered));
         let Some(written) = written.collect::<Option<Vec<_>>>() else {
@@ -341,7 +341,7 @@ impl TextCallReader {
         self.now.clear();
     }
 
-    /// It is text after all.
+    /// Releases the held text as text.
     fn release(&mut self) {
         self.held_bytes = 0;
         for (text, extra) in std::mem::take(&mut self.held) {

@@ -1,6 +1,7 @@
-//! Tools through constrained JSON, for models that cannot call them reliably: the tools become a
-//! paragraph of the system prompt and a schema that the answer must follow, earlier calls become
-//! text, and the answer is read back into calls or words.
+//! Tool calls through constrained JSON, for models that cannot call tools reliably.
+//!
+//! The tools become a paragraph of the system prompt and a JSON schema for the answer, earlier
+//! calls become text, and the answer is decoded into calls or text.
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +18,7 @@ mod refs;
 
 pub(super) use reader::SchemaReplyReader;
 
-/// Without any function the history alone is rewritten, and there is nothing to read back.
+/// Without functions only the history is rewritten, and no decoder is needed.
 pub(super) fn rewrite(mut request: ChatRequest) -> (ChatRequest, Option<SchemaReplyReader>) {
     let writing = DeltaWriter::new(&request);
     let functions = functions(&request);
@@ -40,15 +41,15 @@ pub(super) fn rewrite(mut request: ChatRequest) -> (ChatRequest, Option<SchemaRe
     (request, Some(SchemaReplyReader::new(writing, reply)))
 }
 
-/// What a reply is.
+/// Format of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SchemaReplyForm {
     Text,
-    /// The client asked for a form of its own.
+    /// The client requested its own format.
     Json,
 }
 
-/// What the answer may be.
+/// What the answer may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AllowedAnswer {
     Call,
@@ -57,8 +58,8 @@ enum AllowedAnswer {
 }
 
 impl AllowedAnswer {
-    /// Small models go on calling for ever if they are let: what follows a result is the reply,
-    /// unless the call failed for the first time.
+    /// Small models would call tools forever: after a result only a reply is allowed, unless the
+    /// call failed for the first time.
     fn of(request: &ChatRequest) -> Self {
         match request.tool_choice {
             ToolChoice::Required | ToolChoice::Named(_) => Self::Call,
@@ -74,7 +75,7 @@ impl AllowedAnswer {
     }
 }
 
-/// How the calls ended that were made since the user spoke.
+/// How the calls since the last user message ended.
 fn ends(messages: &[ChatMessage]) -> Vec<CallEnd> {
     let latest = messages.iter().rev().take_while(|message| {
         message.role == ChatRole::Assistant
@@ -88,7 +89,7 @@ fn ends(messages: &[ChatMessage]) -> Vec<CallEnd> {
     ends.collect()
 }
 
-/// Those that the model may choose from.
+/// The functions that the model may choose from.
 fn functions(request: &ChatRequest) -> Vec<Function> {
     let all = request.tools.iter().filter_map(|tool| match tool {
         ChatTool::Function(function) => Some(function.clone()),
@@ -101,7 +102,7 @@ fn functions(request: &ChatRequest) -> Vec<Function> {
     }
 }
 
-/// One call of any of the functions, or a reply.
+/// Schema for one call of any of the functions, or a reply.
 fn schema(functions: &[Function], may: AllowedAnswer, wanted: Option<ResponseFormat>) -> Value {
     let mut shared = Map::new();
     let mut forms = Vec::new();
@@ -176,7 +177,7 @@ fn explanation(functions: &[Function], may: AllowedAnswer) -> String {
     said
 }
 
-/// Behind the system prompt that there is: many models take only one.
+/// Appends to the existing system prompt: many models accept only one.
 fn prompt(messages: &mut Vec<ChatMessage>, said: &str) {
     match messages.first_mut().filter(|message| message.role == ChatRole::System) {
         Some(system) => match system.parts.last_mut().map(|part| &mut part.content) {

@@ -1,13 +1,13 @@
-//! Where a conversation stands: what was said last, and what was done about it since.
+//! Progress of a conversation: the last utterance, and the calls made since.
 
 use crate::conversation::{CallResult, ChatRequest, ChatRole, MessagePart, PartContent};
 
 pub(super) struct ConversationProgress<'a> {
-    /// What the user said last.
+    /// The last user text.
     pub(super) utterance: String,
-    /// Of calls that were made since.
+    /// Results of the calls made since.
     pub(super) results: Vec<&'a CallResult>,
-    /// How often calls were made since.
+    /// Rounds of calls made since.
     pub(super) rounds: usize,
     /// Calls in the whole conversation.
     pub(super) calls: usize,
@@ -34,7 +34,7 @@ impl<'a> ConversationProgress<'a> {
         moment
     }
 
-    /// Words after results are a new utterance; results after words belong to them.
+    /// Text after results is a new utterance; results after text belong to it.
     fn hear(&mut self, parts: &'a [MessagePart]) {
         let mut is_new = true;
         for part in parts {

@@ -1,8 +1,8 @@
-//! How many tokens the offline model takes something for: one for every four characters begun.
+//! Token counting of the offline model: one token per four characters, rounded up.
 
 use crate::conversation::{CallResult, ChatRequest, ChatTool, MessagePart, PartContent};
 
-/// Of one token.
+/// Characters per token.
 pub(super) const CHARS_PER_TOKEN: u64 = 4;
 
 pub(super) fn of_request(request: &ChatRequest) -> u64 {
@@ -29,7 +29,7 @@ fn of_part(part: &MessagePart) -> u64 {
         | PartContent::Thinking { text, .. } => of(text),
         PartContent::Call(call) => of(&call.name) + of(&call.arguments),
         PartContent::Result(CallResult { parts, .. }) => of_parts(parts),
-        // Nobody here looks at them.
+        // Not counted: the offline model ignores them.
         PartContent::Media(_) | PartContent::Opaque { .. } => 0,
     }
 }

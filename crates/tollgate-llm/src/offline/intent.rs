@@ -1,4 +1,4 @@
-//! What a person wants, as far as a few English patterns tell.
+//! Detects the user's intent with a few English patterns.
 
 use super::tool_matching::LookupTopic;
 
@@ -8,11 +8,11 @@ mod dice;
 pub(super) enum Intent {
     /// Dice notation.
     Roll(String),
-    /// Something to be looked up.
+    /// Something to look up.
     Find { about: LookupTopic, what: String },
 }
 
-/// What stands around the thing that is asked for. The first that fits is taken.
+/// Text before and after the topic. The first match wins.
 const PATTERNS: &[(LookupTopic, &str, &str)] = &[
     (LookupTopic::Rules, "what does ", " do"),
     (LookupTopic::Rules, "what does ", " mean"),
@@ -48,22 +48,22 @@ const PATTERNS: &[(LookupTopic, &str, &str)] = &[
     (LookupTopic::Rules, "look up ", ""),
 ];
 
-/// Not things to be looked up.
+/// Words that are not topics to look up.
 const PRONOUNS: &[&str] =
     &["i", "it", "me", "she", "he", "that", "this", "they", "us", "we", "you"];
-/// With what else a question is about the conversation itself.
+/// Other words that make a question one about the conversation itself.
 const CONVERSATION_WORDS: &[&str] = &["my", "your", "our", "time", "today", "weather"];
-/// How questions begin that a memory may answer.
+/// First words of questions that a memory may answer.
 const QUESTION_OPENERS: &[&str] =
     &["who ", "whose ", "where ", "when ", "why ", "which ", "what ", "how many ", "how did "];
 const MAX_TOPIC_CHARS: usize = 200;
-/// Characters in which intents are looked for: whoever says more is telling, not asking.
+/// Characters searched for intents: longer text is a narration, not a request.
 const MAX_UTTERANCE_CHARS: usize = 2_000;
 
-/// As many calls as are made at once.
+/// Maximum number of calls made at once.
 const MAX_INTENTS: usize = 8;
 
-/// In the order in which they were said; each once, and not more than can be followed.
+/// Intents in the order of the text, without duplicates, at most [`MAX_INTENTS`].
 pub(super) fn read(utterance: &str) -> Vec<Intent> {
     let end =
         utterance.char_indices().nth(MAX_UTTERANCE_CHARS).map_or(utterance.len(), |(end, _)| end);
@@ -98,14 +98,14 @@ fn of_clause(clause: &str) -> Vec<Intent> {
     pattern.or_else(|| question(clause, &lower)).into_iter().collect()
 }
 
-/// A question about the world, whose words are worth a look: not one about whoever talks here.
+/// A question about the world that is worth a lookup, not one about the speakers.
 fn question(clause: &str, lower: &str) -> Option<Intent> {
     let lower = lower.trim_start();
     let asks = QUESTION_OPENERS.iter().any(|word| lower.starts_with(word));
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
     let is_ours = words.any(|word| PRONOUNS.contains(&word) || CONVERSATION_WORDS.contains(&word));
     let what = trim_articles(clause);
-    // A word alone asks for nothing yet.
+    // One or two words are not a question yet.
     let is_whole = what.split_whitespace().count() > 2;
     let what = what.chars().take(MAX_TOPIC_CHARS).collect();
     (asks && !is_ours && is_whole).then_some(Intent::Find { about: LookupTopic::Facts, what })
@@ -118,7 +118,7 @@ fn match_pattern(
 ) -> Option<Intent> {
     let at = lower.find(before)?;
     let is_word = at == 0 || !lower.as_bytes()[at - 1].is_ascii_alphanumeric();
-    // Lower case in ASCII keeps every place where it is.
+    // ASCII lower-casing keeps byte offsets unchanged.
     let rest = trim_articles(&clause[at + before.len()..]);
     let end = rest.len().checked_sub(after.len())?;
     let fits = rest.is_char_boundary(end) && rest[end..].eq_ignore_ascii_case(after);
@@ -129,7 +129,7 @@ fn match_pattern(
     (is_word && fits && is_topic).then(|| Intent::Find { about: *about, what: topic() })
 }
 
-/// Without articles and what stands around words.
+/// Without articles and surrounding punctuation.
 fn trim_articles(text: &str) -> &str {
     let mut text = text.trim_matches(|c: char| c.is_whitespace() || ",.?!;:\"'`()".contains(c));
     for (article, length) in [("the ", 4), ("a ", 2), ("an ", 3)] {
@@ -144,7 +144,7 @@ fn trim_articles(text: &str) -> &str {
     }
 }
 
-/// Parts of what was said, each with the word that joins it to the one before.
+/// Clauses of the utterance, each with the conjunction that joins it to the previous one.
 fn clauses(utterance: &str) -> Vec<(&str, Option<&'static str>)> {
     const JOINTS: [&str; 4] = [" and ", ", ", " then ", " also "];
     let mut clauses = Vec::new();

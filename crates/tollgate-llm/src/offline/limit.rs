@@ -1,10 +1,10 @@
-//! Keeps an answer within what the request allows.
+//! Applies the request's output limits to an answer.
 
 use super::count::CHARS_PER_TOKEN;
 use super::tool_matching::OfflineCall;
 use crate::conversation::{GenerationOptions, ParallelCalls, StopReason};
 
-/// The text up to the first of the client's stop texts, or to the last token that is allowed.
+/// Text up to the client's first stop sequence or the token limit.
 pub(super) fn text(text: String, options: &GenerationOptions) -> (String, StopReason) {
     let stops = options.stop.iter().filter(|stop| !stop.is_empty());
     let first = stops.filter_map(|stop| text.find(stop.as_str()).map(|at| (at, stop))).min();
@@ -21,7 +21,7 @@ pub(super) fn text(text: String, options: &GenerationOptions) -> (String, StopRe
     (text, stop)
 }
 
-/// One call only, if the client cannot take several.
+/// Keeps only one call if the client does not accept parallel calls.
 pub(super) fn calls(wishes: &mut Vec<OfflineCall>, options: &GenerationOptions) {
     if options.parallel_calls == Some(ParallelCalls::Forbidden) {
         wishes.truncate(1);

@@ -1,4 +1,4 @@
-//! Answers that must be JSON: the least that the schema takes, since nothing more is known here.
+//! JSON answers of the offline model: the smallest value that the schema accepts.
 
 use serde_json::json;
 use tollgate_core::probe;
@@ -6,7 +6,7 @@ use tollgate_core::schema::Schema;
 
 use crate::conversation::ResponseFormat;
 
-/// The text in the form that was asked for, or why there is none.
+/// The text in the requested format, or an error message.
 pub(super) fn format_output(text: String, form: Option<&ResponseFormat>) -> Result<String, String> {
     match form {
         None => Ok(text),

@@ -1,5 +1,6 @@
-//! A script that the offline model follows to the letter, for tests and demos of any loop. It is the
-//! user's text, if that begins with a `call` (or a `say` before it); each line is a step:
+//! Scripts that the offline model follows exactly, for tests and demos of the agent loop. The
+//! script is the user's text, if that begins with a `call` (or a `say` before it); each line is a
+//! step:
 //!
 //! ```text
 //! say Let me see.
@@ -12,22 +13,22 @@
 //! ```
 //!
 //! Calls on neighbouring lines are made at once, whether or not such a tool was offered, with the
-//! arguments as they stand there. `then` waits for the results, `again` repeats the last calls for
-//! ever, and `say` gives words before calls, or the last words of all.
+//! arguments exactly as written. `then` waits for the results, `again` repeats the last calls
+//! forever, and `say` adds text before calls, or the final text.
 
 /// Invariant: every round has calls.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct OfflineScript {
     rounds: Vec<OfflineScriptRound>,
     is_endless: bool,
-    /// Said when all calls are made. Empty: the results are spoken.
+    /// Text after all calls are made. Empty: the results are reported.
     pub last_words: String,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct OfflineScriptRound {
     pub says: String,
-    /// Name and arguments.
+    /// Names and arguments.
     pub calls: Vec<(String, String)>,
 }
 
@@ -60,7 +61,7 @@ impl OfflineScript {
         Some(script)
     }
 
-    /// What to do when calls were made so many times. `None`: speak.
+    /// The round after this many rounds of calls. `None`: answer with text.
     pub fn round(&self, made: usize) -> Option<&OfflineScriptRound> {
         match self.rounds.get(made) {
             None if self.is_endless => self.rounds.last(),
@@ -75,7 +76,7 @@ impl OfflineScript {
     }
 }
 
-/// Name and arguments. These must look like JSON from afar: people say `call me tomorrow` too.
+/// Name and arguments. The arguments must resemble JSON: people also write `call me tomorrow`.
 fn call(line: &str) -> Option<(&str, &str)> {
     let (name, arguments) = line.strip_prefix("call ")?.trim_start().split_once(' ')?;
     let arguments = arguments.trim();

@@ -1,4 +1,4 @@
-//! What the offline model says: the results of calls, and plain talk about itself.
+//! Texts of the offline model: results of calls, and simple statements about itself.
 
 use serde_json::Value;
 use tollgate_core::text::truncate_chars;
@@ -11,13 +11,13 @@ const SELF_DESCRIPTION: &str =
 const ABILITIES: &str =
     "I can roll dice, look up rules and search memory, if I am given tools for that.";
 
-/// Characters of a result, and of what was said, that are repeated.
+/// Maximum characters quoted from a result or from the user.
 const MAX_RESULT_CHARS: usize = 2_000;
 const MAX_ECHO_CHARS: usize = 200;
-/// Tools that are worth naming.
+/// Maximum number of tools that are named.
 const MAX_NAMED_TOOLS: usize = 8;
 
-/// The messages of what came back.
+/// The messages of the results.
 pub(super) fn results(results: &[&CallResult]) -> String {
     let spoken: Vec<String> = results.iter().map(|result| describe_result(result)).collect();
     spoken.join("\n")
@@ -36,7 +36,7 @@ fn describe_result(result: &CallResult) -> String {
     }
 }
 
-/// What is meant to be said of a result that is JSON; else the text itself.
+/// The message field of a JSON result; otherwise the text itself.
 fn message(text: &str) -> String {
     let Ok(Value::Object(fields)) = serde_json::from_str(text) else { return text.to_owned() };
     let said = ["message", "text", "result", "error"].iter().find_map(|key| fields.get(*key));
@@ -46,7 +46,7 @@ fn message(text: &str) -> String {
     }
 }
 
-/// Something to say when there is nothing to call.
+/// Answer when there is nothing to call.
 pub(super) fn talk(request: &ChatRequest, utterance: &str) -> String {
     let lower = utterance.trim().to_lowercase();
     let begins = |words: &[&str]| words.iter().any(|word| begins_with(&lower, word));

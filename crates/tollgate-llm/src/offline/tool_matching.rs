@@ -1,4 +1,4 @@
-//! Which of the offered tools fits an intent, and with which arguments.
+//! Matches intents to offered tools, and fills in the arguments.
 
 use serde_json::{Map, Value};
 use tollgate_core::probe;
@@ -7,17 +7,17 @@ use tollgate_core::schema::Schema;
 use super::intent::{self, Intent};
 use crate::conversation::{ChatRequest, ChatTool, Function};
 
-/// Words of an utterance that are compared with descriptions.
+/// Words of an utterance that are compared with tool descriptions.
 const MAX_COMPARED_WORDS: usize = 64;
 
-/// A call to be made.
+/// A call to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OfflineCall {
     pub(super) name: String,
     pub(super) arguments: String,
 }
 
-/// Where something is looked up.
+/// Kind of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LookupTopic {
     Rules,
@@ -26,11 +26,11 @@ pub(super) enum LookupTopic {
     Facts,
 }
 
-/// What tools for a purpose are called, the best first, and a word that describes them.
+/// Names of tools for a purpose, best first, and a word from their descriptions.
 struct ToolPurpose {
     names: &'static [&'static str],
     describing: &'static [&'static str],
-    /// Which argument takes what was asked for.
+    /// Names of the argument that takes the topic.
     argument: &'static [&'static str],
 }
 
@@ -73,7 +73,7 @@ impl OfflineCall {
     }
 }
 
-/// For each intent a call, if a tool for it was offered.
+/// One call per intent, if a matching tool was offered.
 pub(super) fn call_fitting_tools(request: &ChatRequest, utterance: &str) -> Vec<OfflineCall> {
     let intents = intent::read(utterance);
     let wishes = intents.iter().filter_map(|intent| of_intent(request, intent));
@@ -82,7 +82,7 @@ pub(super) fn call_fitting_tools(request: &ChatRequest, utterance: &str) -> Vec<
     wishes
 }
 
-/// A call of this tool, whatever was said.
+/// A call of this tool, regardless of the utterance.
 pub(super) fn call_named_tool(
     request: &ChatRequest,
     utterance: &str,
@@ -96,7 +96,8 @@ pub(super) fn call_named_tool(
         .collect()
 }
 
-/// What fits, or else a call of the tool whose description has most of the words that were said.
+/// Matching calls, or else a call of the tool whose description shares most words with the
+/// utterance.
 pub(super) fn call_any_tool(request: &ChatRequest, utterance: &str) -> Vec<OfflineCall> {
     let wishes = call_fitting_tools(request, utterance);
     if !wishes.is_empty() {
@@ -108,7 +109,7 @@ pub(super) fn call_any_tool(request: &ChatRequest, utterance: &str) -> Vec<Offli
         let own: Vec<String> = self::words(&function.name).chain(self::words(described)).collect();
         words.iter().filter(|word| own.contains(word)).count()
     };
-    // The first of the best: `max_by_key` alone would give the last.
+    // The first of equal maxima: `max_by_key` alone would return the last.
     let best = functions(request).rev().max_by_key(|function| common(function));
     best.map(|function| call_with_minimal_arguments(function, utterance)).into_iter().collect()
 }
@@ -143,13 +144,13 @@ fn of_intent(request: &ChatRequest, intent: &Intent) -> Option<OfflineCall> {
     })
 }
 
-/// Behind whatever prefix a gateway puts before names.
+/// Ignores any prefix that a gateway puts before tool names.
 fn is_called(name: &str, wanted: &str) -> bool {
     let Some(prefix) = name.strip_suffix(wanted) else { return false };
     prefix.is_empty() || prefix.ends_with(|c: char| !c.is_alphanumeric())
 }
 
-/// The argument that takes words: one of these names, or the first text that is needed.
+/// The text argument: one of these names, or the first required string.
 fn argument<'f>(function: &'f Function, names: &[&str]) -> Option<&'f str> {
     let parameters = function.parameters.as_ref()?;
     let properties = parameters.get("properties")?.as_object()?;
@@ -173,7 +174,7 @@ fn is_text(kind: Option<&Value>) -> bool {
     }
 }
 
-/// The least that the tool takes, with what was said where words are taken.
+/// Minimal arguments that the tool accepts, with the utterance as the text argument.
 fn call_with_minimal_arguments(function: &Function, utterance: &str) -> OfflineCall {
     let key = argument(function, QUERY_ARGUMENT_NAMES);
     let said = key.filter(|_| !utterance.is_empty()).map(|key| (key, utterance));
@@ -184,7 +185,7 @@ fn call_with_minimal_arguments(function: &Function, utterance: &str) -> OfflineC
     )
 }
 
-/// The least that the tool takes, with one argument given. `None`: it does not take that.
+/// Minimal arguments that the tool accepts, with one given. `None`: the tool does not accept it.
 fn fill_arguments(function: &Function, given: Option<(&str, &str)>) -> Option<Map<String, Value>> {
     let mut arguments = Map::new();
     let Some(schema) = &function.parameters else { return Some(arguments) };

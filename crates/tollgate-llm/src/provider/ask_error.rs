@@ -1,4 +1,4 @@
-//! What one attempt to ask a model came to, and whether another makes sense.
+//! Error of one model query attempt, and whether a retry makes sense.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ pub struct AskError {
     pub again: RetryTarget,
 }
 
-/// Whom to ask after a failure.
+/// Which model to try after an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryTarget {
-    /// The same model may do better, not sooner than the provider says.
+    /// The same model may succeed, after the provider's retry delay.
     SameModel { after: Option<Duration> },
-    /// This model will not; another one may.
+    /// This model will keep failing; another one may succeed.
     OtherModel,
-    /// The request is wrong, whoever is asked.
+    /// The request is invalid for every model.
     Never,
 }
 

@@ -1,5 +1,5 @@
-//! Concurrency limit of one provider, with load shedding: how many requests may be under way at the
-//! same time, how many may wait for their turn, and who is told to come again.
+//! Concurrency limit of one provider, with load shedding: a maximum of concurrent requests, a
+//! bounded queue, and rejection with a retry delay beyond that.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Whoever waits longer is told to come again.
+/// Maximum time in the queue; then the request is rejected as overloaded.
 const MAX_QUEUE_WAIT: Duration = Duration::from_secs(5);
-/// More than so many times the slots do not wait at all.
+/// Queue size as a multiple of the slots; requests beyond it are rejected at once.
 const QUEUE_FACTOR: usize = 4;
 
 pub(super) struct ProviderConcurrencyLimit {
     free: Arc<Semaphore>,
-    /// Places to wait in.
+    /// Queue positions.
     queue: Arc<Semaphore>,
 }
 
-/// A request under way. Dropping it lets the next one go.
+/// Permit of a running request. Dropping it admits the next one.
 #[derive(Debug)]
 pub(super) struct ProviderPermit {
     _permit: OwnedSemaphorePermit,

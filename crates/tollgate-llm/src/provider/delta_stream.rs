@@ -1,4 +1,4 @@
-//! An answer that is being given, step by step.
+//! Delta stream: a model's answer as it arrives.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::delta::ResponseDelta;
 use crate::error::LlmError;
 use crate::format::{BrokenStreamError, MalformedResponseError, StreamReader};
 
-/// Dropping it tells the provider to stop: its connection is closed.
+/// Dropping it cancels the request: the provider's connection is closed.
 pub struct DeltaStream {
     ready: VecDeque<ResponseDelta>,
     source: Option<Box<ProviderEventStream>>,
     span: TraceSpan,
 }
 
-/// Where the rest comes from.
+/// Source of the remaining deltas.
 pub(super) struct ProviderEventStream {
     pub(super) events: EventStream,
     pub(super) reader: Box<dyn StreamReader>,
@@ -35,7 +35,7 @@ pub(super) struct ProviderEventStream {
 }
 
 impl DeltaStream {
-    /// Of steps that are all there.
+    /// A stream of deltas that are all present.
     pub(super) fn from_deltas(steps: Vec<ResponseDelta>) -> Self {
         Self { ready: steps.into(), source: None, span: TraceSpan::default() }
     }
@@ -45,7 +45,7 @@ impl DeltaStream {
         Self { ready: VecDeque::new(), source, span: TraceSpan::default() }
     }
 
-    /// The same, of which this span tells. Something was said by now.
+    /// Attaches a span to the stream. The first delta has arrived by now.
     pub(super) fn with_span(mut self, mut span: TraceSpan) -> Self {
         let first = span.elapsed();
         span.tell(|said| {
@@ -60,7 +60,7 @@ impl DeltaStream {
         self
     }
 
-    /// The next step; behind a failure and behind [`ResponseDelta::End`] there is none. Cancel-safe.
+    /// The next delta; there is none after an error or [`ResponseDelta::End`]. Cancel-safe.
     pub async fn next(&mut self) -> Option<Result<ResponseDelta, LlmError>> {
         loop {
             if let Some(delta) = self.ready.pop_front() {
@@ -90,7 +90,7 @@ impl DeltaStream {
         }
     }
 
-    /// Waits until something was said: that it begins says nothing.
+    /// Waits for the first content: `Start` alone does not count.
     pub(super) async fn begin(&mut self) -> Result<(), AskError> {
         while self.ready.iter().all(|delta| matches!(delta, ResponseDelta::Start { .. })) {
             let Some(streaming) = self.source.as_mut() else { return Ok(()) };
@@ -99,7 +99,8 @@ impl DeltaStream {
         Ok(())
     }
 
-    /// Nothing more is expected. Lets the stream end by itself, so that its connection is reused.
+    /// Called when nothing more is expected. Drains the stream in the background, so that its
+    /// connection can be reused.
     fn finish(&mut self) {
         self.ready.clear();
         if let Some(streaming) = self.source.take() {
@@ -110,7 +111,7 @@ impl DeltaStream {
 }
 
 impl ProviderEventStream {
-    /// What the next event says; it may be nothing. Cancel-safe.
+    /// The deltas of the next event, possibly none. Cancel-safe.
     async fn read(&mut self) -> Result<Vec<ResponseDelta>, AskError> {
         let read = match self.events.next().await {
             Some(Ok(event)) => self.reader.read(event.name.as_deref(), &event.data),
@@ -124,7 +125,7 @@ impl ProviderEventStream {
         })
     }
 
-    /// The stream is over; whether it was whole is the reader's to say.
+    /// End of the stream; the reader decides whether it was complete.
     fn finish_reader(&mut self) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         let last = self.reader.end()?;
         match last.iter().any(|delta| matches!(delta, ResponseDelta::End { .. })) {

@@ -1,5 +1,5 @@
-//! A model of meanings at a provider: sends texts in portions, tries again where that makes sense,
-//! and believes no vector that it has not looked at. Made by [`super::ModelRegistry`].
+//! Remote embedding client: sends texts in batches, retries where that makes sense, and validates
+//! every vector. Created by [`super::ModelRegistry`].
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -36,15 +36,15 @@ use self::cooldown::EmbedCooldown;
 mod attempt_error;
 mod cooldown;
 
-/// Somebody waits for the answer to a question, and can do without.
+/// Timeout of a question: a caller waits for it, and can continue without.
 const QUESTION_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// A question that was given up after this was not answered, and not merely cancelled.
+/// A question cancelled after this time counts as missed, not merely as cancelled.
 const MISSED_QUESTION_AFTER: Duration = Duration::from_millis(250);
-/// Bytes of a text that are sent, until a server says that it takes less.
+/// Maximum bytes sent per text, until a server turns out to accept less.
 const MAX_TEXT_BYTES: usize = 16 << 10;
-/// A text is not cut below this.
+/// A text is never truncated below this.
 const MIN_TEXT_BYTES: usize = 512;
-/// Larger answers are not read.
+/// Size limit of a response.
 const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
 pub(super) struct RemoteEmbedder {
@@ -56,11 +56,11 @@ pub(super) struct RemoteEmbedder {
     url: Uri,
     label: ModelLabel,
     clock: Arc<dyn Clock>,
-    /// Bytes of a text that the server takes, as far as is known.
+    /// Bytes per text that the server accepts, as learned so far.
     longest: AtomicUsize,
-    /// The server takes no `base64`.
+    /// The server does not support `base64`.
     plain: AtomicBool,
-    /// Numbers of a vector, since the first one came.
+    /// Vector dimensions, set by the first vector.
     dimensions: OnceLock<usize>,
     rest: EmbedCooldown,
 }
@@ -97,7 +97,7 @@ impl RemoteEmbedder {
         })
     }
 
-    /// As they are sent: with the prefix that the model wants, and not longer than is taken.
+    /// Adds the model's prefix, and truncates to the accepted length.
     fn prefix_and_truncate(&self, texts: &[String], purpose: EmbeddingPurpose) -> Vec<String> {
         let prefix = match purpose {
             EmbeddingPurpose::Passage => &self.settings.passage_prefix,
@@ -108,7 +108,7 @@ impl RemoteEmbedder {
         texts.iter().map(cut).collect()
     }
 
-    /// One request, and again as often as the provider's settings say.
+    /// Sends one batch, with the retries of the provider's settings.
     async fn embed_batch(
         &self,
         texts: &[String],
@@ -176,7 +176,7 @@ impl RemoteEmbedder {
         response_head::whole(response, MAX_RESPONSE_BYTES, &self.label).await
     }
 
-    /// Vectors of one size, the one that was asked for and that all others had.
+    /// Validates the vectors: all must have the requested dimensions, and the same as earlier ones.
     fn vectors(&self, vectors: Vec<Vec<f32>>) -> Result<Vec<Embedding>, EmbedAttemptError> {
         let asked = self.settings.dimensions.and_then(|it| usize::try_from(it).ok());
         let mut made = Vec::with_capacity(vectors.len());
@@ -201,14 +201,14 @@ impl RemoteEmbedder {
         Ok(made)
     }
 
-    /// Whether what a server cannot take is now known, and it can be asked again at once.
+    /// Learns a limit of the server from an error. Returns whether to retry at once.
     fn learn_limits(&self, missed: &EmbedAttemptError, texts: &[String]) -> bool {
         let EmbedAttemptError::Asked(error) = missed else { return false };
         let failure = &error.failure;
         if failure.kind == LlmErrorKind::Invalid && failure.message.contains("encoding_format") {
             return !self.plain.swap(true, Ordering::Relaxed);
         }
-        // Several texts may be too many: whoever asked finds that out by sending fewer.
+        // With several texts, the batch may be too large: the caller finds out by sending fewer.
         let [text] = texts else { return false };
         let longest = self.longest.load(Ordering::Relaxed).min(text.len());
         let is_too_long = attempt_error::is_too_long(failure) && longest / 2 >= MIN_TEXT_BYTES;
@@ -218,7 +218,7 @@ impl RemoteEmbedder {
         is_too_long
     }
 
-    /// Not waited for longer than [`QUESTION_TIMEOUT`], and not at all while nothing answers.
+    /// Waits at most [`QUESTION_TIMEOUT`], and fails at once during a cooldown.
     async fn question(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
         let now = self.clock.now();
         self.rest.check(now)?;
@@ -252,7 +252,7 @@ impl RemoteEmbedder {
     }
 }
 
-/// A question on its way. Whoever asked may give it up sooner than it is given up here.
+/// A question in flight. The caller may cancel it before its timeout.
 struct QuestionGuard<'s> {
     served: &'s RemoteEmbedder,
     since: Instant,
@@ -292,7 +292,7 @@ impl Embedder for RemoteEmbedder {
     }
 }
 
-/// What vectors depend on, so that others are not taken for these.
+/// Name made of everything that vectors depend on, so that incompatible vectors are not mixed.
 fn name(settings: &RemoteEmbeddingSettings) -> String {
     let RemoteEmbeddingSettings { provider, model, dimensions, passage_prefix, .. } = settings;
     let mut name = format!("{provider}/{model}");
@@ -306,7 +306,7 @@ fn name(settings: &RemoteEmbeddingSettings) -> String {
     name
 }
 
-/// Said of providers that have no such models.
+/// Error for providers without embedding models.
 pub(super) fn no_embeddings_message(provider: &str) -> String {
     format!(
         "provider `{provider}` has no embeddings: name one of kind `openai` or `gemini`, \

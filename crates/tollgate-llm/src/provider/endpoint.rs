@@ -1,5 +1,5 @@
-//! One model at one provider: writes requests in the provider's dialect, sends them, and reads what
-//! comes back.
+//! Endpoint of one model at one provider: encodes requests in the provider's dialect, sends them,
+//! and decodes the responses.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -31,10 +31,10 @@ use crate::dialect::Dialect;
 use crate::format::{self, DialectCodec, MalformedResponseError};
 use crate::settings::{self, ProviderApi, ProviderKind};
 
-/// Larger answers are not read.
+/// Size limit of a complete response.
 const MAX_RESPONSE_BYTES: usize = 32 << 20;
 const MAX_EVENT_BYTES: usize = 16 << 20;
-/// Of one that streams: there every word is wrapped.
+/// Size limit of a stream, where every token is wrapped in an event.
 const MAX_STREAM_BYTES: usize = 2 * MAX_RESPONSE_BYTES;
 
 pub(super) const ACCEPT_JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -43,24 +43,24 @@ const ACCEPT_EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream")
 pub(super) struct ModelEndpoint {
     remote: Arc<RemoteProvider>,
     format: &'static dyn DialectCodec,
-    /// What the provider calls the model.
+    /// The provider's name of the model.
     id: String,
     whole: Uri,
     streamed: Uri,
     label: Arc<ModelLabel>,
 }
 
-/// A request on its way.
+/// A request to send.
 struct ProviderRequest {
     delivery: ResponseDelivery,
     headers: HeaderMap,
     body: Bytes,
 }
 
-/// What came instead of an answer to hand back.
+/// Failure of a passed-through request.
 struct DeclinedError {
     error: AskError,
-    /// The provider's own, unless they are about the gateway's key, or no words at all.
+    /// The provider's error response, unless it concerns the gateway's key or there is none.
     words: Option<Box<HttpResponse<PassThroughBody>>>,
 }
 
@@ -150,7 +150,7 @@ impl ModelEndpoint {
         Ok(AttemptAnswer { answer, lost })
     }
 
-    /// Tries again, as often as the provider's settings say, while nothing was handed back.
+    /// Retries as the provider's settings say, as long as nothing was returned to the client.
     pub(super) async fn pass(
         &self,
         passed: PassThroughRequest,
@@ -159,7 +159,7 @@ impl ModelEndpoint {
         let headers = forwarded_headers::of(self.dialect(), &passed.headers);
         let (delivery, trace) = (passed.delivery, passed.follow.trace.clone());
         let body = match self.dialect() {
-            // There the model is in the URL.
+            // In this dialect the model is in the URL.
             Dialect::Gemini => passed.into_body(),
             Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Anthropic => {
                 passed.for_model(&self.id)
@@ -229,7 +229,7 @@ impl ModelEndpoint {
         sent.map_err(|failed| error_mapping::send_error(&self.label, &failed))
     }
 
-    /// The response, if it is an answer.
+    /// Returns the response if it is successful.
     async fn check_head(
         &self,
         response: HttpResponse<Incoming>,
@@ -249,7 +249,7 @@ impl ModelEndpoint {
         })
     }
 
-    /// The request as the provider takes it, and what had to be left out.
+    /// The encoded request, and the parts that had to be omitted.
     fn encode_request(
         &self,
         request: &ChatRequest,

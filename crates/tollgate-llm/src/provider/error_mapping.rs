@@ -1,5 +1,4 @@
-//! What to make of a provider that did not answer: the failure in words, and whether to ask again.
-//! Pure.
+//! Maps provider failures to errors: the message, and whether to retry. Pure.
 
 use http::StatusCode;
 use tollgate_core::text::HumanDuration;
@@ -13,7 +12,7 @@ use crate::format::{
     BrokenStreamError, MalformedResponseError, ProviderErrorReport, ProviderFault,
 };
 
-/// An error in the provider's own words. Without a status it came in the middle of a stream.
+/// An error that the provider reported. Without a status it came in the middle of a stream.
 pub(super) fn provider_error(
     label: &ModelLabel,
     reported: &ProviderErrorReport,
@@ -77,7 +76,7 @@ fn in_words(label: &ModelLabel, reported: &ProviderErrorReport, code: u16) -> Ll
     LlmError::new(kind, message)
 }
 
-/// The provider's words are left out: they like to repeat the key, or a part of it.
+/// The provider's message is omitted: it often quotes the key, or a part of it.
 fn refused_key(label: &ModelLabel, reported: &ProviderErrorReport, code: u16) -> String {
     let mut facts = Vec::new();
     if code != 0 {
@@ -88,7 +87,7 @@ fn refused_key(label: &ModelLabel, reported: &ProviderErrorReport, code: u16) ->
     format!("refuses the gateway's key ({}): check {key}", facts.join(", "))
 }
 
-/// The provider answered well, but not with an answer.
+/// The provider returned success, but not a valid answer.
 pub(super) fn invalid_response_error(label: &ModelLabel, what: &str) -> AskError {
     let message = label.of_provider(&label.quote(what));
     AskError::other_model(LlmError::new(LlmErrorKind::Provider, message))
@@ -121,19 +120,19 @@ pub(super) fn send_error(label: &ModelLabel, failed: &web::HttpRequestError) -> 
     AskError::same_model(LlmError::new(LlmErrorKind::Provider, label.of_provider(&what)))
 }
 
-/// Too slow to be asked the same again.
+/// The model is too slow to be asked again.
 pub(super) fn timeout_error(label: &ModelLabel, limit: std::time::Duration) -> AskError {
     let what = format!("did not answer within {}", HumanDuration(limit));
     AskError::other_model(LlmError::new(LlmErrorKind::Timeout, label.of_model(&what)))
 }
 
-/// It began to answer and then fell silent.
+/// The stream started and then stalled.
 pub(super) fn stall_error(label: &ModelLabel, limit: std::time::Duration) -> AskError {
     let what = format!("said nothing more for {}", HumanDuration(limit));
     AskError::other_model(LlmError::new(LlmErrorKind::Timeout, label.of_model(&what)))
 }
 
-/// A stream that ends before its time.
+/// A stream that ended early.
 pub(super) fn broken_stream_error(
     label: &ModelLabel,
     broken: &BrokenStreamError,

@@ -1,6 +1,7 @@
-//! Fallback chain with retries: of several models the first that answers does. Attempts are
-//! repeated after a backoff where that makes sense, then the next model is asked. Called by the
-//! loop.
+//! Fallback chain with retries: the first of several models that succeeds answers.
+//!
+//! Failed attempts are retried after a backoff where that makes sense; then the next model is
+//! queried. Called by the agent loop.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,31 +19,32 @@ use crate::conversation::{ChatRequest, ChatResponse, ResponseDelivery};
 use crate::error::{LlmError, LlmErrorKind};
 use crate::gateway_report::StreamNote;
 
-/// Whom to ask, and within which limits.
+/// The models to query, and the limits.
 pub struct FallbackChain<'a> {
     /// In order of preference.
     pub models: &'a [Arc<ModelHandle>],
     pub clock: &'a dyn Clock,
-    /// Nothing is waited for beyond this.
+    /// Deadline of the whole chain.
     pub until: Option<Instant>,
-    /// What the question is part of.
+    /// Trace context of the query.
     pub follow: &'a TraceScope,
-    /// Is told when the next model is asked ([`StreamNote::Fallback`]).
+    /// Called when falling back to the next model ([`StreamNote::Fallback`]).
     pub on_fallback: &'a (dyn Fn(StreamNote) + Send + Sync),
 }
 
-/// An answer, or the beginning of one.
+/// An answer, or the start of a streamed one.
 pub struct ChainAnswer<T> {
-    /// Who gave it.
+    /// The model that answered.
     pub model: Arc<ModelHandle>,
     pub answer: T,
-    /// What the provider's dialect had no words for and was left out, in words for the client.
+    /// Parts of the request that the provider's dialect cannot express and that were omitted, as
+    /// text for the client.
     pub lost: Vec<String>,
 }
 
 impl FallbackChain<'_> {
-    /// `write` makes the request for a model. If it says that the request is too long for one, the
-    /// next is asked; any other failure of it is final.
+    /// `write` builds the request for a model. If it fails with "too long" for one model, the next
+    /// is queried; any other error of it is final.
     pub async fn ask(
         &self,
         write: impl Fn(&ModelHandle) -> Result<ChatRequest, LlmError>,
@@ -50,7 +52,7 @@ impl FallbackChain<'_> {
         self.ask_in_order(write).await
     }
 
-    /// The same, step by step. Once something of an answer has come there is no other attempt.
+    /// The same, streamed. There is no further attempt once part of an answer has arrived.
     pub async fn stream(
         &self,
         write: impl Fn(&ModelHandle) -> Result<ChatRequest, LlmError>,
@@ -96,7 +98,7 @@ impl FallbackChain<'_> {
         Err(told.unwrap_or_else(nobody))
     }
 
-    /// Asks one model, more than once if need be.
+    /// Queries one model, with retries.
     async fn ask_with_retries<T: ChainAnswerForm>(
         &self,
         model: &ModelHandle,
@@ -145,8 +147,8 @@ impl FallbackChain<'_> {
     }
 }
 
-/// What is told of two failures: the later one, unless it says only that another model, which was
-/// asked in need, is too small.
+/// Selects which of two errors to report: the later one, unless it only says that a fallback model
+/// is too small.
 fn preferred_error(earlier: Option<LlmError>, later: LlmError) -> LlmError {
     match earlier {
         Some(earlier)
@@ -158,7 +160,7 @@ fn preferred_error(earlier: Option<LlmError>, later: LlmError) -> LlmError {
     }
 }
 
-/// The two forms in which an answer is wanted.
+/// The two forms of an answer: complete or streamed.
 trait ChainAnswerForm: Sized {
     const DELIVERY: ResponseDelivery;
 
@@ -168,7 +170,7 @@ trait ChainAnswerForm: Sized {
         trace: Option<&Trace>,
     ) -> impl Future<Output = Result<AttemptAnswer<Self>, AskError>> + Send;
 
-    /// The answer, which is told of by the span.
+    /// Attaches the span that records the answer.
     fn attach_span(self, span: TraceSpan) -> Self;
 }
 

@@ -1,5 +1,5 @@
-//! Allowlist of client headers that change the meaning of a request. A provider of the same dialect
-//! gets them; credentials and all else it does not.
+//! Allowlist of client headers that change the meaning of a request. Only a provider of the same
+//! dialect gets them; credentials and all other headers are never forwarded.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
@@ -8,13 +8,14 @@ use crate::conversation::ChatRequest;
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 
-/// Lists of features that a client asks for, by its dialect.
+/// Headers with feature lists, per dialect.
 const FEATURE_HEADERS: [(Dialect, &str); 2] =
     [(Dialect::Anthropic, "anthropic-beta"), (Dialect::OpenAiResponses, "openai-beta")];
-/// In which form the whole exchange is held. Whoever reads a request speaks a form of its own.
+/// Protocol version of the exchange. Not forwarded with decoded requests, which are sent in the
+/// gateway's own version.
 const VERSION_HEADER: (Dialect, &str) = (Dialect::Anthropic, "anthropic-version");
 
-/// For a request that is handed on as it came.
+/// Headers to forward with a request that is passed through.
 pub(super) fn of(dialect: Dialect, headers: &HeaderMap) -> HeaderMap {
     let mut forwarded = HeaderMap::new();
     let version = (VERSION_HEADER.0 == dialect).then_some(VERSION_HEADER.1);
@@ -26,8 +27,8 @@ pub(super) fn of(dialect: Dialect, headers: &HeaderMap) -> HeaderMap {
     forwarded
 }
 
-/// For a request that was read: they travel among its unknown fields, by their names, and so reach
-/// providers of the same dialect only. No field of a body has such a name.
+/// For a decoded request: the headers are carried as extra fields under their own names, and so
+/// only reach providers of the same dialect. No body field has such a name.
 pub fn carry(request: &mut ChatRequest, dialect: Dialect, headers: &HeaderMap) {
     let mut fields = Map::new();
     for name in features(dialect) {
@@ -40,7 +41,7 @@ pub fn carry(request: &mut ChatRequest, dialect: Dialect, headers: &HeaderMap) {
     request.extra.merge(Extra::new(dialect, fields));
 }
 
-/// Takes them out of a body again.
+/// Removes the carried headers from an encoded body.
 pub(super) fn take_from(body: &mut Value, dialect: Dialect) -> HeaderMap {
     let mut forwarded = HeaderMap::new();
     let Some(fields) = body.as_object_mut() else { return forwarded };
@@ -54,7 +55,7 @@ pub(super) fn take_from(body: &mut Value, dialect: Dialect) -> HeaderMap {
     forwarded
 }
 
-/// Adds them to what is configured, and takes their place; lists of features are joined.
+/// Adds the headers to the configured ones, overriding them; feature lists are joined.
 pub(super) fn add(headers: &mut HeaderMap, more: HeaderMap) {
     let lists = FEATURE_HEADERS.map(|(_, name)| (name, list(headers, &more, name)));
     headers.extend(more);
@@ -65,7 +66,7 @@ pub(super) fn add(headers: &mut HeaderMap, more: HeaderMap) {
     }
 }
 
-/// What both say of a feature, if both do.
+/// Both values of a feature list, if both exist.
 fn list(one: &HeaderMap, other: &HeaderMap, name: &str) -> Option<HeaderValue> {
     if !one.contains_key(name) || !other.contains_key(name) {
         return None;

@@ -1,4 +1,4 @@
-//! The span of one question to a model, by the conventions for generative AI.
+//! Trace span of one model query, by OpenTelemetry's semantic conventions for generative AI.
 
 use tollgate_engine::spans::{SpanAttributes, SpanKind, TraceScope, TraceSpan};
 
@@ -34,7 +34,7 @@ pub(super) fn begin(
     span
 }
 
-/// As the conventions call it.
+/// Provider name in the conventions.
 pub(crate) fn provider_name(kind: Option<ProviderKind>) -> &'static str {
     match kind {
         Some(ProviderKind::OpenAi) => "openai",
@@ -68,7 +68,7 @@ pub(super) fn record_end(said: &mut SpanAttributes, stop: &StopReason, usage: &T
     record_usage(said, usage);
 }
 
-/// Nothing is said of tokens that nobody counted.
+/// Counts of 0 are omitted: they mean that nothing was counted.
 pub(crate) fn record_usage(said: &mut SpanAttributes, usage: &TokenUsage) {
     let some = |count: u64| Some(count).filter(|count| *count > 0);
     said.set_some("gen_ai.usage.input_tokens", some(usage.input));

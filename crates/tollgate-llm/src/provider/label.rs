@@ -1,4 +1,5 @@
-//! How a model and its provider are called in failures, and what of a provider's words is repeated.
+//! Labels for models and providers in error messages, and redaction of secrets in quoted provider
+//! messages.
 
 use std::borrow::Cow;
 
@@ -8,20 +9,20 @@ use tollgate_core::text::truncate_chars;
 
 use crate::settings::ProviderSettings;
 
-/// Characters of what a provider said that are worth repeating.
+/// Maximum characters quoted from a provider.
 const MAX_QUOTED_CHARS: usize = 200;
 
-/// Shorter ones are placeholders, and would be found in every other word.
+/// Shorter secrets are placeholders that would match ordinary words.
 const MIN_SECRET_CHARS: usize = 8;
-/// So many first characters of a key, followed by stars, are a part of it.
+/// This many first characters of a key followed by asterisks count as a part of it.
 const MIN_SECRET_PREFIX_CHARS: usize = 3;
 
-/// Names for people. Knows the secrets of the provider, to keep them out of all that is said.
+/// Names for error messages. Knows the provider's secrets, to redact them in all messages.
 #[derive(Debug, Clone)]
 pub(super) struct ModelLabel {
     pub(super) provider: String,
     pub(super) model: String,
-    /// The key and what is sent in headers.
+    /// The key, and configured header values.
     secrets: Vec<Secret>,
 }
 
@@ -37,17 +38,17 @@ impl ModelLabel {
         }
     }
 
-    /// Something about the provider as such.
+    /// A message about the provider itself.
     pub(super) fn of_provider(&self, what: &str) -> String {
         format!("provider `{}` {what}", self.provider)
     }
 
-    /// Something about the model.
+    /// A message about the model.
     pub(super) fn of_model(&self, what: &str) -> String {
         format!("model `{}` of provider `{}` {what}", self.model, self.provider)
     }
 
-    /// The provider's own words: one line, not too long, without secrets.
+    /// Quotes a provider's message: one line, truncated, without secrets.
     pub(super) fn quote(&self, words: &str) -> String {
         let hidden = self.hide(words);
         let line: Vec<&str> = hidden
@@ -61,7 +62,7 @@ impl ModelLabel {
         let words = secret_values::mask(words).into_owned();
         self.secrets.iter().fold(self.hide_partial_secrets(words), |words, secret| {
             let words = words.replace(secret.reveal(), "<secret>");
-            // Others may have cut the words before, in the middle of a secret.
+            // The message may have been truncated upstream, in the middle of a secret.
             let heads = (MIN_SECRET_CHARS..secret.reveal().len()).rev();
             let mut heads = heads.filter_map(|end| secret.reveal().get(..end));
             match heads.find_map(|head| words.strip_suffix(head)) {
@@ -71,7 +72,8 @@ impl ModelLabel {
         })
     }
 
-    /// Without `sk-abc***wxyz`, as providers like to repeat a key: both of its ends tell something.
+    /// Removes masked keys such as `sk-abc***wxyz`, which providers like to quote: both ends reveal
+    /// something.
     fn hide_partial_secrets(&self, words: String) -> String {
         if !words.contains("***") {
             return words;
@@ -97,7 +99,7 @@ impl ModelLabel {
         hidden
     }
 
-    /// Whether a secret stands in something that would be passed on as it is.
+    /// Whether bytes that would be passed on unchanged contain a secret.
     pub(super) fn has_secret_in(&self, bytes: &[u8]) -> bool {
         let is_masked = matches!(secret_values::mask_bytes(bytes), Cow::Owned(_));
         let has_part = || {

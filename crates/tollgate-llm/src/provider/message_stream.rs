@@ -1,4 +1,4 @@
-//! A stream of WebSocket frames that knows how large the message on it is, before it is whole.
+//! WebSocket byte stream that detects large messages early, from their frame headers.
 
 use std::io;
 use std::pin::Pin;
@@ -7,41 +7,42 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tollgate_mcp::offload::{LARGE, LargeWork, LargeWorkGuard};
 
-/// Of a frame, with the longest length and a mask.
+/// Maximum bytes of a frame header: with the longest length field and a mask.
 const MAX_HEAD: usize = 14;
 
-/// Follows the messages that are read, and reports large ones as large work: reading them, decoding
-/// them and what is made of them takes longer than others on the same thread should wait.
+/// Tracks the messages being read, and reports large ones as large work: reading, decoding and
+/// handling them takes longer than other tasks on the same thread should wait.
 #[derive(Debug)]
 pub struct MessageStream<S> {
     stream: S,
-    /// Before the first frame, the answer to the handshake.
+    /// The handshake response, before the first frame.
     handshake: Option<HandshakeHead>,
     progress: MessageProgress,
-    /// Without, nobody can move the work elsewhere.
+    /// `None`: the work cannot be moved to another thread.
     large_work: Option<LargeWork>,
-    /// Of a large message, until more is read after its end: it may not be handled before.
+    /// Guard of a large message, held until more is read after its end: the message may not be
+    /// handled before.
     large: Option<LargeWorkGuard>,
 }
 
 impl<S> MessageStream<S> {
-    /// Of frames only: the handshake is over.
+    /// A stream of frames only: the handshake is done.
     pub fn new(stream: S) -> Self {
         let progress = MessageProgress::default();
         Self { stream, handshake: None, progress, large_work: None, large: None }
     }
 
-    /// On which the answer to our handshake is still to be read.
+    /// A stream on which the handshake response is still to be read.
     pub(super) fn before_handshake(stream: S) -> Self {
         Self { handshake: Some(HandshakeHead::default()), ..Self::new(stream) }
     }
 
-    /// Large messages are reported here from now on.
+    /// From now on, reports large messages here.
     pub fn report_to(&mut self, large_work: &LargeWork) {
         self.large_work = Some(large_work.clone());
     }
 
-    /// What has come of a message that is not whole yet.
+    /// Bytes received of an incomplete message.
     pub fn unfinished_bytes(&self) -> usize {
         self.progress.bytes
     }
@@ -55,7 +56,7 @@ impl<S> MessageStream<S> {
         self.progress.advance(bytes);
     }
 
-    /// Pending until a large message is read where it keeps nobody waiting.
+    /// Pending until a large message is read on a thread for large work.
     fn poll_moved(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(large_work) = &self.large_work else { return Poll::Ready(()) };
         if !self.progress.is_large() {
@@ -99,15 +100,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for MessageStream<S> {
     }
 }
 
-/// Looks for the empty line that ends an HTTP head.
+/// Scans for the empty line that ends an HTTP head.
 #[derive(Debug, Default)]
 struct HandshakeHead {
-    /// Line ends in a row.
+    /// Consecutive line ends.
     line_ends: u8,
 }
 
 impl HandshakeHead {
-    /// What follows the head, once it is over.
+    /// The bytes after the head, once it is complete.
     fn skip<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         for (at, byte) in bytes.iter().enumerate() {
             match byte {
@@ -123,16 +124,15 @@ impl HandshakeHead {
     }
 }
 
-/// How much of a message has come. Looks at nothing but the heads of frames; what is wrong with them is
-/// for the reader behind this to say.
+/// Progress of a message. Only reads frame headers; the reader behind it reports invalid ones.
 #[derive(Debug, Default)]
 struct MessageProgress {
-    /// Of the next frame, as far as it came.
+    /// Header of the next frame, as far as it was received.
     head: [u8; MAX_HEAD],
     head_bytes: usize,
-    /// Bytes of the frame's payload that are still to come.
+    /// Payload bytes of the frame that are still missing.
     left: u64,
-    /// Bytes of the message, over all its frames.
+    /// Bytes of the message, over all frames.
     bytes: usize,
 }
 
@@ -159,13 +159,14 @@ impl MessageProgress {
         }
     }
 
-    /// Whether the message is large, by what has come and by what its frame says is to come.
+    /// Whether the message is large, counting received bytes and those announced by the frame
+    /// header.
     fn is_large(&self) -> bool {
         let to_come = if self.is_control() { 0 } else { self.left };
         to_come.saturating_add(self.bytes as u64) > LARGE as u64
     }
 
-    /// Pings and the like may come between the frames of a message, and are no part of it.
+    /// Control frames may come between the frames of a message, and are not part of it.
     fn is_control(&self) -> bool {
         self.head[0] & 0x08 != 0
     }
@@ -178,7 +179,7 @@ impl MessageProgress {
         self.head_bytes = 0;
     }
 
-    /// Of the frame, once its head is whole.
+    /// Payload length of the frame, once its header is complete.
     fn payload_length(&self) -> Option<u64> {
         if self.head_bytes < 2 {
             return None;

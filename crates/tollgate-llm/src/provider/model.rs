@@ -1,4 +1,4 @@
-//! One model that can be asked, in process or at a provider.
+//! Model handle: one model that can be queried, in process or at a provider.
 
 use std::sync::Arc;
 
@@ -27,11 +27,11 @@ pub struct ModelHandle {
 enum ModelBackend {
     InProcess,
     Remote(Box<ModelEndpoint>),
-    /// For live sessions only.
+    /// For realtime sessions only.
     Live(Arc<RemoteProvider>),
 }
 
-/// What came of one attempt, and what the provider's dialect had no words for.
+/// Result of one attempt, and the parts that the provider's dialect cannot express.
 pub(super) struct AttemptAnswer<T> {
     pub(super) answer: T,
     pub(super) lost: Vec<String>,
@@ -54,7 +54,7 @@ impl ModelHandle {
         Ok(Self { settings, place, clock })
     }
 
-    /// The provider that serves it. `None`: it is in process.
+    /// The provider of the model. `None`: in process.
     pub(super) fn provider(&self) -> Option<&RemoteProvider> {
         match &self.place {
             ModelBackend::InProcess => None,
@@ -63,22 +63,22 @@ impl ModelHandle {
         }
     }
 
-    /// Where its provider is.
+    /// Origin of the provider's URL.
     pub(super) fn origin(&self) -> Option<&Uri> {
         self.provider().map(|remote| remote.base.origin())
     }
 
-    /// Of which kind its provider is. `None`: it is in process.
+    /// Kind of the provider. `None`: in process.
     pub fn provider_kind(&self) -> Option<ProviderKind> {
         self.provider().map(|remote| remote.settings.kind)
     }
 
-    /// Whether it can be asked nothing but live sessions.
+    /// Whether the model only supports realtime sessions.
     pub fn is_live(&self) -> bool {
         matches!(self.place, ModelBackend::Live(_))
     }
 
-    /// In which it is chatted with. `None`: it is in process, or for live sessions.
+    /// Chat dialect of the model. `None`: in process, or realtime only.
     pub fn dialect(&self) -> Option<Dialect> {
         match &self.place {
             ModelBackend::InProcess | ModelBackend::Live(_) => None,
@@ -86,20 +86,20 @@ impl ModelHandle {
         }
     }
 
-    /// One attempt. Dropping the future gives it up.
+    /// One attempt. Dropping the future cancels it.
     pub async fn ask(&self, request: &ChatRequest) -> Result<ChatResponse, AskError> {
         Ok(self.answer(request, None).await?.answer)
     }
 
-    /// One attempt. Returns once something of the answer has come: from then on there is no other
-    /// attempt, and a failure is the stream's last item.
+    /// One attempt. Returns when the first content has arrived: from then on there is no retry, and
+    /// an error is the last item of the stream.
     pub async fn stream(&self, request: &ChatRequest) -> Result<DeltaStream, AskError> {
         Ok(self.answer_in_steps(request, None).await?.answer)
     }
 
-    /// Hands a client's request on as it is, with this model's name in it, and the answer back as
-    /// it is. The client must speak this model's dialect. Attempts are repeated like those of a
-    /// chain; what fails in the end fails in the provider's own words, where a client may read them.
+    /// Passes a client's request through unchanged except for the model name, and returns the
+    /// response unchanged. The client must speak this model's dialect. Attempts are retried like
+    /// those of a chain; the final error is the provider's own response, where a client may see it.
     pub async fn pass(
         &self,
         mut passed: PassThroughRequest,
@@ -126,7 +126,7 @@ impl ModelHandle {
         }
     }
 
-    /// Further attempts after one that failed.
+    /// Number of retries after a failed attempt.
     pub(super) fn retries(&self) -> u32 {
         match &self.place {
             ModelBackend::InProcess | ModelBackend::Live(_) => 0,

@@ -1,8 +1,7 @@
-//! Pass-through: requests that are handed on as they came, because client and provider speak the
-//! same dialect.
+//! Pass-through: requests forwarded as bytes, because client and provider speak the same dialect.
 //!
-//! Only the name of the model is replaced, and the answer's bytes go through untouched; its headers
-//! pass by an allowlist.
+//! Only the model name is replaced. The body of the response is forwarded unchanged; its headers
+//! pass an allowlist.
 
 use std::fmt;
 use std::ops::Range;
@@ -25,22 +24,23 @@ pub mod usage;
 
 pub use body::{PassThroughBody, PassThroughError};
 
-/// A client's request of which only `model` and `stream` were read. Its headers are not to be shown.
+/// A client's request of which only `model` and `stream` were read. Its headers must not be logged.
 #[derive(Clone)]
 pub struct PassThroughRequest {
     body: Bytes,
     model: Option<ModelNameSpan>,
     pub delivery: ResponseDelivery,
-    /// The client's. Only what changes the meaning of a request is passed on, no credentials.
+    /// The client's headers. Only those that change the meaning of a request are forwarded, no
+    /// credentials.
     pub headers: HeaderMap,
-    /// What the request is part of.
+    /// Trace context of the request.
     pub follow: TraceScope,
 }
 
 #[derive(Debug, Clone)]
 struct ModelNameSpan {
     name: String,
-    /// Where it stands in the body, quotes included.
+    /// Byte range in the body, including the quotes.
     at: Range<usize>,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Debug for PassThroughRequest {
 }
 
 impl PassThroughRequest {
-    /// `address` is what stands in the URL, for the dialect that has it there.
+    /// `address` has the parameters from the URL, for the dialect that has them there.
     pub fn read(
         body: Bytes,
         headers: HeaderMap,
@@ -84,12 +84,12 @@ impl PassThroughRequest {
         Ok(Self { model, delivery, headers, follow: TraceScope::default(), body })
     }
 
-    /// As the client named it, if the body does.
+    /// The client's name of the model, if it is in the body.
     pub fn model(&self) -> Option<&str> {
         self.model.as_ref().map(|named| named.name.as_str())
     }
 
-    /// As it came.
+    /// The unchanged body.
     pub fn body(&self) -> &Bytes {
         &self.body
     }
@@ -98,7 +98,7 @@ impl PassThroughRequest {
         self.body
     }
 
-    /// The body with another name of the model in the place of the client's.
+    /// The body with the client's model name replaced.
     pub(super) fn for_model(self, id: &str) -> Bytes {
         let Some(ModelNameSpan { name, at }) = self.model else { return self.body };
         if name == id {
@@ -114,8 +114,8 @@ impl PassThroughRequest {
     }
 }
 
-/// What of a provider's headers a client gets. Others tell about the gateway's account, or are
-/// about the connection.
+/// Provider headers that a client gets. Others reveal the gateway's account, or concern the
+/// connection.
 fn is_for_client(name: &HeaderName) -> bool {
     let known = *name == header::CONTENT_TYPE
         || *name == header::RETRY_AFTER
@@ -133,7 +133,7 @@ fn is_for_client(name: &HeaderName) -> bool {
         || name.as_str().starts_with("anthropic-ratelimit-")
 }
 
-/// The answer, whose body still comes.
+/// The response, with its body still to come.
 pub(super) fn through(
     response: Response<Incoming>,
     held: (ProviderPermit, Duration),
@@ -142,7 +142,7 @@ pub(super) fn through(
     client_response(&parts, PassThroughBody::through(body, held))
 }
 
-/// An answer that was read already.
+/// A response that was read completely.
 pub(super) fn whole(parts: &Parts, body: Bytes) -> Response<PassThroughBody> {
     client_response(parts, PassThroughBody::whole(body))
 }

@@ -1,5 +1,4 @@
-//! A socket to a provider, for a live session with one of its models. What is said on it is others'
-//! business.
+//! WebSocket connection to a provider, for a realtime session. Independent of the protocol on it.
 
 use std::time::Duration;
 
@@ -18,16 +17,16 @@ use super::remote::{RemoteProvider, trace_headers};
 use super::urls;
 use crate::error::{LlmError, LlmErrorKind};
 
-/// To a provider.
+/// WebSocket to a provider.
 pub type ProviderSocket = WebSocketStream<MessageStream<DedicatedConnection>>;
 
-/// Until the provider has taken the session.
+/// Timeout until the provider accepts the session.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Pictures come in one message; audio of a session is never as long.
+/// An image is one message; audio messages of a session are smaller.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
-/// For both sides of a session: little memory for each, every message sent at once.
+/// For both sides of a session: small buffers, and every message is sent at once.
 pub fn socket_config() -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(4 << 10)
@@ -37,7 +36,7 @@ pub fn socket_config() -> WebSocketConfig {
 }
 
 impl ModelHandle {
-    /// Connects to where the model's provider holds live sessions.
+    /// Connects to the provider's endpoint for realtime sessions.
     pub async fn connect(
         &self,
         path: &str,
@@ -91,7 +90,7 @@ async fn connect(
     shaken.map(|(socket, _)| socket).map_err(|error| connect_error(label, error))
 }
 
-/// The library that opens sockets knows their URLs only.
+/// The WebSocket library only accepts `ws` and `wss` URLs.
 fn of_sockets(url: Uri) -> Result<Uri, http::Error> {
     let mut parts = url.into_parts();
     let is_secure = parts.scheme == Some(http::uri::Scheme::HTTPS);
@@ -118,7 +117,7 @@ fn connect_error(label: &ModelLabel, error: tungstenite::Error) -> LlmError {
         _ => LlmErrorKind::Provider,
     };
     let what = match status {
-        // Its own words like to repeat the key.
+        // The provider's message often quotes the key.
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => format!(
             "refuses the gateway's key (HTTP {}): check `providers.{}.api_key`",
             status.as_u16(),

@@ -1,5 +1,5 @@
-//! One provider over HTTP: its address, its key, its connections and slots. Sends requests and
-//! gives responses; what is in them is others' business.
+//! HTTP client of one provider: base URL, key, connections and concurrency slots. Independent of
+//! the content of requests and responses.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -24,16 +24,16 @@ const USER_AGENT: HeaderValue =
 const JSON_CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json");
 const ANTHROPIC_VERSION: (HeaderName, HeaderValue) =
     (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
-/// Streams that may end in the background at the same time, so that their connections are reused.
+/// Streams that may be drained in the background at once, so that their connections are reused.
 const MAX_DRAINING_STREAMS: usize = 64;
-/// What to do when all slots are taken.
+/// Retry delay when all slots are taken.
 const RETRY_WHEN_FULL: Duration = Duration::from_secs(1);
 
 pub(super) struct RemoteProvider {
     pub(super) settings: ProviderSettings,
     pub(super) base: ProviderBaseUrl,
     pool: HttpPool,
-    /// The same for every request, the key among them.
+    /// Sent with every request; includes the key.
     headers: HeaderMap,
     slots: ProviderConcurrencyLimit,
     drains: OnceLock<TaskGroup>,
@@ -49,7 +49,7 @@ impl RemoteProvider {
         Ok(Self { settings, base, pool, headers, slots, drains: OnceLock::new() })
     }
 
-    /// `more` goes before what is configured.
+    /// `more` overrides the configured headers.
     pub(super) async fn post(
         &self,
         url: &Uri,
@@ -65,12 +65,12 @@ impl RemoteProvider {
         self.pool.send(request).await
     }
 
-    /// A connection of its own to where `url` is.
+    /// A dedicated connection to the host of `url`.
     pub(super) async fn connect(&self, url: &Uri) -> Result<DedicatedConnection, HttpRequestError> {
         self.pool.connect(url).await
     }
 
-    /// What every request says, the key among it.
+    /// Headers of every request, including the key.
     pub(super) fn headers(&self) -> &HeaderMap {
         &self.headers
     }
@@ -91,7 +91,7 @@ impl RemoteProvider {
     }
 }
 
-/// Says what a request is part of. A client's baggage is not for providers.
+/// Adds the trace context. A client's baggage is not sent to providers.
 pub(super) fn trace_headers(headers: &mut HeaderMap, trace: Option<&Trace>) {
     if let Some(context) = trace.and_then(|trace| trace.context.clone()) {
         write_trace(headers, &Trace { context: Some(context), baggage: None });
@@ -109,12 +109,12 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, String> {
             .map_err(|_| format!("`{name}` is no name of a header"))?;
         let mut value = HeaderValue::try_from(value.reveal())
             .map_err(|_| format!("the value of header `{name}` cannot be sent"))?;
-        // It may well be a key.
+        // The value may be a key.
         value.set_sensitive(true);
         headers.insert(name, value);
     }
     headers.insert(header::CONTENT_TYPE, JSON_CONTENT_TYPE);
-    // Answers are read as they are.
+    // Compressed responses are not supported.
     headers.remove(header::ACCEPT_ENCODING);
     if let Some(key) = &settings.api_key {
         let (name, text) = match settings.kind {

@@ -1,4 +1,4 @@
-//! The head of a provider's response: whether an answer follows, and if not, what it says instead.
+//! Checks the head of a provider's response: success, or an error that is decoded.
 
 use std::time::SystemTime;
 
@@ -14,10 +14,10 @@ use super::label::ModelLabel;
 use super::retry_hint::{self, RetryHint};
 use crate::format::{DialectCodec, ProviderErrorReport, ProviderFault};
 
-/// Errors are short; of a longer one the beginning is not worth waiting for.
+/// Errors are short; a longer body is ignored.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
-/// What an answer may be.
+/// Expected content type of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExpectedBody {
     Json,
@@ -26,7 +26,7 @@ pub(super) enum ExpectedBody {
     Any,
 }
 
-/// The response, if an answer follows.
+/// Returns the response if it is successful.
 pub(super) async fn check_head(
     response: Response<Incoming>,
     (format, label): (&dyn DialectCodec, &ModelLabel),
@@ -45,7 +45,7 @@ pub(super) async fn check_head(
     Err(error_mapping::invalid_response_error(label, &strange(parts.status)))
 }
 
-/// All of an answer.
+/// Reads a complete response body.
 pub(super) async fn whole(
     response: Response<Incoming>,
     limit: usize,
@@ -61,7 +61,7 @@ pub(super) async fn whole(
     })
 }
 
-/// Some who pass others' models on say an error with the status of an answer.
+/// Some resellers of models send errors with status 200.
 pub(super) fn error_in_ok_response(
     body: &[u8],
     format: &dyn DialectCodec,
@@ -71,7 +71,7 @@ pub(super) fn error_in_ok_response(
     error_mapping::provider_error(label, &reported, (Some(StatusCode::OK), RetryHint::default()))
 }
 
-/// What is wrong with the headers of a response that says that all is well.
+/// What is wrong with the headers of a response with status 200.
 fn fault_of(headers: &HeaderMap, expected: ExpectedBody) -> Option<String> {
     let encoding = headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
     if let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("identity")) {
@@ -93,7 +93,7 @@ fn fault_of(headers: &HeaderMap, expected: ExpectedBody) -> Option<String> {
     (!fits).then(|| format!("answers with `{stated}` instead of {wanted}: check its `base_url`"))
 }
 
-/// A status that is neither an answer nor an error.
+/// A status that is neither success nor error.
 fn strange(status: StatusCode) -> String {
     match status.is_redirection() {
         true => format!("wants to redirect (HTTP {}): check its `base_url`", status.as_u16()),
@@ -120,7 +120,7 @@ fn kind(headers: &HeaderMap) -> BodyContentType {
     }
 }
 
-/// An error that a provider answered with.
+/// An error response of a provider.
 pub(super) struct ProviderRefusal {
     pub(super) body: Bytes,
     status: StatusCode,
@@ -129,7 +129,7 @@ pub(super) struct ProviderRefusal {
     is_json: bool,
 }
 
-/// Reads it. A body that breaks off, or is too long, is as good as none.
+/// Reads the error. A truncated or oversized body counts as empty.
 pub(super) async fn read_refusal(
     (parts, body): (&Parts, Incoming),
     format: &dyn DialectCodec,
@@ -146,7 +146,7 @@ pub(super) async fn read_refusal(
 }
 
 impl ProviderRefusal {
-    /// Whether a client who speaks the provider's dialect may read it as it is.
+    /// Whether a client that speaks the provider's dialect may see the error unchanged.
     pub(super) fn may_be_passed(&self, label: &ModelLabel) -> bool {
         self.is_json
             && self.reported.fault != ProviderFault::Key

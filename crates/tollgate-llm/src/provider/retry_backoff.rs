@@ -1,27 +1,27 @@
-//! Retry backoff: how long to wait before the same model is asked again. Pure; time and chance are
+//! Retry backoff: the delay before the same model is queried again. Pure; time and randomness are
 //! arguments.
 
 use std::time::Duration;
 
 use super::ask_error::RetryTarget;
 
-/// The first pause; it doubles with every further one.
+/// The first delay; it doubles with every retry.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(500);
 const MAX_BACKOFF: Duration = Duration::from_secs(8);
-/// A provider that wants a longer pause than this is not waited for.
+/// A provider that asks for a longer delay is not retried.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(20);
 
-/// What was done so far to get an answer from one model.
+/// Attempts made so far with one model.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RetryProgress {
     pub(super) failed: u32,
     pub(super) retries: u32,
-    /// Until nothing may be waited for any more.
+    /// Time left until the deadline.
     pub(super) left: Option<Duration>,
 }
 
-/// How long to wait before the same model is asked again. `None`: it is not. `chance` is random,
-/// from 0 up to 1.
+/// Delay before the same model is queried again. `None`: no retry. `chance` is random, at least 0
+/// and below 1.
 pub(super) fn retry_delay(
     again: RetryTarget,
     tried: RetryProgress,

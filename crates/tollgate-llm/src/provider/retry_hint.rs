@@ -1,19 +1,18 @@
-//! `Retry-After` and its relatives: what the headers of a refusal say about a retry. Pure; the time
-//! is an argument.
+//! Parses `Retry-After` and similar headers of an error response. Pure; the time is an argument.
 
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, header};
 use tollgate_core::date;
 
-/// Longer than this nobody means.
+/// Longer delays are clamped.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RetryHint {
-    /// Not sooner.
+    /// Minimum delay.
     pub(super) after: Option<Duration>,
-    /// What the provider says outright, if it does.
+    /// The provider's explicit advice, if there is one.
     pub(super) advice: Option<RetryAdvice>,
 }
 
@@ -38,14 +37,14 @@ pub(super) fn read(headers: &HeaderMap, wall: SystemTime) -> RetryHint {
     RetryHint { after: after.map(|after| after.min(MAX_RETRY_AFTER)), advice }
 }
 
-/// A number of seconds, or of parts of one. What is negative or no number says nothing.
+/// A number of seconds, or of fractions of one. Negative values and non-numbers are ignored.
 fn parse_duration(text: &str, unit: f64) -> Option<Duration> {
     let number = text.parse::<f64>().ok().filter(|number| !number.is_nan())?;
     let seconds = (number * unit).min(MAX_RETRY_AFTER.as_secs_f64());
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// A date as HTTP writes it: `Wed, 21 Oct 2026 07:28:00 GMT`. One that has passed is now.
+/// An HTTP date: `Wed, 21 Oct 2026 07:28:00 GMT`. A past date means now.
 fn until(text: &str, wall: SystemTime) -> Option<Duration> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

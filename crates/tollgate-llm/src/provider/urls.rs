@@ -1,4 +1,4 @@
-//! Where a provider takes requests. Pure: settings in, URLs out.
+//! Request URLs of a provider. Pure: settings in, URLs out.
 
 use http::Uri;
 use tollgate_core::text::percent_encoded;
@@ -12,12 +12,12 @@ const ANTHROPIC_BASE_URL: &str = "https://api.anthropic.com";
 const DEEPGRAM_BASE_URL: &str = "https://agent.deepgram.com/v1";
 const GEMINI_BASE_URL: &str = "https://generativelanguage.googleapis.com";
 
-/// What all of a provider's URLs begin with.
+/// Common prefix of a provider's URLs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProviderBaseUrl {
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     before: String,
-    /// What stands behind the `?`, for the few that need it.
+    /// Query string, for the few that need one.
     query: Option<String>,
     origin: Uri,
 }
@@ -44,7 +44,7 @@ pub(super) fn base(provider: &ProviderSettings) -> Result<ProviderBaseUrl, Strin
     Ok(ProviderBaseUrl { before: before.trim_end_matches('/').to_owned(), query, origin })
 }
 
-/// For requests about the model of this id.
+/// URL of chat requests for this model.
 pub(super) fn endpoint(
     base: &ProviderBaseUrl,
     dialect: Dialect,
@@ -65,14 +65,14 @@ pub(super) fn endpoint(
     url(format!("{before}{path}"), asked.as_deref())
 }
 
-/// For a live session. `path` begins with a slash; what it asks stands in `query`.
+/// URL of a realtime session. `path` begins with a slash; parameters are in `query`.
 pub(super) fn socket(
     base: &ProviderBaseUrl,
     path: &str,
     query: &[(&str, &str)],
 ) -> Result<Uri, String> {
     let ProviderBaseUrl { before, query: own, .. } = base;
-    // These paths say the version themselves.
+    // These paths contain the version themselves.
     let before = match (path.starts_with("/ws/"), before.rsplit_once('/')) {
         (true, Some((rest, _))) if version_segment(before, "v1beta").is_empty() => rest,
         _ => before,
@@ -83,7 +83,7 @@ pub(super) fn socket(
     url(format!("{before}{path}"), asked.as_deref())
 }
 
-/// For texts to be embedded by the model of this id.
+/// URL of embedding requests for this model.
 pub(super) fn embeddings(
     base: &ProviderBaseUrl,
     dialect: Dialect,
@@ -116,7 +116,7 @@ fn gemini(base: &str, id: &str, method: &str) -> String {
     format!("{version}/{folder}/{}:{method}", percent_encoded(id))
 }
 
-/// `/v1`, unless the base ends in a version already.
+/// `/v1`, unless the base URL already ends in a version.
 fn version_segment(base: &str, version: &str) -> String {
     let last = base.rsplit('/').next().unwrap_or_default();
     let digits =

@@ -1,8 +1,8 @@
-//! Tools for hosts that hold live sessions of their own: declares an agent's tools to a session and
-//! runs the calls that come back.
+//! Bridge for hosts that hold their own realtime sessions: declares an agent's tools to a session
+//! and runs the calls that come back.
 //!
-//! Called by programs that embed Tollgate. Knows nothing of sockets or protocols; every call goes
-//! through the gate and is checked against the view of the tier that holds when it comes.
+//! Called by programs that embed Tollgate. Independent of sockets and protocols. Every call goes
+//! through the gate and is checked against the view of the tier that is current when it arrives.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -26,56 +26,58 @@ use super::outcome_json;
 use super::protocol::RealtimeProtocol;
 use super::tool_declarations::declare_tools;
 
-/// A call takes no longer, unless something else is said.
+/// Call timeout, unless another one is set.
 const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Changes of the catalogue within this time are declared together.
+/// Catalogue changes within this time are declared together.
 const DECLARE_DEBOUNCE: Duration = Duration::from_millis(250);
-/// Results of pending calls that are waited for at once.
+/// Late results of pending calls that are awaited at once.
 const MAX_AWAITED_LATE_RESULTS: usize = 64;
 
-/// What a session of a host's own says when it does not take tools.
+/// Error of a host's session that rejects tools.
 pub type HostSessionError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A live session that a host holds itself.
+/// A realtime session held by the host itself.
 #[async_trait]
 pub trait HostSession: Send + Sync {
-    /// Declares these tools to the model, instead of all that were declared before.
+    /// Declares these tools to the model, replacing all earlier declarations.
     async fn set_tools(&self, tools: Vec<Value>) -> Result<(), HostSessionError>;
 
-    /// From now on the model's calls go to this handler. Called once, before tools are declared.
+    /// Registers the handler of the model's calls. Called once, before tools are declared.
     fn on_tool_call(&self, handler: BridgeCallHandler);
 
-    /// What its model speaks: the form of definitions, and how much of a result it stands.
+    /// Protocol of the session's model: determines the format of definitions, and the size limits
+    /// of results.
     fn live(&self) -> RealtimeProtocol {
         RealtimeProtocol::OpenAi
     }
 
-    /// A call takes long; these words may be said meanwhile.
+    /// A call is slow; this text may be spoken meanwhile.
     fn slow(&self, _call: &RealtimeCall, _message: &str) {}
 
-    /// What came of a call that was answered as pending.
+    /// Late result of a call that was answered as pending.
     fn late(&self, _call: &RealtimeCall, _reply: Reply) {}
 }
 
-/// Runs the calls of a session. Side by side, as many as come.
+/// Runs the calls of a session concurrently, without a limit of its own.
 #[derive(Clone)]
 pub struct BridgeCallHandler(Weak<BridgeCore>);
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     pub status: CallStatus,
-    /// For the model: a JSON object, `{status, message, data, …}`, within what its session stands.
+    /// For the model: a JSON object, `{status, message, data, …}`, within the session's size
+    /// limits.
     pub outcome: String,
 }
 
-/// An agent's tools in a session. Dropping it closes it.
+/// An agent's tools in a session. Dropping it closes the bridge.
 pub struct Bridge {
     core: Arc<BridgeCore>,
     _following: Task,
 }
 
-/// Why a session has not got its tools.
+/// Why a session did not get its tools.
 #[derive(Debug, thiserror::Error)]
 pub enum BridgeError {
     #[error(transparent)]
@@ -92,13 +94,13 @@ struct BridgeCore {
     agent: Arc<str>,
     live: RealtimeProtocol,
     terms: Mutex<BridgeTerms>,
-    /// What the session has; `None`: that is not known. Held while it is told something else: one
-    /// change at a time.
+    /// The tools declared to the session; `None`: unknown. Locked during a declaration, so that
+    /// changes are applied one at a time.
     declared: Turnstile<Option<Vec<Value>>>,
     phase: watch::Sender<BridgePhase>,
-    /// Those that wait for results of pending calls.
+    /// Tasks that await late results of pending calls.
     late: TaskGroup,
-    /// What untrusted servers said lately: a bridge does not hear where a turn ends.
+    /// Recent output of untrusted servers: a bridge does not know where a turn ends.
     taint: Arc<Taint>,
 }
 
@@ -116,7 +118,7 @@ enum BridgePhase {
 }
 
 impl Bridge {
-    /// Declares what the agent has at this tier, and has the session's calls run.
+    /// Declares the agent's tools at this tier, and registers the call handler.
     pub async fn new(
         gate: Arc<Gate>,
         session: Arc<dyn HostSession>,
@@ -137,7 +139,7 @@ impl Bridge {
             gate,
             session,
         });
-        // Looked at before the first declaration: no change falls in between.
+        // Subscribed before the first declaration, so that no change is missed.
         let changes = core.gate.changes();
         let tools = core.tools(tier)?;
         core.session.on_tool_call(BridgeCallHandler(Arc::downgrade(&core)));
@@ -146,14 +148,14 @@ impl Bridge {
         Ok(Self { core, _following: following })
     }
 
-    /// How long a call may take, whatever the tier; 30 s if nothing is said.
+    /// Timeout of a call at any tier; the default is 30 s.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         self.core.terms.lock().timeout = timeout;
         self
     }
 
-    /// On whose behalf calls are made: the trail names it, and its limits hold.
+    /// Principal of the calls: recorded in the audit trail, and its limits apply.
     #[must_use]
     pub fn with_principal(self, principal: Principal) -> Self {
         self.core.terms.lock().principal = principal;
@@ -164,15 +166,15 @@ impl Bridge {
         self.core.terms.lock().tier
     }
 
-    /// Another tier holds: for calls from now on, and for what is declared, if that differs. If the
-    /// session does not take it, all stays as it was.
+    /// Changes the tier: for calls from now on, and for the declared tools, if they differ. If the
+    /// session rejects them, nothing changes.
     pub async fn update_tier(&self, tier: Tier) -> Result<(), BridgeError> {
         let mut declared = self.core.declared.lock().await;
         if self.core.is_closed() {
             return Err(BridgeError::Closed);
         }
         let tools = self.core.tools(tier)?;
-        // Before the session hears of it: what is declared can be called at once.
+        // Set before the session is told: declared tools can be called at once.
         let before = std::mem::replace(&mut self.core.terms.lock().tier, tier);
         let done = self.core.declare(&mut declared, tools).await;
         if done.is_err() {
@@ -181,11 +183,11 @@ impl Bridge {
         done
     }
 
-    /// No call begins any more, those that run are cancelled, and the session has no tools of ours.
+    /// Accepts no more calls, cancels running ones, and removes our tools from the session.
     pub async fn close(&self) {
         self.core.phase.send_replace(BridgePhase::Closed);
         let mut declared = self.core.declared.lock().await;
-        // A session that is gone itself has none anyway.
+        // A session that is gone has no tools anyway.
         let _ = self.core.declare(&mut declared, Vec::new()).await;
     }
 }
@@ -224,7 +226,7 @@ impl BridgeCore {
         })
     }
 
-    /// The definitions of what the agent has at a tier.
+    /// Definitions of the agent's tools at a tier.
     fn tools(&self, tier: Tier) -> Result<Vec<Value>, UnknownAgentError> {
         let (agent, turn) = (self.gate.agent(&self.agent)?, self.turn(tier)?);
         let shown = declare_tools(&agent, &turn, self.live);
@@ -239,7 +241,7 @@ impl BridgeCore {
         if declared.as_ref() == Some(&tools) {
             return Ok(());
         }
-        // Whoever waits may give up, or the session fail half-way: then it is told again.
+        // The caller may cancel, or the session may fail half-way: then declare again next time.
         *declared = None;
         self.session.set_tools(tools.clone()).await.map_err(BridgeError::Refused)?;
         *declared = Some(tools);
@@ -255,7 +257,8 @@ impl BridgeCore {
         let (form, caps) = (self.live.form(), self.live.caps());
         let tool = calls::resolve_tool(&turn, &call, form);
         let delivery = tool.as_ref().map_or(ResultDelivery::Wait, |tool| tool.terms.delivery);
-        // For what comes whenever it comes only its own limits hold.
+        // The deadline applies only to calls that are waited for; others only have their own
+        // limits.
         let deadline = turn.deadline.filter(|_| delivery == ResultDelivery::Wait);
         let gate = Arc::clone(&self.gate);
         let turn = Turn { deadline, taint: Arc::clone(&self.taint), ..turn };
@@ -276,7 +279,7 @@ impl BridgeCore {
         Reply { status: outcome.status, outcome: text }
     }
 
-    /// Tells the session what comes of a call that is pending.
+    /// Reports the late result of a pending call to the session.
     fn await_late(
         &self,
         call: RealtimeCall,
@@ -303,7 +306,7 @@ impl BridgeCore {
     }
 }
 
-/// Declares again whenever the catalogue changes what the agent has.
+/// Declares the tools again whenever a catalogue change affects the agent.
 async fn follow(core: Weak<BridgeCore>, mut changes: watch::Receiver<u64>) {
     while changes.changed().await.is_ok() {
         tokio::time::sleep(DECLARE_DEBOUNCE).await;
@@ -314,7 +317,7 @@ async fn follow(core: Weak<BridgeCore>, mut changes: watch::Receiver<u64>) {
             return;
         }
         let tier = core.terms.lock().tier;
-        // An agent that was taken away has nothing any more.
+        // A removed agent has no tools.
         let tools = core.tools(tier).unwrap_or_default();
         if let Err(error) = core.declare(&mut declared, tools).await {
             tracing::warn!(agent = %core.agent, %error, "a session keeps the tools it had");

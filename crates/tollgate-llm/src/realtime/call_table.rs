@@ -1,27 +1,27 @@
-//! The calls of one realtime session: which run, which are held, which are over, and which a barge-
-//! in may cancel. Pure.
+//! Call table of one realtime session: calls that run, are held, are over, or may be cancelled by a
+//! barge-in. Pure.
 //!
-//! Each call is started at most once and answered exactly once. What changes the world waits for the
-//! turn to be confirmed, is not stopped half-way by whoever breaks in, and is not done again when the provider asks for
-//! it again because it never heard of the end.
+//! Each call is started at most once and answered exactly once. A call with side effects is held
+//! until the turn is confirmed. It is not aborted by a barge-in, and not repeated when the provider
+//! calls again because it never got the result.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use tollgate_core::tool::ToolEffect;
 
-/// How long what a stopped turn has done is remembered, for the call that repeats it.
+/// How long the results of an interrupted turn are kept, for a call that repeats them.
 const REPEAT_WINDOW: Duration = Duration::from_secs(60);
-/// Calls remembered, so that an id that comes twice is known.
+/// Finished calls that are remembered, to detect duplicate ids.
 const MAX_FINISHED_CALLS: usize = 1_024;
 
-/// What a call does: the tool and its arguments, in one spelling.
+/// Identifies the effect of a call: the tool and its normalized arguments.
 pub(super) type CallFingerprint = String;
 
 #[derive(Debug, Default)]
 pub(super) struct CallTable {
     calls: HashMap<String, CallTableEntry>,
-    /// Ids of those that are over, the oldest first.
+    /// Ids of finished calls, oldest first.
     over: std::collections::VecDeque<String>,
 }
 
@@ -30,49 +30,49 @@ struct CallTableEntry {
     work: CallFingerprint,
     effect: ToolEffect,
     state: CallTableState,
-    /// Calls for the same that wait for this one's end.
+    /// Equal calls that wait for this one to finish.
     followers: Vec<String>,
 }
 
 #[derive(Debug)]
 enum CallTableState {
-    /// Until the turn is confirmed.
+    /// Held until the turn is confirmed.
     Held,
     Running,
-    /// Nobody waits any more, but it cannot be stopped.
+    /// No longer awaited, but it cannot be stopped.
     Orphaned,
-    /// Waits for the end of another.
+    /// Waits for an equal call to finish.
     Following,
     Over,
-    /// What an orphan came to, for whoever asks again.
+    /// Result of an orphaned call, for a later equal call.
     Left {
         outcome: String,
         at: Instant,
     },
 }
 
-/// What to do with a call.
+/// What to do with a new call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RealtimeCallStart {
     Run,
     /// Nothing yet.
     Wait,
-    /// It was done already: this is what came of it.
+    /// Already done, with this result.
     Known(String),
-    /// The id came twice.
+    /// Duplicate id.
     Twice,
 }
 
-/// What to do when nobody waits for a call any more.
+/// What to do with a call that is no longer awaited.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RealtimeCallStop {
     /// It never ran: answer it as cancelled.
     Dropped,
     /// Abort it, and answer it as cancelled.
     Abort,
-    /// It goes on; its end will be its answer.
+    /// It continues; its result will be its answer.
     Unstoppable,
-    /// It is not there, or over.
+    /// Unknown, or already over.
     Nothing,
 }
 
@@ -111,7 +111,7 @@ impl CallTable {
         start
     }
 
-    /// The turn stands. Says whether the call is to run now.
+    /// Confirms the turn. Returns whether the call runs now.
     pub(super) fn confirm(&mut self, id: &str) -> RealtimeCallStart {
         match self.calls.get_mut(id) {
             Some(entry) if matches!(entry.state, CallTableState::Held) => {
@@ -148,8 +148,8 @@ impl CallTable {
         }
     }
 
-    /// The ids that this outcome answers: the call's own and those of its followers. `None`: it is not
-    /// worth keeping for whoever asks again.
+    /// The ids that this outcome answers: the call's own and those of its followers. An `outcome`
+    /// of `None` is not kept for later equal calls.
     pub(super) fn finish(&mut self, id: &str, outcome: Option<&str>, now: Instant) -> Vec<String> {
         let Some(entry) = self.calls.get_mut(id) else { return Vec::new() };
         entry.state = match entry.state {

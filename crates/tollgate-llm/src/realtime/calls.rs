@@ -1,5 +1,4 @@
-//! One tool call of a realtime model on its way through the gate, and what comes of it, its late
-//! result included.
+//! Runs one tool call of a realtime model through the gate, and awaits its late result.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -24,21 +23,21 @@ use tollgate_mcp::meta::ClientFacts;
 use super::events::RealtimeCall;
 use crate::tools::{self, ToolFormat, arguments};
 
-/// Words for slow calls that wait to be said.
+/// Queued announcements of slow calls.
 const MAX_QUEUED_NOTICES: usize = 4;
 
-/// A call, and with what it is run.
+/// Context for running a call.
 pub(super) struct RealtimeCallRunner {
     pub(super) gate: Arc<Gate>,
     /// With the wall of this round.
     pub(super) turn: Turn,
     pub(super) form: ToolFormat,
     pub(super) caps: ResultCaps,
-    /// Of the model that made it.
+    /// Provider of the model that made the call.
     pub(super) provider: Option<String>,
 }
 
-/// The tool that a model means, if it is in the view.
+/// The called tool, if it is in the view.
 pub(super) fn resolve_tool(
     turn: &Turn,
     call: &RealtimeCall,
@@ -48,7 +47,7 @@ pub(super) fn resolve_tool(
 }
 
 impl RealtimeCallRunner {
-    /// Runs it. Dropping the future cancels it at the server.
+    /// Runs the call. Dropping the future cancels it at the server.
     pub(super) async fn run(&self, call: &RealtimeCall, slow: impl Fn(Arc<str>)) -> Outcome {
         let meant = resolve_tool(&self.turn, call, self.form);
         let sent = match arguments::parse(&call.arguments) {
@@ -112,12 +111,12 @@ impl RealtimeCallRunner {
     }
 }
 
-/// How results of the tool become sentences.
+/// Template that turns the tool's results into speech.
 pub(super) fn speech(tool: Option<&Arc<Tool>>) -> SpeechTemplate {
     tool.map(|tool| tool.terms.speech.clone()).unwrap_or_default()
 }
 
-/// Waits for what was pending. `None`: nobody will ever know.
+/// Awaits the result of a pending call. `None`: it will never be known.
 pub(super) async fn await_late_result(
     gate: Arc<Gate>,
     principal: Principal,
@@ -126,7 +125,7 @@ pub(super) async fn await_late_result(
     let shown = handle.to_string();
     let mut notices = gate.notices();
     loop {
-        // Looked at after listening began: nothing can happen in between unseen.
+        // Checked after subscribing, so that no event is missed.
         match gate.result(&principal, &shown) {
             ResultLookup::Ready(kept) => return Some(kept.outcome.clone()),
             ResultLookup::Unknown => return None,

@@ -1,6 +1,6 @@
-//! Cuts what is to be said into pieces that a protocol takes, at the ends of sentences where it can.
+//! Splits spoken text into chunks that a protocol accepts, at sentence ends where possible.
 
-/// Pieces of at most so many bytes, in order; nothing but blanks between them is lost.
+/// Chunks of at most `most` bytes, in order; only whitespace between them is dropped.
 pub(super) fn chunks(text: &str, most: usize) -> Vec<&str> {
     let mut rest = text.trim();
     let mut found = Vec::new();
@@ -15,10 +15,10 @@ pub(super) fn chunks(text: &str, most: usize) -> Vec<&str> {
     found
 }
 
-/// Where to cut a text that is too long: behind a sentence, else a word, else anywhere.
+/// Where to split a text that is too long: after a sentence, else after a word, else anywhere.
 fn cut(text: &str, most: usize) -> usize {
     let room = &text[..text.floor_char_boundary(most)];
-    // A character wider than the room still has to go somewhere.
+    // A character larger than the limit is still emitted.
     let Some(last) = room.char_indices().next_back() else {
         return text.chars().next().map_or(text.len(), char::len_utf8);
     };

@@ -1,9 +1,9 @@
-//! Deepgram's Voice Agent as a machine: settings with our functions in them, calls split between
-//! client and gateway, turns, and words put into the agent's mouth.
+//! State machine of Deepgram's Voice Agent: settings with our functions merged in, calls split
+//! between client and gateway, turns, and injected agent messages.
 //!
-//! Driven by the session around it. Binary messages are audio and pass. `Error` means to clients of
-//! this protocol that the session is over, so whatever we refuse is told as a `Warning`. The model
-//! cannot be kept from answering, so no turn is given to another one.
+//! Driven by the session around it. Binary messages are audio and are forwarded. To clients of this
+//! protocol `Error` means that the session is over, so rejections are sent as a `Warning`. The
+//! model cannot be kept from answering, so no turn is routed to another model.
 
 mod floor;
 mod message_injector;
@@ -32,14 +32,14 @@ pub struct DeepgramVoiceAgent {
     think: ThinkConfig,
     config_bytes: usize,
     settings: DeepgramSettingsState,
-    /// Whose each `UpdateThink` was that is not confirmed yet.
+    /// Owners of unconfirmed `UpdateThink` messages.
     updates: VecDeque<InjectionOwner>,
     owed: PendingCalls,
     mouth: MessageInjector,
     floor: DeepgramFloor,
 }
 
-/// How far the first message has come.
+/// Progress of the first message, `Settings`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DeepgramSettingsState {
     Awaited,
@@ -105,7 +105,7 @@ impl DeepgramVoiceAgent {
         }
     }
 
-    /// The client answers a call. Ours it must not.
+    /// The client answers a call. It must not answer ours.
     fn client_answers(&self, message: &Value) -> DialectStep {
         let id = message.get("id").and_then(Value::as_str);
         let name = message.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -121,7 +121,7 @@ impl DeepgramVoiceAgent {
         DialectStep::swallow().and([warning("FUNCTION_CALL_NOT_YOURS", &why)])
     }
 
-    /// Gives the provider what is offered now, once it can take it.
+    /// Sends the current offer to the provider, once it can accept it.
     fn offer(&mut self) -> Option<DialectAction> {
         if self.settings != DeepgramSettingsState::Applied {
             return None;
@@ -131,7 +131,7 @@ impl DeepgramVoiceAgent {
         Some(DialectAction::ToProvider(json!({"type": "UpdateThink", "think": think}).to_string()))
     }
 
-    /// Calls of the model's: some are the client's, some the server's own, the rest is ours.
+    /// Splits the model's calls: some are the client's, some run at the provider, the rest is ours.
     fn calls(&mut self, mut message: Value) -> DialectStep {
         let Some(all) = message.get_mut("functions").and_then(Value::as_array_mut) else {
             return DialectStep::forward();
@@ -172,12 +172,12 @@ impl DeepgramVoiceAgent {
         if calls.is_empty() {
             return Vec::new();
         }
-        // Those that change something were deferred until the turn was certain.
+        // Calls with side effects were deferred by the provider until the turn was certain.
         let ids = calls.iter().map(|call| call.id.clone()).collect();
         calls.into_iter().map(DialectAction::Run).chain([DialectAction::Confirm(ids)]).collect()
     }
 
-    /// The caller speaks again: the provider wants no answers to these any more.
+    /// The caller speaks again: the provider no longer wants answers to these calls.
     fn take_back_calls(&mut self, mut message: Value) -> DialectStep {
         let Some(all) = message.get_mut("functions").and_then(Value::as_array_mut) else {
             return DialectStep::forward();
@@ -219,7 +219,7 @@ impl DeepgramVoiceAgent {
         }
     }
 
-    /// All audio of the answer is sent.
+    /// All audio of the answer was sent.
     fn finish_audio(&mut self) -> DialectStep {
         if self.floor.speaker == DeepgramSpeaker::Agent {
             self.floor.speaker = DeepgramSpeaker::Nobody;
@@ -240,7 +240,7 @@ impl DeepgramVoiceAgent {
         if is_pause { self.mouth.idle() } else { None }
     }
 
-    /// History that is told back to the client holds no calls of ours.
+    /// Removes our calls from history that is sent to the client.
     fn history(&self, mut message: Value) -> DialectStep {
         let Some(calls) = message.get_mut("function_calls").and_then(Value::as_array_mut) else {
             return DialectStep::forward();
@@ -261,7 +261,7 @@ impl DeepgramVoiceAgent {
                 json!({"type": "FunctionCallResponse", "id": id, "name": name, "content": outcome})
                     .to_string(),
             )],
-            // A call is answered once; what comes later can only be said.
+            // A call is answered only once; a later result can only be spoken.
             AnswerDue::Late(_) => self.say_late(outcome, *delivery),
             AnswerDue::Nothing => Vec::new(),
         }
@@ -312,7 +312,7 @@ impl RealtimeDialect for DeepgramVoiceAgent {
             "Settings" | "UpdateThink" => {
                 self.config_bytes = self.config_bytes.max(text.len());
             }
-            // It is added to what is there.
+            // Appended to the current prompt.
             "UpdatePrompt" => self.config_bytes += text.len(),
             _ => {}
         }
@@ -339,7 +339,7 @@ impl RealtimeDialect for DeepgramVoiceAgent {
             return DialectStep::forward();
         };
         match name {
-            // The client has heard one: it may say nothing until then.
+            // The client already got one: it may send nothing before it.
             "Welcome" => return DialectStep::swallow(),
             "SettingsApplied" => {
                 self.settings = DeepgramSettingsState::Applied;
@@ -406,7 +406,7 @@ impl RealtimeDialect for DeepgramVoiceAgent {
     }
 }
 
-/// A call that whoever holds the socket has to answer.
+/// Decodes a call that is not run at the provider.
 fn our_call(entry: &Value) -> Option<RealtimeCall> {
     if entry.get("client_side") == Some(&Value::Bool(false)) {
         return None;
@@ -420,7 +420,7 @@ fn our_call(entry: &Value) -> Option<RealtimeCall> {
     Some(RealtimeCall { id: text("id")?, name: text("name")?, arguments })
 }
 
-/// What of an outcome can be said.
+/// The part of an outcome that can be spoken.
 fn spoken_message(outcome: &str) -> Option<String> {
     let outcome = json::value(outcome).ok()?;
     let message = outcome.get("message").and_then(Value::as_str)?.trim();

@@ -1,5 +1,5 @@
-//! Drives a live session: reads both sockets, sends on both, and lets what runs beside them go on.
-//! One task, no locks; nothing here waits for anything but the next thing that happens.
+//! Session driver: the event loop of a realtime session. Reads and writes both sockets, and polls
+//! the background work. One task, no locks; it only ever waits for the next event.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -23,13 +23,13 @@ use super::wire::{MessageStream, SocketEvent, SocketSide, close, code};
 use crate::error::LlmError;
 use crate::provider::ProviderSocket;
 
-/// How often quiet sides are looked after.
+/// Interval of liveness checks on idle sides.
 const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(5);
-/// Until a new connection has become what the old one was.
+/// Timeout until a new connection has resumed the session.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// However often a machine wants to be woken.
+/// Lower bound between two wake-ups of a state machine.
 const MIN_WAKE_INTERVAL: Duration = Duration::from_millis(5);
-/// Until a side that was told goodbye has to be gone.
+/// Time for a side to close its connection after the close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 struct SessionDriver<S> {
@@ -41,39 +41,39 @@ struct SessionDriver<S> {
     leaving: Option<DeferredClose>,
     changes: BoxFuture<'static, watch::Receiver<u64>>,
     look: Interval,
-    /// When the machine wants to be woken.
+    /// When the state machine is to be woken.
     wake: Option<(Instant, Pin<Box<Sleep>>)>,
-    /// When it last was.
+    /// When it was woken last.
     woken: Instant,
     turn: SessionSide,
-    /// Held for as long as the client's configuration is large.
+    /// Held while the client's configuration is large.
     large_config: Option<LargeWorkGuard>,
 }
 
-/// A session that ends when its turn does.
+/// A session that closes at the end of its turn.
 struct DeferredClose {
     /// `None`: there was no turn.
     turn: Option<u64>,
     with: CloseReason,
 }
 
-/// The provider's side.
+/// State of the provider's connection.
 enum ProviderConnection {
     Here(SocketSide<MessageStream<DedicatedConnection>>),
-    /// Since then; until its machine says so, the client waits.
+    /// Reconnected at this time; the client waits until the state machine reports success.
     Returning(SocketSide<MessageStream<DedicatedConnection>>, Instant),
-    /// A new connection is being made; these go first on it.
+    /// A new connection is being opened; these messages are sent first on it.
     Dialling(BoxFuture<'static, Result<ProviderSocket, LlmError>>, Vec<String>),
 }
 
-/// Who was heard last: the other is looked for first, so that nobody can be talked down.
+/// The side that was read last: the other one is polled first, so that neither is starved.
 #[derive(Clone, Copy)]
 enum SessionSide {
     Client,
     Provider,
 }
 
-/// The next thing that happens.
+/// The next event.
 enum DriverEvent {
     Client(SocketEvent),
     Provider(SocketEvent),
@@ -87,7 +87,7 @@ enum DriverEvent {
     EndsAfterTurn(CloseReason),
 }
 
-/// How a session ends: what each side is told.
+/// How a session ends: the close reason for each side.
 struct SessionClose {
     client: CloseReason,
     provider: CloseReason,
@@ -138,7 +138,7 @@ where
     told
 }
 
-/// A session that cannot begin.
+/// Closes a session that cannot start.
 pub(super) async fn turn_away<S>(
     (client, provider): (SocketSide<S>, SocketSide<MessageStream<DedicatedConnection>>),
     with: CloseReason,
@@ -222,7 +222,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
                 ProviderConnection::Here(side) | ProviderConnection::Returning(side, _) => {
                     side.send(message)
                 }
-                // It was meant for the connection that is gone.
+                // It was meant for the old connection.
                 ProviderConnection::Dialling(..) => {}
             },
             DriverCommand::Reconnect(first) => {
@@ -293,11 +293,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
         Some(SessionClose { client: close(code::FAULT, reason), provider: with })
     }
 
-    /// Timers cost: one is set only when the time to wake changes.
+    /// Timers are expensive: one is set only when the wake-up time changes.
     fn set_alarm(&mut self) {
         let wanted = self.session.wakes();
         if self.wake.as_ref().map(|(at, _)| *at) != wanted {
-            // A machine that wants the same time again and again must not keep the thread busy.
+            // A state machine that requests the same time again and again must not cause a busy
+            // loop.
             let earliest = self.woken + MIN_WAKE_INTERVAL;
             let sleep = |at: Instant| tokio::time::sleep_until(at.max(earliest).into());
             self.wake = wanted.map(|at| (at, Box::pin(sleep(at))));
@@ -344,7 +345,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
         if self.look.poll_tick(context).is_ready() {
             return Poll::Ready(DriverEvent::Look);
         }
-        // Last: whoever talks without end keeps nothing else from its turn.
+        // Polled last: a side that sends without pause must not starve anything else.
         self.poll_sides(context, now)
     }
 
@@ -368,10 +369,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
         Poll::Pending
     }
 
-    /// Not while the provider has no room for what the client says.
+    /// Back-pressure: does not read the client while the provider's send queue is full.
     fn poll_client(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<SocketEvent> {
         match &self.provider {
-            // What it is told back needs room as well.
+            // Replies to the client need room as well.
             ProviderConnection::Here(side) if !side.is_full() && !self.client.is_full() => {
                 self.client.poll_receive(context, now)
             }
@@ -381,7 +382,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
         }
     }
 
-    /// Not while the client has no room for what the provider says.
+    /// Back-pressure: does not read the provider while the client's send queue is full.
     fn poll_provider(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<SocketEvent> {
         match &mut self.provider {
             ProviderConnection::Here(side) | ProviderConnection::Returning(side, _)
@@ -406,7 +407,7 @@ fn next_change(mut changes: watch::Receiver<u64>) -> BoxFuture<'static, watch::R
     .boxed()
 }
 
-/// A provider may repeat its key, and its words reach the client as they are.
+/// A provider may quote its key, and its messages reach the client unchanged.
 fn mask_secrets(message: Message) -> Message {
     let masked = match &message {
         Message::Text(text) => secret_values::mask(text),

@@ -1,5 +1,5 @@
-//! The words between a dialect's machine and the session around it: what comes in, what is to be
-//! done. No sockets, no tasks, no clock: time is an argument.
+//! Events and actions between a dialect's state machine and its session. No sockets, no tasks, no
+//! clock: time is an argument.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,63 +8,63 @@ use serde_json::Value;
 use tollgate_core::budget::Tier;
 use tollgate_core::tool::{ResultDelivery, ToolEffect};
 
-/// One provider's protocol as a state machine. It sees every message of both sides and decides what
-/// becomes of it; all ordering rules of the protocol are in here.
+/// One provider's protocol as a state machine. It sees every message of both sides and decides its
+/// fate; all ordering rules of the protocol are in here.
 ///
-/// What it can rely on: for each [`DialectAction::Run`] exactly one [`DialectEvent::Answer`] comes, whatever
-/// happens, unless the session ends before; after one that is [`AnswerStage::Pending`] at most one more
-/// comes, [`AnswerStage::Late`]. What it must do: answer each call of its provider exactly once, as the
-/// protocol demands, and never one that is the client's.
+/// It can rely on this: each [`DialectAction::Run`] is followed by exactly one
+/// [`DialectEvent::Answer`], unless the session ends before. After one that is
+/// [`AnswerStage::Pending`] at most one more follows, [`AnswerStage::Late`]. It must answer each
+/// call of its provider exactly once, as the protocol demands, and never one that is the client's.
 pub trait RealtimeDialect: Send {
-    /// A message of the client's, and what becomes of it.
+    /// Handles a message from the client.
     fn on_client_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep;
 
-    /// A message of the provider's, and what becomes of it.
+    /// Handles a message from the provider.
     fn on_provider_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep;
 
-    /// Something of the gateway's own.
+    /// Handles an event of the gateway itself.
     fn on_event(&mut self, news: DialectEvent, now: Instant) -> Vec<DialectAction>;
 
-    /// When it wants to hear [`DialectEvent::Time`], if nothing happens before.
+    /// When to send [`DialectEvent::Time`], if nothing happens before.
     fn wakes(&self) -> Option<Instant>;
 
-    /// About how large the client's configuration is. Any event may make the machine write it
-    /// again, so a large one makes every event large work.
+    /// Approximate size of the client's configuration. Any event may make the state machine encode
+    /// it again, so a large one makes every event large work.
     fn config_bytes(&self) -> usize;
 }
 
-/// What a machine begins with.
+/// Initial data of a state machine.
 #[derive(Debug, Clone)]
 pub struct RealtimeInit {
     pub offer: RealtimeOffer,
-    /// The model as its provider calls it. Empty: whichever the client names.
+    /// The provider's name of the model. Empty: any model that the client names.
     pub model: String,
     pub routing: DeepTurnRouting,
 }
 
-/// Who answers turns that need slow tools.
+/// Which model answers turns that need slow tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeepTurnRouting {
-    /// The realtime model, like all others.
+    /// The realtime model, as for all other turns.
     Native,
-    /// A model behind the chat gateway; the realtime model says its words.
+    /// A model behind the chat gateway; the realtime model speaks its text.
     Cascaded,
 }
 
-/// What a session gets from the gateway, until the next one.
+/// What the gateway adds to a session, until the next offer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RealtimeOffer {
     pub tools: Vec<DeclaredTool>,
-    /// The agent's. It stands before what the client itself tells the model.
+    /// The agent's prompt. It precedes the client's own instructions.
     pub prompt: Option<Arc<str>>,
 }
 
-/// A tool of the gateway's, for this dialect.
+/// A tool of the gateway, declared in this dialect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeclaredTool {
-    /// As the model calls it.
+    /// Name for the model.
     pub name: String,
-    /// In the dialect's own form; shared by all sessions that have it.
+    /// In the dialect's own format; shared by all sessions that have it.
     pub definition: Arc<Value>,
     pub delivery: ResultDelivery,
     pub effect: ToolEffect,
@@ -77,7 +77,7 @@ pub enum RealtimeFrame<'a> {
     Binary(&'a [u8]),
 }
 
-/// What becomes of a message, and then what else is to be done, in this order.
+/// The fate of a message, and then further actions, in this order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DialectStep {
     pub fate: MessageFate,
@@ -85,7 +85,7 @@ pub struct DialectStep {
 }
 
 impl DialectStep {
-    /// It goes on as it is, and that is all.
+    /// Forwards the message unchanged, without further actions.
     pub const fn forward() -> Self {
         Self { fate: MessageFate::Forward, actions: Vec::new() }
     }
@@ -105,59 +105,61 @@ impl DialectStep {
     }
 }
 
-/// What becomes of a message on its way to the other side.
+/// Fate of a message on its way to the other side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageFate {
-    /// Byte for byte.
+    /// Unchanged, byte for byte.
     Forward,
     Swallow,
     /// This text instead.
     Replace(String),
 }
 
-/// What is to be done.
+/// An action for the session to perform.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DialectAction {
     ToClient(String),
     ToProvider(String),
-    /// The model calls a tool that is not the client's. A write among the gateway's tools is held
+    /// The model calls a tool that is not the client's. A write by the gateway's tools is held
     /// until [`DialectAction::Confirm`] names it.
     Run(RealtimeCall),
-    /// The turn that these calls belong to stands: writes among them may run.
+    /// The turn of these calls is confirmed: writes among them may run.
     Confirm(Vec<String>),
-    /// Nobody waits for this call any more. Its answer still comes: what it came to if it could not
-    /// be stopped, else [`AnswerStage::Cancelled`].
+    /// This call is no longer awaited. Its answer still comes: the result if it could not be
+    /// stopped, otherwise [`AnswerStage::Cancelled`].
     Cancel(String),
-    /// What the caller says.
+    /// Speech of the caller.
     Heard {
-        /// All of the utterance so far.
+        /// The whole utterance so far.
         text: String,
         form: UtteranceStage,
     },
-    /// What the agent said, as far as it is known in words.
+    /// Speech of the agent, as far as its text is known.
     Said(String),
     Turn(TurnEvent),
-    /// The words for a slow call are on their way to the caller.
+    /// The announcement of a slow call is on its way to the caller.
     Announced,
-    /// The client wishes for a tier; `None`: what is said decides again.
+    /// The client requests a tier; `None`: the tier follows the utterances again.
     Tier(Option<Tier>),
-    /// The provider leaves this turn to us: as for a deep turn, the answer comes as [`DialectEvent::Speak`].
+    /// The provider leaves this turn to us: as for a deep turn, the answer comes as
+    /// [`DialectEvent::Speak`].
     Delegate,
-    /// A new connection to the provider, on which these are sent first; what the old one still sends
-    /// is not heard. The client's messages wait until [`DialectAction::Reconnected`].
+    /// Opens a new connection to the provider, and sends these messages first; further messages of
+    /// the old connection are ignored. The client's messages wait until
+    /// [`DialectAction::Reconnected`].
     Reconnect(Vec<String>),
-    /// The new connection is what the old one was.
+    /// The new connection has replaced the old one.
     Reconnected,
-    /// Both sides.
+    /// Closes both sides.
     Close(CloseReason),
 }
 
-/// A tool call of the model's.
+/// A tool call of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RealtimeCall {
-    /// The provider's; each is run once.
+    /// The provider's id; each is run once.
     pub id: String,
-    /// As the model calls it: one of the declared ones, or one that nobody has.
+    /// Name as the model wrote it: a declared tool, or one that does not exist.
     pub name: String,
     /// JSON, as the model wrote it.
     pub arguments: String,
@@ -170,12 +172,12 @@ pub enum UtteranceStage {
     Final,
 }
 
-/// A turn is one answer to the caller: from the end of what they say until the model has nothing
-/// more to say to it.
+/// A turn is one answer to the caller: from the end of their utterance until the model has finished
+/// its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnEvent {
     Began,
-    /// The caller spoke, or the client stopped the answer, before it was over.
+    /// The caller spoke, or the client stopped the answer, before it was complete.
     Interrupted,
     Ended,
 }
@@ -187,51 +189,52 @@ pub struct CloseReason {
     pub reason: String,
 }
 
-/// What the session tells a machine.
+/// An event from the session to a state machine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DialectEvent {
-    /// From now on this is offered.
+    /// Replaces the current offer.
     Offer(RealtimeOffer),
     Answer(CallAnswer),
-    /// A call takes long: words to say meanwhile, where that is safe.
+    /// A call is slow: an announcement to speak meanwhile, if that is safe.
     Slow {
         id: String,
         message: Arc<str>,
     },
-    /// The turn can go to another model. A machine that can keep its own from answering says
-    /// [`DialectAction::Delegate`], and [`DialectEvent::Speak`] follows; else nothing comes of it.
+    /// The turn can go to another model. A state machine that can keep its own model from answering
+    /// returns [`DialectAction::Delegate`], and [`DialectEvent::Speak`] follows; otherwise nothing
+    /// happens.
     Route,
-    /// The words of the answer that another model gave; `Err`: there are none, and the realtime model
-    /// has to help itself.
+    /// Text of an answer by another model; `Err`: there is none, and the realtime model answers
+    /// itself.
     Speak(Result<String, String>),
-    /// Told because the client asked for it.
+    /// Confirms a tier that the client requested.
     Tier {
         tier: Option<Tier>,
         reason: String,
     },
-    /// The time that [`RealtimeDialect::wakes`] named has come.
+    /// The time named by [`RealtimeDialect::wakes`] has come.
     Time,
 }
 
-/// What came of a call.
+/// Answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallAnswer {
     pub id: String,
     pub answered: AnswerStage,
-    /// A JSON object: `{status, message, data, …}`, already within the dialect's caps.
+    /// A JSON object: `{status, message, data, …}`, already within the dialect's size limits.
     pub outcome: String,
     pub delivery: ResultDelivery,
 }
 
-/// Where a call stands when its answer is told.
+/// Stage of a call when its answer is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerStage {
-    /// It is over.
+    /// Finished.
     Done,
-    /// The turn has no more time for it; it goes on, and may come to [`AnswerStage::Late`].
+    /// The turn has no time left for it; it continues, and [`AnswerStage::Late`] may follow.
     Pending,
-    /// What became of one that was pending.
+    /// Late result of a pending call.
     Late,
-    /// It was stopped, or never ran.
+    /// Stopped, or never run.
     Cancelled,
 }

@@ -1,14 +1,14 @@
-//! Gemini Live (`BidiGenerateContent`) as a state machine. Called by the session around it, which
-//! has the sockets; no I/O, no clock.
+//! State machine of Gemini Live (`BidiGenerateContent`). Called by the session around it, which has
+//! the sockets; no I/O, no clock.
 //!
-//! The gateway's functions are one more entry of the client's `tools`; calls to them are taken out
-//! of what the client sees, and answered here. A provider that takes a call back gets no answer to
-//! it; any other call gets exactly one, since a model that waits would wait for ever. What differs
-//! between models is a table (`family`). New offers go by `contextUpdate`, on models that have none
-//! by a new connection that resumes the session, at a moment when nobody speaks.
+//! The gateway's functions are one more entry of the client's `tools`. Calls to them are removed
+//! from what the client sees, and answered here. A call that the provider cancels gets no answer;
+//! any other call gets exactly one, because a waiting model would wait forever. Differences between
+//! models are in a table (`family`). New offers are sent by `contextUpdate`, or, on models without
+//! it, by a new connection that resumes the session while nobody speaks.
 //!
 //! Gemini cannot be kept from answering a turn, so deep turns are not routed elsewhere: its routing
-//! is always native, and neither [`DialectEvent::Route`] nor [`DialectEvent::Speak`] does anything here.
+//! is always native, and [`DialectEvent::Route`] and [`DialectEvent::Speak`] have no effect here.
 
 use std::time::{Duration, Instant};
 
@@ -38,29 +38,29 @@ use link::{GeminiLink, ReconnectMoment};
 use turn_tracker::GeminiTurnTracker;
 use wire::{GeminiServerMessage, MessageEdits};
 
-/// Offers that follow each other faster are told once.
+/// Offers within this time are sent once.
 const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
 
 /// One session with a Gemini model.
 pub struct GeminiLive {
-    /// With `models/` before it.
+    /// With the prefix `models/`.
     model: String,
     family: GeminiFamily,
     offer: RealtimeOffer,
-    /// The client's; `None` before its first message.
+    /// The client's configuration; `None` before its first message.
     config: Option<GeminiSessionConfig>,
-    /// What the provider has of an offer.
+    /// The offer that the provider has.
     shown: Option<ShareFingerprint>,
-    /// When another offer is told.
+    /// When the next offer is sent.
     due: Option<Instant>,
     calls: GeminiCalls,
     talk: GeminiTurnTracker,
     link: GeminiLink,
-    /// Results that no call can take any more, until they can be told.
+    /// Results that no call can return any more, held until they can be sent as text.
     words: Vec<(ResultDelivery, String)>,
-    /// For a connection that is not ready.
+    /// Messages for a connection that is not ready.
     unsent: Vec<String>,
-    /// Whether the client has ever spoken to the gateway.
+    /// Whether the client has ever sent a message to the gateway itself.
     client: client::GatewayAwareness,
 }
 
@@ -131,7 +131,7 @@ impl RealtimeDialect for GeminiLive {
     }
 }
 
-/// What the gateway has to say.
+/// Messages of the gateway.
 impl GeminiLive {
     fn update_offer(&mut self, offer: RealtimeOffer, now: Instant) -> Vec<DialectAction> {
         self.offer = offer;
@@ -171,8 +171,8 @@ impl GeminiLive {
         None
     }
 
-    /// A model that talks on gets the words as one more answer, which is not the last. One that
-    /// waits can say nothing.
+    /// A model that keeps talking gets the announcement as an additional, non-final response. A
+    /// blocked model cannot say anything.
     fn slow(&mut self, id: &str, message: &str) -> Vec<DialectAction> {
         let outcome = json!({"status": "pending", "message": message, "retryable": false});
         match self.calls.progress(id, &outcome.to_string()) {
@@ -200,7 +200,7 @@ impl GeminiLive {
         actions
     }
 
-    /// The provider is told of another offer, if it really is another.
+    /// Sends a new offer to the provider, if it differs.
     fn send_new_offer(&mut self) -> Option<DialectAction> {
         let (config, share) = (self.config.as_ref()?, self.share()?);
         let (before, shown) = (self.shown?, share.fingerprint());
@@ -220,7 +220,7 @@ impl GeminiLive {
         }
     }
 
-    /// What was waited for, if this is the moment: a new connection, words.
+    /// Performs waiting actions, if this is the right moment: a reconnection, results as text.
     fn flush_waiting(&mut self, now: Instant) -> Vec<DialectAction> {
         let mut actions = Vec::new();
         if self.link.waits() {
@@ -244,7 +244,7 @@ impl GeminiLive {
         self.calls.lose();
         let mut actions = Vec::new();
         if self.talk.is_open() {
-            // Nobody else tells the client that the rest of this answer does not come.
+            // Nobody else tells the client that the rest of this answer is missing.
             for end in [json!({"interrupted": true}), json!({"turnComplete": true})] {
                 actions.push(DialectAction::ToClient(json!({"serverContent": end}).to_string()));
             }
@@ -254,7 +254,7 @@ impl GeminiLive {
         actions
     }
 
-    /// Results as words: when nobody speaks, all that there are at once; those that interrupt, now.
+    /// Sends results as text: all at once when nobody speaks; interrupting ones now.
     fn say_results(&mut self, now: Instant) -> Vec<DialectAction> {
         let idle = self.talk.is_idle(now);
         let (ready, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.words)

@@ -1,9 +1,9 @@
-//! OpenAI's GPT-Live as a machine: a voice without tools, which delegates.
+//! State machine of OpenAI's GPT-Live: a voice model without tools, which delegates.
 //!
-//! Where it delegates to a model at the provider, that model gets our tools and its calls are split
-//! between client and gateway; where it delegates to whoever holds the socket, another model of ours
-//! answers. Driven by the session around it. Speech that interrupts stops no work of the backend, so nothing
-//! is cancelled by it.
+//! If it delegates to a model at the provider, that model gets our tools, and its calls are split
+//! between client and gateway. If it delegates to the client of the socket, another model of ours
+//! answers. Driven by the session around it. A barge-in does not stop the backend's work, so it
+//! cancels nothing.
 
 mod backend;
 mod config;
@@ -28,13 +28,13 @@ use super::json_peek::{self, JsonPeek};
 use super::tier_request;
 use crate::tokens::{self, CountPrecision};
 
-/// What a message may add to the talk, in tokens; the provider's limit is 500.
+/// Token limit of an appended message; the provider's limit is 500.
 const MAX_APPEND_TOKENS: u64 = 450;
-/// How that begins, for most texts.
+/// The same as an initial estimate in bytes, for most texts.
 const MAX_APPEND_BYTES: usize = 1_600;
-/// Of our own messages, by which their acknowledgements are known.
+/// Prefix of our event ids, by which their acknowledgements are recognized.
 const EVENT_ID_PREFIX: &str = "tollgate-";
-/// Delegations that wait for an answer; the oldest gives way.
+/// Delegations that wait for an answer; the oldest is dropped.
 const MAX_DELEGATIONS: usize = 16;
 
 pub struct GptLive {
@@ -44,7 +44,7 @@ pub struct GptLive {
     config_bytes: usize,
     backend: GptLiveBackend,
     talk: GptLiveTurnTracker,
-    /// What the voice left to us.
+    /// Ids of delegations to us that wait for an answer.
     delegated: VecDeque<String>,
     ids: GptLiveMessageIds,
 }
@@ -52,12 +52,12 @@ pub struct GptLive {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GptLiveState {
     New,
-    /// The client has said how it begins.
+    /// The client has sent its configuration.
     Asked,
     Started,
 }
 
-/// Numbers our messages.
+/// Generates ids for our messages.
 #[derive(Debug, Default)]
 struct GptLiveMessageIds(u64);
 
@@ -73,7 +73,7 @@ impl GptLiveMessageIds {
         DialectAction::ToProvider(Value::Object(message).to_string())
     }
 
-    /// Something that the client is told.
+    /// An error message for the client.
     fn error(&mut self, code: &str, message: &str, client_event_id: Option<&str>) -> DialectAction {
         self.0 += 1;
         let error = json!({
@@ -126,7 +126,7 @@ impl GptLive {
         }
     }
 
-    /// The client adds something to what the backend reads.
+    /// The client adds an item to the backend's context.
     fn client_item(&mut self, message: &Value) -> DialectStep {
         let item = &message["item"];
         let id = item.get("call_id").and_then(Value::as_str);
@@ -142,14 +142,14 @@ impl GptLive {
         DialectStep::swallow().and([self.ids.error("tool_call_not_yours", &why, event_id)])
     }
 
-    /// What goes by for the client holds nothing of ours.
+    /// Removes our part from session messages for the client.
     fn session(&mut self, text: &str) -> DialectStep {
         let Ok(mut message) = json::value(text) else { return DialectStep::forward() };
         let is_first = message["type"] == "session.started" && self.state != GptLiveState::Started;
         let session = message.get_mut("session").and_then(Value::as_object_mut);
         let Some(session) = session else { return DialectStep::forward() };
         if is_first && self.state == GptLiveState::New {
-            // Somebody else began it; ours is added now.
+            // Somebody else started the session; our part is added now.
             self.config.learn(session, &self.opening.offer);
         }
         let step = match self.config.hide(session) {
@@ -209,7 +209,7 @@ impl GptLive {
         self.strip_own_event_id(text)
     }
 
-    /// A part of a response begins or is complete: perhaps a call.
+    /// An item of a response starts or is complete: possibly a call.
     fn item(&mut self, text: &str, event: &str, delegation: Option<String>) -> DialectStep {
         let Ok(event) = json::value(event) else { return DialectStep::forward() };
         let item = &event["item"];
@@ -225,7 +225,7 @@ impl GptLive {
             self.backend.hide(field("id").unwrap_or_default());
             return DialectStep::swallow();
         }
-        // One that is cut off is not called.
+        // An incomplete call is not run.
         let is_whole = field("status").is_none_or(|status| status == "completed");
         let id = field("call_id").filter(|_| is_whole);
         if is_clients {
@@ -240,7 +240,7 @@ impl GptLive {
         DialectStep::swallow().and(self.backend.our_call(delegation, call))
     }
 
-    /// Goes on, without the number of a message of ours that it answers.
+    /// Forwards a message without the id of our message that it acknowledges.
     fn strip_own_event_id(&self, text: &str) -> DialectStep {
         if !is_marked(text) {
             return DialectStep::forward();
@@ -282,7 +282,7 @@ impl GptLive {
         if is_busy { BackendActivity::Busy } else { BackendActivity::Idle }
     }
 
-    /// Adds something to the talk: as words to say, or only to know.
+    /// Appends to the conversation: text to speak, or only context.
     fn append(
         &mut self,
         kind: &str,
@@ -418,7 +418,7 @@ impl RealtimeDialect for GptLive {
                 vec![DialectAction::ToClient(tier_request::tier_message(tier, &reason))]
             }
             DialectEvent::Time => self.talk.time(now, self.work()),
-            // The voice itself decides what it delegates.
+            // The voice model decides itself what it delegates.
             DialectEvent::Route => Vec::new(),
         }
     }
@@ -432,7 +432,7 @@ impl RealtimeDialect for GptLive {
     }
 }
 
-/// An acknowledgement of a message of ours, or what is wrong with it.
+/// Whether this acknowledges one of our messages, or is an error about it.
 fn is_ours(text: &str) -> bool {
     if is_marked(text) {
         return true;
@@ -447,7 +447,7 @@ fn is_marked(text: &str) -> bool {
     matches!(json_peek::peek_string(text, "client_event_id"), JsonPeek::Is(id) if id.starts_with(EVENT_ID_PREFIX))
 }
 
-/// Cuts a text into pieces that the provider takes.
+/// Splits a text into chunks that the provider accepts.
 fn split_to_fit<'t>(text: &'t str, most: usize, found: &mut Vec<&'t str>) {
     for piece in chunks(text, most) {
         let fits = piece.len() as u64 <= MAX_APPEND_TOKENS

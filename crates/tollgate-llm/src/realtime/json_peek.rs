@@ -1,20 +1,20 @@
-//! A look at a message that is not read: its top-level keys, and the `type` among them. Most
-//! messages are audio, and pass after this look.
+//! Peeks into a JSON message without parsing it: its top-level keys, and the `type` among them.
+//! Most messages are audio, and are forwarded after this check.
 
-/// What a look at a JSON object shows.
+/// Result of a lookup in a JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonPeek<'a> {
-    /// The only value of the key, as it stands in the text: a string without escapes, unquoted.
+    /// The only value of the key, as it is in the text: a string without escapes, unquoted.
     Is(&'a str),
     /// The object has no such key.
     Missing,
-    /// Not an object, the key stands there twice, or its value is no plain string: readers may not
-    /// agree about what it says.
+    /// Not an object, a duplicate key, or a value that is not a plain string: parsers may disagree
+    /// about its meaning.
     Unclear,
 }
 
-/// The value of a top-level key that is a string. The rest is skipped, not read: a message that
-/// is no JSON further inside is for others to refuse.
+/// The string value of a top-level key. The rest is skipped, not parsed: invalid JSON further
+/// inside is left to others to reject.
 pub fn peek_string<'a>(text: &'a str, key: &str) -> JsonPeek<'a> {
     let mut found = JsonPeek::Missing;
     let walked = for_each_field(text, |name, value| {
@@ -35,10 +35,10 @@ pub fn peek_string<'a>(text: &'a str, key: &str) -> JsonPeek<'a> {
     if walked { found } else { JsonPeek::Unclear }
 }
 
-/// Calls `found` with each top-level key and the text of its value, until it says `false`.
+/// Calls `found` with each top-level key and the text of its value, until it returns `false`.
 ///
-/// `false` if this is no object. Keys with escapes are not decoded: `"type"` in disguise is shown to nobody as
-/// `type`, so such an object counts as none.
+/// Returns `false` if this is not an object. Keys with escapes are not decoded. An escaped `"type"`
+/// is never reported as `type`, so such an object counts as invalid.
 pub fn for_each_field<'a>(text: &'a str, mut found: impl FnMut(&'a str, &'a str) -> bool) -> bool {
     let bytes = text.as_bytes();
     let Some(mut at) = after(bytes, skip_space(bytes, 0), b'{') else { return false };
@@ -78,7 +78,7 @@ fn after(bytes: &[u8], at: usize, sign: u8) -> Option<usize> {
     (bytes.get(at) == Some(&sign)).then_some(at + 1)
 }
 
-/// Behind the closing quote of the string that begins at `at`.
+/// The position after the closing quote of the string that begins at `at`.
 fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = after(bytes, at, b'"')?;
     loop {

@@ -1,8 +1,11 @@
-//! OpenAI Realtime (the GA form), and everybody who speaks like it: our tools among the client's, our
-//! calls run and answered in the order that the protocol wants, and nothing of it visible.
+//! State machine of OpenAI Realtime (GA version) and compatible servers.
 //!
-//! What the client says is in `client`, what the provider says in `provider` and `responses`, what of
-//! ours is sent and when in `deliver`; these decide. The other files keep what they decide by.
+//! It merges our tools with the client's, runs and answers our calls in the order that the protocol
+//! requires, and hides all of it from the client.
+//!
+//! `client` handles client messages, `provider` and `responses` handle provider messages, and
+//! `deliver` decides what of ours is sent and when. The other files hold the state for these
+//! decisions.
 
 mod calls;
 mod client;
@@ -40,30 +43,30 @@ pub struct OpenAiRealtime {
     calls: OpenAiCalls,
     floor: OpenAiFloor,
     owed: SpeechQueue,
-    /// What the caller is saying, by item.
+    /// Unfinished transcripts of the caller, by item.
     heard: HashMap<String, String>,
-    /// What was said beside the conversation: no item of it can be spoken of.
+    /// Items of our responses outside the conversation: messages cannot refer to them.
     aside_items: RecentNames,
     /// Calls that the client wrote into the history.
     written: RecentNames,
     first: FirstProviderMessage,
     asked: QuestionState,
-    /// The item of what the caller said last.
+    /// Item of the caller's last utterance.
     spoken_last: Option<String>,
 }
 
-/// Whether the provider has said anything.
+/// Whether the provider has sent a message yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FirstProviderMessage {
     Awaited,
     Seen,
 }
 
-/// Whether what was heard last can still be answered by another model.
+/// Whether another model can still answer the last utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum QuestionState {
     Open,
-    /// The model has answered it, with words or with calls.
+    /// The model has answered it, with speech or calls.
     Answered,
 }
 
@@ -72,7 +75,7 @@ impl OpenAiRealtime {
         Self::at(ConnectionRole::Holder, opening)
     }
 
-    /// On a call that somebody else holds.
+    /// For a sideband connection to a call that another connection holds.
     pub fn sideband(opening: RealtimeInit) -> Self {
         Self::at(ConnectionRole::Sideband, opening)
     }
@@ -95,8 +98,8 @@ impl OpenAiRealtime {
         }
     }
 
-    /// Our tools, before anything else is asked for. On somebody else's call they are added to what
-    /// is there, which has to be known first.
+    /// Declares our tools before anything else is requested. On a sideband connection they are
+    /// added to the existing ones, which have to be known first.
     fn declare_before(&mut self, now: Instant) -> Option<String> {
         if self.config.is_declared() || self.config.seat() == ConnectionRole::Sideband {
             return None;
@@ -170,7 +173,7 @@ impl RealtimeDialect for OpenAiRealtime {
     }
 }
 
-/// The same step, with a message of ours before the client's.
+/// The same step, with one of our messages sent before the client's.
 fn after(ours: String, step: DialectStep, text: &str) -> DialectStep {
     let message = match step.fate {
         MessageFate::Forward => Some(DialectAction::ToProvider(text.to_owned())),

@@ -1,12 +1,12 @@
-//! The outcome of a call as a realtime model reads it: a small JSON object, within what the dialect
-//! stands. Against prompt injection, tool text is data in it, never anything else. Pure.
+//! Encodes the outcome of a call for a realtime model: a small JSON object, within the dialect's
+//! size limits. Against prompt injection, tool output is only ever data in it. Pure.
 
 use serde_json::{Map, Value};
 use tollgate_core::call::{CallStatus, Outcome, ResultExtent, ResultOrigin, Retryability};
 use tollgate_core::shaping::{self, ResultCaps};
 use tollgate_core::tool::SpeechTemplate;
 
-/// For a call that was stopped, or never ran.
+/// Outcome of a call that was stopped, or never ran.
 pub(super) const CANCELLED_OUTCOME: &str =
     r#"{"status":"cancelled","message":"This was not done: the caller went on.","retryable":true}"#;
 
@@ -29,7 +29,7 @@ pub(super) fn encode_outcome(
     match &outcome.retry {
         Retryability::Pointless if outcome.status == CallStatus::Ok => {}
         Retryability::Pointless => drop(said.insert("retryable".to_owned(), false.into())),
-        // Of what comes by itself nobody has to ask again.
+        // A pending result arrives by itself, without a retry.
         Retryability::Sensible { .. } if outcome.status == CallStatus::Pending => {
             said.insert("retryable".to_owned(), false.into());
         }

@@ -1,19 +1,19 @@
-//! Pending calls: which answers a provider still waits for, each from its request until it was
-//! answered or taken back, and which of them are late results.
+//! Pending calls: the answers that a provider still waits for, from the call until it is answered
+//! or cancelled, and late results.
 //!
-//! Kept by machines whose protocol answers a call at most once.
+//! Used by state machines whose protocol answers a call at most once.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::events::AnswerStage;
 
-/// Calls that are over and still known, so that one that comes again is not run again.
+/// Finished calls that are remembered, so that a duplicate is not run again.
 const MAX_REMEMBERED_CALLS: usize = 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct PendingCalls {
     calls: HashMap<String, PendingCall>,
-    /// The ids of those that are over, oldest first.
+    /// Ids of finished calls, oldest first.
     over: VecDeque<String>,
 }
 
@@ -26,25 +26,25 @@ struct PendingCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PendingCallState {
     Running,
-    /// The provider took it back: it wants no answer any more, and one is still to come to us.
+    /// Cancelled by the provider: it wants no answer any more, but we still expect one.
     TakenBack,
-    /// The provider was told that it takes longer.
+    /// The provider was told that the call is pending.
     Pending,
     Over,
 }
 
-/// What is to be done with an answer.
+/// What to do with an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AnswerDue {
-    /// The provider waits for it, by this name.
+    /// The provider waits for it; the tool's name.
     Answer(String),
-    /// The provider was answered before; this is what came of it.
+    /// The provider was already answered; this is the late result.
     Late(String),
     Nothing,
 }
 
 impl PendingCalls {
-    /// `false` if this call came before.
+    /// `false` if the call is a duplicate.
     pub(super) fn begin(&mut self, id: &str, name: &str) -> bool {
         if self.calls.contains_key(id) {
             return false;
@@ -54,12 +54,12 @@ impl PendingCalls {
         true
     }
 
-    /// One of ours, now or before.
+    /// Whether this is one of our calls, current or past.
     pub(super) fn knows(&self, id: &str) -> bool {
         self.calls.contains_key(id)
     }
 
-    /// The provider wants no answer any more. `true` if there is something to stop.
+    /// Cancelled by the provider. `true` if there is something to stop.
     pub(super) fn take_back(&mut self, id: &str) -> bool {
         match self.calls.get_mut(id) {
             Some(owing) if owing.stands == PendingCallState::Running => {
@@ -98,12 +98,12 @@ impl PendingCalls {
         due
     }
 
-    /// The provider waits for its answer.
+    /// Whether the provider waits for the answer to this call.
     pub(super) fn is_owed(&self, id: &str) -> bool {
         self.calls.get(id).is_some_and(|owing| owing.stands == PendingCallState::Running)
     }
 
-    /// The provider waits for some answer.
+    /// Whether the provider waits for any answer.
     pub(super) fn is_waited_for(&self) -> bool {
         self.calls.values().any(|owing| owing.stands == PendingCallState::Running)
     }

@@ -1,5 +1,5 @@
-//! The realtime protocols that there are, and what each can take. A new one is a variant and its
-//! lines in these tables.
+//! Table of the realtime protocols and their properties. A new one is a variant and its lines in
+//! these tables.
 
 use std::fmt;
 
@@ -14,10 +14,10 @@ use super::openai::OpenAiRealtime;
 use crate::settings::ProviderKind;
 use crate::tools::ToolFormat;
 
-/// A protocol of live sessions; client and provider of a session speak the same.
+/// A realtime protocol; client and provider of a session speak the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RealtimeProtocol {
-    /// OpenAI Realtime, and everybody who speaks like it.
+    /// OpenAI Realtime, and compatible servers.
     OpenAi,
     /// A second connection to a call that runs elsewhere (WebRTC, SIP).
     OpenAiSideband,
@@ -49,7 +49,7 @@ impl RealtimeProtocol {
         }
     }
 
-    /// In which tools are declared.
+    /// Format of tool declarations.
     pub fn form(self) -> ToolFormat {
         match self {
             Self::OpenAi | Self::OpenAiSideband | Self::Deepgram => ToolFormat::OpenAiRealtime,
@@ -58,7 +58,7 @@ impl RealtimeProtocol {
         }
     }
 
-    /// How much of a result it stands.
+    /// Size limits of results.
     pub fn caps(self) -> ResultCaps {
         match self {
             Self::OpenAi | Self::OpenAiSideband | Self::GptLive => ResultCaps::openai_realtime(),
@@ -67,12 +67,12 @@ impl RealtimeProtocol {
         }
     }
 
-    /// The model that a client names in its first message; `None`: it names none, or not there.
+    /// The model named in a client's first message; `None`: it names none, or not there.
     pub fn model_in_first_message(self, first: RealtimeFrame<'_>) -> Option<String> {
         let places: &[&str] = match self {
             Self::Gemini => &["/setup/model"],
             Self::GptLive => &["/session/model"],
-            // The first of several is the one; the others are for when it fails.
+            // The first of several is used; the others are fallbacks.
             Self::Deepgram => &["/agent/think/provider/model", "/agent/think/0/provider/model"],
             Self::OpenAi | Self::OpenAiSideband => &[],
         };
@@ -85,8 +85,8 @@ impl RealtimeProtocol {
         Some(named.strip_prefix("models/").map(str::to_owned).unwrap_or(named))
     }
 
-    /// What a client hears before it has said anything: some say nothing until then. The provider's
-    /// own is not passed on.
+    /// Sent to a client before its first message: some clients wait for it. The provider's own
+    /// greeting is not forwarded.
     pub fn greeting(self) -> Option<String> {
         let id = format!("{:032x}", rand::random::<u128>());
         (self == Self::Deepgram).then(|| format!(r#"{{"type":"Welcome","request_id":"{id}"}}"#))

@@ -1,5 +1,5 @@
-//! One live session between the two sockets: lets the dialect's machine decide, and does what it
-//! decides. Called by the driver; sends nothing itself.
+//! One realtime session between two sockets: performs the actions that the dialect's state machine
+//! decides on. Called by the driver; sends nothing itself.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -33,14 +33,14 @@ mod turns;
 use spans::SessionSpans;
 use turns::{SessionTranscript, SessionTurnState};
 
-/// Words for slow calls that wait to be said.
+/// Queued announcements of slow calls.
 const MAX_QUEUED_NOTICES: usize = 16;
 
 pub(super) struct RealtimeSession {
     hall: Arc<RealtimeSessionRegistry>,
     visit: SessionRequest,
     facts: Arc<LiveSession>,
-    /// By which the memory and the selector know it.
+    /// Conversation id for memory and tier selection.
     conversation: String,
     machine: Box<dyn RealtimeDialect>,
     prompt: Option<Arc<str>>,
@@ -49,7 +49,7 @@ pub(super) struct RealtimeSession {
     talk: SessionTranscript,
     ledger: CallTable,
     running: FuturesUnordered<BoxFuture<'static, BackgroundResult>>,
-    /// Another model's answers, in the order in which they were asked for.
+    /// Answers of another model, in the order of the requests.
     speaking: FuturesOrdered<BoxFuture<'static, Result<String, String>>>,
     errands: HashMap<String, RunningCall>,
     slow: (mpsc::Sender<SlowCallNotice>, mpsc::Receiver<SlowCallNotice>),
@@ -62,39 +62,39 @@ struct RunningCall {
     call: RealtimeCall,
     tool: Option<Arc<Tool>>,
     delivery: ResultDelivery,
-    /// `None`: it is held.
+    /// `None`: the call is held.
     abort: Option<AbortHandle>,
-    /// In which it began.
+    /// The turn in which it began.
     turn: u64,
 }
 
-/// Said of a call that takes long.
+/// Announcement of a slow call.
 struct SlowCallNotice {
     id: String,
     message: Arc<str>,
 }
 
-/// What comes of work that runs beside the sockets.
+/// Result of background work.
 pub(super) enum BackgroundResult {
     Ran {
         id: String,
         outcome: Outcome,
     },
     Late(LateCallResult),
-    /// It was stopped, or there is nothing to wait for.
+    /// Stopped, or there is nothing to wait for.
     Nothing,
 }
 
 /// The result of a call that was pending.
 pub(super) struct LateCallResult {
-    /// Of the call, and of those that asked for the same.
+    /// Ids of the call and of equal calls.
     ids: Vec<String>,
     tool: Option<Arc<Tool>>,
     delivery: ResultDelivery,
     outcome: Outcome,
 }
 
-/// What the driver has to do.
+/// A command for the driver.
 pub(super) enum DriverCommand {
     ToClient(Message),
     ToProvider(Message),
@@ -103,7 +103,7 @@ pub(super) enum DriverCommand {
     Close(CloseReason),
 }
 
-/// Something that happens beside the sockets.
+/// An event of background work.
 pub(super) enum BackgroundEvent {
     Came(Box<BackgroundResult>),
     Spoken(Result<String, String>),
@@ -223,7 +223,7 @@ impl RealtimeSession {
         if let Poll::Ready(Some(SlowCallNotice { id, message })) = self.slow.1.poll_recv(context) {
             return Poll::Ready(BackgroundEvent::Slow { id, message });
         }
-        // Empty, it has nothing to wait for; the next that is pushed is polled again.
+        // Do not poll it while empty; it is polled again after the next push.
         if !self.running.is_empty()
             && let Poll::Ready(Some(came)) = self.running.poll_next_unpin(context)
         {
@@ -258,12 +258,13 @@ impl RealtimeSession {
         }
     }
 
-    /// The number of the turn that runs; `None` between two.
+    /// Number of the current turn; `None` between turns.
     pub(super) fn running_turn(&self) -> Option<u64> {
         self.course.is_in_turn().then_some(self.course.number)
     }
 
-    /// Whether the turn of that number is over, or, without one, what was called beside the turns.
+    /// Whether the turn with that number is over; without a number, whether the calls outside turns
+    /// are.
     pub(super) fn may_leave(&self, turn: Option<u64>) -> bool {
         match turn {
             Some(_) => self.running_turn() != turn,
@@ -271,7 +272,7 @@ impl RealtimeSession {
         }
     }
 
-    /// The session is over: what was said in its last turn is kept.
+    /// Ends the session: what was said in its last turn is recorded.
     pub(super) fn end(mut self, now: Instant) {
         if self.course.is_in_turn() {
             self.end_turn(tollgate_engine::notices::LiveEnding::Interrupted, now);
@@ -323,7 +324,7 @@ fn frame(message: &Message) -> Option<RealtimeFrame<'_>> {
     }
 }
 
-/// Some send their JSON as binary, and read it so.
+/// Some servers send their JSON in binary frames, and expect the same.
 fn same_kind(message: &Message, text: String) -> Message {
     match message {
         Message::Binary(_) => Message::binary(text.into_bytes()),

@@ -1,5 +1,5 @@
-//! Session registry of realtime sessions: what they need, which are open, and what they came to in
-//! sum. Asked by the fronts and by whoever runs the gateway.
+//! Session registry: open realtime sessions, their dependencies, and totals since the start. Used
+//! by the fronts and the admin API.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use super::wire::SocketSide;
 use crate::agent::ChatService;
 use crate::provider::ProviderSocket;
 
-/// Orders that a session was given and has not read.
+/// Commands queued for a session.
 const MAX_QUEUED_COMMANDS: usize = 8;
 
 pub struct RealtimeSessionRegistry {
@@ -38,24 +38,24 @@ pub struct RealtimeSessionRegistry {
     sums: Mutex<BTreeMap<&'static str, SessionTotals>>,
 }
 
-/// The two ends of a session.
+/// The two sockets of a session.
 pub struct SessionSockets<S> {
     pub client: WebSocketStream<S>,
     pub provider: ProviderSocket,
-    /// What the client said before its provider could be known.
+    /// The client's first message, if it was needed to select the provider.
     pub first: Option<Message>,
-    /// Where large messages are reported by both of them.
+    /// Both sockets report large messages here.
     pub large_work: LargeWork,
 }
 
-/// What ends a session from outside.
+/// Futures that end a session from outside.
 pub struct SessionEnds {
     pub at_once: BoxFuture<'static, CloseReason>,
-    /// The turn that runs may end; no other begins.
+    /// The current turn may finish; no other starts.
     pub after_turn: BoxFuture<'static, CloseReason>,
 }
 
-/// A session, seen from outside.
+/// Registry entry of a session.
 struct SessionEntry {
     session: Arc<LiveSession>,
     since: SystemTime,
@@ -63,19 +63,19 @@ struct SessionEntry {
     orders: mpsc::Sender<SessionCommand>,
 }
 
-/// What changes in the life of a session.
+/// Changing state of a session.
 #[derive(Debug, Clone, Default)]
 pub struct SessionStatus {
     /// `None`: no budget.
     pub tier: Option<Tier>,
     pub reason: String,
-    /// Of ours.
+    /// Number of our tools.
     pub tools: usize,
     pub turns: u64,
     pub calls: u64,
 }
 
-/// One session, as the admin page shows it.
+/// A session as shown on the admin page.
 #[derive(Debug, Clone)]
 pub struct SessionSummary {
     pub session: Arc<LiveSession>,
@@ -83,15 +83,15 @@ pub struct SessionSummary {
     pub standing: SessionStatus,
 }
 
-/// What an administrator wants of a session.
+/// A command of an administrator to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionCommand {
-    /// Insists on a tier; `None`: what is said decides again.
+    /// Sets a tier; `None`: automatic selection again.
     Tier(Option<Tier>),
     Close,
 }
 
-/// An order that reaches nobody.
+/// Why a command could not be delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SessionCommandError {
     #[error("there is no such session")]
@@ -100,7 +100,7 @@ pub enum SessionCommandError {
     Busy,
 }
 
-/// What the sessions of one dialect came to, since the start.
+/// Totals of the sessions of one dialect since the start.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SessionTotals {
     pub open: u64,
@@ -122,8 +122,8 @@ impl RealtimeSessionRegistry {
         Self { gate, chat, clock, guests, sums }
     }
 
-    /// Holds a session until one of the three ends it: the client, the provider, `ends`. Says what the
-    /// client was told.
+    /// Runs a session until the client, the provider or `ends` ends it. Returns the close reason
+    /// sent to the client.
     pub async fn hold<S>(
         self: &Arc<Self>,
         visit: SessionRequest,
@@ -158,7 +158,7 @@ impl RealtimeSessionRegistry {
         ended
     }
 
-    /// All that are held, the oldest first.
+    /// All open sessions, oldest first.
     pub fn sessions(&self) -> Vec<SessionSummary> {
         let guests = self.guests.lock();
         let shown = guests.values().map(|guest| SessionSummary {
@@ -178,7 +178,7 @@ impl RealtimeSessionRegistry {
         })
     }
 
-    /// By dialect.
+    /// Totals by dialect.
     pub fn sums(&self) -> Vec<(&'static str, SessionTotals)> {
         self.sums.lock().iter().map(|(dialect, sums)| (*dialect, *sums)).collect()
     }
@@ -241,7 +241,7 @@ impl RealtimeSessionRegistry {
     }
 }
 
-/// Given back however a session ends.
+/// Removes the entry however a session ends.
 struct SessionGuard {
     hall: Arc<RealtimeSessionRegistry>,
     session: Arc<LiveSession>,
@@ -260,7 +260,7 @@ impl RealtimeProtocol {
         self == Self::OpenAi
     }
 
-    /// Whether the provider itself leaves turns to another model.
+    /// Whether the provider itself delegates turns to another model.
     pub(super) fn can_delegate(self) -> bool {
         self == Self::GptLive
     }

@@ -1,5 +1,5 @@
-//! Who comes to talk, with which agent, to which model: all that is decided before a live session
-//! begins. Made by the fronts.
+//! Session request: caller, agent and model of a realtime session, all decided before it starts.
+//! Created by the fronts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,27 +19,27 @@ use super::protocol::RealtimeProtocol;
 use crate::error::LlmError;
 use crate::provider::{ModelHandle, ProviderSocket};
 
-/// Between attempts to come back.
+/// Delays between reconnection attempts.
 const RECONNECT_BACKOFF: &[Duration] =
     &[Duration::from_millis(250), Duration::from_millis(500), Duration::from_secs(1)];
 
-/// On whose behalf.
+/// The principal of a session, and its permissions.
 #[derive(Debug, Clone)]
 pub struct SessionParty {
     pub principal: Principal,
-    /// Until when it may go on.
+    /// Revocation ends the session.
     pub lease: RevocableLease,
-    /// `None`: nothing of its own limits the principal.
+    /// `None`: the principal has no limits of its own.
     pub grant: Option<Arc<PrincipalGrant>>,
     pub agent: Arc<str>,
-    /// What the request itself takes away.
+    /// Restrictions set by the request itself.
     pub narrow: RequestFilter,
     pub override_right: TierOverrideRight,
-    /// What the session is part of.
+    /// Trace that the session belongs to.
     pub trace: Option<Arc<Trace>>,
 }
 
-/// Whether a tier above the agent's ceiling may be insisted on.
+/// Whether a tier above the agent's ceiling may be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TierOverrideRight {
     Held,
@@ -59,7 +59,7 @@ impl SessionParty {
         }
     }
 
-    /// The wish of somebody who insists.
+    /// Tier request with the caller's override right applied.
     pub(super) fn tier_override(&self, tier: Tier) -> RequestedTier {
         match self.override_right {
             TierOverrideRight::Held => RequestedTier::Override(tier),
@@ -68,31 +68,31 @@ impl SessionParty {
     }
 }
 
-/// One session that is to be.
+/// A session to start.
 pub struct SessionRequest {
     pub party: SessionParty,
     pub agent: Agent,
     pub live: RealtimeProtocol,
     pub model: Arc<ModelHandle>,
     pub place: ProviderSessionTarget,
-    /// Insisted on from the start.
+    /// Tier set from the start.
     pub tier: Option<Tier>,
-    /// As the caller names it; without a name the session is a conversation of its own.
+    /// The caller's conversation id; without one the session is a new conversation.
     pub conversation: Option<String>,
-    /// Turns that wait behind those of this session.
+    /// Turns that are queued behind those of this session.
     pub queue_depth: u32,
-    /// Of the prompt.
+    /// Variables of the prompt.
     pub variables: BTreeMap<String, String>,
 }
 
-/// Where at the provider.
+/// Target of the session at the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderSessionTarget {
-    /// A session of one's own.
+    /// A new session.
     New,
-    /// One that there is: a call (sideband) or a session (GPT-Live).
+    /// An existing call (sideband) or session (GPT-Live).
     Attached(String),
-    /// The version that a Gemini client asks for, such as `v1beta`.
+    /// The API version that a Gemini client requests, such as `v1beta`.
     Version(String),
 }
 
@@ -102,7 +102,7 @@ impl SessionRequest {
         self.dial_later().await
     }
 
-    /// The same for later: it keeps nothing of the visit.
+    /// The same as a future that borrows nothing from the request.
     pub(super) fn dial_later(&self) -> BoxFuture<'static, Result<ProviderSocket, LlmError>> {
         let (model, path, query) = (Arc::clone(&self.model), self.path(), self.query());
         let trace = self.party.trace.clone();
@@ -114,15 +114,15 @@ impl SessionRequest {
         .boxed()
     }
 
-    /// The model as its provider calls it. Of Deepgram's a client chooses the model behind the voice,
-    /// unless the config gives an `id` to the one that it asked for: nothing then.
+    /// The provider's name of the model. Empty with Deepgram, where the client chooses the model
+    /// behind the voice, unless the config sets an `id` for the requested one.
     pub(super) fn model_id(&self) -> String {
         let settings = &self.model.settings;
         let is_clients = self.live == RealtimeProtocol::Deepgram && settings.id == settings.name;
         if is_clients { String::new() } else { settings.id.clone() }
     }
 
-    /// The same for a session that is under way: one refusal does not end a call.
+    /// Reconnects a running session: with retries, so that one rejection does not end a call.
     pub(super) fn redial_later(&self) -> BoxFuture<'static, Result<ProviderSocket, LlmError>> {
         let attempts: Vec<_> =
             RECONNECT_BACKOFF.iter().map(|pause| (*pause, self.dial_later())).collect();
@@ -133,7 +133,7 @@ impl SessionRequest {
                 if dialled.is_ok() {
                     break;
                 }
-                // Sessions that lost their provider together do not come back together.
+                // Jitter: sessions that lost their provider together must not reconnect together.
                 tokio::time::sleep(pause.mul_f64(rand::random_range(0.5..1.5))).await;
                 dialled = attempt.await;
             }
@@ -181,7 +181,7 @@ impl SessionRequest {
     }
 }
 
-/// Signs that could lead elsewhere are left out of a path.
+/// Removes characters that could change the path.
 fn segment(text: &str) -> String {
     let is_plain = |sign: &char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-');
     text.chars().filter(is_plain).take(200).collect()

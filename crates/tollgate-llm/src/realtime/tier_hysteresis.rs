@@ -1,20 +1,20 @@
-//! Tier hysteresis: the tier of a realtime session follows what is said, up at once and down only
+//! Tier hysteresis: the tier of a realtime session follows the utterances, up at once and down only
 //! when it stays low.
 //!
-//! Each change costs the provider its prompt cache, and tools that come and go confuse models.
+//! Each change invalidates the provider's prompt cache, and tools that come and go confuse models.
 //! Pure.
 
 use tollgate_core::budget::Tier;
 
 use super::events::UtteranceStage;
 
-/// So many turns in a row must want less before the session has less.
+/// Consecutive turns that must need a lower tier before the session gets it.
 const TURNS_BEFORE_LOWERING: u32 = 2;
 
 #[derive(Debug)]
 pub(super) struct TierHysteresis {
     tier: Tier,
-    /// Turns in a row that wanted less, and the most that one of them wanted.
+    /// Consecutive turns that needed a lower tier, and the highest tier among them.
     lower: Option<(u32, Tier)>,
 }
 
@@ -27,11 +27,11 @@ impl TierHysteresis {
         self.tier
     }
 
-    /// What was said calls for `tier`. Says whether the session's changed.
+    /// Records that an utterance needs `tier`. Returns whether the session's tier changed.
     pub(super) fn observe(&mut self, tier: Tier, form: UtteranceStage) -> bool {
         if tier >= self.tier {
             let has_changed = tier > self.tier;
-            // An utterance that is not over may still want more, and never less.
+            // An unfinished utterance can raise the tier, but never lower it.
             if has_changed || form == UtteranceStage::Final {
                 *self = Self::at(tier);
             }

@@ -1,7 +1,7 @@
-//! What a client says to Tollgate itself, between its messages to the model: which tier it wishes
-//! for. And the whole message, with its answer, in dialects whose messages have a `type`.
+//! Tier requests: messages of a client to Tollgate itself, between its messages to the model.
+//! Includes the whole message and its answer, for dialects whose messages have a `type`.
 //!
-//! Called by the machines. Knows nothing of how tiers are chosen.
+//! Called by the state machines. Independent of tier selection.
 
 use serde_json::json;
 use tollgate_core::budget::Tier;
@@ -10,14 +10,14 @@ use tollgate_core::json::Object;
 /// The `type` of such messages.
 pub(super) const TIER_MESSAGE_TYPE: &str = "tollgate.tier";
 
-/// The tier that a message wishes for; `None`: what is said decides. `Err` says what is wrong with it.
+/// The requested tier; `None`: automatic selection. `Err` describes the mistake.
 pub(super) fn tier(text: &str) -> Result<Option<Tier>, String> {
     let message = Object::parse(text)
         .map_err(|error| format!("`{TIER_MESSAGE_TYPE}` is not read: {error}"))?;
     of(&message).map_err(|why| format!("`{TIER_MESSAGE_TYPE}`: {why}"))
 }
 
-/// The tier that is wished for in the field `tier`, in any dialect.
+/// The requested tier in the field `tier`, in any dialect.
 pub(super) fn of(message: &Object<'_>) -> Result<Option<Tier>, &'static str> {
     if message.get("tier").is_some_and(|value| value.get() == "null") {
         return Ok(None);
@@ -26,7 +26,7 @@ pub(super) fn of(message: &Object<'_>) -> Result<Option<Tier>, &'static str> {
     named.map(Some).ok_or("`tier` has to be `fast`, `standard`, `deep` or null")
 }
 
-/// Which tier holds now, and why.
+/// Message with the current tier, and the reason.
 pub(super) fn tier_message(tier: Option<Tier>, reason: &str) -> String {
     json!({"type": TIER_MESSAGE_TYPE, "tier": tier.map(Tier::as_str), "reason": reason}).to_string()
 }

@@ -1,4 +1,4 @@
-//! Which tools of a view a live model is shown, and how they are declared to it.
+//! Tool declarations for a realtime model: selects tools of the view, and encodes them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::events::DeclaredTool;
 use super::protocol::RealtimeProtocol;
 use crate::tools;
 
-/// As many as the agent may be shown at once, pinned ones first.
+/// At most as many as the agent may be shown at once, pinned ones first.
 pub(super) fn declare_tools(
     agent: &Agent,
     turn: &Turn,
@@ -26,7 +26,7 @@ pub(super) fn declare_tools(
     pinned.extend(rest);
     let most = usize::try_from(persona.max_tools).unwrap_or(usize::MAX);
     let mut shown: Vec<&Arc<Tool>> = pinned.into_iter().take(most).collect();
-    // In the order of the view, which stays the same: caches of prompts live by it.
+    // In the stable order of the view: prompt caches depend on it.
     shown.sort_by(|one, other| one.exposed.as_str().cmp(other.exposed.as_str()));
     let form = live.form();
     let declared = |tool: &&Arc<Tool>| {

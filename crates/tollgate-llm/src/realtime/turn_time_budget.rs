@@ -1,5 +1,5 @@
-//! Time budget of the tools in one turn: one wall for all of them, however many rounds the model
-//! makes of it. Calls side by side cost their maximum, one after the other their sum. Pure.
+//! Time budget of the tools in one turn: one deadline (wall) for all of them, over any number of
+//! rounds. Concurrent calls cost their maximum, consecutive calls their sum. Pure.
 
 use std::time::{Duration, Instant};
 
@@ -7,21 +7,21 @@ use tollgate_core::budget::Deadline;
 
 #[derive(Debug, Default)]
 pub(super) struct TurnTimeBudget {
-    /// In phases that are over.
+    /// Time spent in finished phases.
     spent: Duration,
-    /// Since when calls run, and how many.
+    /// Start of the current phase, and its number of running calls.
     phase: Option<(Instant, usize)>,
 }
 
 impl TurnTimeBudget {
-    /// One more call runs; until when it may, if the turn's tools have `ceiling` in all.
+    /// Starts a call; returns its deadline, if the turn's tools have `ceiling` in total.
     pub(super) fn open(&mut self, ceiling: Option<Duration>, now: Instant) -> Option<Deadline> {
         let (began, running) = self.phase.unwrap_or((now, 0));
         self.phase = Some((began, running + 1));
         Some(Deadline::after(began, ceiling?.saturating_sub(self.spent)))
     }
 
-    /// A call of this turn is over.
+    /// Ends a call of this turn.
     pub(super) fn close(&mut self, now: Instant) {
         match &mut self.phase {
             Some((began, 1)) => {
@@ -33,7 +33,7 @@ impl TurnTimeBudget {
         }
     }
 
-    /// All that tools took so far.
+    /// Total time of tools so far.
     pub(super) fn time_spent(&self, now: Instant) -> Duration {
         let running = self.phase.map(|(began, _)| now.saturating_duration_since(began));
         self.spent + running.unwrap_or_default()

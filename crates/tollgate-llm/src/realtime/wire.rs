@@ -1,5 +1,5 @@
-//! One side of a realtime session, with back-pressure: a WebSocket, and what waits to be sent on
-//! it. A side that does not read makes the other side wait. Knows no dialect.
+//! One side of a realtime session, with back-pressure: a WebSocket and its send queue. A side that
+//! does not read blocks the other side. Independent of the dialect.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -18,17 +18,17 @@ use tollgate_mcp::offload::{LARGE, LargeWork, LargeWorkGuard};
 use super::events::CloseReason;
 pub use crate::provider::{MessageStream, socket_config as config};
 
-/// Of what waits for a side that does not read; then the other side waits, too.
+/// Size limit of the send queue to a side that does not read; beyond it the other side is not read.
 const MAX_WAITING_BYTES: usize = 256 << 10;
-/// A side that takes nothing for so long is given up.
+/// A side that accepts no data for this long is closed.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 const PING_INTERVAL: Duration = Duration::from_secs(25);
-/// A side that says nothing for so long, not even to pings, is gone.
+/// A side that sends nothing for this long, not even pongs, is dead.
 const READ_TIMEOUT: Duration = Duration::from_secs(80);
-/// Pings between two looks at the clock, at most.
+/// Maximum pings between two liveness checks.
 const MAX_PINGS_PER_CHECK: u32 = 1_000;
 
-/// Codes of RFC 6455 that we send ourselves.
+/// Close codes of RFC 6455 that we send.
 pub(super) mod code {
     pub(crate) const NORMAL: u16 = 1000;
     pub(crate) const GOING_AWAY: u16 = 1001;
@@ -44,10 +44,10 @@ pub(super) struct SocketSide<S> {
     socket: WebSocketStream<S>,
     waiting: VecDeque<Message>,
     waiting_bytes: usize,
-    /// Whether something may still be on its way out.
+    /// Whether data may still be unflushed.
     is_dirty: bool,
     large_work: LargeWork,
-    /// Of a large message, until everything is sent.
+    /// Guard of a large message, held until everything is sent.
     sending_large: Option<LargeWorkGuard>,
     heard: Instant,
     moved: Instant,
@@ -55,14 +55,14 @@ pub(super) struct SocketSide<S> {
     pings: u32,
 }
 
-/// What came from a side.
+/// An event of a socket.
 #[derive(Debug)]
 pub(super) enum SocketEvent {
     /// Text or binary.
     Message(Message),
-    /// It said goodbye.
+    /// It sent a close frame.
     Closed(CloseReason),
-    /// It is gone, or says what cannot be understood: this is what it is told.
+    /// The connection is lost, or sent invalid data: the close reason to send.
     Broken(CloseReason),
 }
 
@@ -94,15 +94,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
         self.waiting.push_back(message);
     }
 
-    /// Whether there is no room for what the other side says.
+    /// Whether the send queue is full, so that the other side must wait.
     pub(super) fn is_full(&self) -> bool {
         self.waiting_bytes > MAX_WAITING_BYTES
     }
 
-    /// Sends what waits. Ready only when the side is broken.
+    /// Sends the queue. Ready only when the connection is broken.
     pub(super) fn poll_send(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<Error> {
         if self.sending_large.is_some() {
-            // Masking, copying and writing it takes longer than others here should wait.
+            // Masking, copying and writing it would block other tasks on this thread for too long.
             ready!(self.large_work.poll_moved(context));
         }
         while !self.waiting.is_empty() {
@@ -157,7 +157,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
         }
     }
 
-    /// Looks after a quiet side; says what is wrong with it.
+    /// Liveness check of an idle side; returns what is wrong with it.
     pub(super) fn look(&mut self, now: Instant) -> Option<CloseReason> {
         self.pings = 0;
         let is_waiting = self.is_dirty || !self.waiting.is_empty();
@@ -175,9 +175,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
         None
     }
 
-    /// Says goodbye and waits for the other's, until `limit` at most.
+    /// Sends a close frame and waits for the peer's, at most until `limit`.
     pub(super) async fn leave(mut self, with: CloseReason, limit: Duration) {
-        // What was to be said before goes out before.
+        // The queue is sent first.
         self.send(Message::Close(Some(frame(&with))));
         let leaving = std::future::poll_fn(|context| {
             let now = self.heard;
@@ -192,19 +192,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
             Poll::Pending
         });
         let _ = tokio::time::timeout(limit, leaving).await;
-        // The last of it, such as the answer to a goodbye.
+        // Flushes the rest, such as the reply to a close frame.
         let _ = tokio::time::timeout(limit, futures_util::SinkExt::close(&mut self.socket)).await;
     }
 }
 
-/// Counts the values of a long message before a tree is built of it.
+/// Checks the number of values in a long message before it is parsed into a tree.
 fn check_json_bounds(message: Message) -> SocketEvent {
     let bounds = JsonBounds { depth: usize::MAX, ..JsonBounds::default() };
     let data = match &message {
-        // No text has more values than bytes.
+        // A text never has more values than bytes.
         message if message.len() <= bounds.values => &[],
         Message::Text(text) => text.as_bytes(),
-        // Sound is no JSON; what is JSON begins like it.
+        // Audio is not JSON; JSON starts with a brace.
         Message::Binary(bytes) if bytes.trim_ascii_start().starts_with(b"{") => &bytes[..],
         _ => &[],
     };
@@ -229,7 +229,7 @@ fn close_reason(frame: Option<CloseFrame>) -> CloseReason {
     )
 }
 
-/// Codes that may not be sent become one that may; reasons are cut to what fits.
+/// Replaces codes that must not be sent, and truncates the reason to the allowed length.
 fn frame(with: &CloseReason) -> CloseFrame {
     let code = CloseCode::from(with.code);
     let code = if code.is_allowed() { code } else { CloseCode::from(code::FAULT) };

@@ -1,9 +1,9 @@
-//! Finds the two files of a model in a directory: the tokenizer and the tensors.
+//! Locates the two files of a model in a directory: the tokenizer and the tensors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Larger files are no such model's.
+/// Larger files are rejected.
 const MAX_FILE_BYTES: u64 = 2 << 30;
 
 pub(super) struct StaticModelFiles {
@@ -11,7 +11,8 @@ pub(super) struct StaticModelFiles {
     pub(super) tensors: PathBuf,
 }
 
-/// The directory itself, or the folders that WordLlama and sentence-transformers have in it.
+/// Searches the directory itself, and the folders that WordLlama and sentence-transformers use in
+/// it.
 pub(super) fn find(directory: &Path) -> Result<StaticModelFiles, String> {
     if !directory.is_dir() {
         return Err("it is no directory".to_owned());
@@ -36,7 +37,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(said)
 }
 
-/// The first folder that has such a file, which must be the only one there.
+/// The file in the first folder that has one; it must be the only one there.
 fn only(
     directory: &Path,
     folders: &[&str],

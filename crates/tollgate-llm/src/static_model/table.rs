@@ -1,17 +1,16 @@
-//! The vectors of a static model, in a file of the format `safetensors`: eight bytes with the
-//! length of a header in JSON, the header, the numbers.
+//! Vector table of a static model, in a `safetensors` file: eight bytes with the header length, the
+//! header in JSON, the numbers.
 //!
-//! They stay as they are in the file, whose half-size numbers would take twice the memory
-//! otherwise.
+//! The numbers keep the encoding of the file: 16-bit floats would take twice the memory otherwise.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-/// Longer headers are none.
+/// Size limit of a header.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 const MAX_DIMENSIONS: usize = 8_192;
-/// Bytes at both ends that tell two files apart, beside the header and the size.
+/// Bytes at both ends that identify a file, together with its header and size.
 const SAMPLE_BYTES: usize = 64 << 10;
 
 pub(super) struct VectorTable {
@@ -20,18 +19,18 @@ pub(super) struct VectorTable {
     rows: usize,
     dimensions: usize,
     unknown: UnknownTokenRule,
-    /// By token: how much it counts.
+    /// Weight of each token.
     weights: Option<Vec<f32>>,
-    /// By token: its row, where several tokens share one.
+    /// Row of each token, if tokens share rows.
     rows_of: Option<Vec<usize>>,
 }
 
-/// What to do with tokens that stand for whatever the tokenizer does not know.
+/// How unknown tokens are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UnknownTokenRule {
-    /// As model2vec does.
+    /// As in model2vec.
     Skipped,
-    /// As WordLlama and sentence-transformers do.
+    /// As in WordLlama and sentence-transformers.
     Counted,
 }
 
@@ -121,7 +120,7 @@ impl VectorTable {
     }
 }
 
-/// A part of a file by which it is told from others without reading all of it.
+/// A sample that identifies a file without hashing all of it.
 pub(super) fn sample(bytes: &[u8]) -> Vec<u8> {
     let end = bytes.len().saturating_sub(SAMPLE_BYTES).max(SAMPLE_BYTES.min(bytes.len()));
     let mut sample = bytes[..SAMPLE_BYTES.min(bytes.len())].to_vec();
@@ -130,7 +129,7 @@ pub(super) fn sample(bytes: &[u8]) -> Vec<u8> {
     sample
 }
 
-/// The header, and where the numbers begin.
+/// The header, and the offset of the data.
 fn header(bytes: &[u8]) -> Result<(Value, usize), String> {
     let broken = || "its tensors are in no file of the format `safetensors`".to_owned();
     let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
@@ -141,7 +140,7 @@ fn header(bytes: &[u8]) -> Result<(Value, usize), String> {
 }
 
 impl Tensor {
-    /// `data` is where the numbers of all tensors are.
+    /// `data` is the range of all tensors' data.
     fn read(header: &Value, data: Range<usize>) -> Result<Self, String> {
         let kind = match header["dtype"].as_str().unwrap_or_default() {
             "F64" => TensorDtype::F64,
@@ -181,7 +180,7 @@ impl TensorDtype {
         }
     }
 
-    /// The bytes are of its size; the lowest comes first.
+    /// `bytes` has the size of the type, little-endian.
     fn number(self, bytes: &[u8]) -> f64 {
         match (self, bytes) {
             (Self::F64, &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
@@ -198,12 +197,12 @@ impl TensorDtype {
     }
 }
 
-/// A number of 16 bits: sign, five bits of exponent, ten of fraction.
+/// A 16-bit float: sign, five bits of exponent, ten of fraction.
 fn half(bits: u16) -> f32 {
     let (sign, exponent, fraction) =
         (u32::from(bits >> 15) << 31, u32::from(bits >> 10) & 0x1f, u32::from(bits) & 0x3ff);
     match exponent {
-        // Below the smallest of full precision: a multiple of 2 to the power of -24.
+        // Subnormal: a multiple of 2 to the power of -24.
         0 => f32::from_bits(sign | (fraction as f32 / 16_777_216.0).to_bits()),
         0x1f => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
         _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),

@@ -1,7 +1,7 @@
-//! Texts as the numbers of the pieces that a model knows, by a `tokenizer.json`.
+//! Tokenizer: maps text to token ids, as described by a `tokenizer.json`.
 //!
-//! Reads what static models have (pieces of words as BERT and SentencePiece make them) and says
-//! what it cannot. Names of special tokens in a text are text.
+//! Supports the types that static models use (subword tokens of BERT and SentencePiece), and
+//! reports unsupported ones. Names of special tokens in a text are treated as text.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ impl Tokenizer {
         Ok(Self { normal, split, model })
     }
 
-    /// The token for what is not known.
+    /// The token for unknown text.
     pub(super) fn unknown(&self) -> Option<u32> {
         match &self.model {
             TokenizerModel::Bpe(model) => model.unknown(),
@@ -70,7 +70,7 @@ impl Tokenizer {
 
 impl TokenizerModel {
     fn read(json: &Value) -> Result<Self, String> {
-        // Files of the first years do not name the kind.
+        // Early files do not name the type.
         let kind = json["type"].as_str().unwrap_or(match json.get("merges") {
             Some(_) => "BPE",
             None => "WordPiece",
@@ -112,7 +112,7 @@ fn text<'a>(json: &'a Value, key: &str) -> Result<&'a str, String> {
     json[key].as_str().ok_or_else(|| format!("has no `{key}` where one is due"))
 }
 
-/// Pieces and their numbers.
+/// Tokens and their ids.
 fn vocabulary(json: &Value) -> Result<std::collections::HashMap<String, u32>, String> {
     let vocabulary = json["vocab"].as_object().ok_or("has no vocabulary")?;
     let entry = |(piece, id): (&String, &Value)| {

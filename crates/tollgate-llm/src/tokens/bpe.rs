@@ -1,8 +1,8 @@
-//! Counts what a text comes to in OpenAI's vocabulary `o200k_base`: words are cut out by the
-//! vocabulary's own pattern, and the bytes of each are merged pair by pair, lowest rank first.
+//! BPE token counter for OpenAI's vocabulary `o200k_base`: splits text into words by the
+//! vocabulary's own pattern, and merges the bytes of each pair by pair, lowest rank first.
 //!
-//! The vocabulary is kept as the pairs that it merges (made by `scripts/vocabulary.py` from the file
-//! of tiktoken, MIT, OpenAI): 1.2 MB in the program, 4 MB once it is used, where ready-made tables
+//! The vocabulary is stored as its merge pairs (made by `scripts/vocabulary.py` from the file of
+//! tiktoken, MIT, OpenAI): 1.2 MB in the program, 4 MB once it is used, where ready-made tables
 //! take thirty times that. Called by [`super`] only.
 
 use std::cmp::Reverse;
@@ -16,14 +16,15 @@ static MERGES: &[u8] = include_bytes!("o200k.merges");
 
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(MERGES));
 
-/// Bytes of a word that are merged together. What is longer is no word of any language; it is cut
-/// so that it takes no more than its share of time and memory.
+/// Maximum bytes of a word merged as a whole. Longer ones are not words of any language; they are
+/// split to bound time and memory.
 const MAX_WORD_BYTES: usize = 4 * 1024;
 
-/// Up to so many parts a look at all pairs is quicker than keeping them in order.
+/// Up to this many parts a linear scan is faster than a heap.
 const MAX_LINEAR_PARTS: usize = 32;
 
-/// The tokens of a text. Words beyond 4 KiB are counted in pieces: a token more for each cut.
+/// Counts the tokens of a text. Words beyond 4 KiB are counted in pieces: one extra token per
+/// split.
 pub(super) fn count(text: &str) -> u64 {
     let vocabulary = &*VOCABULARY;
     let mut merging = MergeBuffer::default();
@@ -35,9 +36,9 @@ pub(super) fn count(text: &str) -> u64 {
 
 struct Vocabulary {
     pattern: Regex,
-    /// By byte.
+    /// Rank of each byte.
     bytes: [u32; 256],
-    /// The rank that two ranks beside one another become.
+    /// Two adjacent ranks, mapped to the rank of the merged token.
     merges: HashMap<u64, u32, BuildHasherDefault<RankHasher>>,
 }
 
@@ -66,7 +67,7 @@ fn key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
 }
 
-/// Ranks are the gateway's own data: nobody can choose them to collide.
+/// Ranks are the gateway's own data: an attacker cannot choose them to collide.
 #[derive(Default)]
 struct RankHasher(u64);
 
@@ -85,8 +86,8 @@ impl Hasher for RankHasher {
     }
 }
 
-/// The pattern of `o200k_base`. Its last rule, white space that no letter follows, looks ahead;
-/// `regex` does not, so [`words`] puts the last blank back.
+/// The pattern of `o200k_base`. Its last rule, whitespace that no letter follows, needs look-ahead,
+/// which `regex` lacks; so [`words`] puts the last blank back.
 const PATTERN: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
@@ -109,24 +110,24 @@ fn words<'t>(pattern: &'t Regex, text: &'t str) -> impl Iterator<Item = &'t str>
     })
 }
 
-/// Room to merge in, kept from word to word.
+/// Merge buffer, reused for all words.
 #[derive(Default)]
 struct MergeBuffer {
     parts: Vec<MergePart>,
-    /// What may be merged, lowest rank first, then leftmost: the rank and the left part.
+    /// Candidate merges, lowest rank first, then leftmost: the rank and the left part.
     waiting: BinaryHeap<Reverse<(u32, usize)>>,
 }
 
 #[derive(Clone, Copy)]
 struct MergePart {
     rank: u32,
-    /// What it becomes with the part behind it; [`NO_RANK`] if nothing.
+    /// Rank of this part merged with the next one; [`NO_RANK`] if they do not merge.
     merged: u32,
     before: usize,
     behind: usize,
 }
 
-/// No rank, and no place.
+/// Stands for no rank, and for no position.
 const NO_RANK: u32 = u32::MAX;
 const NO_PART: usize = usize::MAX;
 
@@ -141,7 +142,7 @@ impl MergeBuffer {
         left as u64
     }
 
-    /// A part for each byte.
+    /// One part per byte.
     fn begin(&mut self, word: &[u8], vocabulary: &Vocabulary) {
         let rank = |byte: u8| vocabulary.bytes[usize::from(byte)];
         let merged = |at: usize| {
@@ -183,7 +184,7 @@ impl MergeBuffer {
         let pairs = parts.iter().enumerate().filter(|(_, part)| part.merged != NO_RANK);
         waiting.extend(pairs.map(|(at, part)| Reverse((part.merged, at))));
         while let Some(Reverse((rank, at))) = waiting.pop() {
-            // Another merge came first, and this pair is no more.
+            // Outdated: another merge has changed this pair.
             if parts[at].merged != rank {
                 continue;
             }

@@ -1,19 +1,19 @@
-//! Reads the arguments that a model wrote.
+//! Parses the arguments that a model wrote.
 //!
-//! What means one thing only is read, however it is wrapped; all else becomes an error that tells
+//! Unambiguous input is accepted, however it is wrapped; anything else becomes an error that tells
 //! the model where it is wrong and what to send. Nothing is guessed: a tool must not run with
-//! arguments that nobody meant.
+//! arguments that were not intended.
 
 use serde_json::{Map, Value};
 use tollgate_core::json::{self, MalformedJsonError};
 use tollgate_core::text::truncate_chars;
 
-/// Of one call, as written.
+/// Size limit of one call's arguments.
 pub const MAX_BYTES: usize = 1 << 20;
-/// Characters that are shown before and behind a mistake.
+/// Characters quoted before and after a mistake.
 const CONTEXT_CHARS: usize = 24;
 
-/// Arguments that mean nothing, or more than one thing. For the model that wrote them.
+/// Invalid or ambiguous arguments. The message is for the model that wrote them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArgumentsError {
     #[error(
@@ -32,7 +32,7 @@ pub enum ArgumentsError {
     NotAnObject { found: &'static str },
 }
 
-/// No arguments at all are as good as `{}`.
+/// Empty arguments count as `{}`.
 pub fn parse(text: &str) -> Result<Map<String, Value>, ArgumentsError> {
     if text.len() > MAX_BYTES {
         return Err(ArgumentsError::TooLong { size: text.len() });
@@ -44,7 +44,7 @@ pub fn parse(text: &str) -> Result<Map<String, Value>, ArgumentsError> {
     match read(inside)? {
         Value::Object(arguments) => Ok(arguments),
         Value::Null => Ok(Map::new()),
-        // Written twice over: there is one way to read it.
+        // Double-encoded: there is only one way to read it.
         Value::String(again) => match json::value(again.trim()) {
             Ok(Value::Object(arguments)) => Ok(arguments),
             _ => Err(ArgumentsError::NotAnObject { found: "a text" }),
@@ -76,7 +76,7 @@ fn read(text: &str) -> Result<Value, ArgumentsError> {
     })
 }
 
-/// What stands in a code fence that is all there is.
+/// Content of a code fence that encloses the whole text.
 fn strip_code_fence(text: &str) -> &str {
     let Some(inside) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else {
         return text;
@@ -86,7 +86,7 @@ fn strip_code_fence(text: &str) -> &str {
     inside.trim()
 }
 
-/// Without commas that only a closing bracket follows; `None` if there are none.
+/// Removes trailing commas before a closing bracket; `None` if there are none.
 fn without_last_commas(text: &str) -> Option<String> {
     let mut kept = String::with_capacity(text.len());
     let (mut in_string, mut is_escaped) = (false, false);
@@ -96,7 +96,7 @@ fn without_last_commas(text: &str) -> Option<String> {
             _ if is_escaped => is_escaped = false,
             '\\' if in_string => is_escaped = true,
             '"' => in_string = !in_string,
-            // A comma behind an opening bracket or another comma is something else gone wrong.
+            // A comma after an opening bracket or another comma is a different mistake.
             ',' if !in_string && closes() && !kept.trim_end().ends_with(['{', '[', ',']) => {
                 continue;
             }
@@ -107,7 +107,7 @@ fn without_last_commas(text: &str) -> Option<String> {
     (kept.len() < text.len()).then_some(kept)
 }
 
-/// The reader's words with the place in the text that they are about.
+/// The parser's message with the location in the text.
 fn locate_problem(text: &str, problem: &str) -> String {
     if problem.starts_with("recursion limit exceeded") {
         return "nested deeper than 128 levels".to_owned();
@@ -121,7 +121,7 @@ fn locate_problem(text: &str, problem: &str) -> String {
     format!("{}, at ▸ in `{place}`", truncate_chars(problem, 200))
 }
 
-/// `… at line 1 column 5`, as bytes.
+/// Byte offset from `… at line 1 column 5`.
 fn offset(text: &str, problem: &str) -> Option<usize> {
     let (_, place) = problem.rsplit_once(" at line ")?;
     let (line, column) = place.split_once(" column ")?;

@@ -1,4 +1,4 @@
-//! Calls as models ask for them, in each API's own words: one, several, or the message they came in.
+//! Decodes tool calls in each API's own format: one, several, or the message that contains them.
 //! Called by fronts that run calls for a client's model.
 
 use serde_json::Value;
@@ -9,11 +9,11 @@ use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::fields::{FieldReader, wrong};
 
-/// The calls of a document, in their order.
+/// The calls of a document, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallDocument {
     pub calls: Vec<FunctionCall>,
-    /// Whether they came as a list, however short.
+    /// Whether they came as a list, even with one item.
     pub extent: DocumentExtent,
 }
 
@@ -37,7 +37,7 @@ pub fn read(document: Value, dialect: Dialect) -> Result<CallDocument, LlmError>
     Ok(CallDocument { calls, extent })
 }
 
-/// Where a message of the dialect holds its calls.
+/// Field of a dialect's message that contains its calls.
 fn calls_key(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::OpenAiChat => "tool_calls",
@@ -64,7 +64,7 @@ fn items(document: Value, dialect: Dialect) -> Result<(Vec<Value>, DocumentExten
     }
 }
 
-/// Messages hold words beside calls.
+/// Messages contain text beside calls.
 fn is_call(item: &Value, dialect: Dialect) -> bool {
     match dialect {
         Dialect::OpenAiChat => true,
@@ -94,7 +94,7 @@ fn call(mut item: FieldReader, dialect: Dialect) -> Result<FunctionCall, LlmErro
                     let id = id.ok_or_else(|| item.missing("id"))?;
                     read_call_item(id, function, "arguments")
                 }
-                // A bare function: some gateways hand it on so.
+                // A bare function: some gateways forward it in this form.
                 None => {
                     read_call_item(id.unwrap_or_else(|| "call_1".to_owned()), item, "arguments")
                 }
@@ -119,7 +119,7 @@ fn call(mut item: FieldReader, dialect: Dialect) -> Result<FunctionCall, LlmErro
     }
 }
 
-/// Arguments are text to some and an object to others.
+/// Arguments are a string in some APIs and an object in others.
 fn read_call_item(id: String, mut item: FieldReader, key: &str) -> Result<FunctionCall, LlmError> {
     let name = item.needed_text("name")?;
     let arguments = match item.take(key) {

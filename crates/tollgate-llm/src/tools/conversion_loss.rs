@@ -1,11 +1,11 @@
-//! What a definition says that the form it is written in cannot say.
+//! Conversion losses: what a definition expresses that its target format cannot.
 
 use std::fmt;
 
-/// One thing that another form has no words for, or has other words for.
+/// One loss: something that the target format cannot express, or expresses differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversionLoss {
-    /// JSON pointer into the definition as it came.
+    /// JSON pointer into the original definition.
     pub at: String,
     pub kind: ConversionLossKind,
     /// For people.
@@ -14,16 +14,16 @@ pub struct ConversionLoss {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConversionLossKind {
-    /// Something has another name there. Arguments are given their own names back.
+    /// Something has another name in the target format. Arguments are mapped back.
     Renamed,
-    /// Something that arguments must keep to is in the description only.
+    /// A constraint on arguments is in the description only.
     Limit,
-    /// Something that says nothing about arguments is left out.
+    /// A field that does not concern arguments was omitted.
     Field,
 }
 
 impl ConversionLossKind {
-    /// Stable, for programs.
+    /// Stable name for programs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Renamed => "renamed",
@@ -49,7 +49,7 @@ impl fmt::Display for ConversionLoss {
     }
 }
 
-/// A step further into a document.
+/// Appends a key to a JSON pointer.
 pub(super) fn step(at: &str, key: &str) -> String {
     format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"))
 }

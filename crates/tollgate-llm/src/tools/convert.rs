@@ -1,4 +1,5 @@
-//! Definitions of tools from one form into another. Called by the command line and by fronts; pure.
+//! Converts tool definitions from one format to another. Called by the command line and by fronts;
+//! pure.
 
 use serde_json::{Map, Value};
 
@@ -9,24 +10,24 @@ use super::tool_format::ToolFormat;
 use crate::conversation::Function;
 use crate::extra::Extra;
 
-/// A definition in another form.
+/// A definition in another format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConvertedDefinition {
     pub definition: Value,
-    /// What it does not say any more, or says in other words.
+    /// What it no longer expresses, or expresses differently.
     pub lost: Vec<ConversionLoss>,
     renames: ArgumentRenames,
 }
 
 impl ConvertedDefinition {
-    /// Arguments for the definition as it is now, in the names that it had.
+    /// Maps arguments for the converted definition back to the original names.
     #[must_use]
     pub fn arguments(&self, sent: Map<String, Value>) -> Map<String, Value> {
         self.renames.arguments(sent)
     }
 }
 
-/// Why a definition has no other form.
+/// Why a definition cannot be converted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionConversionError {
     #[error(transparent)]
@@ -43,8 +44,7 @@ pub fn convert(
     convert_with(definition, (from, to), |schema, at| schema::fit(schema, to, at))
 }
 
-/// For OpenAI, with a schema that binds the model: it sends every property, null for those that it
-/// leaves out.
+/// For OpenAI, with a strict schema: the model sends every property, null for those that it omits.
 pub fn convert_strictly(
     definition: &Value,
     from: ToolFormat,
@@ -63,7 +63,7 @@ pub fn convert_strictly(
     Ok(made)
 }
 
-/// The forms that know how to bind a model.
+/// The formats that support strict schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StrictToolFormat {
     OpenAi,
@@ -71,7 +71,7 @@ pub enum StrictToolFormat {
 }
 
 impl StrictToolFormat {
-    /// `None`: that form does not.
+    /// `None`: the format does not support them.
     pub fn of(form: ToolFormat) -> Option<Self> {
         match form {
             ToolFormat::OpenAi => Some(Self::OpenAi),
@@ -119,7 +119,7 @@ fn convert_with(
     Ok(ConvertedDefinition { definition: definition::write(&function, to, more), lost, renames })
 }
 
-/// What is said beside name, description and schema, as far as the other form says it too.
+/// Fields beside name, description and schema, as far as the target format has them too.
 fn more(
     defined: NeutralDefinition,
     (from, to, is_same): (ToolFormat, ToolFormat, bool),
@@ -136,7 +136,7 @@ fn more(
         )
     };
     match strict.filter(|_| knows_strict(from)) {
-        // A schema that was changed may have lost what strictness asks of it.
+        // A changed schema may no longer meet the requirements of strict mode.
         Some(strict) if knows_strict(to) && (is_same || !strict) => {
             more.insert("strict".to_owned(), strict.into());
         }

@@ -1,4 +1,4 @@
-//! One definition of a tool, read and written in each form.
+//! Reads and writes one tool definition in each format.
 
 use serde_json::{Map, Value, json};
 
@@ -6,23 +6,23 @@ use super::schema::openapi;
 use super::tool_format::ToolFormat;
 use crate::conversation::Function;
 
-/// A definition, whatever it was written in.
+/// A definition, independent of its format.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct NeutralDefinition {
     pub(super) name: String,
     pub(super) description: Option<String>,
-    /// JSON Schema. `None`: it takes nothing.
+    /// JSON Schema. `None`: no parameters.
     pub(super) schema: Option<Value>,
-    /// Where the schema stands in the definition.
+    /// Location of the schema in the definition.
     pub(super) schema_at: &'static str,
-    /// Whether the schema binds the model, if it is said.
+    /// Whether the schema is strict, if specified.
     pub(super) strict: Option<bool>,
-    /// What else is said, and where that stands.
+    /// Other fields, and their location.
     pub(super) rest: Map<String, Value>,
     pub(super) rest_at: &'static str,
 }
 
-/// Why a definition cannot be read in a form.
+/// Why a definition cannot be read in a format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolDefinitionError {
     #[error("a definition is an object")]
@@ -35,7 +35,7 @@ pub enum ToolDefinitionError {
     Hosted(String),
 }
 
-/// The place of the schema, by form.
+/// Field of the schema, by format.
 fn schema_key(form: ToolFormat) -> &'static str {
     match form {
         ToolFormat::Mcp => "inputSchema",
@@ -86,7 +86,7 @@ fn pointer(form: ToolFormat) -> &'static str {
     }
 }
 
-/// Takes out what only says that it is a function.
+/// Removes the fields that only mark it as a function.
 fn check_kind(
     fields: &mut Map<String, Value>,
     form: ToolFormat,
@@ -147,7 +147,7 @@ fn text(
     }
 }
 
-/// A function as the form lists it; its schema has to fit already.
+/// A function in the listing of the format; its schema must already fit.
 pub(super) fn write(function: &Function, form: ToolFormat, more: Map<String, Value>) -> Value {
     let mut fields = Map::new();
     if matches!(form, ToolFormat::OpenAiResponses | ToolFormat::OpenAiRealtime) {
@@ -167,7 +167,7 @@ pub(super) fn write(function: &Function, form: ToolFormat, more: Map<String, Val
     };
     fields.extend(schema.map(|(key, schema)| (key.to_owned(), schema)));
     if form == ToolFormat::OpenAiResponses {
-        // Unsaid it would be true, and few schemas are made for that.
+        // The default is true, and few schemas are written for that.
         fields.insert("strict".to_owned(), false.into());
     }
     fields.extend(more);

@@ -1,5 +1,5 @@
-//! A tool of the catalogue as a model is offered it. Asked for every tool of every turn, so each is
-//! made once per form and kept.
+//! A catalogue tool in the format in which a model is offered it. Needed for every tool of every
+//! turn, so each is built once per format and cached.
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -17,34 +17,34 @@ use crate::conversation::Function;
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 
-/// Tools that are kept, of all catalogues and dialects.
+/// Cached tools, of all catalogues and dialects.
 const MAX_CACHED_TOOLS: usize = 16_384;
 
-/// A tool in the words of one form.
+/// A tool in one format.
 #[derive(Debug)]
 pub struct FormattedTool {
     /// Its name may differ from the tool's exposed one.
     pub function: Function,
-    /// What of its arguments the form has no words for.
+    /// What the format cannot express of its arguments.
     pub lost: Vec<ConversionLoss>,
     renames: ArgumentRenames,
-    /// By which it was made.
+    /// The description that it was built from.
     description: Option<String>,
     shared: OnceLock<Arc<Value>>,
 }
 
 impl FormattedTool {
-    /// As requests and listings of this form hold it: the one that it was made for.
+    /// The definition for requests and listings; `form` must be the one that it was built for.
     pub fn definition(&self, form: ToolFormat) -> Value {
         definition::write(&self.function, form, Map::new())
     }
 
-    /// The same, made once and shared.
+    /// The same, built once and shared.
     pub fn shared_definition(&self, form: ToolFormat) -> Arc<Value> {
         Arc::clone(self.shared.get_or_init(|| Arc::new(self.definition(form))))
     }
 
-    /// Arguments that a model sent, in the tool's own names.
+    /// Maps arguments sent by a model back to the tool's own names.
     #[must_use]
     pub fn arguments(&self, sent: Map<String, Value>) -> Map<String, Value> {
         self.renames.arguments(sent)
@@ -58,12 +58,12 @@ struct FormattedToolKey {
     form: ToolFormat,
 }
 
-/// The tool for a provider that speaks this dialect.
+/// The tool in the format of this dialect.
 pub fn format_for_dialect(tool: &Tool, dialect: Dialect) -> Arc<FormattedTool> {
     format_tool(tool, dialect.into())
 }
 
-/// The tool in any form.
+/// The tool in any format.
 pub fn format_tool(tool: &Tool, form: ToolFormat) -> Arc<FormattedTool> {
     static TOOL_CACHE: LazyLock<Cache<FormattedToolKey, Arc<FormattedTool>>> =
         LazyLock::new(|| Cache::new(MAX_CACHED_TOOLS));
@@ -78,8 +78,8 @@ pub fn format_tool(tool: &Tool, form: ToolFormat) -> Arc<FormattedTool> {
     made
 }
 
-/// The tool of the view that a model means by a name: names that a form does not take have another
-/// in it.
+/// Finds the tool of the view by the name that a model used: names that a format does not accept
+/// are replaced in it.
 pub fn find_by_model_name<'v>(
     view: &'v View,
     name: &str,

@@ -1,5 +1,5 @@
-//! Definitions as they come in files and bodies: one, a list, an MCP `tools/list` result, the tools
-//! of a request, Gemini's groups. And which form they are in, where that can be told.
+//! Reads tool definitions from files and bodies: one, a list, an MCP `tools/list` result, the tools
+//! of a request, Gemini's groups. Detects their format, where possible.
 
 use serde_json::{Map, Value, json};
 
@@ -12,14 +12,14 @@ pub struct DefinitionListing {
     pub extent: DocumentExtent,
 }
 
-/// Whether a document is a list, however short.
+/// Whether a document is a list, even with one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentExtent {
     One,
     Many,
 }
 
-/// Why a document is no list of tools, or of which form they are cannot be told.
+/// Why a document is not a list of tools, or its format cannot be detected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionListingError {
     #[error("this is no tool and no list of tools: {0}")]
@@ -48,7 +48,7 @@ impl DefinitionListing {
             Value::Object(fields) => fields,
             _ => return Err(DefinitionListingError::NoTools("an object or a list is expected")),
         };
-        // A whole JSON-RPC answer, or only its result; a request's body.
+        // A whole JSON-RPC response, or only its result; a request's body.
         if let Some(Value::Object(result)) = fields.get_mut("result") {
             fields = std::mem::take(result);
         }
@@ -76,7 +76,7 @@ impl DefinitionListing {
         Self { definitions, extent: DocumentExtent::Many }
     }
 
-    /// The form that all of them are in.
+    /// The common format of all definitions.
     pub fn form(&self) -> Result<ToolFormat, DefinitionListingError> {
         let mut first = None;
         for (at, definition) in self.definitions.iter().enumerate() {
@@ -94,7 +94,7 @@ impl DefinitionListing {
     }
 }
 
-/// Definitions as the form's own requests and answers hold them.
+/// Wraps definitions as the format's own requests and responses do.
 pub fn wrap_definitions(
     definitions: Vec<Value>,
     form: ToolFormat,
@@ -113,7 +113,7 @@ pub fn wrap_definitions(
     }
 }
 
-/// `None`: it could be several, or is none.
+/// `None`: ambiguous, or no known format.
 fn form_of(definition: &Value) -> Option<ToolFormat> {
     let fields = definition.as_object()?;
     let has = |key: &str| fields.contains_key(key);
@@ -125,7 +125,7 @@ fn form_of(definition: &Value) -> Option<ToolFormat> {
     } else if fields.get("function").is_some_and(Value::is_object) {
         Some(ToolFormat::OpenAi)
     } else if is_function {
-        // Realtime says nothing that this does not.
+        // Realtime has no distinguishing field.
         Some(ToolFormat::OpenAiResponses)
     } else if has("behavior") {
         Some(ToolFormat::GeminiLive)
@@ -136,7 +136,7 @@ fn form_of(definition: &Value) -> Option<ToolFormat> {
     }
 }
 
-/// Types in capitals: only Gemini writes them so.
+/// Upper-case types: only Gemini uses them.
 fn is_openapi(fields: &Map<String, Value>) -> bool {
     let kind = fields.get("parameters").and_then(|schema| schema.get("type"));
     kind.and_then(Value::as_str) == Some("OBJECT")

@@ -1,5 +1,5 @@
-//! Names that fit a form. A name that has to be changed gets a mark of the whole old name, so that no
-//! two become one, whichever tools stand beside it: the same name fits in the same way everywhere.
+//! Fits names to the rule of a format. A changed name gets a hash of the whole old name, so that no
+//! two names collide, whatever other tools there are: the result depends on the name alone.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ impl NameRule {
         letters.next().is_some_and(self.first) && letters.all(self.then) && name.len() <= self.most
     }
 
-    /// The name itself, or one by which it can be known again.
+    /// The name itself, or a replacement with a hash.
     pub(super) fn fit<'n>(&self, name: &'n str) -> Cow<'n, str> {
         if self.takes(name) {
             return Cow::Borrowed(name);

@@ -1,7 +1,7 @@
-//! What a tool answered, as the parts of a conversation.
+//! Converts tool results to parts of a conversation.
 //!
-//! Against prompt injection, the text of a tool is data: it is carried, never obeyed. Called by the
-//! agent loop and by fronts that run calls for a model elsewhere.
+//! Against prompt injection, tool output is data: it is passed on, never interpreted. Called by the
+//! agent loop and by fronts that run calls for an external model.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -20,10 +20,10 @@ mod native;
 
 pub use convert::{ConvertedResults, convert, form_of};
 
-/// Of one result. What the gate gives out was cut for its consumer before.
+/// Maximum items per result. The gate has already truncated results for their consumer.
 const MAX_RESULT_ITEMS: usize = 256;
 
-/// The result of a call as a conversation takes it.
+/// The result of a call in neutral form.
 pub fn neutral(call: &FunctionCall, outcome: &Outcome) -> CallResult {
     let result = Object::parse(outcome.result.get()).unwrap_or_default();
     let mut parts = parts(&result);
@@ -59,7 +59,7 @@ fn end(status: CallStatus) -> CallEnd {
     }
 }
 
-/// Models call again and again for an answer that is empty.
+/// Placeholder: models repeat a call over and over if its result is empty.
 fn empty_result_text(status: CallStatus) -> &'static str {
     match status {
         CallStatus::NoResults => "no results",
@@ -67,7 +67,7 @@ fn empty_result_text(status: CallStatus) -> &'static str {
     }
 }
 
-/// The content of an MCP result. Structure speaks only where there are no words.
+/// The content of an MCP result. Structured content is used only if there is no text.
 pub(super) fn parts(result: &Object<'_>) -> Vec<MessagePart> {
     let content = result.get("content");
     let items: Vec<&RawValue> =
@@ -92,7 +92,7 @@ fn part(raw: &RawValue) -> MessagePart {
         Some("resource_link") => Some(PartContent::Text(link(&item))),
         _ => None,
     };
-    // What nobody here knows is still what the tool said.
+    // Unknown content is passed on as text.
     MessagePart::new(known.unwrap_or_else(|| PartContent::Text(raw.get().to_owned())))
 }
 
@@ -112,7 +112,7 @@ fn media_kind(media_type: &str) -> MediaKind {
     }
 }
 
-/// What stands in the result itself, under an address.
+/// An embedded resource with its URI.
 fn resource(resource: &Object<'_>) -> Option<PartContent> {
     let uri = resource.string("uri").unwrap_or_default().into_owned();
     if let Some(text) = resource.string("text") {
@@ -135,7 +135,7 @@ fn resource(resource: &Object<'_>) -> Option<PartContent> {
     Some(PartContent::Media(ChatMedia { kind, source, name }))
 }
 
-/// An address only: nothing is fetched.
+/// A resource link: only its URI is passed on, nothing is fetched.
 fn link(item: &Object<'_>) -> String {
     let text = |key| item.string(key).unwrap_or_default();
     let mut told = format!("{}: {}", text("name"), shorten_uri(&text("uri")));

@@ -1,6 +1,8 @@
-//! Makes a JSON schema of arguments fit for a form: written in the newest draft, its references in
-//! one place or inlined, its root a plain object, its keys renamed, and in the words that the form
-//! knows. What cannot be said any more is put into the description next to it and listed.
+//! Fits a JSON Schema of arguments to a format.
+//!
+//! Converts it to the newest draft, gathers or inlines its references, makes its root a plain
+//! object, renames its keys, and restricts it to the keywords that the format knows. Lost
+//! constraints are added to the nearest description and listed.
 
 use serde_json::{Map, Value, json};
 
@@ -21,23 +23,23 @@ mod subset;
 
 pub(super) use keys::ArgumentRenames;
 
-/// Arrays and objects within each other.
+/// Nesting depth of arrays and objects.
 const MAX_DEPTH: usize = 128;
-/// Values, also of what references were replaced by.
+/// Number of values, including those of inlined references.
 const MAX_VALUES: usize = 50_000;
 
-/// A schema as a form takes it.
+/// A schema that fits a format.
 #[derive(Debug)]
 pub(super) struct FittedSchema {
     /// `None`: no arguments at all.
     pub(super) schema: Option<Value>,
-    /// What the root cannot say, for the description of the tool.
+    /// What the root cannot express, for the description of the tool.
     pub(super) told: Vec<String>,
     pub(super) lost: Vec<ConversionLoss>,
     pub(super) renames: ArgumentRenames,
 }
 
-/// Why a schema cannot be made fit.
+/// Why a schema cannot be made to fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaFitError {
     #[error("the schema must be an object")]
@@ -52,7 +54,7 @@ pub enum SchemaFitError {
     Unbound { at: String, why: &'static str },
 }
 
-/// The schema for OpenAI, in the part that binds a model.
+/// Fits the schema to OpenAI's strict mode.
 pub(super) fn fit_strict(schema: &Value, at: &str) -> Result<FittedSchema, SchemaFitError> {
     check(schema)?;
     let form = ToolFormat::OpenAi;
@@ -67,7 +69,7 @@ pub(super) fn fit_strict(schema: &Value, at: &str) -> Result<FittedSchema, Schem
     Ok(FittedSchema { schema: Some(Value::Object(fields)), told, lost, renames })
 }
 
-/// `at` is where the schema stands in its definition.
+/// `at` is the location of the schema in its definition.
 pub(super) fn fit(
     schema: &Value,
     form: ToolFormat,
@@ -104,7 +106,7 @@ pub(super) fn fit(
     Ok(FittedSchema { schema: fields.map(Value::Object), told, lost, renames })
 }
 
-/// What is noted while a schema is worked on.
+/// Losses and renames collected while a schema is fitted.
 struct SchemaFitLog {
     at: String,
     told: Vec<String>,
@@ -118,14 +120,14 @@ impl SchemaFitLog {
         Self { at: at.to_owned(), told, lost, renames }
     }
 
-    /// A keyword whose word is in the description only.
+    /// A keyword that is now in the description only.
     fn limit(&mut self, at: &str, keyword: &str) {
         let what = format!("`{keyword}` is in the description only");
         self.lost.push(ConversionLoss::new(ConversionLossKind::Limit, step(at, keyword), what));
     }
 }
 
-/// Bounds what follows: it recurses as deep as the schema is.
+/// Bounds the following steps, which recurse as deep as the schema.
 fn check(schema: &Value) -> Result<(), SchemaFitError> {
     if !schema.is_object() {
         return Err(SchemaFitError::NotASchema);

@@ -1,4 +1,4 @@
-//! The forms in which tools are told, and what each of them can say. A new form is a variant and its
+//! Table of the tool definition formats and their properties. A new format is a variant and its
 //! lines in these tables.
 
 use std::fmt;
@@ -9,12 +9,12 @@ use tollgate_core::text::truncate_chars;
 use crate::dialect::Dialect;
 use crate::format::names::{self, MAX_SAFE_NAME_CHARS, NameRule, is_key, is_letter, is_word};
 
-/// How a definition of a tool is written down.
+/// Format of a tool definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ToolFormat {
     /// As MCP servers list them.
     Mcp,
-    /// Chat Completions, and everybody who speaks like it.
+    /// Chat Completions, and compatible servers.
     OpenAi,
     OpenAiResponses,
     Anthropic,
@@ -25,7 +25,7 @@ pub enum ToolFormat {
     GeminiLive,
 }
 
-/// A form that nobody knows.
+/// An unknown format name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no format `{given}`; {hint}")]
 pub struct UnknownToolFormatError {
@@ -44,7 +44,7 @@ impl ToolFormat {
         Self::GeminiLive,
     ];
 
-    /// As people and URLs name it.
+    /// Name for users and URLs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Mcp => "mcp",
@@ -68,10 +68,10 @@ impl ToolFormat {
         })
     }
 
-    /// How a tool may be called: by names that fit wherever the dialect is spoken.
+    /// Rule for tool names: accepted by every server of the dialect.
     pub(super) fn names(self) -> NameRule {
         let dialect = match self {
-            // 128 is MCP's own advice; longer names are for its clients to judge.
+            // MCP recommends at most 128; longer names are left to its clients.
             Self::Mcp => return ANY_NAME,
             Self::OpenAi | Self::OpenAiRealtime => Dialect::OpenAiChat,
             Self::OpenAiResponses => Dialect::OpenAiResponses,
@@ -81,7 +81,7 @@ impl ToolFormat {
         NameRule { most: MAX_SAFE_NAME_CHARS, ..names::rule(dialect) }
     }
 
-    /// How the arguments of a tool may be called.
+    /// Rule for argument names.
     pub(super) fn keys(self) -> NameRule {
         match self {
             Self::Mcp | Self::OpenAi | Self::OpenAiResponses | Self::OpenAiRealtime => ANY_NAME,

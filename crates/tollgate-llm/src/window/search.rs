@@ -1,5 +1,5 @@
-//! The search for tools: a model that cannot be shown all of them is given one that finds the
-//! others, and what it found is shown from the next round on.
+//! Tool search: a model that cannot be shown all tools gets a tool that searches the others; what
+//! it finds is shown from the next round on.
 
 use serde_json::{Value, json};
 use tollgate_core::relevance::RelevanceQuery;
@@ -10,44 +10,44 @@ use crate::conversation::Function;
 use crate::extra::Extra;
 use crate::tools::arguments;
 
-/// Of the tool, unless another has that name.
+/// Name of the tool, unless another one has it.
 const SEARCH_TOOL_NAME: &str = "searchTools";
 const DEFAULT_RESULTS: u64 = 5;
 const MAX_RESULTS: u64 = 20;
-/// Characters of a description in a result; the whole stands in the tool itself.
+/// Maximum characters of a description in a result; the tool itself has the whole text.
 const MAX_DESCRIPTION_CHARS: usize = 400;
 
-/// The tools that a model found in this turn.
+/// Tools that a model has found in this turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DisclosedTools {
-    /// The latest last.
+    /// Latest last.
     names: Vec<String>,
 }
 
 impl DisclosedTools {
-    /// What is found again counts as found now.
+    /// A tool that is found again counts as found now.
     pub fn add(&mut self, found: &ToolSearchHits) {
         self.names.retain(|name| !found.names.contains(name));
-        // The best match is the last to be left out again.
+        // The best match is the last to be omitted again.
         self.names.extend(found.names.iter().rev().cloned());
     }
 
-    /// The latest first.
+    /// Latest first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().rev().map(String::as_str)
     }
 }
 
-/// What a search came to.
+/// Result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSearchHits {
-    /// The best first.
+    /// Best match first.
     pub names: Vec<String>,
-    /// For the model.
+    /// Text for the model.
     pub text: String,
 }
 
-/// The tool that is shown.
+/// Definition of the search tool.
 pub(super) fn tool(asked: &WindowRequest<'_>) -> Function {
     let is_taken = |name: &str| {
         asked.stock.place(name).is_some() || asked.request.client_tools().any(|it| it == name)
@@ -85,7 +85,7 @@ pub(super) fn tool(asked: &WindowRequest<'_>) -> Function {
     }
 }
 
-/// Searches the tools that this turn may see. Fails with words for the model.
+/// Searches the tools that are visible in this turn. Errors are messages for the model.
 pub fn search(asked: &WindowRequest<'_>, arguments: &str) -> Result<ToolSearchHits, String> {
     let (query, limit) = parse_query(arguments)?;
     let visible = visible(asked);
@@ -127,7 +127,7 @@ fn hit_json(function: &Function) -> Value {
     })
 }
 
-/// Names and types, a question mark behind what may be left out: the schema comes with the tool.
+/// Names and types, with a question mark after optional ones: the schema comes with the tool.
 fn parameters(schema: Option<&Value>) -> Value {
     let field = |key: &str| schema.and_then(|schema| schema.get(key));
     let required = field("required").and_then(Value::as_array).into_iter().flatten();

@@ -1,14 +1,14 @@
-//! A request that fits into no model, told with the numbers and with what helps.
+//! Error for a request that fits into no model, with the numbers and advice.
 
 use std::fmt;
 
 use super::WindowCounts;
 use crate::error::{LlmError, LlmErrorKind};
 
-/// What was tried, and what each came to with as few tools as there can be.
+/// The models tried, with the counts of each for the minimal set of tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextTooLongError {
-    /// By the name of the model.
+    /// Keyed by model name.
     pub tried: Vec<(String, WindowCounts)>,
 }
 

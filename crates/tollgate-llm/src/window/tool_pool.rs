@@ -1,5 +1,5 @@
-//! An agent's tools, ready to be chosen from: made once for a view, shared by all of its turns.
-//! What is costly (the words, the counts) is made when it is first asked for, and kept.
+//! Tool pool: an agent's tools prepared for selection, built once per view and shared by all of its
+//! turns. Expensive parts (word index, token counts) are computed on first use and cached.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -10,17 +10,17 @@ use tollgate_core::relevance::{RelevanceDocument, RelevanceIndex};
 use crate::conversation::Function;
 use crate::tokens::{self, CountPrecision};
 
-/// A tool that a model may be shown.
+/// A tool that may be shown to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OfferCandidate {
     pub function: Function,
-    /// For people; only its words count.
+    /// For people; only used for its words.
     pub title: Option<String>,
 }
 
 #[derive(Debug, Default)]
 pub struct ToolPool {
-    /// By name.
+    /// Sorted by name.
     tools: Vec<PooledTool>,
     places: HashMap<String, usize>,
     index: OnceLock<RelevanceIndex>,
@@ -37,13 +37,13 @@ struct PooledTool {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PoolPinState {
-    /// Shown whatever a turn is about.
+    /// Shown in every turn.
     Pinned,
     Usual,
 }
 
 impl ToolPool {
-    /// Of two tools of one name the first stays.
+    /// Of two tools with the same name the first is kept.
     pub fn new(candidates: impl IntoIterator<Item = OfferCandidate>, pinned: &[Glob]) -> Self {
         let mut candidates: Vec<OfferCandidate> = candidates.into_iter().collect();
         candidates.sort_by(|one, two| one.function.name.cmp(&two.function.name));
@@ -72,7 +72,7 @@ impl ToolPool {
         self.tools.is_empty()
     }
 
-    /// The tool at this place; places are in the order of names.
+    /// The tool at this index; indexes are in the order of names.
     pub fn function(&self, place: usize) -> &Function {
         &self.tools[place].candidate.function
     }
@@ -89,7 +89,7 @@ impl ToolPool {
         self.tools[place].standing == PoolPinState::Pinned
     }
 
-    /// Without what stands around it.
+    /// Tokens of the tool, without the overhead around it.
     pub fn tokens(&self, place: usize, precision: CountPrecision) -> u64 {
         let stocked = &self.tools[place];
         let known = match precision {
@@ -100,7 +100,7 @@ impl ToolPool {
         *known.get_or_init(|| tokens::function(&stocked.candidate.function, precision))
     }
 
-    /// The words of all tools.
+    /// Word index of all tools.
     pub fn index(&self) -> &RelevanceIndex {
         self.index.get_or_init(|| {
             RelevanceIndex::new(self.tools.iter().map(|stocked| {

@@ -1,5 +1,5 @@
-//! Writes parts as content blocks, and keeps what could not be written. Used by all that Anthropic
-//! is told: requests, answers, history.
+//! Encodes parts as content blocks and records what could not be encoded. Used for requests,
+//! responses and history.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -33,7 +33,7 @@ impl AnthropicBlockWriter {
         Self { ledger: EncodingLog::for_client() }
     }
 
-    /// `None`: nothing is to be written for it.
+    /// `None`: the part is omitted.
     pub(super) fn block(&mut self, part: &MessagePart, at: &str) -> Option<Value> {
         let block = match &part.content {
             PartContent::Text(text) | PartContent::Refusal(text) => self.text(text, &part.extra)?,
@@ -53,13 +53,13 @@ impl AnthropicBlockWriter {
         Some(with(block, &part.extra))
     }
 
-    /// Anthropic refuses empty texts, which other dialects put beside calls.
+    /// Anthropic rejects empty texts, which other dialects put beside calls.
     fn text(&self, text: &str, extra: &Extra) -> Option<Value> {
         let said = self.ledger.is_for_client() || !text.is_empty() || extra.fields(OWN).is_some();
         said.then(|| json!({"type": "text", "text": text}))
     }
 
-    /// A provider takes only thoughts that it signed itself.
+    /// A provider accepts only thoughts that it signed itself.
     fn thinking(&mut self, text: &str, signature: Option<&ThoughtSignature>) -> Option<Value> {
         let own = signature.is_some_and(|signature| signature.maker == OWN);
         if !self.ledger.is_for_client() && !own {
@@ -108,13 +108,14 @@ impl AnthropicBlockWriter {
         Some(with(block.unwrap_or_else(instead), &part.extra))
     }
 
-    /// Towards a provider in the letters that it takes: other dialects have more of them.
+    /// Towards a provider, restricts the id to the characters that it accepts: other dialects allow
+    /// more.
     fn id(&self, id: &str) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if self.ledger.is_for_client() || (!id.is_empty() && id.chars().all(plain)) {
             return id.to_owned();
         }
-        // FNV-1a keeps ids apart that differ only in letters that are replaced.
+        // The FNV-1a hash distinguishes ids that differ only in replaced characters.
         let hash = id
             .bytes()
             .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
@@ -123,7 +124,7 @@ impl AnthropicBlockWriter {
     }
 }
 
-/// The arguments of a call, if they are an object. No arguments at all are an empty one.
+/// Parses the arguments of a call, if they are an object. Missing arguments are an empty object.
 pub(super) fn input(arguments: &str) -> Option<Value> {
     if arguments.trim().is_empty() {
         return Some(json!({}));
@@ -131,7 +132,8 @@ pub(super) fn input(arguments: &str) -> Option<Value> {
     serde_json::from_str(arguments).ok().filter(Value::is_object)
 }
 
-/// Arguments that are none, in a form that can be sent and still shows what the model wrote.
+/// Wraps arguments that are not an object in one, so that they can be sent and still show what the
+/// model wrote.
 pub(super) fn as_text(arguments: &str) -> Value {
     json!({"arguments": arguments})
 }

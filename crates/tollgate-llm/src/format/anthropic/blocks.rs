@@ -1,5 +1,5 @@
-//! Reads content blocks: those of requests, of answers, and the beginnings of streamed ones.
-//! Blocks that have no neutral word stay whole, as [`PartContent::Opaque`].
+//! Decodes content blocks of requests and responses, and the starts of streamed ones. Blocks
+//! without a neutral counterpart are kept whole, as [`PartContent::Opaque`].
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -109,7 +109,8 @@ fn tool_result(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
     Ok(MessagePart { content: PartContent::Result(result), extra: rest(fields) })
 }
 
-/// A source that has no neutral word, such as blocks within a document, leaves the block whole.
+/// If the source has no neutral counterpart, such as blocks within a document, the block is kept
+/// whole.
 fn media(mut fields: FieldReader, kind: MediaKind) -> Result<MessagePart, LlmError> {
     let at = fields.place("source");
     let Some(value) = fields.peek("source").cloned() else { return Err(fields.missing("source")) };

@@ -1,5 +1,5 @@
-//! Writes messages: system prompts to the front, one message for each turn, results first and in
-//! the order of their calls. Used for requests and for the history that clients keep.
+//! Encodes messages: system prompts first, one message per turn, results first and in the order of
+//! their calls. Used for requests and for the history that clients keep.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ const OWN: Dialect = Dialect::Anthropic;
 /// The messages of a request.
 #[derive(Debug, Default)]
 pub(super) struct AnthropicMessages {
-    /// What stands before the conversation.
+    /// System prompts before the conversation.
     pub(super) system: Vec<Value>,
     pub(super) messages: Vec<Value>,
 }
@@ -31,7 +31,7 @@ pub(super) fn compose(
     composer.finish()
 }
 
-/// As clients keep it. What Anthropic has no word for is left out.
+/// The history as clients keep it. Parts that Anthropic cannot express are omitted.
 pub(super) fn history(messages: &[ChatMessage]) -> Value {
     let mut writing = AnthropicBlockWriter::for_client();
     let AnthropicMessages { system, mut messages } = compose(messages, &mut writing);
@@ -48,15 +48,15 @@ struct AnthropicComposer<'w> {
     writing: &'w mut AnthropicBlockWriter,
     system: Vec<Value>,
     turns: Vec<AnthropicTurn>,
-    /// System messages in the midst of the conversation that wait for a place where they may stand:
-    /// behind a turn of the user.
+    /// System messages within the conversation, held until a position where they are allowed: after
+    /// a user turn.
     held: Vec<(Vec<Value>, Map<String, Value>)>,
 }
 
 /// Consecutive messages of one role.
 struct AnthropicTurn {
     role: ChatRole,
-    /// The ids of the calls that were made in it.
+    /// Ids of the calls made in this turn.
     calls: Vec<String>,
     results: Vec<(String, Value)>,
     blocks: Vec<Value>,
@@ -106,7 +106,7 @@ impl AnthropicComposer<'_> {
         }
     }
 
-    /// System messages, if the last turn is one that they may follow.
+    /// Inserts held system messages if the last turn allows it.
     fn let_in(&mut self) {
         if self.turns.last().is_none_or(|last| last.role != ChatRole::User) || self.held.is_empty()
         {
@@ -182,7 +182,7 @@ impl AnthropicTurn {
     }
 }
 
-/// One plain text is as good as a list with it.
+/// A single plain text is written as a string instead of a list.
 pub(super) fn content(mut blocks: Vec<Value>) -> Value {
     let plain = |block: &Value| {
         block["type"] == "text" && block.as_object().is_some_and(|block| block.len() == 2)

@@ -1,4 +1,4 @@
-//! Errors: what Anthropic says instead of an answer, and what its clients are told.
+//! Errors: decodes Anthropic's error responses, and encodes errors for its clients.
 
 use serde_json::{Value, json};
 

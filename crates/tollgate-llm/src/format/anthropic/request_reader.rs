@@ -1,4 +1,4 @@
-//! Reads a client's request, and says where it is wrong.
+//! Decodes a client's request and reports the location of errors.
 
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ pub(super) fn read(body: Value, address: &RequestUrlParams<'_>) -> Result<ChatRe
     Ok(ChatRequest { model, messages, tools, tool_choice, options, delivery, extra })
 }
 
-/// 0 is a meaning of its own: the prompt is only put into the cache.
+/// 0 has its own meaning: only write the prompt into the cache.
 fn max_tokens(fields: &mut FieldReader) -> Result<u64, LlmError> {
     let Some(number) = fields.number("max_tokens")? else {
         return Err(fields.missing("max_tokens"));
@@ -189,7 +189,7 @@ fn tool_choice(fields: &mut FieldReader) -> Result<(ToolChoice, Option<ParallelC
     Ok((chosen, parallel))
 }
 
-/// What is left of `output_config` goes back, to stay with the request.
+/// Unread fields of `output_config` are put back, to stay with the request.
 fn output_config(
     fields: &mut FieldReader,
 ) -> Result<(Option<ResponseFormat>, Option<String>), LlmError> {

@@ -1,4 +1,4 @@
-//! Writes a request for a provider that speaks Anthropic's dialect.
+//! Encodes a request for a provider that speaks Anthropic's dialect.
 
 use serde_json::{Map, Number, Value, json};
 
@@ -15,7 +15,7 @@ use super::compose::{AnthropicMessages, compose, content};
 
 const OWN: Dialect = Dialect::Anthropic;
 
-/// The API will not answer without a limit. As many tokens as every model of it can give.
+/// The API requires a limit. Every model supports this many tokens.
 const DEFAULT_MAX_TOKENS: u64 = 4096;
 
 pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
@@ -48,7 +48,7 @@ fn tools(request: &ChatRequest, body: &mut Map<String, Value>, writing: &mut Ant
     let tools: Vec<Value> =
         numbered.filter_map(|(index, it)| writing.ledger.allow(tool(it, index))).collect();
     if tools.is_empty() {
-        // The API refuses a choice where there is nothing to choose from.
+        // The API rejects a `tool_choice` without tools.
         if matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) {
             writing.ledger.lose("`tool_choice`: there are no tools");
         }
@@ -149,7 +149,7 @@ fn options(
     }
 }
 
-/// Anthropic's scale ends at 1, others' at 2.
+/// Anthropic's scale ends at 1, that of others at 2.
 fn clamp_temperature(temperature: &Number, writing: &mut AnthropicBlockWriter) -> Number {
     if temperature.as_f64().is_some_and(|it| it > 1.0) {
         writing.ledger.lose(format!("`temperature` above 1: {temperature} is sent as 1"));
@@ -158,7 +158,7 @@ fn clamp_temperature(temperature: &Number, writing: &mut AnthropicBlockWriter) -
     temperature.clone()
 }
 
-/// Others write 40.0 where Anthropic wants 40.
+/// Other dialects write 40.0 where Anthropic expects 40.
 fn whole(number: &Number) -> Number {
     match number.as_f64() {
         Some(float) if number.is_f64() && float.fract() == 0.0 && (1.0..1e9).contains(&float) => {

@@ -1,5 +1,5 @@
-//! Whole answers, read and written, and what they have in common with streamed ones: why they
-//! ended, and what they cost.
+//! Decodes and encodes complete responses, and the stop reason and usage that they share with
+//! streamed ones.
 
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,7 @@ use super::{blocks, compose};
 
 const OWN: Dialect = Dialect::Anthropic;
 
-/// Ended by the window of the model and not by the limit of the request.
+/// Ended by the model's context window, not by the limit of the request.
 const WINDOW_FULL: &str = "model_context_window_exceeded";
 
 pub(super) fn read(body: Value) -> Result<ChatResponse, MalformedResponseError> {
@@ -69,7 +69,7 @@ pub(super) fn write(response: &ChatResponse, told: Option<&GatewayReport>) -> Va
     message.into()
 }
 
-/// Keeps in `extra` what the neutral word does not say.
+/// Keeps in `extra` what the neutral stop reason does not express.
 pub(super) fn stop(
     reason: Option<&Value>,
     sequence: Option<&Value>,
@@ -108,7 +108,7 @@ pub(super) fn stop_words(stop: &StopReason, extra: &Extra) -> (String, Option<St
     (reason.to_owned(), None)
 }
 
-/// Tokens as Anthropic counts them: what went through the cache is not among the input.
+/// Token counts as Anthropic defines them: cached tokens are not part of the input.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AnthropicUsage(Map<String, Value>);
 
@@ -120,7 +120,7 @@ impl AnthropicUsage {
         Self(usage.as_object().cloned().unwrap_or_default())
     }
 
-    /// Later counts are totals and replace earlier ones; what they do not name stays.
+    /// Later counts are totals and replace earlier ones; missing counts are kept.
     pub(super) fn update(&mut self, later: &Value) {
         for (key, value) in later.as_object().into_iter().flatten() {
             if !value.is_null() {
@@ -143,7 +143,7 @@ impl AnthropicUsage {
         }
     }
 
-    /// What the neutral counts do not say.
+    /// Adds the counts that the neutral usage does not have.
     pub(super) fn rest_into(&self, extra: &mut Map<String, Value>) {
         let mut rest = self.0.clone();
         rest.retain(|key, _| !TOKEN_COUNT_KEYS.contains(&key.as_str()));

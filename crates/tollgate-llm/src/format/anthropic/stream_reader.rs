@@ -1,5 +1,5 @@
-//! Reads the events of a provider's stream. Events and deltas of kinds that are not known are passed
-//! over: Anthropic adds new ones without asking.
+//! Decodes the events of a provider's stream. Events and deltas of unknown types are ignored:
+//! Anthropic adds new ones without notice.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ const OWN: Dialect = Dialect::Anthropic;
 #[derive(Debug, Default)]
 pub(super) struct AnthropicStreamReader {
     phase: AnthropicStreamPhase,
-    /// By the index that the provider gave.
+    /// Keyed by the provider's index.
     blocks: HashMap<u64, AnthropicOpenBlock>,
     opened: usize,
     spent: AnthropicUsage,
@@ -35,17 +35,17 @@ enum AnthropicStreamPhase {
     After,
 }
 
-/// A block that has begun and not ended.
+/// A block that has started and not ended.
 #[derive(Debug)]
 enum AnthropicOpenBlock {
     Part {
         index: usize,
-        /// A part's fields come as a whole, citations one by one.
+        /// Citations arrive one by one, but a part's fields are written as a whole.
         citations: Vec<Value>,
     },
-    /// A call, whose input may stand in its beginning or come in pieces.
+    /// A call, whose input may be in its start event or follow in pieces.
     Call { index: usize, beginning: Option<String> },
-    /// One that only Anthropic understands: nothing is said of it before it is whole.
+    /// A block that only Anthropic understands: emitted when it is complete.
     Opaque { value: Value, json: String },
 }
 
@@ -261,7 +261,7 @@ impl AnthropicStreamReader {
 
     fn stop(&mut self) -> Vec<ResponseDelta> {
         self.phase = AnthropicStreamPhase::After;
-        // A provider that forgets to end its blocks still said all of them.
+        // Accept a provider that does not close its blocks.
         let mut open: Vec<(u64, AnthropicOpenBlock)> = self.blocks.drain().collect();
         open.sort_by_key(|(number, _)| *number);
         let mut deltas: Vec<ResponseDelta> = Vec::new();
@@ -276,7 +276,8 @@ impl AnthropicStreamReader {
     }
 }
 
-/// Texts of an unknown delta grow the field of the same name, anything else replaces it.
+/// In an unknown delta, strings are appended to the field of the same name; other values replace
+/// it.
 fn grow_opaque(value: &mut Value, delta: &Map<String, Value>) {
     let Value::Object(block) = value else { return };
     for (key, more) in delta.iter().filter(|(key, _)| *key != "type") {

@@ -1,5 +1,5 @@
-//! Writes the events of a client's stream. Blocks never overlap in this dialect: a part that begins
-//! while another is open waits until that one is closed.
+//! Encodes the events of a client's stream. Blocks never overlap in this dialect: a part that
+//! starts while another is open waits until that one is closed.
 
 use std::collections::VecDeque;
 
@@ -19,21 +19,21 @@ use super::{compose, errors};
 
 const OWN: Dialect = Dialect::Anthropic;
 
-/// Of the usage: told with the message's beginning, and not again.
+/// Usage fields that are sent only with the start of the message.
 const START_ONLY_USAGE_KEYS: [&str; 4] =
     ["cache_creation", "inference_geo", "service_tier", "speed"];
 
 #[derive(Debug)]
 pub(super) struct AnthropicStreamWriter {
-    /// What the client called it, until a step says better.
+    /// The client's name of the model, until a delta has a better one.
     model: String,
     begun: bool,
-    /// How many blocks were begun.
+    /// Number of blocks started.
     blocks: usize,
     current: Option<AnthropicOpenPart>,
     waiting: VecDeque<DeferredPart>,
     ended: Option<(StopReason, TokenUsage, Extra)>,
-    /// What is to be sent next.
+    /// Events to send next.
     frames: Vec<ChatSseEvent>,
 }
 
@@ -41,20 +41,20 @@ pub(super) struct AnthropicStreamWriter {
 #[derive(Debug)]
 struct AnthropicOpenPart {
     part: usize,
-    /// `None`: a part that this dialect has no block for.
+    /// `None`: this dialect has no block for the part.
     block: Option<usize>,
     growth: BlockDeltaKind,
-    /// How many citations were written.
+    /// Number of citations written.
     citations: usize,
 }
 
-/// How the text of a part is written.
+/// How the text of a part is encoded.
 #[derive(Debug)]
 enum BlockDeltaKind {
     Text,
     Thinking,
-    /// Arguments that are no JSON object must not be passed on as if they were: the SDKs parse them
-    /// as they come. What does not begin as one is kept to the end.
+    /// Arguments that are not a JSON object must not be streamed as if they were: the SDKs parse
+    /// them incrementally. Text that does not start like an object is held until the end.
     Arguments {
         kept: String,
         object: bool,
@@ -62,7 +62,7 @@ enum BlockDeltaKind {
     None,
 }
 
-/// A part that began too early.
+/// A part that waits because another one is open.
 #[derive(Debug)]
 struct DeferredPart {
     part: usize,
@@ -164,7 +164,7 @@ impl AnthropicStreamWriter {
         self.frames.push(ChatSseEvent::with_name("message_start", &event));
     }
 
-    /// One step of the part that is being written, or the first of one.
+    /// Encodes one delta of the current part, or the first delta of a new one.
     fn step(&mut self, delta: &ResponseDelta) {
         match delta {
             ResponseDelta::Open { index, opening, extra } => self.open(*index, opening, extra),
@@ -203,7 +203,7 @@ impl AnthropicStreamWriter {
         self.cite(extra);
     }
 
-    /// Begins a block. Input and citations come as steps of their own, as from Anthropic.
+    /// Starts a block. Input and citations follow as separate deltas, as Anthropic sends them.
     fn block(&mut self, mut block: Value) -> usize {
         let number = self.blocks;
         self.blocks += 1;
@@ -248,7 +248,8 @@ impl AnthropicStreamWriter {
         self.delta(&delta);
     }
 
-    /// The citations that were not written yet. No other field can come late in this dialect.
+    /// Writes the citations that were not written yet. No other field can arrive late in this
+    /// dialect.
     fn cite(&mut self, extra: &Extra) {
         let Some(Value::Array(all)) = extra.get(OWN, "citations") else { return };
         let Some(current) = &mut self.current else { return };
@@ -281,7 +282,7 @@ impl AnthropicStreamWriter {
         self.frames.push(ChatSseEvent::with_name("content_block_stop", &event));
     }
 
-    /// Parts that waited, as long as none is open.
+    /// Writes waiting parts while none is open.
     fn let_in(&mut self) {
         while self.current.is_none()
             && let Some(waiting) = self.waiting.pop_front()
@@ -293,7 +294,7 @@ impl AnthropicStreamWriter {
     }
 }
 
-/// A block for a part that came in one piece.
+/// The block of a part that arrived in one piece.
 fn whole(content: &PartContent) -> Option<Value> {
     if matches!(content, PartContent::Media(_) | PartContent::Result(_)) {
         return None;

@@ -1,5 +1,5 @@
-//! Writes contents: one for each turn, results first and in the order of their calls, system
-//! prompts before them all. Used for requests and for the history that clients keep.
+//! Encodes contents: one per turn, results first and in the order of their calls, system prompts
+//! before all. Used for requests and for the history that clients keep.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use super::part_writer::GeminiPartWriter;
 
 const OWN: Dialect = Dialect::Gemini;
 
-/// By which Gemini lets a call pass that it did not sign: one that another model made.
+/// Signature with which Gemini accepts a call that it did not sign: one made by another model.
 const SKIP_SIGNATURE_VALIDATION: &str = "skip_thought_signature_validator";
 
 #[derive(Debug, Default)]
@@ -49,18 +49,18 @@ pub(super) fn compose(messages: &[ChatMessage], writing: &mut GeminiPartWriter) 
     GeminiContents { system, contents: order_results(turns, writing) }
 }
 
-/// As clients keep it. What Gemini has no word for is left out.
+/// The history as clients keep it. Parts that Gemini cannot express are omitted.
 pub(super) fn history(messages: &[ChatMessage]) -> Value {
     let mut writing = GeminiPartWriter::for_client();
     let GeminiContents { system, mut contents } = compose(messages, &mut writing);
     if !system.is_empty() {
-        // `contents` have no role for it.
+        // `contents` have no system role.
         contents.insert(0, json!({"role": "user", "parts": system}));
     }
     contents.into()
 }
 
-/// Gives the calls of models that wrote no signatures the one that Gemini lets pass.
+/// Adds the signature that skips validation to calls of models without signatures.
 pub(super) fn excuse_unsigned(contents: &mut [Value]) {
     for content in contents.iter_mut().filter(|content| content["role"] == "model") {
         let parts = content["parts"].as_array_mut();
@@ -74,7 +74,7 @@ pub(super) fn excuse_unsigned(contents: &mut [Value]) {
 /// Consecutive messages of one role.
 struct GeminiTurn {
     role: ChatRole,
-    /// The ids of the calls that were made in it.
+    /// Ids of the calls made in this turn.
     calls: Vec<String>,
     results: Vec<(String, Value)>,
     parts: Vec<Value>,

@@ -1,5 +1,4 @@
-//! Reads what a request says beside its contents: tools, how they are chosen, how the answer is to
-//! be made.
+//! Decodes the fields of a request beside its contents: tools, tool choice, generation options.
 
 use serde_json::{Map, Number, Value};
 
@@ -14,7 +13,7 @@ use super::{schema, spelling};
 
 const OWN: Dialect = Dialect::Gemini;
 
-/// The API gives no more.
+/// Limit of the API.
 const MAX_CANDIDATES: u64 = 8;
 
 pub(super) fn tools(fields: &mut FieldReader) -> Result<Vec<ChatTool>, LlmError> {
@@ -41,7 +40,7 @@ pub(super) fn tools(fields: &mut FieldReader) -> Result<Vec<ChatTool>, LlmError>
     Ok(tools)
 }
 
-/// A schema in the dialect's own form stays beside the neutral one, to be written again.
+/// A schema in Gemini's own format is kept beside the neutral one, to be written back.
 fn function(value: Value, at: &str) -> Result<Function, LlmError> {
     let mut fields = spelling::fields(value, at)?;
     let name = fields.needed_text("name")?;
@@ -99,7 +98,7 @@ pub(super) fn tool_choice(fields: &mut FieldReader) -> Result<ToolChoice, LlmErr
     }
 }
 
-/// What is left of `generationConfig` is given back under names like `generationConfig.logprobs`.
+/// Unread fields of `generationConfig` are returned under names like `generationConfig.logprobs`.
 pub(super) fn options(fields: &mut FieldReader) -> Result<(GenerationOptions, Extra), LlmError> {
     let Some(mut config) = spelling::object(fields, "generationConfig")? else {
         return Ok((GenerationOptions::default(), Extra::none()));
@@ -160,7 +159,7 @@ fn texts(fields: &mut FieldReader, key: &str) -> Result<Vec<String>, LlmError> {
     texts.collect()
 }
 
-/// A schema in the dialect's own form stays where it is, too.
+/// A schema in Gemini's own format also stays in place.
 fn output(config: &mut FieldReader) -> Result<Option<ResponseFormat>, LlmError> {
     if config.peek("responseMimeType").is_none_or(|it| *it != "application/json") {
         return Ok(None);

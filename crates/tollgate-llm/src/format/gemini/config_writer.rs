@@ -1,4 +1,4 @@
-//! Writes a request for a provider that speaks Gemini's dialect. The model stands in the URL.
+//! Encodes a request for a provider that speaks Gemini's dialect. The model is in the URL.
 
 use serde_json::{Map, Number, Value, json};
 
@@ -41,17 +41,17 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     Ok(EncodedRequest { body: body.into(), lost })
 }
 
-/// Before the names of what the reader left of `generationConfig`.
+/// Prefix of unread fields of `generationConfig`.
 const GENERATION_CONFIG_PREFIX: &str = "generationConfig.";
 
-/// What is asked of requests changed with the models.
+/// Model generations with different request formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GeminiGeneration {
-    /// Up to 2.5: a budget of tokens to think with, and signatures as they please.
+    /// Up to 2.5: a token budget for thinking; signatures are optional.
     Budgeting,
-    /// From 3 on: levels of thinking, and calls must be signed.
+    /// Since 3: thinking levels; calls must be signed.
     Signing,
-    /// Not one of Gemini's.
+    /// Not a Gemini model.
     Other,
 }
 
@@ -83,7 +83,7 @@ fn tools(request: &ChatRequest, body: &mut Map<String, Value>, writing: &mut Gem
         }
     }
     if functions.is_empty() {
-        // The API refuses a choice where there is nothing to choose from.
+        // The API rejects a tool choice without tools.
         if matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) {
             writing.ledger.lose("`tool_choice`: there are no tools");
         }
@@ -176,7 +176,7 @@ fn config(request: &ChatRequest, writing: &mut GeminiPartWriter) -> Map<String, 
     config
 }
 
-/// Nothing where the client said itself how many tokens may be thought.
+/// `None` if the client set the thinking budget itself.
 fn thinking(request: &ChatRequest, writing: &mut GeminiPartWriter) -> Option<Value> {
     let effort = request.options.effort.as_deref()?;
     let (level, budget) = match effort {

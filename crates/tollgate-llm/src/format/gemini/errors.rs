@@ -1,4 +1,4 @@
-//! Errors: what Google says instead of an answer, and what its clients are told.
+//! Errors: decodes Google's error responses, and encodes errors for its clients.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use crate::error::{LlmError, LlmErrorKind};
 use crate::format::{ProviderErrorReport, ProviderFault, generic_error};
 
-/// How long anybody waits for anything.
+/// Upper bound of a retry delay.
 const MAX_RETRY_AFTER_SECS: f64 = 86_400.0;
 
 pub(super) const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
 pub(super) fn read(status: u16, body: &[u8]) -> ProviderErrorReport {
     let parsed: Option<Value> = serde_json::from_slice(body).ok();
-    // Streams that are not server-sent events wrap even their errors in a list.
+    // Streams without server-sent events wrap even errors in a list.
     let parsed = match parsed {
         Some(Value::Array(mut list)) if !list.is_empty() => Some(list.swap_remove(0)),
         parsed => parsed,
@@ -48,7 +48,7 @@ fn fault(code: &str, message: &str) -> Option<ProviderFault> {
             ProviderFault::TooLong
         }
         "INVALID_ARGUMENT" | "OUT_OF_RANGE" => ProviderFault::Request,
-        // Billing is missing, or the country is not served: nothing that the client could change.
+        // Billing is not set up, or the country is not served: the client cannot fix either.
         "FAILED_PRECONDITION" | "UNAUTHENTICATED" | "PERMISSION_DENIED" => ProviderFault::Key,
         "NOT_FOUND" => ProviderFault::Model,
         "RESOURCE_EXHAUSTED" => ProviderFault::TooOften,
@@ -59,7 +59,7 @@ fn fault(code: &str, message: &str) -> Option<ProviderFault> {
     })
 }
 
-/// Durations are text here, such as `34.5s`.
+/// Durations are strings here, such as `34.5s`.
 fn retry_after(error: &Value) -> Option<Duration> {
     let details = error.get("details")?.as_array()?;
     let info =

@@ -1,5 +1,4 @@
-//! Writes parts, and keeps what could not be written. Used by all that Gemini and its clients are
-//! told: requests, answers, history.
+//! Encodes parts and records what could not be encoded. Used for requests, responses and history.
 
 use std::borrow::Cow;
 
@@ -23,7 +22,7 @@ const OWN: Dialect = Dialect::Gemini;
 #[derive(Debug)]
 pub(super) struct GeminiPartWriter {
     pub(super) ledger: EncodingLog,
-    /// Of a thought without words: it belongs to the part that comes next.
+    /// Signature of a thought without text: it goes onto the next part.
     signature: Option<String>,
 }
 
@@ -36,7 +35,7 @@ impl GeminiPartWriter {
         Self { ledger: EncodingLog::for_client(), signature: None }
     }
 
-    /// `None`: nothing is to be written for it, or not yet.
+    /// `None`: the part is omitted, or deferred.
     pub(super) fn part(&mut self, part: &MessagePart, at: &str) -> Option<Value> {
         let written = match &part.content {
             PartContent::Text(text) | PartContent::Refusal(text) => {
@@ -60,7 +59,7 @@ impl GeminiPartWriter {
         Some(self.sign(with(written, &part.extra)))
     }
 
-    /// A signature that found no part stands on an empty one, as Gemini does it.
+    /// A signature without a following part goes onto an empty one, as Gemini does it.
     pub(super) fn rest(&mut self) -> Option<Value> {
         self.signature.take().map(|it| json!({"text": "", "thoughtSignature": it}))
     }
@@ -74,7 +73,7 @@ impl GeminiPartWriter {
         part
     }
 
-    /// For a thought without words. A provider is only given its own signatures.
+    /// Holds the signature of a thought without text. A provider only gets its own signatures.
     pub(super) fn keep(&mut self, signature: &ThoughtSignature) {
         if self.ledger.is_for_client() || signature.maker == OWN {
             self.signature = Some(signature_for_client(signature));
@@ -132,7 +131,7 @@ impl GeminiPartWriter {
         with(json!({"functionResponse": function}), &Extra::new(OWN, fields))
     }
 
-    /// The words of a result, and what else there is.
+    /// Texts of a result, and its other parts.
     fn in_result<'p>(
         &mut self,
         parts: &'p [MessagePart],
@@ -153,13 +152,13 @@ impl GeminiPartWriter {
         (texts, others)
     }
 
-    /// Providers are not told the ids that were made up here; clients are, to answer by them.
+    /// Providers do not get ids that were generated here; clients do, to refer to them in results.
     fn id<'i>(&self, id: &'i str) -> Option<&'i str> {
         (self.ledger.is_for_client() || !is_numbered(id)).then_some(id).filter(|id| !id.is_empty())
     }
 }
 
-/// The arguments of a call, if they are an object. No arguments at all are an empty one.
+/// Parses the arguments of a call, if they are an object. Missing arguments are an empty object.
 pub(super) fn arguments(arguments: &str) -> Option<Value> {
     if arguments.trim().is_empty() {
         return Some(json!({}));
@@ -167,7 +166,7 @@ pub(super) fn arguments(arguments: &str) -> Option<Value> {
     serde_json::from_str(arguments).ok().filter(Value::is_object)
 }
 
-/// In the form in which it came, if it still says the same.
+/// Uses the original form if its content is unchanged.
 fn response(text: &str, end: CallEnd, extra: &Extra) -> Value {
     if let Some(Value::Object(own)) = extra.get(OWN, "response")
         && response_text(own) == (Some(text.to_owned()), end)
@@ -213,7 +212,7 @@ fn media_part(media: &ChatMedia, extra: &Extra, at: &str) -> Result<Value, LlmEr
     Ok(json!({"fileData": data}))
 }
 
-/// Gemini wants to be told what it will find at an address.
+/// Gemini requires the media type of a URI.
 fn media_type(uri: &str, kind: MediaKind) -> &'static str {
     media_type_of(uri).unwrap_or(match kind {
         MediaKind::Image => "image/jpeg",

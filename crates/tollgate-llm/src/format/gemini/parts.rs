@@ -1,7 +1,7 @@
-//! Reads parts: those of requests, of answers, and of the chunks of a stream. Parts that have no
-//! neutral word stay whole, as [`PartContent::Opaque`].
+//! Decodes parts of requests, responses, and stream chunks. Parts without a neutral counterpart are
+//! kept whole, as [`PartContent::Opaque`].
 //!
-//! A signature can stand on any part. It becomes a thought without words before that part, so that
+//! Any part can have a signature. It becomes a thought without text before that part, so that
 //! clients of every dialect can keep it; the writer puts it back.
 
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ use super::spelling::{self, signature_from_client, standard};
 
 const OWN: Dialect = Dialect::Gemini;
 
-/// One part, and before it the thought that its signature is. Calls and results without an id have
+/// One part, preceded by a thought with its signature, if any. Calls and results without an id get
 /// an empty one.
 pub(super) fn read(value: Value, at: String) -> Result<Vec<MessagePart>, LlmError> {
     let mut fields = spelling::fields(value, at)?;
@@ -47,12 +47,12 @@ pub(super) fn read(value: Value, at: String) -> Result<Vec<MessagePart>, LlmErro
     Ok(signature.map(signature_part).into_iter().chain([part]).collect())
 }
 
-/// A thought that is a signature and nothing else.
+/// A thought that consists of a signature only.
 pub(super) fn signature_part(signature: ThoughtSignature) -> MessagePart {
     MessagePart::new(PartContent::Thinking { text: String::new(), signature: Some(signature) })
 }
 
-/// One that only Gemini understands, or an empty one.
+/// A part that only Gemini understands, or an empty one.
 fn without_content(mut fields: FieldReader) -> Result<Vec<MessagePart>, LlmError> {
     let signature = fields.text("thoughtSignature")?;
     let at = fields.at().to_owned();
@@ -87,7 +87,7 @@ fn call(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
     Ok(MessagePart { content, extra: fields.rest(OWN) })
 }
 
-/// What was answered stays beside its text: there are many forms for it.
+/// The original response is kept beside its text: it can have many forms.
 fn result(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
     let Some(mut result) = spelling::object(&mut fields, "functionResponse")? else {
         return Err(fields.missing("functionResponse"));
@@ -116,8 +116,8 @@ fn result(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
     Ok(MessagePart { content, extra: all })
 }
 
-/// The text of a function's response, and whether it went well: `output`, `result` or `error` where
-/// one of them stands alone, else the whole object.
+/// Text of a function response, and whether it succeeded: `output`, `result` or `error` if one of
+/// them is the only field, otherwise the whole object.
 pub(super) fn response_text(response: &Map<String, Value>) -> (Option<String>, CallEnd) {
     let mut fields = response.iter();
     let text = |value: &Value| match value {
@@ -165,7 +165,7 @@ fn file(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
         let message = format!("`{at}` must begin with `https://` or `gs://`");
         return Err(LlmError::invalid(at, message));
     };
-    // The type stays, to be written again; other dialects know what they fetch.
+    // The type is kept, to be written back; other dialects determine it when they fetch.
     let kind = match data.peek("mimeType").and_then(Value::as_str) {
         Some(media_type) => spelling::kind_of(media_type),
         None if watched => MediaKind::Video,

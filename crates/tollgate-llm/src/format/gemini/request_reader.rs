@@ -1,4 +1,4 @@
-//! Reads a client's request, and says where it is wrong.
+//! Decodes a client's request and reports the location of errors.
 
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ fn contents(fields: &mut FieldReader) -> Result<Vec<ChatMessage>, LlmError> {
 #[derive(Default)]
 struct GeminiContentsReader {
     pairing: CallPairing,
-    /// Calls so far, with an id of their own or without.
+    /// Calls so far, with or without their own id.
     calls: usize,
 }
 
@@ -120,7 +120,7 @@ impl GeminiContentsReader {
             }
             PartContent::Result(result) if role == ChatRole::User => {
                 let name = result.name.clone().unwrap_or_default();
-                // The ids that are given here are not the client's: by them it cannot answer.
+                // The client does not know ids that were generated here, and cannot answer by them.
                 let open = self.pairing.open_for(&name);
                 let free = result.call_id.is_empty() || open.is_some_and(spelling::is_numbered);
                 if free && !self.pairing.knows(&result.call_id) {

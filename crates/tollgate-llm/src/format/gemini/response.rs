@@ -1,5 +1,5 @@
-//! Whole answers, read and written, and what they have in common with streamed ones: why they
-//! ended, and what they cost.
+//! Decodes and encodes complete responses, and the stop reason and usage that they share with
+//! streamed ones.
 
 use serde_json::{Map, Value, json};
 
@@ -50,12 +50,12 @@ pub(super) fn is_blocked(feedback: &Value) -> bool {
     feedback.get("blockReason").is_some_and(|reason| !reason.is_null())
 }
 
-/// One candidate, of an answer or of a chunk.
+/// One candidate of a response or a chunk.
 #[derive(Debug)]
 pub(super) struct GeminiCandidate {
     pub(super) parts: Vec<MessagePart>,
     pub(super) reason: Option<String>,
-    /// What else it says. The reason too, where the neutral word does not say it all.
+    /// Other fields. Includes the reason, if the neutral stop reason does not express it fully.
     pub(super) rest: Map<String, Value>,
 }
 
@@ -84,7 +84,7 @@ impl GeminiCandidate {
     }
 }
 
-/// Gives calls that came without an id one by their place, and counts them.
+/// Generates ids by position for calls without one, and counts the calls.
 fn assign_call_ids(mut parts: Vec<MessagePart>) -> (Vec<MessagePart>, usize) {
     let mut calls = 0;
     for part in &mut parts {
@@ -112,7 +112,7 @@ fn is_filter(reason: &str) -> bool {
     filters.contains(&reason)
 }
 
-/// Gemini has no reason of its own for an answer with calls.
+/// Gemini has no stop reason for calls.
 pub(super) fn stop(reason: Option<&str>, calls: usize) -> StopReason {
     match reason.unwrap_or("STOP") {
         "STOP" if calls > 0 => StopReason::Calls,
@@ -180,7 +180,7 @@ const TOKEN_DETAIL_KEYS: [(&str, &str); 4] = [
     ("toolUsePromptTokenCount", "toolUsePromptTokensDetails"),
 ];
 
-/// The details are those of the last round: beside the sum of several they would be wrong.
+/// Drops details that describe only the last round: beside the sum of several they would be wrong.
 pub(super) fn drop_details(body: &mut Map<String, Value>) {
     let Some(Value::Object(usage)) = body.get_mut("usageMetadata") else { return };
     for (total, details) in TOKEN_DETAIL_KEYS {
@@ -192,7 +192,7 @@ pub(super) fn drop_details(body: &mut Map<String, Value>) {
     }
 }
 
-/// What the prompts of tools cost stands beside the prompt here; thoughts stand beside the answer.
+/// Gemini counts tool prompts separately from the prompt, and thoughts separately from the answer.
 pub(super) fn read_usage(usage: &Value) -> TokenUsage {
     let [prompt, cache_read, said, reasoning, _] = TOKEN_COUNT_KEYS.map(|key| count(usage, key));
     TokenUsage {
@@ -208,7 +208,7 @@ fn count(usage: &Value, key: &str) -> u64 {
     usage.get(key).and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// What the neutral counts do not say.
+/// The counts that the neutral usage does not have.
 pub(super) fn usage_rest(usage: &Value) -> Extra {
     let mut rest = usage.as_object().cloned().unwrap_or_default();
     rest.retain(|key, _| !TOKEN_COUNT_KEYS.contains(&key.as_str()));

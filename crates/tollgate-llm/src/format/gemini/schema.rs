@@ -1,10 +1,11 @@
-//! Schemas of this dialect as JSON Schema: types in capitals, `nullable`, numbers written as text.
+//! Converts Gemini's schema format to JSON Schema: upper-case types, `nullable`, numbers as
+//! strings.
 
 use serde_json::{Map, Value, json};
 
 use super::spelling::camel_key;
 
-/// Leaves alone what is JSON Schema already.
+/// Leaves JSON Schema unchanged.
 pub(super) fn to_json_schema(schema: &Value) -> Value {
     let Value::Object(schema) = schema else { return schema.clone() };
     let mut out = Map::with_capacity(schema.len());
@@ -36,7 +37,7 @@ pub(super) fn to_json_schema(schema: &Value) -> Value {
             "example" => {
                 out.insert("examples".to_owned(), json!([value]));
             }
-            // An order of properties and the mark of an enum have no counterpart.
+            // The property order and the enum format have no counterpart.
             "propertyOrdering" => {}
             "format" if value == "enum" => {}
             "ref" => {
@@ -53,7 +54,7 @@ pub(super) fn to_json_schema(schema: &Value) -> Value {
     out.into()
 }
 
-/// `None`: a type that says nothing.
+/// `None`: an unspecified type.
 fn lower(kind: &Value) -> Option<Value> {
     match kind {
         Value::String(kind) if kind.eq_ignore_ascii_case("TYPE_UNSPECIFIED") => None,

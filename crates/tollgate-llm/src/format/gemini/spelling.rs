@@ -1,5 +1,5 @@
-//! The freedoms of this dialect: names of fields in two spellings, bytes in two alphabets, ids that
-//! need not be there.
+//! Normalizes the variants that Gemini's API allows: two spellings of field names, two base64
+//! alphabets, optional ids.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -14,18 +14,18 @@ use crate::format::fields::FieldReader;
 
 const OWN: Dialect = Dialect::Gemini;
 
-/// An object whose fields are spelt `likeThis`. Not for objects whose keys are the client's own.
+/// An object with its fields in `camelCase`. Not for objects whose keys are chosen by the client.
 pub(super) fn fields(value: Value, at: impl Into<String>) -> Result<FieldReader, LlmError> {
     FieldReader::new(camel(value), at)
 }
 
-/// The object of this name within another.
+/// An inner object by name.
 pub(super) fn object(fields: &mut FieldReader, key: &str) -> Result<Option<FieldReader>, LlmError> {
     let at = fields.place(key);
     fields.take(key).map(|value| self::fields(value, at)).transpose()
 }
 
-/// `snake_case` is the other spelling. Where both stand, `camelCase` counts.
+/// Converts `snake_case` keys. If both spellings exist, `camelCase` wins.
 fn camel(value: Value) -> Value {
     let Value::Object(object) = value else { return value };
     let mut spelt = Map::with_capacity(object.len());
@@ -49,7 +49,8 @@ pub(super) fn camel_key(key: &str) -> String {
     name
 }
 
-/// Bytes in the alphabet that every dialect takes; clients of this one use the one for URLs too.
+/// Converts to standard base64, which every dialect accepts; Gemini's clients also use the URL-safe
+/// alphabet.
 pub(super) fn standard(data: &str) -> String {
     let mut data: String = data
         .chars()
@@ -69,7 +70,8 @@ pub(super) fn standard(data: &str) -> String {
     data
 }
 
-/// Signatures are bytes here: one of another maker is packed, so that clients can read it.
+/// Signatures are bytes here: those of another maker are base64-encoded, so that clients can read
+/// them.
 pub(super) fn signature_for_client(signature: &ThoughtSignature) -> String {
     if signature.maker == OWN {
         return signature.text.clone();
@@ -89,24 +91,24 @@ pub(super) fn signature_from_client(kept: String) -> ThoughtSignature {
     }
 }
 
-/// For a call that came without an id, by its place among the calls.
+/// Id for a call that came without one, by its position among the calls.
 pub(super) fn numbered_id(number: usize) -> String {
     format!("call_{number}")
 }
 
-/// Whether the id was given here.
+/// Whether the id was generated here.
 pub(super) fn is_numbered(id: &str) -> bool {
     let number = id.strip_prefix("call_");
     number.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Videos that Gemini watches where they are; it is not told what they are.
+/// Videos that Gemini fetches itself; they need no media type.
 pub(super) fn is_watched(uri: &str) -> bool {
     let hosts = ["https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/"];
     hosts.iter().any(|host| uri.starts_with(host))
 }
 
-/// What will be found at an address, by the end of its path.
+/// Media type by the file extension of a URI.
 pub(super) fn media_type_of(uri: &str) -> Option<&'static str> {
     let path = uri.split(['?', '#']).next().unwrap_or_default();
     let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! Reads the chunks of a provider's stream. Each is an answer of its own; texts that follow one
-//! another are one part. Nothing marks the last chunk: what ended with a reason was whole.
+//! Decodes the chunks of a provider's stream. Each chunk is a response of its own; consecutive
+//! texts form one part. No chunk is marked as the last: a stream with a finish reason is complete.
 
 use serde_json::{Map, Value};
 
@@ -34,7 +34,7 @@ enum GeminiStreamPhase {
     After,
 }
 
-/// The kind of part that a text can be added to.
+/// Kind of a part to which text can be appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GeminiTextKind {
     Text,
@@ -125,7 +125,7 @@ impl GeminiStreamReader {
                 grow(index, text, deltas);
             }
             PartContent::Thinking { text, signature } => {
-                // A signature alone belongs to the part that follows, not to the thought before.
+                // A signature alone belongs to the next part, not to the previous thought.
                 if text.is_empty() {
                     self.close(deltas);
                 }
@@ -157,8 +157,8 @@ impl GeminiStreamReader {
         }
     }
 
-    /// The part that a text of this kind goes to: the one that is open, or a new one. Fields of its
-    /// own make a part of its own.
+    /// The part for text of this kind: the open one, or a new one. Text with its own extra fields
+    /// gets its own part.
     fn open_text_part(
         &mut self,
         kind: GeminiTextKind,

@@ -1,5 +1,5 @@
-//! Writes the chunks of a client's stream. Texts go out as they come; a call only when it is whole,
-//! since this dialect has no word for half of one.
+//! Encodes the chunks of a client's stream. Text is sent as it arrives, a call only when it is
+//! complete: this dialect has no partial calls.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ pub(super) struct GeminiStreamWriter {
     id: String,
     model: String,
     writing: GeminiPartWriter,
-    /// The parts that are not closed.
+    /// Parts that are not closed.
     open: BTreeMap<usize, GeminiOpenPart>,
     ended: Option<(StopReason, TokenUsage, Extra)>,
-    /// Of the whole answer.
+    /// Progress of the whole answer.
     said: GeminiPartProgress,
 }
 
@@ -39,7 +39,7 @@ enum GeminiOpenPart {
     Whole,
 }
 
-/// Whether anything of a part was sent.
+/// Whether any content of a part was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GeminiPartProgress {
     Nothing,
@@ -73,7 +73,7 @@ impl StreamWriter for GeminiStreamWriter {
             ResponseDelta::Grow { index, text, .. } => self.grow(*index, text),
             ResponseDelta::Sign { index, signature } => {
                 self.writing.keep(signature);
-                // Of a thought without words it belongs to the part that comes next.
+                // The signature of a thought without text goes onto the next part.
                 match self.open.get(index) {
                     Some(GeminiOpenPart::Thinking {
                         said: GeminiPartProgress::Something, ..
@@ -166,7 +166,7 @@ impl GeminiStreamWriter {
         Some(self.writing.sign(with(part, &extra)))
     }
 
-    /// What is left to be said of a part.
+    /// The remaining content of a part.
     fn close(&mut self, index: usize) -> Option<Value> {
         match self.open.remove(&index)? {
             GeminiOpenPart::Text { extra, said: GeminiPartProgress::Nothing } => {
@@ -193,7 +193,8 @@ impl GeminiStreamWriter {
         }))
     }
 
-    /// An empty text is no empty content: clients leave answers with such out of their history.
+    /// An empty text instead of empty content: clients drop answers with empty content from their
+    /// history.
     fn last(&mut self, stop: &StopReason, usage: &TokenUsage, extra: &Extra) -> Value {
         let mut last = Map::new();
         let blocked = extra.get(OWN, "promptFeedback").is_some_and(is_blocked);

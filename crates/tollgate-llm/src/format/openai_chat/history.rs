@@ -1,5 +1,5 @@
-//! Writes messages: towards a provider, and as a client keeps them. A neutral message may become
-//! several, since each result of a tool is one of its own here.
+//! Encodes messages for a provider, and for a client's history. A neutral message may become
+//! several, because each tool result is a separate message here.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::extra::Extra;
 use crate::format::encoding_losses::EncodingLosses;
 use crate::format::result_media;
 
-/// What stands in a result whose parts have to follow in a message of their own.
+/// Placeholder in a result whose media follow in a separate message.
 const RESULT_FOLLOWS_NOTE: &str = "(the result follows as a file)";
 
 pub(super) fn for_provider(messages: &[ChatMessage], lost: &mut EncodingLosses) -> Vec<Value> {
@@ -35,16 +35,16 @@ pub(super) fn for_client(messages: &[ChatMessage]) -> Value {
     Value::Array(writer.out)
 }
 
-/// Who reads it.
+/// The reader of the output.
 enum ChatHistoryAudience<'a> {
     Provider(&'a mut EncodingLosses),
-    /// Keeps what other providers signed, and sends it again.
+    /// Keeps signatures of other providers, and sends them back.
     Client,
 }
 
 struct ChatHistoryWriter<'a> {
     out: Vec<Value>,
-    /// Of results: they must not stand between two of them.
+    /// Files of results, held back: they must not come between two results.
     files: Vec<Value>,
     reader: ChatHistoryAudience<'a>,
 }
@@ -127,7 +127,7 @@ impl ChatHistoryWriter<'_> {
         fields
     }
 
-    /// Providers get back what providers of this dialect thought; clients keep all of it.
+    /// Providers only get thoughts of providers of this dialect; clients keep all of them.
     fn thoughts(&mut self, parts: &[MessagePart]) -> Map<String, Value> {
         let mut fields = Map::new();
         let (mut said, mut signatures) = (String::new(), Vec::new());
@@ -204,13 +204,13 @@ impl ChatHistoryWriter<'_> {
     }
 }
 
-/// Where media of a result can stand.
+/// Where media of a result can be placed.
 enum ResultMediaPlacement {
     Here(Value),
     Behind(Value),
 }
 
-/// Of documents these servers take papers only, of sounds two kinds.
+/// Of documents these servers only accept PDF, of audio two formats.
 fn in_result(media: &ChatMedia, extra: &Extra) -> Option<ResultMediaPlacement> {
     if extra.get(DIALECT, "type").is_some() {
         return part::media(media, extra).map(ResultMediaPlacement::Here);
@@ -231,13 +231,13 @@ fn in_result(media: &ChatMedia, extra: &Extra) -> Option<ResultMediaPlacement> {
     }
 }
 
-/// In which field these thoughts were said, or are best said.
+/// The field in which these thoughts arrived, or the default one.
 pub(super) fn thoughts_key(extra: &Extra) -> &'static str {
     let said_as = extra.get(DIALECT, SPELLING_KEY).and_then(Value::as_str);
     THOUGHTS_KEYS.into_iter().find(|key| Some(*key) == said_as).unwrap_or(THOUGHTS_KEYS[0])
 }
 
-/// One plain text is written as a string, as most servers like it best.
+/// A single plain text is written as a string, which most servers prefer.
 fn content(mut list: Vec<Value>) -> Value {
     match &mut list[..] {
         [] => "".into(),

@@ -1,5 +1,5 @@
-//! Reads the messages of a request: one neutral message each. Results of tools find the call that
-//! they belong to. Called by the request's reader.
+//! Decodes the messages of a request: one neutral message each. Tool results are matched to their
+//! calls. Called by the request reader.
 
 use serde_json::Value;
 
@@ -15,13 +15,13 @@ use crate::format::pairing::CallPairing;
 
 const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool", "function"];
 
-/// In which field thoughts are said: two spellings are common, neither is OpenAI's.
+/// Field names for thoughts: two spellings are common, neither is OpenAI's.
 pub(super) const THOUGHTS_KEYS: [&str; 2] = ["reasoning_content", "reasoning"];
-/// The note that they stood in the content; no request says them so that they are understood.
+/// Note that the thoughts were in the content; no request field lets a server recognize them.
 pub(super) const CONTENT_KEY: &str = "content";
-/// Where clients keep the signature of thoughts that some other dialect's provider signed.
+/// Field in which clients keep the signature of thoughts that another dialect's provider signed.
 pub(super) const THOUGHTS_SIGNATURE_KEY: &str = "reasoning_signature";
-/// The note of which spelling it was.
+/// Field that notes which spelling was used.
 pub(super) const SPELLING_KEY: &str = "said_as";
 
 pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<ChatMessage>, LlmError> {
@@ -38,7 +38,7 @@ pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<ChatMessage>, LlmError> {
     Ok(messages)
 }
 
-/// A call, of whatever kind it is: its result comes as any other.
+/// A call of any kind: results of all kinds look the same.
 fn extract_call(part: &MessagePart) -> Option<FunctionCall> {
     match &part.content {
         PartContent::Call(call) => Some(call.clone()),
@@ -85,7 +85,7 @@ fn assistant(mut fields: FieldReader) -> Result<ChatMessage, LlmError> {
     Ok(ChatMessage { role: ChatRole::Assistant, parts, extra: fields.rest(DIALECT) })
 }
 
-/// What an assistant says, in a request or in an answer. Empty content is left where it is.
+/// Decodes an assistant message of a request or a response. Empty content is left in place.
 pub(super) fn read_assistant(fields: &mut FieldReader) -> Result<Vec<MessagePart>, LlmError> {
     let mut parts = Vec::from_iter(read_thoughts(fields)?);
     let at = fields.place("content");
@@ -104,7 +104,7 @@ pub(super) fn read_assistant(fields: &mut FieldReader) -> Result<Vec<MessagePart
     Ok(parts)
 }
 
-/// The old `function_call`. It has no id; its place in the request makes one.
+/// The legacy `function_call`. It has no id; one is derived from its position in the request.
 fn read_legacy_call(fields: &mut FieldReader) -> Result<Option<MessagePart>, LlmError> {
     let Some(mut function) = fields.object("function_call")? else { return Ok(None) };
     let digits: String = fields.at().chars().filter(char::is_ascii_digit).collect();
@@ -152,7 +152,7 @@ fn result(mut fields: FieldReader, calls: &mut CallPairing) -> Result<ChatMessag
     Ok(result_message(fields, result))
 }
 
-/// OpenAI takes no pictures inside of results; a client that sends some knows a server that does.
+/// OpenAI accepts no images in results; a client that sends some knows a server that does.
 fn mark_as_native(part: &mut MessagePart) {
     if let PartContent::Media(_) = part.content {
         part.extra
@@ -160,7 +160,7 @@ fn mark_as_native(part: &mut MessagePart) {
     }
 }
 
-/// The old form answers by name.
+/// The legacy form refers to the call by name.
 fn legacy_result(
     mut fields: FieldReader,
     calls: &mut CallPairing,

@@ -1,4 +1,5 @@
-//! The parts of a message's content, both ways. Called by the readers and writers of messages.
+//! Encodes and decodes the parts of a message's content. Called by the readers and writers of
+//! messages.
 
 use serde_json::{Map, Value, json};
 
@@ -70,7 +71,7 @@ fn file(fields: &mut FieldReader) -> Result<PartContent, LlmError> {
     Ok(PartContent::Media(ChatMedia { kind: MediaKind::Document, source, name }))
 }
 
-/// What is thought inside of an answer's content, as Mistral's models do it.
+/// Thoughts inside the content of a response, as Mistral's models write them.
 pub(super) fn thought(part: &Value) -> Option<String> {
     let thoughts = part.get("thinking").filter(|_| part["type"] == "thinking")?;
     let texts = thoughts.as_array().into_iter().flatten();
@@ -86,7 +87,7 @@ pub(super) fn refusal(text: &str, extra: &Extra) -> Value {
     with_extra(json!({"type": "refusal", "refusal": text}), extra)
 }
 
-/// `None`: the dialect has no words for it.
+/// `None`: the dialect cannot express it.
 pub(super) fn media(media: &ChatMedia, extra: &Extra) -> Option<Value> {
     let value = match (media.kind, &media.source) {
         (MediaKind::Image, MediaSource::Url(url)) => {

@@ -1,4 +1,4 @@
-//! Reads a client's request. Called by the front through the format.
+//! Decodes a client's request. Called by the front through the codec.
 
 use serde_json::Value;
 
@@ -10,10 +10,10 @@ use crate::error::LlmError;
 use crate::format::fields::{FieldReader, wrong};
 use crate::format::names;
 
-/// As many answers to one request as OpenAI gives.
+/// OpenAI's limit of answers per request.
 const MAX_CANDIDATES: u64 = 128;
 
-/// The note that the client knows functions only, and not tools.
+/// Note that the client only knows functions, not tools.
 pub(super) const LEGACY_FUNCTIONS_KEY: &str = "function_call";
 
 pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
@@ -74,7 +74,8 @@ fn options(fields: &mut FieldReader) -> Result<GenerationOptions, LlmError> {
     })
 }
 
-/// Either name of the limit; the old one is noted, since servers differ in which one they know.
+/// Accepts either name of the limit; the legacy one is noted, because servers differ in which one
+/// they know.
 fn max_output(fields: &mut FieldReader) -> Result<Option<u64>, LlmError> {
     let now = fields.count("max_completion_tokens")?;
     let before = fields.count("max_tokens")?;

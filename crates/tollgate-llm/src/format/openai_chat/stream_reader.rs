@@ -1,5 +1,5 @@
-//! Reads the chunks of a provider's stream. What arrives beside the words, such as log
-//! probabilities, further choices or sound, travels as extra fields of the next step.
+//! Decodes the chunks of a provider's stream. Data beside the text, such as log probabilities,
+//! further choices or audio, becomes extra fields of the next delta.
 
 use serde_json::{Map, Value, json};
 use tollgate_core::text::truncate_chars;
@@ -18,24 +18,24 @@ mod calls;
 
 #[derive(Debug, Default)]
 pub(super) struct OpenAiChatStreamReader {
-    /// What every chunk repeats, once the first one has come.
+    /// The fields repeated in every chunk, once the first chunk has arrived.
     head: Option<Map<String, Value>>,
     parts: OpenAiChatParts,
     calls: ChatCallAssembler,
     finish: Option<String>,
     usage: TokenUsage,
-    /// For the end of the answer.
+    /// Extra fields for the end of the answer.
     tail: Extra,
     ended: bool,
 }
 
-/// The parts so far. Of text, thoughts and refusal one at most is open.
+/// The parts so far. At most one of text, thoughts and refusal is open.
 #[derive(Debug, Default)]
 struct OpenAiChatParts {
     count: usize,
     saying: Option<(ChatTextKind, usize)>,
     refused: bool,
-    /// Calls stay open to the end, since their pieces may come mixed.
+    /// Calls stay open until the end, because their fragments may be interleaved.
     calls: Vec<usize>,
 }
 
@@ -110,7 +110,7 @@ impl OpenAiChatStreamReader {
         Ok(out)
     }
 
-    /// Begins the answer with the first chunk; gives what later ones say anew.
+    /// Starts the answer with the first chunk; returns the fields that changed in later ones.
     fn head(
         &mut self,
         mut fields: FieldReader,
@@ -131,7 +131,7 @@ impl OpenAiChatStreamReader {
         Ok(Map::new())
     }
 
-    /// Gives what is left of the choice.
+    /// Returns the remaining fields of the choice.
     fn choice(
         &mut self,
         choice: Value,
@@ -192,7 +192,7 @@ impl OpenAiChatStreamReader {
         Ok(left)
     }
 
-    /// A string, or parts of which some may be thoughts.
+    /// A string, or a list of parts, some of which may be thoughts.
     fn content(
         &mut self,
         delta: &mut FieldReader,
@@ -219,8 +219,8 @@ impl OpenAiChatStreamReader {
         self.tail.merge(Extra::new(DIALECT, Map::from_iter([("usage".to_owned(), value)])));
     }
 
-    /// What came beside the words goes with them. Without words, sound and other choices are worth
-    /// a step of their own, and the rest can wait for the end.
+    /// Attaches extra fields to the text of the same chunk. Without text, audio and other choices
+    /// get a delta of their own, and the rest is kept for the end.
     fn attach(&mut self, beside: Map<String, Value>, out: &mut Vec<ResponseDelta>) {
         let choices = beside.get("choices").and_then(Value::as_array);
         let speaks = choices.is_some_and(|choices| {
@@ -286,7 +286,7 @@ impl OpenAiChatParts {
         index
     }
 
-    /// Ends what is being said.
+    /// Closes the open text part and opens a new part.
     fn open(&mut self, opening: PartOpening, extra: Extra, out: &mut Vec<ResponseDelta>) -> usize {
         out.extend(self.saying.take().map(|(_, index)| ResponseDelta::Close { index }));
         let index = self.count;

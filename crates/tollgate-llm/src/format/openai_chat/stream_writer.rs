@@ -1,5 +1,5 @@
-//! Writes the chunks of a client's stream: the role, the words and calls as they come, one chunk
-//! with the reason why it ended, and the usage if the client asked for it.
+//! Encodes the chunks of a client's stream: the role, text and calls as they arrive, one chunk with
+//! the finish reason, and the usage if the client requested it.
 
 use serde_json::{Map, Value, json};
 
@@ -16,25 +16,25 @@ use crate::gateway_report::GatewayReport;
 pub(super) struct OpenAiChatStreamWriter {
     counting: UsageReporting,
     calling: ToolCallStyle,
-    /// What every chunk repeats.
+    /// The fields repeated in every chunk.
     head: Map<String, Value>,
     parts: Vec<ChatPartKind>,
     calls: usize,
     end: Option<(StopReason, TokenUsage, Extra)>,
 }
 
-/// Whether the client wants the usage at the end.
+/// Whether the client requested the usage at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UsageReporting {
     Told,
     Untold,
 }
 
-/// What the client calls a tool call.
+/// Which form of tool calls the client knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ToolCallStyle {
     Tools,
-    /// The old form: one call, without an id.
+    /// Legacy form: one call, without an id.
     Function,
 }
 
@@ -118,7 +118,7 @@ impl OpenAiChatStreamWriter {
                 call.insert("index".to_owned(), index.into());
                 Some(json!({"tool_calls": [call]}))
             }
-            // The old form has no word for calls of other kinds.
+            // The legacy form cannot express calls of other kinds.
             ToolCallStyle::Function if index == 0 => {
                 call.remove("function").map(|function| json!({"function_call": function}))
             }
@@ -153,7 +153,7 @@ impl OpenAiChatStreamWriter {
         }
     }
 
-    /// Fields of a part as a whole.
+    /// Extra fields of a whole part.
     fn beside(&self, index: usize, extra: &Extra) -> Option<Value> {
         let fields = Value::Object(extra.fields(DIALECT)?.clone());
         match (*self.parts.get(index)?, self.calling) {
@@ -247,7 +247,7 @@ fn logprobs(extra: &Extra) -> Option<&Value> {
     extra.get(DIALECT, "choices")?.get(0)?.get("logprobs")
 }
 
-/// The fields of the last chunk, in which a message is a delta, and those of the usage.
+/// Fields of the last chunk, in which `message` becomes `delta`, and those of the usage chunk.
 fn end_fields(extra: &Extra) -> (Extra, Extra) {
     let mut fields = extra.fields(DIALECT).cloned().unwrap_or_default();
     let usage = fields.shift_remove("usage").map(|usage| ("usage".to_owned(), usage));

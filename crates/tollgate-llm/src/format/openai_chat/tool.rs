@@ -1,5 +1,5 @@
-//! Tools and the choice among them, both ways, and the calls of tools as they are read. Called by
-//! the readers and writers of requests and answers.
+//! Encodes and decodes tools and the tool choice, and decodes tool calls. Called by the readers and
+//! writers of requests and responses.
 
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ fn read(value: Value, at: String) -> Result<ChatTool, LlmError> {
     Ok(ChatTool::Function(Function { extra: fields.rest(DIALECT), ..function }))
 }
 
-/// The old `functions`, which are tools without a wrapping.
+/// The legacy `functions`: tools without a wrapper object.
 pub(super) fn read_legacy(list: Vec<Value>) -> Result<Vec<ChatTool>, LlmError> {
     let read = |(index, function)| {
         let fields = FieldReader::new(function, format!("functions[{index}]"))?;
@@ -47,7 +47,7 @@ fn read_function(mut fields: FieldReader) -> Result<(Function, FieldReader), Llm
     Ok((Function { name, description, parameters, extra }, fields))
 }
 
-/// `Err`: a tool that another dialect's provider runs.
+/// `Err`: a tool that a provider of another dialect runs.
 pub(super) fn write(tool: &ChatTool) -> Result<Value, LlmError> {
     let function = match tool {
         ChatTool::Function(function) => function,
@@ -102,7 +102,7 @@ fn choice_word(word: &str, at: &str) -> Result<ToolChoice, LlmError> {
     }
 }
 
-/// The old `function_call`: what a client says, and what it is now.
+/// The legacy `function_call` as a tool choice.
 pub(super) fn read_legacy_choice(fields: &mut FieldReader) -> Result<ToolChoice, LlmError> {
     let at = fields.place("function_call");
     match fields.take("function_call") {
@@ -112,7 +112,7 @@ pub(super) fn read_legacy_choice(fields: &mut FieldReader) -> Result<ToolChoice,
     }
 }
 
-/// `Err` has what the dialect cannot say.
+/// `Err` has the choice that the dialect cannot express.
 pub(super) fn write_choice(choice: &ToolChoice) -> Result<Option<Value>, String> {
     Ok(Some(match choice {
         ToolChoice::Unsaid => return Ok(None),
@@ -128,7 +128,7 @@ pub(super) fn write_choice(choice: &ToolChoice) -> Result<Option<Value>, String>
     }))
 }
 
-/// One of an assistant's `tool_calls`.
+/// One entry of an assistant's `tool_calls`.
 pub(super) fn read_call(value: Value, at: String) -> Result<MessagePart, LlmError> {
     let mut fields = FieldReader::new(value, at)?;
     if fields.peek("type").is_some_and(|kind| kind != "function") {
@@ -148,7 +148,7 @@ pub(super) fn read_call(value: Value, at: String) -> Result<MessagePart, LlmErro
     })
 }
 
-/// Text as a rule; some send the object that it should contain.
+/// Usually a string; some servers send the object instead.
 pub(super) fn read_arguments(function: &mut FieldReader) -> Result<String, LlmError> {
     match function.take("arguments") {
         None => Ok(String::new()),
@@ -168,7 +168,7 @@ pub(super) fn write_call(call: &FunctionCall, part: &MessagePart) -> Value {
     Value::Object(object)
 }
 
-/// Whether an opaque part is a call of a tool of some other kind, such as `custom`.
+/// Whether an opaque part is a tool call of another kind, such as `custom`.
 pub(super) fn is_call(value: &Value) -> bool {
     value["id"].is_string()
 }

@@ -1,4 +1,4 @@
-//! Writes a request for a provider. Called by the provider through the format.
+//! Encodes a request for a provider. Called by the provider through the codec.
 
 use serde_json::{Map, Value, json};
 
@@ -82,8 +82,8 @@ fn output_json(output: &ResponseFormat) -> Value {
     json!({"type": "json_schema", "json_schema": form})
 }
 
-/// What the client's own fields mean now that all is known. OpenAI refuses requests that speak of
-/// tools and have none, or of a stream and want none.
+/// Removes client fields that no longer apply. OpenAI rejects requests with tool options but no
+/// tools, or with stream options but no stream.
 fn settle(request: &ChatRequest, body: &mut Map<String, Value>) {
     body.shift_remove(LEGACY_FUNCTIONS_KEY);
     if request.delivery == ResponseDelivery::Whole {
@@ -103,7 +103,8 @@ fn settle(request: &ChatRequest, body: &mut Map<String, Value>) {
     }
 }
 
-/// OpenAI's newer models refuse the old name of the limit; many other servers know only that.
+/// OpenAI's newer models reject the legacy name of the limit; many other servers know only that
+/// one.
 fn is_openais(model: &str) -> bool {
     let reasoning = model.strip_prefix('o').is_some_and(|rest| rest.starts_with(char::is_numeric));
     reasoning || ["gpt-", "chatgpt-", "codex-"].iter().any(|name| model.starts_with(name))

@@ -1,12 +1,12 @@
-//! What an answer repeats of its request. It is always the client's own: a provider would repeat
-//! the agent's prompt and the gateway's tools.
+//! Request fields that a response repeats. They are always the client's own: a provider would
+//! repeat the agent's prompt and the gateway's tools.
 
 use serde_json::{Map, Value, json};
 
 use super::{DIALECT, tool, write};
 use crate::conversation::{ChatRequest, ParallelCalls};
 
-/// Written whatever the provider says.
+/// Fields that override those of the provider.
 pub(super) fn certain(request: &ChatRequest) -> Map<String, Value> {
     let (instructions, _) = write::instructions(&request.messages);
     let tools: Vec<Value> = request.tools.iter().filter_map(|it| tool::write(it).ok()).collect();
@@ -21,12 +21,12 @@ pub(super) fn certain(request: &ChatRequest) -> Map<String, Value> {
         ("instructions".to_owned(), instructions.into()),
         ("tools".to_owned(), tools.into()),
         ("tool_choice".to_owned(), choice.unwrap_or_else(|| "auto".into())),
-        // A model that is given tools as a schema would repeat them here.
+        // With tools given as a schema, the provider would repeat that schema here.
         ("text".to_owned(), text),
     ])
 }
 
-/// Written where the provider says nothing.
+/// Fields that are written if the provider sends none.
 pub(super) fn otherwise(request: &ChatRequest, body: &mut Map<String, Value>) {
     let options = &request.options;
     let said = |key: &str| extra_field(request, key);

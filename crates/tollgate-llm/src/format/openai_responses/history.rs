@@ -1,4 +1,4 @@
-//! Writes messages as items: towards a provider, and as a client keeps them.
+//! Encodes messages as items, for a provider and for a client's history.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::extra::Extra;
 use crate::format::encoding_losses::EncodingLosses;
 use crate::format::result_media;
 
-/// Whether the provider keeps the answers, and finds thoughts in them by their ids.
+/// Whether the provider stores responses, and finds thoughts in them by id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResponseStorage {
     There,
@@ -38,13 +38,13 @@ pub(super) fn for_client(messages: &[ChatMessage]) -> Vec<Value> {
     writer.out
 }
 
-/// Who reads it.
+/// The reader of the output.
 enum ResponsesHistoryAudience<'a> {
     Provider {
         kept: ResponseStorage,
         lost: &'a mut EncodingLosses,
     },
-    /// Keeps what other providers signed, and sends it again.
+    /// Keeps signatures of other providers, and sends them back.
     Client,
 }
 
@@ -99,7 +99,7 @@ impl ResponsesHistoryWriter<'_> {
         said.flush(&mut self.out);
     }
 
-    /// A part that is an item of its own.
+    /// Encodes a part that is a separate item.
     fn item(&mut self, part: &MessagePart) {
         let item = match &part.content {
             PartContent::Call(call) => Some(call_json(call, part)),
@@ -121,7 +121,7 @@ impl ResponsesHistoryWriter<'_> {
         }
     }
 
-    /// A provider takes its own thoughts only: signed by it, or by an id that it knows.
+    /// A provider only accepts its own thoughts: signed by it, or with an id that it knows.
     fn may_carry(&self, part: &MessagePart, signature: Option<&ThoughtSignature>) -> bool {
         let ResponsesHistoryAudience::Provider { kept, .. } = &self.reader else { return true };
         match signature {
@@ -169,7 +169,7 @@ impl ResponsesHistoryWriter<'_> {
     }
 }
 
-/// Results may hold pictures and files; no sounds.
+/// Results may contain images and files, but no audio.
 fn media_in_result(media: &ChatMedia, extra: &Extra) -> Option<Value> {
     match media.kind {
         MediaKind::Image if !result_media::is_picture(media) => None,
@@ -209,7 +209,7 @@ pub(super) fn is_ours(id: &str) -> bool {
     id.split_once('_').is_some_and(|(_, rest)| rest.starts_with(OWN_ID_PREFIX))
 }
 
-/// What is kept of an item comes back; ids that were made here are for clients only.
+/// Restores the kept fields of an item; ids that were generated here are for clients only.
 fn add(object: &mut Map<String, Value>, item: Option<&Map<String, Value>>) {
     for (key, value) in item.into_iter().flatten() {
         let ours = key == "id" && value.as_str().is_some_and(is_ours);
@@ -230,7 +230,7 @@ fn call_json(call: &FunctionCall, part: &MessagePart) -> Value {
     Value::Object(item)
 }
 
-/// `id` is for thoughts that have none yet.
+/// `id` is used for thoughts without one.
 fn thought_json(
     text: &str,
     signature: Option<&ThoughtSignature>,
@@ -258,7 +258,7 @@ pub(super) fn summary(text: &str) -> Value {
     }
 }
 
-/// One plain text is written as a string.
+/// A single plain text is written as a string.
 fn content(mut list: Vec<Value>) -> Value {
     let plain = |part: &Map<String, Value>| {
         let annotated = part.get("annotations").is_some_and(|them| *them != json!([]));

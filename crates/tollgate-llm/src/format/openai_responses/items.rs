@@ -1,5 +1,7 @@
-//! Reads items of a conversation into messages: what an assistant did in one go is one message,
-//! each result is one. Called by the request's reader; single items are read by [`super::output`].
+//! Decodes items of a conversation into messages: consecutive items of the assistant form one
+//! message, each result is a separate one.
+//!
+//! Called by the request reader; [`super::output`] decodes single items.
 
 use serde_json::{Map, Value};
 
@@ -13,15 +15,15 @@ use crate::format::pairing::CallPairing;
 
 const ROLES: &[&str] = &["user", "assistant", "system", "developer"];
 
-/// Items that come from the client, of those that only this dialect has.
+/// Item types of only this dialect that come from the client.
 const CLIENT_ITEM_TYPES: &[&str] =
     &["item_reference", "mcp_approval_response", "compaction_trigger", "additional_tools"];
 
-/// Whether all calls that results may answer stand in the request.
+/// Whether all calls that results may refer to are in the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HistoryLocation {
     Here,
-    /// The provider keeps some of it.
+    /// The provider stores some of it.
     Elsewhere,
 }
 
@@ -85,7 +87,7 @@ impl ResponsesInputReader {
         let content = fields.take("content").ok_or_else(|| fields.missing("content"))?;
         let parts = part::read_all(content, &at)?;
         if role == ChatRole::System {
-            // Else it would be taken for the instructions.
+            // Otherwise it would be taken for the instructions.
             fields.put("type", "message");
         }
         let extra = item_extra(fields);
@@ -122,7 +124,7 @@ impl ResponsesInputReader {
         self.assistant(part, &at)
     }
 
-    /// A message of its own, if what was said before has no call behind it: then both would be one.
+    /// Starts a new message if the previous one ends with text: otherwise the two would be merged.
     fn push_assistant_message(
         &mut self,
         parts: Vec<MessagePart>,
@@ -144,7 +146,7 @@ impl ResponsesInputReader {
         parts.into_iter().try_for_each(|part| self.assistant(part, at))
     }
 
-    /// Adds to what the assistant did last.
+    /// Appends to the assistant's last message.
     fn assistant(&mut self, part: MessagePart, at: &str) -> Result<(), LlmError> {
         if let Some(call) = extract_call(&part) {
             self.calls.call(&call, at)?;
@@ -157,7 +159,7 @@ impl ResponsesInputReader {
     }
 }
 
-/// A call whose result may come as that of a function.
+/// A call whose result may arrive as that of a function.
 fn extract_call(part: &MessagePart) -> Option<FunctionCall> {
     match &part.content {
         PartContent::Call(call) => Some(call.clone()),

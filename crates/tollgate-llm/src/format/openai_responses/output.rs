@@ -1,4 +1,4 @@
-//! Reads single items that an assistant made: in an answer, in a stream, in a client's history.
+//! Decodes single items of an assistant: in a response, a stream, or a client's history.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::conversation::{FunctionCall, MessagePart, PartContent, StopReason, Th
 use crate::error::LlmError;
 use crate::format::fields::{FieldReader, wrong};
 
-/// Items that wait for the client, of those that only this dialect has.
+/// Item types of only this dialect that wait for the client.
 const CLIENT_WAIT_ITEM_TYPES: &[&str] = &[
     "function_call",
     "custom_tool_call",
@@ -17,7 +17,7 @@ const CLIENT_WAIT_ITEM_TYPES: &[&str] = &[
     "mcp_approval_request",
 ];
 
-/// The parts of an item of an answer.
+/// The parts of a response item.
 pub(super) fn read(item: Value, at: String) -> Result<Vec<MessagePart>, LlmError> {
     let fields = FieldReader::new(item, at)?;
     let kind = fields.peek("type").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -28,7 +28,7 @@ pub(super) fn read(item: Value, at: String) -> Result<Vec<MessagePart>, LlmError
     }
 }
 
-/// A message of the assistant: each part of its content knows the item.
+/// A message of the assistant: each content part records its item.
 pub(super) fn read_message(mut fields: FieldReader) -> Result<Vec<MessagePart>, LlmError> {
     let at = fields.place("content");
     fields.take("role");
@@ -47,7 +47,7 @@ pub(super) fn read_message(mut fields: FieldReader) -> Result<Vec<MessagePart>, 
 /// A call or a thought.
 pub(super) fn read_item(mut fields: FieldReader, kind: &str) -> Result<MessagePart, LlmError> {
     let content = match kind {
-        // Of a namespace: the name alone would mean another function.
+        // In a namespace, the name alone would denote another function.
         "function_call" if fields.has("namespace") => return Ok(opaque(fields.into_value())),
         "function_call" => {
             let id = fields.needed_text("call_id")?;
@@ -75,7 +75,7 @@ pub(super) fn read_item(mut fields: FieldReader, kind: &str) -> Result<MessagePa
     Ok(MessagePart { content, extra: with_item(item) })
 }
 
-/// What was thought, in words: summed up, or as it was.
+/// The text of thoughts: the summary, or the full reasoning.
 fn thoughts(summary: Option<&Value>, content: Option<&Value>) -> String {
     let texts = |list: Option<&Value>| {
         let list = list.and_then(Value::as_array).into_iter().flatten();
@@ -89,13 +89,13 @@ fn thoughts(summary: Option<&Value>, content: Option<&Value>) -> String {
     }
 }
 
-/// A whole item that only this dialect has.
+/// A whole item of a type that only this dialect has.
 pub(super) fn opaque(value: Value) -> MessagePart {
     let content = PartContent::Opaque { dialect: DIALECT, value };
     MessagePart { content, extra: extra_field(WHOLE_ITEM_KEY, Value::Null) }
 }
 
-/// What an answer comes to that is complete.
+/// Stop reason of a complete response.
 pub(super) fn plain_stop(parts: &[MessagePart]) -> StopReason {
     let waits = |part: &MessagePart| match &part.content {
         PartContent::Call(_) => true,

@@ -1,4 +1,4 @@
-//! The parts of an item's content, both ways. Called by the readers and writers of items.
+//! Encodes and decodes the parts of an item's content. Called by the readers and writers of items.
 
 use serde_json::{Map, Value, json};
 
@@ -37,7 +37,7 @@ pub(super) fn read(value: Value, at: String) -> Result<MessagePart, LlmError> {
             return Ok(MessagePart::new(content));
         }
     };
-    // What says no more than nothing would, and is written again.
+    // Default values carry no information, and are written again anyway.
     for (key, plain) in
         [("annotations", json!([])), ("logprobs", json!([])), ("detail", "auto".into())]
     {
@@ -72,12 +72,12 @@ fn file(fields: &mut FieldReader) -> Result<PartContent, LlmError> {
     Ok(PartContent::Media(ChatMedia { kind: MediaKind::Document, source, name }))
 }
 
-/// What a user, a system prompt or a tool says.
+/// Text of a user, a system prompt or a tool.
 pub(super) fn input_text(text: &str, extra: &Extra) -> Value {
     with_extra(json!({"type": "input_text", "text": text}), extra)
 }
 
-/// What an assistant says.
+/// Text of an assistant.
 pub(super) fn output_text(text: &str, extra: &Extra) -> Value {
     let mut part = with_extra(json!({"type": "output_text", "text": text}), extra);
     if let Some(part) = part.as_object_mut() {
@@ -90,7 +90,7 @@ pub(super) fn refusal(text: &str, extra: &Extra) -> Value {
     with_extra(json!({"type": "refusal", "refusal": text}), extra)
 }
 
-/// `None`: the dialect has no words for it.
+/// `None`: the dialect cannot express it.
 pub(super) fn media(media: &ChatMedia, extra: &Extra) -> Option<Value> {
     let name = media.name.as_deref();
     let value = match (media.kind, &media.source) {

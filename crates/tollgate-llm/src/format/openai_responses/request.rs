@@ -1,4 +1,4 @@
-//! Reads a client's request. Called by the front through the format.
+//! Decodes a client's request. Called by the front through the codec.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::error::LlmError;
 use crate::format::fields::{FieldReader, wrong};
 use crate::format::names;
 
-/// Fields by which a client refers to what the provider keeps.
+/// Fields that refer to state stored at the provider.
 const PROVIDER_STATE_KEYS: &[&str] = &["previous_response_id", "conversation", "prompt"];
 
 pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
@@ -34,7 +34,7 @@ pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
     let tools = tool::read_all(fields.list("tools")?.unwrap_or_default())?;
     names::check(&tools, DIALECT)?;
     let tool_choice = tool::read_choice(&mut fields)?;
-    // The note that the client speaks this dialect.
+    // Note that the client speaks this dialect.
     fields.put("input", Value::Null);
     let extra = fields.rest(DIALECT);
     Ok(ChatRequest { model, messages, tools, tool_choice, options, delivery, extra })

@@ -1,4 +1,4 @@
-//! Whole answers, both ways. They are written as the last event of a stream has them.
+//! Decodes and encodes complete responses. They are encoded like the last event of a stream.
 
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ pub(super) fn read_output(items: Vec<Value>) -> Result<Vec<MessagePart>, LlmErro
     Ok(parts)
 }
 
-/// How an answer begins.
+/// Identity of a response: id, model, creation time.
 pub(super) struct ResponsesHead {
     pub(super) id: String,
     pub(super) model: String,
@@ -58,7 +58,7 @@ impl ResponsesHead {
     }
 }
 
-/// How it ends.
+/// Final fields of a response: stop reason and usage.
 pub(super) struct ResponsesEnd {
     pub(super) stop: StopReason,
     pub(super) usage: TokenUsage,
@@ -66,7 +66,7 @@ pub(super) struct ResponsesEnd {
 }
 
 impl ResponsesEnd {
-    /// `plain` is what an answer comes to that is complete.
+    /// `plain` is the stop reason of a complete response.
     pub(super) fn take(mut fields: FieldReader, plain: StopReason) -> Result<Self, LlmError> {
         let usage = fields.peek("usage").map_or_else(TokenUsage::default, usage::read);
         let status = fields.text("status")?;

@@ -1,5 +1,5 @@
-//! Reads the events of a provider's stream. Items that only this dialect has are passed on whole,
-//! and what is said of them meanwhile travels beside them.
+//! Decodes the events of a provider's stream. Items that only this dialect has are passed on whole;
+//! events about them are attached to them.
 
 use serde_json::{Map, Value};
 use tollgate_core::text::truncate_chars;
@@ -114,7 +114,7 @@ impl OpenAiResponsesStreamReader {
         self.state = ResponsesStreamState::Ended;
         let items = response.list("output")?.unwrap_or_default();
         self.items.close();
-        // Some servers say it all at once.
+        // Some servers send everything in the last event.
         if self.items.is_empty() {
             self.items.whole(response::read_output(items)?);
         }
@@ -125,7 +125,7 @@ impl OpenAiResponsesStreamReader {
     }
 }
 
-/// Fields without those that say nothing.
+/// The fields that are not null.
 fn not_null(fields: FieldReader) -> Extra {
     match fields.into_value() {
         Value::Object(mut rest) => {

@@ -1,5 +1,5 @@
-//! Writes the events of a client's stream: the answer is created, its items come and go, and it is
-//! completed. The official clients check that ids stay the same from the first event to the last.
+//! Encodes the events of a client's stream: the response is created, its items are added and
+//! finished, and it is completed. The official clients check that ids stay the same throughout.
 
 use serde_json::{Map, Value, json};
 
@@ -20,7 +20,7 @@ mod part_position;
 #[derive(Debug)]
 pub(super) struct OpenAiResponsesStreamWriter {
     request: ChatRequest,
-    /// `None` before it has begun.
+    /// `None` before the start.
     id: Option<String>,
     model: String,
     created: u64,
@@ -32,7 +32,7 @@ pub(super) struct OpenAiResponsesStreamWriter {
 
 impl OpenAiResponsesStreamWriter {
     pub(super) fn new(request: &ChatRequest) -> Self {
-        // What it asks is long, and stands in no answer.
+        // The conversation is long and not repeated in any response.
         let messages = request.messages.iter().take(1).cloned().collect();
         Self {
             model: request.model.clone(),
@@ -46,7 +46,7 @@ impl OpenAiResponsesStreamWriter {
         }
     }
 
-    /// The events of one step.
+    /// The events of one delta.
     pub(super) fn step(&mut self, delta: &ResponseDelta) -> Vec<ResponsesEvent> {
         match delta {
             ResponseDelta::Start { id, model, created, extra } => {
@@ -69,7 +69,7 @@ impl OpenAiResponsesStreamWriter {
         }
     }
 
-    /// The answer as it is now.
+    /// The response in its current state.
     fn response(&self, status: &str, usage: &Value) -> Map<String, Value> {
         let mut body = Map::from_iter([
             ("id".to_owned(), self.id.clone().unwrap_or_default().into()),
@@ -88,7 +88,7 @@ impl OpenAiResponsesStreamWriter {
         body
     }
 
-    /// The last events, and in the very last the answer.
+    /// The last events; the very last contains the whole response.
     pub(super) fn finish(&mut self, told: Option<&GatewayReport>) -> Vec<ResponsesEvent> {
         let (stop, used) = self.end.take().unwrap_or((StopReason::End, TokenUsage::default()));
         let ending = ResponsesFinalStatus::of(&stop, self.items.refusal());
@@ -132,7 +132,7 @@ impl StreamWriter for OpenAiResponsesStreamWriter {
         self.frames(events)
     }
 
-    /// The official clients raise what stands in `error`; others wait for an event that ends it.
+    /// The official clients raise the content of `error`; others wait for a terminal event.
     fn fail(&mut self, failure: &LlmError) -> Vec<ChatSseEvent> {
         let error = openai_error::body(failure);
         let mut event = error.clone();
@@ -153,7 +153,7 @@ impl StreamWriter for OpenAiResponsesStreamWriter {
     }
 }
 
-/// What an answer is when it is over.
+/// Final status of a response.
 struct ResponsesFinalStatus<'a> {
     status: &'static str,
     reason: Option<&'a str>,
@@ -183,14 +183,14 @@ impl<'a> ResponsesFinalStatus<'a> {
     }
 }
 
-/// Whether the model said that it would not.
+/// Whether the model refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModelRefusal {
     Said,
     Unsaid,
 }
 
-/// An event without its number.
+/// An event without its sequence number.
 #[derive(Debug)]
 pub(super) struct ResponsesEvent {
     name: String,

@@ -1,5 +1,5 @@
-//! Tools and the choice among them, both ways. Called by the readers and writers of requests, and
-//! where an answer repeats them.
+//! Encodes and decodes tools and the tool choice. Called by the readers and writers of requests,
+//! and for the request fields repeated in a response.
 
 use serde_json::{Map, Value, json};
 
@@ -29,7 +29,7 @@ fn read(value: Value, at: String) -> Result<ChatTool, LlmError> {
     Ok(ChatTool::Function(Function { name, description, parameters, extra: fields.rest(DIALECT) }))
 }
 
-/// `Err`: a tool that another dialect's provider runs.
+/// `Err`: a tool that a provider of another dialect runs.
 pub(super) fn write(tool: &ChatTool) -> Result<Value, LlmError> {
     let function = match tool {
         ChatTool::Function(function) => function,
@@ -46,7 +46,7 @@ pub(super) fn write(tool: &ChatTool) -> Result<Value, LlmError> {
         object.insert("description".to_owned(), description.clone().into());
     }
     object.insert("parameters".to_owned(), function.parameters.clone().unwrap_or_default());
-    // Nothing said means strict here, and would change what a schema allows.
+    // `strict` defaults to true in this API, which would change what a schema allows.
     if function.extra.fields(DIALECT).is_none() {
         let strict = openai_common::strict_of(function).unwrap_or(false);
         object.insert("strict".to_owned(), strict.into());
@@ -76,7 +76,7 @@ pub(super) fn read_choice(fields: &mut FieldReader) -> Result<ToolChoice, LlmErr
     }
 }
 
-/// `Err` has what the dialect cannot say.
+/// `Err` has the choice that the dialect cannot express.
 pub(super) fn write_choice(choice: &ToolChoice) -> Result<Option<Value>, String> {
     Ok(Some(match choice {
         ToolChoice::Unsaid => return Ok(None),

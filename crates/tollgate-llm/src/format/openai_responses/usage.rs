@@ -1,11 +1,11 @@
-//! Tokens, both ways. The whole object stays in the extra fields, so that counts which only this
-//! dialect has come back; those that are known are written anew.
+//! Encodes and decodes token usage. The whole object is kept in the extra fields, so that counts
+//! that only this dialect has are preserved; known counts are written anew.
 
 use serde_json::{Value, json};
 
 use crate::conversation::TokenUsage;
 
-/// Counts that make no sense are 0.
+/// Invalid counts are read as 0.
 pub(super) fn read(value: &Value) -> TokenUsage {
     let count = |value: &Value| value.as_u64().unwrap_or(0);
     let (input, output) = (&value["input_tokens_details"], &value["output_tokens_details"]);

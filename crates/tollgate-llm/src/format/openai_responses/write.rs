@@ -1,4 +1,4 @@
-//! Writes a request for a provider. Called by the provider through the format.
+//! Encodes a request for a provider. Called by the provider through the codec.
 
 use serde_json::{Map, Value, json};
 
@@ -47,7 +47,7 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     Ok(EncodedRequest { body: Value::Object(body), lost: lost.into_list() })
 }
 
-/// The first system prompt, if it was not an item before, and what comes behind it.
+/// The first system prompt, unless it came as an item, and the remaining messages.
 pub(super) fn instructions(messages: &[ChatMessage]) -> (Option<String>, &[ChatMessage]) {
     match messages {
         [first, rest @ ..] if first.role == ChatRole::System && item_of(&first.extra).is_none() => {
@@ -61,7 +61,7 @@ pub(super) fn instructions(messages: &[ChatMessage]) -> (Option<String>, &[ChatM
     }
 }
 
-/// Clients of other dialects do not expect that their words are kept.
+/// Clients of other dialects do not expect the provider to store their conversation.
 fn store(request: &ChatRequest, body: &mut Map<String, Value>) {
     if request.extra.get(DIALECT, "input").is_some() {
         if let Some(store) = request.extra.get(DIALECT, "store") {
@@ -70,7 +70,7 @@ fn store(request: &ChatRequest, body: &mut Map<String, Value>) {
         return;
     }
     body.insert("store".to_owned(), false.into());
-    // Only models that think take this, and the next round needs their thoughts.
+    // Only reasoning models accept this, and the next round needs their thoughts.
     if request.options.effort.is_some() {
         body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
     }
@@ -106,7 +106,7 @@ pub(super) fn output_json(output: &ResponseFormat) -> Value {
     form
 }
 
-/// What this dialect has no words for.
+/// Records options that this dialect does not have.
 fn lose(options: &GenerationOptions, lost: &mut EncodingLosses) {
     let fields = [
         ("top_k", options.top_k.is_some()),
@@ -121,7 +121,7 @@ fn lose(options: &GenerationOptions, lost: &mut EncodingLosses) {
     }
 }
 
-/// OpenAI refuses requests that speak of a choice among no tools, or of a stream and want none.
+/// OpenAI rejects requests with a tool choice but no tools, or with stream options but no stream.
 fn settle(request: &ChatRequest, body: &mut Map<String, Value>) {
     if request.delivery == ResponseDelivery::Whole {
         body.shift_remove("stream_options");

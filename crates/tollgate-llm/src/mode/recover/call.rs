@@ -1,14 +1,14 @@
-//! What counts as a call that a model wrote as text.
+//! Decides whether a text is a tool call.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-/// A name and the arguments as JSON text.
+/// Name, and arguments as JSON text.
 pub(super) type TextCall = (String, String);
 
-/// The calls that `text` is, if it is nothing else: one object or a list, each naming a tool that
-/// was offered. `None`: it is text.
+/// Parses `text` as calls if it consists of nothing else: one object or a list, each naming an
+/// offered tool. `None`: it is text.
 pub(super) fn calls(text: &str, offered: &HashSet<String>) -> Option<Vec<TextCall>> {
     match serde_json::from_str(text).ok()? {
         Value::Array(items) if !items.is_empty() => {
@@ -37,7 +37,7 @@ fn call(value: Value, offered: &HashSet<String>) -> Option<TextCall> {
     Some((name, arguments))
 }
 
-/// Whether JSON that begins so may be a call: judged by its first key, as soon as that is there.
+/// Whether JSON with this start may be a call: decided by its first key, once that is complete.
 pub(super) fn may_be_call(begun: &str) -> bool {
     const KEYS: &[&str] = &["name", "arguments", "parameters", "function", "type", "id"];
     let rest = begun.trim_start();

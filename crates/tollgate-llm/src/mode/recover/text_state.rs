@@ -1,4 +1,4 @@
-//! Where in a text the reader is, as far as calls go.
+//! States of the text call reader.
 
 use super::super::json_end::JsonEndScanner;
 
@@ -8,30 +8,30 @@ pub(super) const CODE_FENCE: &str = "```";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TextCallState {
-    /// In a line. Blanks before its text are held back: they do not belong to a call that follows.
+    /// In a line. Leading whitespace is held back: it does not belong to a call that follows.
     Line(LinePrefix),
-    /// Perhaps at the beginning of a tag: so much of it.
+    /// Possibly in an opening tag: the text so far.
     Tag(String),
-    /// In the first line of a fence: what stands there.
+    /// In the first line of a code fence: the text so far.
     Fence(String),
-    /// In the JSON of what may be a call.
+    /// In JSON that may be a call.
     Json(TextCallWrapper, JsonEndScanner),
-    /// Behind it: so much of what ends it.
+    /// After that JSON: the start of the closing mark so far.
     Behind(TextCallWrapper, String),
-    /// In JSON that is no call.
+    /// In JSON that is not a call.
     OtherJson(JsonEndScanner),
-    /// In a fence that holds no call: the line so far.
+    /// In a code fence without a call: the line so far.
     OtherFence(String),
 }
 
-/// What stands in the line already.
+/// Content of the line so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LinePrefix {
     Blanks,
     Text,
 }
 
-/// In what a call is wrapped.
+/// Wrapper of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextCallWrapper {
     Bare,
@@ -40,7 +40,7 @@ pub(super) enum TextCallWrapper {
 }
 
 impl TextCallWrapper {
-    /// What ends it. A bare one ends with its line.
+    /// The closing mark. A bare call ends with its line.
     pub(super) fn end(self) -> &'static str {
         match self {
             Self::Bare => "\n",

@@ -1,4 +1,4 @@
-//! Earlier calls and their results as text, for a model that knows neither.
+//! Rewrites earlier calls and results as text, for a model that knows neither.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,7 @@ use crate::conversation::{
     CallEnd, CallResult, ChatMessage, FunctionCall, MessagePart, PartContent,
 };
 
-/// Messages of one role that come to stand beside one another become one: some models insist on
-/// turns.
+/// Merges adjacent messages of the same role: some models require alternating roles.
 pub(super) fn rewrite(messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
     let parts = messages.iter().flat_map(|message| &message.parts).filter_map(MessagePart::as_call);
     let names: HashMap<String, String> =
@@ -55,7 +54,7 @@ fn part(part: MessagePart, names: &HashMap<String, String>) -> Vec<MessagePart> 
     }
 }
 
-/// In the very form in which the model is to call.
+/// In the same form in which the model is asked to call.
 fn call_text(call: &FunctionCall) -> String {
     let arguments = match serde_json::from_str::<Value>(&call.arguments) {
         Ok(arguments) => arguments,

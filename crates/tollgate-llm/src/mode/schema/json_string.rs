@@ -1,10 +1,10 @@
-//! Decodes the text of a JSON string letter by letter, as it comes.
+//! Decodes a JSON string incrementally, character by character.
 
-/// Behind the opening quote.
+/// State after the opening quote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct JsonStringDecoder {
     place: JsonStringState,
-    /// The first half of a letter that is written as two.
+    /// The high surrogate of a pair.
     high: Option<u16>,
 }
 
@@ -13,14 +13,14 @@ enum JsonStringState {
     #[default]
     Plain,
     Escape,
-    /// So many digits were read.
+    /// In a `\u` escape, with this many digits read.
     Code {
         value: u16,
         digits: u8,
     },
 }
 
-/// What a letter came to.
+/// Result of one character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DecodedChar {
     Letter(char),
@@ -61,7 +61,7 @@ impl JsonStringDecoder {
     }
 
     fn digit(&mut self, letter: char, value: u16, digits: u8) -> DecodedChar {
-        // Not valid, but the text must end somewhere. Half a letter without its other half is none.
+        // Invalid escape, but the text must end somewhere. An unpaired surrogate is dropped.
         let Some(digit) = letter.to_digit(16) else {
             self.high = None;
             return if letter == '"' { DecodedChar::End } else { DecodedChar::Letter(letter) };

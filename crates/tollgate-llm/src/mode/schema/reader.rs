@@ -1,5 +1,5 @@
-//! Reads an answer that is JSON by the schema of [`super`]: the reply is given out as it grows, a
-//! call becomes a call, and nobody sees the JSON. What is no such JSON is text as it is.
+//! Decodes an answer that follows the schema of [`super`]: the reply is streamed as it grows, a
+//! call becomes a call, and the JSON is hidden. Anything else is passed on as text.
 
 use super::super::delta_writer::DeltaWriter;
 use super::super::json_end::{JsonEndScanner, JsonScanStep};
@@ -11,12 +11,12 @@ use crate::delta::{PartOpening, ResponseDelta};
 pub(in crate::mode) struct SchemaReplyReader {
     writing: DeltaWriter,
     reply: SchemaReplyForm,
-    /// The part of text that is being read, by the number under which it came.
+    /// The text part that is being read, by its incoming number.
     part: Option<usize>,
     state: SchemaReaderState,
-    /// What was read and led to nothing yet: it is text if it never does.
+    /// Text read without a result so far: emitted as text if it never has one.
     raw: String,
-    /// What came of the part, and of the object that is being read.
+    /// What the part, and the current object, have produced.
     came: SchemaReplyOutput,
     object: SchemaReplyObject,
 }
@@ -26,7 +26,7 @@ pub(in crate::mode) struct SchemaReplyReader {
 struct SchemaReplyObject {
     came: SchemaReplyOutput,
     name: Option<String>,
-    /// That came before the name.
+    /// Arguments that arrived before the name.
     arguments: String,
 }
 
@@ -40,9 +40,9 @@ enum SchemaReplyOutput {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum SchemaReaderState {
-    /// Before an object, behind one, or in what stands around.
+    /// Before an object, after one, or in surrounding text.
     Between,
-    /// Inside an object, before a key or behind a value.
+    /// Inside an object, before a key or after a value.
     Object,
     Key(JsonStringDecoder, String),
     Colon(SchemaReplyField),
@@ -52,9 +52,9 @@ enum SchemaReaderState {
     Name(JsonStringDecoder, String),
     Arguments(JsonEndScanner),
     Other(JsonEndScanner),
-    /// It is no such JSON.
+    /// Not JSON of this schema.
     Verbatim,
-    /// It was, and is no more: there is nothing more to be had from it.
+    /// The JSON became invalid after some output: the rest is ignored.
     Spoilt,
 }
 
@@ -120,7 +120,7 @@ impl SchemaReplyReader {
                     self.object = SchemaReplyObject::default();
                     SchemaReaderState::Object
                 }
-                // Lists, fences, and the name of the language that some put there.
+                // Lists, code fences, and the language name that some models put there.
                 '[' | ']' | ',' | '`' | 'j' | 's' | 'o' | 'n' => SchemaReaderState::Between,
                 blank if blank.is_whitespace() => SchemaReaderState::Between,
                 _ => self.give_up(),
@@ -215,7 +215,7 @@ impl SchemaReplyReader {
         }
     }
 
-    /// A value that is taken as it stands.
+    /// A value that is copied unchanged.
     fn raw_value(
         &mut self,
         of: fn(JsonEndScanner) -> SchemaReaderState,
@@ -242,7 +242,7 @@ impl SchemaReplyReader {
         }
     }
 
-    /// A call whose arguments came first, or not at all, is made here.
+    /// Emits a call whose arguments came first, or not at all.
     fn object_ends(&mut self) -> SchemaReaderState {
         if let Some(name) = self.object.name.take() {
             let arguments = std::mem::take(&mut self.object.arguments);
@@ -258,7 +258,7 @@ impl SchemaReplyReader {
         SchemaReaderState::Between
     }
 
-    /// It is text as it is, unless something came of it already.
+    /// Passes the text on unchanged, unless it has already produced output.
     fn give_up(&mut self) -> SchemaReaderState {
         if self.object.came != SchemaReplyOutput::Nothing {
             return SchemaReaderState::Spoilt;

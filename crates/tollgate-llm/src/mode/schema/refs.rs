@@ -1,9 +1,9 @@
-//! Puts a schema inside another one, so that its references still lead where they led.
+//! Embeds a schema in another one so that its `$ref`s still resolve.
 
 use serde_json::{Map, Value, json};
 
-/// A schema without references as it is; one with them under `shared`, which is to be `$defs` of the
-/// root, and a reference to it.
+/// Returns a schema without references unchanged. One with references goes into `shared`, which
+/// becomes `$defs` of the root, and is replaced by a reference.
 pub(super) fn embed_schema(schema: &Value, name: &str, shared: &mut Map<String, Value>) -> Value {
     let root = format!("#/$defs/{name}");
     let mut moved = schema.clone();

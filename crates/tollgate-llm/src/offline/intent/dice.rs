@@ -1,6 +1,6 @@
-//! Dice in plain words: `2d6+3`, `a d20 with advantage`, `two dice`.
+//! Parses dice rolls in plain text: `2d6+3`, `a d20 with advantage`, `two dice`.
 
-/// One for each thing to be rolled. `text` is in lower case.
+/// One notation per roll. `text` is in lower case.
 pub(super) fn notations(text: &str) -> Vec<String> {
     let words: Vec<&str> = text.split_whitespace().map(bare).filter(|it| !it.is_empty()).collect();
     let rolls = words.iter().any(|word| matches!(*word, "roll" | "throw" | "rolls" | "throws"));
@@ -25,7 +25,7 @@ fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| ",.?!:;\"'`()".contains(c))
 }
 
-/// `d20`, `2d6`, `4d6kh3`, `d%+1`: at most so many dice and sides as people own.
+/// `d20`, `2d6`, `4d6kh3`, `d%+1`: with a plausible number of dice and sides.
 fn is_notation(word: &str) -> bool {
     let Some((count, rest)) = word.split_once('d') else { return false };
     let count_fits = count.len() <= 4 && count.bytes().all(|byte| byte.is_ascii_digit());
@@ -34,7 +34,7 @@ fn is_notation(word: &str) -> bool {
     count_fits && begins && word.len() <= 64 && rest.bytes().all(known)
 }
 
-/// With what is added in words of its own: `2d6 + 3`, `2d6 plus 3`.
+/// Appends modifiers in separate words: `2d6 + 3`, `2d6 plus 3`.
 fn with_rest(word: &str, next: &[&str]) -> String {
     let mut text = if word.starts_with('d') { format!("1{word}") } else { word.to_owned() };
     for pair in next.chunks(2) {
@@ -53,7 +53,7 @@ fn with_rest(word: &str, next: &[&str]) -> String {
     text
 }
 
-/// `two dice` are six-sided; a roll of nothing in particular is a `d20`.
+/// `two dice` are six-sided; an unspecified roll is a `d20`.
 fn in_words(words: &[&str]) -> Option<String> {
     const COUNTS: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
     let Some(at) = words.iter().position(|word| matches!(*word, "die" | "dice")) else {

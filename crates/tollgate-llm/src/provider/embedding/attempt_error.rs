@@ -1,4 +1,4 @@
-//! Why an attempt brought no vectors, and what whoever asked is told.
+//! Error of one embedding attempt, and its conversion for the caller.
 
 use tollgate_engine::embedding::EmbedError;
 
@@ -8,9 +8,9 @@ use crate::error::{LlmError, LlmErrorKind};
 use crate::format::MalformedResponseError;
 
 pub(super) enum EmbedAttemptError {
-    /// No answer came, or a refusal.
+    /// No response, or an error response.
     Asked(AskError),
-    /// An answer that cannot be used.
+    /// A response that cannot be used.
     Read(MalformedResponseError),
 }
 
@@ -47,7 +47,7 @@ impl EmbedAttemptError {
     }
 }
 
-/// There is no one status for it, and some servers call it a failure of their own.
+/// There is no common status for it, and some servers report it as an internal error.
 pub(super) fn is_too_long(failure: &LlmError) -> bool {
     let message = failure.message.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| message.contains(word));

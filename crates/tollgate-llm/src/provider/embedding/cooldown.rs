@@ -1,5 +1,5 @@
-//! Cooldown of a remote embedder, a small circuit breaker: after a question that got no answer,
-//! further ones fail at once for a moment, since each would wait for nothing.
+//! Cooldown of a remote embedder, a small circuit breaker: after a question without an answer,
+//! further ones fail at once for a short time, instead of waiting in vain.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tollgate_engine::embedding::EmbedError;
 
-/// How long, unless the provider says more.
+/// Duration, unless the provider asks for more.
 const DEFAULT_COOLDOWN: Duration = Duration::from_secs(3);
-/// Not longer, whatever it says.
+/// Upper bound, whatever the provider asks for.
 const MAX_COOLDOWN: Duration = Duration::from_secs(60);
 
-/// Questions in a row that others gave up before there is a rest.
+/// Consecutive questions cancelled by their callers that start a cooldown.
 const MAX_MISSED_IN_ROW: u32 = 3;
 
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl EmbedCooldown {
         }
     }
 
-    /// Said once, until it answers again.
+    /// Logs once, until the embedder answers again.
     pub(super) fn begin(&self, now: Instant, why: &str, again: Option<Duration>) {
         let rest = again.unwrap_or_default().clamp(DEFAULT_COOLDOWN, MAX_COOLDOWN);
         let resting = ActiveCooldown { until: now + rest, why: why.to_owned() };
@@ -45,7 +45,7 @@ impl EmbedCooldown {
         }
     }
 
-    /// A question was given up.
+    /// Records a question that its caller cancelled.
     pub(super) fn record_miss(&self, now: Instant, why: &str) {
         if self.missed.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_MISSED_IN_ROW {
             self.begin(now, why, None);

@@ -1,4 +1,4 @@
-//! The body of an answer that is handed on: frame by frame as the provider sends them, no copies.
+//! Body of a passed-through response: forwarded frame by frame, without copies.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,10 +13,10 @@ use tollgate_engine::spans as told;
 
 use crate::provider::concurrency_limit::ProviderPermit;
 
-/// Dropping it closes the provider's connection, unless all of it was read.
+/// Dropping it closes the provider's connection, unless the body was read to its end.
 pub struct PassThroughBody {
     source: PassThroughSource,
-    /// Ends with it.
+    /// Ends together with the body.
     _told: told::TraceSpan,
 }
 
@@ -28,14 +28,14 @@ enum PassThroughSource {
 struct StreamedBody {
     body: Incoming,
     silence: Duration,
-    /// Runs while nothing comes.
+    /// Idle timer: runs while no data arrives.
     timer: Option<Pin<Box<Sleep>>>,
-    /// Whether anything came since the timer was set.
+    /// Whether data arrived since the timer was set.
     heard: bool,
     _slot: ProviderPermit,
 }
 
-/// Why the rest of an answer does not come.
+/// Why the rest of a response is missing.
 #[derive(Debug, thiserror::Error)]
 pub enum PassThroughError {
     #[error("the provider's answer broke off: {0}")]
@@ -57,7 +57,7 @@ impl PassThroughBody {
         }
     }
 
-    /// The same, of which this span tells.
+    /// Attaches a span to the body.
     pub(in crate::provider) fn with_span(self, span: told::TraceSpan) -> Self {
         Self { _told: span, ..self }
     }
@@ -104,8 +104,8 @@ impl StreamedBody {
             self.heard = true;
             return Poll::Ready(frame.map(|frame| frame.map_err(PassThroughError::from)));
         }
-        // The timer is not set anew for each frame, which would cost more than the frame: it is
-        // looked at when it has run out. So silence may last up to twice as long.
+        // The timer is not reset for each frame, which would cost more than the frame: the flag is
+        // checked when the timer fires. So the idle timeout may take up to twice as long.
         let heard = &mut self.heard;
         let timer = self.timer.get_or_insert_with(|| {
             *heard = false;

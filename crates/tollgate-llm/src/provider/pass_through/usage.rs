@@ -1,17 +1,20 @@
-//! What an answer cost that is handed on as bytes, glanced from its beginning and its end: every
-//! dialect says it in an object of its own, most at the end, Anthropic's streams half of it first.
+//! Scans a passed-through response for its token usage.
+//!
+//! Only the first and last bytes are read: every dialect has its own usage object, most at the end,
+//! Anthropic's streams partly in the first event.
 
 use serde_json::{Deserializer, Value};
 
 use crate::conversation::TokenUsage;
 
-/// Bytes of the beginning and of the end that are worth a glance.
+/// Bytes of the start and of the end that are scanned.
 pub const HEAD_BYTES: usize = 4 << 10;
 pub const TAIL_BYTES: usize = 16 << 10;
 
 const USAGE_KEYS: [&[u8]; 2] = [b"\"usage\"", b"\"usageMetadata\""];
 
-/// `None` if nothing is said of it. A text that speaks of usage is no usage: its quotes are escaped.
+/// `None` if there is no usage. Usage-like text in an answer is not matched, because its quotes are
+/// escaped.
 pub fn scan_usage(head: &[u8], tail: &[u8]) -> Option<TokenUsage> {
     let last = last(tail).map(|it| read(&it));
     let first = last_in_first_event(head).map(|it| read(&it));
@@ -28,7 +31,7 @@ pub fn scan_usage(head: &[u8], tail: &[u8]) -> Option<TokenUsage> {
     }
 }
 
-/// Only what an event of its own says: the beginning of a whole answer is no count yet.
+/// Only counts a complete first event: the start of a non-streamed response is not a final count.
 fn last_in_first_event(head: &[u8]) -> Option<Value> {
     let end = head.windows(2).position(|it| it == b"\n\n")?;
     last(&head[..end])
@@ -47,11 +50,11 @@ fn last(bytes: &[u8]) -> Option<Value> {
 fn read(said: &Value) -> TokenUsage {
     let count = |path: &str| said.pointer(path).and_then(Value::as_u64);
     let first = |paths: &[&str]| paths.iter().find_map(|path| count(path)).unwrap_or(0);
-    // Anthropic counts what has to do with its cache beside the input.
+    // Anthropic counts cached tokens separately from the input.
     let beside = first(&["/cache_read_input_tokens"]);
     let written = first(&["/cache_creation_input_tokens"]);
     let input = first(&["/prompt_tokens", "/input_tokens", "/promptTokenCount"]);
-    // Gemini counts what was thought beside the output.
+    // Gemini counts thoughts separately from the output.
     let thought = first(&["/thoughtsTokenCount"]);
     let output = first(&["/completion_tokens", "/output_tokens", "/candidatesTokenCount"]);
     let cached = [

@@ -1,4 +1,4 @@
-//! Turn-taking and barge-in in a Deepgram session: who has the floor, and in which turn.
+//! Turn-taking and barge-in in a Deepgram session: the current speaker, and the state of the turn.
 
 use crate::realtime::events::{DialectAction, DialectStep, TurnEvent, UtteranceStage};
 
@@ -20,15 +20,15 @@ pub(super) enum DeepgramSpeaker {
 pub(super) enum DeepgramTurn {
     #[default]
     None,
-    /// Calls come before it is certain that the caller has finished.
+    /// Calls arrive before it is certain that the caller has finished.
     Early,
-    /// The model has not said anything to it yet, or calls a tool.
+    /// The model has not answered yet, or calls a tool.
     Thinking,
     Answered,
 }
 
 impl DeepgramFloor {
-    /// What the caller said, once that is certain.
+    /// Handles the final transcript of the caller's utterance.
     pub(super) fn hear_final(&mut self, text: &str) -> DialectStep {
         self.speaker = DeepgramSpeaker::Nobody;
         let mut actions =

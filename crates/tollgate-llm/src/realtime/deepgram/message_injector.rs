@@ -1,5 +1,5 @@
-//! Words that are put into a Deepgram agent's mouth, ours and the client's: what waits until nobody
-//! speaks, and whose it is that the provider refuses.
+//! Queue of messages injected into a Deepgram agent's speech (`InjectAgentMessage`), ours and the
+//! client's: holds them until nobody speaks, and assigns refusals to their owner.
 
 use std::collections::VecDeque;
 
@@ -8,23 +8,23 @@ use serde_json::json;
 use crate::realtime::chunks::chunks;
 use crate::realtime::events::DialectAction;
 
-/// Results that wait to be said; the oldest gives way.
+/// Results queued to be spoken; the oldest is dropped.
 const MAX_QUEUED_RESULTS: usize = 16;
-/// Injections of which the fate is not known yet.
+/// Injections without a confirmation yet.
 const MAX_UNCONFIRMED_INJECTIONS: usize = 64;
-/// After so many refusals nobody wants to hear it any more.
+/// Attempts after which a refused message is dropped.
 const MAX_INJECT_ATTEMPTS: u8 = 5;
-/// What is read aloud at once, in bytes; what Deepgram's voices take is twice as many characters.
+/// Bytes injected at once; the limit of Deepgram's voices is twice as many characters.
 const MAX_CHUNK_BYTES: usize = 1_000;
 
-/// How words get on with whoever is speaking.
+/// How an injected message relates to current speech.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InjectBehavior {
-    /// Only when nobody speaks, else they are refused.
+    /// Refused if somebody speaks.
     Default,
-    /// After what is being said.
+    /// Spoken after the current speech.
     Queue,
-    /// Now.
+    /// Interrupts the current speech.
     Interrupt,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct MessageInjector {
 }
 
 impl MessageInjector {
-    /// Says a text at once, in pieces if it is long.
+    /// Injects a text at once, in chunks if it is long.
     pub(super) fn say(&mut self, text: &str, behavior: InjectBehavior) -> Vec<DialectAction> {
         let said = chunks(text, MAX_CHUNK_BYTES).into_iter().enumerate().map(|(at, piece)| {
             let behavior = if at == 0 { behavior } else { InjectBehavior::Queue };
@@ -81,7 +81,7 @@ impl MessageInjector {
         said.collect()
     }
 
-    /// For when nobody speaks.
+    /// Queues a text until nobody speaks.
     pub(super) fn say_later(&mut self, text: String) {
         self.waiting.push_back(QueuedWords { text, attempts: 0 });
         if self.waiting.len() > MAX_QUEUED_RESULTS {
@@ -89,7 +89,7 @@ impl MessageInjector {
         }
     }
 
-    /// Nobody speaks now.
+    /// Called when nobody speaks: injects the next queued text.
     pub(super) fn idle(&mut self) -> Option<DialectAction> {
         let is_out = |it: &InjectedMessage| {
             it.whose == InjectionOwner::Ours && it.behavior == InjectBehavior::Default
@@ -106,14 +106,14 @@ impl MessageInjector {
         self.note(InjectedMessage { whose: InjectionOwner::Client, behavior, words });
     }
 
-    /// The agent says something: who put it into its mouth, if anybody did.
+    /// Matches agent speech to an injection, and returns its owner, if any.
     pub(super) fn take_spoken(&mut self, said: &str) -> Option<InjectionOwner> {
         let is_it = |injected: &InjectedMessage| injected.words.text.starts_with(said.trim());
         let at = self.out.iter().position(is_it)?;
         self.out.remove(at).map(|injected| injected.whose)
     }
 
-    /// Whose words were refused. Ours wait for another occasion if they were to be said in a pause.
+    /// Owner of the refused injection. Ours is queued again if it was meant for a pause.
     pub(super) fn take_refused(&mut self) -> InjectionOwner {
         let in_pause = |injected: &InjectedMessage| injected.behavior == InjectBehavior::Default;
         let at = self.out.iter().position(in_pause).unwrap_or(0);
@@ -127,7 +127,8 @@ impl MessageInjector {
         injected.whose
     }
 
-    /// The floor has changed hands: what was to be said by force was said or dropped by now.
+    /// The speaker has changed: injections that do not wait for a pause were spoken or dropped by
+    /// now.
     pub(super) fn settle(&mut self) {
         self.out.retain(|injected| injected.behavior == InjectBehavior::Default);
     }

@@ -1,5 +1,5 @@
-//! The `think` block of a Deepgram session: the client's, and ours merged into it. It can only be
-//! replaced whole, so the client's is kept for the next change of ours.
+//! The `think` block of a Deepgram session: the client's, with ours merged in. It can only be
+//! replaced as a whole, so the client's version is kept for our next change.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use tollgate_core::tool::ToolEffect;
 
 use crate::realtime::events::RealtimeOffer;
 
-/// Which provider has a model, where a client does not say.
+/// Provider of a model, if the client does not name it.
 const MODEL_PROVIDERS: &[(&str, &str)] = &[
     ("gpt-", "open_ai"),
     ("claude-", "anthropic"),
@@ -21,34 +21,33 @@ const MODEL_PROVIDERS: &[(&str, &str)] = &[
 
 #[derive(Debug)]
 pub(super) struct ThinkConfig {
-    /// The model of the session, as Deepgram calls it. Empty: whatever the client says.
+    /// Deepgram's name of the session's model. Empty: any model that the client names.
     model: String,
-    /// As the client calls it.
+    /// The client's name of it.
     asked: Option<String>,
     client: ClientThink,
-    /// The names of the client's functions, now and before its last change.
+    /// Names of the client's functions, now and before its last change.
     names: HashSet<String>,
     former: HashSet<String>,
-    /// As the provider has it.
+    /// The version that the provider has.
     sent: Value,
 }
 
-/// What the client has set.
+/// The block that the client set.
 #[derive(Debug)]
 enum ClientThink {
     Nothing,
-    /// An agent that is kept at Deepgram: what it thinks with is not known here, so nothing can be
-    /// merged into it.
+    /// An agent stored at Deepgram: its block is unknown here, so nothing can be merged into it.
     Elsewhere,
-    /// One block or several, the later ones for when the first fails.
+    /// One block or several; the later ones are fallbacks.
     Here(Value),
 }
 
-/// A change of the client's, with ours in it.
+/// A change by the client, with ours merged in.
 #[derive(Debug)]
 pub(super) struct MergedThink {
     pub(super) merged: Value,
-    /// The models of blocks that are not in it: they are not the session's.
+    /// Models of blocks that were removed, because they are not the session's model.
     pub(super) left_out: Vec<String>,
 }
 
@@ -68,8 +67,8 @@ impl ThinkConfig {
         self.client = ClientThink::Elsewhere;
     }
 
-    /// Takes over what the client sets. A session has one model: `Err` names another one that the
-    /// client wants, and then all stays as it was.
+    /// Applies a change by the client. A session has one model: `Err` names another one that the
+    /// client requested, and then nothing changes.
     pub(super) fn set(
         &mut self,
         think: Value,
@@ -101,7 +100,7 @@ impl ThinkConfig {
         Ok(MergedThink { merged: self.sent.clone(), left_out })
     }
 
-    /// The client adds to its prompt; the provider does so by itself.
+    /// The client appends to its prompt; the provider does the same by itself.
     pub(super) fn add_to_prompt(&mut self, more: &str) {
         let ClientThink::Here(think) = &mut self.client else { return };
         for block in blocks_mut(think).chain(blocks_mut(&mut self.sent)) {
@@ -113,8 +112,8 @@ impl ThinkConfig {
         }
     }
 
-    /// The block with this offer in it, and it counts as sent. `None` if the provider has it already,
-    /// or cannot be given it.
+    /// The block with this offer merged in; it then counts as sent. `None` if the provider already
+    /// has it, or cannot accept it.
     pub(super) fn offer_update(&mut self, offer: &RealtimeOffer) -> Option<Value> {
         let ClientThink::Here(client) = &self.client else { return None };
         let merged = self.merge_offer(client, offer);
@@ -143,8 +142,8 @@ impl ThinkConfig {
         merged
     }
 
-    /// A name that the client declared is the client's. One that it does not have any more can still
-    /// be called by a model that has not heard of the change.
+    /// Names that the client declared are the client's. So are removed names, unless we offer them
+    /// now: a model that has not processed the change yet can still call them.
     pub(super) fn is_clients(&self, name: &str, offer: &RealtimeOffer) -> bool {
         let is_offered = || offer.tools.iter().any(|tool| tool.name == name);
         self.names.contains(name)
@@ -153,13 +152,13 @@ impl ThinkConfig {
     }
 }
 
-/// The model that the first block asks for.
+/// Model of the first block.
 pub(super) fn model_of(think: &Value) -> Option<String> {
     let model = blocks(think).first()?.get("provider")?.get("model")?.as_str()?;
     Some(model.to_owned())
 }
 
-/// Makes the model of a block the session's, or says which other one it names.
+/// Sets the model of a block to the session's, or returns the other model that it names.
 fn settle(block: &mut Value, model: &str, asked: Option<&str>) -> Result<(), String> {
     let Some(block) = block.as_object_mut().filter(|_| !model.is_empty()) else { return Ok(()) };
     let provider = block.entry("provider").or_insert_with(|| json!({}));
@@ -177,8 +176,8 @@ fn settle(block: &mut Value, model: &str, asked: Option<&str>) -> Result<(), Str
     Ok(())
 }
 
-/// A tool of ours without an `endpoint`, so that its calls come to us. One that changes something
-/// waits until the caller's turn is certain.
+/// Declares one of our tools without an `endpoint`, so that its calls come to us. A tool with side
+/// effects waits until the end of the caller's turn is certain.
 fn function_declaration(definition: &Value, effect: ToolEffect) -> Value {
     let mut function = definition.as_object().cloned().unwrap_or_default();
     function.shift_remove("type");

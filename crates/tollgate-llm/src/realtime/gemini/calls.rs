@@ -1,6 +1,7 @@
-//! The calls of a session, with barge-in, cancellation and late results: the gateway's from the
-//! moment that a model makes one until all is said about it, and the client's as far as a
-//! reconnection has to know of them. Called by the machine; decides how each is answered, sends
+//! Calls of a Gemini session, with barge-in, cancellation and late results.
+//!
+//! Tracks the gateway's calls from their start until their last answer, and the client's as far as
+//! a reconnection needs them. Called by the state machine; decides how each call is answered, sends
 //! nothing.
 
 use std::collections::VecDeque;
@@ -12,14 +13,15 @@ use super::family::ToolWaitBehavior;
 use super::wire::{self, AnswerSchedule, AnswerTarget, MoreAnswers};
 use crate::realtime::events::{AnswerStage, CallAnswer, DialectAction};
 
-/// How long a call has to stand before its writes are done, and how long a provider has to take
-/// calls back after an interruption: it says both, in no order.
+/// How long a call must stand uncancelled before its writes run, and how long a provider may still
+/// cancel calls after an interruption: it sends interruption and cancellation in no particular
+/// order.
 pub(super) const CANCELLATION_WINDOW: Duration = Duration::from_millis(200);
 
-/// Ids that are remembered after their call is over, so that nobody answers or makes it again.
+/// Ids of finished calls that are remembered, so that none is answered or run again.
 const MAX_REMEMBERED_CALLS: usize = 512;
 
-/// A client that has not answered for so long will not: nobody waits for it.
+/// After this time without an answer from the client, it is no longer awaited.
 const CLIENT_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
@@ -30,16 +32,16 @@ pub(super) struct GeminiCalls {
     unnamed: u64,
 }
 
-/// A call of the gateway's.
+/// A call of one of the gateway's tools.
 #[derive(Debug)]
 struct GeminiOpenCall {
     id: String,
-    /// Whether the provider knows it by its id.
+    /// Whether the provider assigned its id.
     named: HasProviderId,
     name: String,
     delivery: Option<ResultDelivery>,
     meanwhile: ToolWaitBehavior,
-    /// When its writes may be done, until they may.
+    /// When its writes may run; `None` once they may.
     unsure: Option<Instant>,
     stage: GeminiCallStage,
 }
@@ -54,17 +56,18 @@ enum HasProviderId {
 enum GeminiCallStage {
     /// The provider has no answer yet.
     Running,
-    /// The caller took the turn; an answer waits in case that the provider takes the call back.
+    /// The caller interrupted the turn; an answer is held back in case the provider cancels the
+    /// call.
     Interrupted { until: Instant, answer: Option<CallAnswer> },
-    /// The provider knows that it is pending, and takes the result as one answer more.
+    /// The provider knows that it is pending, and accepts the result as an additional response.
     Continues,
-    /// The provider has its answer; the result can only be told.
+    /// The provider has its answer; the result can only be sent as text.
     Told,
-    /// Made on a connection that is gone: a result can only be told.
+    /// Made on a connection that is gone: a result can only be sent as text.
     Lost,
 }
 
-/// A call of the client's that it has not answered.
+/// An unanswered call of one of the client's tools.
 #[derive(Debug)]
 struct GeminiClientCall {
     id: String,
@@ -79,27 +82,27 @@ enum CallConnection {
     Gone,
 }
 
-/// What a call came to, for the provider.
+/// Reply to the provider for a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum GeminiCallReply {
-    /// The message that answers it.
+    /// The response message.
     Response(String),
-    /// Words, since no message could.
+    /// Text, because no response message was possible.
     Words(ResultDelivery, String),
 }
 
-/// A call as the machine has read it.
+/// A call as the state machine has read it.
 #[derive(Debug)]
 pub(super) struct GeminiCallRequest<'a> {
     pub id: Option<&'a str>,
     pub name: &'a str,
-    /// As its tool is declared.
+    /// From the declaration of its tool.
     pub delivery: Option<ResultDelivery>,
     pub meanwhile: ToolWaitBehavior,
 }
 
 impl GeminiCalls {
-    /// A call of the gateway's; gives the id to run it under. `None`: it was made before.
+    /// Starts a call of the gateway; returns the id to run it under. `None`: a duplicate.
     pub(super) fn begin_call(
         &mut self,
         made: &GeminiCallRequest<'_>,
@@ -129,7 +132,7 @@ impl GeminiCalls {
         self.open.iter().any(|call| call.id == id) || self.over.iter().any(|over| over == id)
     }
 
-    /// The provider takes calls back: these are never answered. Gives the ids that are not the
+    /// The provider cancels calls: these are never answered. Returns the ids that are not the
     /// gateway's.
     pub(super) fn withdraw<'i>(&mut self, ids: &[&'i str]) -> (Vec<DialectAction>, Vec<&'i str>) {
         let (ours, others): (Vec<&str>, Vec<&str>) = ids.iter().partition(|id| self.is_ours(id));
@@ -137,7 +140,7 @@ impl GeminiCalls {
         let mut actions = Vec::new();
         for id in ours {
             let Some(call) = self.close(id) else { continue };
-            // One that was interrupted is being stopped already.
+            // An interrupted call is already being stopped.
             if !matches!(call.stage, GeminiCallStage::Interrupted { .. }) {
                 actions.push(DialectAction::Cancel(call.id));
             }
@@ -145,8 +148,9 @@ impl GeminiCalls {
         (actions, others)
     }
 
-    /// The caller took the turn. Calls that the model waits for are stopped, and so is what is not
-    /// sure yet; one that it talks on beside is not part of what was interrupted.
+    /// The caller interrupted the turn. Calls that the model waits for are stopped, and so are
+    /// unconfirmed ones; a call beside which the model keeps talking is not part of the interrupted
+    /// turn.
     pub(super) fn barge_in(&mut self, now: Instant) -> Vec<DialectAction> {
         let running = self.open.iter_mut().filter(|call| {
             let in_turn = call.meanwhile == ToolWaitBehavior::Waits || call.unsure.is_some();
@@ -161,7 +165,7 @@ impl GeminiCalls {
         stopped.collect()
     }
 
-    /// What is to be said about a call now. News of one that is over say nothing.
+    /// The reply to send for a call now. Events of finished calls have none.
     pub(super) fn answer(&mut self, answer: CallAnswer) -> Option<GeminiCallReply> {
         let call = self.open.iter_mut().find(|call| call.id == answer.id)?;
         match &mut call.stage {
@@ -191,7 +195,7 @@ impl GeminiCalls {
         }
     }
 
-    /// A word in between, where the provider takes several answers.
+    /// An intermediate response, if the provider accepts several.
     pub(super) fn progress(&self, id: &str, outcome: &str) -> Option<String> {
         let call = self.open.iter().find(|call| call.id == id)?;
         let can = matches!(call.stage, GeminiCallStage::Running | GeminiCallStage::Continues)
@@ -202,7 +206,7 @@ impl GeminiCalls {
         can.then(|| wire::response(&call.addressee(), outcome, Some(scheduled)))
     }
 
-    /// What the time has decided: calls that stand, and answers that waited.
+    /// Handles expired timers: calls that are now confirmed, and answers that were held back.
     pub(super) fn due(&mut self, now: Instant) -> (Vec<String>, Vec<GeminiCallReply>) {
         let mut confirmed = Vec::new();
         let mut waited = Vec::new();
@@ -232,7 +236,7 @@ impl GeminiCalls {
         times.flatten().min()
     }
 
-    /// Whether the model stands still for one of the gateway's.
+    /// Whether the model is blocked on a call of the gateway.
     pub(super) fn hold_the_model(&self) -> bool {
         self.open.iter().any(|call| {
             call.meanwhile == ToolWaitBehavior::Waits
@@ -243,7 +247,7 @@ impl GeminiCalls {
         })
     }
 
-    /// Whether an answer is owed on this connection.
+    /// Whether an answer is due on this connection.
     pub(super) fn are_open(&self, now: Instant) -> bool {
         let ours = |call: &GeminiOpenCall| {
             matches!(call.stage, GeminiCallStage::Running | GeminiCallStage::Interrupted { .. })
@@ -287,7 +291,8 @@ impl GeminiCalls {
         self.clients.push(GeminiClientCall { id, name, made, connection: CallConnection::This });
     }
 
-    /// The client answers a call of its own. Gives the name of one that was lost.
+    /// The client answers one of its calls. Returns the name if the call was lost with its
+    /// connection.
     pub(super) fn take_client_answer(&mut self, id: &str) -> Option<String> {
         let at = self.clients.iter().position(|call| call.id == id)?;
         let call = self.clients.remove(at);

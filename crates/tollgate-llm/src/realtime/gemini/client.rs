@@ -1,4 +1,4 @@
-//! What a client says, and what becomes of it. A part of the machine.
+//! Handles client messages. Part of the Gemini state machine.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -13,7 +13,8 @@ use super::{GeminiLive, close_session};
 use crate::realtime::events::{DialectAction, DialectStep};
 use crate::realtime::{json_peek, tier_request};
 
-/// Whether a client has ever spoken to the gateway itself: only then it hears of it.
+/// Whether a client has ever sent a message to the gateway itself: only then it gets gateway
+/// messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum GatewayAwareness {
     Made,
@@ -60,7 +61,7 @@ impl GeminiLive {
         DialectStep::replace(opening)
     }
 
-    /// `clientContent`: the last thing that a user says in it is a turn, if it is to be answered.
+    /// `clientContent`: its last user content is a turn, if it is to be answered.
     fn read_client_content(&mut self, content: &str) -> Result<DialectStep, MalformedJsonError> {
         let content = Object::parse(content)?;
         let complete = wire::get_either_spelling(&content, "turnComplete", "turn_complete")?;
@@ -76,7 +77,7 @@ impl GeminiLive {
         Ok(DialectStep::forward().and(self.talk.written_by_client(&text)))
     }
 
-    /// `realtimeInput`: nearly always audio, which is not looked at.
+    /// `realtimeInput`: nearly always audio, which is not parsed.
     fn read_realtime_input(&mut self, input: &str) -> DialectStep {
         let mut step = DialectStep::forward();
         json_peek::for_each_field(input, |key, value| {
@@ -95,8 +96,8 @@ impl GeminiLive {
         step
     }
 
-    /// Answers of the client's to its own calls. One to a call of the gateway's is forged; one to a
-    /// call of a connection that is gone would be ignored, and is told instead.
+    /// The client's answers to its own calls. An answer to one of the gateway's calls is forged;
+    /// one to a call of a closed connection would be ignored, and is sent as text instead.
     fn read_tool_response(&mut self, response: &str) -> Result<DialectStep, MalformedJsonError> {
         let response = Object::parse(response)?;
         let listed =
@@ -138,12 +139,12 @@ impl GeminiLive {
     fn is_forged(&self, id: Option<&str>, name: &str) -> bool {
         match id {
             Some(id) => self.calls.is_ours(id),
-            // Some endpoints know calls by their names only.
+            // Some endpoints identify calls by name only.
             None => !self.config.as_ref().is_some_and(|config| config.is_clients(name)),
         }
     }
 
-    /// `contextUpdate`: the gateway's share stays in it.
+    /// `contextUpdate`: merges the gateway's share into it.
     fn read_context_update(&mut self, update: &str) -> Result<DialectStep, MalformedJsonError> {
         let Some(config) = &mut self.config else { return Ok(DialectStep::forward()) };
         let updated = config.update(update)?;

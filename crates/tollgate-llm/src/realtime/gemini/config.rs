@@ -1,5 +1,5 @@
-//! What a client configured, and the gateway's share in it: `setup` and `contextUpdate`. Called by
-//! the machine; knows nothing of calls and connections.
+//! Session configuration of a client, with the gateway's share merged in: `setup` and
+//! `contextUpdate`. Called by the state machine; independent of calls and connections.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,24 +10,24 @@ use tollgate_core::json::{self, MalformedJsonError};
 use super::family::GeminiFamily;
 use crate::realtime::events::RealtimeOffer;
 
-/// The client's own `setup`, as it is now.
+/// The client's own `setup` in its current state.
 #[derive(Debug, Clone)]
 pub(super) struct GeminiSessionConfig {
     setup: Map<String, Value>,
-    /// Functions that it declares.
+    /// Names of the functions that the client declares.
     names: HashSet<String>,
-    /// Of the longest message that it came from.
+    /// Size of the longest message that it came from.
     bytes: usize,
 }
 
-/// Who asked for handles to resume the session by, and so gets to see them.
+/// Which side requested session resumption handles. Only the client's are shown to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResumptionOwner {
     Ours,
     Clients,
 }
 
-/// What a session shows of an offer.
+/// The gateway's part of a session's setup: its tools and prompt.
 #[derive(Debug, Clone)]
 pub(super) struct GatewayShare {
     declarations: Vec<Value>,
@@ -56,7 +56,7 @@ impl GeminiSessionConfig {
         }
     }
 
-    /// Names of the client's win over the gateway's.
+    /// On name conflicts the client's functions win.
     pub(super) fn share(&self, offer: &RealtimeOffer, family: GeminiFamily) -> GatewayShare {
         let ours = offer.tools.iter().filter(|tool| !self.is_clients(&tool.name));
         let declarations = ours.map(|tool| {
@@ -72,7 +72,7 @@ impl GeminiSessionConfig {
         GatewayShare { declarations: declarations.collect(), prompt: prompt.map(str::to_owned) }
     }
 
-    /// The message that opens a session, or resumes it.
+    /// The message that opens or resumes a session.
     pub(super) fn opening(
         &self,
         model: &str,
@@ -98,12 +98,12 @@ impl GeminiSessionConfig {
         json!({"setup": setup}).to_string()
     }
 
-    /// About how large it is.
+    /// Approximate size.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// A client's own `contextUpdate`: what it says counts from now on.
+    /// Applies the client's own `contextUpdate`.
     pub(super) fn update(
         &mut self,
         update: &str,
@@ -126,7 +126,7 @@ impl GeminiSessionConfig {
         Ok(updated)
     }
 
-    /// That update with the gateway's share in it; what else it says stays.
+    /// That update with the gateway's share merged in; its other fields are kept.
     pub(super) fn merge_update(
         &self,
         updated: &GeminiContextUpdate,
@@ -163,7 +163,7 @@ impl GeminiSessionConfig {
     }
 }
 
-/// What a client's update touches.
+/// The fields changed by a client's update.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GeminiContextUpdate {
     fields: Map<String, Value>,
@@ -178,7 +178,7 @@ pub(super) enum SetupChange {
     No,
 }
 
-/// A share by its traces, to know another one from it.
+/// Hashes of a share, to detect changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ShareFingerprint {
     tools: u64,
@@ -186,7 +186,7 @@ pub(super) struct ShareFingerprint {
 }
 
 impl ShareFingerprint {
-    /// After an update that carried only some of the other.
+    /// The fingerprint after an update that contained only part of the other share.
     pub(super) fn after(self, updated: &GeminiContextUpdate, other: Self) -> Self {
         let carried = |changed, new, old| if changed == SetupChange::Yes { new } else { old };
         Self {
@@ -206,7 +206,7 @@ impl GatewayShare {
         ShareFingerprint { tools: trace(&declared), prompt: trace(&self.prompt) }
     }
 
-    /// The client's tools, and one entry more for those of the gateway.
+    /// The client's tools, and one more entry with the gateway's.
     fn tools(&self, clients: Option<Value>) -> Vec<Value> {
         let mut tools = match clients {
             Some(Value::Array(tools)) => tools,
@@ -218,7 +218,7 @@ impl GatewayShare {
         tools
     }
 
-    /// The prompt as the first part before the client's own: each part is a paragraph.
+    /// The prompt as the first part, before the client's own: each part is a paragraph.
     fn instruction(&self, clients: Option<&Value>) -> Option<Value> {
         let clients = clients.filter(|it| !it.is_null());
         let Some(prompt) = &self.prompt else { return clients.cloned() };

@@ -1,53 +1,54 @@
-//! What the models behind `BidiGenerateContent` can do, by family: a table. The machine asks it
-//! before it declares a tool, answers a call or says a word of its own; nobody else knows it.
+//! Model families behind `BidiGenerateContent` and their capabilities, as a table. The state
+//! machine consults it before it declares a tool, answers a call or sends its own text; nothing
+//! else does.
 
 use tollgate_core::tool::ResultDelivery;
 
-/// Models that behave alike.
+/// Models with the same behavior.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GeminiFamily {
-    /// 2.x: waits for a tool unless told otherwise.
+    /// 2.x: waits for a tool unless declared otherwise.
     Two,
-    /// 3.0 to 3.7: waits for every tool, and closes with 1007 when it is told to behave otherwise
-    /// or gets `clientContent` after its first turn.
+    /// 3.0 to 3.7: waits for every tool. Closes with 1007 when a declaration asks for other
+    /// behavior, or on `clientContent` after its first turn.
     Three,
-    /// From 3.8: talks on unless told otherwise, and takes `contextUpdate`.
+    /// Since 3.8: keeps talking unless declared otherwise, and accepts `contextUpdate`.
     ThreeEight,
-    /// `…-extended-thinking` from 3.8: the same, but cannot wait.
+    /// `…-extended-thinking` since 3.8: the same, but cannot wait.
     Thinking,
 }
 
 /// What the model does while a call runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolWaitBehavior {
-    /// Nothing; without an answer the session is stuck.
+    /// It is blocked; without an answer the session is stuck.
     Waits,
-    /// It talks on; answers are scheduled, and there may be more than one.
+    /// It keeps talking; answers are scheduled, and there may be more than one.
     TalksOn,
 }
 
-/// How offers reach a session that runs.
+/// How new offers reach a running session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OfferRenewal {
-    /// By a message.
+    /// By a `contextUpdate` message.
     ContextUpdate,
     /// By a new connection that resumes the session.
     Reconnect,
 }
 
-/// How the model is told something that answers no call.
+/// How the model gets information that answers no call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoteChannel {
-    /// `clientContent`, to be answered.
+    /// `clientContent` that requests an answer.
     Turn,
-    /// `clientContent`, not to be answered.
+    /// `clientContent` that requests no answer.
     Note,
-    /// `realtimeInput.text`: is always answered.
+    /// `realtimeInput.text`: always answered.
     Text,
 }
 
 impl GeminiFamily {
-    /// By the model's name. A name without a version is believed to be of the newest kind.
+    /// Family by model name. A name without a version counts as the newest family.
     pub(super) fn of(model: &str) -> Self {
         match version(model) {
             Some(version) if version < (3, 0) => Self::Two,
@@ -57,7 +58,7 @@ impl GeminiFamily {
         }
     }
 
-    /// For a tool that is delivered like this; `None`: one that was never declared.
+    /// Behavior for a tool with this delivery; `None`: the tool was never declared.
     pub(super) fn wait_behavior(self, delivery: Option<ResultDelivery>) -> ToolWaitBehavior {
         let waits = match self {
             Self::Two => matches!(delivery, None | Some(ResultDelivery::Wait)),
@@ -68,7 +69,7 @@ impl GeminiFamily {
         if waits { ToolWaitBehavior::Waits } else { ToolWaitBehavior::TalksOn }
     }
 
-    /// The `behavior` of a declaration, where it must be said or is not the model's own.
+    /// The `behavior` of a declaration, where it is required or differs from the model's default.
     pub(super) fn behavior(self, delivery: ResultDelivery) -> Option<&'static str> {
         match (self, self.wait_behavior(Some(delivery))) {
             (Self::Three, _) | (Self::Two, ToolWaitBehavior::Waits) => None,
@@ -84,7 +85,7 @@ impl GeminiFamily {
         }
     }
 
-    /// From 3.0 on a turn of `clientContent` is not answered before something else is said.
+    /// Since 3.0 a turn of `clientContent` is not answered before other input follows.
     pub(super) fn note_channel(self, delivery: ResultDelivery) -> NoteChannel {
         match (self, delivery) {
             (Self::Three, _) => NoteChannel::Text,
@@ -95,7 +96,7 @@ impl GeminiFamily {
     }
 }
 
-/// `gemini-live-2.5-flash` is 2.5. Dates and running numbers in a name are no versions.
+/// `gemini-live-2.5-flash` is 2.5. Dates and serial numbers in a name are not versions.
 fn version(model: &str) -> Option<(u8, u8)> {
     model.split(['-', '/']).find_map(|word| {
         let (major, minor) = word.split_once('.').unwrap_or((word, "0"));

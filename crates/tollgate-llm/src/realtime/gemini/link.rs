@@ -1,39 +1,39 @@
-//! The connection to the provider: whether it stands, how its session is resumed on another, and
-//! when that has to be. Called by the machine; knows nothing of what is said on it.
+//! Provider connection state: whether it is established, how its session is resumed on another one,
+//! and when a reconnection is due. Called by the state machine; independent of the conversation.
 
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Before the end that a provider announced, so that the new connection stands in time.
+/// Margin before the end announced by a provider, so that the new connection is ready in time.
 const RECONNECT_MARGIN: Duration = Duration::from_secs(1);
 
-/// Where a provider does not say how soon it ends.
+/// Used if a provider does not say how soon it ends the connection.
 const DEFAULT_TIME_LEFT: Duration = Duration::from_secs(5);
 
-/// More than any provider means.
+/// Upper bound of a plausible announcement.
 const MAX_TIME_LEFT: Duration = Duration::from_secs(3_600);
 
 #[derive(Debug, Default)]
 pub(super) struct GeminiLink {
     state: GeminiLinkState,
-    /// The newest there is.
+    /// The newest resumption handle.
     handle: Option<String>,
-    /// Whether it holds all that was said.
+    /// Whether the handle covers the whole conversation.
     whole: HandleCompleteness,
-    /// When this connection has to be left.
+    /// When this connection must be replaced.
     leave: Option<Instant>,
-    /// Whether a new one is wanted for its setup.
+    /// Whether a new one is needed for a changed setup.
     renew: LinkRenewal,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum GeminiLinkState {
-    /// Before the provider has taken the setup.
+    /// Before the provider has accepted the setup.
     #[default]
     Fresh,
     Stands,
-    /// A new connection, before the provider has taken its setup.
+    /// A new connection, before the provider has accepted its setup.
     Resuming,
 }
 
@@ -51,14 +51,14 @@ enum LinkRenewal {
     No,
 }
 
-/// What it means that a provider has taken the setup.
+/// Whether the accepted setup started or resumed the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SetupAcceptance {
     First,
     Again,
 }
 
-/// Whether the session could be left at this moment without losing a word.
+/// Whether a reconnection now would lose anything of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReconnectMoment {
     Good,
@@ -80,7 +80,7 @@ impl GeminiLink {
         self.state == GeminiLinkState::Stands
     }
 
-    /// A `sessionResumptionUpdate`.
+    /// Handles a `sessionResumptionUpdate`.
     pub(super) fn resumable(&mut self, update: &str) {
         let update: Value = serde_json::from_str(update).unwrap_or_default();
         let handle = update.get("newHandle").and_then(Value::as_str).filter(|it| !it.is_empty());
@@ -95,12 +95,12 @@ impl GeminiLink {
         }
     }
 
-    /// Something was said that the handle does not hold.
+    /// Something was said that the handle does not cover.
     pub(super) fn mark_outdated(&mut self) {
         self.whole = HandleCompleteness::No;
     }
 
-    /// A `goAway`: `false` if there is nothing to resume by.
+    /// Handles a `goAway`: `false` if there is no handle to resume with.
     pub(super) fn leaves(&mut self, go_away: &str, now: Instant) -> bool {
         if self.handle.is_none() {
             return false;
@@ -118,7 +118,7 @@ impl GeminiLink {
         self.renew = LinkRenewal::No;
     }
 
-    /// Whether a better moment is waited for.
+    /// Whether a reconnection waits for a better moment.
     pub(super) fn waits(&self) -> bool {
         self.stands() && (self.leave.is_some() || self.renew == LinkRenewal::Wanted)
     }
@@ -127,7 +127,7 @@ impl GeminiLink {
         self.leave.filter(|_| self.stands())
     }
 
-    /// The handle to go on by, if the connection is to be left now.
+    /// The handle to resume with, if the connection is to be replaced now.
     pub(super) fn leave(&mut self, moment: ReconnectMoment, now: Instant) -> Option<String> {
         if !self.waits() {
             return None;
@@ -144,7 +144,7 @@ impl GeminiLink {
     }
 }
 
-/// A duration as the protocol writes it: `"9.5s"`.
+/// A duration in the protocol's format: `"9.5s"`.
 fn time_left(go_away: &str) -> Option<Duration> {
     let go_away: Value = serde_json::from_str(go_away).ok()?;
     let seconds = go_away.get("timeLeft")?.as_str()?.strip_suffix('s')?.parse().ok()?;

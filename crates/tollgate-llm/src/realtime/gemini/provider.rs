@@ -1,4 +1,5 @@
-//! What a provider says, and what a client gets to see of it. A part of the machine.
+//! Handles provider messages, and hides the gateway's part from the client. Part of the Gemini
+//! state machine.
 
 use std::time::Instant;
 
@@ -65,7 +66,7 @@ impl GeminiLive {
         actions
     }
 
-    /// Splits a batch: the client's stay in the message, the gateway's are run.
+    /// Splits a batch of calls: the client's stay in the message, the gateway's are run.
     fn split_calls(
         &mut self,
         calls: &str,
@@ -141,10 +142,10 @@ impl GeminiLive {
     }
 }
 
-/// Whose a call is.
+/// Owner of a call.
 enum CallClaim {
     Run(RealtimeCall),
-    /// One that runs already, or has run.
+    /// A call that is running or has run.
     Again,
     No,
 }

@@ -1,5 +1,5 @@
-//! What is said in a session, and whose turn it is, from `serverContent` and from what a client
-//! types. Called by the machine; knows nothing of tools and connections.
+//! Turn tracker: derives utterances and turns from `serverContent` and from text that a client
+//! sends. Called by the state machine; independent of tools and connections.
 
 use std::time::{Duration, Instant};
 
@@ -9,20 +9,20 @@ use serde_json::Value;
 use crate::realtime::events::{DialectAction, TurnEvent, UtteranceStage};
 use crate::realtime::json_peek;
 
-/// A caller who has said nothing for this long does not speak.
+/// Silence after which the caller counts as not speaking.
 const CALLER_QUIET_AFTER: Duration = Duration::from_secs(2);
 
-/// Of one utterance, and of one answer. What goes beyond is not needed to judge by.
+/// Maximum bytes kept of an utterance or an answer. More is not needed to select a tier.
 const MAX_TEXT_BYTES: usize = 8 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct GeminiTurnTracker {
     turn: GeminiTurnState,
-    /// What was heard of an utterance that is not over.
+    /// Transcript of the unfinished utterance.
     heard: String,
-    /// When the last word of it came.
+    /// Time of its last word.
     heard_at: Option<Instant>,
-    /// Set by the client, where it says itself who speaks.
+    /// Set by the client, if it does its own activity detection.
     caller: GeminiCaller,
     said: String,
 }
@@ -41,7 +41,7 @@ pub(super) enum GeminiCaller {
     Speaks,
 }
 
-/// What one `serverContent` says, each as it stands there.
+/// The fields of one `serverContent`, unparsed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ServerContent<'a> {
     heard: Option<&'a str>,
@@ -72,7 +72,7 @@ impl<'a> ServerContent<'a> {
         it
     }
 
-    /// Whether it has words of the caller's.
+    /// Whether it contains speech of the caller.
     pub(super) fn is_heard(&self) -> bool {
         self.heard.is_some() || self.interim.is_some()
     }
@@ -81,7 +81,7 @@ impl<'a> ServerContent<'a> {
         self.interrupted == Some("true")
     }
 
-    /// Whether the model has nothing more to say: some go on thinking after a turn.
+    /// Whether the model has finished: some continue thinking after a turn.
     fn is_end(&self) -> bool {
         match self.status {
             Some(r#""IN_PROGRESS""#) => false,
@@ -91,11 +91,11 @@ impl<'a> ServerContent<'a> {
     }
 }
 
-/// Whether the end of what the model says is the end of its turn.
+/// Whether the end of the model's speech ends its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GeminiTurnEnd {
     Ends,
-    /// It waits for a tool, and will say more.
+    /// It waits for a tool, and will continue.
     Waits,
 }
 
@@ -127,7 +127,7 @@ impl GeminiTurnTracker {
         actions
     }
 
-    /// The model does something: a turn, if there was none. What the caller said before is all.
+    /// The model acts: starts a turn if there is none. The caller's utterance is final now.
     pub(super) fn begin(&mut self) -> Vec<DialectAction> {
         if self.turn == GeminiTurnState::Open {
             return Vec::new();
@@ -139,7 +139,7 @@ impl GeminiTurnTracker {
         actions
     }
 
-    /// The turn is over, like this; if there was one.
+    /// Ends the turn, if there is one.
     pub(super) fn end(&mut self, event: TurnEvent) -> Vec<DialectAction> {
         if self.turn != GeminiTurnState::Open {
             return Vec::new();
@@ -155,7 +155,7 @@ impl GeminiTurnTracker {
         actions
     }
 
-    /// What a client wrote, as a turn of its caller's.
+    /// Handles text from a client as an utterance of the caller.
     pub(super) fn written_by_client(&mut self, text: &str) -> Vec<DialectAction> {
         let mut actions = Vec::new();
         let text = text.trim();
@@ -175,20 +175,20 @@ impl GeminiTurnTracker {
         self.turn == GeminiTurnState::Open
     }
 
-    /// Whether nobody speaks: the model has no turn, the caller says nothing.
+    /// Whether nobody speaks: the model has no turn, and the caller is silent.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         let pause = self.pauses().is_none_or(|from| from <= now);
         self.turn == GeminiTurnState::None && self.caller == GeminiCaller::Quiet && pause
     }
 
-    /// Time has passed: a caller who paused does not speak any more.
+    /// Called as time passes: a caller who paused counts as silent.
     pub(super) fn rest(&mut self, now: Instant) {
         if self.pauses().is_some_and(|from| from <= now) {
             self.heard_at = None;
         }
     }
 
-    /// When the caller counts as quiet, if no word more comes.
+    /// When the caller counts as silent, if no further word arrives.
     pub(super) fn pauses(&self) -> Option<Instant> {
         self.heard_at.map(|at| at + CALLER_QUIET_AFTER)
     }
@@ -205,7 +205,7 @@ impl GeminiTurnTracker {
         }
     }
 
-    /// A guess that the next one replaces.
+    /// An interim transcript, which the next one replaces.
     fn hear_interim(
         &mut self,
         transcription: &str,
@@ -253,7 +253,7 @@ enum UtteranceFinished {
     No,
 }
 
-/// The text of a transcription, and whether it is the last of its utterance.
+/// The text of a transcription, and whether it ends the utterance.
 fn words(transcription: &str) -> (String, UtteranceFinished) {
     let it: Value = serde_json::from_str(transcription).unwrap_or_default();
     let text = it.get("text").and_then(Value::as_str).unwrap_or_default();
@@ -261,7 +261,7 @@ fn words(transcription: &str) -> (String, UtteranceFinished) {
     (text.to_owned(), if finished { UtteranceFinished::Yes } else { UtteranceFinished::No })
 }
 
-/// The words of a turn that is text. Audio is not read.
+/// Text of a model turn. Audio is not parsed.
 fn model_turn_text(model: &str) -> String {
     if memmem::find(model.as_bytes(), b"\"inlineData\"").is_some() {
         return String::new();
@@ -270,7 +270,7 @@ fn model_turn_text(model: &str) -> String {
     text_of_parts(&turn)
 }
 
-/// All words of a `ServerContent` that are meant to be read.
+/// All text of a `ServerContent`, without thoughts.
 pub(super) fn text_of_parts(content: &Value) -> String {
     let parts = content.get("parts").and_then(Value::as_array).into_iter().flatten();
     let spoken = parts.filter(|part| part.get("thought").and_then(Value::as_bool) != Some(true));

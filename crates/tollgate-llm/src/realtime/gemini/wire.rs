@@ -1,5 +1,5 @@
-//! Messages of `BidiGenerateContent` as text: which kind one is, without reading more of it than
-//! needed, and how ours are written. Called by the machine only; decides nothing.
+//! Wire format of `BidiGenerateContent`: classifies messages without parsing more than needed, and
+//! encodes ours. Called by the state machine only; decides nothing.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::family::NoteChannel;
 use crate::realtime::events::{DialectAction, MessageFate, RealtimeFrame};
 use crate::realtime::json_peek;
 
-/// What a client says. Each message is one of these; the text is that of the value.
+/// A client message. Each is one of these; the text is that of the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GeminiClientMessage<'a> {
     Setup(&'a str),
@@ -18,10 +18,10 @@ pub(super) enum GeminiClientMessage<'a> {
     Input(&'a str),
     Response(&'a str),
     Update(&'a str),
-    /// For the gateway.
+    /// Addressed to the gateway.
     Tollgate(&'a str),
     Other,
-    /// No object, or more than one of these: readers may not agree about what it says.
+    /// Not an object, or several of these: parsers may disagree about its meaning.
     Unclear,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn parse_client_message(text: &str) -> GeminiClientMessage<'_> {
     if walked { found } else { GeminiClientMessage::Unclear }
 }
 
-/// What a provider says. A message can be several of these at once.
+/// A provider message. It can be several of these at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct GeminiServerMessage<'a> {
     pub setup_complete: Option<&'a str>,
@@ -72,14 +72,14 @@ pub(super) fn parse_server_message(text: &str) -> GeminiServerMessage<'_> {
     told
 }
 
-/// Parts of a provider's message that a client gets otherwise; `None`: not at all.
+/// Fields of a provider message to replace for the client; `None`: to remove.
 pub(super) type MessageEdits = Vec<(&'static str, Option<Box<RawValue>>)>;
 
 pub(super) fn apply_edits(text: &str, edits: MessageEdits) -> MessageFate {
     if edits.is_empty() {
         return MessageFate::Forward;
     }
-    // The parts were read one by one, so this is an object.
+    // The fields were read one by one, so this is an object.
     let Ok(mut message) = Object::parse(text) else { return MessageFate::Swallow };
     for (key, value) in edits {
         match value {
@@ -90,7 +90,7 @@ pub(super) fn apply_edits(text: &str, edits: MessageEdits) -> MessageFate {
     if message.is_empty() { MessageFate::Swallow } else { MessageFate::Replace(message.to_text()) }
 }
 
-/// Google's server puts its JSON into binary frames.
+/// Google's server sends its JSON in binary frames.
 pub(super) fn text_of<'a>(frame: &RealtimeFrame<'a>) -> Option<&'a str> {
     match *frame {
         RealtimeFrame::Text(text) => Some(text),
@@ -98,7 +98,7 @@ pub(super) fn text_of<'a>(frame: &RealtimeFrame<'a>) -> Option<&'a str> {
     }
 }
 
-/// A field that has two spellings; both at once are refused.
+/// A field with two spellings; both at once are an error.
 pub(super) fn get_either_spelling<'o>(
     object: &'o Object<'_>,
     camel: &str,
@@ -112,7 +112,7 @@ pub(super) fn get_either_spelling<'o>(
     }
 }
 
-/// The items of a list, each as it came.
+/// The items of a list, unparsed.
 pub(super) fn items(list: &RawValue) -> Result<Vec<&RawValue>, MalformedJsonError> {
     Ok(serde_json::from_str(list.get())?)
 }
@@ -129,15 +129,15 @@ pub(super) fn wrap(key: &'static str, value: Box<RawValue>) -> Object<'static> {
     object
 }
 
-/// Whether more answers follow this one, for calls that a model talks on beside.
+/// Whether more answers follow this one, for calls beside which a model keeps talking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MoreAnswers {
     Follow,
     End,
 }
 
-/// The answer to one call. A model that talks on is told when to speak of it: guides say inside
-/// the response, the reference beside it.
+/// The answer to one call. A model that keeps talking is told when to mention it: the guides put
+/// `scheduling` inside the response, the reference beside it.
 pub(super) fn response(
     call: &AnswerTarget<'_>,
     outcome: &str,
@@ -157,10 +157,10 @@ pub(super) fn response(
     json!({"toolResponse": {"functionResponses": [response]}}).to_string()
 }
 
-/// Whom an answer is for.
+/// The call that an answer is for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AnswerTarget<'a> {
-    /// `None`: the provider gave none.
+    /// `None`: the provider sent none.
     pub id: Option<&'a str>,
     pub name: &'a str,
 }
@@ -179,7 +179,7 @@ fn scheduling(delivery: ResultDelivery) -> &'static str {
     }
 }
 
-/// Under which key an outcome stands. Never empty: an empty result is asked for again and again.
+/// Key and value of an outcome. Never empty: the model would repeat the call over and over.
 fn outcome_field(outcome: &str) -> (&'static str, Value) {
     let object = serde_json::from_str::<Value>(outcome).unwrap_or_else(|_| outcome.into());
     let is_empty = match &object {
@@ -198,8 +198,8 @@ fn outcome_field(outcome: &str) -> (&'static str, Value) {
     (if well { "output" } else { "error" }, object)
 }
 
-/// What became of a call that can no longer be answered, as a model reads it. Our words are fixed;
-/// the tool's are data among them.
+/// Text about the result of a call that can no longer be answered. Our words are fixed; the tool's
+/// output is quoted as data.
 pub(super) fn words(name: &str, outcome: &str) -> String {
     let data = json!({"tool": name, "result": outcome_field(outcome).1});
     format!(
@@ -218,8 +218,8 @@ pub(super) fn note_message(words: &str, telling: NoteChannel) -> String {
     .to_string()
 }
 
-/// The protocol has no message for errors; this is how the API says them elsewhere, and the SDKs
-/// raise it.
+/// The protocol has no error message; this is the format of the API elsewhere, and the SDKs raise
+/// it.
 pub(super) fn error_message(message: &str) -> DialectAction {
     let error = json!({"code": 400, "message": message, "status": "INVALID_ARGUMENT"});
     DialectAction::ToClient(json!({"code": 400, "error": error}).to_string())

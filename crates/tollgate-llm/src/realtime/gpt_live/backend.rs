@@ -1,9 +1,9 @@
-//! The backend model of a GPT-Live session: its responses, the calls in them, late results, and the
-//! one message with which it goes on.
+//! Backend model of a GPT-Live session: its responses, the calls in them, late results, and the
+//! message that continues it.
 //!
-//! A response ends with its calls unanswered. Each result is queued, and the model goes on by one
-//! `response.create` when no response runs and every call of the session has its result, the
-//! client's like ours; before that it is refused.
+//! A response ends with its calls unanswered. Results are queued. One `response.create` continues
+//! the model when no response runs and every call of the session has its result, the client's as
+//! well as ours; before that the provider rejects it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,19 +13,19 @@ use super::GptLiveMessageIds;
 use crate::realtime::events::{CallAnswer, DialectAction, RealtimeCall};
 use crate::realtime::pending_calls::{AnswerDue, PendingCalls};
 
-/// A delegation's id; a response that the client began itself has none.
+/// Id of a delegation; a response that the client started itself has none.
 type DelegationId = Option<String>;
 
 #[derive(Debug, Default)]
 pub(super) struct GptLiveBackend {
-    /// Responses that run, and their calls.
+    /// Running responses, with their calls.
     running: HashMap<DelegationId, Vec<BackendCall>>,
-    /// Calls of responses that are over, as long as they have no result.
+    /// Calls of finished responses without a result.
     open: Vec<BackendCall>,
     owed: PendingCalls,
     /// Results that wait for the end of their response.
     early: HashMap<String, String>,
-    /// Items of calls of ours that are being written.
+    /// Items of our calls that are still being written.
     hidden: HashSet<String>,
     ours: ContinueRequest,
     clients: ContinueRequest,
@@ -43,18 +43,18 @@ pub(super) enum BackendCallOwner {
     Ours,
 }
 
-/// Whether somebody has the model go on.
+/// Whether a side has requested the model to continue.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum ContinueRequest {
     #[default]
     No,
-    /// They have answered calls, and will say so.
+    /// It has answered calls, and will send the request.
     Awaited,
-    /// They said so, by this message.
+    /// It has sent this request.
     Said(String),
 }
 
-/// What came after a call was answered.
+/// A result after the call was answered.
 pub(super) struct BackendLateResult {
     pub(super) name: String,
 }
@@ -72,7 +72,7 @@ impl GptLiveBackend {
         self.hidden.contains(item)
     }
 
-    /// One of ours, now or before.
+    /// Whether this is one of our calls, current or past.
     pub(super) fn knows(&self, id: &str) -> bool {
         self.owed.knows(id)
     }
@@ -81,7 +81,7 @@ impl GptLiveBackend {
         self.owed.is_owed(id)
     }
 
-    /// Work goes on that is not answered yet.
+    /// Whether there is unanswered work.
     pub(super) fn is_busy(&self) -> bool {
         !self.running.is_empty() || !self.open.is_empty()
     }
@@ -90,7 +90,7 @@ impl GptLiveBackend {
         self.ask(delegation, BackendCall { id: id.to_owned(), whose: BackendCallOwner::Client });
     }
 
-    /// A call of ours, whose item is complete.
+    /// Handles one of our calls, whose item is complete.
     pub(super) fn our_call(
         &mut self,
         delegation: DelegationId,
@@ -103,7 +103,7 @@ impl GptLiveBackend {
         Some(DialectAction::Run(call))
     }
 
-    /// A response is whole: its calls stand, and take results.
+    /// A response is complete: its calls are confirmed, and accept results.
     pub(super) fn complete_response(
         &mut self,
         delegation: &DelegationId,
@@ -126,7 +126,7 @@ impl GptLiveBackend {
         actions
     }
 
-    /// A response came to nothing: the provider takes no results for its calls.
+    /// A response failed: the provider accepts no results for its calls.
     pub(super) fn fail_response(
         &mut self,
         delegation: &DelegationId,
@@ -144,7 +144,7 @@ impl GptLiveBackend {
         actions
     }
 
-    /// Something came of a call of ours.
+    /// Handles an answer to one of our calls.
     pub(super) fn answer(
         &mut self,
         answer: &CallAnswer,
@@ -165,7 +165,7 @@ impl GptLiveBackend {
         }
     }
 
-    /// The client gives the result of a call of its own.
+    /// Handles the client's result of one of its calls.
     pub(super) fn take_client_answer(
         &mut self,
         id: &str,
@@ -183,7 +183,8 @@ impl GptLiveBackend {
         self.go_on(ids)
     }
 
-    /// The client has the model go on. `false`: not now, results of ours are missing.
+    /// The client requests the model to continue. `false`: not now, because results of ours are
+    /// missing.
     pub(super) fn client_goes_on(&mut self, message: &str) -> bool {
         let of_open = self.open.iter();
         let mut all = of_open.chain(self.running.values().flatten());
@@ -196,7 +197,7 @@ impl GptLiveBackend {
         true
     }
 
-    /// A response does not run any more.
+    /// Removes a response that no longer runs.
     fn over(&mut self, delegation: &DelegationId) -> Vec<BackendCall> {
         let calls = self.running.remove(delegation).unwrap_or_default();
         if self.running.is_empty() {

@@ -1,8 +1,8 @@
-//! The configuration of a GPT-Live session: the client's, ours merged into it, and ours taken out
-//! again where the provider tells it back.
+//! Session configuration of GPT-Live: merges our tools and prompt into the client's configuration,
+//! and removes them where the provider reports it back.
 //!
-//! Tools belong to the backend model that the voice delegates to; only what concerns it can change
-//! while the session runs.
+//! Tools belong to the backend model that the voice model delegates to; only the backend's
+//! configuration can change during the session.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use serde_json::{Map, Value, json};
 
 use crate::realtime::events::RealtimeOffer;
 
-/// Who does what the voice delegates.
+/// Who handles delegations of the voice model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum DelegationTarget {
-    /// Whoever holds the socket.
+    /// The client of the socket.
     #[default]
     Client,
-    /// A model at the provider: the only one that calls tools.
+    /// A model at the provider: only this one calls tools.
     Responses,
     /// Something else at the provider.
     Other,
@@ -26,19 +26,19 @@ pub(super) enum DelegationTarget {
 #[derive(Debug, Default)]
 pub(super) struct GptLiveConfig {
     pub(super) delegation: DelegationTarget,
-    /// The client's own, as it last set them.
+    /// The client's own tools, as it set them last.
     tools: Vec<Value>,
     instructions: Option<String>,
     names: HashSet<String>,
-    /// The names of its tools before its last change: calls of them may still come.
+    /// Names of the client's tools before its last change: calls of them may still arrive.
     former: HashSet<String>,
-    /// What of ours the provider has.
+    /// Our tools that the provider has.
     declared: Vec<Value>,
     prompt: Option<Arc<str>>,
 }
 
 impl GptLiveConfig {
-    /// Merges ours into the `session` of `session.start`.
+    /// Merges our part into the `session` of `session.start`.
     pub(super) fn start(&mut self, session: &mut Map<String, Value>, offer: &RealtimeOffer) {
         self.read(session);
         self.declared = self.ours(offer);
@@ -52,8 +52,8 @@ impl GptLiveConfig {
         }
     }
 
-    /// Merges ours into the `session` of an update of the client's. `false` if it touches nothing
-    /// of ours.
+    /// Merges our part into the `session` of a client's update. `false` if it concerns nothing of
+    /// ours.
     pub(super) fn update(
         &mut self,
         session: &mut Map<String, Value>,
@@ -69,7 +69,7 @@ impl GptLiveConfig {
                 self.declared = self.ours(offer);
             }
             self.merge(backend);
-            // What it leaves out stays as the provider has it.
+            // Omitted fields stay as the provider has them.
             if !has_tools {
                 backend.shift_remove("tools");
             }
@@ -80,7 +80,7 @@ impl GptLiveConfig {
         touches
     }
 
-    /// A session that somebody else began, as the provider tells it. Tools that are like ours were
+    /// Learns the configuration of a session that somebody else started. Tools that equal ours were
     /// left there by us.
     pub(super) fn learn(&mut self, session: &mut Map<String, Value>, offer: &RealtimeOffer) {
         let is_ours = |tool: &Value| {
@@ -108,7 +108,7 @@ impl GptLiveConfig {
         }
     }
 
-    /// The `session` of an update that offers this, if the provider has not got it.
+    /// The `session` of an update with this offer, if the provider does not have it yet.
     pub(super) fn offer_update(&mut self, offer: &RealtimeOffer) -> Option<Value> {
         if self.delegation != DelegationTarget::Responses {
             return None;
@@ -133,7 +133,7 @@ impl GptLiveConfig {
         Some(json!({"delegation": {"type": "responses", "responses": backend}}))
     }
 
-    /// Takes ours out of a `session` that goes to the client. `false` if there is nothing of ours.
+    /// Removes our part from a `session` for the client. `false` if there was none.
     pub(super) fn hide(&self, session: &mut Map<String, Value>) -> bool {
         let mut hidden = self.hide_prompt(session);
         if let Some(backend) = backend_mut(session) {
@@ -150,7 +150,7 @@ impl GptLiveConfig {
         hidden
     }
 
-    /// A name that the client declared is the client's.
+    /// Names that the client declared are the client's.
     pub(super) fn is_clients(&self, name: &str) -> bool {
         let is_declared = || self.declared.iter().any(|tool| tool["name"] == name);
         self.names.contains(name) || (self.former.contains(name) && !is_declared())
@@ -162,7 +162,7 @@ impl GptLiveConfig {
             let mut names = HashSet::new();
             collect(&self.tools, &mut names);
             self.former = std::mem::replace(&mut self.names, names);
-            // What the client has itself now is not ours any more.
+            // Tools that the client now declares itself are no longer ours.
             let names = &self.names;
             self.declared
                 .retain(|tool| !tool["name"].as_str().is_some_and(|it| names.contains(it)));
@@ -213,7 +213,7 @@ fn backend_mut(session: &mut Map<String, Value>) -> Option<&mut Map<String, Valu
     session.get_mut("delegation")?.get_mut("responses")?.as_object_mut()
 }
 
-/// Names of tools, also of those in groups.
+/// Names of tools, including those in groups.
 fn collect(tools: &[Value], names: &mut HashSet<String>) {
     for tool in tools {
         if let Some(name) = tool.get("name").and_then(Value::as_str) {

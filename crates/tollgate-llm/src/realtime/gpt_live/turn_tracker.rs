@@ -1,18 +1,18 @@
-//! Turns in a session that has none: both sides may speak at once, transcripts come in fragments
-//! without an end, and nobody says when an answer is over. A pause does.
+//! Turn tracker for GPT-Live, which has no turns: both sides may speak at once, transcripts arrive
+//! in fragments without an end, and no message marks the end of an answer. A pause ends it.
 
 use std::time::{Duration, Instant};
 
 use crate::realtime::events::{DialectAction, TurnEvent, UtteranceStage};
 
-/// After so long without a word of the agent's its answer is over.
+/// Silence of the agent after which its answer is over.
 const ANSWER_OVER_AFTER: Duration = Duration::from_millis(1_200);
-/// Of one utterance no more is kept.
+/// Maximum bytes kept of one utterance.
 const MAX_UTTERANCE_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct GptLiveTurnTracker {
-    /// What the caller says, until the agent answers.
+    /// The caller's utterance, until the agent answers.
     heard: String,
     /// The agent's answer so far.
     said: String,
@@ -27,7 +27,7 @@ enum GptLiveTurn {
     Runs,
 }
 
-/// Whether the backend has something to do for the turn.
+/// Whether the backend has work for the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BackendActivity {
     Idle,
@@ -35,13 +35,13 @@ pub(super) enum BackendActivity {
 }
 
 impl GptLiveTurnTracker {
-    /// A fragment of what the caller says.
+    /// A fragment of the caller's speech.
     pub(super) fn hear(&mut self, fragment: &str, work: BackendActivity) -> Vec<DialectAction> {
         let mut actions = Vec::new();
         if !self.said.is_empty() {
             actions.extend(self.flush());
             self.heard.clear();
-            // Work for the turn goes on whoever speaks.
+            // Backend work for the turn continues, whoever speaks.
             if self.turn == GptLiveTurn::Runs && work == BackendActivity::Idle {
                 self.turn = GptLiveTurn::None;
                 self.ends = None;
@@ -58,7 +58,7 @@ impl GptLiveTurnTracker {
         actions
     }
 
-    /// The agent answers, or has somebody else do so: the caller has finished.
+    /// The agent answers or delegates: the caller's utterance is final.
     pub(super) fn answer(&mut self) -> Vec<DialectAction> {
         let heard = std::mem::take(&mut self.heard);
         let mut actions = Vec::new();
@@ -73,7 +73,7 @@ impl GptLiveTurnTracker {
         actions
     }
 
-    /// A fragment of what the agent says.
+    /// A fragment of the agent's speech.
     pub(super) fn say(&mut self, fragment: &str, now: Instant) -> Vec<DialectAction> {
         let actions = self.answer();
         if self.said.len() + fragment.len() <= MAX_UTTERANCE_BYTES {

@@ -1,5 +1,5 @@
-//! The model's calls that are ours to answer, each from the moment it is complete until its answer
-//! is with the provider. Says what is to be posted; posts nothing.
+//! Calls that the gateway answers, from their completion until the provider has the answer. Decides
+//! what is sent; sends nothing.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use tollgate_core::tool::ResultDelivery;
 
 use crate::realtime::events::{AnswerStage, CallAnswer};
 
-/// Calls that can be told from new ones.
+/// Remembered calls, to detect duplicates.
 const MAX_REMEMBERED_CALLS: usize = 1024;
 
 #[derive(Default)]
 pub(super) struct OpenAiCalls {
-    /// In the order they came; kept after their answers, so that an id runs once and can be forged
-    /// by nobody.
+    /// In order of arrival; kept after their answers, so that each id runs once and cannot be
+    /// forged.
     order: Vec<String>,
     entries: HashMap<String, OpenAiCallEntry>,
 }
@@ -27,13 +27,13 @@ struct OpenAiCallEntry {
 }
 
 enum OpenAiCallStage {
-    /// Its response is not over: no answer may be sent.
+    /// Its response is not over: no answer may be sent yet.
     Early(Vec<CallAnswer>),
     /// Its response is over.
     Running,
-    /// Nobody waits for it: its answer calls for no response.
+    /// No longer awaited: its answer triggers no response.
     Abandoned,
-    /// Answered for now.
+    /// Answered as pending.
     Pending,
     Answered,
 }
@@ -49,22 +49,22 @@ pub(super) struct DueAnswer {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AnswerItemKind {
-    /// The call's own output.
+    /// As the output of the call.
     Output,
-    /// A call that only we made, since the call itself has its output already.
+    /// As a new call created by us, because the call itself already has its output.
     Pair { name: String, arguments: String },
 }
 
-/// What the model shall do with an answer.
+/// What the model does after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterAnswer {
     Nothing,
     Speak,
-    /// Even if it is speaking of something else.
+    /// Speaks at once, interrupting its current speech.
     BreakOff,
 }
 
-/// A call as it came.
+/// A call as received.
 pub(super) struct OpenAiCallRequest<'a> {
     pub(super) response: &'a str,
     pub(super) name: &'a str,
@@ -77,12 +77,12 @@ impl OpenAiCalls {
         self.entries.contains_key(id)
     }
 
-    /// `false` if the id was there before.
+    /// `false` if the id is a duplicate.
     pub(super) fn make(&mut self, id: &str, made: &OpenAiCallRequest<'_>) -> bool {
         self.insert(id, made, OpenAiCallStage::Early(Vec::new()))
     }
 
-    /// One that was never run: what it gets is sent elsewhere.
+    /// Adds a call that was never run: it is answered elsewhere.
     pub(super) fn insert_answered(&mut self, id: &str, made: &OpenAiCallRequest<'_>) -> bool {
         self.insert(id, made, OpenAiCallStage::Answered)
     }
@@ -104,7 +104,7 @@ impl OpenAiCalls {
         true
     }
 
-    /// The oldest that is answered, when there are many.
+    /// Forgets the oldest answered call when there are too many.
     fn forget(&mut self) {
         if self.order.len() <= MAX_REMEMBERED_CALLS {
             return;
@@ -120,7 +120,7 @@ impl OpenAiCalls {
         }
     }
 
-    /// The response stands: its calls, and the answers that waited for that.
+    /// The response is confirmed: returns its calls, and the answers that waited for it.
     pub(super) fn stand(&mut self, response: &str) -> (Vec<String>, Vec<DueAnswer>) {
         let mut due = Vec::new();
         let ids = self.early(response);
@@ -132,7 +132,7 @@ impl OpenAiCalls {
         (ids, due)
     }
 
-    /// The response does not stand: the calls of it that still run, and answers that are there.
+    /// The response was cancelled or failed: returns its running calls, and the answers that exist.
     pub(super) fn fall(&mut self, response: &str) -> (Vec<String>, Vec<DueAnswer>) {
         let (mut running, mut due) = (Vec::new(), Vec::new());
         for id in self.early(response) {
@@ -147,7 +147,7 @@ impl OpenAiCalls {
         (running, due)
     }
 
-    /// The caller took the turn: calls that nobody waits for any more.
+    /// The turn was taken over: marks the awaited calls as abandoned, and returns them.
     pub(super) fn abandon(&mut self) -> Vec<String> {
         let waiting: Vec<String> = self.waiting().map(str::to_owned).collect();
         for id in &waiting {
@@ -163,12 +163,12 @@ impl OpenAiCalls {
         self.waiting().next().is_some()
     }
 
-    /// Whether the call has no answer yet, and somebody wants it.
+    /// Whether the call has no answer yet, and is still awaited.
     pub(super) fn is_wanted(&self, id: &str) -> bool {
         self.entries.get(id).is_some_and(|entry| matches!(entry.stage, OpenAiCallStage::Running))
     }
 
-    /// Somebody else answered it. `true` if it still runs.
+    /// The call was answered by another side. `true` if it still runs.
     pub(super) fn mark_answered(&mut self, id: &str) -> bool {
         let Some(entry) = self.entries.get_mut(id) else { return false };
         let before = std::mem::replace(&mut entry.stage, OpenAiCallStage::Answered);
@@ -179,7 +179,7 @@ impl OpenAiCalls {
         }
     }
 
-    /// Takes an answer in; what of it can be sent now.
+    /// Records an answer; returns what can be sent now.
     pub(super) fn answer(&mut self, answer: CallAnswer) -> Option<DueAnswer> {
         let entry = self.entries.get_mut(&answer.id)?;
         let then = match &mut entry.stage {
@@ -229,7 +229,7 @@ impl OpenAiCalls {
         self.order.iter().filter(of_it).cloned().collect()
     }
 
-    /// The answers that came early.
+    /// Sets the stage, and returns the answers that arrived early.
     fn open(&mut self, id: &str, stage: OpenAiCallStage) -> Vec<CallAnswer> {
         let Some(entry) = self.entries.get_mut(id) else { return Vec::new() };
         match std::mem::replace(&mut entry.stage, stage) {

@@ -1,5 +1,5 @@
-//! What the client says: its tools and instructions are joined with ours, what it asks of the model
-//! waits for our answers where it must, and it cannot speak for us.
+//! Handles client messages: merges its tools and instructions with ours, holds its response
+//! requests until our answers are sent where necessary, and rejects messages that impersonate us.
 
 use std::time::Instant;
 
@@ -98,8 +98,8 @@ impl OpenAiRealtime {
         Ok(DialectStep::forward())
     }
 
-    /// While answers are under way that the model has to know first, ours or early ones of the
-    /// client's, or it was asked for something that the client knows nothing of.
+    /// While answers are pending that the model must have first (ours, or early ones of the
+    /// client), or while a response that the client does not know about was requested.
     fn must_hold(&self) -> bool {
         self.owed.deep != DeepAnswer::No
             || self.calls.any_waiting()
@@ -196,7 +196,7 @@ impl OpenAiRealtime {
             .and(out))
     }
 
-    /// The message if its item has to stand behind others that the client does not see.
+    /// The message, if its item must follow others that the client does not see.
     fn move_behind_hidden(&self, message: &mut Object<'_>) -> Option<String> {
         let after = message.string("previous_item_id").map(String::from)?;
         let end = self.items.end_of(&after);
@@ -207,7 +207,7 @@ impl OpenAiRealtime {
         Some(message.to_text())
     }
 
-    /// The client's answers that had to wait for the end of a response.
+    /// Sends the client's answers that had to wait for the end of a response.
     pub(super) fn post_early(
         &mut self,
         early: Vec<EarlyAnswer>,
@@ -274,13 +274,13 @@ impl OpenAiRealtime {
     }
 }
 
-/// The mark is ours alone; `true` if it was there.
+/// The metadata mark is reserved for us; `true` if it was present.
 fn strip_mark(response: &mut Map<String, Value>) -> bool {
     let metadata = response.get_mut("metadata").and_then(Value::as_object_mut);
     metadata.is_some_and(|metadata| metadata.remove(METADATA_MARK).is_some())
 }
 
-/// What a message says in writing.
+/// The text of a message item.
 fn input_text(item: &Object<'_>) -> Option<String> {
     let content = json::value(item.get("content")?.get()).ok()?;
     let parts = content.as_array()?.iter().filter(|part| part["type"] == "input_text");

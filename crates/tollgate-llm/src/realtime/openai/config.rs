@@ -1,5 +1,7 @@
-//! The session's configuration as three sides see it: the client's own tools and instructions, what
-//! we add to them, and what the provider was told. Merges on the way there, strips on the way back.
+//! Session configuration from three points of view: the client's tools and instructions, our
+//! additions, and the declaration sent to the provider.
+//!
+//! Merges on the way to the provider, strips on the way back.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -13,46 +15,46 @@ use super::recent::RecentNames;
 use super::wire::{OpenAiOutbox, OutboxPurpose};
 use crate::realtime::events::RealtimeOffer;
 
-/// Changes of the offer within this time become one update.
+/// Offer changes within this time become one update.
 const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
 
-/// Of a provider that answers no updates, no more are remembered.
+/// Limit for a provider that does not answer updates.
 const MAX_PENDING_UPDATES: usize = 64;
 
 pub(super) struct OpenAiSessionConfig {
     seat: ConnectionRole,
     kind: OpenAiSessionKind,
     offer: RealtimeOffer,
-    /// What the provider was told of ours last.
+    /// Our last declaration to the provider.
     told: Option<OpenAiDeclaration>,
     client: OpenAiClientConfig,
-    /// What the provider itself tells the model where nobody tells it anything.
+    /// The provider's default instructions, used when none are set.
     default_instructions: Option<String>,
-    /// Updates that the provider has not answered; oldest first.
+    /// Updates without an answer from the provider; oldest first.
     updates: VecDeque<PendingSessionUpdate>,
-    /// Names that we declared at any time.
+    /// All names that we ever declared.
     ours: HashSet<String>,
-    /// Names that the client declared at any time.
+    /// Names that the client ever declared.
     theirs: RecentNames,
-    /// Names that the client declared for one response only.
+    /// Names that the client declared for a single response.
     borrowed: HashSet<String>,
     last: Option<Instant>,
     due: Option<Instant>,
 }
 
-/// How we are connected to the conversation.
+/// Role of our connection to the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionRole {
-    /// By the connection that made it.
+    /// The connection that created it.
     Holder,
-    /// Beside the one that made it, and whose configuration it has.
+    /// A second connection, beside the one that created and configures it.
     Sideband,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OpenAiSessionKind {
     Conversation,
-    /// There is no model that could call anything.
+    /// There is no model that could call tools.
     Transcription,
 }
 
@@ -73,7 +75,7 @@ enum PendingSessionUpdate {
     Clients { event_id: String, before: OpenAiClientConfig },
 }
 
-/// What the client is told of the provider's answer to an update.
+/// What the client gets of the provider's answer to an update.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SessionUpdateEcho {
     Nothing,
@@ -107,8 +109,8 @@ impl OpenAiSessionConfig {
         self.told.is_some()
     }
 
-    /// Whether a call by this name is for the client to answer. A name that it gave up is still its
-    /// own, unless we offer it now: a call may be under way.
+    /// Whether the client has to answer a call by this name. A name that the client removed is
+    /// still the client's, unless we offer it now: a call may be in flight.
     pub(super) fn is_clients(&self, name: &str) -> bool {
         self.client.declares(name)
             || self.borrowed.contains(name)
@@ -120,14 +122,14 @@ impl OpenAiSessionConfig {
         tool.map_or_else(ResultDelivery::default, |tool| tool.delivery)
     }
 
-    /// As whom the model speaks, as far as it was told.
+    /// The joined instructions of the model, as far as known.
     pub(super) fn manner(&self) -> Option<String> {
         self.join_instructions(self.client.instructions.as_deref())
     }
 
     // === towards the provider ===
 
-    /// Our tools and prompt, if the provider does not have them as they are now.
+    /// Declares our tools and prompt, if the provider does not have the current ones.
     pub(super) fn declare(&mut self, post: &mut OpenAiOutbox, now: Instant) -> Option<String> {
         self.due = None;
         if self.kind == OpenAiSessionKind::Transcription {
@@ -153,7 +155,7 @@ impl OpenAiSessionConfig {
         Some(self.update(post, &session.into()))
     }
 
-    /// An update of nothing: its answer says how the session is.
+    /// An empty update: its answer contains the current session.
     pub(super) fn inquire(&mut self, post: &mut OpenAiOutbox) -> String {
         self.update(post, &json!({ "type": "realtime" }))
     }
@@ -165,12 +167,12 @@ impl OpenAiSessionConfig {
         json!({ "type": "session.update", "event_id": id, "session": session }).to_string()
     }
 
-    /// From now on these names are known as ours, whoever carries them to the provider.
+    /// Marks the offered names as ours, whoever sends them to the provider.
     fn remember_offered_names(&mut self) {
         self.ours.extend(self.offer.tools.iter().map(|tool| tool.name.clone()));
     }
 
-    /// At once, unless there was a change just before.
+    /// Declares at once, unless the last change was too recent.
     pub(super) fn offer(&mut self, offer: RealtimeOffer, now: Instant) {
         self.offer = offer;
         let earliest = self.last.map_or(now, |last| last + OFFER_DEBOUNCE);
@@ -183,7 +185,7 @@ impl OpenAiSessionConfig {
         self.due
     }
 
-    /// The client's update, with what is ours.
+    /// The client's update, with our part merged in.
     pub(super) fn client_update(
         &mut self,
         message: &mut Object<'_>,
@@ -210,7 +212,7 @@ impl OpenAiSessionConfig {
         self.updates.push_back(update);
     }
 
-    /// `true` if something of ours was put in.
+    /// `true` if our part was merged in.
     fn take_from_client(&mut self, session: &mut Map<String, Value>) -> bool {
         let mut changed = false;
         if let Some(Value::Array(tools)) = session.get("tools") {
@@ -237,7 +239,7 @@ impl OpenAiSessionConfig {
         changed
     }
 
-    /// What the client asks of one response, with what is ours; `true` if something is.
+    /// The client's parameters of one response, with our part merged in; `true` if there is any.
     pub(super) fn client_response(&mut self, response: &mut Map<String, Value>) -> bool {
         let mut changed = false;
         if let Some(Value::Array(tools)) = response.get("tools")
@@ -258,7 +260,7 @@ impl OpenAiSessionConfig {
         changed
     }
 
-    /// One that is not in the conversation must not call us: no answer could be sent.
+    /// A response outside the conversation must not call our tools: no answer could be sent.
     pub(super) fn client_aside(&mut self, response: &mut Map<String, Value>) -> bool {
         if let Some(Value::Array(tools)) = response.get("tools") {
             self.borrowed.extend(tools.iter().filter_map(name_of).map(str::to_owned));
@@ -271,14 +273,14 @@ impl OpenAiSessionConfig {
         callable
     }
 
-    /// No response is left that a name was borrowed for.
+    /// No response with borrowed names is left.
     pub(super) fn give_back(&mut self) {
         self.borrowed.clear();
     }
 
     // === from the provider ===
 
-    /// How the session is at its beginning.
+    /// Reads the initial session.
     pub(super) fn on_session_created(&mut self, session: &Map<String, Value>) {
         if session.get("type").and_then(Value::as_str) == Some("transcription") {
             self.kind = OpenAiSessionKind::Transcription;
@@ -289,7 +291,7 @@ impl OpenAiSessionConfig {
         }
     }
 
-    /// The provider's answer to the oldest update.
+    /// Handles the provider's answer to the oldest update.
     pub(super) fn on_session_updated(&mut self, mut message: Object<'_>) -> SessionUpdateEcho {
         let answered = self.updates.pop_front();
         let session = message.get("session").and_then(|raw| json::value(raw.get()).ok());
@@ -307,7 +309,7 @@ impl OpenAiSessionConfig {
         SessionUpdateEcho::Instead(message.to_text())
     }
 
-    /// An update was refused: nothing of it holds.
+    /// An update was rejected: reverts it.
     pub(super) fn on_update_refused(&mut self, event_id: &str, purpose: Option<OutboxPurpose>) {
         let at = self.updates.iter().position(|update| match update {
             PendingSessionUpdate::Ours => purpose == Some(OutboxPurpose::Update),
@@ -320,7 +322,7 @@ impl OpenAiSessionConfig {
         }
     }
 
-    /// On a call that somebody else configures, whatever is not ours is theirs.
+    /// On a sideband connection, everything that is not ours is the other side's.
     fn adopt(&mut self, session: &Map<String, Value>) {
         if let Some(Value::Array(tools)) = session.get("tools") {
             let foreign = |tool: &&Value| name_of(tool).is_none_or(|name| !self.is_ours(name));
@@ -344,7 +346,7 @@ impl OpenAiSessionConfig {
         }
     }
 
-    /// The other side's update may have thrown our tools out.
+    /// The other side's update may have removed our tools.
     fn notice_loss(&mut self, tools: &[Value]) {
         let Some(told) = &mut self.told else { return };
         let is_there = |ours: &Arc<Value>| tools.iter().any(|tool| name_of(tool) == name_of(ours));
@@ -354,7 +356,7 @@ impl OpenAiSessionConfig {
         }
     }
 
-    /// Takes out what is ours; `false` if nothing was.
+    /// Removes our part; `false` if there was none.
     fn strip(&self, session: &mut Map<String, Value>) -> bool {
         let mut changed = false;
         if let Some(Value::Array(tools)) = session.get_mut("tools") {
@@ -391,7 +393,7 @@ impl OpenAiSessionConfig {
         }
     }
 
-    /// The client's tools, and ours behind them; a name of its own is the client's.
+    /// The client's tools followed by ours; on name conflicts the client's tool wins.
     fn merge_tools(&self, clients: &[Value]) -> Vec<Value> {
         let is_taken = |name: &str| clients.iter().any(|tool| name_of(tool) == Some(name));
         let ours = self.offer.tools.iter().filter(|tool| !is_taken(&tool.name));
@@ -429,7 +431,7 @@ fn name_of(tool: &Value) -> Option<&str> {
     tool.get("name").and_then(Value::as_str)
 }
 
-/// The message's name, by which an error calls it; one of ours if the client gave none.
+/// The event id of the message, to which errors refer; generated by us if the client set none.
 pub(super) fn ensure_event_id(message: &mut Object<'_>, post: &mut OpenAiOutbox) -> String {
     if let Some(id) = message.string("event_id") {
         return id.into_owned();

@@ -1,5 +1,5 @@
-//! What of ours is sent, and when: answers at once, a request for a response only when nobody
-//! speaks and nothing else is under way, one for all answers that wait. And what a barge-in
+//! Delivery of our messages: answers are sent at once; a response is requested only when nobody
+//! speaks and no other response runs, one for all waiting answers. Also handles what a barge-in
 //! cancels.
 
 use std::time::Instant;
@@ -16,11 +16,11 @@ use super::{OpenAiRealtime, QuestionState};
 use crate::realtime::events::{CallAnswer, DialectAction};
 use tollgate_core::tool::ResultDelivery;
 
-/// The call by which another model's answer comes to the one that speaks.
+/// Name of the call that carries another model's answer to the voice model.
 const ANSWER_CALL_NAME: &str = "answer";
 
 impl OpenAiRealtime {
-    /// When the provider has spoken first.
+    /// Declares our tools after the first message of the provider.
     pub(super) fn declare_first(&mut self, kind: &str, now: Instant) -> Option<DialectAction> {
         if self.config.is_declared() {
             return None;
@@ -63,7 +63,7 @@ impl OpenAiRealtime {
         self.owed.note_posted_answer(&call_id, due.then, now);
     }
 
-    /// A call that only we made; its id.
+    /// Creates a call of our own; returns its id.
     fn post_call(&mut self, name: &str, arguments: &str, out: &mut Vec<DialectAction>) -> String {
         let call_id = self.post.call_id();
         let made = OpenAiCallRequest {
@@ -77,14 +77,14 @@ impl OpenAiRealtime {
         call_id
     }
 
-    /// The caller took the turn.
+    /// The caller interrupted the turn.
     pub(super) fn barge_in(&mut self, out: &mut Vec<DialectAction>) {
         out.extend(self.floor.turn_interrupted().map(DialectAction::Turn));
         out.extend(self.calls.abandon().into_iter().map(DialectAction::Cancel));
         self.owed.drop_all();
     }
 
-    /// Asks for whatever can be asked for now.
+    /// Requests whatever response can be requested now.
     pub(super) fn settle(&mut self, now: Instant, out: &mut Vec<DialectAction>) {
         self.break_off(out);
         if !self.floor.is_free()
@@ -116,7 +116,7 @@ impl OpenAiRealtime {
         }
     }
 
-    /// What waited for our answers serves them too.
+    /// Sends the client's held request; its response covers our answers too.
     fn ask_for_client(
         &mut self,
         held: HeldResponseRequest,
@@ -140,7 +140,7 @@ impl OpenAiRealtime {
         self.floor.ask(ResponseRequest { event_id, whose, kind, want }, now);
     }
 
-    /// For an answer that must not wait, while the caller is silent.
+    /// Interrupts the model's speech for an urgent answer, while the caller is silent.
     fn break_off(&mut self, out: &mut Vec<DialectAction>) {
         if self.owed.urgency != SpeechUrgency::BreakOff || self.floor.caller_speaks() {
             return;
@@ -158,7 +158,7 @@ impl OpenAiRealtime {
         }
     }
 
-    /// Words for a slow call, only if nobody would talk over them.
+    /// Announces a slow call, only if nobody speaks.
     pub(super) fn announce(
         &mut self,
         (id, words): (&str, &str),
@@ -178,8 +178,8 @@ impl OpenAiRealtime {
         self.floor.ask(ResponseRequest { event_id, whose, kind, want }, now);
     }
 
-    /// This model does not answer this turn: what it has begun ends, what it begins is not shown. Not
-    /// if it has: words that are understood late change nothing any more.
+    /// Another model answers this turn: stops the current response, and hides a later one. Does
+    /// nothing if this model has already answered: a late transcript changes nothing.
     pub(super) fn route(&mut self, out: &mut Vec<DialectAction>) {
         if self.asked == QuestionState::Answered {
             return;
@@ -215,7 +215,7 @@ impl OpenAiRealtime {
         self.settle(now, out);
     }
 
-    /// The provider's word on something that was asked for, and whether the client hears it.
+    /// Handles an error of the provider about a request, and decides whether the client sees it.
     pub(super) fn handle_refusal(
         &mut self,
         error: &Object<'_>,
@@ -228,7 +228,7 @@ impl OpenAiRealtime {
         self.config.on_update_refused(&event_id, purpose);
         let asked = self.floor.take_asked(&event_id);
         let is_race = code == "conversation_already_has_active_response";
-        // Another response may have ended meanwhile, and with it what was known of this request.
+        // Another response may have ended meanwhile, which drops the state of this request.
         let wanted = asked.map(|asked| asked.want).or(match (self.owed.deep, purpose) {
             (DeepAnswer::Given, _) => Some(PendingSpeech::Words),
             (_, Some(OutboxPurpose::Create)) => Some(PendingSpeech::Reply),
@@ -266,11 +266,11 @@ impl OpenAiRealtime {
     }
 }
 
-/// What the client hears of an error.
+/// Whether the client sees an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorVisibility {
     Not,
     AsItIs,
-    /// Without the id, which is not the client's.
+    /// Without the event id, which is not the client's.
     Unnamed,
 }

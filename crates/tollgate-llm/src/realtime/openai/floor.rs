@@ -1,23 +1,23 @@
-//! Turn-taking and barge-in, or who has the floor: the response that writes the conversation, those
-//! beside it, what was asked for and not begun, whether the caller speaks.
+//! Turn-taking and barge-in: the response that writes the conversation, responses outside it,
+//! requested responses that have not started, and whether the caller speaks.
 //!
-//! A response may be asked for only when all of them rest.
+//! A response may be requested only when all of these are idle.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::realtime::events::TurnEvent;
 
-/// A request that is neither begun nor refused by then is lost.
+/// A request that has neither started nor been rejected by then is lost.
 const RESPONSE_START_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 pub(super) struct OpenAiFloor {
-    /// The one that writes the conversation.
+    /// The response that writes the conversation.
     active: Option<ActiveResponse>,
-    /// Those that write nothing, by id.
+    /// Responses outside the conversation, by id.
     asides: HashMap<String, ResponseOwner>,
-    /// Asked for, and neither begun nor refused; oldest first.
+    /// Requested, neither started nor rejected; oldest first.
     asked: VecDeque<(Instant, ResponseRequest)>,
     caller: OpenAiCaller,
     playback: Playback,
@@ -31,11 +31,11 @@ pub(super) struct ActiveResponse {
     pub(super) ending: CancelRequester,
     /// Our answers that it cannot have seen.
     pub(super) missed: HashSet<String>,
-    /// What it began and the client does not see.
+    /// Its items that the client does not see.
     pub(super) items: Vec<String>,
-    /// Calls of the client's own that it began, and that nobody answered yet.
+    /// Unanswered calls of the client's tools in it.
     pub(super) calls: Vec<String>,
-    /// Answers to them that the provider would not take before its end.
+    /// Answers to them that the provider would reject before its end.
     pub(super) early: Vec<EarlyAnswer>,
 }
 
@@ -46,7 +46,7 @@ impl ActiveResponse {
     }
 }
 
-/// What the client wrote as the answer to a call.
+/// The client's answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EarlyAnswer {
     pub(super) call_id: String,
@@ -66,7 +66,7 @@ pub(super) enum ResponseVisibility {
     Hidden,
 }
 
-/// Who asked for the end of a response that is not over.
+/// Which side requested to cancel a running response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CancelRequester {
     Nobody,
@@ -74,13 +74,13 @@ pub(super) enum CancelRequester {
     Client,
 }
 
-/// A response that was asked for.
+/// A requested response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResponseRequest {
     pub(super) event_id: String,
     pub(super) whose: ResponseOwner,
     pub(super) kind: ResponseKind,
-    /// What it stands for, to be wanted again if it is refused.
+    /// Its reason, to request it again if it is rejected.
     pub(super) want: PendingSpeech,
 }
 
@@ -90,14 +90,14 @@ pub(super) enum ResponseKind {
     Aside,
 }
 
-/// What the model still owes the caller.
+/// Speech that the model still owes the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum PendingSpeech {
     #[default]
     Nothing,
-    /// A word about our answers.
+    /// Speech about our answers.
     Reply,
-    /// The answer that another model gave.
+    /// The answer of another model.
     Words,
 }
 
@@ -108,7 +108,7 @@ pub(super) enum OpenAiCaller {
     Speaking,
 }
 
-/// What the caller still hears, where the provider plays it.
+/// Audio still playing, if the provider plays it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Playback {
     #[default]
@@ -120,7 +120,7 @@ pub(super) enum Playback {
 enum OpenAiTurn {
     #[default]
     Over,
-    /// The caller is done, and nothing was answered yet.
+    /// The caller has finished, and there is no answer yet.
     Open,
     Answering,
 }
@@ -134,7 +134,7 @@ impl OpenAiFloor {
         self.active.as_mut()
     }
 
-    /// Whether the answer to a call comes while its response goes on; it is kept, once.
+    /// Whether this answers a call of a running response; then it is held, once.
     pub(super) fn keep_early(&mut self, call_id: &str, text: &str) -> bool {
         let Some(active) = &mut self.active else { return false };
         let Some(at) = active.calls.iter().position(|known| known == call_id) else { return false };
@@ -143,12 +143,12 @@ impl OpenAiFloor {
         true
     }
 
-    /// Gives the one before, if its end was not told.
+    /// Returns the previous response, if its end was not reported.
     pub(super) fn begin(&mut self, response: ActiveResponse) -> Option<ActiveResponse> {
         self.active.replace(response)
     }
 
-    /// Ends the response that writes the conversation, if this is it.
+    /// Ends the response that writes the conversation, if it has this id.
     pub(super) fn end(&mut self, id: &str) -> Option<ActiveResponse> {
         self.active.take_if(|active| active.id == id)
     }
@@ -184,7 +184,7 @@ impl OpenAiFloor {
         self.asked.push_back((now + RESPONSE_START_TIMEOUT, asked));
     }
 
-    /// Nobody waits for ever for what was never answered.
+    /// Drops requests that were never answered.
     pub(super) fn time_passes(&mut self, now: Instant) {
         self.asked.retain(|(until, _)| now < *until);
     }
@@ -201,13 +201,13 @@ impl OpenAiFloor {
         self.asked.front().map(|(_, asked)| asked.kind)
     }
 
-    /// The request of that id: it was refused, or has begun.
+    /// Removes the request with this id: it was rejected, or has started.
     pub(super) fn take_asked(&mut self, event_id: &str) -> Option<ResponseRequest> {
         let at = self.asked.iter().position(|(_, asked)| asked.event_id == event_id)?;
         self.asked.remove(at).map(|(_, asked)| asked)
     }
 
-    /// The oldest such request: it has begun.
+    /// Removes the oldest such request: it has started.
     pub(super) fn take_oldest_asked(
         &mut self,
         whose: ResponseOwner,
@@ -218,7 +218,7 @@ impl OpenAiFloor {
         self.asked.remove(at).map(|(_, asked)| asked)
     }
 
-    /// Whatever of this kind was asked for before a response ended was answered by then.
+    /// Requests of this kind made before a response ended were answered by then.
     pub(super) fn forget_asked(&mut self, kind: ResponseKind) {
         self.asked.retain(|(_, asked)| asked.kind != kind);
     }
@@ -235,7 +235,7 @@ impl OpenAiFloor {
         self.caller == OpenAiCaller::Speaking
     }
 
-    /// Nobody speaks, and nobody is about to.
+    /// Nobody speaks, and no response is about to start.
     pub(super) fn is_free(&self) -> bool {
         self.active.is_none()
             && self.caller == OpenAiCaller::Silent
@@ -245,12 +245,12 @@ impl OpenAiFloor {
             })
     }
 
-    /// Free, and what was said has also been heard.
+    /// Free, and all audio has been played.
     pub(super) fn is_quiet(&self) -> bool {
         self.is_free() && self.playback == Playback::Silent
     }
 
-    /// The caller has said something new.
+    /// The caller has finished a new utterance.
     pub(super) fn turn_taken(&mut self) -> Vec<TurnEvent> {
         let before = std::mem::replace(&mut self.turn, OpenAiTurn::Open);
         match before {
@@ -259,7 +259,7 @@ impl OpenAiFloor {
         }
     }
 
-    /// The model begins to answer.
+    /// The model starts to answer.
     pub(super) fn turn_answered(&mut self) -> Option<TurnEvent> {
         let before = std::mem::replace(&mut self.turn, OpenAiTurn::Answering);
         (before == OpenAiTurn::Over).then_some(TurnEvent::Began)
@@ -270,7 +270,7 @@ impl OpenAiFloor {
         (before != OpenAiTurn::Over).then_some(TurnEvent::Interrupted)
     }
 
-    /// Nothing more is to be said. A turn that nobody answered yet stays open.
+    /// The model has finished. A turn without an answer stays open.
     pub(super) fn turn_ended(&mut self) -> Option<TurnEvent> {
         if self.turn != OpenAiTurn::Answering {
             return None;

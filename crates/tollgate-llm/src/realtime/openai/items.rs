@@ -1,9 +1,9 @@
-//! The conversation's items in their order, and which of them the client does not see. Nothing that
-//! the client is told may point to one of those.
+//! Items of the conversation in order, and those hidden from the client. No message to the client
+//! may refer to a hidden item.
 
 use super::recent::RecentNames;
 
-/// Nobody points further back.
+/// Older items are never referred to.
 const MAX_REMEMBERED_ITEMS: usize = 1024;
 
 #[derive(Default)]
@@ -12,7 +12,7 @@ pub(super) struct ConversationItems {
     hidden: RecentNames,
 }
 
-/// Where a new item stands.
+/// Position of a new item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemPosition<'a> {
     First,
@@ -56,7 +56,7 @@ impl ConversationItems {
         self.hidden.remove(id);
     }
 
-    /// The item itself if the client sees it, else the nearest before it that it does see.
+    /// The item itself if it is visible to the client, otherwise the nearest visible one before it.
     pub(super) fn seen_at_or_before<'s>(&'s self, id: &'s str) -> Option<&'s str> {
         if !self.is_hidden(id) {
             return Some(id);
@@ -65,7 +65,8 @@ impl ConversationItems {
         self.order[..at].iter().rev().map(String::as_str).find(|id| !self.is_hidden(id))
     }
 
-    /// What stands directly behind the item for the client stands behind this one for the provider.
+    /// The last hidden item directly after this one, or the item itself: what follows the item for
+    /// the client follows that one for the provider.
     pub(super) fn end_of<'s>(&'s self, id: &'s str) -> &'s str {
         let behind = self.position(id).map_or(&[][..], |at| &self.order[at + 1..]);
         behind.iter().map(String::as_str).take_while(|id| self.is_hidden(id)).last().unwrap_or(id)

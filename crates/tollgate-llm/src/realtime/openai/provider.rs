@@ -1,5 +1,5 @@
-//! What the provider says, apart from its responses: the session, the caller's words, the
-//! conversation's items, errors. What is ours of it the client does not see.
+//! Handles provider messages other than responses: the session, the caller's transcripts,
+//! conversation items, errors. Hides our part from the client.
 
 use std::time::Instant;
 
@@ -15,9 +15,9 @@ use super::{OpenAiRealtime, QuestionState};
 use crate::realtime::events::{DialectAction, DialectStep, MessageFate, UtteranceStage};
 use crate::realtime::json_peek::{self, JsonPeek};
 
-/// Of one utterance; what is longer is no speech.
+/// Maximum bytes of one utterance; longer ones are not speech.
 const MAX_UTTERANCE_BYTES: usize = 64 << 10;
-/// Utterances whose words are still coming.
+/// Utterances with an unfinished transcript.
 const MAX_OPEN_UTTERANCES: usize = 64;
 
 impl OpenAiRealtime {
@@ -119,14 +119,14 @@ impl OpenAiRealtime {
         if kind != "input_audio_buffer.speech_started" {
             self.floor.set_caller(OpenAiCaller::Silent);
             if kind == "input_audio_buffer.speech_stopped" {
-                // What was said is committed next, and most often answered.
+                // The utterance is committed next, and usually answered.
                 self.owed.give_way(now);
             }
             self.settle(now, out);
             return;
         }
         self.floor.set_caller(OpenAiCaller::Speaking);
-        // The provider's own turn detection ends only what is in the conversation.
+        // The provider's turn detection only cancels responses in the conversation.
         if let Some(ours) = self.floor.our_aside().map(str::to_owned) {
             out.push(DialectAction::ToProvider(self.post.cancel(&ours)));
         }
@@ -144,7 +144,7 @@ impl OpenAiRealtime {
         }
         self.owed.drop_all();
         if self.owed.held.is_some() {
-            // Turn detection answers by itself, most often.
+            // Turn detection usually triggers a response by itself.
             self.owed.give_way(now);
         }
         out.extend(self.floor.turn_taken().into_iter().map(DialectAction::Turn));
@@ -164,7 +164,7 @@ impl OpenAiRealtime {
         if let Some(transcript) =
             message.string("transcript").filter(|_| kind.ends_with("completed"))
         {
-            // Words of an earlier turn say nothing of this one.
+            // A transcript of an earlier turn does not concern this one.
             if self.spoken_last.as_deref().is_some_and(|last| last != item) {
                 self.asked = QuestionState::Answered;
             }
@@ -175,7 +175,7 @@ impl OpenAiRealtime {
         } else if let Some(delta) = message.string("delta") {
             let text = before.unwrap_or_default() + &delta;
             if self.heard.len() == MAX_OPEN_UTTERANCES {
-                // Their ends never came.
+                // Their ends never arrived.
                 self.heard.clear();
             }
             if text.len() <= MAX_UTTERANCE_BYTES {
@@ -240,7 +240,7 @@ impl OpenAiRealtime {
         if is_hidden { MessageFate::Swallow } else { MessageFate::Forward }
     }
 
-    /// A call that the client does not know, its answer, or what a hidden response says.
+    /// A call that the client does not know, its answer, or an item of a hidden response.
     pub(super) fn is_ours(&self, item: &Object<'_>) -> bool {
         let call_id = item.string("call_id").unwrap_or_default();
         if self.calls.knows(&call_id) {
@@ -261,7 +261,7 @@ impl OpenAiRealtime {
         }
     }
 
-    /// What the client is told must not point to what it does not see.
+    /// Messages to the client must not refer to hidden items.
     fn without_hidden_neighbour(&self, text: &str) -> MessageFate {
         if self.items.none_hidden() {
             return MessageFate::Forward;

@@ -1,5 +1,5 @@
-//! Names of which only the newest are remembered: a session lasts for an hour, and either side could
-//! name things without end.
+//! Bounded set of names that keeps the newest: a session lasts for an hour, and either side could
+//! send new names without end.
 
 use std::collections::{HashSet, VecDeque};
 

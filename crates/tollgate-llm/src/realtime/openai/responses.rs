@@ -1,5 +1,5 @@
-//! What the provider says about its responses: when they begin and end, what the model calls in them
-//! and says. Calls are taken when they are complete, and answered when their response is over.
+//! Handles provider messages about responses: their start and end, calls and speech in them. Calls
+//! are run when they are complete, and answered when their response is over.
 
 use std::time::Instant;
 
@@ -17,14 +17,14 @@ use super::{OpenAiRealtime, QuestionState};
 use crate::realtime::events::{DialectAction, MessageFate, RealtimeCall};
 use crate::realtime::json_peek::{self, JsonPeek};
 
-/// What became of a response, and so of its calls.
+/// How a response ended, and so the fate of its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ResponseVerdict {
     Stands,
     Falls,
 }
 
-/// A call as the provider tells it.
+/// A call as the provider reports it.
 struct ProviderCall<'a> {
     id: &'a str,
     name: &'a str,
@@ -76,7 +76,7 @@ impl OpenAiRealtime {
             return MessageFate::Swallow;
         }
         if whose == ResponseOwner::Others && asked.is_none() {
-            // What the client asked for meanwhile would be refused by now.
+            // A request that the client sent meanwhile would be rejected by now.
             self.owed.held = None;
         }
         out.extend(self.floor.turn_answered().map(DialectAction::Turn));
@@ -127,7 +127,7 @@ impl OpenAiRealtime {
         for_client(message, response, hides)
     }
 
-    /// Whether it writes the conversation.
+    /// Whether the response writes the conversation.
     fn kind_of(&self, response: &Map<String, Value>) -> ResponseKind {
         match response.get("conversation_id") {
             Some(Value::Null) => ResponseKind::Aside,
@@ -136,8 +136,8 @@ impl OpenAiRealtime {
         }
     }
 
-    /// Whose it is, and as what it was asked for. Those that do not give back what they were asked
-    /// with are taken for ours if we asked; our mark counts whatever they made of the rest.
+    /// Owner and request of a response. If a server does not echo our metadata, the response counts
+    /// as ours if we requested one; our mark counts whatever else the server changed.
     fn find_request(
         &mut self,
         response: &Map<String, Value>,
@@ -233,7 +233,7 @@ impl OpenAiRealtime {
         }
     }
 
-    /// Runs it, once, or answers for it if it is cut off.
+    /// Runs the call once, or answers for it if it was cut off.
     fn take_call(&mut self, response: &str, told: &ProviderCall<'_>, out: &mut Vec<DialectAction>) {
         let ProviderCall { id, name, arguments, verdict } = *told;
         let made =
@@ -253,7 +253,7 @@ impl OpenAiRealtime {
         }
     }
 
-    /// Calls of a response that is over and that nobody told before, and the client's own.
+    /// Takes the calls of a finished response that were not reported before, and the client's own.
     fn take_calls(
         &mut self,
         id: &str,
@@ -275,7 +275,7 @@ impl OpenAiRealtime {
         }
     }
 
-    /// Its response is over: what of it may be answered now.
+    /// The response of these calls is over: returns the answers that may be sent now.
     fn close_calls(
         &mut self,
         id: &str,
@@ -308,7 +308,7 @@ impl OpenAiRealtime {
         if output.len() == before { HiddenCalls::Nothing } else { HiddenCalls::Something }
     }
 
-    // === what is said ===
+    // === speech ===
 
     pub(super) fn read_spoken_text(
         &mut self,
@@ -329,7 +329,7 @@ impl OpenAiRealtime {
         MessageFate::Forward
     }
 
-    /// Anything else of a response.
+    /// Handles other messages of a response.
     pub(super) fn of_response(&self, text: &str) -> MessageFate {
         if self.floor.hidden_response().is_none() {
             return MessageFate::Forward;
@@ -341,7 +341,7 @@ impl OpenAiRealtime {
     }
 }
 
-/// Whether something was taken out of a response.
+/// Whether calls were removed from a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HiddenCalls {
     Nothing,
@@ -356,7 +356,7 @@ fn response_of(text: &str) -> Option<(Object<'_>, Map<String, Value>)> {
     Some((message, response))
 }
 
-/// Of a response or an item; where nothing is said it is whole.
+/// Status of a response or an item; a missing status means complete.
 fn verdict(of: &Map<String, Value>) -> ResponseVerdict {
     match of.get("status").and_then(Value::as_str) {
         Some("completed") | None => ResponseVerdict::Stands,
@@ -370,7 +370,7 @@ fn calls_in(response: &Map<String, Value>) -> Vec<&Map<String, Value>> {
     items.filter(|item| item.get("type").is_some_and(|kind| kind == "function_call")).collect()
 }
 
-/// The response as the client may see it: our mark is on none of them.
+/// The response for the client, without our mark.
 fn for_client(
     mut message: Object<'_>,
     mut response: Map<String, Value>,

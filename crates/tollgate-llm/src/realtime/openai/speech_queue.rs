@@ -1,5 +1,5 @@
-//! What is still to be asked of the model: a word about our answers, another model's words, the
-//! client's own request that had to wait. Knows when it must wait longer; asks for nothing itself.
+//! Queue of responses to request from the model: speech about our answers, another model's text,
+//! the client's own held request. Knows how long to wait; requests nothing itself.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 use super::calls::AfterAnswer;
 use super::floor::PendingSpeech;
 
-/// So long the client may take to answer its own calls before ours are spoken of without them.
+/// Time for the client to answer its own calls, before ours are spoken about without them.
 const CLIENT_CALLS_WAIT: Duration = Duration::from_secs(5);
 
-/// So long after its last word it may ask for the response itself, as most do.
+/// Time for the client to request the response itself after its last message, as most do.
 const CLIENT_REQUEST_WAIT: Duration = Duration::from_millis(500);
 
-/// For a response that is said to be there and that we have not seen begin.
+/// Wait for a response that supposedly runs, but whose start we have not seen.
 const OTHER_RESPONSE_WAIT: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -23,13 +23,13 @@ pub(super) struct SpeechQueue {
     pub(super) want: PendingSpeech,
     pub(super) urgency: SpeechUrgency,
     pub(super) deep: DeepAnswer,
-    /// The client's request for a response, which waits for our answers.
+    /// The client's response request, held until our answers are sent.
     pub(super) held: Option<HeldResponseRequest>,
-    /// Calls whose answers the provider has not confirmed, and that are to be spoken of.
+    /// Calls whose answers the provider has not confirmed, and that need speech.
     unseen: HashSet<String>,
     /// Whether the provider confirms items at all.
     confirms: bool,
-    /// The client's own calls that it has not answered.
+    /// The client's own unanswered calls.
     clients: HashSet<String>,
     patience: Option<Instant>,
     retry: Option<Instant>,
@@ -48,12 +48,12 @@ pub(super) enum DeepAnswer {
     #[default]
     No,
     Awaited,
-    /// The words are with the provider; the model has not begun to say them.
+    /// The provider has the text; the model has not started to speak it.
     Given,
 }
 
 pub(super) struct HeldResponseRequest {
-    /// The client's name for it, if it gave one.
+    /// The client's event id, if it set one.
     pub(super) event_id: Option<String>,
     pub(super) response: Map<String, Value>,
 }
@@ -78,7 +78,7 @@ impl SpeechQueue {
         }
     }
 
-    /// The provider has the answer.
+    /// The provider has confirmed the answer.
     pub(super) fn confirm_answer(&mut self, call_id: &str) {
         self.unseen.remove(call_id);
     }
@@ -87,13 +87,13 @@ impl SpeechQueue {
         self.confirms = true;
     }
 
-    /// What a response that begins now cannot know. Of a provider that confirms nothing it is taken
-    /// to know what was sent.
+    /// Answers that a response starting now cannot include. If a provider confirms nothing, it is
+    /// assumed to have all that was sent.
     pub(super) fn unseen(&self) -> HashSet<String> {
         if self.confirms { self.unseen.clone() } else { HashSet::new() }
     }
 
-    /// A response began that knows all answers.
+    /// A response has started that includes all answers.
     pub(super) fn clear_announced(&mut self) {
         self.unseen.clear();
         self.urgency = SpeechUrgency::WhenIdle;
@@ -102,7 +102,7 @@ impl SpeechQueue {
         }
     }
 
-    /// The caller has taken the turn: nothing is owed for the one before.
+    /// The caller took the turn: drops everything queued for the previous one.
     pub(super) fn drop_all(&mut self) {
         self.want = PendingSpeech::Nothing;
         self.urgency = SpeechUrgency::WhenIdle;
@@ -118,7 +118,7 @@ impl SpeechQueue {
         std::mem::take(&mut self.want)
     }
 
-    /// Nothing of the session's is outstanding.
+    /// Whether nothing is outstanding.
     pub(super) fn is_nothing(&self) -> bool {
         self.want == PendingSpeech::Nothing
             && self.deep == DeepAnswer::No
@@ -136,18 +136,18 @@ impl SpeechQueue {
         }
     }
 
-    /// The client has written something: most ask for a response themselves.
+    /// The client has added an item: most clients then request a response themselves.
     pub(super) fn client_wrote(&mut self, now: Instant) {
         self.patience = Some(now + CLIENT_REQUEST_WAIT);
     }
 
-    /// The client goes on, whatever it left unanswered.
+    /// The client continues, whatever it left unanswered.
     pub(super) fn client_went_on(&mut self) {
         self.clients.clear();
         self.patience = None;
     }
 
-    /// Somebody else's response must be about to begin.
+    /// A response of another side is probably about to start.
     pub(super) fn give_way(&mut self, now: Instant) {
         self.retry = Some(now + OTHER_RESPONSE_WAIT);
     }
@@ -156,7 +156,7 @@ impl SpeechQueue {
         self.retry = None;
     }
 
-    /// What was waited for until now did not come.
+    /// Drops waits that have expired.
     pub(super) fn time_passes(&mut self, now: Instant) {
         self.retry = self.retry.filter(|until| now < *until);
         self.patience = self.patience.filter(|until| now < *until);
@@ -167,7 +167,7 @@ impl SpeechQueue {
         ahead(self.retry) || (self.held.is_none() && ahead(self.patience))
     }
 
-    /// When [`SpeechQueue::must_wait`] may say something else.
+    /// When [`SpeechQueue::must_wait`] may change its result.
     pub(super) fn wakes(&self) -> Option<Instant> {
         if self.want == PendingSpeech::Nothing && self.held.is_none() {
             return None;

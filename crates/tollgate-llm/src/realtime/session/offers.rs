@@ -1,4 +1,4 @@
-//! What a live session is offered: the tools of the agent's view at the session's tier.
+//! Offers of a realtime session: the tools of the agent's view at the session's tier.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use super::super::tool_declarations::declare_tools;
 use super::RealtimeSession;
 
 impl RealtimeSession {
-    /// Tools or tier may have changed: declares what is new, if it is.
+    /// Tools or tier may have changed: sends a new offer if it differs.
     pub(in super::super) fn refresh(&mut self, now: std::time::Instant) {
         let asked = self.visit.party.turn_request(self.course.wish(&self.visit.party));
-        // An agent that was taken away has nothing any more; its session may go on talking.
+        // A removed agent has no tools; its session may continue.
         let offer = match self.hall.gate.turn(asked) {
             Ok(turn) => offer(&self.visit, &turn, self.prompt.clone()),
             Err(_) => RealtimeOffer { tools: Vec::new(), prompt: self.prompt.clone() },

@@ -1,4 +1,4 @@
-//! The calls of a session: run when they may, answered exactly once.
+//! Running calls of a session: each is started when permitted, and answered exactly once.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +26,7 @@ impl RealtimeSession {
         let tool = turn.as_ref().and_then(|turn| calls::resolve_tool(turn, &call, form));
         let terms = tool.as_ref().map(|tool| &tool.terms);
         let delivery = terms.map_or(ResultDelivery::Wait, |terms| terms.delivery);
-        // What nobody has can be refused at once.
+        // A tool that does not exist can be refused at once.
         let effect = terms.map_or(ToolEffect::ReadOnly, |terms| terms.effect);
         let id = call.id.clone();
         let start = self.ledger.propose(&id, (work(tool.as_ref(), &call), effect), now);
@@ -38,7 +38,7 @@ impl RealtimeSession {
         let running = RunningCall { call, tool, delivery, abort: None, turn: number };
         self.errands.insert(id.clone(), running);
         match start {
-            // In the same turn: what comes into view meanwhile may be more than a read.
+            // With the same turn: a tool that appears meanwhile might be a write.
             RealtimeCallStart::Run => self.start(&id, turn, now),
             RealtimeCallStart::Known(outcome) => {
                 let tool = self.errands.get(&id).and_then(|running| running.tool.clone());
@@ -91,7 +91,7 @@ impl RealtimeSession {
         let ceiling = turn.deadline.map(|wall| wall.remaining(now));
         let deadline = match running.delivery {
             ResultDelivery::Wait => self.course.purse.open(ceiling, now),
-            // Nobody waits for it: only its own limits hold.
+            // The result is not awaited: only the call's own limits apply.
             ResultDelivery::WhenIdle | ResultDelivery::Interrupt | ResultDelivery::Silent => None,
         };
         let errand = RealtimeCallRunner {
@@ -104,7 +104,7 @@ impl RealtimeSession {
         let (call, slow) = (running.call.clone(), self.slow.0.clone());
         let (run, abort) = abortable(async move {
             let told = |message: Arc<str>| {
-                // Nobody is there to hear it if there are so many.
+                // If the queue is full, the announcement is dropped.
                 let _ = slow.try_send(SlowCallNotice { id: call.id.clone(), message });
             };
             let outcome = errand.run(&call, told).await;
@@ -159,7 +159,7 @@ impl RealtimeSession {
         }
     }
 
-    /// The turn's time runs no more for this call.
+    /// Stops the turn's time budget for this call.
     fn settle(&mut self, id: &str, now: Instant) {
         if let Some(RunningCall { delivery: ResultDelivery::Wait, abort: Some(_), turn, .. }) =
             self.errands.get(id)
@@ -175,7 +175,7 @@ impl RealtimeSession {
         self.send_event(DialectEvent::Answer(answer), now);
     }
 
-    /// What can be called just now. `None`: the agent is gone.
+    /// The current turn with its view. `None`: the agent was removed.
     fn turn(&self) -> Option<Turn> {
         let asked = self.visit.party.turn_request(self.course.wish(&self.visit.party));
         let asked = TurnRequest { trace: self.told.trace().cloned(), ..asked };
@@ -183,7 +183,7 @@ impl RealtimeSession {
     }
 }
 
-/// One spelling for the same tool with the same arguments.
+/// Normalized form of a tool and its arguments.
 fn work(tool: Option<&Arc<Tool>>, call: &RealtimeCall) -> String {
     let name = tool.map_or(call.name.as_str(), |tool| tool.exposed.as_str());
     let arguments = match arguments::parse(&call.arguments) {

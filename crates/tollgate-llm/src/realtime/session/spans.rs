@@ -1,5 +1,5 @@
-//! The spans of a live session: one for all of it, one for each turn. Calls are part of their turn.
-//! Its id is not told: sessions are ended by it.
+//! Trace spans of a realtime session: one for the session, one for each turn. Calls belong to their
+//! turn. The session id is not recorded, because it can be used to end the session.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) struct SessionSpans {
     about: SessionSpanLabels,
 }
 
-/// What is said of every turn.
+/// Attributes of every turn's span.
 struct SessionSpanLabels {
     provider: &'static str,
     model: String,
@@ -44,12 +44,12 @@ impl SessionSpans {
             said.set("gen_ai.request.model", about.model.clone());
             said.set("tollgate.dialect", facts.dialect);
         });
-        // However it ends, it is over then.
+        // Set at the start: dropping the span later does not mean that it was cancelled.
         session.done();
         Self { follow: follow.within(&session), session, turn: None, about }
     }
 
-    /// What is done just now is part of this.
+    /// Trace context of current work.
     pub(super) fn trace(&self) -> Option<&Arc<Trace>> {
         self.turn.as_ref().unwrap_or(&self.session).trace()
     }

@@ -1,5 +1,5 @@
-//! The turns of a session: which tier they have, what they come to, who answers the deep ones, and
-//! what is remembered of them.
+//! Turns of a session: tier selection, turn records, routing of deep turns to another model, and
+//! the transcript for memory.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,32 +32,32 @@ use crate::extra::Extra;
 use crate::provider::ModelHandle;
 use crate::routing::{self, TurnRoute};
 
-/// Of one utterance no more chooses the tier, and no more is kept.
+/// Maximum bytes of an utterance that are used for tier selection and recorded.
 const MAX_UTTERANCE_BYTES: usize = 16 << 10;
-/// Lines of the talk that another model gets to read.
+/// Transcript lines given to another model.
 const MAX_TRANSCRIPT_LINES: usize = 40;
-/// A caller waits no longer for an answer of another model.
+/// How long a caller waits for an answer of another model.
 const CASCADE_TIMEOUT: Duration = Duration::from_secs(20);
-/// What another model is told beside the agent's prompt.
+/// Instructions for another model, beside the agent's prompt.
 const SPOKEN_ANSWER_PROMPT: &str = "Your answer is spoken to the caller, not read: a few plain sentences, without \
                       lists, markup or links.";
 
-/// Above it, turns that need tools go to the other model, where there is one.
+/// Above this tier, turns that need tools go to the other model, if there is one.
 const REALTIME_CEILING: Tier = Tier::Standard;
 
-/// Where the session stands in its turns.
+/// Turn state of a session.
 pub(super) struct SessionTurnState {
-    /// `None`: the realtime model answers all of them.
+    /// `None`: the realtime model answers all turns.
     ceiling: Option<Tier>,
     /// `None`: the agent has no budget.
     sway: Option<TierHysteresis>,
     insisted: Option<Tier>,
     began: Option<Instant>,
-    /// Of the turn that runs.
+    /// Number of the current turn.
     pub(super) number: u64,
-    /// What its calls have in common, once there was one, and since when.
+    /// Id shared by the turn's calls, set by the first one, and the start time.
     pub(super) turn: Option<(TurnId, Instant)>,
-    /// What untrusted servers said since the last turn ended; `None`: nobody asked yet.
+    /// Taint by untrusted servers since the last turn ended; `None`: not requested yet.
     taint: Option<Arc<Taint>>,
     pub(super) purse: TurnTimeBudget,
     pub(super) figures: LiveTurn,
@@ -67,7 +67,7 @@ impl SessionTurnState {
     pub(super) fn begin(hall: &RealtimeSessionRegistry, visit: &SessionRequest) -> Self {
         let is_speech = visit.agent.persona.engine == Engine::SpeechToSpeech;
         let routes = is_speech && visit.live.can_route() && !chain(hall, visit).is_empty();
-        // Nothing was said yet: as for the first turn of a conversation.
+        // Before the first utterance: the same as for the first turn of a conversation.
         let first = visit.agent.ceiling.map(|ceiling| ceiling.min(Tier::Standard));
         Self {
             ceiling: routes.then_some(REALTIME_CEILING),
@@ -82,7 +82,7 @@ impl SessionTurnState {
         }
     }
 
-    /// Of the realtime model.
+    /// Tier of the realtime model.
     pub(super) fn wish(&self, party: &SessionParty) -> RequestedTier {
         let most = self.ceiling.unwrap_or(Tier::Deep);
         match (self.insisted, &self.sway) {
@@ -92,7 +92,7 @@ impl SessionTurnState {
         }
     }
 
-    /// Of whoever answers in its place.
+    /// Tier of the model that answers in its place.
     fn wish_beyond(&self, party: &SessionParty) -> RequestedTier {
         match (self.insisted, &self.sway) {
             (Some(tier), _) => party.tier_override(tier),
@@ -113,26 +113,26 @@ impl SessionTurnState {
         }
     }
 
-    /// What was spent before is spent.
+    /// Starts the next turn with a fresh budget.
     fn next(&mut self) {
         self.purse = TurnTimeBudget::default();
         self.number += 1;
         self.turn = None;
     }
 
-    /// The same for all calls of what the caller said last.
+    /// Gives all calls after the same utterance the same turn.
     pub(super) fn join_turn(&mut self, turn: Turn) -> Turn {
         let since = self.began.unwrap_or(turn.began);
         let (id, began) = *self.turn.get_or_insert((turn.id, since));
         Turn { id, began, taint: self.taint(began), ..turn }
     }
 
-    /// The same for all that is done and read until the turn ends.
+    /// Shared by everything that is run and read until the turn ends.
     pub(super) fn taint(&mut self, now: Instant) -> Arc<Taint> {
         Arc::clone(self.taint.get_or_insert_with(|| Arc::new(Taint::new(now, None))))
     }
 
-    /// The model reads a result that came by another way than its own call.
+    /// The model reads a result that did not come from its own call.
     pub(super) fn read(&mut self, outcome: &Outcome, now: Instant) {
         if let Some(origin) = outcome.origin.as_ref().filter(|origin| !origin.is_trusted()) {
             self.taint(now).note(&origin.server, now);
@@ -144,11 +144,11 @@ impl SessionTurnState {
     }
 }
 
-/// What was said, in words.
+/// Transcript of the session.
 #[derive(Default)]
 pub(super) struct SessionTranscript {
     lines: VecDeque<(ChatRole, String)>,
-    /// In this turn, by the caller and by the agent.
+    /// In this turn: the caller's and the agent's speech.
     heard: String,
     said: String,
     given: Option<String>,
@@ -166,7 +166,7 @@ impl SessionTranscript {
         self.keep(ChatRole::Assistant, text);
     }
 
-    /// Another model's words, kept as said if nobody hears that they were.
+    /// Another model's text, recorded as spoken if no transcript confirms it.
     pub(super) fn give(&mut self, text: &str) {
         self.given = Some(text.to_owned());
     }
@@ -231,7 +231,7 @@ impl RealtimeSession {
         }
     }
 
-    /// A turn that needs tools which the realtime model cannot wait for goes to the other one.
+    /// Routes a turn to the other model if it needs tools that the realtime model cannot wait for.
     fn route(&mut self, choice: &TierChoice, now: Instant) {
         let Some(ceiling) = self.course.ceiling else { return };
         let party = &self.visit.party;
@@ -250,7 +250,7 @@ impl RealtimeSession {
         }
     }
 
-    /// Somebody wants this tier, or that what is said decides again.
+    /// Sets a requested tier, or returns to automatic selection.
     pub(super) fn insist(&mut self, tier: Option<Tier>, by: &str, now: Instant) {
         self.course.insisted = tier;
         let reason = match tier {
@@ -289,20 +289,22 @@ impl RealtimeSession {
         let took = now.saturating_duration_since(began);
         let figures = std::mem::take(&mut self.course.figures);
         self.course.next();
-        // Not where a turn begins: what comes between two turns is read in the second.
+        // Reset here and not at the start of a turn: results between two turns are read in the
+        // second.
         self.course.taint = None;
         self.hall.record_turn(&self.facts, LiveTurn { took, tools, ending, ..figures });
         self.keep_talk();
     }
 
-    /// Nobody waits for another model's words any more. Who asks for them by turns gets them all.
+    /// Drops pending answers of another model. A provider that delegates by itself gets all of
+    /// them.
     fn stop_speaking(&mut self) {
         if !self.visit.live.can_delegate() {
             self.speaking = FuturesOrdered::new();
         }
     }
 
-    /// Has another model answer what was said.
+    /// Lets another model answer the utterance.
     pub(super) fn delegate(&mut self) {
         self.stop_speaking();
         let chain = chain(&self.hall, &self.visit);
@@ -358,7 +360,7 @@ impl RealtimeSession {
         self.hall.tell(&self.facts, LiveEvent::Tier { tier, reason });
     }
 
-    /// What the session really has; `None`: no budget.
+    /// The effective tier of the session; `None`: no budget.
     fn tier(&self) -> Option<Tier> {
         self.visit.agent.budget(self.course.wish(&self.visit.party))
     }
@@ -390,7 +392,7 @@ impl RealtimeSession {
     }
 }
 
-/// The agent's models for chats, in its order of preference.
+/// The agent's chat models, in its order of preference.
 pub(super) fn chain(
     hall: &RealtimeSessionRegistry,
     visit: &SessionRequest,

@@ -1,5 +1,5 @@
-//! Pieces made by pairs: characters, of which again and again the pair that was learned first
-//! becomes one piece. A text without spaces to cut at is one long word, so pairs wait in a heap.
+//! Byte-pair encoding: starts with characters and repeatedly merges the pair that was learned
+//! first. A text without spaces is one long word, so candidate pairs are kept in a heap.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -10,10 +10,10 @@ use super::{not_understood, vocabulary};
 
 pub(super) struct Bpe {
     vocabulary: HashMap<String, u32>,
-    /// Of two pieces: how early they were learned, and what they become.
+    /// Two tokens, mapped to their merge rank and the merged token.
     pairs: HashMap<(u32, u32), (u32, u32)>,
     unknown: Option<u32>,
-    /// For characters that are not known: their bytes are.
+    /// Byte tokens for unknown characters.
     bytes: Option<Vec<u32>>,
     fuses: UnknownFusing,
     whole: WholeWordRule,
@@ -21,19 +21,19 @@ pub(super) struct Bpe {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UnknownFusing {
-    /// Unknown ones beside each other are one.
+    /// Adjacent unknown tokens are merged into one.
     Unknown,
     Nothing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WholeWordRule {
-    /// A word that is known is not taken apart.
+    /// A word in the vocabulary is not split.
     First,
     Never,
 }
 
-/// A piece of the word, between its neighbours. One that became part of another has none.
+/// A token of the word, linked to its neighbours. One that was merged into another has none.
 #[derive(Debug, Clone, Copy)]
 struct BpePiece {
     token: u32,
@@ -42,7 +42,7 @@ struct BpePiece {
     gone: bool,
 }
 
-/// Two pieces that may become one: the earliest learned first, then from the left.
+/// A candidate pair: ordered by lowest rank first, then leftmost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct BpePair {
     rank: u32,
@@ -115,7 +115,7 @@ impl Bpe {
         tokens.extend(pieces.iter().filter(|piece| !piece.gone).map(|piece| piece.token));
     }
 
-    /// One for each character, or for each byte of one that is not known.
+    /// One token per character, or per byte of an unknown one.
     fn pieces(&self, word: &str) -> Vec<BpePiece> {
         let mut tokens: Vec<u32> = Vec::with_capacity(word.len());
         let mut was_unknown = false;
@@ -156,7 +156,7 @@ impl Bpe {
     }
 }
 
-/// The right one of the pair, if both are still what they were.
+/// The right token of the pair, if both are unchanged.
 fn still(pieces: &[BpePiece], pair: &BpePair) -> Option<usize> {
     let left = &pieces[pair.left];
     let right = left.after?;
@@ -164,7 +164,7 @@ fn still(pieces: &[BpePiece], pair: &BpePair) -> Option<usize> {
     same.then_some(right)
 }
 
-/// `a b`, or a list of the two.
+/// Either `a b`, or a list of the two.
 fn sides(merge: &Value) -> Option<(&str, &str)> {
     match merge {
         Value::String(text) => text.split_once(' '),

@@ -1,4 +1,4 @@
-//! What is done to a text before it is cut into words.
+//! Text normalizers, applied before a text is split into words.
 
 use regex::Regex;
 use serde_json::Value;
@@ -9,18 +9,18 @@ use super::{not_understood, text};
 pub(super) enum TextNormalizer {
     Lowercase,
     Form(UnicodeForm),
-    /// Accents that stand by themselves.
+    /// Removes separate accents (combining marks).
     Without(Regex),
     Prepend(String),
     Replace {
         pattern: Regex,
         by: String,
     },
-    /// What cannot be seen goes, and every space is a plain one.
+    /// Removes invisible characters, and replaces all whitespace by plain spaces.
     Clean {
         invisible: Regex,
     },
-    /// Each character of these is a word.
+    /// Makes each matching character a word of its own.
     Apart(Regex),
     Trim,
 }
@@ -46,7 +46,7 @@ impl TextNormalizer {
             "NFD" => Self::Form(UnicodeForm::Nfd),
             "NFKC" => Self::Form(UnicodeForm::Nfkc),
             "NFKD" => Self::Form(UnicodeForm::Nfkd),
-            // Only useful behind one that takes letters and accents apart.
+            // Only useful after a normalizer that decomposes letters and accents.
             "StripAccents" => Self::Without(pattern(ACCENTS)?),
             "Strip" => Self::Trim,
             "Prepend" => Self::Prepend(text(json, "prepend")?.to_owned()),

@@ -1,4 +1,4 @@
-//! How a text is cut into words.
+//! Pre-tokenizers: split a text into words.
 
 use regex::Regex;
 use serde_json::Value;
@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::{not_understood, text};
 
 pub(super) enum PreTokenizer {
-    /// What the pattern finds.
+    /// The matches of the pattern are the words.
     Find(Regex),
-    /// Spaces become a mark, which begins each word.
+    /// Replaces spaces by a mark, which starts each word.
     Marked { mark: char, first: FirstWordMark, split: MarkedWordSplit },
 }
 
-/// What stands before the first word.
+/// Whether a mark precedes the first word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FirstWordMark {
     Marked,
@@ -25,7 +25,7 @@ pub(super) enum MarkedWordSplit {
     Together,
 }
 
-/// Words, and marks of punctuation one by one.
+/// Words, and single punctuation characters.
 const BERT: &str = r"[[:punct:]\p{P}]|[^\s[:punct:]\p{P}]+";
 const WORDS: &str = r"\S+";
 const WORDS_AND_OTHERS: &str = r"\w+|[^\w\s]+";
@@ -44,7 +44,7 @@ impl PreTokenizer {
             "Metaspace" => {
                 let mark = text(json, "replacement")?.chars().next();
                 let mark = mark.ok_or("has a `replacement` without a character")?;
-                // Older files say `add_prefix_space` instead.
+                // Older files have `add_prefix_space` instead.
                 let first = match (json["prepend_scheme"].as_str(), &json["add_prefix_space"]) {
                     (Some("never"), _) | (None, Value::Bool(false)) => FirstWordMark::AsItIs,
                     _ => FirstWordMark::Marked,
@@ -81,7 +81,7 @@ impl PreTokenizer {
     }
 }
 
-/// Each mark begins a word.
+/// Splits before each mark.
 fn apart(text: &str, mark: char) -> Vec<String> {
     let mut words = Vec::new();
     let mut start = 0;

@@ -1,29 +1,29 @@
-//! Pieces as SentencePiece chooses them: of all ways to cut a word the likeliest.
+//! Unigram tokenizer of SentencePiece: selects the most likely segmentation of a word.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
 pub(super) struct Unigram {
-    /// Pieces, their numbers and how likely they are, as logarithms.
+    /// Tokens with their ids and log probabilities.
     vocabulary: HashMap<String, (u32, f64)>,
     unknown: Option<u32>,
-    /// Bytes of the longest piece.
+    /// Length of the longest token in bytes.
     longest: usize,
-    /// How likely it is that a character is none of the pieces.
+    /// Log probability of an unknown character.
     unlikely: f64,
 }
 
-/// The best way up to some byte of the word.
+/// The best segmentation up to some byte of the word.
 #[derive(Debug, Clone, Copy)]
 struct ViterbiStep {
     score: f64,
-    /// Where its last piece begins.
+    /// Start of its last token.
     from: usize,
     token: Option<u32>,
 }
 
-/// How much less likely than all pieces an unknown character is.
+/// How far below the lowest token an unknown character is.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
 impl Unigram {
@@ -64,7 +64,7 @@ impl Unigram {
         self.walk(&ways, tokens);
     }
 
-    /// Back from the end; unknown ones beside each other are one.
+    /// Follows the steps back from the end; adjacent unknown tokens are merged into one.
     fn walk(&self, ways: &[Option<ViterbiStep>], tokens: &mut Vec<u32>) {
         let first = tokens.len();
         let mut end = ways.len() - 1;

@@ -1,4 +1,4 @@
-//! Pieces of words as BERT has them: the longest that is known first, then the longest that goes on.
+//! WordPiece tokenizer of BERT: longest known prefix first, then the longest known continuation.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,9 @@ use super::{text, vocabulary};
 pub(super) struct WordPiece {
     vocabulary: HashMap<String, u32>,
     unknown: u32,
-    /// Stands before pieces that do not begin a word.
+    /// Prefix of tokens that do not start a word.
     going_on: String,
-    /// Characters of a word; longer ones are not known.
+    /// Maximum characters of a word; longer ones are unknown.
     longest: usize,
 }
 
@@ -34,7 +34,7 @@ impl WordPiece {
         self.unknown
     }
 
-    /// A word of which one piece is not known is not known at all.
+    /// If one part of a word is unknown, the whole word is.
     pub(super) fn push(&self, word: &str, tokens: &mut Vec<u32>) {
         if word.chars().count() > self.longest {
             tokens.push(self.unknown);

@@ -1,4 +1,4 @@
-//! Results of tools from one form into another, and which form they are in.
+//! Converts tool results from one format to another, and detects their format.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use crate::tools::conversion_loss::{ConversionLoss, ConversionLossKind};
 use crate::tools::listing::DocumentExtent;
 use crate::tools::tool_format::ToolFormat;
 
-/// Results in another form.
+/// Results in another format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConvertedResults {
     pub results: Value,
-    /// Of each: its place among them, from 0.
+    /// Losses; their location starts with the index of the result, from 0.
     pub lost: Vec<ConversionLoss>,
 }
 
@@ -75,7 +75,7 @@ fn result_losses(at: usize, result: &CallResult, to: ToolFormat) -> Vec<Conversi
     lost
 }
 
-/// The form of a document of results; `None` if it could be several.
+/// The format of a document of results; `None` if it is ambiguous.
 pub fn form_of(document: &Value) -> Option<ToolFormat> {
     let one = match document {
         Value::Array(items) => return form_of(items.first()?),

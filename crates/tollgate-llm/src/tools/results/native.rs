@@ -1,5 +1,5 @@
-//! Results in each API's own words. The four dialects of conversations are read and written as parts
-//! of one; MCP and the live APIs have their own forms here.
+//! Reads and writes results in each API's own format. The four chat dialects use their conversation
+//! codecs; MCP and the realtime APIs have their own formats here.
 
 use serde_json::{Map, Value, json};
 use tollgate_core::json::Object;
@@ -16,7 +16,7 @@ use crate::tools::tool_format::ToolFormat;
 
 use super::parts;
 
-/// What a result is called by whose tool is not known.
+/// Name in results of an unknown tool.
 pub(super) const DEFAULT_TOOL_NAME: &str = "tool";
 
 pub(super) fn dialect(form: ToolFormat) -> Option<Dialect> {
@@ -44,8 +44,8 @@ pub(super) fn write(results: &[CallResult], form: ToolFormat) -> Vec<Value> {
     }
 }
 
-/// As messages of the dialect, ready to append. They are written behind the calls that they answer,
-/// since some dialects leave out what answers nothing, and those calls are taken away again.
+/// Messages of the dialect, ready to append. They are encoded together with their calls, because
+/// some dialects omit results without a call; the calls are then removed again.
 fn history(results: &[CallResult], format: &dyn DialectCodec) -> Vec<Value> {
     let (mut asked, mut answered) = (Vec::new(), Vec::new());
     for (at, result) in results.iter().enumerate() {
@@ -71,7 +71,7 @@ fn history(results: &[CallResult], format: &dyn DialectCodec) -> Vec<Value> {
     written
 }
 
-/// Stands for the id of a call that has none, only while it is written.
+/// Temporary id for a call without one, used only while encoding.
 const PLACEHOLDER_ID_PREFIX: &str = "tollgate-unnamed-";
 
 fn name_call(part: &mut Value, at: usize) {
@@ -80,7 +80,7 @@ fn name_call(part: &mut Value, at: usize) {
     }
 }
 
-/// Takes ids away that were made up. Only Gemini's calls may have none.
+/// Removes temporary ids. Only Gemini's calls may have none.
 fn forget(message: &mut Value) {
     for part in message.get_mut("parts").and_then(Value::as_array_mut).into_iter().flatten() {
         let response = part.get_mut("functionResponse").and_then(Value::as_object_mut);
@@ -132,7 +132,7 @@ fn realtime(result: &CallResult) -> Value {
         "type": "function_call_output", "call_id": result.call_id, "output": output}})
 }
 
-/// Everything in the order it was said; what cannot be shown is named.
+/// All parts in order; parts that cannot be shown are named.
 fn result_text(result: &CallResult) -> String {
     let each: Vec<String> = result.parts.iter().map(words).collect();
     each.join("\n")
@@ -188,7 +188,7 @@ pub(super) fn read(document: Value, form: ToolFormat) -> Result<Vec<CallResult>,
     }
 }
 
-/// The results of a document, out of whatever holds them.
+/// Extracts the results of a document from their containers.
 fn items(document: Value, form: ToolFormat) -> Result<Vec<Value>, LlmError> {
     let mut fields = match document {
         Value::Array(list) => {
@@ -252,7 +252,7 @@ fn read_live_result(mut item: FieldReader) -> Result<CallResult, LlmError> {
     Ok(CallResult { call_id, name, parts: vec![MessagePart::text(text)], end })
 }
 
-/// Reads results as the dialect reads them in a conversation: behind the calls that they answer.
+/// Decodes results as the dialect does in a conversation: after the calls that they answer.
 fn read_dialect_results(
     mut items: Vec<Value>,
     dialect: Dialect,
@@ -320,7 +320,7 @@ fn read_dialect_results(
     }
 }
 
-/// The calls that the results speak of.
+/// The calls that the results refer to.
 fn calls_of_results(items: &[Value], key: &str, call: impl Fn(&str, &str) -> Value) -> Vec<Value> {
     let ids = items.iter().filter_map(|item| {
         Some((item.get(key)?.as_str()?, item.get("name").and_then(Value::as_str)))

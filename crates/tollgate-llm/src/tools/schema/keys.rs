@@ -1,5 +1,5 @@
-//! Renames the arguments whose names a form does not take, everywhere in the schema, and gives
-//! them their own names back in what a model sends.
+//! Renames arguments whose names a format does not accept, everywhere in the schema, and restores
+//! the original names in what a model sends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,19 +9,20 @@ use super::{SchemaFitLog, shape};
 use crate::format::names::NameRule;
 use crate::tools::conversion_loss::{ConversionLoss, ConversionLossKind, step};
 
-/// Which key stands for which, of all objects of a tool's arguments. New names carry a mark of the
-/// old ones: a key of another object is never meant by accident.
+/// Renamed keys of all objects in a tool's arguments. New names contain a hash of the old ones, so
+/// that they never match a key of another object by accident.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ArgumentRenames {
     /// The tool's own names, by the new ones.
     own: BTreeMap<String, String>,
-    /// Keys that are null where they would have been left out, and those for which null is null.
+    /// Keys for which null means "omitted" (`unsent`), and those for which null is a value
+    /// (`kept`).
     unsent: BTreeSet<String>,
     kept: BTreeSet<String>,
 }
 
 impl ArgumentRenames {
-    /// Arguments that a model sent, in the tool's own names.
+    /// Maps arguments sent by a model back to the tool's own names.
     pub(in crate::tools) fn arguments(&self, sent: Map<String, Value>) -> Map<String, Value> {
         let sent = match self.unsent.is_empty() {
             true => sent,
@@ -33,17 +34,17 @@ impl ArgumentRenames {
         }
     }
 
-    /// From now on null is as good as nothing there.
+    /// From now on null means "omitted" for this key.
     pub(super) fn leave_out(&mut self, key: &str) {
         self.unsent.insert(key.to_owned());
     }
 
-    /// Keys whose null is a value in one place and nothing in another.
+    /// Keys for which null is a value in one place and "omitted" in another.
     pub(super) fn ambiguous_null_keys(&self) -> Vec<String> {
         self.unsent.intersection(&self.kept).cloned().collect()
     }
 
-    /// Somewhere null is a value that has to be sent: it stays one everywhere.
+    /// Null is a value for this key somewhere, so it is kept everywhere.
     pub(super) fn keep(&mut self, key: &str) {
         self.kept.insert(key.to_owned());
     }

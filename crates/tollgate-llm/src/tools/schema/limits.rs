@@ -1,10 +1,10 @@
-//! Puts what a form cannot say as a rule into words beside the description: the text is stable, so
-//! that the same schema always reads the same.
+//! Adds constraints that a format cannot express to the description, as text. The text is
+//! deterministic: the same schema always gives the same text.
 
 use serde_json::{Map, Value};
 use tollgate_core::text::truncate_chars;
 
-/// Characters of one limit, and of all that are told at one place.
+/// Maximum characters of one constraint, and of all in one place.
 const MAX_LIMIT_CHARS: usize = 300;
 const MAX_LIMITS_CHARS: usize = 2_000;
 
@@ -16,7 +16,7 @@ pub(super) fn tell(fields: &mut Map<String, Value>, limits: &[String]) {
     }
 }
 
-/// A description with `(limits: …)` behind it.
+/// A description followed by `(limits: …)`.
 pub(in crate::tools) fn beside(description: Option<&str>, limits: &[String]) -> Option<String> {
     if limits.is_empty() {
         return description.map(str::to_owned);
@@ -30,7 +30,7 @@ pub(in crate::tools) fn beside(description: Option<&str>, limits: &[String]) -> 
     })
 }
 
-/// A keyword and what it says.
+/// A keyword and its value as text.
 pub(super) fn of(keyword: &str, value: &Value) -> String {
     match value {
         Value::Array(branches) if matches!(keyword, "anyOf" | "oneOf") => {
@@ -42,7 +42,7 @@ pub(super) fn of(keyword: &str, value: &Value) -> String {
     }
 }
 
-/// One of several forms that arguments may have, as short as it can be told.
+/// One of several alternatives, as short as possible.
 fn branch(schema: &Value) -> String {
     let Value::Object(fields) = schema else { return schema.to_string() };
     let known = |key: &str| {

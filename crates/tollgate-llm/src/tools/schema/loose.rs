@@ -1,5 +1,5 @@
-//! The last touch for forms that take nearly all of JSON Schema: each of the APIs refuses all tools
-//! of a request for a list of unsaid items or a schema that is only `true`.
+//! Final fixes for formats that accept nearly all of JSON Schema: their APIs reject all tools of a
+//! request because of an array without `items`, or a schema that is only `true`.
 
 use serde_json::{Map, Value, json};
 

@@ -1,15 +1,16 @@
-//! Two schemas that both have to hold, as one: exactly, with what cannot be put together left over.
+//! Merges two schemas that must both hold (`allOf`) into one: exactly, and returns what cannot be
+//! merged.
 
 use serde_json::{Map, Number, Value, json};
 
-/// Keywords that look at what another keyword beside them left: only together they mean something.
+/// Groups of keywords that depend on each other, and can only be merged together.
 const OBJECT_KEYWORDS: [&str; 4] =
     ["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
 const LIST_KEYWORDS: [&str; 3] = ["prefixItems", "items", "unevaluatedItems"];
 const CONTAINS_KEYWORDS: [&str; 3] = ["contains", "minContains", "maxContains"];
 const CONDITION_KEYWORDS: [&str; 3] = ["if", "then", "else"];
 
-/// Both together, and what of `other` (or of `base`) still has to hold beside that.
+/// Both schemas as one, and the rest of `other` (or of `base`) that must hold in addition.
 pub(super) fn and(
     mut base: Map<String, Value>,
     mut other: Map<String, Value>,
@@ -41,7 +42,7 @@ pub(super) fn and(
     (base, (!rest.is_empty()).then_some(rest))
 }
 
-/// Takes in all parts of `allOf`, and theirs; gives back what could not be taken in.
+/// Merges all parts of `allOf`, recursively; returns what could not be merged.
 pub(super) fn take_all(fields: &mut Map<String, Value>) -> Vec<Value> {
     let mut left = Vec::new();
     let mut waiting: Vec<Value> = match fields.shift_remove("allOf") {
@@ -63,7 +64,7 @@ pub(super) fn take_all(fields: &mut Map<String, Value>) -> Vec<Value> {
     left
 }
 
-/// Whether nothing but named properties is said of objects, or nothing that closes them.
+/// Whether the schema allows additional properties: nothing closes or restricts them.
 fn is_open(fields: &Map<String, Value>) -> bool {
     let open = |value: &Value| *value == Value::Bool(true) || *value == json!({});
     !fields.contains_key("patternProperties")
@@ -132,7 +133,7 @@ fn join_schemas(one: Value, two: Value) -> Value {
     }
 }
 
-/// What a keyword has to say for both to hold, if one word can say it.
+/// The value of a keyword for which both hold, if there is one.
 fn both(key: &str, one: &Value, two: &Value) -> Option<Value> {
     match (key, one, two) {
         (

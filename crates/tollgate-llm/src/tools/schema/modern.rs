@@ -1,5 +1,5 @@
-//! Writes a schema of an older draft in the words of draft 2020-12, which is what all forms mean by
-//! JSON Schema. Nothing is lost by that.
+//! Converts a schema of an older draft to draft 2020-12, which all formats mean by JSON Schema.
+//! Lossless.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ fn draft(name: &str) -> SchemaDraft {
 
 fn walk(fields: &mut Map<String, Value>, draft: SchemaDraft) {
     if draft <= SchemaDraft::Seven && fields.contains_key("$ref") {
-        // Beside a reference nothing else counts.
+        // In older drafts keywords beside a reference are ignored.
         fields.retain(|key, _| {
             matches!(key.as_str(), "$ref" | "title" | "description" | "$defs" | "definitions")
         });
@@ -68,7 +68,7 @@ fn exclusive(fields: &mut Map<String, Value>, limit: &str, flag: &str) {
     }
 }
 
-/// A list of schemas for the first items, one each.
+/// `items` as a list: one schema for each of the first items.
 fn tuple(fields: &mut Map<String, Value>) {
     if !fields.get("items").is_some_and(Value::is_array) || fields.contains_key("prefixItems") {
         return;

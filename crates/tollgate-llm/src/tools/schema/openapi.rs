@@ -1,4 +1,4 @@
-//! Reads the schemas of Gemini, which are a part of OpenAPI's, as JSON Schema.
+//! Converts Gemini's schemas, a subset of OpenAPI's, to JSON Schema.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ pub(in crate::tools) fn read(schema: &Value) -> Value {
     schema
 }
 
-/// Spelled as Google's libraries spell them in other languages than JSON.
+/// Spellings that Google's libraries use in languages other than JSON.
 const SPELLINGS: [(&str, &str); 9] = [
     ("any_of", "anyOf"),
     ("max_items", "maxItems"),
@@ -25,7 +25,7 @@ const SPELLINGS: [(&str, &str); 9] = [
     ("additional_properties", "additionalProperties"),
 ];
 
-/// Long numbers come as texts.
+/// 64-bit integers arrive as strings.
 const COUNT_KEYWORDS: [&str; 6] =
     ["maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"];
 
@@ -66,7 +66,7 @@ fn walk(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Properties in the order that was wished for.
+/// Sorts properties as `propertyOrdering` says.
 fn order(fields: &mut Map<String, Value>) {
     let Some(Value::Array(wished)) = fields.shift_remove("propertyOrdering") else { return };
     let Some(Value::Object(named)) = fields.get_mut("properties") else { return };

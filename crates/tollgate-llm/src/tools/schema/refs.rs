@@ -1,5 +1,5 @@
-//! References: gathered into `$defs` of the root, whatever they pointed to, or replaced by what they
-//! point to. Nothing is ever fetched.
+//! Resolves `$ref`: gathers all targets into `$defs` of the root, or inlines them. Never fetches
+//! anything.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -13,16 +13,16 @@ use crate::tools::conversion_loss::{ConversionLoss, ConversionLossKind, step};
 use crate::tools::tool_format::ToolFormat;
 
 const REF_KEYWORDS: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
-/// Only of use to references.
+/// Keywords that only serve references.
 const ANCHOR_KEYWORDS: [&str; 6] =
     ["$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$comment"];
-/// Schemas that references may be replaced by, all in all.
+/// Total number of schemas that may be inlined.
 const MAX_INLINED_SCHEMAS: usize = 500;
-/// Schemas within each other, below which no reference is replaced any more.
+/// Nesting depth below which nothing is inlined.
 const MAX_LEVELS: usize = 32;
 const DEFS_PREFIX: &str = "#/$defs/";
 
-/// Makes every reference one to `#/$defs/NAME`. Definitions that nothing refers to vanish.
+/// Rewrites every reference to `#/$defs/NAME`. Unused definitions are dropped.
 pub(super) fn gather(root: &mut Value, bench: &mut SchemaFitLog) -> Result<(), SchemaFitError> {
     let original = root.clone();
     let mut gatherer = RefGatherer { root: &original, names: HashMap::new(), used: HashSet::new() };
@@ -45,12 +45,12 @@ pub(super) fn gather(root: &mut Value, bench: &mut SchemaFitLog) -> Result<(), S
 
 struct RefGatherer<'a> {
     root: &'a Value,
-    /// Of definitions, by the reference to them.
+    /// Names of definitions, by the original reference.
     names: HashMap<String, String>,
     used: HashSet<String>,
 }
 
-/// Where what was found is noted: what is lost, and definitions that are still to be looked at.
+/// Output of the traversal: losses, and definitions still to visit.
 type RefSink<'f> = (&'f mut SchemaFitLog, &'f mut VecDeque<(String, Value)>);
 
 impl RefGatherer<'_> {
@@ -79,7 +79,7 @@ impl RefGatherer<'_> {
         shape::each(fields, at, |schema, at| self.visit(schema, at, (bench, waiting)));
     }
 
-    /// Of the definition that a reference means from now on.
+    /// Name of the definition that a reference now points to.
     fn name(&mut self, reference: &str, waiting: &mut VecDeque<(String, Value)>) -> Option<String> {
         if let Some(name) = self.names.get(reference) {
             return Some(name.clone());
@@ -125,7 +125,7 @@ fn find_anchor<'a>(value: &'a Value, anchor: &str) -> Option<&'a Value> {
     }
 }
 
-/// Percent-decoding, as for the fragment of a URI.
+/// Percent-decoding of a URI fragment.
 fn percent_decode(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();
@@ -150,8 +150,8 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// Replaces references by what they point to. A schema that is part of itself keeps them where the
-/// form knows references, and is described where it does not.
+/// Inlines references. A recursive schema keeps them if the format supports references; otherwise
+/// it is described in text.
 pub(super) fn inline(root: Value, form: ToolFormat, bench: &mut SchemaFitLog) -> Value {
     let Value::Object(mut fields) = root else { return root };
     let Some(Value::Object(definitions)) = fields.shift_remove("$defs") else {
@@ -182,7 +182,7 @@ struct RefInliner<'a> {
 }
 
 impl<'a> RefInliner<'a> {
-    /// `within` are the definitions that are being replaced.
+    /// `within` are the definitions that are being inlined.
     fn visit(&mut self, schema: &mut Value, at: &str, within: &mut Vec<&'a str>) {
         self.left = self.left.saturating_sub(1);
         let Value::Object(fields) = schema else { return };
@@ -227,7 +227,7 @@ fn replace(fields: &mut Map<String, Value>, definition: Value) {
     }
 }
 
-/// In place of a definition that would have to be part of itself, or is too large.
+/// Replaces a definition that is recursive or too large by a description.
 fn describe_instead(
     fields: &mut Map<String, Value>,
     (name, definition): (&str, &Value),

@@ -1,5 +1,5 @@
-//! The root of a schema of arguments as most APIs want it: a plain object, with no alternatives. Those
-//! become one object with the properties of all, and are told in words.
+//! Makes the root of an argument schema a plain object without alternatives, as most APIs require.
+//! Alternatives become one object with the properties of all, and are described in text.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::merge::and;
 use super::{SchemaFitError, SchemaFitLog, limits};
 use crate::tools::tool_format::ToolFormat;
 
-/// What the root of a schema must not have.
+/// Keywords that the root must not have.
 fn forbidden(form: ToolFormat) -> &'static [&'static str] {
     match form {
         ToolFormat::Mcp => &[],
@@ -45,7 +45,7 @@ pub(super) fn plain(
     object(fields)
 }
 
-/// Arguments are always an object: saying so changes nothing.
+/// Arguments are always an object: stating so changes nothing.
 fn object(fields: &mut Map<String, Value>) -> Result<(), SchemaFitError> {
     let is_object = match fields.get("type") {
         None => true,
@@ -56,13 +56,13 @@ fn object(fields: &mut Map<String, Value>) -> Result<(), SchemaFitError> {
     if !is_object {
         return Err(SchemaFitError::NotOfObjects);
     }
-    // In front, where readers look for it.
+    // First, where readers expect it.
     fields.shift_remove("type");
     fields.shift_insert(0, "type".to_owned(), "object".into());
     Ok(())
 }
 
-/// A root that is a reference becomes what it points to.
+/// A root that is a reference is replaced by its target.
 fn resolve_root_ref(fields: &mut Map<String, Value>) {
     let mut seen = HashSet::new();
     while let Some(Value::String(reference)) = fields.shift_remove("$ref") {
@@ -83,9 +83,9 @@ fn push(fields: &mut Map<String, Value>, keyword: &str, schema: Option<Map<Strin
     }
 }
 
-/// Takes in all that has to hold as well; gives back what could not be taken in exactly.
+/// Merges all parts of `allOf`; returns what could not be merged exactly.
 fn every(fields: &mut Map<String, Value>, all: Vec<Value>) -> Option<Value> {
-    // Looks at what the parts name too, so it is the last word on the whole.
+    // Depends on the properties of all parts, so it is applied to the merged result.
     let closed = fields.shift_remove("unevaluatedProperties");
     let mut left = Vec::new();
     let mut seen = HashSet::new();
@@ -97,7 +97,7 @@ fn every(fields: &mut Map<String, Value>, all: Vec<Value>) -> Option<Value> {
         };
         if let Some(Value::String(reference)) = part.shift_remove("$ref") {
             waiting.push(Value::Object(part));
-            // A part that is part of itself says nothing new by that.
+            // A part that refers to itself adds nothing.
             if let (Some(found), true) = (definition(fields, &reference), seen.insert(reference)) {
                 waiting.push(found);
             }
@@ -127,7 +127,7 @@ fn definition(fields: &Map<String, Value>, reference: &str) -> Option<Value> {
     fields.get("$defs")?.get(reference.strip_prefix("#/$defs/")?).cloned()
 }
 
-/// Takes in the properties of all alternatives, so that they can be sent; gives back the choice.
+/// Merges the properties of all alternatives, so that they can be sent; returns the alternatives.
 fn either(fields: &mut Map<String, Value>, branches: Vec<Value>) -> Option<Value> {
     let resolved: Vec<Value> = branches
         .into_iter()
@@ -151,7 +151,7 @@ fn either(fields: &mut Map<String, Value>, branches: Vec<Value>) -> Option<Value
     Some(Value::Array(resolved))
 }
 
-/// What every alternative needs.
+/// Properties that every alternative requires.
 fn common(branches: &[Value]) -> Vec<Value> {
     let needs = |branch: &Value| branch.get("required").and_then(Value::as_array).cloned();
     let mut lists = branches.iter().map(|branch| needs(branch).unwrap_or_default());
@@ -160,7 +160,7 @@ fn common(branches: &[Value]) -> Vec<Value> {
     first.into_iter().filter(|name| rest.iter().all(|list| list.contains(name))).collect()
 }
 
-/// Properties that are new are taken in; of one that is there already either form will do.
+/// Adds new properties; for an existing one either schema is allowed.
 fn more_properties(fields: &mut Map<String, Value>, more: Option<&Value>) {
     let Some(Value::Object(more)) = more else { return };
     let own = fields.entry("properties").or_insert_with(|| json!({}));
@@ -196,7 +196,7 @@ fn widen(there: &mut Value, schema: &Value) {
     };
 }
 
-/// The values of a property that has only some, as the mark of an alternative has.
+/// The values of a property with fixed values, such as the discriminator of an alternative.
 fn constants(schema: &Value) -> Option<(Option<Value>, Vec<Value>)> {
     let fields = schema.as_object()?;
     let known = |key: &str| matches!(key, "type" | "const" | "enum" | "title" | "description");

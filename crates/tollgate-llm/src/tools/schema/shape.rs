@@ -1,15 +1,15 @@
-//! Where schemas stand inside a schema of draft 2020-12.
+//! Locations of subschemas in a schema of draft 2020-12.
 
 use serde_json::{Map, Value};
 
 use crate::tools::conversion_loss::step;
 
-/// How a keyword holds schemas.
+/// How a keyword contains subschemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubschemaShape {
     One,
     List,
-    /// By names: of properties, of definitions.
+    /// As an object: properties, definitions.
     Named,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn holds(keyword: &str) -> Option<SubschemaShape> {
     })
 }
 
-/// Every schema that stands directly in this one, with its place.
+/// Visits every direct subschema, with its location.
 pub(super) fn each(
     fields: &mut Map<String, Value>,
     at: &str,

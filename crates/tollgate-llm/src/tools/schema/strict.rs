@@ -1,5 +1,7 @@
-//! The part of JSON Schema that OpenAI can hold a model to: closed objects whose every property is
-//! sent. What need not be sent is null there, and is left out again before the tool sees it.
+//! OpenAI's strict mode: the subset of JSON Schema that a model is bound to.
+//!
+//! Objects are closed and every property is sent. Optional properties are sent as null, and removed
+//! again before the tool gets them.
 
 use serde_json::{Map, Value, json};
 
@@ -22,7 +24,7 @@ const MAX_SCHEMA_CHARS: usize = 120_000;
 const FORMATS: [&str; 9] =
     ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
-/// The root has to be plain, and references gathered.
+/// Requires a plain root and gathered references.
 pub(super) fn bind(
     mut fields: StrictSchemaFields,
     bench: &mut SchemaFitLog,
@@ -38,7 +40,7 @@ pub(super) fn bind(
         counts: StrictSchemaCounts::default(),
     };
     fields.entry("properties").or_insert_with(|| json!({}));
-    // What a tool takes is what it names.
+    // A tool accepts only the properties that it names.
     fields.entry("additionalProperties").or_insert(Value::Bool(false));
     let (mut root, told) = writer.single(fields, "object", (&at, 1))?;
     let mut bound = Map::new();
@@ -65,7 +67,7 @@ pub(super) fn bind(
     Ok(root)
 }
 
-/// The definitions that a schema names.
+/// The definitions that a schema refers to.
 fn references(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -100,7 +102,7 @@ struct StrictSchemaWriter<'a, 'b> {
     counts: StrictSchemaCounts,
 }
 
-/// Where a schema stands, and how deep.
+/// Location and depth of a schema.
 type SchemaPosition<'p> = (&'p str, usize);
 
 fn not_strict_error(at: &str, why: &'static str) -> SchemaFitError {
@@ -123,7 +125,7 @@ impl StrictSchemaWriter<'_, '_> {
             return Ok(fields);
         }
         let mut left = Vec::new();
-        // What a reference points to may have parts, and these may be references.
+        // The target of a reference may have parts, which may be references again.
         for _ in 0..16 {
             self.resolve(&mut fields);
             left.extend(take_all(&mut fields));
@@ -170,7 +172,7 @@ impl StrictSchemaWriter<'_, '_> {
         Ok(written)
     }
 
-    /// One form for each type.
+    /// One alternative per type.
     fn several(
         &mut self,
         fields: &StrictSchemaFields,
@@ -190,7 +192,7 @@ impl StrictSchemaWriter<'_, '_> {
         Ok((written, Vec::new()))
     }
 
-    /// A reference stands alone, or is replaced by what it points to.
+    /// Merges the target of a reference. A reference without other keywords never gets here.
     fn resolve(&self, fields: &mut StrictSchemaFields) {
         for _ in 0..16 {
             let Some(Value::String(reference)) = fields.shift_remove("$ref") else { return };
@@ -236,7 +238,7 @@ impl StrictSchemaWriter<'_, '_> {
         Ok(written)
     }
 
-    /// A value of one type, and what cannot be said of it.
+    /// A schema of one type, and the constraints that it cannot express.
     fn single(
         &mut self,
         fields: StrictSchemaFields,
@@ -308,7 +310,7 @@ impl StrictSchemaWriter<'_, '_> {
         self.counts.characters += values.iter().map(|it| it.to_string().len()).sum::<usize>();
     }
 
-    /// All of them are sent; those that need not be may be null.
+    /// All properties are sent; optional ones may be null.
     fn properties(
         &mut self,
         value: Value,
@@ -336,7 +338,7 @@ impl StrictSchemaWriter<'_, '_> {
     }
 }
 
-/// The values of the kind that are left: where a schema has both keywords, both have to hold.
+/// The remaining values of the type: if a schema has both keywords, both must hold.
 fn choice(written: &StrictSchemaFields, (keyword, value): (&str, Value), kind: &str) -> Vec<Value> {
     let values: Vec<Value> = match (keyword, value) {
         ("enum", Value::Array(values)) => values,

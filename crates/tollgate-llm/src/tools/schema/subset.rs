@@ -1,7 +1,8 @@
-//! The schema of Gemini's live API: a part of OpenAPI's.
+//! Writes schemas of Gemini's live API: a subset of OpenAPI's.
 //!
-//! One type for each value, alternatives only beside nothing else, choices only of texts, no word
-//! about other keys. Everything that the part has no words for is told beside the description.
+//! One type per value, alternatives only without other keywords, enums only of strings, no keyword
+//! for additional properties. Constraints that the subset cannot express are added to the
+//! description.
 
 use serde_json::{Map, Value, json};
 
@@ -17,11 +18,11 @@ use type_schema::TypeSchema;
 
 type SubsetSchemaFields = Map<String, Value>;
 
-/// Of a description that stands beside alternatives: each of them gets it.
+/// Annotations beside alternatives; each alternative gets the description and the title.
 const ANNOTATION_KEYWORDS: [&str; 5] =
     ["description", "title", "default", "examples", "deprecated"];
 
-/// The root of a tool's arguments, or nothing if it takes none.
+/// The root of a tool's arguments; `None` if it takes none.
 pub(super) fn narrow(
     fields: SubsetSchemaFields,
     bench: &mut SchemaFitLog,
@@ -39,7 +40,7 @@ struct SubsetSchemaWriter<'b> {
 }
 
 impl SubsetSchemaWriter<'_> {
-    /// `None`: nothing fits it.
+    /// `None`: no value is valid.
     fn schema(&mut self, schema: Value, at: &str) -> Option<SubsetSchemaFields> {
         let mut fields = match schema {
             Value::Object(fields) => fields,
@@ -76,7 +77,7 @@ impl SubsetSchemaWriter<'_> {
         Some(written)
     }
 
-    /// Takes in what has to hold as well; what cannot be taken in is told.
+    /// Merges `allOf`; what cannot be merged is described in text.
     fn all_of(&mut self, fields: &mut SubsetSchemaFields, at: &str) -> Vec<String> {
         let left = take_all(fields);
         if left.is_empty() {
@@ -86,7 +87,7 @@ impl SubsetSchemaWriter<'_> {
         vec![limits::of("allOf", &Value::Array(left))]
     }
 
-    /// The forms that a value may have, if it may have several.
+    /// The alternatives of a value, if there are several.
     fn alternatives(
         &mut self,
         fields: &mut SubsetSchemaFields,
@@ -119,7 +120,7 @@ impl SubsetSchemaWriter<'_> {
         }
     }
 
-    /// Each form together with what holds for all of them.
+    /// Each alternative merged with the common constraints.
     fn either(
         &mut self,
         mut fields: SubsetSchemaFields,
@@ -141,11 +142,11 @@ impl SubsetSchemaWriter<'_> {
         let mut written = any_of(written);
         describe(&mut written, &notes);
         tell(&mut written, &told);
-        // With their descriptions some may be alike now.
+        // With their descriptions some may be equal now.
         Some(any_of(vec![written]))
     }
 
-    /// One form for each type.
+    /// One alternative per type.
     fn several(
         &mut self,
         mut fields: SubsetSchemaFields,
@@ -163,7 +164,7 @@ impl SubsetSchemaWriter<'_> {
         written
     }
 
-    /// Any JSON, as near as it comes.
+    /// Any JSON, as closely as possible.
     fn anything(&mut self, mut fields: SubsetSchemaFields, at: &str) -> SubsetSchemaFields {
         let what = "any JSON is told as text, number, truth, object or list of those";
         self.lost.push(ConversionLoss::new(ConversionLossKind::Limit, at, what));
@@ -185,7 +186,7 @@ impl SubsetSchemaWriter<'_> {
         written
     }
 
-    /// A value of one type.
+    /// A schema of one type.
     fn single(
         &mut self,
         fields: SubsetSchemaFields,
@@ -211,7 +212,7 @@ impl SubsetSchemaWriter<'_> {
     }
 }
 
-/// A form and what holds beside it, both.
+/// An alternative merged with the constraints beside it.
 fn together(branch: Value, beside: &SubsetSchemaFields) -> Value {
     match branch {
         Value::Object(branch) => {
@@ -226,7 +227,7 @@ fn together(branch: Value, beside: &SubsetSchemaFields) -> Value {
     }
 }
 
-/// Whether no value can be of two of these forms, by their types.
+/// Whether the types of these alternatives are disjoint.
 fn are_apart(branches: &Value) -> bool {
     let mut seen: Vec<&'static str> = Vec::new();
     for branch in branches.as_array().into_iter().flatten() {
@@ -245,8 +246,8 @@ fn are_apart(branches: &Value) -> bool {
     true
 }
 
-/// Alternatives stand alone; one that is itself alternatives is taken apart, and null is no form but
-/// a mark on another.
+/// Alternatives must be the only keyword; nested alternatives are flattened, and null becomes
+/// `nullable` on another alternative.
 fn any_of(written: Vec<SubsetSchemaFields>) -> SubsetSchemaFields {
     let mut unlike: Vec<SubsetSchemaFields> = Vec::new();
     for mut form in written {
@@ -283,7 +284,7 @@ fn object(value: Value) -> Option<SubsetSchemaFields> {
     }
 }
 
-/// The forms of a schema, or the schema itself.
+/// The alternatives of a schema, or the schema itself.
 fn forms(written: &mut SubsetSchemaFields) -> Vec<&mut SubsetSchemaFields> {
     match written.contains_key("anyOf") {
         true => {
@@ -310,7 +311,7 @@ fn is_null(written: &SubsetSchemaFields) -> bool {
     written.get("type").is_some_and(|kind| kind == "NULL")
 }
 
-/// Gives each form the description of the whole where it has none of its own.
+/// Gives each alternative without a description that of the whole.
 fn describe(written: &mut SubsetSchemaFields, notes: &SubsetSchemaFields) {
     for form in forms(written) {
         for note in ["description", "title"] {

@@ -1,5 +1,5 @@
-//! Puts the pieces of tool calls to their calls: by index, by id where servers give every call the
-//! same index, in any order and with gaps.
+//! Reassembles fragments of tool calls: by index, or by id where servers give every call the same
+//! index; in any order and with gaps.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ use crate::format::fields::FieldReader;
 
 #[derive(Debug, Default)]
 pub(super) struct ChatCallAssembler {
-    /// The answer's id, for calls that come without one.
+    /// Id of the response, for calls that come without one.
     pub(super) answer: String,
     slots: Vec<ChatCallSlot>,
 }
@@ -24,10 +24,10 @@ struct ChatCallSlot {
     at: Option<i64>,
     id: String,
     name: String,
-    /// What came before the name.
+    /// Arguments that arrived before the name.
     waiting: String,
     part: Option<usize>,
-    /// A call of another kind: all of it, once it has come.
+    /// A call of another kind: collected until it is complete.
     opaque: Option<Map<String, Value>>,
 }
 
@@ -80,7 +80,7 @@ impl ChatCallAssembler {
         Ok(())
     }
 
-    /// The place of the call that this piece is of.
+    /// Index of the call that this fragment belongs to.
     fn slot(&mut self, at: Option<i64>, id: &str, name: &str) -> usize {
         let same = |slot: &ChatCallSlot| match at {
             Some(_) => slot.at == at,
@@ -114,7 +114,7 @@ impl ChatCallAssembler {
         slot.part = Some(index);
     }
 
-    /// Calls of other kinds are whole now. A call without a name is none.
+    /// Calls of other kinds are complete now. A call without a name is an error.
     pub(super) fn finish(
         &mut self,
         parts: &mut OpenAiChatParts,
@@ -134,7 +134,8 @@ impl ChatCallAssembler {
 }
 
 impl ChatCallSlot {
-    /// The name may be repeated, but is what it is: what it was may have been shown or run.
+    /// The name may be repeated but must not change: the call may already have been shown or run
+    /// under it.
     fn name(&mut self, name: &str) -> Result<(), LlmError> {
         if self.name.is_empty() {
             name.clone_into(&mut self.name);
@@ -156,7 +157,7 @@ impl ChatCallSlot {
     }
 }
 
-/// Texts grow, all else is said once.
+/// Strings are appended; other values are set once.
 fn join(call: &mut Map<String, Value>, more: Map<String, Value>) {
     for (key, value) in more {
         match (call.get_mut(&key), value) {

@@ -1,4 +1,4 @@
-//! The items of a stream while it is read: which part each of them became, and what has come of it.
+//! Items of a stream being read: the part that each item maps to, and what has arrived of it.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,15 @@ use crate::format::fields::FieldReader;
 
 #[derive(Debug, Default)]
 pub(super) struct ResponsesStreamItems {
-    /// The steps that nobody has taken yet.
+    /// Deltas not taken yet.
     pub(super) out: Vec<ResponseDelta>,
-    /// By their place in the output.
+    /// Keyed by their index in the output.
     items: BTreeMap<u64, ResponsesStreamItem>,
     parts: usize,
     plain: PlainStop,
 }
 
-/// What the answer comes to if it is complete; what stands further down wins.
+/// Stop reason if the answer is complete; a later variant takes precedence.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum PlainStop {
     #[default]
@@ -34,7 +34,7 @@ enum PlainStop {
 
 #[derive(Debug)]
 enum ResponsesStreamItem {
-    /// Its content by number; the fields are those of the item.
+    /// Contents by index; `fields` are those of the item.
     Message {
         fields: Map<String, Value>,
         contents: BTreeMap<u64, ResponsesOpenPart>,
@@ -148,7 +148,7 @@ impl ResponsesStreamItems {
         Ok(())
     }
 
-    /// Its words, its signature, and all that the next round must say of it.
+    /// Completes a thought: its text, its signature, and all fields that the next round must send.
     fn finish_thoughts(&mut self, at: u64, value: Value) -> Result<(), LlmError> {
         let signature = value["encrypted_content"].as_str().map(str::to_owned);
         let part = output::read_item(FieldReader::new(value, "item")?, "reasoning")?;
@@ -168,7 +168,7 @@ impl ResponsesStreamItems {
         Ok(())
     }
 
-    /// Parts of which only the end came.
+    /// Parts for which only the final event arrived.
     pub(super) fn whole(&mut self, parts: Vec<MessagePart>) {
         for part in parts {
             self.note_part(&part);
@@ -240,7 +240,7 @@ impl ResponsesStreamItems {
         Ok(())
     }
 
-    /// Begins a part of the kind that it says.
+    /// Opens a part of the type that it declares.
     fn add_content(&mut self, place: (u64, u64), part: FieldReader) {
         let opening = match part.peek("type").and_then(Value::as_str) {
             Some("refusal") => PartOpening::Refusal,
@@ -253,7 +253,7 @@ impl ResponsesStreamItems {
         self.open_content(place, opening);
     }
 
-    /// Begins a part, where there is a message for it and no part yet.
+    /// Opens a part, if its message exists and the part does not yet.
     fn open_content(&mut self, (at, number): (u64, u64), opening: PartOpening) {
         let Some(ResponsesStreamItem::Message { fields, contents }) = self.items.get(&at) else {
             return;
@@ -270,7 +270,7 @@ impl ResponsesStreamItems {
         }
     }
 
-    /// Citations and the like are known whole when the content is.
+    /// Citations and similar fields are complete only when the content is.
     fn finish_content(
         &mut self,
         place: (u64, u64),
@@ -291,14 +291,14 @@ impl ResponsesStreamItems {
         Ok(())
     }
 
-    /// More of a message or of a call.
+    /// Appends to a message or a call.
     fn grow(&mut self, place: (u64, u64), text: String, extra: Extra) {
         self.open_content(place, PartOpening::Text);
         let step = self.open_part_mut(place).and_then(|spoken| spoken.grow(text, extra));
         self.out.extend(step);
     }
 
-    /// The whole, of which some servers send no pieces.
+    /// The complete text, for servers that send no deltas.
     fn rest(&mut self, place: (u64, u64), whole: Option<String>) {
         self.open_content(place, PartOpening::Text);
         let whole = whole.unwrap_or_default();
@@ -306,7 +306,7 @@ impl ResponsesStreamItems {
         self.out.extend(step);
     }
 
-    /// More of a thought, which begins with its first words.
+    /// Appends to a thought, which is opened by its first text.
     fn think(&mut self, at: u64, (text, extra): (String, Extra), said_as: Extra) {
         if let Some(ResponsesStreamItem::Thoughts { fields, spoken: None }) = self.items.get(&at) {
             let mut kept = with_item(fields.clone());
@@ -320,7 +320,8 @@ impl ResponsesStreamItems {
         self.out.extend(step);
     }
 
-    /// What is said of an item that only this dialect has, or of a content beside its words.
+    /// Passes on an event about an item that only this dialect has, or about content beside its
+    /// text.
     fn pass(&mut self, at: u64, kind: &str, mut fields: FieldReader) {
         let place = (at, content_index(&fields));
         let Some(index) = self.open_part_mut(place).map(|spoken| spoken.index) else { return };
@@ -346,7 +347,7 @@ impl ResponsesStreamItems {
         ResponsesOpenPart { index, text: String::new(), is_opaque }
     }
 
-    /// Whatever is open.
+    /// Closes all open items.
     pub(super) fn close(&mut self) {
         let open: Vec<u64> = self.items.keys().copied().collect();
         open.into_iter().for_each(|at| self.close_item(at));
@@ -375,14 +376,14 @@ impl ResponsesOpenPart {
         Some(ResponseDelta::Grow { index: self.index, text, extra })
     }
 
-    /// What is missing of the whole.
+    /// Emits the missing rest of the complete text.
     fn rest(&mut self, whole: &str) -> Option<ResponseDelta> {
         let rest = whole.strip_prefix(self.text.as_str())?.to_owned();
         self.grow(rest, Extra::none())
     }
 }
 
-/// The content of unknown kinds in a message that is done of which no event told.
+/// Content of unknown types in a finished message that no event announced.
 fn find_unannounced_parts(
     message: &Value,
     contents: &BTreeMap<u64, ResponsesOpenPart>,
@@ -406,7 +407,7 @@ fn logprobs(fields: &FieldReader) -> Extra {
     logprobs.map_or_else(Extra::none, |logprobs| extra_field("logprobs", logprobs.clone()))
 }
 
-/// What is kept of an item.
+/// The fields of an item to keep.
 fn remaining_fields(item: Value, known: &[&str]) -> Map<String, Value> {
     let Value::Object(mut item) = item else { return Map::new() };
     item.retain(|key, value| !known.contains(&key.as_str()) && !value.is_null());

@@ -1,5 +1,5 @@
-//! The events of this dialect, of which the name stands before the data too. Others, which a provider
-//! may come up with, are sent without.
+//! Names of this dialect's events, which are also sent in the SSE `event` field. Other events of a
+//! provider are sent without it.
 
 pub(super) const EVENT_NAMES: &[&str] = &[
     "error",

@@ -1,4 +1,4 @@
-//! A part of an answer that is being written, and where it stands.
+//! Position of a part in the response being written, and its state.
 
 use serde_json::{Value, json};
 
@@ -6,18 +6,18 @@ use super::super::{last_seen_value, part};
 use crate::conversation::ThoughtSignature;
 use crate::extra::Extra;
 
-/// Where a part stands.
+/// Position and state of a part.
 #[derive(Debug)]
 pub(super) struct ResponsesPartPosition {
     pub(super) kind: ResponsesPartKind,
     pub(super) item: usize,
-    /// The number of its content in a message, or of the summary in thoughts.
+    /// Index of the content in a message, or of the summary in thoughts.
     pub(super) content: usize,
-    /// All of it; of thoughts, the part of the summary.
+    /// The whole text; for thoughts, the current part of the summary.
     pub(super) text: String,
     pub(super) signature: Option<ThoughtSignature>,
     pub(super) extra: Extra,
-    /// Of content of an unknown kind, as it began.
+    /// First version of content of an unknown type.
     pub(super) value: Value,
 }
 
@@ -26,19 +26,19 @@ pub(super) enum ResponsesPartKind {
     Text,
     Refusal,
     Summary,
-    /// Thoughts as they were thought.
+    /// Full reasoning text.
     Thoughts,
     Call,
     /// An item in one piece.
     Whole,
     /// A part of content of an unknown kind, in one piece.
     Content,
-    /// Has no words here.
+    /// This dialect cannot express the part.
     Nothing,
 }
 
 impl ResponsesPartPosition {
-    /// Leaves nothing behind; whoever takes it puts it back.
+    /// Moves the value out; the caller puts it back.
     pub(super) fn take(&mut self) -> Self {
         let empty = Self {
             kind: self.kind,
@@ -52,7 +52,7 @@ impl ResponsesPartPosition {
         std::mem::replace(self, empty)
     }
 
-    /// The content as it is now.
+    /// The content in its current state.
     pub(super) fn part(&self) -> Value {
         match self.kind {
             ResponsesPartKind::Refusal => part::refusal(&self.text, &self.extra),

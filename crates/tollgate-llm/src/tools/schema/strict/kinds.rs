@@ -1,4 +1,4 @@
-//! Which types a value may have, and what is said of which.
+//! Determines the types of a value, and which keywords apply to which type.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ pub(super) struct StrictTypes {
     pub(super) is_nullable: bool,
 }
 
-/// The types that are said, or that the values have.
+/// The declared types, or those of the listed values.
 pub(super) fn kinds(fields: &StrictSchemaFields) -> StrictTypes {
     let values = match (fields.get("enum"), fields.get("const")) {
         (Some(Value::Array(values)), _) => Some(values.clone()),
@@ -32,7 +32,7 @@ pub(super) fn kinds(fields: &StrictSchemaFields) -> StrictTypes {
     if let Some(values) = &values {
         names.retain(|name| values.iter().any(|value| is_of(value, name)));
     }
-    // Whole numbers are numbers.
+    // Integers are numbers.
     if names.iter().any(|name| name == "number") {
         names.retain(|name| name != "integer");
     }
@@ -65,7 +65,7 @@ pub(super) fn is_of(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// Whether a keyword that cannot be said means something for values of this type.
+/// Whether an unsupported keyword applies to values of this type.
 pub(super) fn is_about(keyword: &str, kind: &str) -> bool {
     let about: &[&str] = match keyword {
         "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding" => &["string"],

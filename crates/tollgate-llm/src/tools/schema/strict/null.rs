@@ -1,10 +1,10 @@
-//! Null, where it is a value and where it stands for nothing.
+//! Null handling: where null is a value, and where it means "omitted".
 
 use serde_json::{Value, json};
 
 use super::StrictSchemaFields;
 
-/// Whether null is a value of its own. What a reference points to counts as one that it is not.
+/// Whether null is a valid value. The target of a reference counts as not accepting null.
 pub(super) fn takes_null(written: &StrictSchemaFields) -> bool {
     let forms = written.get("anyOf").and_then(Value::as_array);
     let of_form = |form: &Value| form.as_object().is_some_and(takes_null);
@@ -15,7 +15,7 @@ pub(super) fn takes_null(written: &StrictSchemaFields) -> bool {
     }
 }
 
-/// Lets a value be null as well.
+/// Makes null a valid value too.
 pub(super) fn allow_null(written: &mut StrictSchemaFields) {
     if takes_null(written) {
         return;

@@ -1,4 +1,4 @@
-//! Which types a value may have.
+//! Determines the types of a value.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ pub(super) struct SubsetTypes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypeSource {
     Said,
-    /// Only to be seen by what else is said.
+    /// Inferred from other keywords only.
     Guessed,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn kinds(fields: &Map<String, Value>) -> SubsetTypes {
             names.push(name);
         }
     }
-    // Whole numbers are numbers.
+    // Integers are numbers.
     if names.contains(&"number") {
         names.retain(|name| *name != "integer");
     }

@@ -1,4 +1,4 @@
-//! What is said of a value of one type, keyword by keyword.
+//! Writes the schema of a value of one type, keyword by keyword.
 
 use serde_json::{Map, Number, Value, json};
 
@@ -8,7 +8,7 @@ use crate::tools::conversion_loss::{ConversionLoss, ConversionLossKind, step};
 pub(super) struct TypeSchema {
     kind: &'static str,
     written: SubsetSchemaFields,
-    /// What has to be told in words.
+    /// Constraints to describe in text.
     told: Vec<String>,
     /// Schemas of the first items, one each.
     first: Vec<Value>,
@@ -64,7 +64,7 @@ impl TypeSchema {
         }
     }
 
-    /// The schema, and what it cannot say.
+    /// The schema, and the constraints that it cannot express.
     pub(super) fn finish(
         mut self,
         writer: &mut SubsetSchemaWriter<'_>,
@@ -83,7 +83,7 @@ impl TypeSchema {
         self.written.insert(keyword.to_owned(), value);
     }
 
-    /// Told in words only.
+    /// A constraint that is only described in text.
     fn limit(
         &mut self,
         writer: &mut SubsetSchemaWriter<'_>,
@@ -94,7 +94,7 @@ impl TypeSchema {
         self.told.push(limits::of(keyword, value));
     }
 
-    /// The stricter of two limits of one side.
+    /// Keeps the stricter of two bounds on the same side.
     fn keep_stricter(&mut self, keyword: &str, value: Value) {
         let (Some(new), there) = (value.as_f64(), self.written.get(keyword)) else { return };
         let is_stricter = there.and_then(Value::as_f64).is_none_or(|there| match keyword {
@@ -124,7 +124,7 @@ impl TypeSchema {
         }
     }
 
-    /// Only texts can be chosen from.
+    /// Enums support only strings.
     fn choice(&mut self, writer: &mut SubsetSchemaWriter<'_>, value: &Value, at: &str) {
         let all = value.as_array().cloned().unwrap_or_default();
         let texts: Vec<Value> = all.iter().filter(|it| it.is_string()).cloned().collect();
@@ -184,7 +184,7 @@ impl TypeSchema {
         }
     }
 
-    /// Models send the properties that are named; that others are forbidden need not be told.
+    /// Models send the named properties; that others are forbidden need not be stated.
     fn others(
         &mut self,
         writer: &mut SubsetSchemaWriter<'_>,
@@ -206,7 +206,7 @@ impl TypeSchema {
         }
     }
 
-    /// Says nothing of this type, or says something that there are no words for.
+    /// A keyword that does not apply to this type, or that cannot be expressed.
     fn other(
         &mut self,
         writer: &mut SubsetSchemaWriter<'_>,
@@ -256,7 +256,7 @@ impl TypeSchema {
         }
     }
 
-    /// Every list says what is in it.
+    /// Every array must describe its items.
     fn items(&mut self, writer: &mut SubsetSchemaWriter<'_>, at: &str) {
         let at = step(at, "items");
         let rest = match (self.rest.take(), self.first.is_empty()) {
@@ -280,7 +280,7 @@ impl TypeSchema {
         self.keep("items", Value::Object(items));
     }
 
-    /// What is needed has to be named too.
+    /// Required properties must be declared too.
     fn name_required(&mut self, writer: &mut SubsetSchemaWriter<'_>, at: &str) {
         let named = self.written.entry("properties").or_insert_with(|| json!({}));
         let Value::Object(named) = named else { return };
@@ -296,7 +296,7 @@ impl TypeSchema {
     }
 }
 
-/// The number without its fraction, if that is nothing.
+/// The integer value of a number without a fraction.
 fn whole(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64().filter(|it| it.fract() == 0.0 && it.abs() < 9e15)?;
